@@ -1,0 +1,85 @@
+package simhash
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestBlocks(t *testing.T) {
+	const fp = 0x0123456789abcdef
+	for k, want := range map[int][]Block{
+		0: {{0, fp}},
+		1: {{0, 0x01234567}, {1, 0x89abcdef}},
+		2: {{0, fp >> 42}, {1, fp >> 21 & 0x1fffff}, {2, fp & 0x1fffff}},
+		3: {{0, 0x0123}, {1, 0x4567}, {2, 0x89ab}, {3, 0xcdef}},
+		7: {{0, 0x01}, {1, 0x23}, {2, 0x45}, {3, 0x67}, {4, 0x89}, {5, 0xab}, {6, 0xcd}, {7, 0xef}},
+	} {
+		require.Equal(t, want, Blocks(fp, k), "k = %d", k)
+	}
+}
+
+func TestBlocksPartitionTheFingerprint(t *testing.T) {
+	r := seeded(t)
+	for k := range 64 {
+		fp := Fingerprint(r.Uint64())
+		var joined uint64
+		narrow, wide, sum := 64, 0, 0
+		for i, b := range Blocks(fp, k) {
+			require.Equal(t, i, b.Index)
+			width := BlockBits(i, k)
+			narrow, wide, sum = min(narrow, width), max(wide, width), sum+width
+			joined = joined<<(width%64) | b.Value // a width of 64 occurs only when joined is 0
+		}
+		require.Equal(t, uint64(fp), joined, "k = %d", k)
+		require.Equal(t, 64, sum)
+		require.LessOrEqual(t, wide-narrow, 1)
+	}
+}
+
+func TestNeighboursShareABlock(t *testing.T) {
+	r := seeded(t)
+	for k := range 64 {
+		for range 100 {
+			a := Fingerprint(r.Uint64())
+			b := a
+			for range k { // at most k bits, some perhaps flipped back
+				b ^= 1 << r.IntN(64)
+			}
+			require.True(t, shareBlock(a, b, k), "k = %d, %s and %s", k, a, b)
+		}
+	}
+}
+
+// One more flipped bit than k, one in each block, leaves none equal: the blocks are no wider than they must be.
+func TestFartherFingerprintsNeedNotShareABlock(t *testing.T) {
+	for k := range 64 {
+		var b Fingerprint
+		low := 64
+		for i := range k + 1 {
+			low -= BlockBits(i, k)
+			b |= 1 << low
+		}
+		require.False(t, shareBlock(0, b, k), "k = %d", k)
+	}
+}
+
+func TestBlocksPanicOutsideTheirRange(t *testing.T) {
+	for _, k := range []int{-1, 64} {
+		require.Panics(t, func() { Blocks(0, k) })
+		require.Panics(t, func() { AppendBlocks(nil, 0, k) })
+		require.Panics(t, func() { BlockBits(0, k) })
+	}
+	require.Panics(t, func() { BlockBits(-1, 3) })
+	require.Panics(t, func() { BlockBits(4, 3) })
+}
+
+func shareBlock(a, b Fingerprint, k int) bool {
+	other := Blocks(b, k)
+	for i, block := range Blocks(a, k) {
+		if block == other[i] {
+			return true
+		}
+	}
+	return false
+}

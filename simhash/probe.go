@@ -1,0 +1,111 @@
+package simhash
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Sums holds, for each bit of a SimHash, the weight of the features that have the bit set less the weight of the
+// others. Its unit differs from text to text; only the sizes within one Sums mean something: the nearer to zero, the
+// smaller the change of the text that flips the bit.
+type Sums [64]float64
+
+// MaxProbes is the largest number of probes for each block: all values that differ in some of probeBits bits.
+const MaxProbes = 1<<probeBits - 1
+
+// probeBits is the number of weakest bits of a block that probes flip. A seventh weak bit hardly ever belongs to the
+// cheapest 63 sets.
+const probeBits = 6
+
+// SumWeights is Sum, and also stores the sums behind the bits. Without usable features all of them are 0. It
+// allocates nothing.
+func SumWeights(features []Feature, sums *Sums) Fingerprint {
+	*sums = Sums{}
+	for _, f := range features {
+		if !usable(f.Weight) {
+			continue
+		}
+		for i := range sums {
+			// The sign bit of the weight is the inverted bit of the hash: no branch to predict.
+			bit := f.Hash >> i & 1
+			sums[i] += math.Float64frombits(math.Float64bits(f.Weight) ^ (bit^1)<<63)
+		}
+	}
+	return Sum(features)
+}
+
+// AppendProbes appends, for each of the k+1 blocks of a fingerprint (see Blocks), the block itself and then up to n
+// values that the block of a similar text probably has, and returns the extended slice. This is the query-directed
+// probing of Lv et al. ("Multi-Probe LSH", VLDB 2007) for SimHash: what is flipped is some of the block's weakest
+// bits, and the sets of bits come in the order of the sum of their squared sums, the cheapest first.
+//
+// The values of a block are all different. A block narrower than six bits has fewer than MaxProbes of them. It
+// allocates only if dst lacks room and panics unless 0 <= k <= 63 and 0 <= n <= MaxProbes.
+func AppendProbes(dst []Block, fp Fingerprint, sums *Sums, k, n int) []Block {
+	checkDistance(k)
+	if n < 0 || n > MaxProbes {
+		panic(fmt.Sprintf("simhash: number of probes %d is not between 0 and %d", n, MaxProbes))
+	}
+	low := 64
+	for i := range k + 1 {
+		width := BlockBits(i, k)
+		low -= width
+		value := uint64(fp) >> low
+		if width < 64 {
+			value &= 1<<width - 1
+		}
+		var list flipList
+		for _, f := range list.cheapest(sums[low:low+width], n+1) {
+			dst = append(dst, Block{Index: i, Value: value ^ f.bits})
+		}
+	}
+	return dst
+}
+
+// flip is a set of bits of a block to be flipped together.
+type flip struct {
+	cost float64
+	bits uint64
+}
+
+type flipList struct {
+	weakest [probeBits]flip
+	a, b    [MaxProbes + 1]flip
+}
+
+// cheapest returns at most n sets of weak bits by rising cost, the empty one first.
+func (l *flipList) cheapest(sums []float64, n int) []flip {
+	weakest := l.weakest[:0]
+	for bit, v := range sums {
+		f := flip{v * v, 1 << bit}
+		switch {
+		case len(weakest) < probeBits:
+			weakest = append(weakest, f)
+		case f.cost < weakest[probeBits-1].cost:
+			weakest[probeBits-1] = f
+		default:
+			continue
+		}
+		for i := len(weakest) - 1; i > 0 && weakest[i].cost < weakest[i-1].cost; i-- {
+			weakest[i], weakest[i-1] = weakest[i-1], weakest[i]
+		}
+	}
+	// With one more bit, the sets are those before and those before with the bit: two sorted lists to merge.
+	sets, merged := append(l.a[:0], flip{}), l.b[:0]
+	for _, bit := range weakest {
+		merged = merged[:0]
+		for plain, with := 0, 0; len(merged) < n && with < len(sets); {
+			next := flip{sets[with].cost + bit.cost, sets[with].bits | bit.bits}
+			if plain < len(sets) && sets[plain].cost <= next.cost {
+				merged = append(merged, sets[plain])
+				plain++
+			} else {
+				merged = append(merged, next)
+				with++
+			}
+		}
+		sets, merged = merged, sets
+	}
+	return slices.Clip(sets)
+}

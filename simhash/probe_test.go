@@ -1,0 +1,120 @@
+package simhash
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func randomFeatures(r *rand.Rand) []Feature {
+	features := make([]Feature, r.IntN(300))
+	for i := range features {
+		features[i] = Feature{r.Uint64(), float64(1 + r.IntN(1000))}
+	}
+	return features
+}
+
+func TestSumWeightsIsSum(t *testing.T) {
+	r := seeded(t)
+	for range 200 {
+		features := append(randomFeatures(r), Feature{r.Uint64(), math.NaN()}, Feature{r.Uint64(), -1})
+		var sums Sums
+		fp := SumWeights(features, &sums)
+		require.Equal(t, Sum(features), fp)
+		for i, v := range sums {
+			require.Equal(t, v > 0, fp>>i&1 == 1, "bit %d, sum %v", i, v)
+		}
+	}
+}
+
+// The values are those of all flip sets of the six weakest bits, in the order of cost, and all different.
+func TestProbesComeByCost(t *testing.T) {
+	r := seeded(t)
+	for k := range 64 {
+		var sums Sums
+		fp := SumWeights(randomFeatures(r), &sums)
+		n := r.IntN(MaxProbes + 1)
+		probes := AppendProbes(nil, fp, &sums, k, n)
+		low := 64
+		for i, block := range Blocks(fp, k) {
+			width := BlockBits(i, k)
+			low -= width
+			count := min(n+1, 1<<min(width, probeBits))
+			seen, last := map[uint64]bool{}, -1.0
+			require.Equal(t, block, probes[0], "the first is the block itself")
+			for _, p := range probes[:count] {
+				require.Equal(t, i, p.Index)
+				require.False(t, seen[p.Value], "repeated")
+				seen[p.Value] = true
+				cost := costOf(p.Value^block.Value, sums[low:low+width])
+				require.GreaterOrEqual(t, cost, last*(1-1e-12))
+				last = cost
+			}
+			if count == n+1 && width <= probeBits { // none left out is cheaper
+				for v := range uint64(1) << width {
+					if !seen[v] {
+						require.GreaterOrEqual(t, costOf(v^block.Value, sums[low:low+width]), last*(1-1e-12))
+					}
+				}
+			}
+			probes = probes[count:]
+		}
+		require.Empty(t, probes)
+	}
+}
+
+func costOf(flipped uint64, sums []float64) float64 {
+	cost := 0.0
+	for bit, v := range sums {
+		if flipped>>bit&1 == 1 {
+			cost += v * v
+		}
+	}
+	return cost
+}
+
+func TestWithoutProbesTheBlocksRemain(t *testing.T) {
+	var sums Sums
+	require.Equal(t, Blocks(0x0123456789abcdef, 3), AppendProbes(nil, 0x0123456789abcdef, &sums, 3, 0))
+}
+
+func TestProbesPanicOutsideTheirRange(t *testing.T) {
+	var sums Sums
+	for _, c := range [][2]int{{-1, 0}, {64, 0}, {3, -1}, {3, MaxProbes + 1}} {
+		require.Panics(t, func() { AppendProbes(nil, 0, &sums, c[0], c[1]) })
+	}
+}
+
+func TestProbesDoNotAllocate(t *testing.T) {
+	features := randomFeatures(seeded(t))
+	dst := make([]Block, 0, 4*(MaxProbes+1))
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		var sums Sums
+		fp := SumWeights(features, &sums)
+		dst = AppendProbes(dst[:0], fp, &sums, 3, MaxProbes)
+	}))
+}
+
+func BenchmarkSumWeights(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	features := make([]Feature, 300)
+	for i := range features {
+		features[i] = Feature{r.Uint64(), 5 + 20*r.Float64()}
+	}
+	var sums Sums
+	for b.Loop() {
+		SumWeights(features, &sums)
+	}
+}
+
+func BenchmarkAppendProbes(b *testing.B) {
+	var sums Sums
+	fp := SumWeights(randomFeatures(rand.New(rand.NewPCG(1, 2))), &sums)
+	dst := make([]Block, 0, 4*17)
+	b.ReportAllocs()
+	for b.Loop() {
+		dst = AppendProbes(dst[:0], fp, &sums, 3, 16)
+	}
+}

@@ -1,0 +1,78 @@
+package simhash
+
+import "math"
+
+// Feature is one property of a document, such as a word.
+type Feature struct {
+	// Hash should behave like 64 random bits that are always the same for one property; see Hash.
+	Hash uint64
+	// Weight says how much the property tells about the document. Sum leaves out a feature whose weight is
+	// not a positive finite number.
+	Weight float64
+}
+
+// Hash returns a hash of a word in which each bit is as good as random: FNV-1a with 64 bits (Fowler, Noll, Vo;
+// RFC 9923), followed by the finaliser of MurmurHash3 (fmix64, Appleby). FNV alone leaves the high bits of short
+// words nearly constant, and a SimHash needs all of them.
+func Hash(word string) uint64 {
+	h := uint64(0xcbf29ce484222325)
+	for i := range len(word) {
+		h = (h ^ uint64(word[i])) * 0x100000001b3
+	}
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd
+	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}
+
+// Sum returns the SimHash of a set of features: bit i is set if the features whose hash has bit i set weigh
+// more than those whose hash has not. At equal weight the bit is 0, and so is the SimHash of no features.
+//
+// The order of the features does not matter, and multiplying all weights by a power of two does not either.
+// A hash that occurs twice counts with the sum of its weights. Weights are rounded to about 1/2^31 of the
+// heaviest one times the number of features. Sum allocates nothing.
+func Sum(features []Feature) Fingerprint {
+	heaviest, n := 0.0, 0
+	for _, f := range features {
+		if usable(f.Weight) {
+			heaviest = max(heaviest, f.Weight)
+			n++
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	// Weights become integers, so that 64 sums fit 32 words as two lanes of 32 bits: word i holds bit i below
+	// and bit i+32 above. No sum may reach 2^32, or it would run over into its neighbour: n weights below
+	// 2^shift stay below 2^31, and half a unit of rounding for each keeps them below 2^32.
+	_, exponent := math.Frexp(heaviest)
+	_, magnitude := math.Frexp(float64(n))
+	shift := 31 - magnitude - exponent
+
+	const lanes = 1<<32 | 1
+	var sums [32]uint64
+	total := uint64(0)
+	for _, f := range features {
+		if !usable(f.Weight) {
+			continue
+		}
+		w := uint64(math.Ldexp(f.Weight, shift) + 0.5)
+		total += w
+		h := f.Hash
+		for i := range sums {
+			sums[i] += h & lanes * w
+			h >>= 1
+		}
+	}
+	var fp Fingerprint
+	for i, s := range sums {
+		if 2*(s&math.MaxUint32) > total {
+			fp |= 1 << i
+		}
+		if 2*(s>>32) > total {
+			fp |= 1 << (i + 32)
+		}
+	}
+	return fp
+}
+
+func usable(weight float64) bool { return weight > 0 && weight <= math.MaxFloat64 }
