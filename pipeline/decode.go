@@ -1,0 +1,231 @@
+package pipeline
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/tidwall/gjson"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// Reason says why a record became a dead letter. The set is closed: it is a metric label.
+type Reason string
+
+// The reasons for dead letters.
+const (
+	NotJSON   Reason = "not_json"   // the value is no JSON object
+	NoText    Reason = "no_text"    // no text field, or a null one
+	WrongType Reason = "wrong_type" // the text field is not a string
+	EmptyText Reason = "empty_text" // nothing is left after cleaning
+	TooLarge  Reason = "too_large"  // the record would not fit into an output topic with its headers
+)
+
+// RejectError says why a record cannot be processed, ever. It is bad input, not a failure of ours.
+type RejectError struct {
+	Reason Reason
+	Detail string
+}
+
+func (e *RejectError) Error() string { return string(e.Reason) + ": " + e.Detail }
+
+// DecodeConfig says where a record's value keeps the article.
+type DecodeConfig struct {
+	Format     string      `koanf:"format" help:"What a record's value is: json (an object with the fields below), text or html (the whole value is the text)."`
+	Fields     FieldConfig `koanf:"fields"`
+	Tombstones string      `koanf:"tombstones" help:"What happens to records with a null value: unique (passed on to the unique topic) or skip."`
+}
+
+// FieldConfig lists, for each field of an article, the dotted paths to try in a JSON value, first match first.
+type FieldConfig struct {
+	ID     []string `koanf:"id" help:"Paths of the article id; MongoDB's {\"$oid\": ...} is understood. Without an id the record's topic/partition/offset is the id."`
+	Title  []string `koanf:"title" help:"Paths of the title. It is not part of the fingerprint."`
+	Text   []string `koanf:"text" help:"Paths of the text. The first that exists must be a string."`
+	Source []string `koanf:"source" help:"Paths of the publisher's name."`
+	URL    []string `koanf:"url" help:"Paths of the article's address."`
+}
+
+// The values of DecodeConfig.Format and DecodeConfig.Tombstones.
+const (
+	FormatJSON       = "json"
+	FormatText       = "text"
+	FormatHTML       = "html"
+	TombstonesUnique = "unique"
+	TombstonesSkip   = "skip"
+)
+
+// DefaultDecodeConfig reads JSON with the field names that most crawlers use.
+func DefaultDecodeConfig() DecodeConfig {
+	return DecodeConfig{
+		Format: FormatJSON,
+		Fields: FieldConfig{
+			ID:     []string{"id", "_id", "url"},
+			Title:  []string{"title"},
+			Text:   []string{"text", "content", "body"},
+			Source: []string{"source"},
+			URL:    []string{"url"},
+		},
+		Tombstones: TombstonesUnique,
+	}
+}
+
+// Validate returns an error that names the wrong key and what it may be.
+func (c DecodeConfig) Validate() error {
+	switch c.Format {
+	case FormatJSON, FormatText, FormatHTML:
+	default:
+		return fmt.Errorf("format: %q is not one of json, text, html", c.Format)
+	}
+	switch c.Tombstones {
+	case TombstonesUnique, TombstonesSkip:
+	default:
+		return fmt.Errorf("tombstones: %q is not one of unique, skip", c.Tombstones)
+	}
+	if c.Format == FormatJSON && len(c.Fields.Text) == 0 {
+		return fmt.Errorf("fields.text: at least one path is needed")
+	}
+	return nil
+}
+
+// Decode finds the article in a record's value. Of a record that is rejected for its text it still returns
+// the id. Pure, safe for
+// concurrent use; the cost is linear in the length of the value.
+func (c *DecodeConfig) Decode(r *Record) (Document, *RejectError) {
+	doc := Document{ID: r.String()}
+	switch c.Format {
+	case FormatText:
+		doc.Text = string(r.Value)
+		return doc, nil
+	case FormatHTML:
+		doc.Text, doc.Title = string(r.Value), htmlTitle(r.Value)
+		return doc, nil
+	}
+	if !validObject(r.Value) {
+		return doc, &RejectError{NotJSON, "the value is not a JSON object"}
+	}
+	if id := firstID(r.Value, c.Fields.ID); id != "" {
+		doc.ID = id
+	}
+	text, path := first(r.Value, c.Fields.Text)
+	switch {
+	case path == "":
+		return doc, &RejectError{NoText, fmt.Sprintf("none of the text fields %q is there", c.Fields.Text)}
+	case text.Type != gjson.String:
+		return doc, &RejectError{WrongType, fmt.Sprintf("field %q is a JSON %s, not a string", path, typeName(text))}
+	}
+	doc.Text = text.String()
+	doc.Title = firstString(r.Value, c.Fields.Title)
+	doc.Source = firstString(r.Value, c.Fields.Source)
+	doc.URL = firstString(r.Value, c.Fields.URL)
+	return doc, nil
+}
+
+// first returns the first path's value that is there and not null.
+func first(value []byte, paths []string) (gjson.Result, string) {
+	for _, path := range paths {
+		if v := gjson.GetBytes(value, path); v.Exists() && v.Type != gjson.Null {
+			return v, path
+		}
+	}
+	return gjson.Result{}, ""
+}
+
+func firstString(value []byte, paths []string) string {
+	if v, _ := first(value, paths); v.Type == gjson.String {
+		return v.String()
+	}
+	return ""
+}
+
+// firstID returns the first usable id: a string, a number as it is written, or one of MongoDB's Extended
+// JSON wrappers. Longer ids than the index stores are no ids.
+func firstID(value []byte, paths []string) string {
+	for _, path := range paths {
+		v := gjson.GetBytes(value, path)
+		if v.IsObject() {
+			for _, wrapper := range []string{`\$oid`, `\$numberLong`, `\$uuid`} {
+				if w := v.Get(wrapper); w.Exists() {
+					v = w
+					break
+				}
+			}
+		}
+		var id string
+		switch v.Type {
+		case gjson.String:
+			id = v.String()
+		case gjson.Number:
+			id = v.Raw
+		}
+		if id != "" && len(id) <= MaxIDBytes {
+			return id
+		}
+	}
+	return ""
+}
+
+func typeName(v gjson.Result) string {
+	switch {
+	case v.IsArray():
+		return "array"
+	case v.IsObject():
+		return "object"
+	case v.IsBool():
+		return "boolean"
+	default:
+		return "number"
+	}
+}
+
+// maxDepth bounds nesting: gjson validates recursively, and a stack is not for an attacker to grow.
+const maxDepth = 1000
+
+func validObject(value []byte) bool {
+	trimmed := bytes.TrimLeft(value, " \t\r\n")
+	return len(trimmed) > 0 && trimmed[0] == '{' && !deeperThan(value, maxDepth) && gjson.ValidBytes(value)
+}
+
+// deeperThan reports whether brackets outside of strings nest deeper than limit.
+func deeperThan(value []byte, limit int) bool {
+	depth, inString := 0, false
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > limit {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
+// htmlTitle returns the content of the first title element, or "".
+func htmlTitle(page []byte) string {
+	tokens := html.NewTokenizer(bytes.NewReader(page))
+	inTitle := false
+	for {
+		switch tokens.Next() {
+		case html.ErrorToken:
+			return ""
+		case html.StartTagToken:
+			name, _ := tokens.TagName()
+			switch atom.Lookup(name) {
+			case atom.Title:
+				inTitle = true
+			case atom.Body:
+				return ""
+			}
+		case html.TextToken:
+			if inTitle {
+				return string(bytes.TrimSpace(tokens.Text()))
+			}
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package pipeline
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func record(value string) *Record {
+	return &Record{
+		Coordinates: Coordinates{Topic: "articles", Partition: 2, Offset: 41},
+		Value:       []byte(value), Time: time.UnixMilli(1_700_000_000_000),
+	}
+}
+
+func TestDecodeJSON(t *testing.T) {
+	cfg := DefaultDecodeConfig()
+	own := "articles/2/41"
+	for name, c := range map[string]struct {
+		value string
+		want  Document
+	}{
+		"all fields":       {`{"id":"a1","title":"T","text":"x","source":"S","url":"u"}`, Document{"a1", "T", "x", "S", "u"}},
+		"no id":            {`{"text":"x"}`, Document{ID: own, Text: "x"}},
+		"content":          {`{"id":"a","content":"x"}`, Document{ID: "a", Text: "x"}},
+		"body, text null":  {`{"id":"a","text":null,"body":"x"}`, Document{ID: "a", Text: "x"}},
+		"object id":        {`{"_id":{"$oid":"65a0"},"text":"x"}`, Document{ID: "65a0", Text: "x"}},
+		"long id":          {`{"_id":{"$numberLong":"77"},"text":"x"}`, Document{ID: "77", Text: "x"}},
+		"numeric id":       {`{"id":12345678901234567890,"text":"x"}`, Document{ID: "12345678901234567890", Text: "x"}},
+		"url as id":        {`{"url":"http://a/b","text":"x"}`, Document{ID: "http://a/b", Text: "x", URL: "http://a/b"}},
+		"empty id":         {`{"id":"","text":"x"}`, Document{ID: own, Text: "x"}},
+		"too long an id":   {`{"id":"` + strings.Repeat("i", MaxIDBytes+1) + `","text":"x"}`, Document{ID: own, Text: "x"}},
+		"title not string": {`{"id":"a","title":7,"text":"x"}`, Document{ID: "a", Text: "x"}},
+		"escapes":          {`{"id":"a","text":"\u4e2d\u56fd\n\ud83d\ude00"}`, Document{ID: "a", Text: "中国\n😀"}},
+		"leading space":    {" \n{\"id\":\"a\",\"text\":\"x\"}", Document{ID: "a", Text: "x"}},
+		"brackets in text": {`{"id":"a","text":"` + strings.Repeat("[", 2*maxDepth) + `"}`, Document{ID: "a", Text: strings.Repeat("[", 2*maxDepth)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, reject := cfg.Decode(record(c.value))
+			require.Nil(t, reject)
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+func TestDecodeRejects(t *testing.T) {
+	cfg := DefaultDecodeConfig()
+	for name, c := range map[string]struct {
+		value string
+		want  Reason
+	}{
+		"empty value":  {"", NotJSON},
+		"plain text":   {"hello", NotJSON},
+		"array":        {`["text"]`, NotJSON},
+		"cut off":      {`{"text":"x"`, NotJSON},
+		"two values":   {`{"text":"x"} {}`, NotJSON},
+		"deep nesting": {`{"a":` + strings.Repeat("[", 1_000_000) + strings.Repeat("]", 1_000_000) + `,"text":"x"}`, NotJSON},
+		"no text":      {`{"id":"a"}`, NoText},
+		"null text":    {`{"text":null}`, NoText},
+		"number":       {`{"text":5}`, WrongType},
+		"array text":   {`{"text":["a"]}`, WrongType},
+		"object text":  {`{"text":{}}`, WrongType},
+		"boolean":      {`{"text":true,"body":"x"}`, WrongType},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, reject := cfg.Decode(record(c.value))
+			require.NotNil(t, reject)
+			require.Equal(t, c.want, reject.Reason)
+			require.NotEmpty(t, reject.Detail)
+		})
+	}
+}
+
+func TestDecodeOtherFormats(t *testing.T) {
+	page := `<html><head><title> A &amp; B </title></head><body>text</body></html>`
+	text := DecodeConfig{Format: FormatText}
+	doc, reject := text.Decode(record("any bytes"))
+	require.Nil(t, reject)
+	require.Equal(t, Document{ID: "articles/2/41", Text: "any bytes"}, doc)
+	html := DecodeConfig{Format: FormatHTML}
+	doc, reject = html.Decode(record(page))
+	require.Nil(t, reject)
+	require.Equal(t, Document{ID: "articles/2/41", Title: "A & B", Text: page}, doc)
+}
+
+func TestDecodeOwnPaths(t *testing.T) {
+	cfg := DefaultDecodeConfig()
+	cfg.Fields.Text = []string{"data.article.text"}
+	cfg.Fields.ID = []string{"data.key"}
+	doc, reject := cfg.Decode(record(`{"data":{"key":"k","article":{"text":"x"}}}`))
+	require.Nil(t, reject)
+	require.Equal(t, Document{ID: "k", Text: "x"}, doc)
+}
+
+func TestDecodeConfigValidate(t *testing.T) {
+	require.NoError(t, DefaultDecodeConfig().Validate())
+	for name, breakIt := range map[string]func(*DecodeConfig){
+		"format":      func(c *DecodeConfig) { c.Format = "xml" },
+		"tombstones":  func(c *DecodeConfig) { c.Tombstones = "drop" },
+		"fields.text": func(c *DecodeConfig) { c.Fields.Text = nil },
+	} {
+		cfg := DefaultDecodeConfig()
+		breakIt(&cfg)
+		require.ErrorContains(t, cfg.Validate(), name)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{`{"text":"x"}`, `{"_id":{"$oid":"1"},"text":"\ud800"}`, `{"text":{"$numberLong":1}}`, "[[[[", "\x00", `{"text":"a","text":5}`} {
+		f.Add([]byte(s))
+	}
+	cfg := DefaultDecodeConfig()
+	f.Fuzz(func(t *testing.T, value []byte) {
+		doc, reject := cfg.Decode(record(string(value)))
+		if reject == nil && (doc.ID == "" || len(doc.ID) > MaxIDBytes) {
+			t.Fatalf("id %q", doc.ID)
+		}
+	})
+}

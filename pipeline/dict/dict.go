@@ -1,0 +1,42 @@
+// Package dict holds the dictionaries of the recipes, compressed and embedded, so that the program needs no file
+// beside it. README.md tells where they come from and under which licences.
+package dict
+
+import (
+	"embed"
+	"fmt"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// The dictionaries.
+const (
+	Words        = "jieba.dict.utf8"   // lines "word frequency tag", for segmentation
+	HMM          = "hmm_model.utf8"    // hidden Markov model that finds words missing from Words
+	IDF          = "idf.utf8"          // lines "word idf"
+	StopWords    = "stop_words.utf8"   // one word a line, Chinese and English
+	TSCharacters = "ts_characters.txt" // lines of two characters: traditional, simplified
+)
+
+//go:generate go run generate.go
+
+//go:embed *.zst
+var files embed.FS
+
+// Read unpacks one of the dictionaries. Each call returns a new slice. It fails only if the program is damaged.
+func Read(name string) ([]byte, error) {
+	packed, err := files.ReadFile(name + ".zst")
+	if err != nil {
+		return nil, fmt.Errorf("dict: %w", err)
+	}
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, fmt.Errorf("dict: %s: %w", name, err)
+	}
+	defer dec.Close()
+	data, err := dec.DecodeAll(packed, nil)
+	if err != nil {
+		return nil, fmt.Errorf("dict: %s: %w", name, err)
+	}
+	return data, nil
+}

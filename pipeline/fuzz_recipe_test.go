@@ -1,0 +1,57 @@
+package pipeline
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func addTexts(f *testing.F) {
+	for _, text := range []string{
+		"", zhArticle, enArticle, "<p>a&lt;b&gt;<EED></p><!--", "&amp;amp;lt;p&gt;", "\xff\x00e\u0301…",
+		"ＧＤＰ３．５％", "臺灣", "<script>x", "İﬁ①℃\uf907\U0002f800", "c++ 9.. a1 #",
+	} {
+		f.Add(text)
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	addTexts(f)
+	f.Fuzz(checkClean)
+}
+
+// Cutting plain text ourselves gives the words that jieba gives.
+func FuzzCut(f *testing.F) {
+	s := testRecipe(f).segmenter
+	addTexts(f)
+	for _, text := range plainTexts {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		clean := Clean(text)
+		cut := s.cut(nil, clean)
+		if want := s.cutAny(nil, clean); !slices.Equal(termsOf(want), termsOf(cut)) {
+			t.Fatalf("%q: %q, jieba %q", clean, cut, want)
+		}
+	})
+}
+
+func FuzzFingerprint(f *testing.F) {
+	r := testRecipe(f)
+	addTexts(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		a, _ := r.Fingerprint(text)
+		again, _ := r.Fingerprint(text)
+		if a != again {
+			t.Fatalf("%+v, then %+v", a, again)
+		}
+		normalised := Normalise(Clean(text))
+		if !utf8.ValidString(normalised) || a.Empty != (normalised == "") || a.Features > 0 && a.Empty {
+			t.Fatalf("normalised %q, article %+v", normalised, a)
+		}
+		if marked, _ := r.Fingerprint(strings.Join([]string{"<div>", "</div>"}, text)); !strings.ContainsAny(text, "<&") && marked.Digest != a.Digest {
+			t.Fatalf("wrapped in markup: %+v, bare %+v", marked, a)
+		}
+	})
+}

@@ -1,0 +1,85 @@
+package pipeline
+
+import (
+	"context"
+	"time"
+
+	"echosieve/simhash"
+)
+
+// Digest identifies a normalised text: the first 16 bytes of a SHA-256. Equal digests mean "exact copy" and
+// equal fingerprints.
+type Digest [16]byte
+
+// Claim asks the index for the verdict on one article. The same Coordinates always come with the same
+// other fields, as long as the recipe is the same.
+type Claim struct {
+	Coordinates
+	ID     string    // article id, at most MaxIDBytes
+	Time   time.Time // record timestamp: places the article in the window
+	Digest Digest
+	// Fingerprint is the article's SimHash. For little text it is the first 8 bytes of Digest, big-endian.
+	Fingerprint simhash.Fingerprint
+	// LittleText says that the text has too few features for its fingerprint to mean anything: the
+	// article matches only articles with the same Digest, and only it is asked for (no block look-ups).
+	LittleText bool
+}
+
+// Ref names an article: what readers of the output need to find it.
+type Ref struct {
+	ID string
+	Coordinates
+}
+
+// Kind is a verdict's kind.
+type Kind uint8
+
+// The kinds of verdict. The zero Kind is not a verdict.
+const (
+	Unique Kind = iota + 1 // nobody published this before within the window
+	Near                   // another article lies within the maximal Hamming distance
+	Exact                  // another article has the same normalised text
+)
+
+// String returns the kind as it stands in headers and metrics: "unique", "near" or "exact".
+func (k Kind) String() string {
+	switch k {
+	case Unique:
+		return "unique"
+	case Near:
+		return "near"
+	case Exact:
+		return "exact"
+	default:
+		return "none"
+	}
+}
+
+// Match is the index's answer to a Claim.
+type Match struct {
+	Kind Kind
+	// Original is the earlier article that this one repeats; of several, the one with the lowest
+	// ticket. Zero for Unique.
+	Original Ref
+	// Root is the unique article at the end of the chain of originals, as far as known when the verdict
+	// was reached. For Unique it is the article itself.
+	Root Ref
+	// Distance is the Hamming distance to the original, in bits; 0 for Unique and Exact.
+	Distance int
+}
+
+// Index remembers articles for a window and answers each with the article it repeats, if any.
+//
+// Claim answers claims[i] in the i-th Match. Within one call earlier claims come first: a claim can repeat an
+// earlier one of the same call, not a later one. Claim is idempotent and stable: the same Coordinates get
+// the same Match again, for as long as the window remembers them, whatever was claimed in between and
+// however often an earlier call failed half-way. Of two articles that can see each other at most one is Unique.
+//
+// Claim blocks while its store is away and returns an error only when ctx ends
+// ; it never guesses. Safe for concurrent use.
+type Index interface {
+	Claim(ctx context.Context, claims []Claim) ([]Match, error)
+}
+
+// MaxIDBytes is the longest article id the index stores. The decoder replaces longer ids by coordinates.
+const MaxIDBytes = 512

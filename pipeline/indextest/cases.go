@@ -1,0 +1,231 @@
+package indextest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+	"echosieve/simhash"
+)
+
+const base simhash.Fingerprint = 0x123456789abcdef0
+
+type factory = func(*testing.T, Params) pipeline.Index
+
+func testKinds(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	a := article(1, 0, base, "a")
+	require.Equal(t, unique(a), claimOne(t, x, a))
+	three := article(2, time.Minute, base^1<<63^1<<20^1, "three bits off")
+	require.Equal(t, near(a, a, 3), claimOne(t, x, three))
+	four := article(3, time.Minute, base^1<<62^1<<40^1<<21^2, "four bits off, one in each block")
+	require.Equal(t, unique(four), claimOne(t, x, four))
+	same := article(4, time.Minute, base, "another text, same fingerprint")
+	require.Equal(t, near(a, a, 0), claimOne(t, x, same))
+	copied := article(5, time.Minute, base, "a")
+	require.Equal(t, exact(a, a), claimOne(t, x, copied))
+	require.Empty(t, claim(t, x), "no claims")
+}
+
+func testSameCall(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	a := article(1, 0, base, "a")
+	b := article(2, 0, base^1, "b")
+	c := article(3, 0, base, "a")
+	other := article(4, 0, ^base, "other")
+	d := article(5, 0, base^3, "d")
+	require.Equal(t, []pipeline.Match{unique(a), near(a, a, 1), exact(a, a), unique(other), near(a, a, 2)},
+		claim(t, x, a, b, c, other, d))
+}
+
+func testReplay(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	claims := []pipeline.Claim{
+		article(1, 0, base, "a"), article(2, 0, base^7, "b"), article(3, 0, base, "a"),
+		article(4, 0, base^7<<30, "c"), little(5, 0, "d"), little(6, 0, "d"),
+	}
+	first := claim(t, x, claims...)
+	for n := range 50 { // neighbours of every kind arrive
+		claimOne(t, x, article(100+n, 0, base^simhash.Fingerprint(n), fmt.Sprint("neighbour", n)))
+	}
+	for n := range 3 {
+		require.Equal(t, first, claim(t, x, claims...), "replay %d of the whole call", n)
+	}
+	for i := len(claims) - 1; i >= 0; i-- {
+		require.Equal(t, first[i], claimOne(t, x, claims[i]), "replay of %d, in another order", i)
+	}
+}
+
+func testReplayWithinCall(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	a, b := article(1, 0, base, "a"), article(2, 0, base^1, "b")
+	require.Equal(t, []pipeline.Match{unique(a), unique(a), near(a, a, 1), unique(a), near(a, a, 1)}, claim(t, x, a, a, b, a, b))
+}
+
+func testWindowEdges(t *testing.T, newIndex factory) {
+	for _, shift := range []time.Duration{0, time.Millisecond, 17 * time.Minute, 30*time.Minute - time.Millisecond} {
+		for _, test := range []struct {
+			name string
+			gap  time.Duration
+			copy bool
+		}{
+			{"inside", time.Hour - time.Millisecond, true},
+			{"edge", time.Hour, true},
+			{"outside", time.Hour + time.Millisecond, false},
+			{"far", 300 * time.Hour, false},
+			{"late, inside", -time.Hour + time.Millisecond, true},
+			{"late, edge", -time.Hour, true},
+			{"late, outside", -time.Hour - time.Millisecond, false},
+		} {
+			t.Run(fmt.Sprint(shift, " ", test.name), func(t *testing.T) {
+				x := newIndex(t, standard)
+				a, b := article(1, shift, base, "a"), article(2, shift+test.gap, base^1, "b")
+				c, d := little(3, shift, "c"), little(4, shift+test.gap, "c")
+				matches := claim(t, x, a, b, c, d)
+				if test.copy {
+					require.Equal(t, []pipeline.Match{unique(a), near(a, a, 1), unique(c), exact(c, c)}, matches)
+				} else {
+					require.Equal(t, []pipeline.Match{unique(a), unique(b), unique(c), unique(d)}, matches)
+				}
+			})
+		}
+	}
+}
+
+func testBorders(t *testing.T, newIndex factory) {
+	for generations := 1; generations <= 4; generations++ {
+		x := newIndex(t, Params{Window: time.Hour, Generations: generations, MaxDistance: 3})
+		piece := time.Hour / time.Duration(generations)
+		first := article(0, -time.Millisecond, base, "same")
+		require.Equal(t, unique(first), claimOne(t, x, first))
+		for n := 1; n <= generations; n++ { // one exact copy just behind each border
+			c := article(n, time.Duration(n-1)*piece, base, "same")
+			require.Equal(t, exact(first, first), claimOne(t, x, c), "%d generations, copy %d", generations, n)
+		}
+	}
+}
+
+func testLittleText(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	for n := range 40 {
+		c := little(n, 0, fmt.Sprint("flash ", n))
+		c.Fingerprint = base ^ simhash.Fingerprint(n%4) // even if fingerprints are near or equal
+		require.Equal(t, unique(c), claimOne(t, x, c), "little texts do not resemble each other")
+	}
+	long := article(100, 0, base, "long")
+	require.Equal(t, unique(long), claimOne(t, x, long), "a long text does not resemble a little one")
+	c := little(101, 0, "late flash")
+	c.Fingerprint = base
+	require.Equal(t, unique(c), claimOne(t, x, c), "a little text does not resemble a long one")
+	a, b, later := little(201, 0, "same"), little(202, time.Minute, "same"), little(203, 50*time.Minute, "same")
+	require.Equal(t, []pipeline.Match{unique(a), exact(a, a), exact(a, a)}, claim(t, x, a, b, later))
+}
+
+func testFlood(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	first := article(0, 0, base, "0")
+	require.Equal(t, unique(first), claimOne(t, x, first))
+	var claims []pipeline.Claim
+	for n := 1; n < 300; n++ {
+		claims = append(claims, article(n, 0, base, fmt.Sprint(n)))
+	}
+	for range 2 { // the second time as a replay
+		for at := 0; at < len(claims); at += 50 {
+			for _, m := range claim(t, x, claims[at:min(at+50, len(claims))]...) {
+				require.Equal(t, near(first, first, 0), m)
+			}
+		}
+	}
+	again := article(1000, 0, base, "250")
+	require.Equal(t, exact(claims[249], first), claimOne(t, x, again), "an exact repeat in the crowd")
+}
+
+func testExactRepeats(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	a, b := article(1, 0, base, "a"), article(2, 0, base^1, "b")
+	claim(t, x, a, b)
+	for n := 3; n < 10; n++ {
+		c := article(n, time.Duration(n)*time.Minute, base^1, "b")
+		want := exact(b, a)
+		require.Equal(t, want, claimOne(t, x, c))
+		require.Equal(t, want, claimOne(t, x, c), "replay")
+	}
+}
+
+func testRoots(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	a := article(1, 0, base, "a")
+	b := article(2, 0, base^7, "b")
+	c := article(3, 0, base^7^7<<20, "c")
+	d := article(4, 0, base^7^7<<20^7<<40, "d")
+	want := []pipeline.Match{unique(a), near(a, a, 3), near(b, a, 3), near(c, a, 3)}
+	require.Equal(t, want, claim(t, x, a, b, c, d), "in one call")
+	y := newIndex(t, standard)
+	for i, c := range []pipeline.Claim{a, b, c, d} {
+		require.Equal(t, want[i], claimOne(t, y, c), "one by one")
+	}
+}
+
+func testOddTimes(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	n := 0
+	at := func(ms int64, fp simhash.Fingerprint) pipeline.Claim {
+		n++
+		c := article(n, 0, fp, fmt.Sprint("text ", n))
+		c.Time = time.UnixMilli(ms)
+		return c
+	}
+	negative, longAgo, zero := at(-1, base), at(-1e15, base), at(0, base)
+	require.Equal(t, []pipeline.Match{unique(negative), near(negative, negative, 0), near(negative, negative, 0)},
+		claim(t, x, negative, longAgo, zero), "anything before 1970 counts as 1970")
+	edge, beyond := at(3_600_000, base), at(3_600_001, base)
+	require.Equal(t, []pipeline.Match{near(negative, negative, 0), near(edge, negative, 0)}, claim(t, x, edge, beyond))
+	for _, ms := range []int64{253_402_300_799_000, math.MaxInt64 / 2, math.MaxInt64} {
+		far, copied := at(ms, base), at(ms-1000, base)
+		require.Equal(t, []pipeline.Match{unique(far), near(far, far, 0)}, claim(t, x, far, copied), "%d", ms)
+		require.Equal(t, unique(far), claimOne(t, x, far), "replay at %d", ms)
+	}
+}
+
+func testLongNames(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	var claims []pipeline.Claim
+	for n := range 10 {
+		c := article(n, 0, base^1<<n^1, fmt.Sprint(n)) // the first is base itself
+		c.Topic = strings.Repeat("t", 249)
+		c.Partition, c.Offset = math.MaxInt32, math.MaxInt64-int64(n)
+		c.ID = strings.Repeat("新", pipeline.MaxIDBytes/3-1) + fmt.Sprintf("%05d", n)
+		claims = append(claims, c)
+	}
+	claims[1].ID, claims[2].ID = "", "\x00\xff\r\n"
+	first := claim(t, x, claims...)
+	require.Equal(t, unique(claims[0]), first[0])
+	require.Equal(t, near(claims[0], claims[0], 2), first[1])
+	require.Equal(t, first, claim(t, x, claims...), "replay")
+}
+
+func testHighBits(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	for n, fp := range []simhash.Fingerprint{1 << 63, math.MaxUint64, 0, 0x8000ffff00001234} {
+		a, b := article(2*n, 0, fp, fmt.Sprint("a", n)), article(2*n+1, 0, fp^1<<63, fmt.Sprint("b", n))
+		if n == 2 { // 0 lies beside 1 << 63
+			require.Equal(t, pipeline.Near, claimOne(t, x, a).Kind)
+			continue
+		}
+		require.Equal(t, []pipeline.Match{unique(a), near(a, a, 1)}, claim(t, x, a, b))
+	}
+}
+
+func testContextEnd(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := x.Claim(ctx, []pipeline.Claim{article(1, 0, base, "a")})
+	require.ErrorIs(t, err, context.Canceled)
+}

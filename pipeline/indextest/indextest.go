@@ -1,0 +1,105 @@
+// Package indextest is the contract of pipeline.Index as tests: every index must pass Run.
+package indextest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+	"echosieve/simhash"
+)
+
+// Params are what an index is made with.
+type Params struct {
+	Window      time.Duration
+	Generations int
+	MaxDistance int
+}
+
+// standard is used where a test needs nothing special: generations of half an hour.
+var standard = Params{Window: time.Hour, Generations: 2, MaxDistance: 3}
+
+// epoch lies on a generation's border under the standard parameters.
+var epoch = time.UnixMilli(1_700_000_000_000 / 1_800_000 * 1_800_000)
+
+// Run runs the contract. newIndex returns an empty index; each call another one.
+func Run(t *testing.T, newIndex func(t *testing.T, p Params) pipeline.Index) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, func(*testing.T, Params) pipeline.Index)
+	}{
+		{"Kinds", testKinds},
+		{"SameCall", testSameCall},
+		{"Replay", testReplay},
+		{"ReplayWithinCall", testReplayWithinCall},
+		{"WindowEdges", testWindowEdges},
+		{"Borders", testBorders},
+		{"LittleText", testLittleText},
+		{"Flood", testFlood},
+		{"ExactRepeats", testExactRepeats},
+		{"Roots", testRoots},
+		{"OddTimes", testOddTimes},
+		{"LongNames", testLongNames},
+		{"HighBits", testHighBits},
+		{"Reference", testReference},
+		{"Concurrent", testConcurrent},
+		{"ContextEnd", testContextEnd},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, newIndex) })
+	}
+}
+
+// article makes the claim of the n-th article of a test. Equal texts have equal digests.
+func article(n int, at time.Duration, fp simhash.Fingerprint, text string) pipeline.Claim {
+	sum := sha256.Sum256([]byte(text))
+	return pipeline.Claim{
+		Coordinates: pipeline.Coordinates{Topic: "articles", Partition: int32(n % 3), Offset: int64(n)},
+		ID:          fmt.Sprintf("id-%d", n), Time: epoch.Add(at),
+		Digest: pipeline.Digest(sum[:16]), Fingerprint: fp,
+	}
+}
+
+// little makes the claim of an article with little text.
+func little(n int, at time.Duration, text string) pipeline.Claim {
+	c := article(n, at, 0, text)
+	c.Fingerprint = simhash.Fingerprint(binary.BigEndian.Uint64(c.Digest[:]))
+	c.LittleText = true
+	return c
+}
+
+func refOf(c pipeline.Claim) pipeline.Ref { return pipeline.Ref{ID: c.ID, Coordinates: c.Coordinates} }
+
+func unique(c pipeline.Claim) pipeline.Match {
+	return pipeline.Match{Kind: pipeline.Unique, Root: refOf(c)}
+}
+
+func near(original, root pipeline.Claim, distance int) pipeline.Match {
+	return pipeline.Match{Kind: pipeline.Near, Original: refOf(original), Root: refOf(root), Distance: distance}
+}
+
+func exact(original, root pipeline.Claim) pipeline.Match {
+	return pipeline.Match{Kind: pipeline.Exact, Original: refOf(original), Root: refOf(root)}
+}
+
+// claim claims in one call. An index that blocks, because it cannot make sense of its store, fails the test.
+func claim(t testing.TB, x pipeline.Index, claims ...pipeline.Claim) []pipeline.Match {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	matches, err := x.Claim(ctx, claims)
+	require.NoError(t, err)
+	require.Len(t, matches, len(claims))
+	return matches
+}
+
+// claimOne claims one article in a call of its own.
+func claimOne(t testing.TB, x pipeline.Index, c pipeline.Claim) pipeline.Match {
+	t.Helper()
+	return claim(t, x, c)[0]
+}

@@ -1,0 +1,172 @@
+package indextest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+	"echosieve/simhash"
+)
+
+// reference answers by comparing with everything, one claim after another.
+type reference struct {
+	Params
+	seen []verdict
+}
+
+type verdict struct {
+	claim      pipeline.Claim
+	generation int64
+	match      pipeline.Match
+}
+
+func (r *reference) claim(c pipeline.Claim) pipeline.Match {
+	length := (r.Window / time.Duration(r.Generations)).Milliseconds()
+	v := verdict{claim: c, generation: c.Time.UnixMilli() / length, match: unique(c)}
+	for _, o := range r.seen { // an exact repeat of the same generation goes before everything else
+		if o.generation == v.generation && o.claim.Digest == c.Digest {
+			return pipeline.Match{Kind: pipeline.Exact, Original: refOf(o.claim), Root: o.match.Root}
+		}
+	}
+	for _, o := range r.seen {
+		if !alike(r.Params, c, o.claim) {
+			continue
+		}
+		v.match = pipeline.Match{Kind: pipeline.Near, Original: refOf(o.claim), Root: o.match.Root}
+		v.match.Distance = simhash.Distance(o.claim.Fingerprint, c.Fingerprint)
+		if o.claim.Digest == c.Digest {
+			v.match.Kind = pipeline.Exact
+		}
+		break
+	}
+	r.seen = append(r.seen, v)
+	return v.match
+}
+
+// random makes articles that often repeat each other, in rough order of time, with late ones among them.
+func random(r *rand.Rand, n int, span time.Duration) []pipeline.Claim {
+	claims := make([]pipeline.Claim, n)
+	for i := range claims {
+		at := span*time.Duration(i)/time.Duration(n) + time.Duration(r.Int64N(int64(span/8)))
+		switch kind := r.IntN(10); {
+		case kind < 4 || i < 5:
+			claims[i] = article(i, at, simhash.Fingerprint(r.Uint64()), fmt.Sprint(i))
+		case kind < 5:
+			claims[i] = little(i, at, fmt.Sprint("flash ", r.IntN(20)))
+		case kind < 7: // the text of an earlier one
+			o := claims[r.IntN(i)]
+			claims[i] = article(i, at, o.Fingerprint, "")
+			claims[i].Digest, claims[i].LittleText = o.Digest, o.LittleText
+		default: // up to 4 bits off an earlier one
+			fp := claims[r.IntN(i)].Fingerprint
+			for range r.IntN(5) {
+				fp ^= 1 << r.IntN(64)
+			}
+			claims[i] = article(i, at, fp, fmt.Sprint(i))
+		}
+		claims[i].Time = claims[i].Time.Truncate(time.Millisecond)
+	}
+	return claims
+}
+
+func testReference(t *testing.T, newIndex factory) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	for _, p := range []Params{standard, {2 * time.Hour, 3, 0}, {90 * time.Minute, 1, 4}} {
+		x, ref := newIndex(t, p), reference{Params: p}
+		claims := random(r, 600, 5*p.Window)
+		answers := make([]pipeline.Match, 0, len(claims))
+		for at := 0; at < len(claims); {
+			end := min(len(claims), at+1+r.IntN(40))
+			answers = append(answers, claim(t, x, claims[at:end]...)...)
+			at = end
+		}
+		kinds := map[pipeline.Kind]int{}
+		for i, c := range claims {
+			require.Equal(t, ref.claim(c), answers[i], "claim %d, parameters %+v", i, p)
+			kinds[answers[i].Kind]++
+		}
+		require.Equal(t, answers, claim(t, x, claims...), "replay in one call")
+		require.Greater(t, kinds[pipeline.Unique], 50)
+		require.Greater(t, kinds[pipeline.Exact], 50)
+		if p.MaxDistance > 0 {
+			require.Greater(t, kinds[pipeline.Near], 50)
+		}
+	}
+}
+
+// testConcurrent claims the same articles in several goroutines in different orders and calls.
+func testConcurrent(t *testing.T, newIndex factory) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	x := newIndex(t, standard)
+	claims := random(rand.New(rand.NewPCG(seed, 0)), 200, 3*standard.Window)
+	const workers = 4
+	answers := make([]map[pipeline.Coordinates]pipeline.Match, workers)
+	var group sync.WaitGroup
+	for w := range workers {
+		answers[w] = map[pipeline.Coordinates]pipeline.Match{}
+		r := rand.New(rand.NewPCG(seed, uint64(w)))
+		order := r.Perm(len(claims))
+		group.Go(func() {
+			for at := 0; at < len(order); {
+				end := min(len(order), at+1+r.IntN(10))
+				var call []pipeline.Claim
+				for _, i := range order[at:end] {
+					call = append(call, claims[i])
+				}
+				matches, err := x.Claim(t.Context(), call)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for i, m := range matches {
+					answers[w][call[i].Coordinates] = m
+				}
+				at = end
+			}
+		})
+	}
+	group.Wait()
+	for w := 1; w < workers; w++ {
+		require.Equal(t, answers[0], answers[w], "every worker got the same answers")
+	}
+	require.Empty(t, Inconsistent(standard, claims, answers[0], true))
+}
+
+// Inconsistent says how answers contradict each other, "" if they do not: every original must have been claimed,
+// every chain of originals must end in a unique article, and, if complete, no two alike articles inside the window
+// may both be unique (an index that limits what it reads may let copies through).
+func Inconsistent(p Params, claims []pipeline.Claim, answers map[pipeline.Coordinates]pipeline.Match, complete bool) string {
+	for i, a := range claims {
+		for _, b := range claims[:i] {
+			twins := answers[a.Coordinates].Kind == pipeline.Unique && answers[b.Coordinates].Kind == pipeline.Unique
+			if complete && twins && alike(p, a, b) {
+				return fmt.Sprintf("twins: %v and %v are alike and both unique", a.Coordinates, b.Coordinates)
+			}
+		}
+		at := a.Coordinates
+		for steps := 0; answers[at].Kind != pipeline.Unique; steps++ {
+			if answers[at].Kind == 0 || steps > len(claims) {
+				return fmt.Sprintf("the chain of %v ends in no unique article", a.Coordinates)
+			}
+			at = answers[at].Original.Coordinates
+		}
+	}
+	return ""
+}
+
+// alike says whether of two different articles the later one is a copy.
+func alike(p Params, a, b pipeline.Claim) bool {
+	if a.Coordinates == b.Coordinates || a.Time.Sub(b.Time).Abs() > p.Window {
+		return false
+	}
+	return a.Digest == b.Digest || !a.LittleText && !b.LittleText &&
+		simhash.Distance(a.Fingerprint, b.Fingerprint) <= p.MaxDistance
+}

@@ -1,0 +1,203 @@
+// Package memindex keeps the article index in memory: for reference runs and benchmarks, and as the plainest
+// statement of what an index answers. Nothing survives the process.
+package memindex
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"echosieve/pipeline"
+	"echosieve/simhash"
+)
+
+// Config says what the index remembers. All fields count in the same way as in package redisindex.
+type Config struct {
+	Window      time.Duration
+	Generations int // pieces of the window, by which exact repeats are found and memory is freed
+	MaxDistance int // bits
+}
+
+// Index is an in-memory pipeline.Index. An article's place in the order of arrival is its ticket. Safe for
+// concurrent use.
+type Index struct {
+	cfg          Config
+	windowMs     int64
+	generationMs int64
+
+	mu          sync.Mutex
+	arrivals    int // articles stored so far
+	stored      int // articles kept
+	sweepAt     int // stored articles at which to forget
+	lastSweep   int // arrivals at the last sweep
+	generations map[int64]*generation
+}
+
+var _ pipeline.Index = (*Index)(nil)
+
+// minSweep is the number of articles below which nothing is forgotten.
+const minSweep = 1 << 16
+
+type generation struct {
+	lastArrival int
+	byPlace     map[pipeline.Coordinates]*article
+	byDigest    map[pipeline.Digest]*article
+	byPrint     map[simhash.Fingerprint][]*article // in order of arrival
+	blocks      map[simhash.Block][]simhash.Fingerprint
+}
+
+type article struct {
+	arrival     int
+	ms          int64
+	little      bool
+	digest      pipeline.Digest
+	fingerprint simhash.Fingerprint
+	ref         pipeline.Ref
+	match       pipeline.Match
+}
+
+// New returns an empty index. Window must be at least a second and Generations at least 1.
+func New(cfg Config) *Index {
+	seconds := (int64(cfg.Window/time.Second) + int64(cfg.Generations) - 1) / int64(cfg.Generations)
+	return &Index{
+		cfg: cfg, windowMs: cfg.Window.Milliseconds(), generationMs: seconds * 1000,
+		sweepAt: minSweep, generations: map[int64]*generation{},
+	}
+}
+
+// Claim implements pipeline.Index. It fails only if ctx has ended.
+func (x *Index) Claim(ctx context.Context, claims []pipeline.Claim) ([]pipeline.Match, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	matches := make([]pipeline.Match, len(claims))
+	for i := range claims {
+		matches[i] = x.claim(&claims[i])
+	}
+	return matches, nil
+}
+
+func (x *Index) claim(c *pipeline.Claim) pipeline.Match {
+	ms := max(0, c.Time.UnixMilli())
+	g := x.generation(ms / x.generationMs)
+	if own := g.byPlace[c.Coordinates]; own != nil && own.digest == c.Digest {
+		return own.match
+	}
+	if o := g.byDigest[c.Digest]; o != nil {
+		return pipeline.Match{Kind: pipeline.Exact, Original: o.ref, Root: o.match.Root}
+	}
+	a := &article{
+		arrival: x.arrivals, ms: ms, little: c.LittleText, digest: c.Digest, fingerprint: c.Fingerprint,
+		ref: pipeline.Ref{ID: c.ID, Coordinates: c.Coordinates},
+	}
+	a.match = x.match(a)
+	x.store(g, a)
+	return a.match
+}
+
+func (x *Index) generation(n int64) *generation {
+	g := x.generations[n]
+	if g == nil {
+		g = &generation{
+			byPlace: map[pipeline.Coordinates]*article{}, byDigest: map[pipeline.Digest]*article{},
+			byPrint: map[simhash.Fingerprint][]*article{}, blocks: map[simhash.Block][]simhash.Fingerprint{},
+		}
+		x.generations[n] = g
+	}
+	return g
+}
+
+// match finds the earliest article that a repeats.
+func (x *Index) match(a *article) pipeline.Match {
+	var first *article
+	var blocks []simhash.Block
+	if !a.little {
+		blocks = simhash.AppendBlocks(nil, a.fingerprint, x.cfg.MaxDistance)
+	}
+	try := func(g *generation, fp simhash.Fingerprint) {
+		for _, o := range g.byPrint[fp] {
+			if first != nil && o.arrival >= first.arrival {
+				return
+			}
+			if x.alike(a, o) {
+				first = o
+				return
+			}
+		}
+	}
+	for n := max(0, a.ms-x.windowMs) / x.generationMs; n <= saturate(a.ms, x.windowMs)/x.generationMs; n++ {
+		g := x.generations[n]
+		if g == nil {
+			continue
+		}
+		try(g, a.fingerprint)
+		for _, block := range blocks {
+			for _, fp := range g.blocks[block] {
+				if simhash.Distance(a.fingerprint, fp) <= x.cfg.MaxDistance {
+					try(g, fp)
+				}
+			}
+		}
+	}
+	switch {
+	case first == nil:
+		return pipeline.Match{Kind: pipeline.Unique, Root: a.ref}
+	case first.digest == a.digest:
+		return pipeline.Match{Kind: pipeline.Exact, Original: first.ref, Root: first.match.Root}
+	default:
+		return pipeline.Match{
+			Kind: pipeline.Near, Original: first.ref, Root: first.match.Root,
+			Distance: simhash.Distance(a.fingerprint, first.fingerprint),
+		}
+	}
+}
+
+// alike is the second check, of two articles whose fingerprints are near.
+func (x *Index) alike(a, o *article) bool {
+	if max(a.ms, o.ms)-min(a.ms, o.ms) > x.windowMs {
+		return false
+	}
+	return a.digest == o.digest || !a.little && !o.little
+}
+
+func (x *Index) store(g *generation, a *article) {
+	if x.stored >= x.sweepAt {
+		x.sweep(a.ms)
+	}
+	if !a.little && !slices.ContainsFunc(g.byPrint[a.fingerprint], func(o *article) bool { return !o.little }) {
+		for _, block := range simhash.AppendBlocks(nil, a.fingerprint, x.cfg.MaxDistance) {
+			g.blocks[block] = append(g.blocks[block], a.fingerprint)
+		}
+	}
+	g.byPlace[a.ref.Coordinates] = a
+	g.byDigest[a.digest] = a
+	g.byPrint[a.fingerprint] = append(g.byPrint[a.fingerprint], a)
+	g.lastArrival = x.arrivals
+	x.arrivals++
+	x.stored++
+}
+
+// sweep forgets the generations that are both out of the window around now and out of use since the last sweep,
+// so that one article from a wrong clock does not make the index forget all others.
+func (x *Index) sweep(now int64) {
+	for n, g := range x.generations {
+		far := (n+1)*x.generationMs < now-x.windowMs || n*x.generationMs > saturate(now, x.windowMs)
+		if far && g.lastArrival < x.lastSweep {
+			x.stored -= len(g.byPlace)
+			delete(x.generations, n)
+		}
+	}
+	x.lastSweep = x.arrivals
+	x.sweepAt = max(minSweep, x.stored+x.stored/4)
+}
+
+// saturate adds two numbers that are not negative and stays at the largest one instead of overflowing.
+func saturate(a, b int64) int64 {
+	if sum := a + b; sum >= 0 {
+		return sum
+	}
+	return 1<<63 - 1
+}

@@ -1,0 +1,82 @@
+package pipeline
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// metrics of this package; docs/metrics.md explains each.
+type metrics struct {
+	records    *prometheus.CounterVec
+	littleText prometheus.Counter
+	stage      *prometheus.HistogramVec
+	delay      prometheus.Histogram
+	distance   prometheus.Histogram
+}
+
+// newMetrics registers the metrics; a nil registerer leaves them unregistered.
+func newMetrics(reg prometheus.Registerer) *metrics {
+	f := promauto.With(reg)
+	m := &metrics{
+		records: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "echosieve_pipeline_records_total",
+			Help: "Records with an acknowledged verdict.",
+		}, []string{"verdict", "reason"}),
+		littleText: f.NewCounter(prometheus.CounterOpts{
+			Name: "echosieve_pipeline_little_text_total",
+			Help: "Articles with too few features for a fingerprint.",
+		}),
+		stage: f.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "echosieve_pipeline_stage_seconds",
+			Help:    "Time of a stage: decode to fingerprint for one article, claim and publish for one batch.",
+			Buckets: prometheus.ExponentialBuckets(10e-6, 4, 11), // 10 us to 10 s
+		}, []string{"stage"}),
+		delay: f.NewHistogram(prometheus.HistogramOpts{
+			Name:    "echosieve_pipeline_verdict_delay_seconds",
+			Help:    "From the record timestamp to the acknowledged verdict.",
+			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600, 86400},
+		}),
+		distance: f.NewHistogram(prometheus.HistogramOpts{
+			Name:    "echosieve_pipeline_match_distance_bits",
+			Help:    "Hamming distance of copies to their original.",
+			Buckets: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32},
+		}),
+	}
+	for _, v := range [][2]string{
+		{"unique", "none"},
+		{"unique", "tombstone"},
+		{"near", "distance"},
+		{"exact", "digest"},
+		{"skipped", "tombstone"},
+		{"dead", string(NotJSON)},
+		{"dead", string(NoText)},
+		{"dead", string(WrongType)},
+		{"dead", string(EmptyText)},
+		{"dead", string(TooLarge)},
+	} {
+		m.records.WithLabelValues(v[0], v[1]) // present from the start: an honest zero, not an absent series
+	}
+	for _, s := range []Stage{StageDecode, StageClean, StageSegment, StageFingerprint, StageClaim, StagePublish} {
+		m.stage.WithLabelValues(string(s))
+	}
+	return m
+}
+
+// Stage is a step of the pipeline, as it stands in metrics.
+type Stage string
+
+// The stages. Decode to Fingerprint are measured for one article, Claim and Publish for one batch.
+const (
+	StageDecode      Stage = "decode"
+	StageClean       Stage = "clean"
+	StageSegment     Stage = "segment"
+	StageFingerprint Stage = "fingerprint"
+	StageClaim       Stage = "claim"
+	StagePublish     Stage = "publish"
+)
+
+func (m *metrics) observe(s Stage, d time.Duration) {
+	m.stage.WithLabelValues(string(s)).Observe(d.Seconds())
+}

@@ -1,0 +1,107 @@
+package pipeline
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// keys are the header names in order; the test pins what readers of the output rely on.
+func keys(headers []Header) []string {
+	names := make([]string, len(headers))
+	for i, h := range headers {
+		names[i] = h.Key
+	}
+	return names
+}
+
+func value(headers []Header, key string) string {
+	for _, h := range headers {
+		if h.Key == key {
+			return string(h.Value)
+		}
+	}
+	return ""
+}
+
+func TestVerdictHeaders(t *testing.T) {
+	r := record("{}")
+	r.Headers = []Header{{"trace", nil}, {"echosieve-verdict", []byte("forged")}, {"echosieve-other", []byte("kept")}}
+	self := Ref{ID: "a1", Coordinates: r.Coordinates}
+	original := Ref{ID: "o", Coordinates: Coordinates{"articles", 0, 7}}
+	root := Ref{ID: "r", Coordinates: Coordinates{"articles", 1, 3}}
+	article := &Article{Fingerprint: 0xabc}
+
+	out := verdictOutput(r, article, &Match{Kind: Unique, Root: self}, "news-1-00000000")
+	require.Equal(t, ToUnique, out.Destination)
+	require.Equal(t, []string{
+		"trace", "echosieve-other", "echosieve-verdict", "echosieve-fingerprint",
+		"echosieve-root-id", "echosieve-root", "echosieve-source", "echosieve-recipe",
+	}, keys(out.Headers))
+	require.Nil(t, out.Headers[0].Value)
+	require.Equal(t, "unique", value(out.Headers, HeaderVerdict))
+	require.Equal(t, "0000000000000abc", value(out.Headers, HeaderFingerprint))
+	require.Equal(t, "a1", value(out.Headers, HeaderRootID))
+	require.Equal(t, "articles/2/41", value(out.Headers, HeaderSource))
+
+	out = verdictOutput(r, article, &Match{Kind: Near, Original: original, Root: root, Distance: 3}, "news-1-00000000")
+	require.Equal(t, ToDuplicate, out.Destination)
+	require.Equal(t, []string{
+		"trace", "echosieve-other", "echosieve-verdict", "echosieve-fingerprint", "echosieve-distance",
+		"echosieve-original-id", "echosieve-original", "echosieve-root-id", "echosieve-root",
+		"echosieve-source", "echosieve-recipe",
+	}, keys(out.Headers))
+	require.Equal(t, "near", value(out.Headers, HeaderVerdict))
+	require.Equal(t, "3", value(out.Headers, HeaderDistance))
+	require.Equal(t, "articles/0/7", value(out.Headers, HeaderOriginal))
+	require.Equal(t, "articles/1/3", value(out.Headers, HeaderRoot))
+	require.Equal(t, "news-1-00000000", value(out.Headers, HeaderRecipe))
+
+	out = verdictOutput(r, &Article{LittleText: true}, &Match{Kind: Exact, Original: original, Root: original}, "x")
+	require.NotContains(t, keys(out.Headers), HeaderFingerprint)
+	require.Equal(t, "exact", value(out.Headers, HeaderVerdict))
+}
+
+func TestDeadOutputAlwaysFits(t *testing.T) {
+	const limit = 4096
+	reject := &RejectError{TooLarge, strings.Repeat("d", 1000)}
+	for name, c := range map[string]struct {
+		key, value, header      int
+		omitValue, omitKey, all bool
+	}{
+		"small":         {10, 10, 10, false, false, true},
+		"large value":   {10, 1 << 20, 10, true, false, true},
+		"large key":     {1 << 20, 10, 10, true, true, false},
+		"large headers": {10, 10, 1 << 20, true, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := record(strings.Repeat("v", c.value))
+			r.Key = make([]byte, c.key)
+			r.Headers = []Header{{"h", make([]byte, c.header)}}
+			out := deadOutput(r, reject, limit)
+			require.Equal(t, c.omitValue, out.OmitValue)
+			require.Equal(t, c.omitKey, out.OmitKey)
+			require.Equal(t, c.all, out.Headers[0].Key == "h")
+			published := Record{Headers: out.Headers}
+			if !out.OmitKey {
+				published.Key = r.Key
+			}
+			if !out.OmitValue {
+				published.Value = r.Value
+			}
+			require.LessOrEqual(t, recordBytes(&published), limit)
+			require.Equal(t, "too_large", value(out.Headers, HeaderReason))
+			require.Equal(t, "articles/2/41", value(out.Headers, HeaderSource))
+		})
+	}
+}
+
+func TestVerdictHeadersFitTheirBound(t *testing.T) {
+	long := Ref{strings.Repeat("i", MaxIDBytes), Coordinates{strings.Repeat("t", 249), 1<<31 - 1, 1<<63 - 1}}
+	r := &Record{Coordinates: long.Coordinates}
+	out := verdictOutput(r, &Article{}, &Match{Kind: Unique + 1, Original: long, Root: long, Distance: 64}, strings.Repeat("r", 64))
+	require.LessOrEqual(t, recordBytes(&Record{Headers: out.Headers})-recordBytes(r), maxVerdictHeaderBytes)
+	dead := deadOutput(r, &RejectError{TooLarge, strings.Repeat("d", 9999)}, 1)
+	require.LessOrEqual(t, recordBytes(&Record{Headers: dead.Headers})-recordBytes(r), maxDeadHeaderBytes)
+}

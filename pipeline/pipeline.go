@@ -1,0 +1,153 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Config of a Pipeline.
+type Config struct {
+	Decode DecodeConfig
+	// MaxMessageBytes is the largest record that the output topics take.
+	MaxMessageBytes int
+}
+
+// Pipeline runs the stages over batches of records. Safe for concurrent use.
+type Pipeline struct {
+	cfg     Config
+	recipe  *Recipe
+	index   Index
+	metrics *metrics
+	now     func() time.Time
+	cores   chan struct{} // bounds the articles being fingerprinted, and with them the threads in cgo
+}
+
+// New returns a Pipeline. A nil registerer leaves the metrics unregistered.
+func New(cfg Config, recipe *Recipe, index Index, reg prometheus.Registerer) *Pipeline {
+	return &Pipeline{
+		cfg: cfg, recipe: recipe, index: index, metrics: newMetrics(reg), now: time.Now,
+		cores: make(chan struct{}, runtime.GOMAXPROCS(0)),
+	}
+}
+
+// Batch is a run of records of one partition on its way through the stages.
+type Batch struct {
+	Records []Record
+	items   []item // items[i] is what became of Records[i]
+}
+
+// item is one record after Prepare: exactly one of reject, tombstone and an article.
+type item struct {
+	id        string
+	article   Article
+	reject    *RejectError
+	tombstone bool
+}
+
+// Prepare decodes and fingerprints the records, on all cores. It keeps recs and fails never: what cannot be
+// processed is marked as a dead letter.
+func (p *Pipeline) Prepare(recs []Record) *Batch {
+	b := &Batch{Records: recs, items: make([]item, len(recs))}
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(cap(p.cores), len(recs)) {
+		workers.Go(func() {
+			p.cores <- struct{}{}
+			defer func() { <-p.cores }()
+			for i := next.Add(1) - 1; i < int64(len(recs)); i = next.Add(1) - 1 {
+				b.items[i] = p.prepare(&recs[i])
+			}
+		})
+	}
+	workers.Wait()
+	return b
+}
+
+func (p *Pipeline) prepare(r *Record) item {
+	if r.Value == nil {
+		return item{tombstone: true}
+	}
+	if n := recordBytes(r) + maxVerdictHeaderBytes; n > p.cfg.MaxMessageBytes {
+		return item{reject: &RejectError{TooLarge, fmt.Sprintf(
+			"%d bytes with headers, but the output topics take %d", n, p.cfg.MaxMessageBytes)}}
+	}
+	start := time.Now()
+	doc, err := p.cfg.Decode.Decode(r)
+	p.metrics.observe(StageDecode, time.Since(start))
+	if err != nil {
+		return item{reject: err}
+	}
+	article, timing := p.recipe.Fingerprint(doc.Text)
+	p.metrics.observe(StageClean, timing.Clean)
+	p.metrics.observe(StageSegment, timing.Segment)
+	p.metrics.observe(StageFingerprint, timing.Fingerprint)
+	if article.Empty {
+		return item{reject: &RejectError{EmptyText, "no letter or digit is left after cleaning"}}
+	}
+	if article.LittleText {
+		p.metrics.littleText.Inc()
+	}
+	return item{id: doc.ID, article: article}
+}
+
+// Decide asks the index for the verdicts and returns the outputs in the records' order. Skipped tombstones have no
+// output. It blocks while the index is away; an error means that nothing was decided for the caller's
+// purposes: the batch may be run again and gets the same verdicts.
+func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
+	claims := make([]Claim, 0, len(b.items))
+	for i := range b.items {
+		it, r := &b.items[i], &b.Records[i]
+		if it.tombstone || it.reject != nil {
+			continue
+		}
+		claims = append(claims, Claim{
+			Coordinates: r.Coordinates, ID: it.id, Time: r.Time, Digest: it.article.Digest,
+			Fingerprint: it.article.Fingerprint, LittleText: it.article.LittleText,
+		})
+	}
+	var matches []Match
+	if len(claims) > 0 {
+		start := time.Now()
+		var err error
+		if matches, err = p.index.Claim(ctx, claims); err != nil {
+			return nil, fmt.Errorf("pipeline: decide: %w", err)
+		}
+		p.metrics.observe(StageClaim, time.Since(start))
+	}
+	outputs := make([]Output, 0, len(b.items))
+	for i := range b.items {
+		it, r := &b.items[i], &b.Records[i]
+		switch {
+		case it.reject != nil:
+			outputs = append(outputs, deadOutput(r, it.reject, p.cfg.MaxMessageBytes))
+		case !it.tombstone:
+			outputs = append(outputs, verdictOutput(r, &it.article, &matches[0], p.recipe.ID()))
+			matches = matches[1:]
+		case p.cfg.Decode.Tombstones == TombstonesUnique:
+			outputs = append(outputs, tombstoneOutput(r, p.recipe.ID()))
+		default:
+			p.metrics.records.WithLabelValues("skipped", "tombstone").Inc()
+		}
+	}
+	return outputs, nil
+}
+
+// Published counts outputs that the broker has acknowledged. took is the time of the publish.
+func (p *Pipeline) Published(outputs []Output, took time.Duration) {
+	now := p.now()
+	for i := range outputs {
+		o := &outputs[i]
+		p.metrics.records.WithLabelValues(o.verdict, o.reason).Inc()
+		p.metrics.delay.Observe(now.Sub(o.Record.Time).Seconds())
+		if o.distance >= 0 {
+			p.metrics.distance.Observe(float64(o.distance))
+		}
+	}
+	p.metrics.observe(StagePublish, took)
+}

@@ -1,0 +1,123 @@
+package pipeline_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+	"echosieve/pipeline/memindex"
+)
+
+const article = `{"id":"%","text":"The harbour board voted on Monday to deepen the eastern channel so that larger grain ships can reach the silos before the autumn harvest, ending a dispute that had lasted eleven years."}`
+
+func newPipeline(t *testing.T, index pipeline.Index, reg prometheus.Registerer, change func(*pipeline.Config)) *pipeline.Pipeline {
+	t.Helper()
+	recipe, err := pipeline.LoadRecipe(pipeline.DefaultRecipeConfig())
+	require.NoError(t, err)
+	cfg := pipeline.Config{Decode: pipeline.DefaultDecodeConfig(), MaxMessageBytes: 1 << 20}
+	if change != nil {
+		change(&cfg)
+	}
+	return pipeline.New(cfg, recipe, index, reg)
+}
+
+func records(values ...string) []pipeline.Record {
+	recs := make([]pipeline.Record, len(values))
+	for i, v := range values {
+		recs[i] = pipeline.Record{
+			Coordinates: pipeline.Coordinates{Topic: "articles", Offset: int64(i)}, Value: []byte(v), Time: time.UnixMilli(1_700_000_000_000),
+		}
+		if v == "null" {
+			recs[i].Value = nil
+		}
+	}
+	return recs
+}
+
+func header(o pipeline.Output, key string) string {
+	for _, h := range o.Headers {
+		if h.Key == key {
+			return string(h.Value)
+		}
+	}
+	return ""
+}
+
+func TestBatchThroughAllStages(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, MaxDistance: 3})
+	p := newPipeline(t, index, reg, nil)
+	recs := records(
+		strings.Replace(article, "%", "a", 1),
+		"no JSON",
+		strings.Replace(article, "%", "b", 1),
+		`{"id":"c","text":"<br> &nbsp; !!!"}`,
+		"null",
+		`{"id":"d","text":"short flash"}`,
+		strings.Replace(article, "%", strings.Repeat("x", 1<<20), 1),
+	)
+	outputs, err := p.Decide(t.Context(), p.Prepare(recs))
+	require.NoError(t, err)
+	require.Len(t, outputs, len(recs))
+	for i, want := range []struct {
+		to             pipeline.Destination
+		verdict, cause string
+	}{
+		{pipeline.ToUnique, "unique", ""},
+		{pipeline.ToDead, "", "not_json"},
+		{pipeline.ToDuplicate, "exact", ""},
+		{pipeline.ToDead, "", "empty_text"},
+		{pipeline.ToUnique, "unique", ""},
+		{pipeline.ToUnique, "unique", ""},
+		{pipeline.ToDead, "", "too_large"},
+	} {
+		require.Same(t, &recs[i], outputs[i].Record)
+		require.Equal(t, want.to, outputs[i].Destination, i)
+		require.Equal(t, want.verdict, header(outputs[i], pipeline.HeaderVerdict), i)
+		require.Equal(t, want.cause, header(outputs[i], pipeline.HeaderReason), i)
+		require.Equal(t, recs[i].String(), header(outputs[i], pipeline.HeaderSource), i)
+	}
+	require.Equal(t, "a", header(outputs[2], pipeline.HeaderOriginalID))
+	require.True(t, outputs[6].OmitValue, "not even the dead topic takes it")
+
+	p.Published(outputs, time.Millisecond)
+	require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
+# HELP echosieve_pipeline_records_total Records with an acknowledged verdict.
+# TYPE echosieve_pipeline_records_total counter
+echosieve_pipeline_records_total{reason="digest",verdict="exact"} 1
+echosieve_pipeline_records_total{reason="distance",verdict="near"} 0
+echosieve_pipeline_records_total{reason="empty_text",verdict="dead"} 1
+echosieve_pipeline_records_total{reason="no_text",verdict="dead"} 0
+echosieve_pipeline_records_total{reason="none",verdict="unique"} 2
+echosieve_pipeline_records_total{reason="not_json",verdict="dead"} 1
+echosieve_pipeline_records_total{reason="tombstone",verdict="skipped"} 0
+echosieve_pipeline_records_total{reason="tombstone",verdict="unique"} 1
+echosieve_pipeline_records_total{reason="too_large",verdict="dead"} 1
+echosieve_pipeline_records_total{reason="wrong_type",verdict="dead"} 0
+`), "echosieve_pipeline_records_total"))
+}
+
+func TestTombstonesCanBeSkipped(t *testing.T) {
+	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, MaxDistance: 3})
+	p := newPipeline(t, index, nil, func(c *pipeline.Config) { c.Decode.Tombstones = pipeline.TombstonesSkip })
+	outputs, err := p.Decide(t.Context(), p.Prepare(records("null", `{"id":"d","text":"short flash"}`)))
+	require.NoError(t, err)
+	require.Len(t, outputs, 1)
+	require.Equal(t, int64(1), outputs[0].Record.Offset)
+}
+
+func TestNothingIsDecidedWithoutTheIndex(t *testing.T) {
+	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, MaxDistance: 3})
+	p := newPipeline(t, index, nil, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	outputs, err := p.Decide(ctx, p.Prepare(records(strings.Replace(article, "%", "a", 1))))
+	require.ErrorIs(t, err, context.Canceled)
+	require.Nil(t, outputs)
+}

@@ -1,0 +1,172 @@
+package pipeline
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"echosieve/simhash"
+)
+
+// Article is what a recipe makes of a text.
+type Article struct {
+	// Fingerprint stands for the article in the index: its SimHash, or, for little text, the first 8 bytes of
+	// Digest, big-endian.
+	Fingerprint simhash.Fingerprint
+	// SimHash is the SimHash of the features, however few they are; 0 if there are none.
+	SimHash simhash.Fingerprint
+	// Digest identifies the normalised text (see Normalise) together with the fingerprint: equal digests mean
+	// the same text, cut into the same words.
+	Digest Digest
+	// Features is the number of different words that count.
+	Features int
+	// LittleText says that there are too few features for the SimHash to mean anything.
+	LittleText bool
+	// Empty says that no letter or digit is left of the text. Such texts all have one digest and must not be
+	// compared.
+	Empty bool
+	// CleanBytes is the length of the clean text.
+	CleanBytes int
+}
+
+// Timing says how long the stages took for one article. Fingerprint includes the digest.
+type Timing struct {
+	Clean, Segment, Fingerprint time.Duration
+}
+
+// WeightedWord is one feature of a text, for people to look at.
+type WeightedWord struct {
+	Word   string
+	Count  int     // how often it occurs
+	IDF    float64 // how rare it is in news: natural logarithm of the inverse share of documents
+	Weight float64 // in the SimHash: square root of Count, times IDF
+	Hash   uint64  // in the SimHash
+}
+
+// Fingerprint makes the fingerprint of a text of any size, UTF-8 or not, with or without markup.
+func (r *Recipe) Fingerprint(text string) (Article, Timing) {
+	s := r.scratch.Get().(*scratch)
+	defer r.release(s)
+
+	start := time.Now()
+	s.clean = appendClean(s.clean[:0], text)
+	clean := string(s.clean)
+	cleaned := time.Now()
+	s.cut = r.segmenter.cut(s.cut[:0], clean)
+	segmented := time.Now()
+
+	s.tally(s.cut, r.terms)
+	for _, w := range s.words {
+		s.features = append(s.features, simhash.Feature{Hash: w.hash, Weight: w.weight()})
+	}
+	s.normalised = appendNormalised(s.normalised[:0], clean)
+	a := Article{
+		SimHash:    simhash.Sum(s.features),
+		Features:   len(s.features),
+		LittleText: len(s.features) < r.config.MinFeatures,
+		Empty:      len(s.normalised) == 0,
+		CleanBytes: len(clean),
+	}
+	a.Fingerprint = a.SimHash
+	if !a.LittleText {
+		// Punctuation is not in the normalised text but can decide where words end. The index finds articles by
+		// fingerprint, so equal digests must mean equal fingerprints.
+		s.normalised = binary.BigEndian.AppendUint64(append(s.normalised, 0), uint64(a.SimHash))
+	}
+	sum := sha256.Sum256(s.normalised)
+	a.Digest = Digest(sum[:])
+	if a.LittleText {
+		a.Fingerprint = simhash.Fingerprint(binary.BigEndian.Uint64(a.Digest[:]))
+	}
+	return a, Timing{
+		Clean:       cleaned.Sub(start),
+		Segment:     segmented.Sub(cleaned),
+		Fingerprint: time.Since(segmented),
+	}
+}
+
+// Weights returns the features of a text, the heaviest first.
+func (r *Recipe) Weights(text string) []WeightedWord {
+	s := r.scratch.Get().(*scratch)
+	defer r.release(s)
+	s.cut = r.segmenter.cut(s.cut[:0], Clean(text))
+	s.tally(s.cut, r.terms)
+	words := make([]WeightedWord, len(s.words))
+	for i, w := range s.words {
+		words[i] = WeightedWord{Word: w.text, Count: w.count, IDF: float64(w.idf), Weight: w.weight(), Hash: w.hash}
+	}
+	slices.SortFunc(words, func(a, b WeightedWord) int {
+		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Word, b.Word))
+	})
+	return words
+}
+
+// scratch holds the buffers for one text, to be used again.
+type scratch struct {
+	clean      []byte
+	cut        []string
+	words      []word
+	slots      []int32 // open addressing by hash: index into words plus 1, 0 = free; a power of two long
+	features   []simhash.Feature
+	normalised []byte
+}
+
+type word struct {
+	text  string
+	hash  uint64
+	count int
+	idf   float32
+}
+
+// weight damps the count, so that one word that fills an article does not decide alone.
+func (w *word) weight() float64 { return math.Sqrt(float64(w.count)) * float64(w.idf) }
+
+// maxScratch is the number of words up to which buffers are kept; those of a larger text go to the collector.
+const maxScratch = 1 << 14
+
+func newScratch() *scratch { return &scratch{slots: make([]int32, 1<<10)} }
+
+func (r *Recipe) release(s *scratch) {
+	if cap(s.cut) > maxScratch || cap(s.clean) > 16*maxScratch || cap(s.normalised) > 16*maxScratch {
+		return
+	}
+	clear(s.cut) // they hold on to the text
+	clear(s.words)
+	s.words, s.features = s.words[:0], s.features[:0]
+	r.scratch.Put(s)
+}
+
+// tally fills words with the different terms among cut, in the order of their first occurrence.
+func (s *scratch) tally(cut []string, terms *terms) {
+	for len(s.slots) < 2*len(cut) {
+		s.slots = make([]int32, 2*len(s.slots))
+	}
+	clear(s.slots)
+	mask := uint64(len(s.slots) - 1)
+	for _, text := range cut {
+		text = strings.TrimRight(text, ".") // jieba leaves the full stop with a number
+		if !isTerm(text) {
+			continue
+		}
+		hash := simhash.Hash(text)
+		slot := hash & mask
+		for s.slots[slot] != 0 && s.words[s.slots[slot]-1].hash != hash {
+			slot = (slot + 1) & mask
+		}
+		if at := s.slots[slot]; at != 0 {
+			s.words[at-1].count++
+			continue
+		}
+		s.words = append(s.words, word{text: text, hash: hash, count: 1})
+		s.slots[slot] = int32(len(s.words))
+	}
+	// In a loop of their own the cache misses overlap.
+	for i := range s.words {
+		s.words[i].idf = terms.of(s.words[i].hash)
+	}
+	s.words = slices.DeleteFunc(s.words, func(w word) bool { return w.idf == 0 })
+}

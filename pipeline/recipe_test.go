@@ -1,0 +1,272 @@
+package pipeline
+
+import (
+	"encoding/hex"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+	"github.com/yanyiwu/gojieba"
+	"golang.org/x/text/width"
+
+	"echosieve/simhash"
+)
+
+const (
+	zhArticle = `本报讯（记者 王小川）市气象台昨日发布暴雨橙色预警，预计未来两天全市大部分地区将出现强降雨，最大小时雨强可达80毫米。
+防汛办要求各区县加强山洪和地质灾害监测，及时转移危险区域群众。地铁集团表示，将视雨情调整运营时间，3条线路可能停运。
+教育部门宣布，全市中小学校、幼儿园明天停课一天，后天是否复课另行通知。市民如需帮助，可拨打热线电话12345。
+专家提醒，雨天出行应避开低洼路段，不要涉水行车；家中地下室要提前准备沙袋，贵重物品搬到高处。`
+	enArticle = `RIVERTON - The city council approved a $4.2 million plan on Tuesday to rebuild the old harbour bridge, which has been closed since a
+barge struck one of its piers in March. Engineers told the council that repairing the damaged span would cost almost as much as replacing it and would
+last only 15 years. Construction is expected to begin in early October and to take 18 months, said Maria Holt, the city's director of public works.
+Residents who live on the north shore complained that the detour adds half an hour to their daily commute, and asked for a temporary ferry.`
+)
+
+func TestGoldenArticles(t *testing.T) {
+	r := testRecipe(t)
+	for name, c := range map[string]struct{ text, simhash, digest string }{
+		"zh":    {zhArticle, "718888b2e9d9a9b2", "4839cea980443b2800b882f1438c5c3f"},
+		"en":    {enArticle, "2b6fded395572068", "32ac524c30647dfa967a1d29e03f1042"},
+		"mixed": {zhArticle + enArticle, "3bacdab285dba970", "c5d4419f2d793a38d7708c7abdf08a15"},
+		"flash": {"快讯：央行下调利率25个基点", "872f8921c642c9a5", "c3be0a271d36daeddc68128e46915794"},
+	} {
+		a, _ := r.Fingerprint(c.text)
+		const advice = "fingerprints changed: raise the recipe's version in recipeVersions, then these values"
+		require.Equal(t, c.simhash, a.SimHash.String(), "%s: %s", name, advice)
+		require.Equal(t, c.digest, hex.EncodeToString(a.Digest[:]), "%s: %s", name, advice)
+	}
+	require.Equal(t, "news-1-44d57f02", r.ID())
+}
+
+// The index finds articles by fingerprint: where punctuation moves a word boundary, the digests must differ as well.
+func TestEqualDigestsMeanEqualFingerprints(t *testing.T) {
+	r := testRecipe(t)
+	a, _ := r.Fingerprint(zhArticle + "研究生命起源")
+	b, _ := r.Fingerprint(zhArticle + "研究生，命起源")
+	require.Equal(t, Normalise(Clean("研究生命起源")), Normalise(Clean("研究生，命起源")))
+	require.NotEqual(t, a.Fingerprint, b.Fingerprint)
+	require.NotEqual(t, a.Digest, b.Digest)
+}
+
+// What re-publishers do to the form of a text must not reach the fingerprint, and mostly not even the digest.
+func TestFormDoesNotMatter(t *testing.T) {
+	r := testRecipe(t)
+	paragraphs := func(s, before, after string) string {
+		return before + strings.Join(strings.Split(s, "\n"), after+before) + after
+	}
+	traditional := strings.NewReplacer("报", "報", "讯", "訊", "发", "發", "预", "預", "计", "計", "来", "來", "两", "兩",
+		"区", "區", "强", "強", "时", "時", "达", "達", "办", "辦", "县", "縣", "质", "質", "灾", "災", "测", "測", "转", "轉",
+		"险", "險", "铁", "鐵", "团", "團", "调", "調", "营", "營", "间", "間", "线", "線", "运", "運", "门", "門", "学", "學",
+		"园", "園", "复", "復", "课", "課", "热", "熱", "电", "電", "话", "話", "专", "專", "开", "開", "应", "應", "东", "東")
+	for name, c := range map[string]struct {
+		text   string
+		edit   func(string) string
+		digest bool
+	}{
+		"html":          {zhArticle, func(s string) string { return paragraphs(s, "<p>&nbsp;&nbsp;", "</p>\n") }, true},
+		"html, en":      {enArticle, func(s string) string { return paragraphs(s, "<div class=x><p>", "</p><br/></div>") }, true},
+		"escaped html":  {zhArticle, func(s string) string { return paragraphs(s, "&lt;p&gt;", "&lt;/p&gt;") }, true},
+		"script":        {enArticle, func(s string) string { return s + "<script>track('reader')</script><!-- ad slot -->" }, true},
+		"full width":    {enArticle, width.Widen.String, true},
+		"half width":    {zhArticle, width.Narrow.String, false}, // U+3002 becomes U+FF61, which NFKC turns back
+		"traditional":   {zhArticle, traditional.Replace, true},
+		"upper case":    {enArticle, strings.ToUpper, true},
+		"zero width":    {zhArticle, func(s string) string { return strings.ReplaceAll(s, "市", "\u200b市\ufeff") }, true},
+		"line wrapping": {enArticle, func(s string) string { return strings.ReplaceAll(s, " ", "\r\n") }, true},
+		"no commas":     {zhArticle, func(s string) string { return strings.ReplaceAll(s, "，", " ") }, false},
+		"byte order":    {zhArticle, func(s string) string { return "\ufeff" + s }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			edited := c.edit(c.text)
+			require.NotEqual(t, c.text, edited)
+			want, _ := r.Fingerprint(c.text)
+			got, _ := r.Fingerprint(edited)
+			require.Equal(t, want.Fingerprint, got.Fingerprint)
+			if c.digest {
+				require.Equal(t, want.Digest, got.Digest)
+			}
+		})
+	}
+}
+
+func TestDifferentArticlesAreFarApart(t *testing.T) {
+	r := testRecipe(t)
+	zh, _ := r.Fingerprint(zhArticle)
+	en, _ := r.Fingerprint(enArticle)
+	require.Greater(t, simhash.Distance(zh.Fingerprint, en.Fingerprint), 15)
+	require.NotEqual(t, zh.Digest, en.Digest)
+}
+
+func TestLittleText(t *testing.T) {
+	r := testRecipe(t)
+	a, _ := r.Fingerprint("快讯：沪指收涨1.5%")
+	b, _ := r.Fingerprint("快讯：沪指收涨15%")
+	same, _ := r.Fingerprint("<b>快讯</b>：沪指收涨1.5%")
+	require.True(t, a.LittleText)
+	require.NotEqual(t, a.Digest, b.Digest)
+	require.NotEqual(t, a.Fingerprint, b.Fingerprint)
+	require.Equal(t, same.Fingerprint, a.Fingerprint)
+	require.Equal(t, hex.EncodeToString(a.Digest[:8]), a.Fingerprint.String())
+	require.NotEqual(t, a.Fingerprint, a.SimHash)
+
+	long, _ := r.Fingerprint(zhArticle)
+	require.False(t, long.LittleText)
+	require.Equal(t, long.SimHash, long.Fingerprint)
+	require.Equal(t, len(Clean(zhArticle)), long.CleanBytes)
+	require.Equal(t, len(r.Weights(zhArticle)), long.Features)
+}
+
+func TestEmptyText(t *testing.T) {
+	r := testRecipe(t)
+	for _, text := range []string{"", " \n", "<p>&nbsp;</p>", "<script>x</script>", "\x00\u200b", "!!! —— …", "😀"} {
+		a, _ := r.Fingerprint(text)
+		require.True(t, a.Empty, "%q", text)
+		require.True(t, a.LittleText)
+		require.Empty(t, r.Weights(text))
+	}
+	a, _ := r.Fingerprint("的") // a stop word is text
+	require.False(t, a.Empty)
+	require.Zero(t, a.SimHash)
+}
+
+func TestWeightsMakeTheFingerprint(t *testing.T) {
+	r := testRecipe(t)
+	words := r.Weights(zhArticle)
+	var features []simhash.Feature
+	for i, w := range words {
+		require.Equal(t, simhash.Hash(w.Word), w.Hash)
+		if i > 0 {
+			require.LessOrEqual(t, w.Weight, words[i-1].Weight)
+		}
+		features = append(features, simhash.Feature{Hash: w.Hash, Weight: w.Weight})
+	}
+	a, _ := r.Fingerprint(zhArticle)
+	require.Equal(t, a.SimHash, simhash.Sum(features))
+
+	table := map[string]WeightedWord{}
+	for _, w := range r.Weights("新华社新华社新华社新华社 Qwertyuiop the of 记者") {
+		table[w.Word] = w
+	}
+	require.Equal(t, 4, table["新华社"].Count)
+	require.InDelta(t, 2*table["新华社"].IDF, table["新华社"].Weight, 1e-9)
+	require.InDelta(t, 11.7392, table["qwertyuiop"].IDF, 1e-4, "unknown words have the average IDF")
+	require.NotContains(t, table, "the")
+}
+
+func TestRecipeConfig(t *testing.T) {
+	require.NoError(t, DefaultRecipeConfig().Validate())
+	for want, breakIt := range map[string]func(*RecipeConfig){
+		`unknown recipe "gossip", known: news`: func(c *RecipeConfig) { c.Name = "gossip" },
+		"max_distance is -1":                   func(c *RecipeConfig) { c.MaxDistance = -1 },
+		"max_distance is 16":                   func(c *RecipeConfig) { c.MaxDistance = 16 },
+		"min_features is 0":                    func(c *RecipeConfig) { c.MinFeatures = 0 },
+	} {
+		cfg := DefaultRecipeConfig()
+		breakIt(&cfg)
+		require.ErrorContains(t, cfg.Validate(), want)
+		_, err := LoadRecipe(cfg)
+		require.ErrorContains(t, err, want)
+	}
+	for _, breakIt := range []func(*RecipeConfig){
+		func(c *RecipeConfig) { c.UserDictionary = "/nonexistent" },
+		func(c *RecipeConfig) { c.StopWords = "/nonexistent" },
+	} {
+		cfg := DefaultRecipeConfig()
+		breakIt(&cfg)
+		_, err := LoadRecipe(cfg)
+		require.ErrorIs(t, err, os.ErrNotExist)
+	}
+}
+
+func TestRecipeID(t *testing.T) {
+	r := testRecipe(t)
+	require.Regexp(t, regexp.MustCompile(`^news-1-[0-9a-f]{8}$`), r.ID())
+	require.Equal(t, r.ID(), testRecipe(t).ID())
+	seen := map[string]bool{r.ID(): true}
+	for _, change := range []func(*RecipeConfig){
+		func(c *RecipeConfig) { c.MaxDistance++ },
+		func(c *RecipeConfig) { c.MinFeatures++ },
+	} {
+		cfg := DefaultRecipeConfig()
+		change(&cfg)
+		changed, err := LoadRecipe(cfg)
+		require.NoError(t, err)
+		require.Same(t, r.segmenter, changed.segmenter, "the dictionaries are loaded once")
+		require.False(t, seen[changed.ID()])
+		seen[changed.ID()] = true
+	}
+}
+
+// gojieba's own paths point into the module cache of the machine that built the program.
+func TestOnlyEmbeddedDictionariesAreUsed(t *testing.T) {
+	for _, path := range []*string{
+		&gojieba.DICT_PATH, &gojieba.HMM_PATH, &gojieba.USER_DICT_PATH,
+		&gojieba.IDF_PATH, &gojieba.STOP_WORDS_PATH,
+	} {
+		before := *path
+		*path = "/nonexistent"
+		defer func() { *path = before }()
+	}
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	s, err := newSegmenter([]byte("某词 x\n"))
+	require.NoError(t, err)
+	defer s.jieba.Free()
+	require.Equal(t, []string{"北京", "清华大学"}, s.cut(nil, "北京清华大学"))
+	left, err := os.ReadDir(tmp)
+	require.NoError(t, err)
+	require.Empty(t, left, "the unpacked dictionaries stay behind")
+}
+
+func TestConcurrentUse(t *testing.T) {
+	r := testRecipe(t)
+	texts := []string{zhArticle, enArticle, zhArticle + enArticle, "快讯", "", strings.Repeat(enArticle, 40)}
+	want := make([]Article, len(texts))
+	for i, text := range texts {
+		want[i], _ = r.Fingerprint(text)
+	}
+	var workers sync.WaitGroup
+	for w := range 8 {
+		workers.Go(func() {
+			for i := range 60 {
+				at := (w + i) % len(texts)
+				got, _ := r.Fingerprint(texts[at])
+				if got != want[at] {
+					t.Errorf("text %d: %+v, alone %+v", at, got, want[at])
+				}
+				r.Weights(texts[at])
+			}
+		})
+	}
+	workers.Go(func() {
+		if again, err := LoadRecipe(DefaultRecipeConfig()); err != nil || again.ID() != r.ID() {
+			t.Errorf("loading again: %v", err)
+		}
+	})
+	workers.Wait()
+}
+
+// The fuzz targets' property, on real articles.
+func TestCorpusTexts(t *testing.T) {
+	for _, name := range []string{"bench_zh", "bench_en"} {
+		for _, d := range corpus(t, name, 500) {
+			checkClean(t, d.Text)
+		}
+	}
+}
+
+func checkClean(t *testing.T, text string) {
+	clean := Clean(text)
+	if !utf8.ValidString(clean) || strings.ContainsAny(clean, "\x00\r\tABCXYZ\u3000\u200b") ||
+		strings.Contains(clean, "  ") || strings.TrimSpace(clean) != clean {
+		t.Fatalf("%q is cleaned to %q", text, clean)
+	}
+	if !strings.ContainsAny(clean, "<&") && Clean(clean) != clean {
+		t.Fatalf("%q is cleaned to %q, and again to %q", text, clean, Clean(clean))
+	}
+}

@@ -1,0 +1,60 @@
+package pipeline
+
+import (
+	"strconv"
+	"time"
+)
+
+// Coordinates name one Kafka record for ever: they never change and are never used again.
+type Coordinates struct {
+	Topic     string
+	Partition int32
+	Offset    int64
+}
+
+// String returns "topic/partition/offset". A topic name never holds a slash, so the form is unambiguous.
+func (c Coordinates) String() string {
+	return c.Topic + "/" + strconv.Itoa(int(c.Partition)) + "/" + strconv.FormatInt(c.Offset, 10)
+}
+
+// Less orders coordinates by topic, partition and offset. It breaks ties between equal tickets.
+func (c Coordinates) Less(d Coordinates) bool {
+	if c.Topic != d.Topic {
+		return c.Topic < d.Topic
+	}
+	if c.Partition != d.Partition {
+		return c.Partition < d.Partition
+	}
+	return c.Offset < d.Offset
+}
+
+// Header is one Kafka record header. A nil Value differs from an empty one and is kept as it is.
+type Header struct {
+	Key   string
+	Value []byte
+}
+
+// Record is one Kafka record as it was read. Nil Key or Value means null, which differs from empty.
+type Record struct {
+	Coordinates
+	Key, Value []byte
+	Headers    []Header
+	// Time is the record timestamp, with millisecond resolution. Values before 1970 (a missing
+	// timestamp among them) count as 1970 in the window.
+	Time time.Time
+}
+
+// Size is the number of payload bytes that the record keeps in memory: key, value and headers.
+func (r *Record) Size() int {
+	n := len(r.Key) + len(r.Value)
+	for _, h := range r.Headers {
+		n += len(h.Key) + len(h.Value)
+	}
+	return n
+}
+
+// Document is what the decoder finds in a record's value. ID is never empty: a record without an id
+// gets its coordinates.
+type Document struct {
+	ID, Title, Text, Source, URL string
+}

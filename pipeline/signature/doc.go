@@ -1,0 +1,20 @@
+// Package signature makes a compact summary of an article and compares two of them, to decide whether articles whose
+// fingerprints are near are copies of each other. A SimHash alone cannot: reports on one template that differ in
+// their figures only are as near as copies are.
+//
+// Layout of version 1, 64 bytes:
+//
+//	 0      version, 1
+//	 1      number of word bigrams n as round(16 log2(n+1)), at most 255
+//	 2..33  MinHash of the word bigrams: 128 slots of 2 bits, slot 0 in the lowest bits of byte 2
+//	34..49  numbers: 16 slots with an 8-bit hash of what stands before a number, 0 = empty
+//	50..57  their values: a 4-bit hash for each slot, slot 0 in the low half of byte 50
+//	58..63  bitmap of number values, 48 bits, bit 0 is the lowest of byte 58
+//
+// The MinHash is one permutation cut into slots (Li, Owen and Zhang, "One Permutation Hashing", NIPS 2012), empty
+// slots filled from others (Shrivastava, "Optimal Densification for Fast and Accurate Minwise Hashing", ICML 2017),
+// with the lowest bits kept (Li and Koenig, "b-Bit Minwise Hashing", WWW 2010). The numbers are there because of one
+// observation: in the same context a copy keeps the number and a template changes it.
+//
+// Whatever changes a byte that Append writes needs a new version. Bytes of an unknown version are no information.
+package signature

@@ -1,0 +1,116 @@
+package signature
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Version is the version of the layout that Append writes, its first byte.
+const Version = 1
+
+// Size is the length of a signature in bytes.
+const Size = 64
+
+// Where the fields begin, and how many slots they have.
+const (
+	countAt     = 1
+	minAt       = 2
+	contextAt   = 34
+	valueAt     = 50
+	bitmapAt    = 58
+	minSlots    = 128
+	numberSlots = 16
+	bitmapBits  = 48
+)
+
+// maxNumbers bounds the numbers that are looked at: the first ones of a text.
+const maxNumbers = 4096
+
+// Signature is a decoded signature. The zero value holds no information.
+type Signature struct{ raw [Size]byte }
+
+// Decode reads what Append wrote. Anything else, such as a signature of another version, is no information: the zero
+// value and false.
+func Decode(data []byte) (s Signature, ok bool) {
+	if len(data) != Size || data[0] != Version {
+		return Signature{}, false
+	}
+	return Signature{[Size]byte(data)}, true
+}
+
+// Known tells whether the signature holds information.
+func (s *Signature) Known() bool { return s.raw[0] == Version }
+
+// bigrams is the number of word bigrams, to about 2 %.
+func (s *Signature) bigrams() float64 { return math.Exp2(float64(s.raw[countAt])/16) - 1 }
+
+// Builder makes signatures. Its zero value is ready; it keeps its buffers, so that nothing is allocated after the
+// first texts. Not safe for concurrent use.
+type Builder struct {
+	facts []uint64
+	mins  [minSlots]uint64 // least hash of each slot's bigrams plus 1; 0 = no bigram
+}
+
+// Append appends the signature of an article to dst, Size bytes, and returns the extended slice. clean is the text in
+// clean form, from which numbers are read; words are the hashes of its words in order, all that hold a letter or
+// digit. Time is linear in the length of both.
+func (b *Builder) Append(dst []byte, clean string, words []uint64) []byte {
+	var raw [Size]byte
+	raw[0] = Version
+	n := max(0, len(words)-1)
+	raw[countAt] = byte(min(255, math.Round(16*math.Log2(float64(n+1)))))
+	b.minHash(raw[minAt:contextAt], words)
+	b.numbers(&raw, clean)
+	return append(dst, raw[:]...)
+}
+
+func (b *Builder) minHash(dst []byte, words []uint64) {
+	if len(words) < 2 {
+		return
+	}
+	clear(b.mins[:])
+	for i, w := range words[1:] {
+		h := mix(w ^ mix(words[i]))
+		slot, rest := h>>57, h&(1<<57-1)+1
+		if b.mins[slot] == 0 || rest < b.mins[slot] {
+			b.mins[slot] = rest
+		}
+	}
+	for i := range uint64(minSlots) {
+		from := i
+		for try := uint64(1); b.mins[from] == 0; try++ {
+			from = mix(i<<32|try) >> 57
+		}
+		dst[i/4] |= byte(mix(b.mins[from])&3) << (i % 4 * 2)
+	}
+}
+
+func (b *Builder) numbers(raw *[Size]byte, clean string) {
+	b.facts = b.facts[:0]
+	bitmap := uint64(0)
+	for n := (numbers{text: clean}); len(b.facts) < maxNumbers && n.next(); {
+		value := mix(n.value + 1)
+		bitmap |= 1 << ((value >> 32) % bitmapBits)
+		b.facts = append(b.facts, newFact(n.context, len(b.facts), value))
+	}
+	sketch(raw, b.facts)
+	var le [8]byte
+	binary.LittleEndian.PutUint64(le[:], bitmap)
+	copy(raw[bitmapAt:], le[:bitmapBits/8])
+}
+
+// hash is FNV-1a; see mix for the rest of it.
+func hash(word string) uint64 {
+	h := uint64(0xcbf29ce484222325)
+	for i := range len(word) {
+		h = (h ^ uint64(word[i])) * 0x100000001b3
+	}
+	return h
+}
+
+// mix is the finaliser of MurmurHash3 (fmix64, Appleby).
+func mix(h uint64) uint64 {
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd
+	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}

@@ -1,0 +1,200 @@
+package signature
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// words is enough of a segmentation for tests.
+func words(text string) []uint64 {
+	var list []uint64
+	for _, w := range strings.Fields(text) {
+		list = append(list, mix(hash(w)))
+	}
+	return list
+}
+
+func of(t testing.TB, text string) Signature {
+	var b Builder
+	s, ok := Decode(b.Append(nil, text, words(text)))
+	require.True(t, ok)
+	return s
+}
+
+func article(r *rand.Rand, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = string(rune('a'+r.IntN(26))) + string(rune('a'+r.IntN(26))) + string(rune('a'+r.IntN(26)))
+	}
+	return list
+}
+
+func seeded(t testing.TB) *rand.Rand {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+const golden = "01401b80ef2be51200cb60139fc1cc9e9bcf9f4cfc9c732e380c5763a464c03b" +
+	"ff0c650000015e0000000000bb00000000000df00800000f0000900000010200"
+
+// Signatures are stored: if this fails, the version must be raised.
+func TestGolden(t *testing.T) {
+	var b Builder
+	text := "the port handled 1,200 ships in 2025 and eleven ferries, 3.5 percent more than in 2024"
+	require.Equal(t, golden, hex.EncodeToString(b.Append(nil, text, words(text))))
+}
+
+func TestJaccardIsEstimated(t *testing.T) {
+	r := seeded(t)
+	for _, keep := range []int{0, 100, 250, 400, 500} {
+		a, b := article(r, 500), article(r, 500)
+		copy(b, a[:keep])
+		want := float64(keep) / float64(1000-keep)
+		x, y := of(t, strings.Join(a, " ")), of(t, strings.Join(b, " "))
+		c := Compare(&x, &y)
+		require.InDelta(t, want, c.J, 0.3, "%d words in common", keep)
+		require.Equal(t, c, Compare(&y, &x), "not symmetric")
+	}
+}
+
+func TestContainmentOfAHalf(t *testing.T) {
+	a := article(seeded(t), 600)
+	x, y := of(t, strings.Join(a, " ")), of(t, strings.Join(a[:300], " "))
+	c := Compare(&x, &y)
+	require.Greater(t, c.Containment, 0.6)
+	require.InDelta(t, 299, c.Bigrams, 10)
+}
+
+func TestCopyAndTemplate(t *testing.T) {
+	base := "the ministry said exports rose %d percent to %d billion while imports fell to %d billion and the trade " +
+		"surplus reached %d billion, the highest since the year %d when shipments to the region were first counted; " +
+		"officials expect growth of %d percent next year provided that demand from abroad holds and prices of energy " +
+		"stay where they are, although several economists warned that the outlook had darkened in recent weeks"
+	a := fmt.Sprintf(base, 12, 345, 67, 89, 1998, 7)
+	number := of(t, a)
+	for name, c := range map[string]struct {
+		text   string
+		want   Verdict
+		reason Reason
+	}{
+		"itself":         {a, Near, ReasonOverlap},
+		"no punctuation": {strings.NewReplacer(",", " ", ";", " ").Replace(a), Near, ReasonOverlap},
+		"a line more":    {a + " reporting by the news desk", Near, ReasonOverlap},
+		"other figures":  {fmt.Sprintf(base, 31, 412, 58, 77, 2003, 4), Different, ReasonNumbers},
+		"other text":     {strings.Join(article(seeded(t), 60), " "), Different, ReasonOverlap},
+		"nothing":        {"", Different, ReasonOverlap},
+	} {
+		t.Run(name, func(t *testing.T) {
+			other := of(t, c.text)
+			got, reason := Judge(Compare(&number, &other), DefaultThresholds())
+			require.Equal(t, c.want, got, "%+v", Compare(&number, &other))
+			require.Equal(t, c.reason, reason)
+		})
+	}
+}
+
+func TestJudge(t *testing.T) {
+	long := Comparison{Known: true, J: .9, Containment: 1, Bigrams: 300, SharedContexts: 8, Values: 1}
+	for name, c := range map[string]struct {
+		change func(*Comparison)
+		want   Verdict
+		reason Reason
+	}{
+		"copy":                    {func(*Comparison) {}, Near, ReasonOverlap},
+		"unknown":                 {func(c *Comparison) { *c = Comparison{} }, Different, ReasonUnknown},
+		"at the threshold":        {func(c *Comparison) { c.J = .42 }, Near, ReasonOverlap},
+		"below":                   {func(c *Comparison) { c.J = .41 }, Possible, ReasonOverlap},
+		"far below":               {func(c *Comparison) { c.J = .29 }, Different, ReasonOverlap},
+		"one contradiction":       {func(c *Comparison) { c.Contradictions = 1 }, Near, ReasonOverlap},
+		"two contradictions":      {func(c *Comparison) { c.Contradictions = 2 }, Different, ReasonNumbers},
+		"other values":            {func(c *Comparison) { c.Values = .5 }, Possible, ReasonValues},
+		"little":                  {func(c *Comparison) { c.Bigrams = 20 }, Near, ReasonOverlap},
+		"little, lower":           {func(c *Comparison) { c.Bigrams, c.J = 20, .6 }, Possible, ReasonLittle},
+		"little, contradiction":   {func(c *Comparison) { c.Bigrams, c.Contradictions = 20, 1 }, Different, ReasonNumbers},
+		"little, fewer in common": {func(c *Comparison) { c.Bigrams, c.Values = 20, .7 }, Possible, ReasonValues},
+	} {
+		t.Run(name, func(t *testing.T) {
+			comparison := long
+			c.change(&comparison)
+			got, reason := Judge(comparison, DefaultThresholds())
+			require.Equal(t, c.want, got)
+			require.Equal(t, c.reason, reason)
+		})
+	}
+}
+
+func TestNoAllocations(t *testing.T) {
+	text := strings.Repeat("exports rose 12 percent to 345 billion ", 50)
+	list, dst := words(text), make([]byte, 0, Size)
+	var b Builder
+	b.Append(dst, text, list)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		s, _ := Decode(b.Append(dst, text, list))
+		_, _ = Judge(Compare(&s, &s), DefaultThresholds())
+	}))
+}
+
+func TestHostileTexts(t *testing.T) {
+	var b Builder
+	for name, text := range map[string]string{
+		"one word":  strings.Repeat("same ", 100_000),
+		"digits":    strings.Repeat("7", 1_000_000),
+		"zeros":     strings.Repeat("0", 1_000_000),
+		"numbers":   strings.Repeat("a 1 ", 250_000),
+		"marks":     strings.Repeat("1.", 500_000),
+		"numerals":  strings.Repeat("\u4e00", 300_000),
+		"one token": strings.Repeat("x", 1_000_000),
+		"broken":    strings.Repeat("\xff1", 500_000),
+	} {
+		start := time.Now()
+		require.Len(t, b.Append(nil, text, words(text)), Size)
+		require.Less(t, time.Since(start), 2*time.Second, name)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	var b Builder
+	f.Add([]byte{}, b.Append(nil, "a 1 b 2", words("a 1 b 2")))
+	f.Fuzz(func(t *testing.T, x, y []byte) {
+		a, ok := Decode(x)
+		c, ok2 := Decode(y)
+		got := Compare(&a, &c)
+		if got.Known != (ok && ok2) || !(got.J >= 0 && got.J <= 1) || !(got.Containment >= 0 && got.Containment <= 1) {
+			t.Fatalf("%+v", got)
+		}
+		if v, _ := Judge(got, DefaultThresholds()); !got.Known && v != Different {
+			t.Fatal("a match without information")
+		}
+	})
+}
+
+func BenchmarkAppend(b *testing.B) {
+	list := article(rand.New(rand.NewPCG(1, 2)), 450)
+	for i := 0; i < len(list); i += 15 {
+		list[i] = fmt.Sprint(i * 37)
+	}
+	text := strings.Join(list, " ")
+	hashes, dst := words(text), make([]byte, 0, Size)
+	var builder Builder
+	b.ReportAllocs()
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		builder.Append(dst, text, hashes)
+	}
+}
+
+func BenchmarkCompare(b *testing.B) {
+	x := of(b, strings.Repeat("exports rose 12 percent to 345 billion ", 50))
+	var verdict Verdict
+	for b.Loop() {
+		verdict, _ = Judge(Compare(&x, &x), DefaultThresholds())
+	}
+	require.Equal(b, Near, verdict)
+}
