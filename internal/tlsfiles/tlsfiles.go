@@ -1,0 +1,60 @@
+// Package tlsfiles turns settings that name PEM files into a TLS client configuration. Kafka and Redis share it.
+package tlsfiles
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// Config says how connections are encrypted and whom to trust. The zero value is: not encrypted.
+type Config struct {
+	Enabled            bool   `koanf:"enabled" help:"encrypt connections"`
+	CAFile             string `koanf:"ca_file" help:"PEM file with the authorities to trust; empty: those of the system"`
+	CertFile           string `koanf:"cert_file" help:"PEM file with the client certificate, if the servers want one"`
+	KeyFile            string `koanf:"key_file" help:"PEM file with the client certificate's key"`
+	ServerName         string `koanf:"server_name" help:"name expected in the servers' certificates; empty: the host dialled"`
+	InsecureSkipVerify bool   `koanf:"insecure_skip_verify" help:"accept any certificate (tests only)"`
+}
+
+// Validate finds the mistakes that show without reading files. Its texts begin with the key, below "tls".
+func (c Config) Validate() error {
+	var errs []error
+	if !c.Enabled && c != (Config{}) {
+		errs = append(errs, errors.New("tls has settings but tls.enabled is false"))
+	}
+	if (c.CertFile == "") != (c.KeyFile == "") {
+		errs = append(errs, errors.New("tls.cert_file and tls.key_file belong together"))
+	}
+	return errors.Join(errs...)
+}
+
+// Load reads the files. It returns nil if TLS is off.
+func (c Config) Load() (*tls.Config, error) {
+	if !c.Enabled {
+		return nil, nil
+	}
+	loaded := &tls.Config{
+		MinVersion: tls.VersionTLS12, ServerName: c.ServerName, InsecureSkipVerify: c.InsecureSkipVerify,
+	}
+	if c.CAFile != "" {
+		pem, err := os.ReadFile(c.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("tls.ca_file: %w", err)
+		}
+		loaded.RootCAs = x509.NewCertPool()
+		if !loaded.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("tls.ca_file: %s holds no PEM certificate", c.CAFile)
+		}
+	}
+	if c.CertFile != "" {
+		cert, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("tls.cert_file: %w", err)
+		}
+		loaded.Certificates = []tls.Certificate{cert}
+	}
+	return loaded, nil
+}

@@ -1,0 +1,209 @@
+package redisindex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"echosieve/pipeline"
+)
+
+// item is one article on its way to its verdict.
+type item struct {
+	claim    pipeline.Claim
+	ref      pipeline.Ref
+	ms       int64 // time in the window
+	home     fieldRef
+	number   uint64         // drawn for it in this run
+	ticket   uint64         // what its entry has
+	repeats  *item          // the article whose entry answers for this one: same generation, same digest
+	found    []candidate    // fingerprints to read, nearest first
+	proposal pipeline.Match // what this run would answer
+	verdict  pipeline.Match // what its entry says; zero Kind: undecided
+}
+
+// identity tells items apart. The digest guards against coordinates that, against all rules, come with two texts.
+type identity struct {
+	pipeline.Coordinates
+	digest pipeline.Digest
+}
+
+// batch is one run of the five steps over one call's claims. Items beyond those claimed are articles of other
+// calls that a claim repeats exactly and that have no verdict yet: the batch reaches it for them, as their own
+// worker would, because the repeat's root depends on it and must be the same in every replay.
+type batch struct {
+	x           *Index
+	items       []*item
+	claimed     []*item // the item of each claim; one item for claims with the same coordinates
+	known       map[identity]*item
+	generations map[int64]bool // those that exist, of those in reach
+	entries     map[fieldRef][]*entry
+}
+
+func newBatch(x *Index, claims []pipeline.Claim) *batch {
+	b := &batch{x: x, claimed: make([]*item, len(claims)), known: make(map[identity]*item, len(claims))}
+	for i := range claims {
+		b.claimed[i] = b.item(claims[i])
+	}
+	return b
+}
+
+// item returns the batch's item for a claim and adds it if need be.
+func (b *batch) item(c pipeline.Claim) *item {
+	id := identity{c.Coordinates, c.Digest}
+	if it := b.known[id]; it != nil {
+		return it
+	}
+	ms := windowTime(c.Time)
+	it := &item{
+		claim: c, ref: pipeline.Ref{ID: c.ID, Coordinates: c.Coordinates}, ms: ms,
+		home: fieldRef{b.x.layout.generation(ms), c.Fingerprint},
+	}
+	b.known[id] = it
+	b.items = append(b.items, it)
+	return it
+}
+
+// open returns the items that need a verdict of their own.
+func (b *batch) open() []*item {
+	var open []*item
+	for _, it := range b.items {
+		if it.repeats == nil && it.verdict.Kind == 0 {
+			open = append(open, it)
+		}
+	}
+	return open
+}
+
+// exec sends a pipeline and returns the first error of any of its commands; a missing key is none.
+func (b *batch) exec(ctx context.Context, step string, pipe redis.Pipeliner) error {
+	if pipe.Len() == 0 {
+		return nil
+	}
+	start := time.Now()
+	cmds, err := pipe.Exec(ctx)
+	b.x.metrics.roundTrip.WithLabelValues(step).Observe(time.Since(start).Seconds())
+	for _, cmd := range cmds {
+		if e := cmd.Err(); e != nil && !errors.Is(e, redis.Nil) {
+			return fmt.Errorf("%s: %w", step, e)
+		}
+	}
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return fmt.Errorf("%s: %w", step, err)
+	}
+	return nil
+}
+
+// draw draws a number for each open item, in claim order.
+func (b *batch) draw(ctx context.Context) error {
+	open := b.open()
+	first, err := b.numbers(ctx, len(open))
+	for i, it := range open {
+		it.number = first + uint64(i)
+	}
+	return err
+}
+
+// numbers draws n consecutive numbers from the counter and returns the first.
+func (b *batch) numbers(ctx context.Context, n int) (first uint64, err error) {
+	if n == 0 {
+		return 0, nil
+	}
+	pipe, key := b.x.client.Pipeline(), b.x.keys.sequence()
+	last := pipe.IncrBy(ctx, key, int64(n))
+	// The counter must outlive every entry: starting over below existing tickets would let copies through.
+	pipe.Expire(ctx, key, 2*b.x.layout.lifetime)
+	if err := b.exec(ctx, "ticket", pipe); err != nil {
+		return 0, err
+	}
+	return uint64(last.Val()) - uint64(n) + 1, nil
+}
+
+// ticket gives each open item's entry its number, unless it has a ticket, and reads which generations exist.
+// That is read after drawing: a lower ticket's generation was registered before it was drawn, hence is seen.
+func (b *batch) ticket(ctx context.Context) error {
+	open := b.open()
+	if len(open) == 0 {
+		return nil
+	}
+	pipe := b.x.client.Pipeline()
+	tickets := make([]*redis.Cmd, len(open))
+	for i, it := range open {
+		tickets[i] = b.setTicket(ctx, pipe, it.home, it.claim.Digest, it.number)
+	}
+	var reach []int64
+	for _, it := range open {
+		for g, last := b.x.layout.reach(it.ms); g <= last; g++ {
+			reach = append(reach, g)
+		}
+	}
+	slices.Sort(reach)
+	reach = slices.Compact(reach)
+	args := []any{"ZMSCORE", b.x.keys.generations()}
+	for _, g := range reach {
+		args = append(args, g)
+	}
+	scores := redis.NewSliceCmd(ctx, args...)
+	_ = pipe.Process(ctx, scores) // queues only
+	if err := b.exec(ctx, "ticket", pipe); err != nil {
+		return err
+	}
+	for i, it := range open {
+		reply, ok := tickets[i].Val().(string)
+		if !ok {
+			return errLost
+		}
+		it.ticket = ticketNumber(reply)
+	}
+	b.generations = make(map[int64]bool, len(reach))
+	for i, score := range scores.Val() {
+		b.generations[reach[i]] = score != nil
+	}
+	return nil
+}
+
+func (b *batch) setTicket(ctx context.Context, pipe redis.Pipeliner, f fieldRef, d pipeline.Digest, number uint64) *redis.Cmd {
+	return ticketScript.EvalSha(ctx, pipe, []string{b.x.keys.entries(f)}, f.name(), d[:], ticketBytes(number))
+}
+
+// decide writes the verdict of each open item. The first one written counts, whoever reached it.
+func (b *batch) decide(ctx context.Context) error {
+	open := b.open()
+	pipe := b.x.client.Pipeline()
+	decided := make([]*redis.Cmd, len(open))
+	for i, it := range open {
+		decided[i] = decideScript.EvalSha(ctx, pipe, []string{b.x.keys.entries(it.home)},
+			it.home.name(), it.claim.Digest[:], appendVerdict(nil, it.proposal))
+	}
+	if err := b.exec(ctx, "decide", pipe); err != nil {
+		return err
+	}
+	for i, it := range open {
+		reply, ok := decided[i].Val().(string)
+		if !ok {
+			return errLost
+		}
+		verdict, err := decodeVerdict([]byte(reply), it.ref)
+		if err != nil {
+			return err
+		}
+		it.verdict = verdict
+	}
+	return nil
+}
+
+// matches answers the claims, once everything is decided.
+func (b *batch) matches() []pipeline.Match {
+	matches := make([]pipeline.Match, len(b.claimed))
+	for i, it := range b.claimed {
+		matches[i] = it.verdict
+		if o := it.repeats; o != nil {
+			matches[i] = pipeline.Match{Kind: pipeline.Exact, Original: o.ref, Root: o.verdict.Root}
+		}
+	}
+	return matches
+}

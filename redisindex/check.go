@@ -1,0 +1,194 @@
+package redisindex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"echosieve/pipeline"
+)
+
+// Severity says what a Finding means for the service.
+type Severity uint8
+
+// The severities. Only an Error keeps the service from working.
+const (
+	Note    Severity = iota // worth knowing, or could not be found out
+	Warning                 // works, at a price that the finding names
+	Error                   // does not work
+)
+
+// String returns "note", "warning" or "error".
+func (s Severity) String() string { return [...]string{"note", "warning", "error"}[min(s, Error)] }
+
+// Finding is something that Check noticed.
+type Finding struct {
+	Severity Severity
+	Subject  string // the server and the setting concerned
+	Problem  string // what is the case
+	Remedy   string // what to do about it
+}
+
+const (
+	// minVersion is the oldest server with every command in use; ZMSCORE is the youngest of them.
+	minVersion = "6.2"
+	// listpackBytes is what a field of entries may hold for its hash to stay a listpack: a handful of entries.
+	listpackBytes = 1024
+)
+
+// Check looks at every server behind client and says what keeps the index from working, or makes it lose articles
+// or memory. It writes below the namespace only to try its rights, and removes nothing of the index.
+func Check(ctx context.Context, client redis.UniversalClient, cfg Config) []Finding {
+	if err := cfg.Validate(); err != nil {
+		return []Finding{{Error, "redis settings", err.Error(), "correct the settings"}}
+	}
+	if err := client.Ping(ctx).Err(); err != nil {
+		return []Finding{{Error, "redis", "does not answer: " + err.Error(), remedies[classify(err)]}}
+	}
+	findings := checkRights(ctx, client, cfg)
+	switch c := client.(type) {
+	case *redis.Client:
+		findings = append(findings, checkServer(ctx, c, cfg)...)
+	case *redis.ClusterClient:
+		var mu sync.Mutex // ForEachMaster calls for all masters at the same time
+		err := c.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
+			found := checkServer(ctx, master, cfg)
+			mu.Lock()
+			defer mu.Unlock()
+			findings = append(findings, found...)
+			return nil
+		})
+		if err != nil {
+			findings = append(findings, Finding{Error, "redis cluster", err.Error(), remedies["cluster"]})
+		}
+	}
+	return findings
+}
+
+// remedies by kind of error.
+var remedies = map[string]string{
+	"timeout":       "check the address, the network, and whether the server is overloaded",
+	"connection":    "check redis.addrs, the port, TLS, and whether the server runs",
+	"readonly":      "connect to the master, or through Sentinel with redis.master_name",
+	"out_of_memory": "raise maxmemory, or shorten the window",
+	"loading":       "wait until the server has loaded its data",
+	"auth":          "check redis.username and the password, and the user's rights",
+	"cluster":       "check the cluster's state with CLUSTER INFO",
+	"other":         "see the server's log",
+}
+
+// checkRights runs the real thing once, in a namespace of its own, so that whatever the service will run is tried.
+func checkRights(ctx context.Context, client redis.UniversalClient, cfg Config) []Finding {
+	cfg.Namespace += ":check"
+	x, err := New(client, cfg, nil, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		return []Finding{{Error, "redis", err.Error(), remedies["other"]}}
+	}
+	x.layout.lifetime = time.Minute
+	claim := pipeline.Claim{Coordinates: pipeline.Coordinates{Topic: "check"}, ID: "check", Time: x.now()}
+	_, err = x.run(ctx, []pipeline.Claim{claim})
+	if err == nil {
+		return nil
+	}
+	kind := classify(err)
+	remedy := remedies[kind]
+	if redis.IsPermissionError(err) {
+		remedy = "ACL SETUSER <user> ~" + strings.TrimSuffix(cfg.Namespace, ":check") + ":* " + neededRights
+	}
+	return []Finding{{Error, "redis", "a trial claim failed: " + err.Error(), remedy}}
+}
+
+// neededRights are the commands of the service and, optional, those of Check.
+const neededRights = "+ping +sadd +smembers +expire +zadd +zmscore +zremrangebyscore +incrby +hget +hset +evalsha +script|load +cluster|slots +cluster|shards +client|setname +client|setinfo +info +config|get"
+
+func checkServer(ctx context.Context, server *redis.Client, cfg Config) []Finding {
+	addr := server.Options().Addr
+	var findings []Finding
+	add := func(s Severity, subject, problem, remedy string) {
+		findings = append(findings, Finding{s, addr + " " + subject, problem, remedy})
+	}
+	if v, err := serverVersion(ctx, server); err != nil {
+		add(Note, "version", "could not be found out: "+err.Error(), "make sure that it is at least "+minVersion)
+	} else if olderThan(v, minVersion) {
+		add(Error, "version", v+" is too old", "use Redis "+minVersion+" or later, or Valkey")
+	}
+	settings, err := server.ConfigGet(ctx, "*").Result()
+	if err != nil {
+		add(Note, "settings", "could not be read: "+err.Error(),
+			fmt.Sprintf("make sure of: maxmemory-policy noeviction, hash-max-listpack-value %d, hash-max-listpack-entries %d, appendonly yes", listpackBytes, 4*perKey))
+		return findings
+	}
+	if policy := settings["maxmemory-policy"]; policy != "" && policy != "noeviction" {
+		severity, when := Warning, "under memory pressure"
+		if settings["maxmemory"] == "0" {
+			severity, when = Note, "once maxmemory is set"
+		}
+		add(severity, "maxmemory-policy", policy+" drops articles "+when+", and their copies pass as unique", "CONFIG SET maxmemory-policy noeviction")
+	}
+	for _, f := range []struct {
+		names []string
+		least int
+		why   string
+	}{
+		{[]string{"hash-max-listpack-value", "hash-max-ziplist-value"}, listpackBytes, "articles take about twice the memory"},
+		{[]string{"hash-max-listpack-entries", "hash-max-ziplist-entries"}, 4 * perKey, "articles take about twice the memory"},
+		{[]string{"set-max-intset-entries"}, intsetEntries(cfg), "block sets take several times the memory"},
+	} {
+		for _, name := range f.names {
+			if n, err := strconv.Atoi(settings[name]); err == nil {
+				if n < f.least {
+					add(Warning, name, fmt.Sprintf("is %d: %s", n, f.why), fmt.Sprintf("CONFIG SET %s %d", name, f.least))
+				}
+				break
+			}
+		}
+	}
+	if settings["appendonly"] == "no" {
+		add(Warning, "appendonly", "is no: after a crash, copies of what was lost pass as unique", "CONFIG SET appendonly yes")
+	}
+	return findings
+}
+
+// intsetEntries is the size that block sets can be expected to reach, with room for an uneven spread.
+func intsetEntries(cfg Config) int {
+	return max(256, 4*(cfg.ExpectedArticles/cfg.Generations)>>newLayout(cfg).blockBits)
+}
+
+// serverVersion asks INFO for redis_version.
+func serverVersion(ctx context.Context, server *redis.Client) (string, error) {
+	info, err := server.Info(ctx, "server").Result()
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(info) {
+		if v, ok := strings.CutPrefix(line, "redis_version:"); ok {
+			return strings.TrimSpace(v), nil
+		}
+	}
+	return "", errors.New("INFO names none")
+}
+
+// olderThan compares dotted versions by their first two numbers.
+func olderThan(version, least string) bool {
+	number := func(v string, i int) int {
+		parts := strings.Split(v, ".")
+		if i >= len(parts) {
+			return 0
+		}
+		n, _ := strconv.Atoi(parts[i])
+		return n
+	}
+	for i := range 2 {
+		if a, b := number(version, i), number(least, i); a != b {
+			return a < b
+		}
+	}
+	return false
+}

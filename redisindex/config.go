@@ -1,0 +1,116 @@
+package redisindex
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"strconv"
+	"time"
+)
+
+// Config says what the index remembers and how it lays it out.
+//
+// Window, Generations and ExpectedArticles decide in which key an article lies, so they are part of every key's
+// name: changing the generations' length or the size class of the expected articles starts a new, empty index
+// beside the old one, which then expires by itself. Change them as you would change the recipe: with all
+// processes at once and at a time when copies may pass.
+type Config struct {
+	// Namespace begins every key. It holds the recipe id, so that two recipes never mix.
+	Namespace string
+	// Window is how far apart the timestamps of two articles may be for one to be a copy of the other.
+	Window time.Duration
+	// MaxDistance is the largest Hamming distance of near copies, in bits.
+	MaxDistance int
+
+	// Generations is the number of pieces into which the window is cut; keys live and expire by piece. More
+	// pieces free memory sooner and cost more look-ups.
+	Generations int `koanf:"generations" help:"pieces of the window that expire as a whole, 1 to 8: more free memory sooner but cost look-ups; a change starts an empty index"`
+	// MaxCandidates bounds the entries' fields read for one article, nearest first. The cap can let a copy
+	// through as unique; it never changes an answer once given.
+	MaxCandidates int `koanf:"max_candidates" help:"most fingerprints within the maximal distance whose articles are read for one article, nearest first"`
+	// ExpectedArticles is the number of articles in one window, by which keys are sized: small keys waste
+	// memory, large ones time. Only its size class counts, the next power of two.
+	ExpectedArticles int `koanf:"expected_articles" help:"articles in one window, by which Redis keys are sized (rounded up to a power of two); a change starts an empty index"`
+}
+
+// DefaultConfig returns the defaults of what a user sets. Namespace, Window and MaxDistance are left empty.
+func DefaultConfig() Config {
+	return Config{Generations: 2, MaxCandidates: 64, ExpectedArticles: 1_000_000}
+}
+
+// Validate says everything that is wrong with the configuration.
+func (c Config) Validate() error {
+	var errs []error
+	if c.Namespace == "" {
+		errs = append(errs, errors.New("namespace is empty"))
+	}
+	for _, f := range []struct {
+		name          string
+		val, min, max int
+	}{
+		{"max_distance", c.MaxDistance, 0, 31},
+		{"generations", c.Generations, 1, 8},
+		{"max_candidates", c.MaxCandidates, 1, 100_000},
+		{"expected_articles", c.ExpectedArticles, 1, 1 << 40},
+	} {
+		if f.val < f.min || f.val > f.max {
+			errs = append(errs, fmt.Errorf("%s is %d, must be between %d and %d", f.name, f.val, f.min, f.max))
+		}
+	}
+	if c.Window < time.Minute || c.Window > 100*365*24*time.Hour {
+		errs = append(errs, fmt.Errorf("window is %s, must be between 1 minute and 100 years", c.Window))
+	}
+	return errors.Join(errs...)
+}
+
+// perKey is the number of entries in a hash, and of members in a set, at the expected volume. Below it the
+// overhead of a key weighs; far above it look-ups read too much and Redis searches its listpacks too long.
+const perKey = 32
+
+// layout is where the index puts what, as it follows from a Config.
+type layout struct {
+	windowMs     int64
+	generationMs int64         // whole seconds, at most windowMs
+	lifetime     time.Duration // of a key after its last write
+	shardBits    int
+	blockBits    int
+	tag          string // names the layout in every key
+}
+
+func newLayout(c Config) layout {
+	seconds := max(1, (int64(c.Window/time.Second)+int64(c.Generations)-1)/int64(c.Generations))
+	class := bits.Len(uint(max(1, c.ExpectedArticles/c.Generations-1)))
+	n := max(6, class-bits.Len(perKey-1))
+	return layout{
+		windowMs:     c.Window.Milliseconds(),
+		generationMs: seconds * 1000,
+		lifetime:     c.Window + time.Duration(seconds+1)*time.Second,
+		shardBits:    n,
+		blockBits:    n,
+		tag:          strconv.FormatInt(seconds, 36) + "." + strconv.FormatInt(int64(n), 36),
+	}
+}
+
+// generation numbers the piece of time in which a timestamp lies.
+func (l layout) generation(ms int64) int64 { return ms / l.generationMs }
+
+// reach returns the first and the last generation in which an article of that time can have a copy.
+func (l layout) reach(ms int64) (first, last int64) {
+	return l.generation(max(0, ms-l.windowMs)), l.generation(saturate(ms, l.windowMs))
+}
+
+// within says whether two times are at most the window apart. Neither is negative, so nothing overflows.
+func (l layout) within(a, b int64) bool {
+	return max(a, b)-min(a, b) <= l.windowMs
+}
+
+// saturate adds two numbers that are not negative and stays at the largest one instead of overflowing.
+func saturate(a, b int64) int64 {
+	if sum := a + b; sum >= 0 {
+		return sum
+	}
+	return 1<<63 - 1
+}
+
+// windowTime is an article's time in the window: milliseconds since 1970, and 1970 for anything earlier.
+func windowTime(t time.Time) int64 { return max(0, t.UnixMilli()) }

@@ -1,0 +1,172 @@
+package redisindex
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"echosieve/pipeline"
+)
+
+// Layout of an entry. The scripts know the first four fields; find.lua describes them.
+const (
+	ticketAt   = 4
+	digestAt   = 10
+	headAt     = 26
+	version    = 1
+	flagLittle = 1 << 7 // set on an entry of little text
+)
+
+// maxEntries is the number of entries that the field of one fingerprint holds. Those beyond lie in fields of
+// their own: found again by their own digest, but no longer offered as originals.
+const maxEntries = 8
+
+var errCorrupt = errors.New("entry in Redis is not one of ours")
+
+// entry is what Redis keeps of an article.
+type entry struct {
+	ticket  uint64 // 0: none yet
+	digest  pipeline.Digest
+	little  bool
+	ref     pipeline.Ref
+	ms      int64
+	verdict []byte // nil: undecided
+}
+
+// appendEntry appends the entry of a new article: no ticket, no verdict.
+func appendEntry(dst []byte, c *pipeline.Claim, ms int64) []byte {
+	start := len(dst)
+	dst = append(dst, make([]byte, digestAt)...)
+	dst = append(dst, c.Digest[:]...)
+	form := byte(version)
+	if c.LittleText {
+		form |= flagLittle
+	}
+	dst = append(dst, form)
+	dst = appendRef(dst, pipeline.Ref{ID: c.ID, Coordinates: c.Coordinates})
+	dst = binary.AppendVarint(dst, ms)
+	length := uint16(len(dst) - start)
+	binary.BigEndian.PutUint16(dst[start:], length)
+	binary.BigEndian.PutUint16(dst[start+2:], length)
+	return dst
+}
+
+// cutEntry decodes the first entry of a field's value and returns what follows it.
+func cutEntry(data string) (e entry, rest string, err error) {
+	if len(data) < headAt+1 {
+		return entry{}, "", errCorrupt
+	}
+	raw := []byte(data)
+	length, head := int(binary.BigEndian.Uint16(raw)), int(binary.BigEndian.Uint16(raw[2:]))
+	if length > len(raw) || head > length || head <= headAt || raw[headAt]&^flagLittle != version {
+		return entry{}, "", errCorrupt
+	}
+	e.ticket = ticketNumber(data[ticketAt:digestAt])
+	e.digest = pipeline.Digest(raw[digestAt:headAt])
+	e.little = raw[headAt]&flagLittle != 0
+	d := decoder{data: raw[headAt+1 : head]}
+	e.ref = d.ref()
+	e.ms = d.varint()
+	if d.bad || len(d.data) != 0 {
+		return entry{}, "", errCorrupt
+	}
+	if length > head {
+		e.verdict = raw[head:length]
+	}
+	return e, data[length:], nil
+}
+
+// ticketBytes is a ticket as the scripts want it. 48 bits last for 200,000 articles a second during 44 years.
+func ticketBytes(n uint64) string {
+	return string(binary.BigEndian.AppendUint64(nil, n)[2:])
+}
+
+func ticketNumber(s string) uint64 {
+	var buf [8]byte
+	copy(buf[2:], s)
+	return binary.BigEndian.Uint64(buf[:])
+}
+
+// Verdict layout: kind, and unless unique: distance, original, root. A root equal to the original, the common
+// case, is only a flag on the kind.
+const rootIsOriginal = 1 << 7
+
+func appendVerdict(dst []byte, m pipeline.Match) []byte {
+	switch {
+	case m.Kind == pipeline.Unique:
+		return append(dst, byte(m.Kind))
+	case m.Root == m.Original:
+		dst = append(dst, byte(m.Kind)|rootIsOriginal, byte(m.Distance))
+		return appendRef(dst, m.Original)
+	default:
+		dst = append(dst, byte(m.Kind), byte(m.Distance))
+		return appendRef(appendRef(dst, m.Original), m.Root)
+	}
+}
+
+// decodeVerdict returns the verdict of the article self.
+func decodeVerdict(data []byte, self pipeline.Ref) (pipeline.Match, error) {
+	if len(data) == 1 && pipeline.Kind(data[0]) == pipeline.Unique {
+		return pipeline.Match{Kind: pipeline.Unique, Root: self}, nil
+	}
+	if len(data) < 2 {
+		return pipeline.Match{}, errCorrupt
+	}
+	m := pipeline.Match{Kind: pipeline.Kind(data[0] &^ rootIsOriginal), Distance: int(data[1])}
+	d := decoder{data: data[2:]}
+	m.Original = d.ref()
+	m.Root = m.Original
+	if data[0]&rootIsOriginal == 0 {
+		m.Root = d.ref()
+	}
+	if d.bad || len(d.data) != 0 || (m.Kind != pipeline.Near && m.Kind != pipeline.Exact) {
+		return pipeline.Match{}, errCorrupt
+	}
+	return m, nil
+}
+
+func appendRef(dst []byte, r pipeline.Ref) []byte {
+	dst = appendString(dst, r.Topic)
+	dst = binary.AppendVarint(dst, int64(r.Partition))
+	dst = binary.AppendVarint(dst, r.Offset)
+	return appendString(dst, r.ID)
+}
+
+func appendString(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
+
+// decoder reads what the append functions wrote; bad stays set after the first mistake.
+type decoder struct {
+	data []byte
+	bad  bool
+}
+
+func (d *decoder) varint() int64 {
+	v, n := binary.Varint(d.data)
+	if n <= 0 {
+		d.bad = true
+		return 0
+	}
+	d.data = d.data[n:]
+	return v
+}
+
+func (d *decoder) string() string {
+	length, n := binary.Uvarint(d.data)
+	if n <= 0 || length > uint64(len(d.data)-n) {
+		d.bad = true
+		return ""
+	}
+	s := string(d.data[n : n+int(length)])
+	d.data = d.data[n+int(length):]
+	return s
+}
+
+func (d *decoder) ref() pipeline.Ref {
+	var r pipeline.Ref
+	r.Topic = d.string()
+	r.Partition = int32(d.varint())
+	r.Offset = d.varint()
+	r.ID = d.string()
+	return r
+}

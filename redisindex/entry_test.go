@@ -1,0 +1,128 @@
+package redisindex
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+)
+
+func TestEntryRoundTrip(t *testing.T) {
+	c := pipeline.Claim{
+		Coordinates: pipeline.Coordinates{Topic: strings.Repeat("t", 249), Partition: -1, Offset: math.MinInt64},
+		ID:          "\x00新", Digest: pipeline.Digest{1, 2, 3, 15: 9}, LittleText: true,
+	}
+	plain := article(7, 5)
+	data := string(appendEntry(appendEntry(nil, &c, math.MaxInt64), &plain, 12))
+	e, rest, err := cutEntry(data)
+	require.NoError(t, err)
+	require.Equal(t, entry{digest: c.Digest, little: true, ref: pipeline.Ref{ID: c.ID, Coordinates: c.Coordinates}, ms: math.MaxInt64}, e)
+	e, rest, err = cutEntry(rest)
+	require.NoError(t, err)
+	require.Equal(t, entry{digest: plain.Digest, ref: pipeline.Ref{ID: plain.ID, Coordinates: plain.Coordinates}, ms: 12}, e)
+	require.Empty(t, rest)
+}
+
+func TestVerdictRoundTrip(t *testing.T) {
+	self := pipeline.Ref{ID: "self"}
+	a := pipeline.Ref{ID: "a", Coordinates: pipeline.Coordinates{Topic: "t", Partition: 3, Offset: 1 << 40}}
+	b := pipeline.Ref{ID: "", Coordinates: pipeline.Coordinates{Topic: "u"}}
+	for _, m := range []pipeline.Match{
+		{Kind: pipeline.Unique, Root: self},
+		{Kind: pipeline.Near, Original: a, Root: a, Distance: 3},
+		{Kind: pipeline.Near, Original: a, Root: b, Distance: 31},
+		{Kind: pipeline.Exact, Original: b, Root: a},
+	} {
+		data := appendVerdict(nil, m)
+		got, err := decodeVerdict(data, self)
+		require.NoError(t, err)
+		require.Equal(t, m, got)
+		for n := range data {
+			_, err := decodeVerdict(data[:n], self)
+			require.ErrorIs(t, err, errCorrupt, "cut to %d bytes", n)
+		}
+	}
+}
+
+func TestTicketsKeepTheirOrder(t *testing.T) {
+	for _, n := range []uint64{1, 255, 256, 1 << 24, 1<<48 - 1} {
+		require.Len(t, ticketBytes(n), 6)
+		require.Equal(t, n, ticketNumber(ticketBytes(n)))
+	}
+}
+
+func FuzzCutEntry(f *testing.F) {
+	c := article(1, 1)
+	good := string(appendEntry(nil, &c, 1))
+	for _, seed := range []string{"", good, good + good, good[:30], strings.Repeat("\x00", 60), strings.Repeat("\xff", 60)} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, data string) {
+		for data != "" {
+			e, rest, err := cutEntry(data)
+			if err != nil {
+				return
+			}
+			if len(rest) >= len(data) {
+				t.Fatal("no progress")
+			}
+			_, _ = decodeVerdict(e.verdict, e.ref)
+			data = rest
+		}
+	})
+}
+
+func TestConfigValidate(t *testing.T) {
+	require.NoError(t, testConfig(standard).Validate())
+	for name, breakIt := range map[string]func(*Config){
+		"namespace": func(c *Config) { c.Namespace = "" }, "window": func(c *Config) { c.Window = time.Second },
+		"max_distance": func(c *Config) { c.MaxDistance = -1 }, "generations": func(c *Config) { c.Generations = 0 },
+		"max_candidates": func(c *Config) { c.MaxCandidates = 0 }, "expected_articles": func(c *Config) { c.ExpectedArticles = 0 },
+	} {
+		cfg := testConfig(standard)
+		breakIt(&cfg)
+		require.ErrorContains(t, cfg.Validate(), name)
+	}
+}
+
+func TestOptionsValidate(t *testing.T) {
+	require.NoError(t, DefaultOptions().Validate())
+	for name, breakIt := range map[string]func(*Options){
+		"addrs": func(o *Options) { o.Addrs = nil }, "several": func(o *Options) { o.Addrs = []string{"a:1", "b:1"} },
+		"master_name": func(o *Options) { o.Cluster, o.MasterName = true, "m" }, "db": func(o *Options) { o.DB = -1 },
+		"only db 0": func(o *Options) { o.Cluster, o.DB = true, 1 }, "pool_size": func(o *Options) { o.PoolSize = 0 },
+		"timeout":  func(o *Options) { o.Timeout = 0 },
+		"key_file": func(o *Options) { o.TLS.CertFile = "x" },
+	} {
+		o := DefaultOptions()
+		breakIt(&o)
+		require.ErrorContains(t, o.Validate(), name)
+	}
+}
+
+func TestLayout(t *testing.T) {
+	for _, test := range []struct {
+		window      time.Duration
+		generations int
+		articles    int
+		bits        int
+		tag         string
+	}{
+		{7 * 24 * time.Hour, 2, 1_000_000, 14, "6hc0.e"},
+		{7 * 24 * time.Hour, 2, 1_040_000, 14, "6hc0.e"}, // the same size class
+		{time.Minute, 8, 1, 6, "8.6"},
+		{24 * time.Hour, 1, 100_000_000, 22, "1uo0.m"},
+	} {
+		cfg := testConfig(standard)
+		cfg.Window, cfg.Generations, cfg.ExpectedArticles = test.window, test.generations, test.articles
+		l := newLayout(cfg)
+		require.Equal(t, test.bits, l.shardBits)
+		require.Equal(t, test.tag, l.tag)
+		require.LessOrEqual(t, l.generationMs, l.windowMs)
+		require.GreaterOrEqual(t, l.lifetime, cfg.Window+time.Duration(l.generationMs)*time.Millisecond)
+	}
+}

@@ -1,0 +1,124 @@
+package redisindex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+
+	"echosieve/pipeline"
+)
+
+// Index is the article index in Redis. It keeps no articles of its own, so any number of processes can share
+// one namespace. Safe for concurrent use.
+type Index struct {
+	client  redis.UniversalClient
+	cfg     Config
+	layout  layout
+	keys    keys
+	metrics *metrics
+	log     *slog.Logger
+	health  func(component string, err error)
+	loaded  atomic.Bool // the server knows the scripts, as far as we know
+	now     func() time.Time
+}
+
+var _ pipeline.Index = (*Index)(nil)
+
+// New returns an index over client, which stays the caller's to close. It does not dial: Redis may be away, and
+// Claim waits for it. The health function hears "redis" and the outcome of each batch: nil, or why it failed.
+// A nil reg leaves the metrics unregistered, a nil health is not called. Single retries are logged
+// as debug lines: health hears the change of state.
+func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, log *slog.Logger, health func(component string, err error)) (*Index, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("redisindex: %w", err)
+	}
+	if health == nil {
+		health = func(string, error) {}
+	}
+	l := newLayout(cfg)
+	return &Index{
+		client: client, cfg: cfg, layout: l, keys: newKeys(cfg.Namespace, l), metrics: newMetrics(reg),
+		log: log, health: health, now: time.Now,
+	}, nil
+}
+
+// Claim implements pipeline.Index. Whatever Redis answers but a verdict (away, read-only, loading, out of
+// memory, no rights), the batch is run again, after a pause that grows to about 5 seconds, until ctx ends. An id
+// longer than pipeline.MaxIDBytes is the caller's mistake and an error at once.
+func (x *Index) Claim(ctx context.Context, claims []pipeline.Claim) ([]pipeline.Match, error) {
+	for i := range claims {
+		if len(claims[i].ID) > pipeline.MaxIDBytes {
+			return nil, fmt.Errorf("redisindex: claim %s: id of %d bytes", claims[i].Coordinates, len(claims[i].ID))
+		}
+	}
+	if len(claims) == 0 {
+		return nil, nil
+	}
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval = 20 * time.Millisecond
+	pause.Multiplier = 2
+	pause.MaxInterval = 5 * time.Second
+	var last error
+	matches, err := backoff.Retry(ctx,
+		func() ([]pipeline.Match, error) {
+			var m []pipeline.Match
+			m, last = x.attempt(ctx, claims)
+			return m, last
+		},
+		backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(0),
+		backoff.WithNotify(func(err error, wait time.Duration) {
+			x.metrics.retries.Inc()
+			x.log.DebugContext(ctx, "claim failed, trying again", "err", err, "kind", classify(err), "wait", wait)
+		}))
+	if err != nil {
+		if !errors.Is(last, err) {
+			err = errors.Join(err, last)
+		}
+		return nil, fmt.Errorf("redisindex: claim: %w", err)
+	}
+	return matches, nil
+}
+
+// attempt runs the batch once, or twice if the server turns out to have forgotten the scripts.
+func (x *Index) attempt(ctx context.Context, claims []pipeline.Claim) ([]pipeline.Match, error) {
+	matches, err := x.run(ctx, claims)
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		x.loaded.Store(false)
+		x.metrics.retries.Inc()
+		matches, err = x.run(ctx, claims)
+	}
+	switch {
+	case err == nil:
+		x.health("redis", nil)
+	case ctx.Err() != nil, errors.Is(err, errLost):
+		// The caller's end is no sign of ill health, and a lost entry was told by a healthy server.
+	default:
+		x.metrics.errors.WithLabelValues(classify(err)).Inc()
+		x.health("redis", err)
+	}
+	return matches, err
+}
+
+func (x *Index) run(ctx context.Context, claims []pipeline.Claim) ([]pipeline.Match, error) {
+	if !x.loaded.Load() {
+		if err := loadScripts(ctx, x.client); err != nil {
+			return nil, err
+		}
+		x.loaded.Store(true)
+	}
+	b := newBatch(x, claims)
+	// The order carries the proof (see the package comment): each step is acknowledged before the next begins.
+	for _, step := range []func(context.Context) error{b.insert, b.draw, b.ticket, b.look, b.read, b.decide} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return b.matches(), nil
+}

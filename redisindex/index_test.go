@@ -1,0 +1,199 @@
+package redisindex
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+	"echosieve/pipeline/indextest"
+	"echosieve/simhash"
+	"echosieve/test/redisserver"
+)
+
+// servers are the kinds of server that the tests run on. Each start returns an address.
+var servers = []struct {
+	name  string
+	start func(t testing.TB) string
+}{
+	{"Mini", func(t testing.TB) string { return miniredis.RunT(t).Addr() }},
+	{"Real", redisserver.Addr},
+}
+
+func newClient(t testing.TB, addr string) redis.UniversalClient {
+	t.Helper()
+	o := DefaultOptions()
+	o.Addrs = []string{addr}
+	client, err := Connect(o)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// testConfig returns a configuration whose namespace no one else uses.
+func testConfig(p indextest.Params) Config {
+	cfg := DefaultConfig()
+	cfg.Namespace = fmt.Sprintf("test-%x", time.Now().UnixNano())
+	cfg.Window, cfg.Generations, cfg.MaxDistance = p.Window, p.Generations, p.MaxDistance
+	return cfg
+}
+
+func newIndex(t testing.TB, client redis.UniversalClient, cfg Config) *Index {
+	t.Helper()
+	x, err := New(client, cfg, nil, slog.New(slog.DiscardHandler), nil)
+	require.NoError(t, err)
+	return x
+}
+
+func TestContract(t *testing.T) {
+	for _, server := range servers {
+		t.Run(server.name, func(t *testing.T) {
+			client := newClient(t, server.start(t))
+			indextest.Run(t, func(t *testing.T, p indextest.Params) pipeline.Index {
+				return newIndex(t, client, testConfig(p))
+			})
+		})
+	}
+}
+
+var standard = indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 3}
+
+// article makes a claim at a fixed time.
+func article(n int, fp simhash.Fingerprint) pipeline.Claim {
+	c := pipeline.Claim{
+		Coordinates: pipeline.Coordinates{Topic: "t", Offset: int64(n)}, ID: fmt.Sprint(n),
+		Time: time.UnixMilli(1_700_000_000_000), Fingerprint: fp,
+	}
+	copy(c.Digest[:], fmt.Sprint(n))
+	return c
+}
+
+func claimOne(t testing.TB, x *Index, c pipeline.Claim) pipeline.Match {
+	t.Helper()
+	m, err := x.Claim(t.Context(), []pipeline.Claim{c})
+	require.NoError(t, err)
+	return m[0]
+}
+
+func TestEveryKeyExpires(t *testing.T) {
+	for _, server := range servers {
+		t.Run(server.name, func(t *testing.T) {
+			client := newClient(t, server.start(t))
+			cfg := testConfig(standard)
+			x := newIndex(t, client, cfg)
+			for n := range 20 {
+				claimOne(t, x, article(n, simhash.Fingerprint(n)*0x123456789abcdef1))
+			}
+			keys := client.Keys(t.Context(), cfg.Namespace+":*").Val()
+			require.Greater(t, len(keys), 40)
+			kinds := map[string]bool{}
+			for _, key := range keys {
+				ttl := client.TTL(t.Context(), key).Val()
+				require.GreaterOrEqual(t, ttl, cfg.Window+cfg.Window/2, key)
+				require.LessOrEqual(t, ttl, 3*cfg.Window+time.Minute, key)
+				kinds[strings.Split(key, ":")[2]] = true
+			}
+			require.Equal(t, map[string]bool{"b": true, "o": true, "g": true, "seq": true}, kinds)
+		})
+	}
+}
+
+func TestKeysStayCompact(t *testing.T) {
+	client := newClient(t, redisserver.Addr(t))
+	cfg := testConfig(standard)
+	set := cfg.Namespace + ":set"
+	require.NoError(t, client.SAdd(t.Context(), set, member(0), member(1<<63), member(1<<64-1)).Err())
+	require.Equal(t, "intset", client.ObjectEncoding(t.Context(), set).Val())
+	require.NoError(t, client.Del(t.Context(), set).Err())
+	x := newIndex(t, client, cfg)
+	for n := range 100 {
+		claimOne(t, x, article(n, 1<<63|simhash.Fingerprint(n)*0x123456789abcdef1))
+	}
+	for _, key := range client.Keys(t.Context(), cfg.Namespace+":*:b:*").Val() {
+		require.Equal(t, "intset", client.ObjectEncoding(t.Context(), key).Val(), key)
+	}
+}
+
+func TestScriptsAreLoadedAgain(t *testing.T) {
+	for _, server := range servers {
+		t.Run(server.name, func(t *testing.T) {
+			client := newClient(t, server.start(t))
+			x := newIndex(t, client, testConfig(standard))
+			want := claimOne(t, x, article(1, 1))
+			require.NoError(t, client.ScriptFlush(t.Context()).Err())
+			require.Equal(t, want, claimOne(t, x, article(1, 1)))
+			require.Equal(t, pipeline.Near, claimOne(t, x, article(2, 1)).Kind)
+		})
+	}
+}
+
+// An article whose entry Redis lost after a copy named it must not become a copy of that copy.
+func TestLostOriginalStaysUnique(t *testing.T) {
+	client := newClient(t, miniredis.RunT(t).Addr())
+	x := newIndex(t, client, testConfig(standard))
+	a, b := article(1, 0xff), article(2, 0xfe)
+	require.Equal(t, pipeline.Unique, claimOne(t, x, a).Kind)
+	require.Equal(t, a.Coordinates, claimOne(t, x, b).Original.Coordinates)
+	home := fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint}
+	require.EqualValues(t, 1, client.HDel(t.Context(), x.keys.entries(home), home.name()).Val())
+	require.Equal(t, pipeline.Unique, claimOne(t, x, a).Kind)
+}
+
+// A worker died after storing the article b, and its copy comes first: the copy's answer needs b's verdict.
+func TestRepeatOfUndecidedArticle(t *testing.T) {
+	client := newClient(t, miniredis.RunT(t).Addr())
+	x := newIndex(t, client, testConfig(standard))
+	a, b, c := article(1, 0xff), article(2, 0xfe), article(3, 0xfe)
+	c.Digest = b.Digest
+	require.Equal(t, pipeline.Unique, claimOne(t, x, a).Kind)
+	require.NoError(t, newBatch(x, []pipeline.Claim{b}).insert(t.Context()))
+	refA, refB := pipeline.Ref{ID: a.ID, Coordinates: a.Coordinates}, pipeline.Ref{ID: b.ID, Coordinates: b.Coordinates}
+	want := pipeline.Match{Kind: pipeline.Exact, Original: refB, Root: refA}
+	require.Equal(t, want, claimOne(t, x, c))
+	require.Equal(t, pipeline.Match{Kind: pipeline.Near, Original: refA, Root: refA, Distance: 1}, claimOne(t, x, b))
+	require.Equal(t, want, claimOne(t, x, c), "replay")
+}
+
+func TestWaitsForRedis(t *testing.T) {
+	server := redisserver.Start(t, "--appendonly", "yes", "--appendfsync", "always")
+	client := newClient(t, server.Addr)
+	var health []error
+	reg := prometheus.NewRegistry()
+	x, err := New(client, testConfig(standard), reg, slog.New(slog.DiscardHandler), func(component string, err error) {
+		require.Equal(t, "redis", component)
+		health = append(health, err)
+	})
+	require.NoError(t, err)
+	want := claimOne(t, x, article(1, 1))
+	require.NoError(t, health[len(health)-1])
+	server.Kill()
+	restarted := make(chan struct{})
+	go func() {
+		defer close(restarted)
+		time.Sleep(200 * time.Millisecond)
+		server.Restart()
+	}()
+	require.Equal(t, want, claimOne(t, x, article(1, 1)))
+	<-restarted
+	require.NoError(t, health[len(health)-1])
+	require.Error(t, health[1])
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	errorsSeen := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "echosieve_redisindex_errors_total" {
+				errorsSeen[m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue()
+			}
+		}
+	}
+	require.Positive(t, errorsSeen["connection"])
+	require.Zero(t, errorsSeen["other"])
+}

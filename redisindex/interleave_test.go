@@ -1,0 +1,293 @@
+package redisindex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+	"echosieve/pipeline/indextest"
+	"echosieve/simhash"
+)
+
+// TestInterleaving runs the index in several workers whose commands are interleaved one by one in an order drawn
+// from a seed. Workers crash at any command; their articles, and others, are delivered again, also while the first
+// worker is only slow. All answers to one article must be the same, no two alike articles may both be unique, and
+// every chain of originals must end in a unique article. ECHOSIEVE_TEST_SCHEDULES sets the number of schedules,
+// ECHOSIEVE_TEST_SEED the first seed: schedule i of seed s is schedule 0 of seed s+i.
+func TestInterleaving(t *testing.T) {
+	schedules, seed := 400, uint64(time.Now().UnixNano())/1e3
+	if s := os.Getenv("ECHOSIEVE_TEST_SCHEDULES"); s != "" {
+		var err error
+		schedules, err = strconv.Atoi(s)
+		require.NoError(t, err)
+	}
+	if s := os.Getenv("ECHOSIEVE_TEST_SEED"); s != "" {
+		var err error
+		seed, err = strconv.ParseUint(s, 10, 64)
+		require.NoError(t, err)
+	}
+	for _, server := range servers {
+		t.Run(server.name, func(t *testing.T) {
+			addr := server.start(t)
+			require.NoError(t, loadScripts(t.Context(), newClient(t, addr)))
+			var clients []*steppedClient
+			for range 4 {
+				clients = append(clients, newSteppedClient(t, addr))
+			}
+			seen := map[string]int{}
+			for i := range schedules {
+				if problem := runSchedule(t, clients, seed+uint64(i), seen); problem != "" {
+					t.Fatalf("seed %d: %s", seed+uint64(i), problem)
+				}
+			}
+			t.Logf("seed %d, %d schedules: %v", seed, schedules, seen)
+			// What is meant to happen in the schedules must have happened.
+			for _, what := range []string{"commands", "crashes", "zombies", "replays", "near", "exact", "unique", "helped", "capped"} {
+				if seen[what] == 0 && schedules >= 100 {
+					t.Errorf("no schedule had %s", what)
+				}
+			}
+		})
+	}
+}
+
+// steppedClient is a client whose commands wait for the scheduler, one by one.
+type steppedClient struct {
+	redis.UniversalClient
+	wants chan struct{} // the worker stands before a command
+	pass  chan bool     // the scheduler lets it pass, or makes it crash
+}
+
+var errCrash = errors.New("crashed by the scheduler")
+
+func newSteppedClient(t testing.TB, addr string) *steppedClient {
+	c := &steppedClient{UniversalClient: newClient(t, addr), wants: make(chan struct{}), pass: make(chan bool)}
+	c.AddHook(c)
+	return c
+}
+
+// DialHook implements redis.Hook.
+func (c *steppedClient) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+// ProcessHook implements redis.Hook.
+func (c *steppedClient) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+// ProcessPipelineHook implements redis.Hook: it cuts the pipeline into single commands.
+func (c *steppedClient) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			if cmd.Name() != "expire" { // nothing expires here
+				c.wants <- struct{}{}
+				if !<-c.pass {
+					return errCrash
+				}
+			}
+			if err := next(ctx, []redis.Cmder{cmd}); err != nil && !errors.Is(err, redis.Nil) {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// worker is one delivery of some articles.
+type worker struct {
+	client  *steppedClient
+	call    []int // articles, by number
+	done    chan struct{}
+	cancel  context.CancelFunc
+	matches []pipeline.Match
+	err     error
+}
+
+// world is one schedule.
+type world struct {
+	r       *rand.Rand
+	cfg     Config
+	claims  []pipeline.Claim
+	answers [][]pipeline.Match // all published ones, by article
+	idle    []*steppedClient
+	live    []*worker
+	seen    map[string]int
+	indexes map[*steppedClient]*Index
+}
+
+// prints differ from the first in 1, 3, 5 and 40 bits: the third is near the second and the fourth, the fourth
+// not near the first. The last two lie in high bits, where members are negative.
+var prints = []simhash.Fingerprint{0, 1, 1 | 1<<17 | 1<<40, 1 | 3<<17 | 1<<40 | 1<<63, 0xffffffffff << 24}
+
+func runSchedule(t *testing.T, clients []*steppedClient, seed uint64, seen map[string]int) string {
+	r := rand.New(rand.NewPCG(seed, 1))
+	w := &world{r: r, cfg: testConfig(standard), seen: seen, indexes: map[*steppedClient]*Index{}}
+	w.cfg.Namespace += fmt.Sprintf("-%x", seed)
+	capped := r.IntN(3) == 0
+	if capped {
+		w.cfg.MaxCandidates = 1 + r.IntN(2)
+	}
+	w.idle = append(w.idle, clients...)
+	for _, c := range clients {
+		x, err := New(c, w.cfg, nil, slog.New(slog.DiscardHandler), nil)
+		require.NoError(t, err)
+		x.loaded.Store(true)
+		w.indexes[c] = x
+	}
+	w.articles(2 + r.IntN(4))
+	w.answers = make([][]pipeline.Match, len(w.claims))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	w.run(ctx)
+	if ctx.Err() != nil {
+		return "the articles were not answered in time"
+	}
+	return w.problem(!capped)
+}
+
+// articles makes n claims, most of them alike.
+func (w *world) articles(n int) {
+	spread := w.r.IntN(3)
+	family := 1 + w.r.IntN(len(prints))
+	for i := range n {
+		c := article(i, prints[w.r.IntN(family)])
+		if w.r.IntN(3) == 0 && i > 0 { // the text of an earlier one
+			o := w.claims[w.r.IntN(i)]
+			c.Digest, c.Fingerprint, c.LittleText = o.Digest, o.Fingerprint, o.LittleText
+		} else if w.r.IntN(8) == 0 {
+			c.LittleText = true
+		}
+		if spread > 0 { // over two or three generations, sometimes beyond the window
+			c.Time = c.Time.Add(time.Duration(w.r.IntN(3)*spread) * 20 * time.Minute)
+		}
+		w.claims = append(w.claims, c)
+	}
+}
+
+// run starts workers and lets one of them take one step at a time until all articles are answered.
+func (w *world) run(ctx context.Context) {
+	again := 1 + w.r.IntN(2*len(w.claims)) // deliveries beyond the necessary ones
+	for {
+		var open []int
+		for i := range w.claims {
+			if len(w.answers[i]) == 0 && !w.delivered(i) && ctx.Err() == nil {
+				open = append(open, i)
+			}
+		}
+		switch {
+		case len(w.idle) > 0 && len(open) > 0 && (len(w.live) == 0 || w.r.IntN(3) == 0):
+			w.r.Shuffle(len(open), func(i, j int) { open[i], open[j] = open[j], open[i] })
+			w.deliver(ctx, open[:1+w.r.IntN(min(3, len(open)))])
+		case len(w.idle) > 0 && again > 0 && w.r.IntN(8) == 0:
+			again--
+			i := w.r.IntN(len(w.claims))
+			if w.delivered(i) {
+				w.seen["zombies"]++
+			} else if len(w.answers[i]) > 0 {
+				w.seen["replays"]++
+			}
+			w.deliver(ctx, []int{i})
+		case len(w.live) == 0:
+			return
+		default:
+			w.step()
+		}
+	}
+}
+
+func (w *world) delivered(article int) bool {
+	for _, live := range w.live {
+		for _, i := range live.call {
+			if i == article {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (w *world) deliver(ctx context.Context, call []int) {
+	client := w.idle[len(w.idle)-1]
+	w.idle = w.idle[:len(w.idle)-1]
+	ctx, cancel := context.WithCancel(ctx)
+	k := &worker{client: client, call: call, done: make(chan struct{}), cancel: cancel}
+	var claims []pipeline.Claim
+	for _, i := range call {
+		claims = append(claims, w.claims[i])
+	}
+	x := w.indexes[client]
+	go func() {
+		defer close(k.done)
+		k.matches, k.err = x.Claim(ctx, claims)
+	}()
+	w.live = append(w.live, k)
+	w.settle(k)
+}
+
+// settle waits until the worker stands before its next command or has ended.
+func (w *world) settle(k *worker) {
+	select {
+	case <-k.client.wants:
+		return
+	case <-k.done:
+	}
+	k.cancel()
+	for i, live := range w.live {
+		if live == k {
+			w.live = append(w.live[:i], w.live[i+1:]...)
+			break
+		}
+	}
+	w.idle = append(w.idle, k.client)
+	if k.err == nil {
+		for i, article := range k.call {
+			w.answers[article] = append(w.answers[article], k.matches[i])
+			w.seen[k.matches[i].Kind.String()]++
+		}
+	}
+}
+
+// step lets one worker pass its command, or crashes it there.
+func (w *world) step() {
+	k := w.live[w.r.IntN(len(w.live))]
+	if w.r.IntN(60) == 0 {
+		w.seen["crashes"]++
+		k.cancel()
+		k.client.pass <- false
+	} else {
+		w.seen["commands"]++
+		k.client.pass <- true
+	}
+	w.settle(k)
+}
+
+// problem says what is wrong with the answers; "" means nothing.
+func (w *world) problem(complete bool) string {
+	final := map[pipeline.Coordinates]pipeline.Match{}
+	for i, answers := range w.answers {
+		for _, a := range answers {
+			if a != answers[0] {
+				return fmt.Sprintf("article %d got two answers: %+v and %+v", i, answers[0], a)
+			}
+			if a.Kind != pipeline.Unique && a.Original.Coordinates == w.claims[i].Coordinates {
+				return fmt.Sprintf("article %d is its own original", i)
+			}
+		}
+		final[w.claims[i].Coordinates] = answers[0]
+	}
+	for _, x := range w.indexes {
+		w.seen["helped"] += counted(x.metrics.helped)
+		w.seen["capped"] += counted(x.metrics.capped)
+	}
+	return indextest.Inconsistent(standard, w.claims, final, complete)
+}

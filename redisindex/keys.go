@@ -1,0 +1,65 @@
+package redisindex
+
+import (
+	"encoding/binary"
+	"strconv"
+
+	"echosieve/simhash"
+)
+
+// keys names every key of one index. Only the namespace may hold a cluster hash tag; without one the keys
+// spread over all nodes.
+type keys struct {
+	prefix    string
+	shardBits int
+}
+
+func newKeys(namespace string, l layout) keys {
+	return keys{prefix: namespace + ":" + l.tag + ":", shardBits: l.shardBits}
+}
+
+// sequence is the ticket counter.
+func (k keys) sequence() string { return k.prefix + "seq" }
+
+// generations is the sorted set of the generations that exist, by the Unix second in which they expire.
+func (k keys) generations() string { return k.prefix + "g" }
+
+// blockRef names one block set: the fingerprints of a generation that have the value in the block.
+type blockRef struct {
+	generation int64
+	block      int
+	value      uint64
+}
+
+func (k keys) block(b blockRef) string {
+	buf := make([]byte, 0, len(k.prefix)+32)
+	buf = append(append(buf, k.prefix...), "b:"...)
+	buf = append(strconv.AppendInt(buf, b.generation, 10), ':')
+	buf = append(strconv.AppendInt(buf, int64(b.block), 10), ':')
+	return string(strconv.AppendUint(buf, b.value, 16))
+}
+
+// fieldRef names one field of entries: those of a fingerprint in a generation.
+type fieldRef struct {
+	generation  int64
+	fingerprint simhash.Fingerprint
+}
+
+// entries is the hash that holds the field. The fingerprint is mixed first: those of one template differ in few
+// bits and would crowd one shard.
+func (k keys) entries(f fieldRef) string {
+	shard := uint64(f.fingerprint) * 0x9E3779B97F4A7C15 >> (64 - k.shardBits)
+	buf := make([]byte, 0, len(k.prefix)+32)
+	buf = append(append(buf, k.prefix...), "o:"...)
+	buf = append(strconv.AppendInt(buf, f.generation, 10), ':')
+	return string(strconv.AppendUint(buf, shard, 16))
+}
+
+// name is the field's name within the hash.
+func (f fieldRef) name() string {
+	return string(binary.BigEndian.AppendUint64(nil, uint64(f.fingerprint)))
+}
+
+// member is a fingerprint as a member of a block set. Redis packs a set of integers into 8 bytes a member, but
+// only if they are signed: as unsigned decimals, half of all fingerprints would turn the set into a hash table.
+func member(fp simhash.Fingerprint) string { return strconv.FormatInt(int64(fp), 10) }

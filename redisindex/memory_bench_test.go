@@ -1,0 +1,118 @@
+package redisindex
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+	"echosieve/simhash"
+	"echosieve/test/redisserver"
+)
+
+// BenchmarkClaim stores b.N articles (uniform fingerprints, ids of 30 bytes) within one generation, or spread over
+// one window, and reports for each article the time, the CPU of client and server, and the memory of its record
+// and of its place in the block sets:
+//
+//	go test ./redisindex -run NONE -bench Claim -benchtime 1000000x
+func BenchmarkClaim(b *testing.B) {
+	for _, span := range []struct {
+		name string
+		span time.Duration
+	}{{"OneGeneration", time.Hour}, {"OneWindow", 48 * time.Hour}} {
+		b.Run(span.name, func(b *testing.B) {
+			server := redisserver.Start(b, "--hash-max-listpack-value", "1024")
+			client := newClient(b, server.Addr)
+			cfg := testConfig(standard)
+			cfg.Namespace, cfg.Window = "echosieve:news-1-0123abcd", 48*time.Hour
+			x := newIndex(b, client, cfg)
+			r := rand.New(rand.NewPCG(1, 2))
+			const batch = 128
+			claims := make([]pipeline.Claim, 0, batch)
+			cpu, serverCPU := clientSeconds(), serverSeconds(b, server.Pid())
+			b.ResetTimer()
+			start := time.UnixMilli(int64(20_000 * 24 * time.Hour / time.Millisecond))
+			for n := 0; n < b.N; n += batch {
+				claims = claims[:0]
+				for i := n; i < min(n+batch, b.N); i++ {
+					claims = append(claims, random(r, i, start.Add(span.span*time.Duration(i)/time.Duration(b.N))))
+				}
+				_, err := x.Claim(context.Background(), claims)
+				require.NoError(b, err)
+			}
+			b.StopTimer()
+			per := func(v float64) float64 { return v / float64(b.N) }
+			b.ReportMetric(per((clientSeconds()-cpu)*1e6), "client-us/op")
+			b.ReportMetric(per((serverSeconds(b, server.Pid())-serverCPU)*1e6), "server-us/op")
+			full := usedMemory(b, client)
+			deleteKeys(b, client, x.keys.prefix+"o:")
+			withoutRecords := usedMemory(b, client)
+			deleteKeys(b, client, x.keys.prefix+"b:")
+			rest := usedMemory(b, client)
+			b.ReportMetric(per(full-withoutRecords), "record-B/op")
+			b.ReportMetric(per(withoutRecords-rest), "sets-B/op")
+		})
+	}
+}
+
+func random(r *rand.Rand, n int, at time.Time) pipeline.Claim {
+	c := pipeline.Claim{
+		Coordinates: pipeline.Coordinates{Topic: "articles", Partition: int32(n % 6), Offset: int64(1_000_000 + n/6)},
+		ID:          fmt.Sprintf("source-%023d", n), Time: at, Fingerprint: simhash.Fingerprint(r.Uint64()),
+	}
+	binary.BigEndian.PutUint64(c.Digest[:], r.Uint64())
+	binary.BigEndian.PutUint64(c.Digest[8:], r.Uint64())
+	return c
+}
+
+// deleteKeys deletes all keys with a prefix.
+func deleteKeys(b *testing.B, client redis.UniversalClient, prefix string) {
+	ctx := context.Background()
+	for cursor := uint64(0); ; {
+		keys, next, err := client.Scan(ctx, cursor, prefix+"*", 10_000).Result()
+		require.NoError(b, err)
+		if len(keys) > 0 {
+			require.NoError(b, client.Del(ctx, keys...).Err())
+		}
+		if cursor = next; cursor == 0 {
+			return
+		}
+	}
+}
+
+func usedMemory(b *testing.B, client redis.UniversalClient) float64 {
+	info := client.Info(context.Background(), "memory").Val()
+	_, rest, _ := strings.Cut(info, "used_memory:")
+	n, err := strconv.ParseFloat(strings.TrimSpace(strings.SplitN(rest, "\n", 2)[0]), 64)
+	require.NoError(b, err)
+	return n
+}
+
+func clientSeconds() float64 {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+}
+
+// serverSeconds is the CPU time of a process in clock ticks of 10 ms.
+func serverSeconds(b *testing.B, pid int) float64 {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	require.NoError(b, err)
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	user, err := strconv.ParseFloat(string(fields[11]), 64)
+	require.NoError(b, err)
+	system, err := strconv.ParseFloat(string(fields[12]), 64)
+	require.NoError(b, err)
+	return (user + system) / 100
+}

@@ -1,0 +1,59 @@
+package redisindex
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// metrics are described in docs/metrics.md.
+type metrics struct {
+	roundTrip  *prometheus.HistogramVec
+	lookups    prometheus.Histogram
+	members    prometheus.Counter
+	candidates prometheus.Histogram
+	capped     prometheus.Counter
+	overflow   prometheus.Counter
+	helped     prometheus.Counter
+	replayed   prometheus.Counter
+	retries    prometheus.Counter
+	errors     *prometheus.CounterVec
+}
+
+// steps are the values of the label step.
+var steps = []string{"insert", "ticket", "look", "read", "decide"}
+
+// newMetrics registers the metrics with reg; with nil they count unseen.
+func newMetrics(reg prometheus.Registerer) *metrics {
+	factory := promauto.With(reg)
+	counter := func(name, help string) prometheus.Counter {
+		return factory.NewCounter(prometheus.CounterOpts{Name: "echosieve_redisindex_" + name, Help: help})
+	}
+	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
+		return factory.NewHistogram(prometheus.HistogramOpts{Name: "echosieve_redisindex_" + name, Help: help, Buckets: buckets})
+	}
+	counts := []float64{0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 4096}
+	m := &metrics{
+		roundTrip: factory.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "echosieve_redisindex_round_trip_seconds", Help: "One pipelined round trip of a batch.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 12),
+		}, []string{"step"}),
+		lookups:    histogram("lookups_per_article", "Block sets read for an article.", counts),
+		members:    counter("members_read_total", "Set members read."),
+		candidates: histogram("candidates_per_article", "Fingerprints within the maximal distance, before the cap.", counts),
+		capped:     counter("candidates_capped_total", "Articles whose candidates were capped."),
+		overflow:   counter("overflow_entries_total", "Entries stored beyond the cap of one fingerprint."),
+		helped:     counter("helped_total", "Pending candidates given a ticket."),
+		replayed:   counter("replayed_total", "Claims answered by the verdict they already had."),
+		retries:    counter("retries_total", "Batches run again after an error or a lost record."),
+		errors: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "echosieve_redisindex_errors_total", Help: "Failed round trips.",
+		}, []string{"kind"}),
+	}
+	for _, step := range steps {
+		m.roundTrip.WithLabelValues(step)
+	}
+	for _, kind := range errorKinds {
+		m.errors.WithLabelValues(kind)
+	}
+	return m
+}

@@ -1,0 +1,78 @@
+package redisindex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"echosieve/internal/tlsfiles"
+)
+
+// Options say how to reach Redis: a single server, one behind Sentinel (MasterName) or a cluster (Cluster).
+type Options struct {
+	Addrs      []string        `koanf:"addrs" help:"host:port of the server, of the sentinels, or of some cluster nodes"`
+	Username   string          `koanf:"username" help:"ACL user; empty: the default user"`
+	Password   string          `koanf:"password" secret:"true" help:"password; better in password_file or the environment"`
+	DB         int             `koanf:"db" help:"database number; a cluster has only 0"`
+	MasterName string          `koanf:"master_name" help:"name of the master that the sentinels watch; addrs are sentinels then"`
+	Cluster    bool            `koanf:"cluster" help:"addrs belong to a Redis Cluster"`
+	PoolSize   int             `koanf:"pool_size" help:"most connections to one server"`
+	Timeout    time.Duration   `koanf:"timeout" help:"longest wait for a connection, a read or a write"`
+	TLS        tlsfiles.Config `koanf:"tls"`
+}
+
+// DefaultOptions returns the options for a server on this machine.
+func DefaultOptions() Options {
+	return Options{Addrs: []string{"127.0.0.1:6379"}, PoolSize: 16, Timeout: 5 * time.Second}
+}
+
+// Validate says everything that is wrong with the options, without dialling or reading files.
+func (o Options) Validate() error {
+	var errs []error
+	for _, f := range []struct {
+		bad  bool
+		text string
+	}{
+		{len(o.Addrs) == 0, "addrs is empty"},
+		{o.Cluster && o.MasterName != "", "cluster and master_name exclude each other"},
+		{!o.Cluster && o.MasterName == "" && len(o.Addrs) > 1, "several addrs need cluster or master_name"},
+		{o.DB < 0, "db is negative"},
+		{o.Cluster && o.DB != 0, "a cluster has only db 0"},
+		{o.PoolSize < 1, "pool_size must be at least 1"},
+		{o.Timeout < 10*time.Millisecond, "timeout must be at least 10ms"},
+	} {
+		if f.bad {
+			errs = append(errs, errors.New(f.text))
+		}
+	}
+	return errors.Join(append(errs, o.TLS.Validate())...)
+}
+
+// Connect returns a client for the options; the caller closes it. It reads the files named, but does not dial:
+// connections are made when needed. Retries are left to Index.Claim, which counts and logs them.
+func Connect(o Options) (redis.UniversalClient, error) {
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("redisindex: %w", err)
+	}
+	tlsConfig, err := o.TLS.Load()
+	if err != nil {
+		return nil, fmt.Errorf("redisindex: redis.%w", err)
+	}
+	return redis.NewUniversalClient(&redis.UniversalOptions{
+		Addrs: o.Addrs, Username: o.Username, Password: o.Password, DB: o.DB,
+		MasterName: o.MasterName, IsClusterMode: o.Cluster, ClientName: "echosieve",
+		PoolSize: o.PoolSize, MaxRetries: -1, DialerRetries: 1,
+		DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, PoolTimeout: o.Timeout,
+		ContextTimeoutEnabled: true, TLSConfig: tlsConfig,
+	}), nil
+}
+
+// quiet swallows what go-redis would print to standard error by itself: every error is returned to us as well.
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
+
+func init() { redis.SetLogger(quiet{}) }

@@ -1,0 +1,43 @@
+package redisindex
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var (
+	//go:embed find.lua
+	findSource string
+	//go:embed store.lua
+	storeSource string
+	//go:embed ticket.lua
+	ticketSource string
+	//go:embed decide.lua
+	decideSource string
+
+	storeScript  = redis.NewScript(findSource + storeSource)
+	ticketScript = redis.NewScript(findSource + ticketSource)
+	decideScript = redis.NewScript(findSource + decideSource)
+)
+
+// loadScripts makes the scripts known to the server, on a cluster to every master. Afterwards they are called
+// by their hash; a server that has forgotten them (a restart, a failover, a new master) answers NOSCRIPT.
+func loadScripts(ctx context.Context, client redis.UniversalClient) error {
+	load := func(ctx context.Context, c redis.Scripter) error {
+		for _, s := range []*redis.Script{storeScript, ticketScript, decideScript} {
+			if err := s.Load(ctx, c).Err(); err != nil {
+				return fmt.Errorf("load scripts: %w", err)
+			}
+		}
+		return nil
+	}
+	if cluster, ok := client.(*redis.ClusterClient); ok {
+		return cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
+			return load(ctx, master)
+		})
+	}
+	return load(ctx, client)
+}

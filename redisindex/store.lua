@@ -1,0 +1,29 @@
+-- Step 1: stores an article's entry unless its digest has one.
+-- KEYS[1]  hash of the shard
+-- ARGV[1]  fingerprint, 8 bytes
+-- ARGV[2]  digest, 16 bytes
+-- ARGV[3]  entry: no ticket, no verdict
+-- ARGV[4]  entries that the fingerprint's own field may hold
+-- ARGV[5]  seconds until the key expires
+-- Output: 0 stored, 1 stored in a field of its own (the fingerprint is crowded), or the entry found instead.
+local key, fingerprint, digest = KEYS[1], ARGV[1], ARGV[2]
+local reply = 0
+local value = redis.call('HGET', key, fingerprint)
+if not value then
+  redis.call('HSET', key, fingerprint, ARGV[3])
+else
+  local pos, len, count = find(value, digest)
+  if pos then
+    reply = string.sub(value, pos, pos + len - 1)
+  elseif count < tonumber(ARGV[4]) then
+    redis.call('HSET', key, fingerprint, value .. ARGV[3])
+  else
+    reply = redis.call('HGET', key, fingerprint .. digest)
+    if not reply then
+      redis.call('HSET', key, fingerprint .. digest, ARGV[3])
+      reply = 1
+    end
+  end
+end
+redis.call('EXPIRE', key, ARGV[5])
+return reply

@@ -1,0 +1,12 @@
+-- Steps 2 and 4: gives an entry a ticket unless it has one.
+-- KEYS[1]  hash of the shard
+-- ARGV[1]  fingerprint, 8 bytes
+-- ARGV[2]  digest, 16 bytes
+-- ARGV[3]  ticket, 6 bytes
+-- Output: the ticket that the entry has now, or nil: no such entry (any more).
+local field, value, pos = locate(KEYS[1], ARGV[1], ARGV[2])
+if not field then return false end
+local ticket = string.sub(value, pos + 4, pos + 9)
+if ticket ~= string.rep(string.char(0), 6) then return ticket end
+redis.call('HSET', KEYS[1], field, string.sub(value, 1, pos + 3) .. ARGV[3] .. string.sub(value, pos + 10))
+return ARGV[3]
