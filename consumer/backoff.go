@@ -1,0 +1,42 @@
+package consumer
+
+import (
+	"context"
+	"time"
+
+	exponential "github.com/cenkalti/backoff/v5"
+)
+
+const (
+	minBackoff = 50 * time.Millisecond
+	maxBackoff = 3 * time.Second
+)
+
+// backoff spaces attempts: the pause doubles from minBackoff to maxBackoff, with jitter so that partitions and
+// processes do not come back at the same moment. The zero value is ready.
+type backoff struct {
+	pauses *exponential.ExponentialBackOff
+}
+
+// wait returns after the next pause, or ctx's error when that ends first.
+func (b *backoff) wait(ctx context.Context) error {
+	if b.pauses == nil {
+		b.pauses = exponential.NewExponentialBackOff()
+		b.pauses.InitialInterval, b.pauses.MaxInterval, b.pauses.Multiplier = minBackoff, maxBackoff, 2
+		b.reset()
+	}
+	timer := time.NewTimer(b.pauses.NextBackOff())
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (b *backoff) reset() {
+	if b.pauses != nil {
+		b.pauses.Reset()
+	}
+}

@@ -1,0 +1,167 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/segmentio/kafka-go"
+	metaapi "github.com/segmentio/kafka-go/protocol/metadata"
+)
+
+// Severity of a Finding.
+type Severity string
+
+// The severities. With a Failure the service cannot start or will stand still; a Warning can be lived with.
+const (
+	OK      Severity = "ok"
+	Warning Severity = "warning"
+	Failure Severity = "failure"
+)
+
+// Finding is one result of a check.
+type Finding struct {
+	Severity Severity `json:"severity"`
+	Subject  string   `json:"subject"`           // what was looked at: "brokers", "topic articles", "group echosieve"
+	Problem  string   `json:"problem,omitempty"` // what is wrong; for OK what was seen
+	Remedy   string   `json:"remedy,omitempty"`  // what to do
+}
+
+// Check dials the cluster and looks at everything that Run needs. It changes nothing. Findings are in a fixed
+// order: brokers, topics (input first), group.
+func Check(ctx context.Context, cfg Config) []Finding {
+	if err := cfg.Validate(); err != nil {
+		return []Finding{{Failure, "kafka settings", err.Error(), "correct the configuration"}}
+	}
+	c, err := newCluster(cfg, cfg.Topics.all()...)
+	if err != nil {
+		return []Finding{{Failure, "kafka settings", err.Error(), "correct the configuration"}}
+	}
+	defer c.close()
+	if err := c.ping(ctx); err != nil {
+		return []Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), err)}
+	}
+	m, err := c.metadata(ctx, cfg.Topics.all())
+	if err != nil {
+		return []Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), err)}
+	}
+	findings := []Finding{{Severity: OK, Subject: "brokers " + strings.Join(cfg.Brokers, ","), Problem: fmt.Sprintf("%d reachable", len(m.Brokers))}}
+	topics := make(map[string]*metaapi.ResponseTopic)
+	for i := range m.Topics {
+		topics[m.Topics[i].Name] = &m.Topics[i]
+	}
+	for _, name := range cfg.Topics.all() {
+		findings = append(findings, c.checkTopic(ctx, name, topics[name])...)
+	}
+	return append(findings, c.checkGroup(ctx))
+}
+
+// fromError makes a Failure of an error.
+func fromError(subject string, err error) Finding {
+	f := Finding{Severity: Failure, Subject: subject, Problem: err.Error(), Remedy: "see the broker's log"}
+	if p, ok := explain(err).(*Problem); ok { //nolint:errorlint // explain returns the Problem itself
+		f.Problem, f.Remedy = fmt.Sprintf("%s (%v)", p.Cause, p.Err), p.Remedy
+	}
+	return f
+}
+
+// Bits of the authorized operations of a topic.
+const (
+	mayRead    = 1 << 3
+	mayWrite   = 1 << 4
+	rightsNone = -1 << 31 // the broker did not say
+)
+
+func (c *cluster) checkTopic(ctx context.Context, name string, t *metaapi.ResponseTopic) []Finding {
+	subject := "topic " + name
+	switch {
+	case t == nil:
+		return []Finding{{Failure, subject, "the broker says nothing about it", "see the broker's log"}}
+	case t.ErrorCode == int16(kafka.UnknownTopicOrPartition) && c.cfg.CreateTopics:
+		return []Finding{{Severity: OK, Subject: subject, Problem: "does not exist yet; it is created at start"}}
+	case t.ErrorCode != 0:
+		return []Finding{fromError(subject, kafka.Error(t.ErrorCode))}
+	}
+	var findings []Finding
+	add := func(s Severity, problem, remedy string) {
+		findings = append(findings, Finding{s, subject, problem, remedy})
+	}
+	for _, p := range t.Partitions {
+		if p.LeaderID < 0 {
+			add(Failure, fmt.Sprintf("partition %d has no leader", p.PartitionIndex), "look for brokers that are down")
+		}
+	}
+	right, bit := "Write", int32(mayWrite)
+	if name == c.cfg.Topics.Input {
+		right, bit = "Read", mayRead
+	}
+	if ops := t.TopicAuthorizedOperations; ops != rightsNone && ops != 0 && ops&bit == 0 {
+		add(Failure, "this user has no "+right+" right", "grant "+right+" on the topic")
+	}
+	if name != c.cfg.Topics.Input {
+		findings = append(findings, c.checkOutputSettings(ctx, name)...)
+	}
+	if len(findings) == 0 {
+		add(OK, fmt.Sprintf("%d partitions", len(t.Partitions)), "")
+	}
+	return findings
+}
+
+// checkOutputSettings compares settings of an output topic with what is published into it.
+func (c *cluster) checkOutputSettings(ctx context.Context, name string) []Finding {
+	subject := "topic " + name
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	res, err := c.client.DescribeConfigs(ctx, &kafka.DescribeConfigsRequest{Resources: []kafka.DescribeConfigRequestResource{{
+		ResourceType: kafka.ResourceTypeTopic, ResourceName: name,
+		ConfigNames: []string{"max.message.bytes", "message.timestamp.type", "cleanup.policy"},
+	}}})
+	if err == nil && len(res.Resources) == 1 {
+		err = res.Resources[0].Error
+	}
+	if err != nil || len(res.Resources) != 1 {
+		return []Finding{{Warning, subject, fmt.Sprintf("its settings cannot be read (%v)", err), "grant DescribeConfigs to let this be checked"}}
+	}
+	var findings []Finding
+	for _, e := range res.Resources[0].ConfigEntries {
+		switch e.ConfigName {
+		case "max.message.bytes":
+			if n, err := strconv.Atoi(e.ConfigValue); err == nil && n < c.cfg.MaxMessageBytes {
+				findings = append(findings, Finding{
+					Failure, subject, fmt.Sprintf("max.message.bytes is %d, below kafka.max_message_bytes %d: larger batches would block the stream", n, c.cfg.MaxMessageBytes),
+					"raise the first or lower the second",
+				})
+			}
+		case "message.timestamp.type":
+			if e.ConfigValue == "LogAppendTime" {
+				findings = append(findings, Finding{Warning, subject, "message.timestamp.type is LogAppendTime: record timestamps are replaced", "set it to CreateTime"})
+			}
+		case "cleanup.policy":
+			if strings.Contains(e.ConfigValue, "compact") {
+				findings = append(findings, Finding{Failure, subject, "cleanup.policy is compact: records without a key are refused, and records disappear", "set it to delete"})
+			}
+		}
+	}
+	return findings
+}
+
+func (c *cluster) checkGroup(ctx context.Context) Finding {
+	subject := "group " + c.cfg.Group
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	var retry backoff
+	for {
+		res, err := c.client.FindCoordinator(ctx, &kafka.FindCoordinatorRequest{Key: c.cfg.Group, KeyType: kafka.CoordinatorKeyTypeConsumer})
+		if err == nil {
+			err = res.Error
+		}
+		if err == nil {
+			return Finding{Severity: OK, Subject: subject, Problem: "coordinator found"}
+		}
+		// Just after the start of a cluster the coordinator may not be there yet.
+		if permanent(err) || retry.wait(ctx) != nil {
+			return fromError(subject, err)
+		}
+	}
+}

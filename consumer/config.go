@@ -1,0 +1,134 @@
+package consumer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"echosieve/internal/tlsfiles"
+)
+
+// Config says which cluster, topics and group to use and how much may be under way. The koanf tags are the
+// keys under "kafka"; the help tags are their documentation.
+type Config struct {
+	Brokers  []string `koanf:"brokers" help:"addresses (host:port) of brokers to start from"`
+	Group    string   `koanf:"group" help:"consumer group; processes of one group share the input partitions"`
+	ClientID string   `koanf:"client_id" help:"name that brokers show in their logs and quotas"`
+	Topics   Topics   `koanf:"topics"`
+
+	CreateTopics bool `koanf:"create_topics" help:"create missing topics at start instead of failing"`
+	Partitions   int  `koanf:"partitions" help:"partitions of topics that are created"`
+	Replication  int  `koanf:"replication" help:"replicas of topics that are created; -1: the broker's default"`
+
+	MaxMessageBytes int           `koanf:"max_message_bytes" help:"largest record batch sent, in bytes; not above max.message.bytes of the output topics"`
+	FetchMaxBytes   int           `koanf:"fetch_max_bytes" help:"bytes asked for in one fetch of one partition; a larger batch is still read"`
+	FetchMaxWait    time.Duration `koanf:"fetch_max_wait" help:"how long the broker may hold a fetch back when there is nothing new"`
+	Compression     string        `koanf:"compression" help:"codec of published batches: none, gzip, snappy, lz4 or zstd"`
+
+	CommitInterval    time.Duration `koanf:"commit_interval" help:"time between offset commits"`
+	SessionTimeout    time.Duration `koanf:"session_timeout" help:"silence after which the group gives a member's partitions to others"`
+	HeartbeatInterval time.Duration `koanf:"heartbeat_interval" help:"time between heartbeats; at most a third of session_timeout"`
+	DrainTimeout      time.Duration `koanf:"drain_timeout" help:"how long work under way may take to finish at a rebalance or at the end; at most half of session_timeout"`
+
+	BatchRecords       int `koanf:"batch_records" help:"records handed on in one batch"`
+	MaxInFlightRecords int `koanf:"max_in_flight_records" help:"records of this process that may be under way, over all partitions"`
+	MaxInFlightBytes   int `koanf:"max_in_flight_bytes" help:"their keys, values and headers, in bytes"`
+
+	TLS  tlsfiles.Config `koanf:"tls"`
+	SASL SASL            `koanf:"sasl"`
+}
+
+// Topics are the names of the input topic and the three output topics. All four differ.
+type Topics struct {
+	Input     string `koanf:"input" help:"articles are read from here"`
+	Unique    string `koanf:"unique" help:"articles that nobody published before"`
+	Duplicate string `koanf:"duplicate" help:"near and exact copies of earlier articles"`
+	Dead      string `koanf:"dead" help:"records that cannot be processed"`
+}
+
+// all returns the four names, input first.
+func (t Topics) all() []string { return []string{t.Input, t.Unique, t.Duplicate, t.Dead} }
+
+// SASL says how to log in.
+type SASL struct {
+	Mechanism string `koanf:"mechanism" help:"plain, scram-sha-256 or scram-sha-512; empty: no login"`
+	Username  string `koanf:"username" help:"user name"`
+	Password  string `koanf:"password" secret:"true" help:"password; rather use the environment or password_file"`
+}
+
+// DefaultConfig returns a configuration for a broker on this machine.
+func DefaultConfig() Config {
+	return Config{
+		Brokers:  []string{"localhost:9092"},
+		Group:    "echosieve",
+		ClientID: "echosieve",
+		Topics: Topics{
+			Input: "articles", Unique: "articles-unique", Duplicate: "articles-duplicate", Dead: "articles-dead",
+		},
+		Partitions:         6,
+		Replication:        -1,
+		MaxMessageBytes:    1 << 20,
+		FetchMaxBytes:      1 << 20,
+		FetchMaxWait:       500 * time.Millisecond,
+		Compression:        "lz4",
+		CommitInterval:     500 * time.Millisecond,
+		SessionTimeout:     30 * time.Second,
+		HeartbeatInterval:  time.Second,
+		DrainTimeout:       10 * time.Second,
+		BatchRecords:       256,
+		MaxInFlightRecords: 8192,
+		MaxInFlightBytes:   64 << 20,
+	}
+}
+
+// Validate returns all mistakes that can be found without dialling or reading files.
+func (c Config) Validate() error {
+	names := c.Topics.all()
+	slices.Sort(names)
+	var errs []error
+	for _, f := range []struct {
+		key string
+		ok  bool
+		why string
+	}{
+		{"brokers", len(c.Brokers) > 0 && !slices.Contains(c.Brokers, ""), "needs at least one address, none of them empty"},
+		{"group", c.Group != "", "must not be empty"},
+		{"topics.input", c.Topics.Input != "", "must not be empty"},
+		{"topics.unique", c.Topics.Unique != "", "must not be empty"},
+		{"topics.duplicate", c.Topics.Duplicate != "", "must not be empty"},
+		{"topics.dead", c.Topics.Dead != "", "must not be empty"},
+		{"topics", len(slices.Compact(names)) == 4, "must be four different names"},
+		{"partitions", c.Partitions > 0, "must be above 0"},
+		{"replication", c.Replication > 0 || c.Replication == -1, "must be above 0, or -1 for the broker's default"},
+		{"max_message_bytes", c.MaxMessageBytes >= 1024 && c.MaxMessageBytes <= 1<<30, "must be between 1024 and 1 GiB"},
+		{"fetch_max_bytes", c.FetchMaxBytes >= 1024 && c.FetchMaxBytes <= 1<<30, "must be between 1024 and 1 GiB"},
+		{"fetch_max_wait", c.FetchMaxWait > 0 && c.FetchMaxWait <= 10*time.Second, "must be above 0 and at most 10s"},
+		{"compression", isCodec(c.Compression), "must be none, gzip, snappy, lz4 or zstd"},
+		{"commit_interval", c.CommitInterval > 0, "must be above 0"},
+		{"session_timeout", c.SessionTimeout >= time.Second && c.SessionTimeout <= 30*time.Minute, "must be between 1s and 30m"},
+		{"heartbeat_interval", c.HeartbeatInterval > 0 && c.HeartbeatInterval <= c.SessionTimeout/3, "must be above 0 and at most a third of session_timeout"},
+		{"drain_timeout", c.DrainTimeout > 0 && c.DrainTimeout <= c.SessionTimeout/2, "must be above 0 and at most half of session_timeout"},
+		{"batch_records", c.BatchRecords > 0, "must be above 0"},
+		{"max_in_flight_records", c.MaxInFlightRecords > 0, "must be above 0"},
+		{"max_in_flight_bytes", c.MaxInFlightBytes > 0, "must be above 0"},
+		{"sasl.mechanism", slices.Contains([]string{"", "plain", "scram-sha-256", "scram-sha-512"}, c.SASL.Mechanism), "must be plain, scram-sha-256, scram-sha-512 or empty"},
+		{"sasl", c.SASL.Mechanism != "" || c.SASL == SASL{}, "has settings but sasl.mechanism is empty"},
+		{"sasl.username", c.SASL.Mechanism == "" || c.SASL.Username != "", "must not be empty"},
+		{"sasl.password", c.SASL.Mechanism == "" || c.SASL.Password != "", "or sasl.password_file must be set"},
+	} {
+		if !f.ok {
+			errs = append(errs, fmt.Errorf("kafka.%s %s", f.key, f.why))
+		}
+	}
+	if err := c.TLS.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("kafka.%w", err))
+	}
+	return errors.Join(errs...)
+}
+
+// maxBatchBytes is the largest decompressed record batch that is read. Compressed batches are bounded by the
+// broker; this bounds what a small hostile batch can blow up to.
+func (c Config) maxBatchBytes() int {
+	return min(max(64<<20, 32*c.MaxMessageBytes), 1<<30)
+}

@@ -1,0 +1,182 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"echosieve/pipeline"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/segmentio/kafka-go"
+)
+
+// Handler turns batches of records into outputs. Calls for different partitions are concurrent; within a
+// partition, batches are decided in order, and one batch may be prepared while the one before is decided.
+type Handler interface {
+	// Prepare does what depends on the records alone. It does not fail. The records stay valid until the batch
+	// is published or dropped.
+	Prepare(records []pipeline.Record) *pipeline.Batch
+	// Decide returns the outputs in the order of the records; a record may have none. It waits out failures of
+	// what it depends on and returns an error when ctx ends; any other error ends Run.
+	Decide(ctx context.Context, b *pipeline.Batch) ([]pipeline.Output, error)
+	// Published is called when all outputs of a batch are acknowledged; took is how long that needed.
+	Published(outputs []pipeline.Output, took time.Duration)
+}
+
+// Consumer is one member of the consumer group. Make it with New, then call Run once.
+type Consumer struct {
+	cfg        Config
+	cluster    *cluster
+	publisher  *publisher
+	handler    Handler
+	limiter    *limiter
+	metrics    *metrics
+	reporter   *reporter
+	log        *slog.Logger
+	chunkBytes int
+	fail       context.CancelCauseFunc // ends Run with an error
+}
+
+// maxChunkBytes bounds the payload of one chunk, as far as single records allow.
+const maxChunkBytes = 4 << 20
+
+// New validates the configuration and reads certificate and password files; it does not dial. health is told
+// about every change between working and failing, as component "kafka"; it must not block.
+func New(cfg Config, handler Handler, reg prometheus.Registerer, log *slog.Logger, health func(component string, err error)) (*Consumer, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("consumer: %w", err)
+	}
+	cl, err := newCluster(cfg, cfg.Topics.all()...)
+	if err != nil {
+		return nil, fmt.Errorf("consumer: %w", err)
+	}
+	m, err := newMetrics(reg)
+	if err != nil {
+		return nil, fmt.Errorf("consumer: %w", err)
+	}
+	r := &reporter{metrics: m, log: log, health: health, failing: map[failure]error{}}
+	return &Consumer{
+		cfg: cfg, cluster: cl, publisher: newPublisher(cl, m, r), handler: handler, metrics: m, reporter: r, log: log,
+		limiter:    newLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m),
+		chunkBytes: min(maxChunkBytes, max(cfg.MaxInFlightBytes/4, 1)),
+	}, nil
+}
+
+// Ping makes one round trip to a broker. The error says what to do.
+func (c *Consumer) Ping(ctx context.Context) error { return c.cluster.ping(ctx) }
+
+// Run consumes until ctx ends; then it finishes work under way within the drain timeout, commits, leaves the group
+// and returns nil. It waits for brokers that are away, at start and later. It returns an error for what
+// waiting cannot mend: missing topics, refused logins or missing rights found at start, an error of the Handler.
+func (c *Consumer) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer c.cluster.close()
+	c.fail = cancel
+
+	switch err := c.prepareTopics(ctx); {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return fmt.Errorf("consumer: %w", explain(err))
+	}
+	group, err := kafka.NewConsumerGroup(c.groupConfig())
+	if err != nil {
+		return fmt.Errorf("consumer: %w", err)
+	}
+	left := make(chan struct{})
+	go func() {
+		<-ctx.Done()
+		// Ends the generation, waits until it is drained and committed, and leaves the group.
+		_ = group.Close()
+		close(left)
+	}()
+	err = c.follow(ctx, group)
+	cancel(err)
+	c.waitUntilLeft(left)
+	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+		err = cause
+	}
+	return err
+}
+
+// prepareTopics waits for the brokers and makes sure that the topics exist.
+func (c *Consumer) prepareTopics(ctx context.Context) error {
+	var retry backoff
+	for {
+		var err error
+		if c.cfg.CreateTopics {
+			err = c.cluster.ensureTopics(ctx)
+		} else {
+			// Topics made a moment ago may not be known to every broker yet.
+			err = c.cluster.waitForTopics(ctx, 3*time.Second)
+		}
+		var missing *MissingTopicsError
+		switch {
+		case err == nil:
+			c.reporter.ok(opJoin, c.cfg.Group)
+			return nil
+		case permanent(err), errors.As(err, &missing), ctx.Err() != nil:
+			return err
+		}
+		c.reporter.failed(opJoin, c.cfg.Group, err)
+		if err := retry.wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// follow serves one generation after another until ctx ends. It returns an error only when the group refuses
+// us for good before we were ever in it.
+func (c *Consumer) follow(ctx context.Context, group *kafka.ConsumerGroup) error {
+	joined := false
+	for ctx.Err() == nil {
+		gen, err := group.Next(ctx)
+		switch {
+		case err == nil:
+			joined = true
+			c.reporter.ok(opJoin, c.cfg.Group)
+			gen.Start(func(ctx context.Context) { c.generation(ctx, gen) })
+		case ctx.Err() != nil: // the group was closed: no failure
+		case !joined && permanent(err):
+			return fmt.Errorf("consumer: join group %s: %w", c.cfg.Group, explain(err))
+		default:
+			// kafka-go itself waits before it tries again.
+			c.reporter.failed(opJoin, c.cfg.Group, fmt.Errorf("consumer: join group %s: %w", c.cfg.Group, err))
+		}
+	}
+	return nil
+}
+
+// waitUntilLeft waits for the end of the last generation. Joining may be stuck until other members of the
+// group are ready, which need not keep the process.
+func (c *Consumer) waitUntilLeft(left <-chan struct{}) {
+	timer := time.NewTimer(c.cfg.DrainTimeout + requestTimeout)
+	defer timer.Stop()
+	select {
+	case <-left:
+	case <-timer.C:
+		c.log.Warn("could not leave the group in time, its other members will notice after the session timeout", "group", c.cfg.Group)
+	}
+}
+
+func (c *Consumer) groupConfig() kafka.ConsumerGroupConfig {
+	return kafka.ConsumerGroupConfig{
+		ID:                    c.cfg.Group,
+		Brokers:               c.cfg.Brokers,
+		Dialer:                c.cluster.dialer,
+		Topics:                []string{c.cfg.Topics.Input},
+		HeartbeatInterval:     c.cfg.HeartbeatInterval,
+		SessionTimeout:        c.cfg.SessionTimeout,
+		RebalanceTimeout:      c.cfg.SessionTimeout, // members drain first: the drain timeout is at most half of it
+		JoinGroupBackoff:      time.Second,
+		WatchPartitionChanges: true,
+		StartOffset:           kafka.FirstOffset,
+		ErrorLogger: kafka.LoggerFunc(func(format string, args ...any) {
+			c.log.Debug("kafka-go reports", "detail", fmt.Sprintf(format, args...))
+		}),
+	}
+}

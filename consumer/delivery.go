@@ -1,0 +1,59 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"echosieve/pipeline"
+
+	"github.com/segmentio/kafka-go"
+)
+
+// delivery is how outputs and offsets become durable in one generation. A transactional delivery would do both in
+// one step; this one publishes, then commits.
+type delivery interface {
+	// deliver returns nil when every output of the batch, read from input partition source, is acknowledged. It
+	// tries until ctx ends and keeps the order of calls for one source. Safe for concurrent use by sources.
+	deliver(ctx context.Context, source int32, outputs []pipeline.Output) error
+	// commit stores the next offsets to read, by partition. After an error nothing is known to be stored.
+	commit(offsets map[int]int64) error
+}
+
+// atLeastOnce publishes first and commits later: after a crash in between, outputs are published again.
+type atLeastOnce struct {
+	publisher *publisher
+	gen       *kafka.Generation
+	topic     string
+}
+
+var _ delivery = (*atLeastOnce)(nil)
+
+func (d *atLeastOnce) commit(offsets map[int]int64) error {
+	return d.gen.CommitOffsets(map[string]map[int]int64{d.topic: offsets})
+}
+
+// deliver publishes to the three topics in parallel.
+func (d *atLeastOnce) deliver(ctx context.Context, source int32, outputs []pipeline.Output) error {
+	var records [3][]outRecord
+	for i := range outputs {
+		o := &outputs[i]
+		rec := outRecord{key: o.Record.Key, value: o.Record.Value, headers: o.Headers, time: o.Record.Time}
+		if o.OmitValue {
+			rec.value = nil
+		}
+		if o.OmitKey {
+			rec.key = nil
+		}
+		records[o.Destination] = append(records[o.Destination], rec)
+	}
+	var errs [3]error
+	var wait sync.WaitGroup
+	for to := range records {
+		if len(records[to]) > 0 {
+			wait.Go(func() { errs[to] = d.publisher.publish(ctx, pipeline.Destination(to), source, records[to]) })
+		}
+	}
+	wait.Wait()
+	return errors.Join(errs[:]...)
+}

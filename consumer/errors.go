@@ -1,0 +1,166 @@
+package consumer
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+)
+
+// Problem is an error from Kafka with its likely cause and what to do about it.
+type Problem struct {
+	Cause  string // half a sentence: what is wrong
+	Remedy string // half a sentence: what to do
+	Err    error  // as kafka-go reported it
+	// Permanent says that trying again without a change of settings or rights is pointless.
+	Permanent bool
+}
+
+// Error returns cause, remedy and the original error in one line.
+func (p *Problem) Error() string { return fmt.Sprintf("%s: %s (%v)", p.Cause, p.Remedy, p.Err) }
+
+// Unwrap returns the original error.
+func (p *Problem) Unwrap() error { return p.Err }
+
+// explain translates an error of kafka-go. An error without a translation is returned as it is.
+func explain(err error) error {
+	var known *Problem
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	var code kafka.Error
+	if errors.As(err, &code) {
+		if p, ok := problems[code]; ok {
+			p.Err = err
+			return &p
+		}
+		return err
+	}
+	if p := explainConnection(err); p != nil {
+		p.Err = err
+		return p
+	}
+	return err
+}
+
+// problems translates what brokers answer.
+var problems = map[kafka.Error]Problem{
+	kafka.SASLAuthenticationFailed:           {Cause: "the broker refused the login", Remedy: "check kafka.sasl.username and the password", Permanent: true},
+	kafka.UnsupportedSASLMechanism:           {Cause: "the broker does not offer this SASL mechanism", Remedy: "set kafka.sasl.mechanism to one that the listener has enabled", Permanent: true},
+	kafka.IllegalSASLState:                   {Cause: "the broker wants a login first", Remedy: "set kafka.sasl.mechanism, kafka.sasl.username and a password", Permanent: true},
+	kafka.UnknownTopicOrPartition:            {Cause: "the topic does not exist, or this user has no right on it", Remedy: "create it or set kafka.create_topics: true; else grant Read on the input topic and Write on the output topics"},
+	kafka.TopicAuthorizationFailed:           {Cause: "a right on the topic is missing, or the topic does not exist", Remedy: "grant Read on the input topic and Write on the output topics, and check that they exist", Permanent: true},
+	kafka.GroupAuthorizationFailed:           {Cause: "this user may not use the consumer group", Remedy: "grant Read on the group named in kafka.group", Permanent: true},
+	kafka.TransactionalIDAuthorizationFailed: {Cause: "this user may not use the transactional id", Remedy: "grant Write on it", Permanent: true},
+	kafka.ClusterAuthorizationFailed:         {Cause: "this user may not do that on the cluster", Remedy: "grant the right, or create the topics beforehand and set kafka.create_topics: false", Permanent: true},
+	kafka.MessageSizeTooLarge:                {Cause: "the topic takes no batch of this size", Remedy: "raise the topic's max.message.bytes or lower kafka.max_message_bytes"},
+	kafka.RecordListTooLarge:                 {Cause: "the topic takes no batch of this size", Remedy: "raise the topic's segment.bytes or lower kafka.max_message_bytes"},
+	kafka.InvalidTimestamp:                   {Cause: "the output topic refuses the record's timestamp", Remedy: "raise the topic's message.timestamp.before.max.ms and message.timestamp.after.max.ms"},
+	kafka.NotEnoughReplicas:                  {Cause: "too few replicas are in sync", Remedy: "bring brokers back or lower min.insync.replicas"},
+	kafka.NotEnoughReplicasAfterAppend:       {Cause: "too few replicas are in sync", Remedy: "bring brokers back or lower min.insync.replicas"},
+	kafka.LeaderNotAvailable:                 {Cause: "the partition has no leader", Remedy: "look for brokers that are down"},
+	kafka.InvalidReplicationFactor:           {Cause: "there are fewer brokers than replicas wanted", Remedy: "lower kafka.replication", Permanent: true},
+	kafka.PolicyViolation:                    {Cause: "a policy of the cluster forbids the topic", Remedy: "create the topics by hand", Permanent: true},
+	kafka.InvalidTopic:                       {Cause: "a topic name is invalid", Remedy: "use letters, digits, '.', '_' and '-' only", Permanent: true},
+	kafka.InvalidSessionTimeout:              {Cause: "the broker does not allow this session timeout", Remedy: "choose kafka.session_timeout between group.min.session.timeout.ms and group.max.session.timeout.ms", Permanent: true},
+	kafka.InvalidGroupId:                     {Cause: "the group name is invalid", Remedy: "change kafka.group", Permanent: true},
+	kafka.InconsistentGroupProtocol:          {Cause: "the group is used by members of another kind", Remedy: "give Echosieve a kafka.group of its own", Permanent: true},
+	kafka.GroupCoordinatorNotAvailable:       {Cause: "the group coordinator is not ready", Remedy: "wait; if it lasts, check that __consumer_offsets could be created"},
+	kafka.GroupMaxSizeReached:                {Cause: "the group is full", Remedy: "raise group.max.size or run fewer processes"},
+}
+
+// explainConnection translates what happens before a broker answers anything.
+func explainConnection(err error) *Problem {
+	var verify *tls.CertificateVerificationError
+	var host x509.HostnameError
+	var plain tls.RecordHeaderError
+	var alert tls.AlertError
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &host):
+		return &Problem{Cause: "the broker's certificate is for another name", Remedy: "use that name in kafka.brokers or set kafka.tls.server_name", Permanent: true}
+	case errors.As(err, &verify):
+		return &Problem{Cause: "the broker's certificate is not trusted", Remedy: "set kafka.tls.ca_file to the authority that signed it", Permanent: true}
+	case errors.As(err, &plain):
+		return &Problem{Cause: "the listener does not speak TLS", Remedy: "set kafka.tls.enabled: false or use the port of the TLS listener", Permanent: true}
+	case errors.As(err, &alert):
+		return &Problem{Cause: "the broker refused the TLS handshake", Remedy: "check kafka.tls.cert_file and kafka.tls.key_file", Permanent: true}
+	case errors.As(err, &dns):
+		return &Problem{Cause: "the broker's name is unknown", Remedy: "check kafka.brokers and the brokers' advertised.listeners"}
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return &Problem{Cause: "no broker answers at this address", Remedy: "check that it runs, kafka.brokers and the brokers' advertised.listeners"}
+	case errors.Is(err, protocol.ErrNoTopic), errors.Is(err, protocol.ErrNoPartition):
+		return &Problem{Cause: "the topic or partition does not exist, or this user has no right on it", Remedy: "create it, or grant Read on the input topic and Write on the output topics"}
+	case errors.Is(err, protocol.ErrNoLeader), errors.Is(err, kafka.BrokerNotAvailable):
+		return &Problem{Cause: "the partition has no leader", Remedy: "look for brokers that are down"}
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return &Problem{Cause: "the broker closed the connection", Remedy: "if this lasts, kafka.tls.enabled or kafka.sasl.mechanism is not what its listener expects"}
+	case isTimeout(err):
+		return &Problem{Cause: "the broker did not answer in time", Remedy: "check the network, firewalls and the load on the brokers"}
+	default:
+		return nil
+	}
+}
+
+func isTimeout(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) ||
+		errors.As(err, &timeout) && timeout.Timeout()
+}
+
+func permanent(err error) bool {
+	var p *Problem
+	return errors.As(explain(err), &p) && p.Permanent
+}
+
+// kind is the label of an error in the metrics.
+func kind(err error) string {
+	var code kafka.Error
+	if !errors.As(err, &code) {
+		switch {
+		case errors.Is(err, protocol.ErrNoLeader):
+			return "not_leader"
+		case isTimeout(err):
+			return "timeout"
+		case permanent(err):
+			return "auth"
+		case isConnection(err):
+			return "connection"
+		default:
+			return "other"
+		}
+	}
+	switch code {
+	case kafka.RequestTimedOut:
+		return "timeout"
+	case kafka.SASLAuthenticationFailed, kafka.UnsupportedSASLMechanism, kafka.IllegalSASLState, kafka.TopicAuthorizationFailed,
+		kafka.GroupAuthorizationFailed, kafka.ClusterAuthorizationFailed, kafka.TransactionalIDAuthorizationFailed:
+		return "auth"
+	case kafka.NotLeaderForPartition, kafka.LeaderNotAvailable, kafka.FencedLeaderEpoch, kafka.UnknownLeaderEpoch, kafka.ReplicaNotAvailable:
+		return "not_leader"
+	case kafka.GroupLoadInProgress, kafka.GroupCoordinatorNotAvailable, kafka.NotCoordinatorForGroup,
+		kafka.RebalanceInProgress, kafka.IllegalGeneration, kafka.UnknownMemberId:
+		return "coordinator"
+	case kafka.MessageSizeTooLarge, kafka.RecordListTooLarge:
+		return "too_large"
+	case kafka.BrokerNotAvailable, kafka.NetworkException:
+		return "connection"
+	default:
+		return "other"
+	}
+}
+
+func isConnection(err error) bool {
+	var op *net.OpError
+	var dns *net.DNSError
+	return errors.As(err, &op) || errors.As(err, &dns) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)
+}

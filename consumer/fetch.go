@@ -1,0 +1,208 @@
+package consumer
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+	fetchapi "github.com/segmentio/kafka-go/protocol/fetch"
+)
+
+// fetchVersion of the Fetch request is known to Kafka 2.3 and later.
+const fetchVersion = 11
+
+// fetchRequest asks for one partition, read committed. It writes and reads the connection itself, because
+// kafka-go's own response type hides checksums and the last offsets of batches; routing to the
+// leader, TLS and login stay kafka-go's.
+type fetchRequest struct {
+	clientID  string
+	topic     string
+	partition int32
+	offset    int64
+	maxWait   time.Duration
+	maxBytes  int
+	// limit is the largest response that is read: the broker sends one whole batch even above maxBytes.
+	limit   int
+	version int16 // negotiated
+}
+
+// fetchResponse is the broker's answer for one partition.
+type fetchResponse struct {
+	highWatermark int64
+	aborted       []abortedTransaction
+	records       []byte // record batches, the last one possibly cut off
+}
+
+// abortedTransaction says that what the producer wrote from the offset on, until its abort marker, is void.
+type abortedTransaction struct{ producerID, firstOffset int64 }
+
+var (
+	_ protocol.BrokerMessage = (*fetchRequest)(nil)
+	_ protocol.RawExchanger  = (*fetchRequest)(nil)
+)
+
+// ApiKey implements protocol.Message.
+func (*fetchRequest) ApiKey() protocol.ApiKey { return protocol.Fetch } //nolint:revive // name given by the interface
+
+// ApiKey implements protocol.Message.
+func (*fetchResponse) ApiKey() protocol.ApiKey { return protocol.Fetch } //nolint:revive // name given by the interface
+
+// Broker routes the request to the partition's leader, by kafka-go's own rule.
+func (r *fetchRequest) Broker(c protocol.Cluster) (protocol.Broker, error) {
+	route := fetchapi.Request{Topics: []fetchapi.RequestTopic{{
+		Topic: r.topic, Partitions: []fetchapi.RequestPartition{{Partition: r.partition}},
+	}}}
+	return route.Broker(c)
+}
+
+// Required implements protocol.RawExchanger: always.
+func (r *fetchRequest) Required(versions map[protocol.ApiKey]int16) bool {
+	r.version = versions[protocol.Fetch]
+	return true
+}
+
+// RawExchange implements protocol.RawExchanger. After an error kafka-go closes the connection.
+func (r *fetchRequest) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
+	if r.version < fetchVersion {
+		return nil, fmt.Errorf("the broker is too old: it knows Fetch up to version %d, %d (Kafka 2.3) is needed", r.version, fetchVersion)
+	}
+	if _, err := rw.Write(r.encode()); err != nil {
+		return nil, err
+	}
+	var size [4]byte
+	if _, err := io.ReadFull(rw, size[:]); err != nil {
+		return nil, err
+	}
+	n := int64(int32(binary.BigEndian.Uint32(size[:])))
+	if n < 4 || n > int64(r.limit) {
+		return nil, fmt.Errorf("fetch response of %d bytes, at most %d are read", n, r.limit)
+	}
+	// Memory beyond the usual size is taken only as bytes really arrive.
+	var buf bytes.Buffer
+	buf.Grow(int(min(n, int64(r.maxBytes)+64<<10)) + bytes.MinRead)
+	if _, err := io.CopyN(&buf, rw, n); err != nil {
+		return nil, err
+	}
+	return decodeFetchResponse(buf.Bytes(), r.topic, r.partition)
+}
+
+// correlationID is the same in all requests: a connection carries one request at a time.
+const correlationID = 1
+
+func (r *fetchRequest) encode() []byte {
+	b := make([]byte, 4, 128)
+	be := binary.BigEndian
+	str := func(s string) {
+		b = be.AppendUint16(b, uint16(len(s)))
+		b = append(b, s...)
+	}
+	b = be.AppendUint16(b, uint16(protocol.Fetch))
+	b = be.AppendUint16(b, fetchVersion)
+	b = be.AppendUint32(b, correlationID)
+	str(r.clientID)
+	b = be.AppendUint32(b, ^uint32(0)) // replica: none, a consumer
+	b = be.AppendUint32(b, uint32(r.maxWait.Milliseconds()))
+	b = be.AppendUint32(b, 1) // minimal bytes
+	b = be.AppendUint32(b, uint32(r.maxBytes))
+	b = append(b, 1)                   // isolation: read committed
+	b = be.AppendUint32(b, 0)          // session: none
+	b = be.AppendUint32(b, ^uint32(0)) // session epoch: none
+	b = be.AppendUint32(b, 1)          // topics
+	str(r.topic)
+	b = be.AppendUint32(b, 1) // partitions
+	b = be.AppendUint32(b, uint32(r.partition))
+	b = be.AppendUint32(b, ^uint32(0)) // leader epoch: unknown
+	b = be.AppendUint64(b, uint64(r.offset))
+	b = be.AppendUint64(b, ^uint64(0)) // log start: for replicas only
+	b = be.AppendUint32(b, uint32(r.maxBytes))
+	b = be.AppendUint32(b, 0) // forgotten topics
+	str("")                   // rack
+	be.PutUint32(b, uint32(len(b)-4))
+	return b
+}
+
+var errFetchResponse = errors.New("fetch response is malformed")
+
+func decodeFetchResponse(b []byte, topic string, partition int32) (*fetchResponse, error) {
+	w := wire{buf: b}
+	if id := w.int32(); id != correlationID {
+		return nil, fmt.Errorf("%w: correlation id %d", errFetchResponse, id)
+	}
+	w.int32() // throttle time
+	if code := w.int16(); code != 0 {
+		return nil, kafka.Error(code)
+	}
+	w.int32() // session
+	topics, name, partitions, index := w.int32(), string(w.take(int64(w.int16()))), w.int32(), w.int32()
+	if w.bad || topics != 1 || partitions != 1 || name != topic || index != partition {
+		return nil, fmt.Errorf("%w: not the partition asked for", errFetchResponse)
+	}
+	if code := w.int16(); code != 0 {
+		return nil, kafka.Error(code)
+	}
+	res := &fetchResponse{highWatermark: w.int64()}
+	w.int64() // last stable offset
+	w.int64() // log start offset
+	aborted := w.int32()
+	if int64(aborted) > int64(len(w.buf))/16 {
+		return nil, fmt.Errorf("%w: %d aborted transactions", errFetchResponse, aborted)
+	}
+	for range aborted {
+		res.aborted = append(res.aborted, abortedTransaction{w.int64(), w.int64()})
+	}
+	w.int32() // preferred replica
+	if n := w.int32(); n > 0 {
+		res.records = w.take(int64(n))
+	}
+	if w.bad {
+		return nil, fmt.Errorf("%w: too short", errFetchResponse)
+	}
+	return res, nil
+}
+
+// wire reads big-endian fields; see cursor.
+type wire cursor
+
+func (w *wire) take(n int64) []byte { return (*cursor)(w).take(n) }
+
+func (w *wire) int16() int16 {
+	if b := w.take(2); b != nil {
+		return int16(binary.BigEndian.Uint16(b))
+	}
+	return 0
+}
+
+func (w *wire) int32() int32 {
+	if b := w.take(4); b != nil {
+		return int32(binary.BigEndian.Uint32(b))
+	}
+	return 0
+}
+
+func (w *wire) int64() int64 {
+	if b := w.take(8); b != nil {
+		return int64(binary.BigEndian.Uint64(b))
+	}
+	return 0
+}
+
+// fetch asks the partition's leader for records from offset on. Errors of the broker are kafka.Error.
+func (c *cluster) fetch(ctx context.Context, topic string, partition int32, offset int64) (*fetchResponse, error) {
+	// The deadline also ends a connection on which no answer comes.
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.FetchMaxWait+requestTimeout)
+	defer cancel()
+	m, err := c.transport.RoundTrip(ctx, c.addr, &fetchRequest{
+		clientID: c.cfg.ClientID, topic: topic, partition: partition, offset: offset,
+		maxWait: c.cfg.FetchMaxWait, maxBytes: c.cfg.FetchMaxBytes, limit: c.cfg.FetchMaxBytes + c.cfg.maxBatchBytes(),
+	})
+	if err != nil {
+		return nil, c.rootCause(ctx, err)
+	}
+	return m.(*fetchResponse), nil
+}

@@ -1,0 +1,101 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+)
+
+// generation serves the partitions that one generation of the group gave us, until ctx (the generation) ends;
+// then it lets work under way finish, commits, and returns. kafka-go joins the next generation, or leaves the
+// group, only after that.
+func (c *Consumer) generation(ctx context.Context, gen *kafka.Generation) {
+	topic := c.cfg.Topics.Input
+	assigned := gen.Assignments[topic]
+	c.metrics.rebalances.Inc()
+	c.metrics.assigned.Set(float64(len(assigned)))
+	c.log.Info("joined generation", "group", c.cfg.Group, "generation", gen.ID, "partitions", len(assigned))
+
+	// Work under way outlives the generation by the drain timeout.
+	work, abort := context.WithCancel(context.WithoutCancel(ctx))
+	defer abort()
+	delivery := &atLeastOnce{publisher: c.publisher, gen: gen, topic: topic}
+	partitions := make([]*partition, 0, len(assigned))
+	var stages sync.WaitGroup
+	for _, a := range assigned {
+		p := newPartition(c, delivery, topic, int32(a.ID), a.Offset)
+		partitions = append(partitions, p)
+		fetched, prepared := make(chan *chunk, 1), make(chan *chunk, 1)
+		stages.Go(func() { p.fetch(ctx, a.Offset, fetched) })
+		stages.Go(func() { p.prepare(work, fetched, prepared) })
+		stages.Go(func() { p.publish(work, prepared) })
+	}
+	drained := make(chan struct{})
+	go func() {
+		stages.Wait()
+		close(drained)
+	}()
+
+	c.commitUntil(ctx, delivery, partitions)
+	timer := time.NewTimer(c.cfg.DrainTimeout)
+	defer timer.Stop()
+	select {
+	case <-drained:
+	case <-timer.C:
+		c.log.Warn("work under way did not finish in time, it will be delivered again", "drain_timeout", c.cfg.DrainTimeout)
+		abort()
+		<-drained
+	}
+	c.commit(delivery, partitions)
+
+	c.reporter.forget(opFetch)
+	c.reporter.forget(opPublish)
+	c.reporter.forget(opCommit)
+	c.metrics.assigned.Set(0)
+	for _, p := range partitions {
+		c.metrics.lag.DeleteLabelValues(p.name)
+	}
+	c.log.Info("left generation", "group", c.cfg.Group, "generation", gen.ID)
+}
+
+// commitUntil commits what is marked every commit interval, until ctx ends.
+func (c *Consumer) commitUntil(ctx context.Context, d delivery, partitions []*partition) {
+	ticker := time.NewTicker(c.cfg.CommitInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			c.commit(d, partitions)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// commit commits the marks that have moved. After an error they count as not committed.
+func (c *Consumer) commit(d delivery, partitions []*partition) {
+	offsets := make(map[int]int64)
+	for _, p := range partitions {
+		if next := p.marked.Load(); next >= 0 && next != p.committed {
+			offsets[int(p.id)] = next
+		}
+	}
+	if len(offsets) == 0 {
+		return
+	}
+	if err := d.commit(offsets); err != nil {
+		c.metrics.commits.WithLabelValues("error").Inc()
+		c.reporter.failed(opCommit, c.cfg.Group, fmt.Errorf("consumer: commit: %w", err))
+		return
+	}
+	c.metrics.commits.WithLabelValues("ok").Inc()
+	c.reporter.ok(opCommit, c.cfg.Group)
+	for _, p := range partitions {
+		if next, ok := offsets[int(p.id)]; ok {
+			p.committed = next
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package consumer
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// metrics are described in docs/metrics.md.
+type metrics struct {
+	lag               *prometheus.GaugeVec
+	assigned          prometheus.Gauge
+	inFlightRecords   prometheus.Gauge
+	inFlightBytes     prometheus.Gauge
+	fetchedRecords    prometheus.Counter
+	fetchedBytes      prometheus.Counter
+	skipped           *prometheus.CounterVec
+	published         *prometheus.CounterVec
+	commits           *prometheus.CounterVec
+	rebalances        prometheus.Counter
+	retries           *prometheus.CounterVec
+	errors            *prometheus.CounterVec
+	offsetResets      prometheus.Counter
+	registeredMetrics []prometheus.Collector
+}
+
+// newMetrics registers all metrics and gives every label value known beforehand its zero.
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
+	m := &metrics{}
+	m.lag = gaugeVec(m, "lag_records", "High watermark minus the next offset to commit.", "partition")
+	m.assigned = gauge(m, "assigned_partitions", "Partitions of this process.")
+	m.inFlightRecords = gauge(m, "in_flight_records", "Records fetched and not yet marked.")
+	m.inFlightBytes = gauge(m, "in_flight_bytes", "Payload of the records in flight.")
+	m.fetchedRecords = counter(m, "fetched_records_total", "Records fetched.")
+	m.fetchedBytes = counter(m, "fetched_bytes_total", "Payload of the records fetched.")
+	m.skipped = counterVec(m, "skipped_records_total", "Records of aborted transactions and transaction markers.", "reason")
+	m.published = counterVec(m, "published_records_total", "Acknowledged records by output topic.", "topic")
+	m.commits = counterVec(m, "commits_total", "Offset commits.", "result")
+	m.rebalances = counter(m, "rebalances_total", "Generations of the group joined.")
+	m.retries = counterVec(m, "retries_total", "Operations tried again.", "operation")
+	m.errors = counterVec(m, "errors_total", "Failed operations.", "operation", "kind")
+	m.offsetResets = counter(m, "offset_resets_total", "Times the broker no longer had the wanted offset.")
+
+	for _, v := range []string{"aborted", "control"} {
+		m.skipped.WithLabelValues(v)
+	}
+	for _, v := range []string{"unique", "duplicate", "dead"} {
+		m.published.WithLabelValues(v)
+	}
+	for _, v := range []string{"ok", "error"} {
+		m.commits.WithLabelValues(v)
+	}
+	for _, op := range operations {
+		m.retries.WithLabelValues(op)
+		for _, k := range []string{"connection", "timeout", "auth", "not_leader", "coordinator", "too_large", "other"} {
+			m.errors.WithLabelValues(op, k)
+		}
+	}
+	if reg == nil {
+		return m, nil
+	}
+	for _, c := range m.registeredMetrics {
+		if err := reg.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+const (
+	metricsNamespace = "echosieve"
+	metricsSubsystem = "consumer"
+)
+
+func gaugeVec(m *metrics, name, help string, labels ...string) *prometheus.GaugeVec {
+	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: metricsNamespace, Subsystem: metricsSubsystem, Name: name, Help: help}, labels)
+	m.registeredMetrics = append(m.registeredMetrics, v)
+	return v
+}
+
+func gauge(m *metrics, name, help string) prometheus.Gauge {
+	v := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: metricsNamespace, Subsystem: metricsSubsystem, Name: name, Help: help})
+	m.registeredMetrics = append(m.registeredMetrics, v)
+	return v
+}
+
+func counterVec(m *metrics, name, help string, labels ...string) *prometheus.CounterVec {
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: metricsNamespace, Subsystem: metricsSubsystem, Name: name, Help: help}, labels)
+	m.registeredMetrics = append(m.registeredMetrics, v)
+	return v
+}
+
+func counter(m *metrics, name, help string) prometheus.Counter {
+	v := prometheus.NewCounter(prometheus.CounterOpts{Namespace: metricsNamespace, Subsystem: metricsSubsystem, Name: name, Help: help})
+	m.registeredMetrics = append(m.registeredMetrics, v)
+	return v
+}

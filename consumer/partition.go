@@ -1,0 +1,217 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"echosieve/pipeline"
+
+	"github.com/segmentio/kafka-go"
+)
+
+// partition is one input partition in one generation. Three goroutines, joined by channels of capacity 1, serve
+// it: fetch, prepare, publish. Everything passes them in order, so one number says what is done.
+type partition struct {
+	c        *Consumer
+	delivery delivery
+	topic    string
+	id       int32
+	name     string // id in decimal, for labels
+
+	// marked is the next offset to commit: everything before it is acknowledged. -1: not known yet.
+	marked        atomic.Int64
+	committed     int64 // belongs to the commit loop
+	highWatermark atomic.Int64
+}
+
+// chunk is a run of records that goes through the stages together.
+type chunk struct {
+	records []pipeline.Record // may be empty: only the offset moves
+	next    int64             // offset to commit when the chunk is done
+	permit  permit
+	batch   *pipeline.Batch
+}
+
+// newPartition returns a partition whose group has committed offset, or nothing if that is negative.
+func newPartition(c *Consumer, d delivery, topic string, id int32, offset int64) *partition {
+	p := &partition{c: c, delivery: d, topic: topic, id: id, name: strconv.Itoa(int(id)), committed: max(offset, -1)}
+	p.marked.Store(p.committed)
+	return p
+}
+
+// fetch reads from offset (or from the log start, if negative) until ctx ends, and closes out. It never gives up.
+func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *chunk) {
+	defer close(out)
+	var retry backoff
+	for ctx.Err() == nil {
+		next, err := p.fetchOnce(ctx, offset, out)
+		if errors.Is(err, kafka.OffsetOutOfRange) {
+			next, err = p.reset(ctx, offset, out)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			p.c.reporter.failed(opFetch, p.name, fmt.Errorf("consumer: fetch %s/%d at offset %d: %w", p.topic, p.id, offset, err))
+			if retry.wait(ctx) != nil {
+				return
+			}
+		} else {
+			p.c.reporter.ok(opFetch, p.name)
+			retry.reset()
+		}
+		offset = next
+	}
+}
+
+// fetchOnce asks the broker once and hands on what it gets. It returns the offset to go on with, also with an
+// error: records before a damaged batch are not lost.
+func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *chunk) (int64, error) {
+	if offset < 0 {
+		first, _, err := p.c.cluster.offsets(ctx, p.topic, p.id)
+		if err == nil {
+			p.marked.Store(first)
+		}
+		return first, err
+	}
+	res, err := p.c.cluster.fetch(ctx, p.topic, p.id, offset)
+	if err != nil {
+		return offset, err
+	}
+	p.highWatermark.Store(res.highWatermark)
+	asked := offset
+	s := newStream(res, offset, p.c.cfg.maxBatchBytes())
+	defer func() {
+		p.c.metrics.skipped.WithLabelValues("aborted").Add(float64(s.aborted))
+		p.c.metrics.skipped.WithLabelValues("control").Add(float64(s.control))
+	}()
+	for done := false; !done && err == nil; {
+		var ch *chunk
+		var size int
+		var bad error
+		ch, size, done, bad = p.collect(s)
+		if ch.next > offset {
+			if err = p.send(ctx, ch, size, out); err != nil {
+				return offset, err
+			}
+			offset = ch.next
+		}
+		err = bad
+	}
+	if err == nil && len(res.records) > 0 && s.offset == asked {
+		err = errTruncated // brokers send the first batch whole
+	}
+	p.observeLag()
+	return offset, err
+}
+
+// collect takes records from the stream until a chunk is full, the stream is at its end (done) or fails.
+func (p *partition) collect(s *stream) (ch *chunk, size int, done bool, err error) {
+	ch = &chunk{}
+	for len(ch.records) < p.c.cfg.BatchRecords && size < p.c.chunkBytes {
+		rec, ok, bad := s.next()
+		if bad != nil || !ok {
+			done, err = true, bad
+			break
+		}
+		rec.Topic, rec.Partition = p.topic, p.id
+		ch.records = append(ch.records, rec)
+		size += rec.Size()
+	}
+	ch.next = s.offset
+	return ch, size, done, err
+}
+
+// send waits for room and hands the chunk on.
+func (p *partition) send(ctx context.Context, ch *chunk, size int, out chan<- *chunk) error {
+	permit, err := p.c.limiter.acquire(ctx, len(ch.records), size)
+	if err != nil {
+		return err
+	}
+	ch.permit = permit
+	p.c.metrics.fetchedRecords.Add(float64(len(ch.records)))
+	p.c.metrics.fetchedBytes.Add(float64(size))
+	select {
+	case out <- ch:
+		return nil
+	case <-ctx.Done():
+		p.c.limiter.release(permit)
+		return ctx.Err()
+	}
+}
+
+// reset finds a place to go on when the broker no longer has offset: the log start, whether records were deleted
+// before they were read or the topic was made anew (its end is then below offset). The counter and the
+// warning are all that is left of what was lost.
+func (p *partition) reset(ctx context.Context, offset int64, out chan<- *chunk) (int64, error) {
+	first, last, err := p.c.cluster.offsets(ctx, p.topic, p.id)
+	if err != nil {
+		return offset, err
+	}
+	if first <= offset && offset <= last {
+		return offset, kafka.OffsetOutOfRange // a leader change in between: ask again
+	}
+	p.c.metrics.offsetResets.Inc()
+	p.c.log.Warn("the broker no longer has the wanted offset, going on at the start of the log: data was lost or the topic was made anew",
+		"topic", p.topic, "partition", p.id, "offset", offset, "log_start", first, "log_end", last)
+	return first, p.send(ctx, &chunk{next: first}, 0, out)
+}
+
+// prepare runs the first half of the handler on each chunk, until in is closed.
+func (p *partition) prepare(ctx context.Context, in <-chan *chunk, out chan<- *chunk) {
+	defer close(out)
+	for ch := range in {
+		if ctx.Err() == nil && len(ch.records) > 0 {
+			ch.batch = p.c.handler.Prepare(ch.records)
+		}
+		select {
+		case out <- ch:
+		case <-ctx.Done():
+			p.c.limiter.release(ch.permit)
+		}
+	}
+}
+
+// publish decides, publishes and marks chunk by chunk, until in is closed. After the first failure, and when ctx
+// ends, the rest is dropped unmarked, to be delivered again.
+func (p *partition) publish(ctx context.Context, in <-chan *chunk) {
+	failed := false
+	for ch := range in {
+		if !failed && ctx.Err() == nil {
+			if err := p.finish(ctx, ch); err != nil {
+				failed = true
+				if ctx.Err() == nil {
+					p.c.fail(fmt.Errorf("consumer: %s/%d up to offset %d: %w", p.topic, p.id, ch.next, err))
+				}
+			}
+		}
+		p.c.limiter.release(ch.permit)
+	}
+}
+
+func (p *partition) finish(ctx context.Context, ch *chunk) error {
+	if ch.batch != nil {
+		outputs, err := p.c.handler.Decide(ctx, ch.batch)
+		if err != nil {
+			return err
+		}
+		start := time.Now()
+		if err := p.delivery.deliver(ctx, p.id, outputs); err != nil {
+			return err
+		}
+		p.c.handler.Published(outputs, time.Since(start))
+	}
+	p.marked.Store(ch.next)
+	p.observeLag()
+	return nil
+}
+
+func (p *partition) observeLag() {
+	if next := p.marked.Load(); next >= 0 {
+		p.c.metrics.lag.WithLabelValues(p.name).Set(float64(max(p.highWatermark.Load()-next, 0)))
+	}
+}

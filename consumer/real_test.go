@@ -1,0 +1,270 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"echosieve/pipeline"
+	"echosieve/test/kafkaserver"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// TestRealKafka runs on both versions what an in-process broker cannot prove.
+func TestRealKafka(t *testing.T) {
+	for _, version := range []string{kafkaserver.V4, kafkaserver.V3} {
+		t.Run(version, func(t *testing.T) {
+			s := kafkaserver.Start(t, version)
+			t.Run("transactions", func(t *testing.T) { realTransactions(t, realConfig(s, "txn")) })
+			t.Run("codecs", func(t *testing.T) { realCodecs(t, realConfig(s, "codecs")) })
+			t.Run("compacted", func(t *testing.T) { realCompacted(t, realConfig(s, "compacted")) })
+			t.Run("members", func(t *testing.T) { realMembers(t, realConfig(s, "members")) })
+			t.Run("check", func(t *testing.T) { realCheck(t, realConfig(s, "check")) })
+			if s.Pid() != 0 {
+				t.Run("restart", func(t *testing.T) { realRestart(t, s, realConfig(s, "restart")) })
+			}
+		})
+	}
+}
+
+// realConfig uses topics and a group of the name.
+func realConfig(s *kafkaserver.Server, name string) Config {
+	cfg := testConfig(strings.Split(s.Addr, ",")...)
+	name = fmt.Sprintf("%s-%d", name, time.Now().UnixNano())
+	cfg.Topics = Topics{name, name + "-unique", name + "-duplicate", name + "-dead"}
+	cfg.Group = name
+	return cfg
+}
+
+func (t Topics) out() []string { return []string{t.Unique, t.Duplicate, t.Dead} }
+
+// ends returns the sum of the end offsets of the input topic.
+func ends(t *testing.T, cfg Config) int64 {
+	t.Helper()
+	c, err := newCluster(cfg, cfg.Topics.all()...)
+	require.NoError(t, err)
+	defer c.close()
+	var n int64
+	for p := range int32(cfg.Partitions) {
+		_, last, err := c.offsets(context.Background(), cfg.Topics.Input, p)
+		require.NoError(t, err)
+		n += last
+	}
+	return n
+}
+
+// eventuallyCommitted waits until everything in the input topic, markers too, is committed.
+func eventuallyCommitted(t *testing.T, cfg Config) {
+	t.Helper()
+	cl := client(t, cfg)
+	want := ends(t, cfg)
+	require.Eventually(t, func() bool { return sum(committed(t, cl, cfg)) == want }, 15*time.Second, 100*time.Millisecond, "committed offsets reach the end of the log")
+}
+
+func realTransactions(t *testing.T, cfg Config) {
+	ensureTopics(t, cfg)
+	cl := client(t, cfg, kgo.TransactionalID(cfg.Group), kgo.ProducerBatchCompression(kgo.ZstdCompression()))
+	plain := client(t, cfg)
+	ctx := context.Background()
+	want := map[string]bool{}
+	for i := range 20 {
+		require.NoError(t, cl.BeginTransaction())
+		commit := i%3 != 1
+		for _, r := range numbered(cfg.Topics.Input, fmt.Sprintf("u%d-%v-", i, commit), 30, 3) {
+			produce(t, cl, r)
+			if commit {
+				want[string(r.Value)] = true
+			}
+		}
+		for _, r := range numbered(cfg.Topics.Input, fmt.Sprintf("uplain%d-", i), 6, 3) {
+			produce(t, plain, r)
+			want[string(r.Value)] = true
+		}
+		require.NoError(t, cl.EndTransaction(ctx, kgo.TransactionEndTry(commit)))
+	}
+	m := startMember(t, cfg, &router{})
+	out := consumeUntil(t, cfg, cfg.Topics.out(), atLeast(len(want)))
+	eventuallyCommitted(t, cfg)
+	m.stop(t)
+	require.Len(t, out, len(want))
+	for _, r := range out {
+		require.True(t, want[string(r.Value)], "%s was taken back", r.Value)
+	}
+	require.EqualValues(t, 7*30, m.value(t, "echosieve_consumer_skipped_records_total")-20*3, "aborted records; a marker in each partition for each transaction")
+}
+
+func realCodecs(t *testing.T, cfg Config) {
+	ensureTopics(t, cfg)
+	var in []*kgo.Record
+	for i, codec := range []kgo.CompressionCodec{kgo.NoCompression(), kgo.GzipCompression(), kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.ZstdCompression()} {
+		cl := client(t, cfg, kgo.ProducerBatchCompression(codec), kgo.ProducerLinger(10*time.Millisecond))
+		recs := numbered(cfg.Topics.Input, fmt.Sprintf("%c%s %s", "udx"[i%3], codecs[i], strings.Repeat("words ", 100)), 300, 3)
+		recs[0].Key, recs[1].Key = []byte{}, []byte("key")
+		recs[2].Headers = []kgo.RecordHeader{{Key: "nil"}, {Key: "empty", Value: []byte{}}, {Key: "", Value: []byte("v")}}
+		recs[3].Timestamp = time.UnixMilli(0)
+		produce(t, cl, recs...)
+		in = append(in, recs...)
+	}
+	for i, codec := range codecs {
+		group := cfg
+		group.Compression, group.Group = codec, fmt.Sprint(cfg.Group, codec)
+		m := startMember(t, group, &router{})
+		out := consumeUntil(t, cfg, cfg.Topics.out(), atLeast((i+1)*len(in)))
+		m.stop(t)
+		copies := bySource(out)
+		for _, want := range in {
+			got := copies[pipeline.Coordinates{Topic: want.Topic, Partition: want.Partition, Offset: want.Offset}.String()]
+			require.Len(t, got, i+1, "published with %s", codec)
+			last := got[len(got)-1]
+			require.Equal(t, want.Key, last.Key)
+			require.Equal(t, want.Value, last.Value)
+			require.Equal(t, want.Timestamp.UnixMilli(), last.Timestamp.UnixMilli())
+			require.True(t, slices.EqualFunc(want.Headers, last.Headers[:len(last.Headers)-1], func(a, b kgo.RecordHeader) bool {
+				return a.Key == b.Key && string(a.Value) == string(b.Value) && (a.Value == nil) == (b.Value == nil)
+			}))
+		}
+	}
+}
+
+func realCompacted(t *testing.T, cfg Config) {
+	cfg.Partitions = 1
+	cl := client(t, cfg)
+	req := kmsg.NewPtrCreateTopicsRequest()
+	topic := kmsg.NewCreateTopicsRequestTopic()
+	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = cfg.Topics.Input, 1, 1
+	for k, v := range map[string]string{"cleanup.policy": "compact", "segment.ms": "200", "min.cleanable.dirty.ratio": "0.01"} {
+		topic.Configs = append(topic.Configs, kmsg.CreateTopicsRequestTopicConfig{Name: k, Value: &v})
+	}
+	req.Topics = append(req.Topics, topic)
+	_, err := req.RequestWith(context.Background(), cl)
+	require.NoError(t, err)
+	ensureTopics(t, cfg)
+	var in []*kgo.Record
+	for i := range 600 {
+		in = append(in, &kgo.Record{Topic: cfg.Topics.Input, Key: fmt.Append(nil, i%7), Value: fmt.Appendf(nil, "u%d", i)})
+	}
+	produce(t, cl, in[:500]...)
+	compacted := func() int { // records left, by our own reader
+		time.Sleep(250 * time.Millisecond)
+		produce(t, cl, &kgo.Record{Topic: cfg.Topics.Input, Key: []byte("roll"), Value: []byte("u")})
+		return countRecords(t, cfg)
+	}
+	deadline := time.Now().Add(40 * time.Second)
+	for compacted() > 100 {
+		require.True(t, time.Now().Before(deadline), "the broker did not compact")
+	}
+	produce(t, cl, in[500:]...)
+	m := startMember(t, cfg, &router{})
+	eventuallyCommitted(t, cfg)
+	m.stop(t)
+	out := consumeUntil(t, cfg, cfg.Topics.out(), atLeast(100))
+	last := map[string]string{}
+	for _, r := range out {
+		last[string(r.Key)] = string(r.Value)
+	}
+	for _, r := range in[593:] {
+		require.Equal(t, string(r.Value), last[string(r.Key)])
+	}
+}
+
+// countRecords reads the input topic with the consumer's own reader.
+func countRecords(t *testing.T, cfg Config) int {
+	t.Helper()
+	c, err := newCluster(cfg, cfg.Topics.all()...)
+	require.NoError(t, err)
+	defer c.close()
+	_, end, err := c.offsets(context.Background(), cfg.Topics.Input, 0)
+	require.NoError(t, err)
+	n := 0
+	for offset := int64(0); offset < end; {
+		res, err := c.fetch(context.Background(), cfg.Topics.Input, 0, offset)
+		require.NoError(t, err)
+		s := newStream(res, offset, 1<<20)
+		recs, err := readAll(s)
+		require.NoError(t, err)
+		n += len(recs)
+		offset = s.offset
+	}
+	return n
+}
+
+func realMembers(t *testing.T, cfg Config) {
+	cfg.Partitions = 6
+	ensureTopics(t, cfg)
+	const n = 12000
+	var feeding sync.WaitGroup
+	feeding.Go(func() { feed(t, cfg, n, 20*time.Millisecond) })
+	first := startMember(t, cfg, &router{})
+	time.Sleep(500 * time.Millisecond)
+	second := startMember(t, cfg, &router{})
+	time.Sleep(time.Second)
+	first.stop(t)
+	feeding.Wait()
+	all := consumeUntil(t, cfg, cfg.Topics.out(), func(all []*kgo.Record) bool { return len(bySource(all)) == n })
+	eventuallyCommitted(t, cfg)
+	require.NoError(t, second.health.last())
+	second.stop(t)
+	t.Logf("%d of %d records delivered again", len(all)-n, n)
+	require.Less(t, len(all)-n, n/20)
+}
+
+// feed produces n records in portions of 200.
+func feed(t *testing.T, cfg Config, n int, pause time.Duration) {
+	cl := client(t, cfg)
+	recs := numbered(cfg.Topics.Input, "u", n, cfg.Partitions)
+	for i := 0; i < n; i += 200 {
+		if err := cl.ProduceSync(context.Background(), recs[i:i+200]...).FirstErr(); err != nil {
+			t.Error(err)
+			return
+		}
+		time.Sleep(pause)
+	}
+}
+
+func realRestart(t *testing.T, s *kafkaserver.Server, cfg Config) {
+	cfg.Partitions = 6
+	ensureTopics(t, cfg)
+	const n = 8000
+	var feeding sync.WaitGroup
+	feeding.Go(func() { feed(t, cfg, n, 40*time.Millisecond) })
+	m := startMember(t, cfg, &router{})
+	time.Sleep(700 * time.Millisecond)
+	s.Kill()
+	require.Eventually(t, func() bool { return m.health.last() != nil }, 10*time.Second, 20*time.Millisecond, "the loss is reported")
+	require.Error(t, m.Ping(context.Background()))
+	t.Logf("while the broker is away: %v", m.health.last())
+	s.Restart()
+	feeding.Wait()
+	all := consumeUntil(t, cfg, cfg.Topics.out(), func(all []*kgo.Record) bool { return len(bySource(all)) == n })
+	eventuallyCommitted(t, cfg)
+	require.Eventually(t, func() bool { return m.health.last() == nil }, 10*time.Second, 20*time.Millisecond, "healthy again")
+	require.NoError(t, m.Ping(context.Background()))
+	m.stop(t)
+	t.Logf("%d of %d records delivered again", len(all)-n, n)
+}
+
+func realCheck(t *testing.T, cfg Config) {
+	cfg.CreateTopics = false
+	ctx := context.Background()
+	for _, f := range Check(ctx, cfg)[1:5] {
+		require.Equal(t, Failure, f.Severity, "%+v", f)
+		require.Contains(t, f.Remedy, "kafka.create_topics: true")
+	}
+	ensureTopics(t, cfg)
+	for _, f := range Check(ctx, cfg) {
+		require.Equal(t, OK, f.Severity, "%+v", f)
+	}
+	cfg.MaxMessageBytes *= 2
+	require.Contains(t, fmt.Sprint(Check(ctx, cfg)), "max.message.bytes is 1048576, below kafka.max_message_bytes 2097152")
+	cfg.Brokers = []string{"127.0.0.1:1"}
+	f := Check(ctx, cfg)
+	require.Len(t, f, 1)
+	require.Contains(t, f[0].Problem, "no broker answers")
+}

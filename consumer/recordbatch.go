@@ -1,0 +1,92 @@
+package consumer
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+)
+
+// Layout of a record batch, message format 2.
+const (
+	batchPrefix = 12 // base offset and length, not counted in the length
+	batchHeader = 61 // everything before the records
+)
+
+// Bits of a batch's attributes.
+const (
+	attrCodec         = 0x07
+	attrLogAppendTime = 0x08
+	attrTransactional = 0x10
+	attrControl       = 0x20
+)
+
+var (
+	castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+	errTruncated = errors.New("record batch is cut off")
+	errChecksum  = errors.New("record batch has a wrong checksum: damaged on disk or on the way")
+	errMalformed = errors.New("record batch is malformed")
+)
+
+// batch is one record batch whose header was read and whose checksum is right.
+type batch struct {
+	baseOffset    int64
+	lastOffset    int64
+	attributes    int16
+	baseTimestamp int64
+	maxTimestamp  int64
+	producerID    int64
+	count         int32
+	payload       []byte // records, still compressed
+}
+
+func (b *batch) control() bool       { return b.attributes&attrControl != 0 }
+func (b *batch) transactional() bool { return b.attributes&attrTransactional != 0 }
+
+// parseBatch reads the first batch of buf and returns what follows it. The batch refers to buf.
+// errTruncated means that buf ends inside the batch, which is usual for the last one of a fetch.
+func parseBatch(buf []byte) (*batch, []byte, error) {
+	if len(buf) < batchPrefix+5 {
+		return nil, nil, errTruncated
+	}
+	length := int64(int32(binary.BigEndian.Uint32(buf[8:])))
+	if magic := buf[16]; magic != 2 {
+		return nil, nil, fmt.Errorf("message format %d at offset %d is not supported, only 2 (Kafka 0.11 and later): rewrite the topic with a current producer", magic, int64(binary.BigEndian.Uint64(buf)))
+	}
+	if length < batchHeader-batchPrefix {
+		return nil, nil, fmt.Errorf("%w: length %d", errMalformed, length)
+	}
+	if int64(len(buf)) < batchPrefix+length {
+		return nil, nil, errTruncated
+	}
+	raw, rest := buf[:batchPrefix+length], buf[batchPrefix+length:]
+	if crc32.Checksum(raw[21:], castagnoli) != binary.BigEndian.Uint32(raw[17:]) {
+		return nil, nil, errChecksum
+	}
+	b := &batch{
+		baseOffset:    int64(binary.BigEndian.Uint64(raw)),
+		attributes:    int16(binary.BigEndian.Uint16(raw[21:])),
+		baseTimestamp: int64(binary.BigEndian.Uint64(raw[27:])),
+		maxTimestamp:  int64(binary.BigEndian.Uint64(raw[35:])),
+		producerID:    int64(binary.BigEndian.Uint64(raw[43:])),
+		count:         int32(binary.BigEndian.Uint32(raw[57:])),
+		payload:       raw[batchHeader:],
+	}
+	// The last offset also stands for records that compaction has taken out of the batch.
+	delta := int64(int32(binary.BigEndian.Uint32(raw[23:])))
+	b.lastOffset = b.baseOffset + delta
+	if b.baseOffset < 0 || delta < 0 || b.lastOffset < b.baseOffset || b.count < 0 {
+		return nil, nil, fmt.Errorf("%w: offset %d, last offset delta %d, %d records", errMalformed, b.baseOffset, delta, b.count)
+	}
+	return b, rest, nil
+}
+
+// records returns a reader of the batch's records. limit bounds the decompressed size in bytes.
+func (b *batch) records(limit int) (*recordReader, error) {
+	payload, err := decompress(b.attributes&attrCodec, b.payload, limit)
+	if err != nil {
+		return nil, fmt.Errorf("record batch at offset %d: %w", b.baseOffset, err)
+	}
+	return &recordReader{batch: b, buf: payload, lastDelta: -1}, nil
+}

@@ -1,0 +1,91 @@
+package consumer
+
+import (
+	"log/slog"
+	"sync"
+)
+
+// Operations as they stand in metrics and logs.
+const (
+	opJoin    = "join"
+	opFetch   = "fetch"
+	opPublish = "publish"
+	opCommit  = "commit"
+)
+
+var operations = []string{opJoin, opFetch, opPublish, opCommit}
+
+// reporter tells metrics, log and health what fails. When an operation fails for
+// many partitions or many times, only the first failure and the recovery of the last one are logged. Safe for concurrent use.
+type reporter struct {
+	metrics *metrics
+	log     *slog.Logger
+	health  func(component string, err error)
+
+	mu      sync.Mutex
+	failing map[failure]error
+}
+
+type failure struct{ operation, subject string }
+
+// failed notes that an operation on a subject (a partition, a topic) failed and will be tried again.
+func (r *reporter) failed(operation, subject string, err error) {
+	err = explain(err)
+	r.metrics.errors.WithLabelValues(operation, kind(err)).Inc()
+	r.metrics.retries.WithLabelValues(operation).Inc()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.fails(operation) {
+		r.log.Warn("kafka operation fails, trying again", "operation", operation, "subject", subject, "err", err)
+	}
+	r.failing[failure{operation, subject}] = err
+	r.health("kafka", err)
+}
+
+// ok notes that the operation works. Kafka is healthy again when nothing fails any more.
+func (r *reporter) ok(operation, subject string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := failure{operation, subject}
+	if _, known := r.failing[key]; !known {
+		return
+	}
+	delete(r.failing, key)
+	if !r.fails(operation) {
+		r.log.Info("kafka operation works again", "operation", operation)
+	}
+	r.tell()
+}
+
+// fails says whether the operation fails for any subject.
+func (r *reporter) fails(operation string) bool {
+	for key := range r.failing {
+		if key.operation == operation {
+			return true
+		}
+	}
+	return false
+}
+
+// forget drops failures of partitions that now belong to somebody else.
+func (r *reporter) forget(operation string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := len(r.failing)
+	for key := range r.failing {
+		if key.operation == operation {
+			delete(r.failing, key)
+		}
+	}
+	if len(r.failing) < n {
+		r.tell()
+	}
+}
+
+func (r *reporter) tell() {
+	for _, err := range r.failing {
+		r.health("kafka", err)
+		return
+	}
+	r.health("kafka", nil)
+}

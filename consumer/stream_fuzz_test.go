@@ -1,0 +1,54 @@
+package consumer
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"testing"
+)
+
+// FuzzStream feeds batches with right checksums and arbitrary contents: no panic, offsets grow, nothing is
+// larger than the limit.
+func FuzzStream(f *testing.F) {
+	for codec := range codecs {
+		raw, err := encodeBatch(sample(10), int16(codec))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw[21:], int64(0), int64(-1))
+		f.Add(raw[21:], int64(3), int64(-1))
+	}
+	f.Fuzz(func(t *testing.T, tail []byte, offset, aborted int64) {
+		raw := append(make([]byte, 21), tail...)
+		binary.BigEndian.PutUint32(raw[8:], uint32(len(raw)-batchPrefix))
+		raw[16] = 2
+		binary.BigEndian.PutUint32(raw[17:], crc32.Checksum(tail, castagnoli))
+		offset = max(offset, 0)
+		const limit = 1 << 16
+		s := newStream(&fetchResponse{records: raw, aborted: []abortedTransaction{{aborted, 0}}}, offset, limit)
+		recs, _ := readAll(s)
+		last := offset - 1
+		for i := range recs {
+			if recs[i].Offset <= last {
+				t.Fatalf("offset %d after %d", recs[i].Offset, last)
+			}
+			last = recs[i].Offset
+			if n := recs[i].Size(); n > max(limit, len(raw)) {
+				t.Fatalf("record of %d bytes", n)
+			}
+		}
+		if s.offset <= last {
+			t.Fatalf("next offset %d after record %d", s.offset, last)
+		}
+	})
+}
+
+// FuzzFetchResponse feeds arbitrary answers.
+func FuzzFetchResponse(f *testing.F) {
+	f.Add([]byte{0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 't', 0, 0, 0, 1, 0, 0, 0, 3, 0, 0})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		res, err := decodeFetchResponse(b, "t", 3)
+		if err == nil && len(res.records) > len(b) {
+			t.Fatal("more records than bytes")
+		}
+	})
+}

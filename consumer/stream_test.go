@@ -1,0 +1,270 @@
+package consumer
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"echosieve/pipeline"
+
+	"github.com/klauspost/compress/snappy"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// readAll drains a stream.
+func readAll(s *stream) ([]pipeline.Record, error) {
+	var recs []pipeline.Record
+	for {
+		rec, ok, err := s.next()
+		if err != nil || !ok {
+			return recs, err
+		}
+		recs = append(recs, rec)
+	}
+}
+
+func sample(n int) []outRecord {
+	recs := make([]outRecord, n)
+	for i := range recs {
+		recs[i] = outRecord{key: fmt.Appendf(nil, "k%d", i), value: []byte(strings.Repeat("text ", i%50)), time: time.UnixMilli(int64(1000 + i*i))}
+	}
+	recs[0].key, recs[0].value = nil, nil
+	recs[0].headers = []pipeline.Header{{Key: "h", Value: nil}, {Key: "", Value: []byte{}}}
+	return recs
+}
+
+func TestBatchesSurviveEncodingAndDecoding(t *testing.T) {
+	for codec, name := range codecs {
+		t.Run(name, func(t *testing.T) {
+			want := sample(100)
+			raw, err := encodeBatch(want, int16(codec))
+			require.NoError(t, err)
+			got, err := readAll(newStream(&fetchResponse{records: raw}, 0, 1<<20))
+			require.NoError(t, err)
+			require.Len(t, got, len(want))
+			for i := range want {
+				require.Equal(t, want[i].key, got[i].Key)
+				require.Equal(t, want[i].value, got[i].Value)
+				require.Equal(t, want[i].headers, got[i].Headers)
+				require.Equal(t, want[i].time.UTC(), got[i].Time)
+				require.EqualValues(t, i, got[i].Offset)
+			}
+		})
+	}
+}
+
+func TestBatchesOfAnotherClientAreRead(t *testing.T) {
+	for codec, compression := range []kgo.CompressionCodec{kgo.NoCompression(), kgo.GzipCompression(), kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.ZstdCompression()} {
+		t.Run(codecs[codec], func(t *testing.T) {
+			_, cfg := fake(t)
+			ensureTopics(t, cfg)
+			cl := client(t, cfg, kgo.ProducerBatchCompression(compression), kgo.ProducerLinger(20*time.Millisecond))
+			var in []*kgo.Record
+			for i, r := range sample(500) {
+				rec := &kgo.Record{Topic: cfg.Topics.Input, Key: r.key, Value: r.value, Timestamp: r.time, Headers: []kgo.RecordHeader{{Key: "n", Value: fmt.Append(nil, i)}, {Key: "nil"}, {Key: "empty", Value: []byte{}}}}
+				in = append(in, rec)
+			}
+			produce(t, cl, in...)
+			c, err := newCluster(cfg, cfg.Topics.all()...)
+			require.NoError(t, err)
+			defer c.close()
+			res, err := c.fetch(context.Background(), cfg.Topics.Input, 0, 0)
+			require.NoError(t, err)
+			if codec > 0 {
+				b, _, err := parseBatch(res.records)
+				require.NoError(t, err)
+				require.EqualValues(t, codec, b.attributes&attrCodec, "the test compares what it means to")
+			}
+			got, err := readAll(newStream(res, 0, 1<<20))
+			require.NoError(t, err)
+			require.Len(t, got, len(in))
+			for i := range in {
+				require.Equal(t, in[i].Key, got[i].Key)
+				require.Equal(t, in[i].Value, got[i].Value)
+				require.Equal(t, in[i].Timestamp.UnixMilli(), got[i].Time.UnixMilli())
+				require.Len(t, got[i].Headers, 3)
+				for j, h := range in[i].Headers {
+					require.Equal(t, h.Value, got[i].Headers[j].Value)
+				}
+			}
+		})
+	}
+}
+
+// rebatch applies change to a batch's bytes and makes its checksum right again.
+func rebatch(raw []byte, change func(b []byte)) []byte {
+	b := bytes.Clone(raw)
+	change(b)
+	binary.BigEndian.PutUint32(b[17:], crc32.Checksum(b[21:], castagnoli))
+	return b
+}
+
+func at(raw []byte, offset int64) []byte {
+	return rebatch(raw, func(b []byte) { binary.BigEndian.PutUint64(b, uint64(offset)) })
+}
+
+func transactional(raw []byte, producer uint64) []byte {
+	return rebatch(raw, func(b []byte) {
+		b[22] |= attrTransactional
+		binary.BigEndian.PutUint64(b[43:], producer)
+	})
+}
+
+func marker(t *testing.T, producer uint64, kind byte) []byte {
+	raw, err := encodeBatch([]outRecord{{key: []byte{0, 0, 0, kind}, value: []byte{0, 0, 0, 0, 0, 0}, time: time.UnixMilli(5)}}, 0)
+	require.NoError(t, err)
+	return rebatch(transactional(raw, producer), func(b []byte) { b[22] |= attrControl })
+}
+
+func TestAbortedAndControlRecordsAreDropped(t *testing.T) {
+	raw, err := encodeBatch([]outRecord{{value: []byte("v"), time: time.UnixMilli(1)}}, 0)
+	require.NoError(t, err)
+	res := &fetchResponse{aborted: []abortedTransaction{{producerID: 8, firstOffset: 5}, {producerID: 7, firstOffset: 0}}}
+	for i, b := range [][]byte{
+		transactional(raw, 7), // 0: aborted
+		raw,                   // 1
+		transactional(raw, 8), // 2: before the aborted transaction of 8
+		marker(t, 8, 1),       // 3: commit
+		marker(t, 7, 0),       // 4: abort
+		transactional(raw, 8), // 5: aborted
+		transactional(raw, 7), // 6: committed later
+		marker(t, 7, 1),       // 7
+		marker(t, 8, 0),       // 8
+		transactional(raw, 8), // 9: a new transaction
+		marker(t, 8, 1),       // 10
+	} {
+		res.records = append(res.records, at(b, int64(i))...)
+	}
+	s := newStream(res, 0, 1<<20)
+	recs, err := readAll(s)
+	require.NoError(t, err)
+	var offsets []int64
+	for _, r := range recs {
+		offsets = append(offsets, r.Offset)
+	}
+	require.Equal(t, []int64{1, 2, 6, 9}, offsets)
+	require.EqualValues(t, 11, s.offset, "the marker at the end is passed")
+	require.Equal(t, 2, s.aborted)
+	require.Equal(t, 5, s.control)
+}
+
+func TestOffsetsOfCompactedRecordsArePassed(t *testing.T) {
+	raw, err := encodeBatch(sample(3), 0)
+	require.NoError(t, err)
+	raw = rebatch(at(raw, 100), func(b []byte) { binary.BigEndian.PutUint32(b[23:], 49) })
+	s := newStream(&fetchResponse{records: raw}, 101, 1<<20)
+	recs, err := readAll(s)
+	require.NoError(t, err)
+	require.Len(t, recs, 2, "a batch may begin before the offset asked for")
+	require.EqualValues(t, 150, s.offset)
+}
+
+func TestLogAppendTimeIsTakenFromTheBatch(t *testing.T) {
+	raw, err := encodeBatch(sample(3), 0)
+	require.NoError(t, err)
+	raw = rebatch(raw, func(b []byte) {
+		b[22] |= attrLogAppendTime
+		binary.BigEndian.PutUint64(b[35:], 777)
+	})
+	recs, err := readAll(newStream(&fetchResponse{records: raw}, 0, 1<<20))
+	require.NoError(t, err)
+	for _, r := range recs {
+		require.EqualValues(t, 777, r.Time.UnixMilli())
+	}
+}
+
+func TestDamagedBatches(t *testing.T) {
+	good, err := encodeBatch(sample(20), 0)
+	require.NoError(t, err)
+	zipped, err := encodeBatch([]outRecord{{value: make([]byte, 1<<20), time: time.UnixMilli(1)}}, 1)
+	require.NoError(t, err)
+	claim := snappyClaim(1 << 30)
+	for name, c := range map[string]struct {
+		raw  []byte
+		want error
+		text string
+	}{
+		"flipped bit":       {raw: func() []byte { b := bytes.Clone(good); b[200] ^= 1; return b }(), want: errChecksum},
+		"old format":        {raw: func() []byte { b := bytes.Clone(good); b[16] = 1; return b }(), text: "message format 1"},
+		"length":            {raw: func() []byte { b := bytes.Clone(good); binary.BigEndian.PutUint32(b[8:], 1); return b }(), want: errMalformed},
+		"negative length":   {raw: func() []byte { b := bytes.Clone(good); binary.BigEndian.PutUint32(b[8:], math.MaxUint32); return b }(), want: errMalformed},
+		"too many records":  {raw: rebatch(good, func(b []byte) { binary.BigEndian.PutUint32(b[57:], 1<<30) }), want: errMalformed},
+		"too few records":   {raw: rebatch(good, func(b []byte) { binary.BigEndian.PutUint32(b[57:], 3) }), want: errMalformed},
+		"record length":     {raw: rebatch(good, func(b []byte) { b[61] = 0x7f }), want: errMalformed},
+		"offset delta":      {raw: rebatch(good, func(b []byte) { binary.BigEndian.PutUint32(b[23:], 1) }), want: errMalformed},
+		"unknown codec":     {raw: rebatch(good, func(b []byte) { b[22] = 7 }), text: "unknown codec 7"},
+		"decompressed size": {raw: zipped, want: errTooLarge},
+		"snappy claim":      {raw: batchOf(claim, 2), want: errTooLarge},
+		"xerial block":      {raw: batchOf(append(append(bytes.Clone(xerialMagic), make([]byte, 8)...), 0xff, 0xff, 0xff, 0xff), 2), want: errMalformed},
+		"gzip of nothing":   {raw: batchOf([]byte("this is not gzip at all"), 1), text: "decompress"},
+		"zstd big window":   {raw: batchOf([]byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa0, 0, 0, 0}, 4), text: "window"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			limit := 1 << 19
+			s := newStream(&fetchResponse{records: append(at(good, 0), atIfSane(c.raw, 20)...)}, 0, limit)
+			recs, err := readAll(s)
+			require.Error(t, err)
+			if c.want != nil {
+				require.ErrorIs(t, err, c.want)
+			}
+			require.ErrorContains(t, err, c.text)
+			require.GreaterOrEqual(t, len(recs), 20, "what came before is kept")
+		})
+	}
+}
+
+// atIfSane moves a batch whose checksum is right; others stay as they are.
+func atIfSane(raw []byte, offset int64) []byte {
+	b := bytes.Clone(raw)
+	binary.BigEndian.PutUint64(b, uint64(offset))
+	return b
+}
+
+func snappyClaim(n uint64) []byte {
+	b := binary.AppendUvarint(nil, n)
+	return append(b, snappy.Encode(nil, []byte("x"))[1:]...)
+}
+
+// batchOf wraps a payload in a valid header.
+func batchOf(payload []byte, codec byte) []byte {
+	raw, err := encodeBatch([]outRecord{{value: []byte("v"), time: time.UnixMilli(1)}}, 0)
+	if err != nil {
+		panic(err)
+	}
+	raw = append(raw[:batchHeader], payload...)
+	binary.BigEndian.PutUint32(raw[8:], uint32(len(raw)-batchPrefix))
+	return rebatch(raw, func(b []byte) { b[22] = codec })
+}
+
+func TestCutOffBatchAtTheEndIsLeftForTheNextFetch(t *testing.T) {
+	raw, err := encodeBatch(sample(20), 0)
+	require.NoError(t, err)
+	second := at(raw, 20)
+	for cut := range len(second) {
+		s := newStream(&fetchResponse{records: append(bytes.Clone(raw), second[:cut]...)}, 0, 1<<20)
+		recs, err := readAll(s)
+		require.NoError(t, err)
+		require.Len(t, recs, 20)
+		require.EqualValues(t, 20, s.offset)
+	}
+}
+
+func TestSplitKeepsBatchesBelowTheLimit(t *testing.T) {
+	recs := sample(300)
+	recs[100].value = make([]byte, 5000)
+	n := 0
+	for part := range split(recs, 2000) {
+		raw, err := encodeBatch(part, 0)
+		require.NoError(t, err)
+		require.True(t, len(raw) <= 2000 || len(part) == 1, "%d bytes", len(raw))
+		n += len(part)
+	}
+	require.Equal(t, len(recs), n)
+}

@@ -1,0 +1,83 @@
+package consumer
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/sasl"
+	"github.com/segmentio/kafka-go/sasl/plain"
+	"github.com/segmentio/kafka-go/sasl/scram"
+)
+
+const (
+	// dialTimeout bounds connecting, TLS and login together.
+	dialTimeout = 10 * time.Second
+	// metadataTTL is how old the known partition leaders can be: recovery from a moved leader takes as long.
+	metadataTTL = time.Second
+	// requestTimeout bounds a request that the broker answers at once.
+	requestTimeout = 15 * time.Second
+)
+
+// cluster bundles the two ways kafka-go connects: a transport for requests, a dialer for the group.
+type cluster struct {
+	cfg       Config
+	addr      net.Addr
+	transport *kafka.Transport
+	dialer    *kafka.Dialer
+	client    *kafka.Client
+	codec     int16 // of published batches
+}
+
+// newCluster reads certificate files; it does not dial. The caller closes the cluster.
+func newCluster(cfg Config, topics ...string) (*cluster, error) {
+	tlsConfig, err := cfg.TLS.Load()
+	if err != nil {
+		return nil, fmt.Errorf("kafka.%w", err)
+	}
+	mechanism, err := cfg.SASL.load()
+	if err != nil {
+		return nil, err
+	}
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
+	c := &cluster{cfg: cfg, addr: kafka.TCP(cfg.Brokers...), codec: int16(slices.Index(codecs, cfg.Compression))}
+	c.transport = &kafka.Transport{
+		Dial:           dialer.DialContext,
+		DialTimeout:    dialTimeout,
+		MetadataTTL:    metadataTTL,
+		MetadataTopics: topics,
+		ClientID:       cfg.ClientID,
+		TLS:            tlsConfig,
+		SASL:           mechanism,
+	}
+	c.dialer = &kafka.Dialer{
+		ClientID: cfg.ClientID, Timeout: dialTimeout, DualStack: true, TLS: tlsConfig, SASLMechanism: mechanism,
+	}
+	c.client = &kafka.Client{Addr: c.addr, Timeout: requestTimeout, Transport: c.transport}
+	return c, nil
+}
+
+// close drops idle connections; requests under way end on their own.
+func (c *cluster) close() { c.transport.CloseIdleConnections() }
+
+func (s SASL) load() (sasl.Mechanism, error) {
+	switch s.Mechanism {
+	case "":
+		return nil, nil
+	case "plain":
+		return plain.Mechanism{Username: s.Username, Password: s.Password}, nil
+	case "scram-sha-256":
+		return wrapSASL(scram.Mechanism(scram.SHA256, s.Username, s.Password))
+	default:
+		return wrapSASL(scram.Mechanism(scram.SHA512, s.Username, s.Password))
+	}
+}
+
+func wrapSASL(m sasl.Mechanism, err error) (sasl.Mechanism, error) {
+	if err != nil {
+		return nil, fmt.Errorf("kafka.sasl: %w", err)
+	}
+	return m, nil
+}
