@@ -1,0 +1,279 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+
+	"echosieve/pipeline"
+	"echosieve/pipeline/memindex"
+	"echosieve/redisindex"
+	"echosieve/sample"
+)
+
+// benchResult is what bench prints; all times are CPU microseconds per article, medians of the rounds.
+type benchResult struct {
+	Articles int                `json:"articles"`
+	Bytes    int                `json:"mean_text_bytes"`
+	Rounds   int                `json:"rounds"`
+	Index    string             `json:"index"`
+	Cut      float64            `json:"bare_cut_us"`
+	Stages   map[string]float64 `json:"stages_us"`
+	Whole    float64            `json:"whole_us"`
+	Ratio    float64            `json:"whole_to_cut"` // median of the rounds' ratios
+}
+
+// benchStages in the order in which an article meets them; claim has the index and what else is not in the others.
+var benchStages = []pipeline.Stage{
+	pipeline.StageDecode, pipeline.StageClean, pipeline.StageSegment, pipeline.StageFingerprint, pipeline.StageClaim,
+}
+
+func newBenchCommand() *cobra.Command {
+	var rounds, limit int
+	var withRedis bool
+	cmd := &cobra.Command{
+		Use:     "bench [FILE...]",
+		GroupID: groupTry,
+		Short:   "Measure CPU time per article of each stage, beside a bare jieba Cut",
+		Long: `Bench pushes articles through decode, clean, segment, fingerprint and index and prints the CPU time of this
+process per article for each stage, beside a bare gojieba.Cut over the same texts in the same run. Files are JSON
+Lines, plain, .gz or .zst; without any the shipped sample is used.
+
+The index is in this process; with --redis it is the Redis of redis.addrs (its own CPU time is not counted), under a
+namespace of the benchmark's own that expires within two hours. Machines are noisy: compare the ratio rather than
+the times, and the median of several rounds.`,
+		Example: `  echosieve bench articles.jsonl.gz
+  echosieve bench --redis --redis.addrs localhost:6379 articles.jsonl.gz`,
+	}
+	cmd.Flags().IntVar(&rounds, "rounds", 5, "rounds to take the median of")
+	cmd.Flags().IntVar(&limit, "limit", 4000, "articles to use at most")
+	cmd.Flags().BoolVar(&withRedis, "redis", false, "use the Redis of redis.addrs instead of an index in this process")
+	asJSON := addJSONFlag(cmd)
+	addConfigFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, files []string) error {
+		cfg, err := loadConfig(cmd)
+		if err != nil {
+			return err
+		}
+		records, err := benchRecords(files, limit, cfg.Kafka.MaxMessageBytes)
+		if err != nil {
+			return err
+		}
+		result, err := runBench(cmd.Context(), cfg, records, max(1, rounds), withRedis, cmd.ErrOrStderr())
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(cmd.OutOrStdout(), result)
+		}
+		printBench(cmd.OutOrStdout(), result)
+		return nil
+	}
+	return cmd
+}
+
+// benchRecords reads articles from files, or the sample repeated.
+func benchRecords(files []string, limit, maxLine int) ([]pipeline.Record, error) {
+	var records []pipeline.Record
+	add := func(line []byte) {
+		records = append(records, pipeline.Record{
+			Coordinates: pipeline.Coordinates{Topic: "bench", Offset: int64(len(records))},
+			Value:       slices.Clone(line), Time: time.Now(),
+		})
+	}
+	for _, name := range files {
+		if err := readBenchFile(name, maxLine, func(line []byte) bool {
+			add(line)
+			return len(records) < limit
+		}); err != nil {
+			return nil, err
+		}
+	}
+	for len(files) == 0 && len(records) < min(limit, 2000) {
+		for line := range sample.Lines() {
+			add(line)
+		}
+	}
+	if len(records) == 0 {
+		return nil, errors.New("bench: no articles in the files")
+	}
+	return records, nil
+}
+
+func readBenchFile(name string, maxLine int, take func(line []byte) bool) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines, err := newLineReader(f, maxLine)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer lines.Close()
+	for {
+		line, number, err := lines.next()
+		var tooLong *lineTooLongError
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.As(err, &tooLong):
+			continue
+		case err != nil:
+			return fmt.Errorf("%s:%d: %w", name, number, err)
+		case !take(line):
+			return nil
+		}
+	}
+}
+
+// runBench measures in rounds, each a bare Cut and the whole over the same texts, and takes medians.
+func runBench(ctx context.Context, cfg Config, records []pipeline.Record, rounds int, withRedis bool, progress io.Writer) (benchResult, error) {
+	recipe, err := pipeline.LoadRecipe(cfg.recipe())
+	if err != nil {
+		return benchResult{}, err
+	}
+	result := benchResult{Articles: len(records), Rounds: rounds, Index: "in-process", Stages: map[string]float64{}}
+	if withRedis {
+		result.Index = "redis"
+	}
+	texts := make([]string, 0, len(records))
+	for i := range records {
+		if doc, reject := cfg.Input.Decode(&records[i]); reject == nil {
+			texts = append(texts, doc.Text)
+			result.Bytes += len(doc.Text)
+		}
+	}
+	result.Bytes /= max(1, len(texts))
+	var cuts, wholes, ratios []float64
+	stages := map[pipeline.Stage][]float64{}
+	perArticle := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 / float64(len(records)) }
+	for round := range rounds {
+		fmt.Fprintf(progress, "round %d of %d, %d articles\n", round+1, rounds, len(records))
+		start := cpuTime()
+		recipe.BareCut(texts)
+		cut := perArticle(cpuTime() - start)
+		whole, shares, err := benchWhole(ctx, cfg, recipe, records, withRedis)
+		if err != nil {
+			return benchResult{}, err
+		}
+		cuts, wholes = append(cuts, cut), append(wholes, perArticle(whole))
+		ratios = append(ratios, perArticle(whole)/cut)
+		for stage, share := range shares {
+			stages[stage] = append(stages[stage], share*perArticle(whole))
+		}
+	}
+	result.Cut, result.Whole, result.Ratio = median(cuts), median(wholes), median(ratios)
+	for stage, us := range stages {
+		result.Stages[string(stage)] = median(us)
+	}
+	return result, nil
+}
+
+// benchWhole runs the records through the pipeline once and returns the CPU time and each
+// stage's share of it, by wall clock.
+func benchWhole(ctx context.Context, cfg Config, recipe *pipeline.Recipe, records []pipeline.Record, withRedis bool) (cpu time.Duration, shares map[pipeline.Stage]float64, err error) {
+	index, closeIndex, err := benchIndex(cfg, recipe.ID(), withRedis)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { err = errors.Join(err, closeIndex()) }()
+	registry := prometheus.NewRegistry()
+	p := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, recipe, index, registry)
+	start := cpuTime()
+	for batch := range slices.Chunk(records, cfg.Kafka.BatchRecords) {
+		outputs, err := p.Decide(ctx, p.Prepare(batch))
+		if err != nil {
+			return 0, nil, err
+		}
+		p.Published(outputs, 0)
+	}
+	cpu = cpuTime() - start
+	sums, err := stageSeconds(registry)
+	if err != nil {
+		return 0, nil, err
+	}
+	total := 0.0
+	for _, stage := range benchStages {
+		total += sums[string(stage)]
+	}
+	shares = map[pipeline.Stage]float64{}
+	for _, stage := range benchStages {
+		shares[stage] = sums[string(stage)] / total
+	}
+	return cpu, shares, nil
+}
+
+// benchIndex opens an empty index.
+func benchIndex(cfg Config, recipeID string, withRedis bool) (pipeline.Index, func() error, error) {
+	layout := cfg.index(recipeID)
+	layout.Window = time.Hour // all articles are of now; in Redis, keys live about that long
+	if !withRedis {
+		index := memindex.New(memindex.Config{
+			Window: layout.Window, Generations: layout.Generations, MaxDistance: layout.MaxDistance,
+		})
+		return index, func() error { return nil }, nil
+	}
+	layout.Namespace += ":bench-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	client, err := redisindex.Connect(cfg.Redis.Options)
+	if err != nil {
+		return nil, nil, err
+	}
+	index, err := redisindex.New(client, layout, nil, newLogger(cfg.Log, os.Stderr), func(string, error) {})
+	if err != nil {
+		return nil, nil, errors.Join(err, client.Close())
+	}
+	return index, client.Close, nil
+}
+
+// stageSeconds reads the sum of each stage's histogram.
+func stageSeconds(registry *prometheus.Registry) (map[string]float64, error) {
+	families, err := registry.Gather()
+	if err != nil {
+		return nil, err
+	}
+	sums := map[string]float64{}
+	for _, family := range families {
+		if family.GetName() != "echosieve_pipeline_stage_seconds" {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			sums[m.GetLabel()[0].GetValue()] = m.GetHistogram().GetSampleSum()
+		}
+	}
+	return sums, nil
+}
+
+func median(values []float64) float64 {
+	sorted := slices.SortedFunc(slices.Values(values), cmp.Compare)
+	return sorted[len(sorted)/2]
+}
+
+func printBench(w io.Writer, r benchResult) {
+	t := table.NewWriter()
+	t.SetOutputMirror(w)
+	t.SetStyle(table.StyleLight)
+	t.AppendHeader(table.Row{"stage", "CPU us per article", "of bare Cut"})
+	row := func(name string, us float64) {
+		t.AppendRow(table.Row{name, fmt.Sprintf("%.1f", us), fmt.Sprintf("%.2f", us/r.Cut)})
+	}
+	for _, stage := range benchStages {
+		row(string(stage), r.Stages[string(stage)])
+	}
+	t.AppendSeparator()
+	row("whole", r.Whole)
+	row("bare Cut", r.Cut)
+	t.Render()
+	fmt.Fprintf(w, "%d articles of %d bytes, index %s, median of %d rounds; whole / bare Cut %.2f\n",
+		r.Articles, r.Bytes, r.Index, r.Rounds, r.Ratio)
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/stretchr/testify/require"
+)
+
+// checkJSON runs the command and returns its result.
+func checkJSON(t *testing.T, args ...string) (int, checkResult) {
+	t.Helper()
+	code, out, errOut := echosieve(t, "", append([]string{"check", "--json"}, args...)...)
+	var result checkResult
+	require.NoError(t, json.Unmarshal([]byte(out), &result), "%s%s", out, errOut)
+	return code, result
+}
+
+func severities(r checkResult, component string) []string {
+	var all []string
+	for _, f := range r.Findings {
+		if f.Component == component {
+			all = append(all, f.Severity)
+		}
+	}
+	return all
+}
+
+func TestCheckServersAway(t *testing.T) {
+	code, result := checkJSON(t, "--kafka.brokers", "127.0.0.1:1", "--redis.addrs", "127.0.0.1:1")
+	require.Equal(t, exitNo, code)
+	require.False(t, result.CanStart)
+	require.Equal(t, []string{severityOK}, severities(result, "recipe"))
+	require.Contains(t, severities(result, "kafka"), severityFailure)
+	require.Contains(t, severities(result, "redis"), severityFailure)
+	for _, f := range result.Findings {
+		if f.Severity == severityFailure {
+			require.NotEmpty(t, f.Problem)
+			require.NotEmpty(t, f.Remedy, "%+v", f)
+		}
+	}
+}
+
+func TestCheckMissingFiles(t *testing.T) {
+	code, result := checkJSON(t, "--kafka.brokers", "127.0.0.1:1", "--redis.addrs", "127.0.0.1:1",
+		"--detection.stop_words", "/does/not/exist")
+	require.Equal(t, exitNo, code)
+	require.Equal(t, []string{severityFailure}, severities(result, "recipe"))
+	require.Contains(t, result.Findings[0].Problem, "/does/not/exist")
+}
+
+// With all servers there the service could start. What miniredis does not know may only be warned about.
+func TestCheckAllThere(t *testing.T) {
+	broker := testBroker(t)
+	store := miniredis.RunT(t)
+	code, result := checkJSON(t, "--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs", store.Addr())
+	require.Equal(t, exitOK, code, "%+v", result.Findings)
+	require.True(t, result.CanStart)
+	require.NotEmpty(t, result.Recipe)
+
+	code, out, _ := echosieve(t, "", "check", "--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs", store.Addr())
+	require.Equal(t, exitOK, code)
+	require.Contains(t, out, "The service can start.")
+}
+
+func TestPrintFindings(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, printFindings(&b, checkResult{Findings: []finding{
+		{Component: "recipe", Severity: severityOK, Subject: "recipe and dictionaries", Problem: "news-1-00000000"},
+		{
+			Component: "redis", Severity: severityFailure, Subject: "maxmemory-policy",
+			Problem: strings.Repeat("keys may be evicted ", 5), Remedy: "set it to noeviction",
+		},
+	}}))
+	require.Contains(t, b.String(), "set it to noeviction")
+	require.NotContains(t, b.String(), "can start")
+	for _, line := range strings.Split(b.String(), "\n") {
+		require.LessOrEqual(t, len([]rune(line)), 170)
+	}
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"echosieve/pipeline"
+	"echosieve/simhash"
+
+	"github.com/spf13/cobra"
+)
+
+const compareHelp = `Compare shows why two texts are copies of each other, or why not: both fingerprints, the bits and blocks in
+which they differ, the heaviest words with their weights in each text, and the verdict that the service would
+reach if one followed the other within the window.
+
+A and B are texts, or files that hold one: the name of an existing file, @FILE, or "-" for standard input. What
+a file holds is taken as text, with or without markup, not as a record.`
+
+// comparison is the command's result.
+type comparison struct {
+	Recipe      string             `json:"recipe"`
+	Verdict     string             `json:"verdict"` // exact, near, different, or empty: at least one has no text
+	Explanation string             `json:"explanation"`
+	Distance    int                `json:"distance"` // bits
+	MaxDistance int                `json:"max_distance"`
+	EqualBlocks []int              `json:"equal_blocks"` // of max_distance+1; 0 has the most significant bits
+	A           comparedText       `json:"a"`
+	B           comparedText       `json:"b"`
+	Words       []comparedWord     `json:"words"` // heaviest first
+	TotalWords  int                `json:"total_words"`
+	OnlyA       []string           `json:"only_in_a"` // words, heaviest first, not cut by --top
+	OnlyB       []string           `json:"only_in_b"`
+	blocks      [2][]simhash.Block // of A and B
+}
+
+// comparedText is one of the two texts.
+type comparedText struct {
+	Name        string `json:"name"`
+	Fingerprint string `json:"fingerprint"` // SimHash, hexadecimal
+	Bits        string `json:"bits"`        // the same, most significant first
+	Digest      string `json:"digest"`      // of the normalised text, hexadecimal
+	Features    int    `json:"features"`    // different words that count
+	LittleText  bool   `json:"little_text"`
+	CleanBytes  int    `json:"clean_bytes"`
+}
+
+// comparedWord is a word of either text. A weight of 0 means that the text does not have it.
+type comparedWord struct {
+	Word    string  `json:"word"`
+	IDF     float64 `json:"idf"`
+	CountA  int     `json:"count_a"`
+	CountB  int     `json:"count_b"`
+	WeightA float64 `json:"weight_a"`
+	WeightB float64 `json:"weight_b"`
+}
+
+func newCompareCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "compare A B",
+		Short:   "Show why two texts are copies of each other, or why not",
+		GroupID: groupTry,
+		Long:    compareHelp,
+		Example: `  echosieve compare old.txt new.html
+  echosieve compare "first text" "second text" --json
+  curl -s https://news.example/1 | echosieve compare - article.txt --detection.max_distance 6`,
+		Args: cobra.ExactArgs(2),
+	}
+	asJSON := addJSONFlag(cmd)
+	top := cmd.Flags().Int("top", 20, "number of words to list; 0: all")
+	addConfigFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		cfg, err := loadConfig(cmd)
+		if err != nil {
+			return err
+		}
+		if *top < 0 {
+			return errors.New("--top must not be negative")
+		}
+		if args[0] == "-" && args[1] == "-" {
+			return errors.New("standard input can be only one of the two texts")
+		}
+		var names, texts [2]string
+		for i, arg := range args {
+			if names[i], texts[i], err = readText(arg, cmd.InOrStdin()); err != nil {
+				return err
+			}
+		}
+		recipe, err := pipeline.LoadRecipe(cfg.recipe())
+		if err != nil {
+			return err
+		}
+		c := compareTexts(recipe, names, texts, cfg.Detection.MinFeatures)
+		if *top > 0 && len(c.Words) > *top {
+			c.Words = c.Words[:*top]
+		}
+		if *asJSON {
+			return printJSON(cmd.OutOrStdout(), c)
+		}
+		return c.print(cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+// readText returns the text that an argument stands for and how to call it.
+func readText(arg string, stdin io.Reader) (name, text string, err error) {
+	if arg == "-" {
+		data, err := io.ReadAll(stdin)
+		return "standard input", string(data), err
+	}
+	file, explicit := strings.CutPrefix(arg, "@")
+	if !explicit && !isFile(arg) {
+		return "argument", arg, nil
+	}
+	data, err := os.ReadFile(file)
+	return file, string(data), err
+}
+
+// isFile tells names of files from texts: most are no names at all, some too long for one.
+func isFile(arg string) bool {
+	info, err := os.Stat(arg)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// compareTexts does what the service does to two articles, and keeps what it finds on the way.
+func compareTexts(recipe *pipeline.Recipe, names, texts [2]string, minFeatures int) comparison {
+	a, _ := recipe.Fingerprint(texts[0])
+	b, _ := recipe.Fingerprint(texts[1])
+	c := comparison{
+		Recipe:      recipe.ID(),
+		Distance:    simhash.Distance(a.SimHash, b.SimHash),
+		MaxDistance: recipe.MaxDistance(),
+		EqualBlocks: []int{},
+		A:           describeText(names[0], a),
+		B:           describeText(names[1], b),
+		Words:       compareWords(recipe.Weights(texts[0]), recipe.Weights(texts[1])),
+	}
+	c.TotalWords = len(c.Words)
+	c.OnlyA, c.OnlyB = []string{}, []string{}
+	for _, w := range c.Words {
+		switch {
+		case w.CountB == 0:
+			c.OnlyA = append(c.OnlyA, w.Word)
+		case w.CountA == 0:
+			c.OnlyB = append(c.OnlyB, w.Word)
+		}
+	}
+	c.blocks = [2][]simhash.Block{simhash.Blocks(a.SimHash, c.MaxDistance), simhash.Blocks(b.SimHash, c.MaxDistance)}
+	for i, block := range c.blocks[0] {
+		if block == c.blocks[1][i] {
+			c.EqualBlocks = append(c.EqualBlocks, i)
+		}
+	}
+	c.Verdict, c.Explanation = explain(a, b, c.Distance, c.MaxDistance, minFeatures)
+	return c
+}
+
+func describeText(name string, a pipeline.Article) comparedText {
+	return comparedText{
+		Name: name, Fingerprint: a.SimHash.String(), Bits: a.SimHash.Bits(), Digest: fmt.Sprintf("%x", a.Digest),
+		Features: a.Features, LittleText: a.LittleText, CleanBytes: a.CleanBytes,
+	}
+}
+
+// explain gives the verdict in one word and in a sentence. The order of the cases is that of the service.
+func explain(a, b pipeline.Article, distance, maxDistance, minFeatures int) (verdict, explanation string) {
+	switch {
+	case a.Empty || b.Empty:
+		return "empty", "No verdict: cleaning leaves no letter and no digit, so the record becomes a dead letter."
+	case a.Digest == b.Digest:
+		return pipeline.Exact.String(), "Exact copy: after cleaning, and apart from spaces and punctuation, the texts are the same."
+	case a.LittleText || b.LittleText:
+		return "different", fmt.Sprintf("Not a copy: a text with fewer than %d different words (detection.min_features) "+
+			"is a copy only of the same text; its fingerprint says nothing.", minFeatures)
+	case distance <= maxDistance:
+		return pipeline.Near.String(), fmt.Sprintf("Near copy: the fingerprints differ in %d bits, at most %d are allowed.", distance, maxDistance)
+	default:
+		return "different", fmt.Sprintf("Not a copy: the fingerprints differ in %d bits, at most %d are allowed (detection.max_distance).",
+			distance, maxDistance)
+	}
+}
+
+// compareWords joins the words of two texts, the heaviest in either first.
+func compareWords(a, b []pipeline.WeightedWord) []comparedWord {
+	words := make([]comparedWord, 0, len(a)+len(b))
+	at := make(map[string]int, len(a)+len(b))
+	for _, w := range a {
+		at[w.Word] = len(words)
+		words = append(words, comparedWord{Word: w.Word, IDF: w.IDF, CountA: w.Count, WeightA: w.Weight})
+	}
+	for _, w := range b {
+		i, both := at[w.Word]
+		if !both {
+			i = len(words)
+			words = append(words, comparedWord{Word: w.Word, IDF: w.IDF})
+		}
+		words[i].CountB, words[i].WeightB = w.Count, w.Weight
+	}
+	slices.SortFunc(words, func(x, y comparedWord) int {
+		return cmp.Or(
+			cmp.Compare(max(y.WeightA, y.WeightB), max(x.WeightA, x.WeightB)),
+			cmp.Compare(x.Word, y.Word))
+	})
+	return words
+}

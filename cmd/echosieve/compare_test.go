@@ -1,0 +1,130 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/simhash"
+)
+
+const (
+	compareText = "The first battery-powered ferry on the Ellery Strait carried 140 passengers to Gull Island on Monday, " +
+		"replacing a diesel boat that had served the route since 1979. The crossing takes 35 minutes and the vessel " +
+		"recharges at the pier in under an hour. Islanders lined the harbour wall to greet it, and the school choir sang."
+	compareOther = "Beekeepers in Westhaven say that office roofs now shelter 52 hives and roughly half a million bees, twice " +
+		"the figure of two years ago. Lime trees along the canal provide most of the nectar. Hotels pay for the hives and " +
+		"serve the harvest at breakfast. Ecologists warn that honeybees may crowd out wild species."
+)
+
+func compareJSON(t *testing.T, stdin string, args ...string) comparison {
+	t.Helper()
+	code, out, errOut := echosieve(t, stdin, append([]string{"compare", "--json"}, args...)...)
+	require.Equal(t, exitOK, code, errOut)
+	var c comparison
+	require.NoError(t, json.Unmarshal([]byte(out), &c))
+	return c
+}
+
+func TestCompareVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		name, a, b, want, explanation string
+	}{
+		{"markup and punctuation do not count", compareText, "<p>" + strings.ReplaceAll(compareText, ",", " -") + "</p>", "exact", "Exact copy"},
+		{"a repeated word changes only weights", compareText, compareText + " Ferry.", "near", "Near copy"},
+		{"another article", compareText, compareOther, "different", "max_distance"},
+		{"little text, the same", "Dockers call off strike.", "DOCKERS call off strike", "exact", "Exact copy"},
+		{"little text, almost the same", "Dockers call off strike.", "Dockers call off strikes.", "different", "min_features"},
+		{"nothing left", compareText, "<script>x()</script> --", "empty", "dead letter"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := compareJSON(t, "", c.a, c.b)
+			require.Equal(t, c.want, got.Verdict, "%d bits", got.Distance)
+			require.Contains(t, got.Explanation, c.explanation)
+		})
+	}
+}
+
+func TestCompareFindsWhatItShows(t *testing.T) {
+	c := compareJSON(t, "", "--top", "0", compareText, compareOther)
+	differ := 0
+	for i := range c.A.Bits {
+		if c.A.Bits[i] != c.B.Bits[i] {
+			differ++
+		}
+	}
+	require.Equal(t, differ, c.Distance)
+	require.Greater(t, c.Distance, c.MaxDistance)
+	require.Len(t, c.A.Fingerprint, 16)
+	require.Len(t, c.A.Digest, 32)
+	require.Len(t, c.Words, c.TotalWords)
+
+	inA, inB := 0, 0
+	for i, w := range c.Words {
+		require.Positive(t, w.CountA+w.CountB, w.Word)
+		require.Equal(t, w.CountA > 0, w.WeightA > 0, w.Word)
+		if i > 0 {
+			before := c.Words[i-1]
+			require.GreaterOrEqual(t, max(before.WeightA, before.WeightB), max(w.WeightA, w.WeightB))
+		}
+		if w.CountA > 0 {
+			inA++
+		}
+		if w.CountB > 0 {
+			inB++
+		}
+	}
+	require.Len(t, c.OnlyA, c.TotalWords-inB)
+	require.Len(t, c.OnlyB, c.TotalWords-inA)
+	require.Equal(t, c.A.Features, inA)
+	require.Equal(t, c.B.Features, inB)
+}
+
+func TestCompareEqualBlocks(t *testing.T) {
+	c := compareJSON(t, "", compareText, compareText)
+	require.Equal(t, []int{0, 1, 2, 3}, c.EqualBlocks)
+	c = compareJSON(t, "", "--detection.max_distance", "6", compareText, compareText)
+	require.Len(t, c.EqualBlocks, 7)
+}
+
+func TestCompareReadsFilesAndStandardInput(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "article.txt")
+	require.NoError(t, os.WriteFile(file, []byte(compareText), 0o600))
+	for _, args := range [][]string{{file, compareText}, {"@" + file, compareText}, {compareText, "-"}, {file, "-"}} {
+		require.Equal(t, "exact", compareJSON(t, compareText, args...).Verdict, "%q", args)
+	}
+
+	for name, args := range map[string][]string{
+		"missing file":         {"@" + file + ".missing", "x"},
+		"standard input twice": {"-", "-"},
+		"one text":             {"x"},
+		"negative top":         {"--top", "-1", "x", "y"},
+	} {
+		code, _, errOut := echosieve(t, "", append([]string{"compare"}, args...)...)
+		require.Equal(t, exitFailed, code, name)
+		require.NotEmpty(t, errOut, name)
+	}
+}
+
+func TestCompareShowsAReadableReport(t *testing.T) {
+	code, out, errOut := echosieve(t, "", "compare", "--top", "5", compareText, compareText+" The ferry was late.")
+	require.Equal(t, exitOK, code, errOut)
+	for _, want := range []string{"clean text", "distance", "equal blocks", "only in B     late", "weight in A", "more", "recipe news-"} {
+		require.Contains(t, out, want)
+	}
+	code, out, _ = echosieve(t, "", "compare", compareText, compareOther)
+	require.Equal(t, exitOK, code)
+	require.Contains(t, out, "^")
+	require.Contains(t, out, "Not a copy")
+}
+
+func TestCompareMarksDifferences(t *testing.T) {
+	require.Equal(t, " ^  ^", differences("10 11", "11 10"))
+	c := comparison{MaxDistance: 3}
+	bits := simhash.Fingerprint(0xffff_0000_ffff_0000).Bits()
+	require.Equal(t, "1111111111111111 0000000000000000 1111111111111111 0000000000000000", c.inBlocks(bits))
+}

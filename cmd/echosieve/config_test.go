@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+)
+
+var update = flag.Bool("update", false, "rewrite generated files instead of comparing them")
+
+const (
+	referenceFile = "../../deploy/echosieve.reference.yaml"
+	docsFile      = "../../docs/configuration.md"
+	tableStart    = "<!-- settings: generated, do not edit -->\n"
+	tableEnd      = "<!-- end of settings -->\n"
+)
+
+// golden compares a file with what it should hold, or writes it with -update.
+func golden(t *testing.T, path string, want []byte) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile(path, want, 0o644))
+	}
+	got, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got), "run: go test ./cmd/echosieve -run %s -update", t.Name())
+}
+
+func TestDefaultConfigIsValid(t *testing.T) {
+	require.NoError(t, DefaultConfig().Validate())
+}
+
+func TestReferenceFile(t *testing.T) {
+	golden(t, referenceFile, referenceYAML())
+
+	// The reference is a configuration, and means the defaults.
+	code, fromFile, errOut := echosieve(t, "", "config", "print", "--config", referenceFile)
+	require.Equal(t, exitOK, code, errOut)
+	code, defaults, errOut := echosieve(t, "", "config", "print")
+	require.Equal(t, exitOK, code, errOut)
+	require.Equal(t, defaults, fromFile)
+	code, out, _ := echosieve(t, "", "config", "reference")
+	require.Equal(t, exitOK, code)
+	require.Equal(t, string(referenceYAML()), out)
+}
+
+func TestConfigurationDocs(t *testing.T) {
+	text, err := os.ReadFile(docsFile)
+	require.NoError(t, err)
+	before, rest, ok := strings.Cut(string(text), tableStart)
+	require.True(t, ok, "%s has lost its mark %q", docsFile, tableStart)
+	_, after, ok := strings.Cut(rest, tableEnd)
+	require.True(t, ok, "%s has lost its mark %q", docsFile, tableEnd)
+	golden(t, docsFile, []byte(before+tableStart+string(schema().Table())+tableEnd+after))
+}
+
+// Every other configuration that is shipped loads as well.
+func TestShippedConfigurations(t *testing.T) {
+	files, err := filepath.Glob("../../deploy/echosieve*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		code, _, errOut := echosieve(t, "", "config", "print", "--config", file)
+		require.Equal(t, exitOK, code, "%s: %s", file, errOut)
+	}
+}
+
+// The names that are promised to users.
+func TestFixedNames(t *testing.T) {
+	names := map[string]bool{}
+	for _, k := range schema().Keys() {
+		names[k.Name] = true
+		if regexp.MustCompile(`password|secret|token`).MatchString(k.Name) {
+			require.True(t, k.Secret || strings.HasSuffix(k.Name, "_file"), "%s would be printed", k.Name)
+		}
+	}
+	for _, name := range []string{
+		"kafka.brokers", "kafka.group", "kafka.topics.input", "kafka.topics.unique", "kafka.topics.duplicate",
+		"kafka.topics.dead", "kafka.create_topics", "redis.addrs", "redis.namespace", "window", "http.listen", "recipe",
+	} {
+		require.True(t, names[name], name)
+	}
+}
+
+// One broken value per case; the message names its key.
+func TestConfigMistakes(t *testing.T) {
+	for args, want := range map[string]string{
+		"--http.listen=9464":                   "http.listen must be an address",
+		"--log.level=loud":                     "log.level must be debug",
+		"--log.format=xml":                     "log.format must be text or json",
+		"--redis.namespace=":                   "redis.namespace must not be empty",
+		"--redis.addrs=":                       "redis: addrs is empty",
+		"--kafka.brokers=":                     "kafka.brokers needs at least one address",
+		"--window=1s":                          "redis: window is 1s",
+		"--recipe=olds":                        `unknown recipe "olds"`,
+		"--detection.max_distance=99":          "detection: max_distance is 99",
+		"--input.format=xml":                   `input: format: "xml"`,
+		"--config=/does/not/exist.yaml":        "no such file",
+		"--kafka.sasl.username=x":              "kafka.sasl has settings",
+		"--kafka.sasl.password_file=/nowhere/": "kafka.sasl.password_file",
+	} {
+		code, out, errOut := echosieve(t, "", "config", "print", args)
+		require.Equal(t, exitFailed, code, args)
+		require.Contains(t, errOut, want)
+		require.Empty(t, out)
+	}
+	_, _, errOut := echosieve(t, "", "config", "print", "--log.level=loud", "--redis.addrs=", "--redis.pool_size=0")
+	require.Contains(t, errOut, "log.level")
+	require.Contains(t, errOut, "redis: addrs is empty")
+	require.Contains(t, errOut, "redis: pool_size must be at least 1")
+}
+
+func TestConfigSources(t *testing.T) {
+	file := writeTemp(t, "e.yaml", "redis:\n  addrs: [r:1]\n")
+	t.Setenv("ECHOSIEVE_CONFIG", file)
+	t.Setenv("ECHOSIEVE_KAFKA_BROKERS", "a:1, b:2")
+	t.Setenv("ECHOSIEVE_REDIS_PASSWORD", "hunter2")
+	t.Setenv("ECHOSIEVE_TEST_ANYTHING", "1")
+	code, out, errOut := echosieve(t, "", "config", "print", "--sources", "--window", "24h")
+	require.Equal(t, exitOK, code, errOut)
+	for _, line := range []string{
+		"  brokers: [a:1, b:2] # ECHOSIEVE_KAFKA_BROKERS\n",
+		"  addrs: [r:1] # " + file + ":2\n",
+		"  password: (set) # ECHOSIEVE_REDIS_PASSWORD\n",
+		"\nwindow: 24h # --window\n",
+		"\nrecipe: news # default\n",
+	} {
+		require.Contains(t, out, line)
+	}
+	require.NotContains(t, out, "hunter2")
+
+	code, out, errOut = echosieve(t, "", "config", "print", "--json", "--sources")
+	require.Equal(t, exitOK, code, errOut)
+	var got struct {
+		Config  map[string]any
+		Sources map[string]string
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &got))
+	require.Equal(t, "168h", got.Config["window"])
+	require.Equal(t, "(set)", got.Config["redis"].(map[string]any)["password"])
+	require.Equal(t, "default", got.Sources["window"])
+	require.NotContains(t, out, "hunter2")
+
+	// What config print shows is a configuration, but for the secrets.
+	_, out, _ = echosieve(t, "", "config", "print")
+	require.NoError(t, yaml.Unmarshal([]byte(out), new(map[string]any)))
+
+	t.Setenv("ECHOSIEVE_KAFKA_BROKER", "x")
+	code, _, errOut = echosieve(t, "", "config", "print")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errOut, "unknown variable ECHOSIEVE_KAFKA_BROKER; did you mean ECHOSIEVE_KAFKA_BROKERS?")
+}
+
+func TestNewLogger(t *testing.T) {
+	var b bytes.Buffer
+	log := newLogger(LogConfig{Level: "warn", Format: logJSON}, &b)
+	log.Info("not written")
+	log.Warn("written", slog.Int("n", 1))
+	var line map[string]any
+	require.NoError(t, json.Unmarshal(b.Bytes(), &line))
+	require.Equal(t, "written", line["msg"])
+
+	b.Reset()
+	newLogger(LogConfig{Level: "debug", Format: logText}, &b).Debug("written")
+	require.Contains(t, b.String(), "level=DEBUG msg=written")
+}

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/consumer"
+	"echosieve/pipeline"
+)
+
+const (
+	produceBatchRecords = 1000
+	produceBatchBytes   = 4 << 20
+	// recordOverhead is what a batch of one record takes beside key and value, generously.
+	recordOverhead = 128
+)
+
+const produceHelp = `Produce publishes JSON Lines, one article a line, into the input topic. Each line becomes one record's value
+as it is; the article's id, if it has one, becomes the key. Files may be compressed with gzip or zstd whatever
+they are called; "-" or no file is standard input. What mongoexport writes can be read as it is.
+
+A line that is no JSON object or too long for the topic is reported with its file and line number, counted and
+left out; --strict stops there. A line without text is published: it is for the service to refuse it.
+
+Exit codes: 0 all lines published; 1 some lines were bad; 2 failed.`
+
+// produceSummary is the command's result.
+type produceSummary struct {
+	Topic     string  `json:"topic"`
+	Published int64   `json:"published"` // records acknowledged
+	Bad       int64   `json:"bad"`       // lines left out
+	Seconds   float64 `json:"seconds"`
+	PerSecond float64 `json:"per_second"`
+}
+
+func newProduceCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "produce [FILE...]",
+		Short:   "Publish articles from JSON Lines into the input topic",
+		GroupID: groupService,
+		Long:    produceHelp,
+		Example: `  echosieve produce --config echosieve.yaml 2026-*.jsonl.zst
+  mongoexport --collection articles | echosieve produce --kafka.brokers kafka:9092`,
+	}
+	asJSON := addJSONFlag(cmd)
+	strict := cmd.Flags().Bool("strict", false, "stop at the first bad line")
+	addConfigFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, files []string) error {
+		cfg, err := loadConfig(cmd)
+		if err != nil {
+			return err
+		}
+		if cfg.Input.Format != pipeline.FormatJSON {
+			return fmt.Errorf("produce publishes JSON, but input.format is %s", cfg.Input.Format)
+		}
+		in := cmd.InOrStdin()
+		if len(files) == 0 && onTerminal(in) {
+			return errors.New("no file named, and standard input is a terminal")
+		}
+		summary, err := produceFiles(cmd.Context(), cfg, files, in, cmd.ErrOrStderr(), *strict)
+		return errors.Join(printSummary(cmd.OutOrStdout(), summary, *asJSON), err)
+	}
+	return cmd
+}
+
+func printSummary(w io.Writer, s produceSummary, asJSON bool) error {
+	if asJSON {
+		return printJSON(w, s)
+	}
+	_, err := fmt.Fprintf(w, "%d records published to %s in %.1f s (%.0f/s), %d bad lines\n",
+		s.Published, s.Topic, s.Seconds, s.PerSecond, s.Bad)
+	return err
+}
+
+// produceFiles publishes all files. The summary counts what was done, also beside an error, which is an
+// *answerError if it is about bad lines.
+func produceFiles(
+	ctx context.Context, cfg Config, files []string, stdin io.Reader, errOut io.Writer, strict bool,
+) (produceSummary, error) {
+	if len(files) == 0 {
+		files = []string{"-"}
+	}
+	summary := produceSummary{Topic: cfg.Kafka.Topics.Input}
+	if cfg.Kafka.CreateTopics {
+		if err := consumer.EnsureTopics(ctx, cfg.Kafka); err != nil {
+			return summary, err
+		}
+	}
+	out, err := consumer.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)
+	if err != nil {
+		return summary, err
+	}
+	p := &lineProducer{cfg: cfg, strict: strict, out: out, progress: newProgress(errOut, sizeOf(files), out.Acknowledged)}
+	stop := p.progress.start()
+	for _, file := range files {
+		if err = p.file(ctx, file, stdin); err != nil {
+			break
+		}
+	}
+	if bad := (*answerError)(nil); err == nil || errors.As(err, &bad) {
+		err = errors.Join(p.flush(ctx), err) // with --strict all lines before the bad one are published
+	}
+	// Close waits for what is under way, and may be the one to say that it failed.
+	if failed := out.Close(); failed != nil {
+		err = failed
+	}
+	stop()
+	if ctx.Err() != nil {
+		err = errors.New("interrupted: the rest was not published")
+	}
+
+	seconds := time.Since(p.progress.began).Seconds()
+	summary.Published, summary.Bad = out.Acknowledged(), p.progress.bad.Load()
+	summary.Seconds, summary.PerSecond = seconds, float64(summary.Published)/max(seconds, 1e-3)
+	if err == nil && summary.Bad > 0 {
+		err = &answerError{fmt.Sprintf("%d bad lines were not published", summary.Bad)}
+	}
+	return summary, err
+}
+
+// lineProducer turns lines into records and publishes them in batches.
+type lineProducer struct {
+	cfg      Config
+	strict   bool
+	out      *consumer.Producer
+	progress *progress
+
+	batch []pipeline.Record
+	bytes int
+}
+
+func (p *lineProducer) file(ctx context.Context, name string, stdin io.Reader) error {
+	var in io.Reader
+	if name == "-" {
+		name, in = "stdin", interruptible(ctx, stdin)
+	} else {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in = f
+	}
+	lines, err := newLineReader(p.progress.counting(in), p.cfg.Kafka.MaxMessageBytes-recordOverhead)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer lines.Close()
+	for ctx.Err() == nil {
+		line, number, err := lines.next()
+		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil
+		}
+		tooLong := (*lineTooLongError)(nil)
+		if err != nil && !errors.As(err, &tooLong) {
+			return fmt.Errorf("%s:%d: read: %w", name, number+1, err)
+		}
+		var record pipeline.Record
+		if err == nil {
+			record, err = p.record(line)
+		}
+		if err != nil {
+			p.progress.badLine(fmt.Sprintf("%s:%d: %s", name, number, err))
+			if p.strict {
+				return &answerError{fmt.Sprintf("%s:%d: stopped at a bad line", name, number)}
+			}
+			continue
+		}
+		p.batch = append(p.batch, record)
+		p.bytes += record.Size()
+		if len(p.batch) == produceBatchRecords || p.bytes >= produceBatchBytes || lines.idle() {
+			if err := p.flush(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// interruptible reads from r until ctx ends, also while r has nothing to read. What r gives after that is lost.
+func interruptible(ctx context.Context, r io.Reader) io.Reader {
+	out, in := io.Pipe()
+	go func() {
+		_, err := io.Copy(in, r)
+		in.CloseWithError(err)
+	}()
+	context.AfterFunc(ctx, func() { out.CloseWithError(ctx.Err()) })
+	return out
+}
+
+// record makes a line a record, with the article's id as its key. The service's own decoder finds the id, so
+// that both mean the same by it.
+func (p *lineProducer) record(line []byte) (pipeline.Record, error) {
+	r := pipeline.Record{Value: bytes.Clone(line), Time: time.Now()}
+	doc, reject := p.cfg.Input.Decode(&r)
+	if reject != nil && reject.Reason == pipeline.NotJSON {
+		return r, errors.New(reject.Detail)
+	}
+	if doc.ID != r.String() { // no id: the decoder gave the coordinates
+		r.Key = []byte(doc.ID)
+	}
+	if limit := p.cfg.Kafka.MaxMessageBytes - recordOverhead; r.Size() > limit {
+		return r, &lineTooLongError{bytes: r.Size(), limit: limit}
+	}
+	return r, nil
+}
+
+// flush hands the records that wait to the producer, which keeps them until they are acknowledged.
+func (p *lineProducer) flush(ctx context.Context) error {
+	batch := p.batch
+	p.batch, p.bytes = nil, 0
+	if len(batch) == 0 {
+		return nil
+	}
+	return p.out.Produce(ctx, batch)
+}
+
+// sizeOf adds the files' sizes, -1 if one has none, as standard input and pipes.
+func sizeOf(files []string) int64 {
+	var total int64
+	for _, name := range files {
+		info, err := os.Stat(name)
+		if err != nil || !info.Mode().IsRegular() {
+			return -1
+		}
+		total += info.Size()
+	}
+	return total
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// testBroker is an in-process broker with the topics of the default configuration.
+func testBroker(t *testing.T) *kfake.Cluster {
+	t.Helper()
+	topics := DefaultConfig().Kafka.Topics
+	c, err := kfake.NewCluster(kfake.NumBrokers(1),
+		kfake.SeedTopics(3, topics.Input, topics.Unique, topics.Duplicate, topics.Dead))
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// published reads the input topic until it has want records, then a little longer to see that there are no more.
+func published(t *testing.T, c *kfake.Cluster, want int) []*kgo.Record {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...),
+		kgo.ConsumeTopics(DefaultConfig().Kafka.Topics.Input), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchMaxWait(50*time.Millisecond))
+	require.NoError(t, err)
+	defer client.Close()
+	var records []*kgo.Record
+	deadline := time.Now().Add(30 * time.Second)
+	for quiet := 0; quiet < 3; quiet++ {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		got := client.PollFetches(ctx).Records()
+		cancel()
+		records = append(records, got...)
+		if len(got) > 0 || len(records) < want {
+			quiet = 0
+		}
+		require.True(t, time.Now().Before(deadline), "%d of %d records", len(records), want)
+	}
+	require.Len(t, records, want)
+	return records
+}
+
+// echosieve runs a command line and returns its exit code and output.
+func echosieve(t *testing.T, in string, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = execute(t.Context(), args, strings.NewReader(in), &o, &e)
+	return code, o.String(), e.String()
+}
+
+func writeTemp(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+func TestProduceFiles(t *testing.T) {
+	broker := testBroker(t)
+	plain := writeTemp(t, "a.jsonl", "\ufeff"+`{"id":"a1", "text":"x"}`+"\r\n\n"+`{"_id":{"$oid":"65f0c0ffee"},"text":"y"}`+"\n")
+	zipped := writeTemp(t, "b", gzipped(t, `{"id":7,"text":"z"}`+"\n"+`{"text":"no id"}`+"\n"))
+	zstd := writeTemp(t, "c.gz", zstandard(t, `{"id":"c1"}`))
+
+	code, out, errOut := echosieve(t, `{"url":"http://d/1","text":"d"}`+"\n", "produce", "--kafka.brokers",
+		broker.ListenAddrs()[0], "--json", plain, zipped, "-", zstd)
+	require.Equal(t, exitOK, code, errOut)
+	var summary produceSummary
+	require.NoError(t, json.Unmarshal([]byte(out), &summary))
+	require.Equal(t, "articles", summary.Topic)
+	require.EqualValues(t, 6, summary.Published)
+	require.Zero(t, summary.Bad)
+
+	got := map[string]string{}
+	for _, r := range published(t, broker, 6) {
+		require.WithinDuration(t, time.Now(), r.Timestamp, time.Minute)
+		key := string(r.Key)
+		if r.Key == nil {
+			key = "(null)"
+		}
+		got[string(r.Value)] = key
+	}
+	require.Equal(t, map[string]string{
+		`{"id":"a1", "text":"x"}`:                  "a1",
+		`{"_id":{"$oid":"65f0c0ffee"},"text":"y"}`: "65f0c0ffee",
+		`{"id":7,"text":"z"}`:                      "7",
+		`{"text":"no id"}`:                         "(null)",
+		`{"url":"http://d/1","text":"d"}`:          "http://d/1",
+		`{"id":"c1"}`:                              got[`{"id":"c1"}`], // no text: the key is not promised
+	}, got)
+}
+
+const badLines = `{"text":"1"}
+not json
+["no object"]
+{"text":"2"}
+
+{"text":"cut
+{"text":"3"}
+`
+
+func TestProduceBadLines(t *testing.T) {
+	broker := testBroker(t)
+	long := `{"text":"` + strings.Repeat("l", 1<<20) + `"}`
+	file := writeTemp(t, "bad.jsonl", badLines+long+"\n"+`{"text":"4"}`)
+	code, out, errOut := echosieve(t, "", "produce", "--kafka.brokers", broker.ListenAddrs()[0], file)
+	require.Equal(t, exitNo, code)
+	for _, line := range []int{2, 3, 6} {
+		require.Contains(t, errOut, fmt.Sprintf("%s:%d: the value is not a JSON object\n", file, line))
+	}
+	require.Contains(t, errOut, fmt.Sprintf("%s:8: line of %d bytes, at most", file, len(long)))
+	require.Contains(t, errOut, "echosieve: 4 bad lines were not published")
+	require.Contains(t, out, "4 records published to articles in ")
+	published(t, broker, 4)
+}
+
+func TestProduceStrict(t *testing.T) {
+	broker := testBroker(t)
+	file := writeTemp(t, "bad.jsonl", badLines)
+	code, out, errOut := echosieve(t, "", "produce", "--strict", "--json", "--kafka.brokers", broker.ListenAddrs()[0], file, file)
+	require.Equal(t, exitNo, code)
+	require.Contains(t, errOut, file+":2: stopped at a bad line")
+	require.Contains(t, out, `"published": 1,`)
+	require.Contains(t, out, `"bad": 1,`)
+
+	code, _, errOut = echosieve(t, badLines, "produce", "--strict", "--kafka.brokers", broker.ListenAddrs()[0])
+	require.Equal(t, exitNo, code)
+	require.Contains(t, errOut, "stdin:2: the value is not a JSON object")
+	published(t, broker, 2)
+}
+
+// More than one batch, by records and by bytes.
+func TestProduceManyRecords(t *testing.T) {
+	broker := testBroker(t)
+	var text strings.Builder
+	const n = 2*produceBatchRecords + 17
+	for i := range n {
+		fmt.Fprintf(&text, `{"id":"%d","text":"%s"}`+"\n", i, strings.Repeat("t", 3000))
+	}
+	code, _, errOut := echosieve(t, "", "produce", "--kafka.brokers", broker.ListenAddrs()[0],
+		writeTemp(t, "many.jsonl.zst", zstandard(t, text.String())))
+	require.Equal(t, exitOK, code, errOut)
+	seen := map[string]bool{}
+	for _, r := range published(t, broker, n) {
+		seen[string(r.Key)] = true
+	}
+	require.Len(t, seen, n)
+}
+
+func TestProduceFailures(t *testing.T) {
+	broker := testBroker(t)
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no such file": {[]string{"/does/not/exist"}, "no such file"},
+		"cut off": {
+			[]string{writeTemp(t, "cut.gz", gzipped(t, strings.Repeat(`{"text":"x"}`+"\n", 100))[:40])}, "unexpected EOF",
+		},
+		"not for text": {[]string{"--input.format", "text"}, "input.format is text"},
+		"wrong flag":   {[]string{"--kafka.broker", "x"}, "did you mean --kafka.brokers?"},
+		"wrong value":  {[]string{"--window", "x"}, "--window"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := append([]string{"produce", "--kafka.brokers", broker.ListenAddrs()[0]}, c.args...)
+			code, _, errOut := echosieve(t, "", args...)
+			require.Equal(t, exitFailed, code)
+			require.Contains(t, errOut, c.want)
+		})
+	}
+}
+
+// Records of a slow writer do not wait for a full batch, and an interrupt ends waiting for more.
+func TestProduceSlowInput(t *testing.T) {
+	broker := testBroker(t)
+	in, writer := io.Pipe()
+	defer writer.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var out, errOut bytes.Buffer
+	code := make(chan int, 1)
+	go func() {
+		code <- execute(ctx, []string{"produce", "--kafka.brokers", broker.ListenAddrs()[0]}, in, &out, &errOut)
+	}()
+	_, err := io.WriteString(writer, `{"text":"now"}`+"\n")
+	require.NoError(t, err)
+	published(t, broker, 1)
+	cancel()
+	require.Equal(t, exitFailed, <-code)
+	require.Contains(t, errOut.String(), "interrupted")
+	require.Contains(t, out.String(), "1 records published")
+}
+
+func TestProgressLine(t *testing.T) {
+	p := newProgress(io.Discard, 1000, func() int64 { return 50 })
+	require.Equal(t, "50 records published, 0 bad lines, 5 records/s", p.line(10*time.Second))
+	p.read.Store(250)
+	p.bad.Store(2)
+	require.Equal(t, "50 records published, 2 bad lines, 5 records/s, 25% read, about 30s left", p.line(10*time.Second))
+	p.total = -1
+	require.Equal(t, "50 records published, 2 bad lines, 5 records/s", p.line(10*time.Second))
+}
+
+func TestProgressCountsCompressedBytes(t *testing.T) {
+	text := gzipped(t, strings.Repeat("{}\n", 1000))
+	p := newProgress(io.Discard, int64(len(text)), func() int64 { return 0 })
+	l, err := newLineReader(p.counting(strings.NewReader(text)), 100)
+	require.NoError(t, err)
+	for err == nil {
+		_, _, err = l.next()
+	}
+	require.ErrorIs(t, err, io.EOF)
+	require.EqualValues(t, len(text), p.read.Load())
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+)
+
+// Every command says what it does, and --json is there where a result is printed.
+func TestCommandsAreDocumented(t *testing.T) {
+	withoutJSON := map[string]bool{
+		"run": true, "reference": true, // no result; a file
+	}
+	var visit func(*cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		require.NotEmpty(t, cmd.Short, cmd.CommandPath())
+		if cmd.Runnable() && cmd.HasParent() {
+			require.Equal(t, !withoutJSON[cmd.Name()], cmd.Flags().Lookup("json") != nil, cmd.CommandPath())
+		}
+		for _, sub := range cmd.Commands() {
+			visit(sub)
+		}
+	}
+	visit(newRootCommand())
+}
+
+func TestHelp(t *testing.T) {
+	code, out, _ := echosieve(t, "", "--help")
+	require.Equal(t, exitOK, code)
+	for _, want := range []string{"repeats an earlier one", "echosieve demo", "\n  produce ", "Exit codes:"} {
+		require.Contains(t, out, want)
+	}
+	code, out, _ = echosieve(t, "", "produce", "--help")
+	require.Equal(t, exitOK, code)
+	flags, settings, ok := strings.Cut(out, "Settings (also in")
+	require.True(t, ok)
+	require.Contains(t, flags, "--strict")
+	require.NotContains(t, flags, "--kafka.group")
+	require.Contains(t, settings, "--kafka.group string")
+	require.Contains(t, settings, `(default "echosieve")`)
+	require.NotContains(t, settings, "--redis.password ")
+}
+
+func TestWrongCommandLines(t *testing.T) {
+	for _, c := range []struct {
+		args, want string
+	}{
+		{"prodce", `unknown command "prodce"`},
+		{"version extra", "unknown command"},
+		{"version --jsn", "did you mean --json?"},
+		{"check --zzzzzzzzzzzz", "see echosieve check --help"},
+	} {
+		code, _, errOut := echosieve(t, "", strings.Fields(c.args)...)
+		require.Equal(t, exitFailed, code, c.args)
+		require.Contains(t, errOut, c.want)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		code, out, _ := echosieve(t, "", "completion", shell)
+		require.Equal(t, exitOK, code)
+		require.Contains(t, out, "echosieve")
+	}
+	_, out, _ := echosieve(t, "", "__complete", "produce", "--kafka.topics.in")
+	require.Contains(t, out, "--kafka.topics.input")
+}
+
+func TestVersion(t *testing.T) {
+	code, out, _ := echosieve(t, "", "version")
+	require.Equal(t, exitOK, code)
+	require.Contains(t, out, runtime.Version())
+	code, out, _ = echosieve(t, "", "version", "--json")
+	require.Equal(t, exitOK, code)
+	var info buildInfo
+	require.NoError(t, json.Unmarshal([]byte(out), &info))
+	require.Equal(t, runtime.GOOS+"/"+runtime.GOARCH, info.Platform)
+	require.NotEmpty(t, info.Version)
+}
+
+// beSubject makes the test binary the program itself, so that signals can be tested.
+const beSubject = "ECHOSIEVE_TEST_BE_SUBJECT"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(beSubject) {
+	case "program":
+		os.Exit(run())
+	case "stuck": // a command that does not end when it should
+		ctx, _ := signalContext()
+		os.Stdout.WriteString("ready\n")
+		<-ctx.Done()
+		os.Stdout.WriteString("stopping\n")
+		time.Sleep(time.Minute)
+		os.Exit(0)
+	}
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, envPrefix) && !strings.HasPrefix(name, envTesting) {
+			_ = os.Unsetenv(name)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// subject starts this binary in one of the parts of TestMain, with a pipe as its input.
+func subject(t *testing.T, part string, args ...string) (cmd *exec.Cmd, in io.WriteCloser, out *bufio.Reader) {
+	t.Helper()
+	binary, err := os.Executable()
+	require.NoError(t, err)
+	cmd = exec.Command(binary, args...)
+	cmd.Env = append(os.Environ(), beSubject+"="+part)
+	in, err = cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return cmd, in, bufio.NewReader(stdout)
+}
+
+// The first signal ends a command in order, also while it waits for input.
+func TestFirstSignal(t *testing.T) {
+	broker := testBroker(t)
+	cmd, in, out := subject(t, "program", "produce", "--kafka.brokers", broker.ListenAddrs()[0])
+	_, err := io.WriteString(in, `{"text":"x"}`+"\n")
+	require.NoError(t, err)
+	published(t, broker, 1)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	line, err := out.ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, "1 records published")
+	exit := (*exec.ExitError)(nil)
+	require.ErrorAs(t, wait(t, cmd), &exit)
+	require.Equal(t, exitFailed, exit.ExitCode())
+}
+
+// One more signal ends a command that is stuck.
+func TestSecondSignal(t *testing.T) {
+	cmd, _, out := subject(t, "stuck")
+	for _, want := range []string{"ready\n", "stopping\n"} {
+		line, err := out.ReadString('\n')
+		require.NoError(t, err)
+		require.Equal(t, want, line)
+		require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	}
+	// A signal that comes in the very moment of the first may still be taken for the same one.
+	repeat := time.NewTicker(50 * time.Millisecond)
+	defer repeat.Stop()
+	go func() {
+		for range repeat.C {
+			_ = cmd.Process.Signal(os.Interrupt)
+		}
+	}()
+	exit := (*exec.ExitError)(nil)
+	require.ErrorAs(t, wait(t, cmd), &exit)
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	require.True(t, ok)
+	require.True(t, status.Signaled())
+	require.Equal(t, os.Interrupt, status.Signal())
+}
+
+// wait waits for a process, but not for ever.
+func wait(t *testing.T, cmd *exec.Cmd) error {
+	t.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(20 * time.Second):
+		require.Fail(t, "the process did not end")
+		return nil
+	}
+}

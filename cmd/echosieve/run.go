@@ -1,0 +1,36 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func newRunCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "run",
+		GroupID: groupService,
+		Short:   "Read articles from Kafka, decide and publish, until stopped",
+		Long: `Run joins the consumer group, gives each article of the input topic its verdict and publishes it to the
+unique, duplicate or dead topic, then commits. Several processes of one group share the partitions.
+
+SIGINT and SIGTERM stop it cleanly: what is in flight is finished, offsets are committed and the group is left.
+While Kafka or Redis is away it waits, says so (/readyz, log, metrics) and goes on by itself.`,
+		Example: `  echosieve run --config echosieve.yaml
+  echosieve run --kafka.brokers broker:9092 --kafka.topics.input articles --redis.addrs redis:6379
+  ECHOSIEVE_KAFKA_BROKERS=broker:9092 echosieve run`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := loadConfig(cmd)
+			if err != nil {
+				return err
+			}
+			log := newLogger(cfg.Log, cmd.ErrOrStderr())
+			s, err := newService(cmd.Context(), cfg, log)
+			if err != nil {
+				return err
+			}
+			return s.Run(cmd.Context())
+		},
+	}
+	addConfigFlags(cmd)
+	return cmd
+}

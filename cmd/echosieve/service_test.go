@@ -1,0 +1,40 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// docs/metrics.md is what dashboards are written from: it lists exactly the metrics that a service registers.
+func TestMetricsAreThoseInTheDocs(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.HTTP.Listen = "127.0.0.1:0"
+	s, err := newService(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer s.Close()
+	families, err := s.registry.Gather()
+	require.NoError(t, err)
+	got := map[string]string{}
+	for _, f := range families {
+		if strings.HasPrefix(f.GetName(), "echosieve_") {
+			got[f.GetName()] = strings.ToLower(f.GetType().String())
+		}
+	}
+
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "metrics.md"))
+	require.NoError(t, err)
+	want := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(echosieve_[a-z_]+)` \\| ([a-z]+) \\|").FindAllStringSubmatch(string(text), -1) {
+		want[row[1]] = row[2]
+	}
+	// A partition's lag exists once the partition is assigned; test/e2e sees it.
+	require.Contains(t, want, "echosieve_consumer_lag_records")
+	delete(want, "echosieve_consumer_lag_records")
+	require.Equal(t, want, got)
+}
