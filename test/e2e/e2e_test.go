@@ -1,0 +1,227 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/pipeline"
+	"echosieve/test/kafkaserver"
+	"echosieve/test/promserver"
+	"echosieve/test/redisserver"
+)
+
+const (
+	partitions = 6
+	window     = 168 * time.Hour
+	patience   = 3 * time.Minute // for all verdicts; a run takes about 15 s
+)
+
+// binary is the built command, made once for all tests.
+var binary string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "echosieve-e2e-*")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		binary = filepath.Join(dir, "echosieve")
+		build := exec.Command("go", "build", "-trimpath", "-o", binary, "echosieve/cmd/echosieve")
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "building the command: %v\n%s", err, out)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+// cluster is where a run happens.
+type cluster struct {
+	kafka, redis, namespace, topic string
+}
+
+// process is a running service.
+type process struct {
+	cmd  *exec.Cmd
+	http string
+	log  *bytes.Buffer
+}
+
+func startService(t testing.TB, c cluster, options ...string) *process {
+	t.Helper()
+	p := &process{http: freeAddress(t), log: &bytes.Buffer{}}
+	args := []string{
+		"run",
+		"--kafka.brokers", c.kafka, "--kafka.group", c.topic, "--kafka.topics.input", c.topic,
+		"--kafka.topics.unique", c.topic + "-unique", "--kafka.topics.duplicate", c.topic + "-duplicate",
+		"--kafka.topics.dead", c.topic + "-dead", "--redis.addrs", c.redis, "--redis.namespace", c.namespace,
+		"--window", window.String(), "--http.listen", p.http,
+	}
+	p.cmd = exec.Command(binary, append(args, options...)...)
+	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+	require.NoError(t, p.cmd.Start())
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+		if t.Failed() {
+			t.Logf("log of the service on %s:\n%s", p.http, p.log)
+		}
+	})
+	return p
+}
+
+// stop ends the service as an orchestrator does and returns its CPU time.
+func (p *process) stop(t testing.TB) time.Duration {
+	t.Helper()
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, p.cmd.Wait(), "a SIGTERM must end the service with exit code 0; its log:\n%s", p.log)
+	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+}
+
+func (p *process) waitReady(t testing.TB) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		res, err := http.Get("http://" + p.http + "/readyz")
+		if err != nil {
+			return false
+		}
+		defer res.Body.Close()
+		_, _ = io.Copy(io.Discard, res.Body)
+		return res.StatusCode == http.StatusOK
+	}, 30*time.Second, 50*time.Millisecond, "the service is not ready; its log:\n%s", p.log)
+}
+
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func client(t testing.TB, opts ...kgo.Opt) *kgo.Client {
+	t.Helper()
+	c, err := kgo.NewClient(opts...)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// newCluster creates the topics of one run.
+func newCluster(t testing.TB, kafka, redis string) cluster {
+	t.Helper()
+	name := fmt.Sprintf("e2e-%d", time.Now().UnixNano())
+	c := cluster{kafka: kafka, redis: redis, namespace: name, topic: name}
+	admin := kadm.NewClient(client(t, kgo.SeedBrokers(kafka)))
+	for _, suffix := range []string{"", "-unique", "-duplicate", "-dead"} {
+		_, err := admin.CreateTopic(t.Context(), partitions, 1, nil, c.topic+suffix)
+		require.NoError(t, err)
+	}
+	return c
+}
+
+// publish sends the records and returns them by coordinates.
+func publish(t testing.TB, c cluster, records []*kgo.Record) map[string]*kgo.Record {
+	t.Helper()
+	producer := client(t, kgo.SeedBrokers(c.kafka), kgo.DefaultProduceTopic(c.topic))
+	require.NoError(t, producer.ProduceSync(t.Context(), records...).FirstErr())
+	inputs := make(map[string]*kgo.Record, len(records))
+	for _, r := range records {
+		inputs[coordinates(r)] = r
+	}
+	return inputs
+}
+
+// watch reads the output topics until want source records were seen. It calls progress with the number seen so far.
+func watch(t testing.TB, c cluster, want int, progress func(sources int)) []*kgo.Record {
+	t.Helper()
+	reader := client(t, kgo.SeedBrokers(c.kafka), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.ConsumeTopics(c.topic+"-unique", c.topic+"-duplicate", c.topic+"-dead"))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var outputs []*kgo.Record
+	sources := map[string]bool{}
+	for len(sources) < want {
+		fetches := reader.PollFetches(ctx)
+		require.NoError(t, ctx.Err(), "%d of %d records have a verdict", len(sources), want)
+		fetches.EachRecord(func(r *kgo.Record) {
+			outputs = append(outputs, r)
+			sources[headersOf(r)[pipeline.HeaderSource]] = true
+		})
+		progress(len(sources))
+	}
+	return outputs
+}
+
+// fresh copies the records: publishing writes topic and offset into them.
+func fresh(records []*kgo.Record) []*kgo.Record {
+	copies := make([]*kgo.Record, len(records))
+	for i, r := range records {
+		c := *r
+		copies[i] = &c
+	}
+	return copies
+}
+
+func TestEveryRecordGetsItsVerdict(t *testing.T) {
+	records := articles(t)
+	recipe, err := pipeline.LoadRecipe(pipeline.DefaultRecipeConfig())
+	require.NoError(t, err)
+	for _, version := range []string{kafkaserver.V4, kafkaserver.V3} {
+		t.Run("kafka "+version, func(t *testing.T) {
+			broker := kafkaserver.Start(t, version)
+			c := newCluster(t, broker.Addr, redisserver.Addr(t))
+			stays, leaves := startService(t, c), startService(t, c)
+			stays.waitReady(t)
+			leaves.waitReady(t)
+			prometheus := promserver.Start(t, stays.http)
+			prometheus.CheckQueries(t, []string{"echosieve_build_info"}) // a scrape before anything is counted
+
+			copies := fresh(records)
+			half := len(copies) / 2
+			inputs := publish(t, c, copies[:half])
+			state := 0
+			outputs := watch(t, c, len(copies), func(sources int) {
+				switch {
+				case state == 0 && sources > half/2:
+					leaves.stop(t)
+					for at, r := range publish(t, c, copies[half:]) {
+						inputs[at] = r
+					}
+					state = 1
+				case state == 1 && sources > half+half/2:
+					leaves = startService(t, c)
+					state = 2
+				}
+			})
+			require.Equal(t, 2, state, "one process was stopped and started")
+			prometheus.CheckQueries(t, promserver.Queries(t))
+			leaves.stop(t)
+			cpu := stays.stop(t)
+
+			seen := account(t, inputs, outputs)
+			checkOrder(t, outputs)
+			checked := checkVerdicts(t, recipe, pipeline.DefaultDecodeConfig(), window.Milliseconds(), inputs, seen)
+			require.Greater(t, checked, len(records)/20, "the articles hold copies")
+			inOrder := checkAgainstReference(t, recipe, inputs, seen)
+			t.Logf("%d records, %d outputs (%d redelivered), %d copies, %d verdicts compared with the reference; %.0f us CPU per record in the process that stayed",
+				len(inputs), len(outputs), len(outputs)-len(inputs), checked, inOrder, float64(cpu.Microseconds())/float64(len(inputs)))
+		})
+	}
+}

@@ -1,0 +1,92 @@
+package e2e
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/pipeline"
+	"echosieve/test/kafkaserver"
+	"echosieve/test/redisserver"
+)
+
+// Three processes, of which one after another is killed without warning while articles flow, and a Redis that
+// stops answering for a while. Every record must still get one verdict, the same in each delivery, and no two
+// copies may both be unique.
+func TestKilledProcessesLoseNothing(t *testing.T) {
+	const kills, slices = 6, 12
+	const stall = 4 * time.Second
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+
+	records := fresh(articles(t))
+	recipe, err := pipeline.LoadRecipe(pipeline.DefaultRecipeConfig())
+	require.NoError(t, err)
+	redis := redisserver.Start(t)
+	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, redis.Addr)
+	// A short session timeout, so that the partitions of the dead are served again within the test.
+	options := []string{"--kafka.session_timeout", "6s", "--kafka.drain_timeout", "2s", "--kafka.commit_interval", "200ms"}
+	services := make([]*process, 3)
+	for i := range services {
+		services[i] = startService(t, c, options...)
+	}
+	for _, s := range services {
+		s.waitReady(t)
+	}
+
+	inputs := map[string]*kgo.Record{}
+	var outputs []*kgo.Record
+	var watching sync.WaitGroup
+	watching.Go(func() { outputs = watch(t, c, len(records), func(int) {}) })
+	killed := 0
+	for i := range slices {
+		for at, r := range publish(t, c, records[i*len(records)/slices:(i+1)*len(records)/slices]) {
+			inputs[at] = r
+		}
+		time.Sleep(time.Duration(random.IntN(600)) * time.Millisecond)
+		if i%2 == 1 && killed < kills {
+			victim := random.IntN(len(services))
+			require.NoError(t, services[victim].cmd.Process.Kill())
+			_ = services[victim].cmd.Wait()
+			services[victim] = startService(t, c, options...)
+			killed++
+		}
+		if i == slices/2 {
+			stallRedis(t, redis, services[0], stall)
+		}
+	}
+	require.Equal(t, kills, killed)
+	watching.Wait()
+	require.False(t, t.Failed())
+	for _, s := range services {
+		s.stop(t)
+	}
+
+	seen := account(t, inputs, outputs)
+	copies := checkVerdicts(t, recipe, pipeline.DefaultDecodeConfig(), window.Milliseconds(), inputs, seen)
+	t.Logf("%d records, lost 0, contradictions 0, twins 0; %d copies; %d of %d outputs redelivered after %d kills",
+		len(inputs), copies, len(outputs)-len(inputs), len(outputs), killed)
+}
+
+// stallRedis freezes Redis, waits until a service says so, and lets Redis go on only some time after that.
+func stallRedis(t *testing.T, redis *redisserver.Server, s *process, stall time.Duration) {
+	t.Helper()
+	require.NoError(t, syscall.Kill(redis.Pid(), syscall.SIGSTOP))
+	defer func() { require.NoError(t, syscall.Kill(redis.Pid(), syscall.SIGCONT)) }()
+	red := false
+	for end := time.Now().Add(3 * stall); time.Now().Before(end) && !red; time.Sleep(100 * time.Millisecond) {
+		if res, err := http.Get("http://" + s.http + "/readyz"); err == nil {
+			red = res.StatusCode == http.StatusServiceUnavailable
+			_ = res.Body.Close()
+		}
+	}
+	require.True(t, red, "readyz must be red while Redis does not answer")
+	time.Sleep(stall)
+}

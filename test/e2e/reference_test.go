@@ -1,0 +1,95 @@
+package e2e
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/pipeline"
+	"echosieve/pipeline/memindex"
+	"echosieve/simhash"
+)
+
+// checkAgainstReference runs the articles of each input partition through the in-memory index, in order, and
+// compares its verdicts with the service's wherever order determines them: for articles whose whole cluster
+// (everything reachable by copies of copies) lies in one partition. It returns how many it compared.
+func checkAgainstReference(t testing.TB, recipe *pipeline.Recipe, inputs map[string]*kgo.Record, seen map[string]*outcome) int {
+	t.Helper()
+	decode := pipeline.DefaultDecodeConfig()
+	var claims []pipeline.Claim
+	for _, in := range inputs {
+		doc, reject := decode.Decode(&pipeline.Record{
+			Coordinates: pipeline.Coordinates{Topic: in.Topic, Partition: in.Partition, Offset: in.Offset}, Value: in.Value,
+		})
+		if reject != nil {
+			continue
+		}
+		a, _ := recipe.Fingerprint(doc.Text)
+		if a.Empty {
+			continue
+		}
+		claims = append(claims, pipeline.Claim{
+			Coordinates: pipeline.Coordinates{Topic: in.Topic, Partition: in.Partition, Offset: in.Offset},
+			ID:          doc.ID, Time: in.Timestamp, Digest: a.Digest, Fingerprint: a.Fingerprint, LittleText: a.LittleText,
+		})
+	}
+	slices.SortFunc(claims, func(a, b pipeline.Claim) int {
+		if a.Less(b.Coordinates) {
+			return -1
+		}
+		return 1
+	})
+	mixed := mixedClusters(claims, recipe.MaxDistance())
+	index := memindex.New(memindex.Config{Window: window, Generations: 2, MaxDistance: recipe.MaxDistance()})
+	matches, err := index.Claim(t.Context(), claims)
+	require.NoError(t, err)
+	compared := 0
+	for i, c := range claims {
+		if mixed[i] {
+			continue
+		}
+		compared++
+		h := seen[c.String()].headers
+		require.Equal(t, matches[i].Kind.String(), h[pipeline.HeaderVerdict], c.String())
+		if matches[i].Kind != pipeline.Unique {
+			require.Equal(t, matches[i].Original.String(), h[pipeline.HeaderOriginal], c.String())
+			require.Equal(t, matches[i].Root.String(), h[pipeline.HeaderRoot], c.String())
+		}
+	}
+	return compared
+}
+
+// mixedClusters says of each claim whether its cluster has members in several partitions. Windows are
+// ignored: that makes clusters larger, never smaller.
+func mixedClusters(claims []pipeline.Claim, maxDistance int) []bool {
+	parent := make([]int, len(claims))
+	for i := range parent {
+		parent[i] = i
+	}
+	var find func(int) int
+	find = func(i int) int {
+		if parent[i] != i {
+			parent[i] = find(parent[i])
+		}
+		return parent[i]
+	}
+	for i := range claims {
+		for j := range i {
+			if claims[i].Digest == claims[j].Digest || simhash.Distance(claims[i].Fingerprint, claims[j].Fingerprint) <= maxDistance {
+				parent[find(i)] = find(j)
+			}
+		}
+	}
+	mixed := make([]bool, len(claims))
+	for i := range claims {
+		if claims[i].Partition != claims[find(i)].Partition {
+			mixed[find(i)] = true
+		}
+	}
+	for i := range claims {
+		mixed[i] = mixed[find(i)]
+	}
+	return mixed
+}

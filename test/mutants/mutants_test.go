@@ -1,0 +1,120 @@
+// Package mutants shows that the tests of the index bite: each mutant is a mistake that could be made in it, and
+// a test must fail because of it.
+package mutants
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// mutant is a mistake and the test that must notice it.
+type mutant struct {
+	name  string
+	edits []edit
+	run   string // pattern for go test -run
+}
+
+// edit replaces text in a file of package redisindex; find must occur exactly once.
+type edit struct{ file, find, replace string }
+
+const (
+	interleaving = "^TestInterleaving$/^Mini$"
+	contract     = "^TestContract$/^Mini$"
+)
+
+var mutants = []mutant{
+	{"look-first", []edit{
+		{"index.go", "{b.insert, b.draw, b.ticket, b.look, b.read, b.decide}", "{b.look, b.insert, b.draw, b.ticket, b.read, b.decide}"},
+		{"look.go", "if !b.generations[g] {", "if false {"},
+	}, interleaving},
+	{"ticket-before-insert", []edit{
+		{"index.go", "{b.insert, b.draw,", "{b.draw, b.insert,"},
+	}, interleaving},
+	{"no-ticket", []edit{
+		{"look.go", "|| e.ticket == 0 || !earlier(", "|| false && !earlier("},
+	}, interleaving},
+	{"no-help", []edit{
+		{"look.go", "if e.ticket == 0 && !seen[e]", "if false && !seen[e]"},
+	}, interleaving},
+	{"no-decide", []edit{
+		{"batch.go", "it.verdict = verdict", "it.verdict, _ = it.proposal, verdict"},
+	}, interleaving},
+	{"last-verdict-wins", []edit{
+		{"decide.lua", "if len > head then return string.sub(value, pos + head, pos + len - 1) end", "value, len = string.sub(value, 1, pos + head - 1) .. string.sub(value, pos + len), head"},
+	}, interleaving},
+	{"last-ticket-wins", []edit{
+		{"ticket.lua", "if ticket ~= string.rep(string.char(0), 6) then", "if false then"},
+	}, interleaving},
+	{"replay-does-not-know-its-own-record", []edit{
+		{"insert.go", "if e.ref.Coordinates == it.ref.Coordinates {", "if false {"},
+	}, interleaving},
+	{"repeat-of-undecided-guesses-its-root", []edit{
+		{"batch.go", "Root: o.verdict.Root}", "Root: o.ref}"},
+	}, contract + "/^ExactRepeats$"},
+	{"copy-of-its-copy", []edit{
+		{"look.go", "if root.Coordinates == it.ref.Coordinates {", "if false {"},
+	}, "^TestLostOriginalStaysUnique$"},
+	{"records-never-expire", []edit{
+		{"store.lua", "redis.call('EXPIRE', key, ARGV[5])", ""},
+	}, "^TestEveryKeyExpires$/^Mini$"},
+	{"sets-never-expire", []edit{
+		{"insert.go", "pipe.Expire(ctx, key, x.layout.lifetime)", ""},
+	}, "^TestEveryKeyExpires$/^Mini$"},
+	{"window-edge-outside", []edit{
+		{"config.go", "<= l.windowMs", "< l.windowMs"},
+	}, contract + "/^WindowEdges$"},
+	{"only-earlier-generations", []edit{
+		{"config.go", "l.generation(saturate(ms, l.windowMs))", "l.generation(ms)"},
+	}, contract + "/^WindowEdges$"},
+	{"little-texts-collapse", []edit{
+		{"look.go", "case !e.little && !it.claim.LittleText && ", "case "},
+	}, contract + "/^LittleText$"},
+	{"unsigned-members", []edit{
+		{"keys.go", "strconv.FormatInt(int64(fp), 10)", "strconv.FormatUint(uint64(fp), 10)"},
+	}, "^TestKeysStayCompact$"},
+}
+
+func TestMutants(t *testing.T) {
+	source, err := filepath.Abs("../../redisindex")
+	require.NoError(t, err)
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) {
+			overlay := write(t, source, m.edits)
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-timeout=2m", "-failfast", "-overlay", overlay, "-run", m.run, ".")
+			cmd.Dir = source
+			cmd.Env = append(os.Environ(), "ECHOSIEVE_TEST_SCHEDULES=4000")
+			output, err := cmd.CombinedOutput()
+			var exit *exec.ExitError
+			require.ErrorAs(t, err, &exit, "no test noticed the mistake:\n%s", output)
+			// A mutant that does not compile, or a test that never starts, proves nothing.
+			require.True(t, strings.Contains(string(output), "--- FAIL: Test"), "%s", output)
+			t.Logf("%s", output)
+		})
+	}
+}
+
+// write makes the mutated files and the overlay that puts them in the place of the real ones.
+func write(t *testing.T, source string, edits []edit) string {
+	dir := t.TempDir()
+	replace := map[string]string{}
+	for _, e := range edits {
+		text, err := os.ReadFile(filepath.Join(source, e.file))
+		require.NoError(t, err)
+		require.Equal(t, 1, strings.Count(string(text), e.find), "%q in %s", e.find, e.file)
+		path := filepath.Join(dir, e.file)
+		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), e.find, e.replace, 1)), 0o600))
+		require.NotContains(t, replace, filepath.Join(source, e.file), "one edit a file")
+		replace[filepath.Join(source, e.file)] = path
+	}
+	data, err := json.Marshal(map[string]any{"Replace": replace})
+	require.NoError(t, err)
+	overlay := filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(overlay, data, 0o600))
+	return overlay
+}

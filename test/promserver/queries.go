@@ -1,0 +1,175 @@
+package promserver
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	alertsFile    = "deploy/prometheus/alerts.yml"
+	dashboardFile = "deploy/grafana/dashboards/echosieve.json"
+)
+
+// Root returns the repository's root: the nearest folder above the test's that holds go.mod.
+func Root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			t.Fatal("no go.mod above the test")
+		}
+		dir = parent
+	}
+}
+
+// Queries returns every query of the shipped dashboard and alerts in a form that a healthy service answers:
+// Grafana's variables are replaced, and of a comparison the sides are asked for, since an alert itself has no
+// answer as long as all is well.
+func Queries(t testing.TB) []string {
+	t.Helper()
+	var queries []string
+	for _, expr := range DashboardExprs(t) {
+		queries = append(queries, Operands(Substitute(expr))...)
+	}
+	for _, expr := range AlertExprs(t) {
+		queries = append(queries, Operands(expr)...)
+	}
+	slices.Sort(queries)
+	return slices.Compact(queries)
+}
+
+// DashboardExprs returns the expressions of all panels and annotations, as they stand in the file.
+func DashboardExprs(t testing.TB) []string {
+	t.Helper()
+	var dashboard any
+	data := readFile(t, dashboardFile)
+	if err := json.Unmarshal(data, &dashboard); err != nil {
+		t.Fatalf("%s: %v", dashboardFile, err)
+	}
+	var exprs []string
+	collect(dashboard, &exprs)
+	if len(exprs) == 0 {
+		t.Fatalf("%s holds no expression", dashboardFile)
+	}
+	return exprs
+}
+
+// collect appends the values of all keys "expr" below v.
+func collect(v any, exprs *[]string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, child := range v {
+			if expr, ok := child.(string); ok && key == "expr" {
+				*exprs = append(*exprs, expr)
+				continue
+			}
+			collect(child, exprs)
+		}
+	case []any:
+		for _, child := range v {
+			collect(child, exprs)
+		}
+	}
+}
+
+// AlertExprs returns the expressions of all alerts, as they stand in the file.
+func AlertExprs(t testing.TB) []string {
+	t.Helper()
+	var file struct {
+		Groups []struct {
+			Rules []struct{ Expr string }
+		}
+	}
+	if err := yaml.Unmarshal(readFile(t, alertsFile), &file); err != nil {
+		t.Fatalf("%s: %v", alertsFile, err)
+	}
+	var exprs []string
+	for _, group := range file.Groups {
+		for _, rule := range group.Rules {
+			exprs = append(exprs, rule.Expr)
+		}
+	}
+	if len(exprs) == 0 {
+		t.Fatalf("%s holds no alert", alertsFile)
+	}
+	return exprs
+}
+
+// Substitute replaces Grafana's variables as Grafana would with everything selected. The intervals are long
+// enough to cover a short test run.
+func Substitute(expr string) string {
+	return strings.NewReplacer(
+		"$__rate_interval", "1m", "$__interval", "15s", "$__range", "5m", "$job", ".+", "$instance", ".+",
+	).Replace(expr)
+}
+
+var (
+	// operator splits an expression; Operands sees to it that it does so only outside parentheses.
+	operator = regexp.MustCompile(`^(\b(and|or|unless)\b(\s*(on|ignoring)\s*\([^)]*\))?|==|!=|>=|<=|>|<)`)
+	number   = regexp.MustCompile(`^[-+0-9.e]+$`)
+	absent   = regexp.MustCompile(`^absent\((.*)\)$`)
+)
+
+// Operands takes an expression apart: it returns the sides of its comparisons and set operators, without
+// constants. absent(x) becomes x.
+func Operands(expr string) []string {
+	var operands []string
+	add := func(part string) {
+		part = strings.TrimSpace(part)
+		if m := absent.FindStringSubmatch(part); m != nil {
+			part = m[1]
+		}
+		if part != "" && !number.MatchString(part) {
+			operands = append(operands, part)
+		}
+	}
+	depth, start, quoted := 0, 0, false
+	for i := 0; i < len(expr); {
+		switch c := expr[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '(' || c == '{' || c == '[':
+			depth++
+		case c == ')' || c == '}' || c == ']':
+			depth--
+		case depth == 0 && (i == 0 || !isWord(expr[i-1]) || !isWord(c)):
+			if op := operator.FindString(expr[i:]); op != "" {
+				add(expr[start:i])
+				i += len(op)
+				start = i
+				continue
+			}
+		}
+		i++
+	}
+	add(expr[start:])
+	return operands
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+func readFile(t testing.TB, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(Root(t), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}

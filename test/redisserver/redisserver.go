@@ -1,0 +1,129 @@
+// Package redisserver starts real Redis servers for tests.
+package redisserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Server is a redis-server on a free loopback port with a directory of its own. The test that started it stops it.
+type Server struct {
+	Addr string // host:port
+
+	t    testing.TB
+	args []string
+	cmd  *exec.Cmd
+	done chan struct{}
+}
+
+// Addr returns the address of a real Redis: the one named by ECHOSIEVE_TEST_REDIS, which others may use as well
+// (take a fresh namespace, never flush it), else one started for this test.
+func Addr(t testing.TB) string {
+	t.Helper()
+	if addr := os.Getenv("ECHOSIEVE_TEST_REDIS"); addr != "" {
+		return addr
+	}
+	return Start(t).Addr
+}
+
+// Start starts a server and waits until it answers; extraArgs are redis-server's ("--appendonly", "yes"). It keeps
+// nothing on disk unless told to. The server ends with the test. Without redis-server the test fails.
+func Start(t testing.TB, extraArgs ...string) *Server {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		t.Fatal("redis-server is missing; install it with: apt-get install -y redis-server")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := listener.Addr().(*net.TCPAddr)
+	_ = listener.Close()
+	s := &Server{Addr: addr.String(), t: t}
+	s.args = append([]string{
+		"--port", fmt.Sprint(addr.Port), "--bind", "127.0.0.1", "--dir", t.TempDir(),
+		"--save", "", "--appendonly", "no", "--logfile", "redis.log",
+	}, extraArgs...)
+	t.Cleanup(s.Stop)
+	s.Restart()
+	return s
+}
+
+// Pid is the process id of the running server.
+func (s *Server) Pid() int { return s.cmd.Process.Pid }
+
+// Stop ends the server in good order; it writes what it is configured to keep. Stopping twice is harmless.
+func (s *Server) Stop() { s.end(os.Interrupt) }
+
+// Kill ends the server at once, as a crash would.
+func (s *Server) Kill() { s.end(os.Kill) }
+
+func (s *Server) end(signal os.Signal) {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Signal(signal)
+	select {
+	case <-s.done:
+	case <-time.After(10 * time.Second):
+		_ = s.cmd.Process.Kill()
+		<-s.done
+	}
+	s.cmd = nil
+}
+
+// Restart stops the server if it runs, starts it again on the same port and directory, and waits until it answers.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.Stop()
+	cmd := exec.Command("redis-server", s.args...) // ended by Stop, not by a context
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(done)
+	}()
+	s.cmd, s.done = cmd, done
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	client := redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1})
+	defer client.Close()
+	for !answers(client.Ping(ctx).Err()) {
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-done:
+			s.t.Fatalf("redis-server ended at once: %s", s.log())
+		case <-ctx.Done():
+			s.t.Fatalf("redis-server does not answer: %s", s.log())
+		}
+	}
+}
+
+// answers says whether a ping's outcome is a server's that is ready, be it that it wants a password.
+func answers(err error) bool {
+	var reply redis.Error
+	return err == nil || errors.As(err, &reply) && !redis.IsLoadingError(err)
+}
+
+func (s *Server) log() string {
+	for i, arg := range s.args {
+		if arg == "--dir" {
+			text, err := os.ReadFile(filepath.Join(s.args[i+1], "redis.log"))
+			if err == nil {
+				return string(text)
+			}
+		}
+	}
+	return "no log"
+}
