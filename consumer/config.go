@@ -39,16 +39,23 @@ type Config struct {
 	SASL SASL            `koanf:"sasl"`
 }
 
-// Topics are the names of the input topic and the three output topics. All four differ.
+// Topics are the names of the input topic and the output topics. All differ.
 type Topics struct {
 	Input     string `koanf:"input" help:"articles are read from here"`
 	Unique    string `koanf:"unique" help:"articles that nobody published before"`
 	Duplicate string `koanf:"duplicate" help:"near and exact copies of earlier articles"`
+	Possible  string `koanf:"possible" help:"articles that look like an earlier one but are held to be none; empty: they go to unique"`
 	Dead      string `koanf:"dead" help:"records that cannot be processed"`
 }
 
-// all returns the four names, input first.
-func (t Topics) all() []string { return []string{t.Input, t.Unique, t.Duplicate, t.Dead} }
+// all returns the names, input first.
+func (t Topics) all() []string {
+	names := []string{t.Input, t.Unique, t.Duplicate, t.Dead}
+	if t.Possible != "" {
+		names = append(names, t.Possible)
+	}
+	return names
+}
 
 // SASL says how to log in.
 type SASL struct {
@@ -98,7 +105,7 @@ func (c Config) Validate() error {
 		{"topics.unique", c.Topics.Unique != "", "must not be empty"},
 		{"topics.duplicate", c.Topics.Duplicate != "", "must not be empty"},
 		{"topics.dead", c.Topics.Dead != "", "must not be empty"},
-		{"topics", len(slices.Compact(names)) == 4, "must be four different names"},
+		{"topics", len(slices.Compact(names)) == len(c.Topics.all()), "must be different names"},
 		{"partitions", c.Partitions > 0, "must be above 0"},
 		{"replication", c.Replication > 0 || c.Replication == -1, "must be above 0, or -1 for the broker's default"},
 		{"max_message_bytes", c.MaxMessageBytes >= 1024 && c.MaxMessageBytes <= 1<<30, "must be between 1024 and 1 GiB"},

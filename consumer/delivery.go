@@ -33,9 +33,9 @@ func (d *atLeastOnce) commit(offsets map[int]int64) error {
 	return d.gen.CommitOffsets(map[string]map[int]int64{d.topic: offsets})
 }
 
-// deliver publishes to the three topics in parallel.
+// deliver publishes to the topics in parallel.
 func (d *atLeastOnce) deliver(ctx context.Context, source int32, outputs []pipeline.Output) error {
-	var records [3][]outRecord
+	var records [pipeline.Destinations][]outRecord
 	for i := range outputs {
 		o := &outputs[i]
 		rec := outRecord{key: o.Record.Key, value: o.Record.Value, headers: o.Headers, time: o.Record.Time}
@@ -45,9 +45,10 @@ func (d *atLeastOnce) deliver(ctx context.Context, source int32, outputs []pipel
 		if o.OmitKey {
 			rec.key = nil
 		}
-		records[o.Destination] = append(records[o.Destination], rec)
+		to := d.publisher.home(o.Destination)
+		records[to] = append(records[to], rec)
 	}
-	var errs [3]error
+	var errs [pipeline.Destinations]error
 	var wait sync.WaitGroup
 	for to := range records {
 		if len(records[to]) > 0 {

@@ -40,7 +40,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	for _, v := range []string{"aborted", "control"} {
 		m.skipped.WithLabelValues(v)
 	}
-	for _, v := range []string{"unique", "duplicate", "dead"} {
+	for _, v := range []string{"unique", "possible", "duplicate", "dead"} {
 		m.published.WithLabelValues(v)
 	}
 	for _, v := range []string{"ok", "error"} {

@@ -17,14 +17,24 @@ import (
 // publisher writes record batches and waits until all in-sync replicas have them.
 type publisher struct {
 	cluster  *cluster
-	topics   [3]string // by destination
+	topics   [pipeline.Destinations]string
 	metrics  *metrics
 	reporter *reporter
 }
 
 func newPublisher(c *cluster, m *metrics, r *reporter) *publisher {
 	t := c.cfg.Topics
-	return &publisher{cluster: c, topics: [3]string{t.Unique, t.Duplicate, t.Dead}, metrics: m, reporter: r}
+	return &publisher{cluster: c, topics: [...]string{
+		pipeline.ToUnique: t.Unique, pipeline.ToPossible: t.Possible, pipeline.ToDuplicate: t.Duplicate, pipeline.ToDead: t.Dead,
+	}, metrics: m, reporter: r}
+}
+
+// home is where records for a destination go: the unique topic where possible copies have no topic of their own.
+func (p *publisher) home(to pipeline.Destination) pipeline.Destination {
+	if p.topics[to] == "" {
+		return pipeline.ToUnique
+	}
+	return to
 }
 
 // publish sends the records to one topic, batch after batch, each as often as it takes: a batch is sent only when

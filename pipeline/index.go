@@ -20,6 +20,10 @@ type Claim struct {
 	Digest Digest
 	// Fingerprint is the article's SimHash. For little text it is the first 8 bytes of Digest, big-endian.
 	Fingerprint simhash.Fingerprint
+	// Sums are those behind Fingerprint, from which probes are chosen; nil: no probes.
+	Sums *simhash.Sums
+	// Signature summarises the article for the second check, at most MaxSignatureBytes. The index keeps it.
+	Signature []byte
 	// LittleText says that the text has too few features for its fingerprint to mean anything: the
 	// article matches only articles with the same Digest, and only it is asked for (no block look-ups).
 	LittleText bool
@@ -36,12 +40,16 @@ type Kind uint8
 
 // The kinds of verdict. The zero Kind is not a verdict.
 const (
-	Unique Kind = iota + 1 // nobody published this before within the window
-	Near                   // another article lies within the maximal Hamming distance
-	Exact                  // another article has the same normalised text
+	Unique   Kind = iota + 1 // nobody published this before within the window
+	Near                     // a copy of another article, as far as the recipe's rule can tell
+	Exact                    // another article has the same normalised text
+	Possible                 // looks like another article but is held to be none: no copy, for people to look at
 )
 
-// String returns the kind as it stands in headers and metrics: "unique", "near" or "exact".
+// IsCopy says whether the verdict is that of a copy: Near or Exact.
+func (k Kind) IsCopy() bool { return k == Near || k == Exact }
+
+// String returns the kind as it stands in headers and metrics: "unique", "near", "exact" or "possible".
 func (k Kind) String() string {
 	switch k {
 	case Unique:
@@ -50,6 +58,8 @@ func (k Kind) String() string {
 		return "near"
 	case Exact:
 		return "exact"
+	case Possible:
+		return "possible"
 	default:
 		return "none"
 	}
@@ -58,11 +68,13 @@ func (k Kind) String() string {
 // Match is the index's answer to a Claim.
 type Match struct {
 	Kind Kind
-	// Original is the earlier article that this one repeats; of several, the one with the lowest
-	// ticket. Zero for Unique.
+	// Test is the one that decided; TestNone for Unique.
+	Test Test
+	// Original is the earlier article that this one repeats, or, if Possible, looks like; of several, the one with
+	// the lowest ticket. Zero for Unique.
 	Original Ref
-	// Root is the unique article at the end of the chain of originals, as far as known when the verdict
-	// was reached. For Unique it is the article itself.
+	// Root is the article at the end of the chain of originals, which is no copy, as far as known when the
+	// verdict was reached. For Unique and Possible it is the article itself.
 	Root Ref
 	// Distance is the Hamming distance to the original, in bits; 0 for Unique and Exact.
 	Distance int
@@ -73,13 +85,16 @@ type Match struct {
 // Claim answers claims[i] in the i-th Match. Within one call earlier claims come first: a claim can repeat an
 // earlier one of the same call, not a later one. Claim is idempotent and stable: the same Coordinates get
 // the same Match again, for as long as the window remembers them, whatever was claimed in between and
-// however often an earlier call failed half-way. Of two articles that can see each other at most one is Unique.
+// however often an earlier call failed half-way. Of two copies that can see each other at least one gets a verdict
+// that IsCopy, and the earlier of two never for the sake of the later one.
 //
-// Claim blocks while its store is away and returns an error only when ctx ends
-// ; it never guesses. Safe for concurrent use.
+// Claim blocks while its store is away and returns an error only when ctx ends; it never guesses. Safe for concurrent use.
 type Index interface {
 	Claim(ctx context.Context, claims []Claim) ([]Match, error)
 }
 
 // MaxIDBytes is the longest article id the index stores. The decoder replaces longer ids by coordinates.
 const MaxIDBytes = 512
+
+// MaxSignatureBytes is the longest signature the index stores.
+const MaxSignatureBytes = 256

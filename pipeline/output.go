@@ -5,19 +5,22 @@ import (
 	"strconv"
 )
 
-// Destination is one of the three output topics.
+// Destination is one of the output topics.
 type Destination uint8
 
 // The output topics.
 const (
 	ToUnique Destination = iota
+	ToPossible
 	ToDuplicate
 	ToDead
+	Destinations // how many there are
 )
 
-// String returns the destination as it stands in configuration and metrics: "unique", "duplicate" or "dead".
+// String returns the destination as it stands in configuration and metrics: "unique", "possible", "duplicate"
+// or "dead".
 func (d Destination) String() string {
-	return [...]string{"unique", "duplicate", "dead"}[d]
+	return [Destinations]string{"unique", "possible", "duplicate", "dead"}[d]
 }
 
 // Output is one record to publish: the source record's key, value and timestamp with new headers.
@@ -80,19 +83,19 @@ func header(key, value string) Header { return Header{Key: key, Value: []byte(va
 
 // verdictOutput builds the output of an article that the index has answered.
 func verdictOutput(r *Record, a *Article, m *Match, recipeID string) Output {
-	out := Output{Record: r, Destination: ToUnique, verdict: m.Kind.String(), reason: "none", distance: -1}
-	ours := make([]Header, 0, 9)
+	out := Output{Record: r, Destination: ToUnique, verdict: m.Kind.String(), reason: m.Test.String(), distance: -1}
+	ours := make([]Header, 0, 10)
 	ours = append(ours, header(HeaderVerdict, m.Kind.String()))
 	if !a.LittleText {
 		ours = append(ours, header(HeaderFingerprint, a.Fingerprint.String()))
 	}
 	if m.Kind != Unique {
 		out.Destination, out.distance = ToDuplicate, m.Distance
-		out.reason = "distance"
-		if m.Kind == Exact {
-			out.reason = "digest"
+		if m.Kind == Possible {
+			out.Destination = ToPossible
 		}
 		ours = append(ours,
+			header(HeaderReason, m.Test.String()),
 			header(HeaderDistance, strconv.Itoa(m.Distance)),
 			header(HeaderOriginalID, m.Original.ID),
 			header(HeaderOriginal, m.Original.String()))

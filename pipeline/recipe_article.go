@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
+	"echosieve/pipeline/signature"
 	"echosieve/simhash"
 )
 
@@ -19,6 +19,10 @@ type Article struct {
 	Fingerprint simhash.Fingerprint
 	// SimHash is the SimHash of the features, however few they are; 0 if there are none.
 	SimHash simhash.Fingerprint
+	// Sums are those behind SimHash, from which probes are chosen; nil for little text.
+	Sums *simhash.Sums
+	// Signature summarises the article for the second check; nil for little text.
+	Signature []byte
 	// Digest identifies the normalised text (see Normalise) together with the fingerprint: equal digests mean
 	// the same text, cut into the same words.
 	Digest Digest
@@ -43,7 +47,7 @@ type WeightedWord struct {
 	Word   string
 	Count  int     // how often it occurs
 	IDF    float64 // how rare it is in news: natural logarithm of the inverse share of documents
-	Weight float64 // in the SimHash: square root of Count, times IDF
+	Weight float64 // in the SimHash: Count times IDF
 	Hash   uint64  // in the SimHash
 }
 
@@ -64,8 +68,9 @@ func (r *Recipe) Fingerprint(text string) (Article, Timing) {
 		s.features = append(s.features, simhash.Feature{Hash: w.hash, Weight: w.weight()})
 	}
 	s.normalised = appendNormalised(s.normalised[:0], clean)
+	sums := new(simhash.Sums)
 	a := Article{
-		SimHash:    simhash.Sum(s.features),
+		SimHash:    simhash.SumWeights(s.features, sums),
 		Features:   len(s.features),
 		LittleText: len(s.features) < r.config.MinFeatures,
 		Empty:      len(s.normalised) == 0,
@@ -73,6 +78,8 @@ func (r *Recipe) Fingerprint(text string) (Article, Timing) {
 	}
 	a.Fingerprint = a.SimHash
 	if !a.LittleText {
+		a.Sums = sums
+		a.Signature = s.signature.Append(nil, clean, s.sequence)
 		// Punctuation is not in the normalised text but can decide where words end. The index finds articles by
 		// fingerprint, so equal digests must mean equal fingerprints.
 		s.normalised = binary.BigEndian.AppendUint64(append(s.normalised, 0), uint64(a.SimHash))
@@ -109,10 +116,12 @@ func (r *Recipe) Weights(text string) []WeightedWord {
 type scratch struct {
 	clean      []byte
 	cut        []string
+	sequence   []uint64 // hashes of all words that hold a letter or digit, in order
 	words      []word
 	slots      []int32 // open addressing by hash: index into words plus 1, 0 = free; a power of two long
 	features   []simhash.Feature
 	normalised []byte
+	signature  signature.Builder
 }
 
 type word struct {
@@ -122,8 +131,9 @@ type word struct {
 	idf   float32
 }
 
-// weight damps the count, so that one word that fills an article does not decide alone.
-func (w *word) weight() float64 { return math.Sqrt(float64(w.count)) * float64(w.idf) }
+// weight is TF-IDF, the count not damped: that finds more copies, and what one frequent word brings near without
+// reason is for the second check to tell.
+func (w *word) weight() float64 { return float64(w.count) * float64(w.idf) }
 
 // maxScratch is the number of words up to which buffers are kept; those of a larger text go to the collector.
 const maxScratch = 1 << 14
@@ -136,11 +146,11 @@ func (r *Recipe) release(s *scratch) {
 	}
 	clear(s.cut) // they hold on to the text
 	clear(s.words)
-	s.words, s.features = s.words[:0], s.features[:0]
+	s.sequence, s.words, s.features = s.sequence[:0], s.words[:0], s.features[:0]
 	r.scratch.Put(s)
 }
 
-// tally fills words with the different terms among cut, in the order of their first occurrence.
+// tally fills sequence, and words with the different terms among cut, in the order of their first occurrence.
 func (s *scratch) tally(cut []string, terms *terms) {
 	for len(s.slots) < 2*len(cut) {
 		s.slots = make([]int32, 2*len(s.slots))
@@ -149,10 +159,14 @@ func (s *scratch) tally(cut []string, terms *terms) {
 	mask := uint64(len(s.slots) - 1)
 	for _, text := range cut {
 		text = strings.TrimRight(text, ".") // jieba leaves the full stop with a number
-		if !isTerm(text) {
+		if !isWord(text) {
 			continue
 		}
 		hash := simhash.Hash(text)
+		s.sequence = append(s.sequence, hash)
+		if isSingle(text) {
+			continue
+		}
 		slot := hash & mask
 		for s.slots[slot] != 0 && s.words[s.slots[slot]-1].hash != hash {
 			slot = (slot + 1) & mask

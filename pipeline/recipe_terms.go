@@ -86,20 +86,19 @@ func (t *terms) entry(hash uint64) *termEntry {
 
 func half(hash uint64) uint32 { return max(uint32(hash>>32), 1) }
 
-// isTerm tells whether a word can be a feature: it holds a letter or digit and has two characters or more. Words
-// of one character are mostly particles and what is left of unknown words.
-func isTerm(word string) bool {
-	first, size := utf8.DecodeRuneInString(word)
-	if size == len(word) {
-		return false
-	}
-	if c := classOf(first); c == classWord || c == classDigit {
-		return true
-	}
-	for _, r := range word[size:] {
+// isWord tells whether a piece of a cut holds a letter or digit.
+func isWord(piece string) bool {
+	for _, r := range piece {
 		if c := classOf(r); c == classWord || c == classDigit {
 			return true
 		}
 	}
 	return false
+}
+
+// isSingle tells whether a word has one character only. Such words are mostly particles and what is left of unknown
+// words, and no features.
+func isSingle(word string) bool {
+	_, size := utf8.DecodeRuneInString(word)
+	return size == len(word)
 }

@@ -202,7 +202,7 @@ func (b *batch) matches() []pipeline.Match {
 	for i, it := range b.claimed {
 		matches[i] = it.verdict
 		if o := it.repeats; o != nil {
-			matches[i] = pipeline.Match{Kind: pipeline.Exact, Original: o.ref, Root: o.verdict.Root}
+			matches[i] = pipeline.Match{Kind: pipeline.Exact, Test: pipeline.TestDigest, Original: o.ref, Root: o.verdict.Root}
 		}
 	}
 	return matches

@@ -122,7 +122,7 @@ func checkServer(ctx context.Context, server *redis.Client, cfg Config) []Findin
 	settings, err := server.ConfigGet(ctx, "*").Result()
 	if err != nil {
 		add(Note, "settings", "could not be read: "+err.Error(),
-			fmt.Sprintf("make sure of: maxmemory-policy noeviction, hash-max-listpack-value %d, hash-max-listpack-entries %d, appendonly yes", listpackBytes, 4*perKey))
+			fmt.Sprintf("make sure of: maxmemory-policy noeviction, hash-max-listpack-value %d, hash-max-listpack-entries %d, appendonly yes", listpackBytes, 8*perHash))
 		return findings
 	}
 	if policy := settings["maxmemory-policy"]; policy != "" && policy != "noeviction" {
@@ -138,7 +138,7 @@ func checkServer(ctx context.Context, server *redis.Client, cfg Config) []Findin
 		why   string
 	}{
 		{[]string{"hash-max-listpack-value", "hash-max-ziplist-value"}, listpackBytes, "articles take about twice the memory"},
-		{[]string{"hash-max-listpack-entries", "hash-max-ziplist-entries"}, 4 * perKey, "articles take about twice the memory"},
+		{[]string{"hash-max-listpack-entries", "hash-max-ziplist-entries"}, 8 * perHash, "articles take about twice the memory"},
 		{[]string{"set-max-intset-entries"}, intsetEntries(cfg), "block sets take several times the memory"},
 	} {
 		for _, name := range f.names {
@@ -158,7 +158,7 @@ func checkServer(ctx context.Context, server *redis.Client, cfg Config) []Findin
 
 // intsetEntries is the size that block sets can be expected to reach, with room for an uneven spread.
 func intsetEntries(cfg Config) int {
-	return max(256, 4*(cfg.ExpectedArticles/cfg.Generations)>>newLayout(cfg).blockBits)
+	return max(256, 4*(cfg.ExpectedArticles/cfg.Generations)>>newLayout(cfg).blocks.Bits)
 }
 
 // serverVersion asks INFO for redis_version.

@@ -6,6 +6,9 @@ import (
 	"math/bits"
 	"strconv"
 	"time"
+
+	"echosieve/pipeline"
+	"echosieve/simhash"
 )
 
 // Config says what the index remembers and how it lays it out.
@@ -19,8 +22,9 @@ type Config struct {
 	Namespace string
 	// Window is how far apart the timestamps of two articles may be for one to be a copy of the other.
 	Window time.Duration
-	// MaxDistance is the largest Hamming distance of near copies, in bits.
-	MaxDistance int
+	// Search says how articles are found and judged. The number of blocks decides where an
+	// article lies, the rest only who meets it; the width of the blocks is this package's.
+	pipeline.Search
 
 	// Generations is the number of pieces into which the window is cut; keys live and expire by piece. More
 	// pieces free memory sooner and cost more look-ups.
@@ -31,9 +35,12 @@ type Config struct {
 	// ExpectedArticles is the number of articles in one window, by which keys are sized: small keys waste
 	// memory, large ones time. Only its size class counts, the next power of two.
 	ExpectedArticles int `koanf:"expected_articles" help:"articles in one window, by which Redis keys are sized (rounded up to a power of two); a change starts an empty index"`
+	// BlockBits is the width of a block set's key. 16 bits serve up to a few million articles, 20 up to about 60
+	// million, 24 up to a billion.
+	BlockBits int `koanf:"block_bits" help:"Width in bits of the block values in Redis keys, 6 to 32; 0: by expected_articles; a change starts an empty index."`
 }
 
-// DefaultConfig returns the defaults of what a user sets. Namespace, Window and MaxDistance are left empty.
+// DefaultConfig returns the defaults of what a user sets. Namespace, Window and Search are left empty.
 func DefaultConfig() Config {
 	return Config{Generations: 2, MaxCandidates: 64, ExpectedArticles: 1_000_000}
 }
@@ -48,7 +55,9 @@ func (c Config) Validate() error {
 		name          string
 		val, min, max int
 	}{
-		{"max_distance", c.MaxDistance, 0, 31},
+		{"max_distance", c.MaxDistance, 0, 64},
+		{"blocks", c.Layout.Count, 1, 64},
+		{"probes", c.Probes, 0, simhash.MaxProbes},
 		{"generations", c.Generations, 1, 8},
 		{"max_candidates", c.MaxCandidates, 1, 100_000},
 		{"expected_articles", c.ExpectedArticles, 1, 1 << 40},
@@ -57,15 +66,31 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("%s is %d, must be between %d and %d", f.name, f.val, f.min, f.max))
 		}
 	}
+	if c.BlockBits != 0 && (c.BlockBits < minKeyBits || c.BlockBits > maxKeyBits) {
+		errs = append(errs, fmt.Errorf("block_bits is %d, must be 0 or between %d and %d", c.BlockBits, minKeyBits, maxKeyBits))
+	}
 	if c.Window < time.Minute || c.Window > 100*365*24*time.Hour {
 		errs = append(errs, fmt.Errorf("window is %s, must be between 1 minute and 100 years", c.Window))
 	}
 	return errors.Join(errs...)
 }
 
-// perKey is the number of entries in a hash, and of members in a set, at the expected volume. Below it the
-// overhead of a key weighs; far above it look-ups read too much and Redis searches its listpacks too long.
-const perKey = 32
+// The number of entries in a hash and of members in a set at the expected volume, at least and less than twice as many.
+// Below it the overhead of a key weighs; far above it look-ups read too much and Redis searches its listpacks too
+// long.
+const (
+	perHash = 16
+	perSet  = 8
+)
+
+// Bounds of the bits that tell keys of one kind apart.
+const (
+	minKeyBits = 6
+	maxKeyBits = 32
+)
+
+// BlockLayout is the block layout that an index of this configuration uses.
+func (c Config) BlockLayout() simhash.Layout { return newLayout(c).blocks }
 
 // layout is where the index puts what, as it follows from a Config.
 type layout struct {
@@ -73,21 +98,26 @@ type layout struct {
 	generationMs int64         // whole seconds, at most windowMs
 	lifetime     time.Duration // of a key after its last write
 	shardBits    int
-	blockBits    int
+	blocks       simhash.Layout
 	tag          string // names the layout in every key
 }
 
 func newLayout(c Config) layout {
 	seconds := max(1, (int64(c.Window/time.Second)+int64(c.Generations)-1)/int64(c.Generations))
 	class := bits.Len(uint(max(1, c.ExpectedArticles/c.Generations-1)))
-	n := max(6, class-bits.Len(perKey-1))
+	keyBits := func(perKey uint) int { return min(max(minKeyBits, class-bits.Len(perKey)), maxKeyBits) }
+	blockBits := c.BlockBits
+	if blockBits == 0 {
+		blockBits = keyBits(perSet)
+	}
+	shardBits := keyBits(perHash)
 	return layout{
 		windowMs:     c.Window.Milliseconds(),
 		generationMs: seconds * 1000,
 		lifetime:     c.Window + time.Duration(seconds+1)*time.Second,
-		shardBits:    n,
-		blockBits:    n,
-		tag:          strconv.FormatInt(seconds, 36) + "." + strconv.FormatInt(int64(n), 36),
+		shardBits:    shardBits,
+		blocks:       simhash.Layout{Count: c.Layout.Count, Bits: blockBits},
+		tag:          fmt.Sprintf("%s.%d.%dx%d", strconv.FormatInt(seconds, 36), shardBits, c.Layout.Count, blockBits),
 	}
 }
 

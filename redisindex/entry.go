@@ -12,7 +12,7 @@ const (
 	ticketAt   = 4
 	digestAt   = 10
 	headAt     = 26
-	version    = 1
+	version    = 2
 	flagLittle = 1 << 7 // set on an entry of little text
 )
 
@@ -24,12 +24,14 @@ var errCorrupt = errors.New("entry in Redis is not one of ours")
 
 // entry is what Redis keeps of an article.
 type entry struct {
-	ticket  uint64 // 0: none yet
-	digest  pipeline.Digest
-	little  bool
-	ref     pipeline.Ref
-	ms      int64
-	verdict []byte // nil: undecided
+	ticket uint64 // 0: none yet
+	digest pipeline.Digest
+	little bool
+	ref    pipeline.Ref
+	ms     int64
+	// signature of the second check, opaque to this package
+	signature []byte
+	verdict   []byte // nil: undecided
 }
 
 // appendEntry appends the entry of a new article: no ticket, no verdict.
@@ -44,6 +46,7 @@ func appendEntry(dst []byte, c *pipeline.Claim, ms int64) []byte {
 	dst = append(dst, form)
 	dst = appendRef(dst, pipeline.Ref{ID: c.ID, Coordinates: c.Coordinates})
 	dst = binary.AppendVarint(dst, ms)
+	dst = append(dst, c.Signature...) // the rest of the head
 	length := uint16(len(dst) - start)
 	binary.BigEndian.PutUint16(dst[start:], length)
 	binary.BigEndian.PutUint16(dst[start+2:], length)
@@ -66,7 +69,8 @@ func cutEntry(data string) (e entry, rest string, err error) {
 	d := decoder{data: raw[headAt+1 : head]}
 	e.ref = d.ref()
 	e.ms = d.varint()
-	if d.bad || len(d.data) != 0 {
+	e.signature = d.data
+	if d.bad {
 		return entry{}, "", errCorrupt
 	}
 	if length > head {
@@ -86,19 +90,22 @@ func ticketNumber(s string) uint64 {
 	return binary.BigEndian.Uint64(buf[:])
 }
 
-// Verdict layout: kind, and unless unique: distance, original, root. A root equal to the original, the common
-// case, is only a flag on the kind.
+// Verdict layout: kind, and unless unique: distance, test, original, and, of a copy, root. A root equal to the original,
+// the common case, is only a flag on the kind.
 const rootIsOriginal = 1 << 7
 
 func appendVerdict(dst []byte, m pipeline.Match) []byte {
 	switch {
 	case m.Kind == pipeline.Unique:
 		return append(dst, byte(m.Kind))
+	case m.Kind == pipeline.Possible:
+		dst = append(dst, byte(m.Kind), byte(m.Distance), byte(m.Test))
+		return appendRef(dst, m.Original)
 	case m.Root == m.Original:
-		dst = append(dst, byte(m.Kind)|rootIsOriginal, byte(m.Distance))
+		dst = append(dst, byte(m.Kind)|rootIsOriginal, byte(m.Distance), byte(m.Test))
 		return appendRef(dst, m.Original)
 	default:
-		dst = append(dst, byte(m.Kind), byte(m.Distance))
+		dst = append(dst, byte(m.Kind), byte(m.Distance), byte(m.Test))
 		return appendRef(appendRef(dst, m.Original), m.Root)
 	}
 }
@@ -108,17 +115,21 @@ func decodeVerdict(data []byte, self pipeline.Ref) (pipeline.Match, error) {
 	if len(data) == 1 && pipeline.Kind(data[0]) == pipeline.Unique {
 		return pipeline.Match{Kind: pipeline.Unique, Root: self}, nil
 	}
-	if len(data) < 2 {
+	if len(data) < 3 {
 		return pipeline.Match{}, errCorrupt
 	}
-	m := pipeline.Match{Kind: pipeline.Kind(data[0] &^ rootIsOriginal), Distance: int(data[1])}
-	d := decoder{data: data[2:]}
+	m := pipeline.Match{Kind: pipeline.Kind(data[0] &^ rootIsOriginal), Distance: int(data[1]), Test: pipeline.Test(data[2])}
+	d := decoder{data: data[3:]}
 	m.Original = d.ref()
-	m.Root = m.Original
-	if data[0]&rootIsOriginal == 0 {
+	switch {
+	case m.Kind == pipeline.Possible:
+		m.Root = self
+	case data[0]&rootIsOriginal != 0:
+		m.Root = m.Original
+	default:
 		m.Root = d.ref()
 	}
-	if d.bad || len(d.data) != 0 || (m.Kind != pipeline.Near && m.Kind != pipeline.Exact) {
+	if d.bad || len(d.data) != 0 || !m.Kind.IsCopy() && data[0] != byte(pipeline.Possible) {
 		return pipeline.Match{}, errCorrupt
 	}
 	return m, nil

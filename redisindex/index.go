@@ -43,6 +43,7 @@ func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, lo
 		health = func(string, error) {}
 	}
 	l := newLayout(cfg)
+	cfg.Layout = l.blocks
 	return &Index{
 		client: client, cfg: cfg, layout: l, keys: newKeys(cfg.Namespace, l), metrics: newMetrics(reg),
 		log: log, health: health, now: time.Now,
@@ -51,11 +52,11 @@ func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, lo
 
 // Claim implements pipeline.Index. Whatever Redis answers but a verdict (away, read-only, loading, out of
 // memory, no rights), the batch is run again, after a pause that grows to about 5 seconds, until ctx ends. An id
-// longer than pipeline.MaxIDBytes is the caller's mistake and an error at once.
+// or signature that is too long is the caller's mistake and an error at once.
 func (x *Index) Claim(ctx context.Context, claims []pipeline.Claim) ([]pipeline.Match, error) {
 	for i := range claims {
-		if len(claims[i].ID) > pipeline.MaxIDBytes {
-			return nil, fmt.Errorf("redisindex: claim %s: id of %d bytes", claims[i].Coordinates, len(claims[i].ID))
+		if c := &claims[i]; len(c.ID) > pipeline.MaxIDBytes || len(c.Signature) > pipeline.MaxSignatureBytes {
+			return nil, fmt.Errorf("redisindex: claim %s: id of %d bytes, signature of %d", c.Coordinates, len(c.ID), len(c.Signature))
 		}
 	}
 	if len(claims) == 0 {

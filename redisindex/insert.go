@@ -24,7 +24,7 @@ func (b *batch) insert(ctx context.Context) error {
 	for i, it := range b.items {
 		generations[it.home.generation] = true
 		if !it.claim.LittleText {
-			blocks = simhash.AppendBlocks(blocks[:0], it.claim.Fingerprint, x.cfg.MaxDistance)
+			blocks = x.cfg.Layout.AppendBlocks(blocks[:0], it.claim.Fingerprint)
 			for _, block := range blocks {
 				key := x.blockKey(it.home.generation, block)
 				pipe.SAdd(ctx, key, member(it.claim.Fingerprint))
@@ -83,6 +83,8 @@ func (b *batch) stored(it *item, reply any) error {
 		c := pipeline.Claim{
 			Coordinates: e.ref.Coordinates, ID: e.ref.ID, Time: time.UnixMilli(e.ms),
 			Digest: e.digest, Fingerprint: it.claim.Fingerprint, LittleText: e.little,
+			// The sums of the same text; only where it was cut otherwise they may differ, and only in their size.
+			Sums: it.claim.Sums, Signature: e.signature,
 		}
 		it.repeats = b.item(c)
 		return b.settle(it.repeats, e)

@@ -17,14 +17,9 @@ type candidate struct {
 	distance int
 }
 
-// blockKey names the set of a block in a generation. Below the volume for which all of a block's bits pay, sets
-// that agree in the low bits share a key: fewer, fuller sets; what they hold is measured anyway.
+// blockKey names the set of a block in a generation.
 func (x *Index) blockKey(generation int64, block simhash.Block) string {
-	return x.keys.block(x.blockRef(generation, block))
-}
-
-func (x *Index) blockRef(generation int64, block simhash.Block) blockRef {
-	return blockRef{generation, block.Index, block.Value & (1<<x.layout.blockBits - 1)}
+	return x.keys.block(blockRef{generation, block.Index, block.Value})
 }
 
 // look reads the block sets of the open items in the generations in reach and picks the candidates. A set that
@@ -35,7 +30,7 @@ func (b *batch) look(ctx context.Context) error {
 	reads := make([][]blockRef, len(open))
 	var blocks []simhash.Block
 	for i, it := range open {
-		blocks = simhash.AppendBlocks(blocks[:0], it.claim.Fingerprint, x.cfg.MaxDistance)
+		blocks = x.cfg.AppendLooks(blocks[:0], it.claim.Fingerprint, it.claim.Sums)
 		for g, last := x.layout.reach(it.ms); g <= last; g++ {
 			if !b.generations[g] {
 				continue
@@ -45,7 +40,7 @@ func (b *batch) look(ctx context.Context) error {
 				continue
 			}
 			for _, block := range blocks {
-				ref := x.blockRef(g, block)
+				ref := blockRef{g, block.Index, block.Value}
 				reads[i] = append(reads[i], ref)
 				if sets[ref] == nil {
 					sets[ref] = redis.NewIntSliceCmd(ctx, "SMEMBERS", x.keys.block(ref))
@@ -145,7 +140,7 @@ func (b *batch) help(ctx context.Context, open []*item) error {
 	for _, it := range open {
 		for _, c := range it.found {
 			for _, e := range b.entries[c.fieldRef] {
-				if e.ticket == 0 && !seen[e] && b.alike(it, c, e) != 0 {
+				if e.ticket == 0 && !seen[e] && b.judge(it, c, e).Kind != 0 {
 					seen[e] = true
 					waiting = append(waiting, pending{c.fieldRef, e})
 				}
@@ -173,38 +168,56 @@ func (b *batch) help(ctx context.Context, open []*item) error {
 	return nil
 }
 
-// alike says as what the item would repeat the entry if that were the earlier one; zero: not at all.
-func (b *batch) alike(it *item, c candidate, e *entry) pipeline.Kind {
+// judge says what the item would be to the entry if that were the earlier one.
+func (b *batch) judge(it *item, c candidate, e *entry) pipeline.Judgement {
 	switch {
 	case e.ref.Coordinates == it.ref.Coordinates, !b.x.layout.within(e.ms, it.ms):
-		return 0
+		return pipeline.Judgement{}
 	case e.digest == it.claim.Digest:
-		return pipeline.Exact
-	case !e.little && !it.claim.LittleText && c.distance <= b.x.cfg.MaxDistance:
-		return pipeline.Near
+		return pipeline.Judgement{Kind: pipeline.Exact, Test: pipeline.TestDigest}
+	case e.little || it.claim.LittleText:
+		return pipeline.Judgement{}
 	default:
-		return 0
+		return b.x.cfg.Decide(c.distance, it.claim.Signature, e.signature)
 	}
 }
 
-// propose reaches the verdict of an item: the alike entry with the lowest ticket, if lower than its own.
+// propose reaches the verdict of an item: a copy of the earliest entry of which it is one, else possibly one of the
+// earliest entry that it looks like.
 func (b *batch) propose(it *item) {
-	it.proposal = pipeline.Match{Kind: pipeline.Unique, Root: it.ref}
+	it.proposal = b.earliest(it, pipeline.Kind.IsCopy)
+	if it.proposal.Kind == 0 {
+		it.proposal = b.earliest(it, func(k pipeline.Kind) bool { return k == pipeline.Possible })
+	}
+	if it.proposal.Kind == 0 {
+		it.proposal = pipeline.Match{Kind: pipeline.Unique, Root: it.ref}
+	}
+}
+
+// earliest returns the match with the lowest ticket below the item's among its candidates of a wanted kind.
+func (b *batch) earliest(it *item, wanted func(pipeline.Kind) bool) (best pipeline.Match) {
 	lowest, at := it.ticket, it.ref.Coordinates
 	for _, c := range it.found {
 		for _, e := range b.entries[c.fieldRef] {
-			kind := b.alike(it, c, e)
-			if kind == 0 || e.ticket == 0 || !earlier(e.ticket, e.ref.Coordinates, lowest, at) {
+			if e.ticket == 0 || !earlier(e.ticket, e.ref.Coordinates, lowest, at) {
 				continue
 			}
-			root := b.root(e)
-			if root.Coordinates == it.ref.Coordinates {
-				continue // it counts itself as our copy, from before Redis lost our entry: two copies must not name each other
+			j := b.judge(it, c, e)
+			if !wanted(j.Kind) {
+				continue
+			}
+			root := it.ref
+			if j.Kind.IsCopy() {
+				root = b.root(e)
+				if root.Coordinates == it.ref.Coordinates {
+					continue // it counts itself as our copy, from before Redis lost our entry: two copies must not name each other
+				}
 			}
 			lowest, at = e.ticket, e.ref.Coordinates
-			it.proposal = pipeline.Match{Kind: kind, Original: e.ref, Root: root, Distance: c.distance}
+			best = pipeline.Match{Kind: j.Kind, Test: j.Test, Original: e.ref, Root: root, Distance: c.distance}
 		}
 	}
+	return best
 }
 
 // earlier orders articles by ticket, and by coordinates should a lost counter have dealt a ticket twice.
@@ -215,7 +228,7 @@ func earlier(ticket uint64, at pipeline.Coordinates, thanTicket uint64, than pip
 	return at.Less(than)
 }
 
-// root is the unique article at the end of the chain that starts at e, as far as known: from its verdict, else
+// root is the article that is no copy at the end of the chain that starts at e, as far as known: from its verdict, else
 // from what this batch proposes for it, else e itself.
 func (b *batch) root(e *entry) pipeline.Ref {
 	if m, err := decodeVerdict(e.verdict, e.ref); err == nil {

@@ -1,16 +1,67 @@
 package simhash
 
-import "fmt"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // DefaultMaxDistance is the distance up to which Manku et al. (2007) call two 64-bit SimHashes of web pages
 // copies. It makes four blocks of 16 bits.
 const DefaultMaxDistance = 3
 
-// Block is one contiguous piece of a fingerprint. Blocks are comparable: two fingerprints agree in a piece if
+// Block is some bits in a row of a fingerprint. Blocks are comparable: two fingerprints agree in the bits if
 // and only if the Blocks are equal.
 type Block struct {
-	Index int    // 0 is the piece with the most significant bits
+	Index int    // 0 is the block that starts at the most significant bit
 	Value uint64 // its bits, shifted down to bit 0
+}
+
+// Layout says how fingerprints are cut into blocks. The zero value is not valid.
+//
+// Blocks start at equal distances. Count blocks of 64/Count bits make up the fingerprint. Narrower ones leave
+// bits out, so that a look-up finds more; wider ones reach into their neighbours, the last ones into the first, so
+// that a look-up finds less, and then the pigeonhole principle holds no longer: see Blocks.
+type Layout struct {
+	Count int // number of blocks, 1 to 64
+	Bits  int // width of each block, 1 to 64; 0: as many as make up the fingerprint
+}
+
+// Valid says whether the layout can be used.
+func (l Layout) Valid() bool { return l.Count >= 1 && l.Count <= 64 && l.Bits >= 0 && l.Bits <= 64 }
+
+func (l Layout) check() {
+	if !l.Valid() {
+		panic(fmt.Sprintf("simhash: layout of %d blocks of %d bits", l.Count, l.Bits))
+	}
+}
+
+// AppendBlocks appends the blocks of a fingerprint to dst, in the order of Index, and returns the extended slice.
+// It allocates only if dst lacks room and panics on an invalid Layout.
+func (l Layout) AppendBlocks(dst []Block, fp Fingerprint) []Block {
+	l.check()
+	for i := range l.Count {
+		block, _ := l.block(fp, i)
+		dst = append(dst, block)
+	}
+	return dst
+}
+
+// block returns block i and where it starts, in bits from the most significant one.
+func (l Layout) block(fp Fingerprint, i int) (b Block, start int) {
+	start = i*(64/l.Count) + min(i, 64%l.Count)
+	return Block{Index: i, Value: bits.RotateLeft64(uint64(fp), start) >> (64 - l.width(i))}, start
+}
+
+// width is the width of block i in bits. Those that make up a fingerprint differ by at most one, the wider first.
+func (l Layout) width(i int) int {
+	switch {
+	case l.Bits > 0:
+		return l.Bits
+	case i < 64%l.Count:
+		return 64/l.Count + 1
+	default:
+		return 64 / l.Count
+	}
 }
 
 // Blocks cuts a fingerprint into k+1 blocks, in the order of Index. By the pigeonhole principle two fingerprints
@@ -18,37 +69,17 @@ type Block struct {
 // It panics unless 0 <= k <= 63.
 func Blocks(fp Fingerprint, k int) []Block {
 	checkDistance(k)
-	return AppendBlocks(make([]Block, 0, k+1), fp, k)
+	return Layout{Count: k + 1}.AppendBlocks(make([]Block, 0, k+1), fp)
 }
 
-// AppendBlocks appends the blocks of a fingerprint to dst and returns the extended slice; see Blocks. It
-// allocates only if dst lacks room.
-func AppendBlocks(dst []Block, fp Fingerprint, k int) []Block {
-	checkDistance(k)
-	low := 64
-	for i := range k + 1 {
-		width := BlockBits(i, k)
-		low -= width
-		value := uint64(fp) >> low
-		if width < 64 {
-			value &= 1<<width - 1
-		}
-		dst = append(dst, Block{Index: i, Value: value})
-	}
-	return dst
-}
-
-// BlockBits is the width in bits of block i of k+1. The widths add up to 64 and differ by at most one, the wider
-// blocks first. It panics unless 0 <= i <= k <= 63.
+// BlockBits is the width in bits of block i of k+1 of Blocks. The widths add up to 64 and differ by at most one, the
+// wider blocks first. It panics unless 0 <= i <= k <= 63.
 func BlockBits(i, k int) int {
 	checkDistance(k)
 	if i < 0 || i > k {
 		panic(fmt.Sprintf("simhash: no block %d of %d", i, k+1))
 	}
-	if i < 64%(k+1) {
-		return 64/(k+1) + 1
-	}
-	return 64 / (k + 1)
+	return Layout{Count: k + 1}.width(i)
 }
 
 func checkDistance(k int) {

@@ -67,7 +67,7 @@ func TestFartherFingerprintsNeedNotShareABlock(t *testing.T) {
 func TestBlocksPanicOutsideTheirRange(t *testing.T) {
 	for _, k := range []int{-1, 64} {
 		require.Panics(t, func() { Blocks(0, k) })
-		require.Panics(t, func() { AppendBlocks(nil, 0, k) })
+		require.Panics(t, func() { Layout{Count: k + 1}.AppendBlocks(nil, 0) })
 		require.Panics(t, func() { BlockBits(0, k) })
 	}
 	require.Panics(t, func() { BlockBits(-1, 3) })
@@ -82,4 +82,26 @@ func shareBlock(a, b Fingerprint, k int) bool {
 		}
 	}
 	return false
+}
+
+// Blocks of any width hold the bits that follow their start, around the end of the fingerprint if need be.
+func TestLayout(t *testing.T) {
+	const fp = 0x0123456789abcdef
+	for _, c := range []struct {
+		layout Layout
+		want   []uint64
+	}{
+		{Layout{Count: 4}, []uint64{0x0123, 0x4567, 0x89ab, 0xcdef}},
+		{Layout{Count: 4, Bits: 8}, []uint64{0x01, 0x45, 0x89, 0xcd}},
+		{Layout{Count: 4, Bits: 24}, []uint64{0x012345, 0x456789, 0x89abcd, 0xcdef01}},
+		{Layout{Count: 1, Bits: 64}, []uint64{fp}},
+		{Layout{Count: 3, Bits: 4}, []uint64{0x0, 0x5, 0x5}}, // from bits 0, 22 and 43
+	} {
+		var got []uint64
+		for i, b := range c.layout.AppendBlocks(nil, fp) {
+			require.Equal(t, i, b.Index)
+			got = append(got, b.Value)
+		}
+		require.Equal(t, c.want, got, "%+v", c.layout)
+	}
 }

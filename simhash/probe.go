@@ -2,14 +2,8 @@ package simhash
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
-
-// Sums holds, for each bit of a SimHash, the weight of the features that have the bit set less the weight of the
-// others. Its unit differs from text to text; only the sizes within one Sums mean something: the nearer to zero, the
-// smaller the change of the text that flips the bit.
-type Sums [64]float64
 
 // MaxProbes is the largest number of probes for each block: all values that differ in some of probeBits bits.
 const MaxProbes = 1<<probeBits - 1
@@ -18,46 +12,28 @@ const MaxProbes = 1<<probeBits - 1
 // cheapest 63 sets.
 const probeBits = 6
 
-// SumWeights is Sum, and also stores the sums behind the bits. Without usable features all of them are 0. It
-// allocates nothing.
-func SumWeights(features []Feature, sums *Sums) Fingerprint {
-	*sums = Sums{}
-	for _, f := range features {
-		if !usable(f.Weight) {
-			continue
-		}
-		for i := range sums {
-			// The sign bit of the weight is the inverted bit of the hash: no branch to predict.
-			bit := f.Hash >> i & 1
-			sums[i] += math.Float64frombits(math.Float64bits(f.Weight) ^ (bit^1)<<63)
-		}
-	}
-	return Sum(features)
-}
-
-// AppendProbes appends, for each of the k+1 blocks of a fingerprint (see Blocks), the block itself and then up to n
+// AppendProbes appends, for each block of a fingerprint (see Layout.AppendBlocks), the block itself and then up to n
 // values that the block of a similar text probably has, and returns the extended slice. This is the query-directed
 // probing of Lv et al. ("Multi-Probe LSH", VLDB 2007) for SimHash: what is flipped is some of the block's weakest
 // bits, and the sets of bits come in the order of the sum of their squared sums, the cheapest first.
 //
 // The values of a block are all different. A block narrower than six bits has fewer than MaxProbes of them. It
-// allocates only if dst lacks room and panics unless 0 <= k <= 63 and 0 <= n <= MaxProbes.
-func AppendProbes(dst []Block, fp Fingerprint, sums *Sums, k, n int) []Block {
-	checkDistance(k)
+// allocates only if dst lacks room and panics on an invalid Layout and unless 0 <= n <= MaxProbes.
+func (l Layout) AppendProbes(dst []Block, fp Fingerprint, sums *Sums, n int) []Block {
+	l.check()
 	if n < 0 || n > MaxProbes {
 		panic(fmt.Sprintf("simhash: number of probes %d is not between 0 and %d", n, MaxProbes))
 	}
-	low := 64
-	for i := range k + 1 {
-		width := BlockBits(i, k)
-		low -= width
-		value := uint64(fp) >> low
-		if width < 64 {
-			value &= 1<<width - 1
+	for i := range l.Count {
+		block, start := l.block(fp, i)
+		var own Sums // of the block's bits, the least significant first
+		width := l.width(i)
+		for bit := range width {
+			own[bit] = sums[(128-start-width+bit)%64]
 		}
 		var list flipList
-		for _, f := range list.cheapest(sums[low:low+width], n+1) {
-			dst = append(dst, Block{Index: i, Value: value ^ f.bits})
+		for _, f := range list.cheapest(own[:width], n+1) {
+			dst = append(dst, Block{Index: i, Value: block.Value ^ f.bits})
 		}
 	}
 	return dst

@@ -2,6 +2,7 @@ package simhash
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"testing"
 
@@ -36,11 +37,11 @@ func TestProbesComeByCost(t *testing.T) {
 		var sums Sums
 		fp := SumWeights(randomFeatures(r), &sums)
 		n := r.IntN(MaxProbes + 1)
-		probes := AppendProbes(nil, fp, &sums, k, n)
-		low := 64
-		for i, block := range Blocks(fp, k) {
-			width := BlockBits(i, k)
-			low -= width
+		layout := Layout{Count: k + 1, Bits: r.IntN(64/(k+1)+8) * r.IntN(2)}
+		probes := layout.AppendProbes(nil, fp, &sums, n)
+		for i, block := range layout.AppendBlocks(nil, fp) {
+			width := layout.width(i)
+			own := sumsOfBlock(&sums, layout, i)
 			count := min(n+1, 1<<min(width, probeBits))
 			seen, last := map[uint64]bool{}, -1.0
 			require.Equal(t, block, probes[0], "the first is the block itself")
@@ -48,14 +49,14 @@ func TestProbesComeByCost(t *testing.T) {
 				require.Equal(t, i, p.Index)
 				require.False(t, seen[p.Value], "repeated")
 				seen[p.Value] = true
-				cost := costOf(p.Value^block.Value, sums[low:low+width])
+				cost := costOf(p.Value^block.Value, own)
 				require.GreaterOrEqual(t, cost, last*(1-1e-12))
 				last = cost
 			}
 			if count == n+1 && width <= probeBits { // none left out is cheaper
 				for v := range uint64(1) << width {
 					if !seen[v] {
-						require.GreaterOrEqual(t, costOf(v^block.Value, sums[low:low+width]), last*(1-1e-12))
+						require.GreaterOrEqual(t, costOf(v^block.Value, own), last*(1-1e-12))
 					}
 				}
 			}
@@ -63,6 +64,17 @@ func TestProbesComeByCost(t *testing.T) {
 		}
 		require.Empty(t, probes)
 	}
+}
+
+// sumsOfBlock finds out by trying which bits of a fingerprint the bits of a block are.
+func sumsOfBlock(sums *Sums, layout Layout, i int) []float64 {
+	own := make([]float64, layout.width(i))
+	for bit, v := range sums {
+		if value := layout.AppendBlocks(nil, 1<<bit)[i].Value; value != 0 {
+			own[bits.TrailingZeros64(value)] = v
+		}
+	}
+	return own
 }
 
 func costOf(flipped uint64, sums []float64) float64 {
@@ -77,13 +89,13 @@ func costOf(flipped uint64, sums []float64) float64 {
 
 func TestWithoutProbesTheBlocksRemain(t *testing.T) {
 	var sums Sums
-	require.Equal(t, Blocks(0x0123456789abcdef, 3), AppendProbes(nil, 0x0123456789abcdef, &sums, 3, 0))
+	require.Equal(t, Blocks(0x0123456789abcdef, 3), Layout{Count: 4}.AppendProbes(nil, 0x0123456789abcdef, &sums, 0))
 }
 
 func TestProbesPanicOutsideTheirRange(t *testing.T) {
 	var sums Sums
-	for _, c := range [][2]int{{-1, 0}, {64, 0}, {3, -1}, {3, MaxProbes + 1}} {
-		require.Panics(t, func() { AppendProbes(nil, 0, &sums, c[0], c[1]) })
+	for _, c := range [][3]int{{0, 0, 0}, {65, 0, 0}, {4, -1, 0}, {4, 65, 0}, {4, 0, -1}, {4, 0, MaxProbes + 1}} {
+		require.Panics(t, func() { Layout{c[0], c[1]}.AppendProbes(nil, 0, &sums, c[2]) }, "%v", c)
 	}
 }
 
@@ -93,7 +105,7 @@ func TestProbesDoNotAllocate(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		var sums Sums
 		fp := SumWeights(features, &sums)
-		dst = AppendProbes(dst[:0], fp, &sums, 3, MaxProbes)
+		dst = Layout{Count: 4}.AppendProbes(dst[:0], fp, &sums, MaxProbes)
 	}))
 }
 
@@ -115,6 +127,6 @@ func BenchmarkAppendProbes(b *testing.B) {
 	dst := make([]Block, 0, 4*17)
 	b.ReportAllocs()
 	for b.Loop() {
-		dst = AppendProbes(dst[:0], fp, &sums, 3, 16)
+		dst = Layout{Count: 4}.AppendProbes(dst[:0], fp, &sums, 16)
 	}
 }

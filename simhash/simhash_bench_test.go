@@ -34,7 +34,7 @@ func BenchmarkHash(b *testing.B) {
 func BenchmarkAppendBlocks(b *testing.B) {
 	blocks := make([]Block, 0, 4)
 	for b.Loop() {
-		blocks = AppendBlocks(blocks[:0], 0x0123456789abcdef, DefaultMaxDistance)
+		blocks = Layout{Count: 4}.AppendBlocks(blocks[:0], 0x0123456789abcdef)
 	}
 	sinkInt = len(blocks)
 }

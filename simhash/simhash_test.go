@@ -146,7 +146,7 @@ func TestNoAllocations(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		fp := Sum(features)
 		sinkInt = Distance(fp, 1)
-		blocks = AppendBlocks(blocks[:0], fp, DefaultMaxDistance)
+		blocks = Layout{Count: 4}.AppendBlocks(blocks[:0], fp)
 	}))
 }
 

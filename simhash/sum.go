@@ -31,6 +31,18 @@ func Hash(word string) uint64 {
 // A hash that occurs twice counts with the sum of its weights. Weights are rounded to about 1/2^31 of the
 // heaviest one times the number of features. Sum allocates nothing.
 func Sum(features []Feature) Fingerprint {
+	var sums Sums
+	return SumWeights(features, &sums)
+}
+
+// Sums holds, for each bit of a SimHash, the weight of the features that have the bit set less the weight of the
+// others. Its unit differs from text to text; only the sizes within one Sums mean something: the nearer to zero, the
+// smaller the change of the text that flips the bit.
+type Sums [64]float64
+
+// SumWeights is Sum, and also stores the sums behind the bits. Without usable features all of them are 0.
+func SumWeights(features []Feature, differences *Sums) Fingerprint {
+	*differences = Sums{}
 	heaviest, n := 0.0, 0
 	for _, f := range features {
 		if usable(f.Weight) {
@@ -63,13 +75,14 @@ func Sum(features []Feature) Fingerprint {
 			h >>= 1
 		}
 	}
-	var fp Fingerprint
 	for i, s := range sums {
-		if 2*(s&math.MaxUint32) > total {
+		differences[i] = float64(int64(2*(s&math.MaxUint32)) - int64(total))
+		differences[i+32] = float64(int64(2*(s>>32)) - int64(total))
+	}
+	var fp Fingerprint
+	for i, d := range differences {
+		if d > 0 {
 			fp |= 1 << i
-		}
-		if 2*(s>>32) > total {
-			fp |= 1 << (i + 32)
 		}
 	}
 	return fp

@@ -220,7 +220,7 @@ func benchIndex(cfg Config, recipeID string, withRedis bool) (pipeline.Index, fu
 	layout.Window = time.Hour // all articles are of now; in Redis, keys live about that long
 	if !withRedis {
 		index := memindex.New(memindex.Config{
-			Window: layout.Window, Generations: layout.Generations, MaxDistance: layout.MaxDistance,
+			Window: layout.Window, Generations: layout.Generations, Search: layout.Search,
 		})
 		return index, func() error { return nil }, nil
 	}

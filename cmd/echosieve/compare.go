@@ -24,19 +24,22 @@ a file holds is taken as text, with or without markup, not as a record.`
 
 // comparison is the command's result.
 type comparison struct {
-	Recipe      string             `json:"recipe"`
-	Verdict     string             `json:"verdict"` // exact, near, different, or empty: at least one has no text
-	Explanation string             `json:"explanation"`
-	Distance    int                `json:"distance"` // bits
-	MaxDistance int                `json:"max_distance"`
-	EqualBlocks []int              `json:"equal_blocks"` // of max_distance+1; 0 has the most significant bits
-	A           comparedText       `json:"a"`
-	B           comparedText       `json:"b"`
-	Words       []comparedWord     `json:"words"` // heaviest first
-	TotalWords  int                `json:"total_words"`
-	OnlyA       []string           `json:"only_in_a"` // words, heaviest first, not cut by --top
-	OnlyB       []string           `json:"only_in_b"`
-	blocks      [2][]simhash.Block // of A and B
+	Recipe      string            `json:"recipe"`
+	Verdict     string            `json:"verdict"` // exact, near, possible, different, or empty: at least one has no text
+	Explanation string            `json:"explanation"`
+	Distance    int               `json:"distance"` // bits
+	MaxDistance int               `json:"max_distance"`
+	Test        string            `json:"test"`         // the one that decided
+	Found       bool              `json:"found"`        // by the look-ups of the service
+	EqualBlocks []int             `json:"equal_blocks"` // 0 has the most significant bits
+	A           comparedText      `json:"a"`
+	B           comparedText      `json:"b"`
+	Words       []comparedWord    `json:"words"` // heaviest first
+	TotalWords  int               `json:"total_words"`
+	OnlyA       []string          `json:"only_in_a"` // words, heaviest first, not cut by --top
+	OnlyB       []string          `json:"only_in_b"`
+	Signature   *compareSignature `json:"signature,omitempty"` // of the second check; absent for little text
+	blocks      int
 }
 
 // comparedText is one of the two texts.
@@ -95,7 +98,7 @@ func newCompareCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		c := compareTexts(recipe, names, texts, cfg.Detection.MinFeatures)
+		c := compareTexts(recipe, cfg.index(recipe.ID()).Search, names, texts, cfg.Detection)
 		if *top > 0 && len(c.Words) > *top {
 			c.Words = c.Words[:*top]
 		}
@@ -128,13 +131,15 @@ func isFile(arg string) bool {
 }
 
 // compareTexts does what the service does to two articles, and keeps what it finds on the way.
-func compareTexts(recipe *pipeline.Recipe, names, texts [2]string, minFeatures int) comparison {
+func compareTexts(recipe *pipeline.Recipe, search pipeline.Search, names, texts [2]string, cfg pipeline.RecipeConfig) comparison {
 	a, _ := recipe.Fingerprint(texts[0])
 	b, _ := recipe.Fingerprint(texts[1])
 	c := comparison{
 		Recipe:      recipe.ID(),
 		Distance:    simhash.Distance(a.SimHash, b.SimHash),
-		MaxDistance: recipe.MaxDistance(),
+		MaxDistance: search.MaxDistance,
+		Found:       search.Finds(&b, &a),
+		blocks:      search.Layout.Count,
 		EqualBlocks: []int{},
 		A:           describeText(names[0], a),
 		B:           describeText(names[1], b),
@@ -150,13 +155,16 @@ func compareTexts(recipe *pipeline.Recipe, names, texts [2]string, minFeatures i
 			c.OnlyB = append(c.OnlyB, w.Word)
 		}
 	}
-	c.blocks = [2][]simhash.Block{simhash.Blocks(a.SimHash, c.MaxDistance), simhash.Blocks(b.SimHash, c.MaxDistance)}
-	for i, block := range c.blocks[0] {
-		if block == c.blocks[1][i] {
+	other := simhash.Blocks(b.SimHash, c.blocks-1)
+	for i, block := range simhash.Blocks(a.SimHash, c.blocks-1) {
+		if block == other[i] {
 			c.EqualBlocks = append(c.EqualBlocks, i)
 		}
 	}
-	c.Verdict, c.Explanation = explain(a, b, c.Distance, c.MaxDistance, minFeatures)
+	judgement := search.Compare(&a, &b)
+	c.Test = judgement.Test.String()
+	c.Signature = compareSignatures(a.Signature, b.Signature)
+	c.explain(judgement, a, b, cfg)
 	return c
 }
 
@@ -164,24 +172,6 @@ func describeText(name string, a pipeline.Article) comparedText {
 	return comparedText{
 		Name: name, Fingerprint: a.SimHash.String(), Bits: a.SimHash.Bits(), Digest: fmt.Sprintf("%x", a.Digest),
 		Features: a.Features, LittleText: a.LittleText, CleanBytes: a.CleanBytes,
-	}
-}
-
-// explain gives the verdict in one word and in a sentence. The order of the cases is that of the service.
-func explain(a, b pipeline.Article, distance, maxDistance, minFeatures int) (verdict, explanation string) {
-	switch {
-	case a.Empty || b.Empty:
-		return "empty", "No verdict: cleaning leaves no letter and no digit, so the record becomes a dead letter."
-	case a.Digest == b.Digest:
-		return pipeline.Exact.String(), "Exact copy: after cleaning, and apart from spaces and punctuation, the texts are the same."
-	case a.LittleText || b.LittleText:
-		return "different", fmt.Sprintf("Not a copy: a text with fewer than %d different words (detection.min_features) "+
-			"is a copy only of the same text; its fingerprint says nothing.", minFeatures)
-	case distance <= maxDistance:
-		return pipeline.Near.String(), fmt.Sprintf("Near copy: the fingerprints differ in %d bits, at most %d are allowed.", distance, maxDistance)
-	default:
-		return "different", fmt.Sprintf("Not a copy: the fingerprints differ in %d bits, at most %d are allowed (detection.max_distance).",
-			distance, maxDistance)
 	}
 }
 

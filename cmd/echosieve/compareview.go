@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -30,8 +31,8 @@ func (c comparison) print(w io.Writer) error {
 	if c.Distance > 0 {
 		fmt.Fprintf(&b, "   %s\n", differences(bitsA, bitsB))
 	}
-	fmt.Fprintf(&b, "\ndistance      %d of 64 bits\nequal blocks  %s\nonly in A     %s\nonly in B     %s\n\n",
-		c.Distance, c.equalBlocks(), shortList(c.OnlyA), shortList(c.OnlyB))
+	fmt.Fprintf(&b, "\ndistance      %d of 64 bits\nequal blocks  %s\n%sonly in A     %s\nonly in B     %s\n\n",
+		c.Distance, c.equalBlocks(), c.signatureLines(), shortList(c.OnlyA), shortList(c.OnlyB))
 	b.WriteString(c.wordTable())
 	fmt.Fprintf(&b, "\n\n%s\nrecipe %s\n", c.Explanation, c.Recipe)
 	_, err := io.WriteString(w, b.String())
@@ -40,9 +41,9 @@ func (c comparison) print(w io.Writer) error {
 
 // inBlocks puts a space between the blocks of a fingerprint written as binary digits.
 func (c comparison) inBlocks(bits string) string {
-	parts := make([]string, 0, c.MaxDistance+1)
-	for i := range c.MaxDistance + 1 {
-		width := simhash.BlockBits(i, c.MaxDistance)
+	parts := make([]string, 0, c.blocks)
+	for i := range c.blocks {
+		width := simhash.BlockBits(i, c.blocks-1)
 		parts = append(parts, bits[:width])
 		bits = bits[width:]
 	}
@@ -62,12 +63,25 @@ func differences(a, b string) string {
 
 // equalBlocks lists the blocks by which the index would find one text from the other.
 func (c comparison) equalBlocks() string {
-	list := []string{fmt.Sprintf("%d of %d", len(c.EqualBlocks), c.MaxDistance+1)}
+	list := []string{fmt.Sprintf("%d of %d", len(c.EqualBlocks), c.blocks)}
 	for _, i := range c.EqualBlocks {
-		digits := (simhash.BlockBits(i, c.MaxDistance) + 3) / 4
-		list = append(list, fmt.Sprintf("%d: %0*x", i, digits, c.blocks[0][i].Value))
+		list = append(list, strconv.Itoa(i))
 	}
-	return strings.Join(list, "  ")
+	found := "found by look-up"
+	if !c.Found {
+		found = "not found by look-up"
+	}
+	return strings.Join(list, " ") + " (" + found + ")"
+}
+
+// signatureLines says what the second check compares.
+func (c comparison) signatureLines() string {
+	s := c.Signature
+	if s == nil {
+		return ""
+	}
+	return fmt.Sprintf("word pairs    %.2f in common, %.2f of the shorter text (%d)\nnumbers       %d of %d shared places differ, %.2f in common\n",
+		s.Similarity, s.Containment, s.WordPairs, s.Contradictions, s.SharedPlaces, s.NumbersShared)
 }
 
 // wordTable lists words with their weights.

@@ -81,7 +81,8 @@ func (c Config) index(recipeID string) redisindex.Config {
 	index := c.Redis.Index
 	index.Namespace = c.Redis.Namespace + ":" + recipeID
 	index.Window = c.Window
-	index.MaxDistance = c.Detection.MaxDistance
+	index.Search = c.recipe().Search()
+	index.Layout = index.BlockLayout()
 	return index
 }
 

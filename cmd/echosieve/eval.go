@@ -78,7 +78,7 @@ in the row of its kind. Pairs in the ignore file (id_a, id_b) do not count at al
 		if err != nil {
 			return err
 		}
-		result, err := eval.Pairs(articles, labelled, ignored, eval.ByDistance(cfg.Detection.MaxDistance))
+		result, err := eval.Pairs(articles, labelled, ignored, eval.ByRecipe(cfg.index("recipe").Search))
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ package memindex
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -16,7 +17,7 @@ import (
 type Config struct {
 	Window      time.Duration
 	Generations int // pieces of the window, by which exact repeats are found and memory is freed
-	MaxDistance int // bits
+	pipeline.Search
 }
 
 // Index is an in-memory pipeline.Index. An article's place in the order of arrival is its ticket. Safe for
@@ -32,6 +33,8 @@ type Index struct {
 	sweepAt     int // stored articles at which to forget
 	lastSweep   int // arrivals at the last sweep
 	generations map[int64]*generation
+	lookups     int // block look-ups so far
+	candidates  int // articles within the maximal distance so far
 }
 
 var _ pipeline.Index = (*Index)(nil)
@@ -54,6 +57,8 @@ type article struct {
 	digest      pipeline.Digest
 	fingerprint simhash.Fingerprint
 	ref         pipeline.Ref
+	sums        *simhash.Sums
+	signature   []byte
 	match       pipeline.Match
 }
 
@@ -87,13 +92,14 @@ func (x *Index) claim(c *pipeline.Claim) pipeline.Match {
 		return own.match
 	}
 	if o := g.byDigest[c.Digest]; o != nil {
-		return pipeline.Match{Kind: pipeline.Exact, Original: o.ref, Root: o.match.Root}
+		return pipeline.Match{Kind: pipeline.Exact, Test: pipeline.TestDigest, Original: o.ref, Root: o.match.Root}
 	}
 	a := &article{
 		arrival: x.arrivals, ms: ms, little: c.LittleText, digest: c.Digest, fingerprint: c.Fingerprint,
-		ref: pipeline.Ref{ID: c.ID, Coordinates: c.Coordinates},
+		sums: c.Sums, signature: c.Signature, ref: pipeline.Ref{ID: c.ID, Coordinates: c.Coordinates},
 	}
 	a.match = x.match(a)
+	a.sums = nil // only the look needed them
 	x.store(g, a)
 	return a.match
 }
@@ -110,57 +116,98 @@ func (x *Index) generation(n int64) *generation {
 	return g
 }
 
-// match finds the earliest article that a repeats.
+// match finds the earliest article that a repeats, or else the earliest that it looks like.
 func (x *Index) match(a *article) pipeline.Match {
-	var first *article
-	var blocks []simhash.Block
-	if !a.little {
-		blocks = simhash.AppendBlocks(nil, a.fingerprint, x.cfg.MaxDistance)
-	}
-	try := func(g *generation, fp simhash.Fingerprint) {
-		for _, o := range g.byPrint[fp] {
-			if first != nil && o.arrival >= first.arrival {
-				return
-			}
-			if x.alike(a, o) {
-				first = o
-				return
-			}
-		}
-	}
+	var copied, similar found
+	seen := map[*article]bool{}
 	for n := max(0, a.ms-x.windowMs) / x.generationMs; n <= saturate(a.ms, x.windowMs)/x.generationMs; n++ {
 		g := x.generations[n]
 		if g == nil {
 			continue
 		}
-		try(g, a.fingerprint)
-		for _, block := range blocks {
-			for _, fp := range g.blocks[block] {
-				if simhash.Distance(a.fingerprint, fp) <= x.cfg.MaxDistance {
-					try(g, fp)
+		for fp := range x.near(g, a) {
+			for _, o := range g.byPrint[fp] {
+				if seen[o] {
+					continue
+				}
+				seen[o] = true
+				switch j := x.judge(a, o); {
+				case j.Kind.IsCopy():
+					copied.offer(o, j)
+				case j.Kind == pipeline.Possible:
+					similar.offer(o, j)
 				}
 			}
 		}
 	}
-	switch {
-	case first == nil:
-		return pipeline.Match{Kind: pipeline.Unique, Root: a.ref}
-	case first.digest == a.digest:
-		return pipeline.Match{Kind: pipeline.Exact, Original: first.ref, Root: first.match.Root}
-	default:
-		return pipeline.Match{
-			Kind: pipeline.Near, Original: first.ref, Root: first.match.Root,
-			Distance: simhash.Distance(a.fingerprint, first.fingerprint),
+	best := copied
+	if best.article == nil {
+		best = similar
+	}
+	m := pipeline.Match{Kind: pipeline.Unique, Root: a.ref}
+	if o := best.article; o != nil {
+		m.Kind, m.Test, m.Original = best.Kind, best.Test, o.ref
+		if m.Kind.IsCopy() {
+			m.Root = o.match.Root
+		}
+		if m.Kind != pipeline.Exact {
+			m.Distance = simhash.Distance(a.fingerprint, o.fingerprint)
+		}
+	}
+	return m
+}
+
+// found is the earliest article offered.
+type found struct {
+	*article
+	pipeline.Judgement
+}
+
+func (f *found) offer(o *article, j pipeline.Judgement) {
+	if f.article == nil || o.arrival < f.arrival {
+		f.article, f.Judgement = o, j
+	}
+}
+
+// near iterates over the fingerprints of a generation within the maximal distance of an article's, some repeatedly.
+func (x *Index) near(g *generation, a *article) iter.Seq[simhash.Fingerprint] {
+	return func(yield func(simhash.Fingerprint) bool) {
+		if a.little {
+			yield(a.fingerprint)
+			return
+		}
+		blocks := x.cfg.AppendLooks(nil, a.fingerprint, a.sums)
+		x.lookups += len(blocks)
+		for _, block := range blocks {
+			for _, fp := range g.blocks[block] {
+				if simhash.Distance(a.fingerprint, fp) <= x.cfg.MaxDistance && !yield(fp) {
+					return
+				}
+			}
 		}
 	}
 }
 
-// alike is the second check, of two articles whose fingerprints are near.
-func (x *Index) alike(a, o *article) bool {
-	if max(a.ms, o.ms)-min(a.ms, o.ms) > x.windowMs {
-		return false
+// judge says what a is to the earlier article o.
+func (x *Index) judge(a, o *article) pipeline.Judgement {
+	switch {
+	case max(a.ms, o.ms)-min(a.ms, o.ms) > x.windowMs:
+		return pipeline.Judgement{}
+	case a.digest == o.digest:
+		return pipeline.Judgement{Kind: pipeline.Exact, Test: pipeline.TestDigest}
+	case a.little || o.little:
+		return pipeline.Judgement{}
+	default:
+		x.candidates++
+		return x.cfg.Decide(simhash.Distance(a.fingerprint, o.fingerprint), a.signature, o.signature)
 	}
-	return a.digest == o.digest || !a.little && !o.little
+}
+
+// Counts returns how many block look-ups were made so far, and how many candidates were compared.
+func (x *Index) Counts() (lookups, candidates int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.lookups, x.candidates
 }
 
 func (x *Index) store(g *generation, a *article) {
@@ -168,7 +215,7 @@ func (x *Index) store(g *generation, a *article) {
 		x.sweep(a.ms)
 	}
 	if !a.little && !slices.ContainsFunc(g.byPrint[a.fingerprint], func(o *article) bool { return !o.little }) {
-		for _, block := range simhash.AppendBlocks(nil, a.fingerprint, x.cfg.MaxDistance) {
+		for _, block := range x.cfg.Layout.AppendBlocks(nil, a.fingerprint) {
 			g.blocks[block] = append(g.blocks[block], a.fingerprint)
 		}
 	}

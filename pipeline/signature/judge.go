@@ -1,14 +1,38 @@
 package signature
 
+import "fmt"
+
 // Thresholds decide what counts as a copy; see DefaultThresholds.
 type Thresholds struct {
-	Near           float64 // least J of a copy
-	Possible       float64 // least J of a look-alike that may be a copy
-	Contradictions float64 // share of shared contexts with different numbers from which it is no copy
-	Values         float64 // least Values of a copy
-	LittleBigrams  float64 // a shorter text than this is little text, which must
-	LittleNear     float64 // have at least this J,
-	LittleValues   float64 // at least these Values and no contradiction at all
+	Near           float64 `koanf:"near" help:"Least similarity of a copy: the share of word pairs in common, 0 to 1."`
+	Possible       float64 `koanf:"possible" help:"Least similarity of an article that is marked as a possible copy."`
+	Contradictions float64 `koanf:"contradictions" help:"Share of different numbers in the same places from which an article is no copy."`
+	Values         float64 `koanf:"values" help:"Least share of numbers in common."`
+	LittleBigrams  float64 `koanf:"little_bigrams" help:"A text with fewer pairs of words is short: no number may differ, and the next two are asked of it."`
+	LittleNear     float64 `koanf:"little_near" help:"Least similarity of short texts."`
+	LittleValues   float64 `koanf:"little_values" help:"Least share of numbers in common of short texts."`
+}
+
+// Validate reports the first threshold that makes no sense.
+func (t Thresholds) Validate() error {
+	for _, f := range []struct {
+		name string
+		val  float64
+	}{
+		{"near", t.Near}, {"possible", t.Possible}, {"contradictions", t.Contradictions}, {"values", t.Values},
+		{"little_near", t.LittleNear}, {"little_values", t.LittleValues},
+	} {
+		if !(f.val >= 0 && f.val <= 1) {
+			return fmt.Errorf("%s is %v, must be between 0 and 1", f.name, f.val)
+		}
+	}
+	if t.Possible > t.Near {
+		return fmt.Errorf("possible is %v, must not be above near, %v", t.Possible, t.Near)
+	}
+	if !(t.LittleBigrams >= 0) {
+		return fmt.Errorf("little_bigrams is %v, must not be negative", t.LittleBigrams)
+	}
+	return nil
 }
 
 // DefaultThresholds returns thresholds chosen on labelled pairs of Chinese and English news articles.

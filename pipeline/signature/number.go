@@ -89,9 +89,9 @@ func (n *numbers) word() string {
 	return n.text[start:n.pos]
 }
 
-// digits reads a number written with digits and returns its significant ones, 0 for zero. Whatever stands between
-// digits but is no letter is passed over: some publishers strip all punctuation, and 1,200, 3.5 and March 1, 2006
-// must be read like 1 200, 3 5 and March 1 2006. The result wraps beyond 19 digits, alike in all copies.
+// digits reads a number written with digits and returns its significant ones, 0 for zero. One mark between two digits
+// does not end it: 1,200 is 1200, and 2025-11-21, 2025/11/21 and 2025.11.21 are one date in the styles of three
+// publishers. The result wraps beyond 19 digits, alike in all copies.
 func (n *numbers) digits() uint64 {
 	value, zeros := uint64(0), 0
 	for at := n.pos; ; {
@@ -108,8 +108,11 @@ func (n *numbers) digits() uint64 {
 		case r == '0':
 			zeros++
 			n.pos = at
-		case size == 0 || isHan(r) || isLetter(r):
+		default:
 			n.pos = at - size
+			if next, _ := decode(n.text[at:]); size > 0 && unicode.In(r, unicode.P, unicode.S) && next >= '0' && next <= '9' {
+				continue
+			}
 			n.skipScale()
 			return value
 		}

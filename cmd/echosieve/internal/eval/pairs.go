@@ -100,7 +100,7 @@ func Pairs(articles map[string]pipeline.Article, pairs, ignore []Pair, judge Jud
 			return PairsResult{}, fmt.Errorf("pair %s, %s: no such article", p.A, p.B)
 		}
 		r.Pairs++
-		verdict := judge(a, b)
+		verdict := judge(b, a)
 		r.addKind(p, verdict)
 		now.add(p.Label, verdict.Flagged)
 		distance := simhash.Distance(a.SimHash, b.SimHash)

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+
+	"echosieve/pipeline"
+	"echosieve/pipeline/signature"
+)
+
+// compareSignature is what the second check sees of two articles.
+type compareSignature struct {
+	Similarity     float64 `json:"similarity"`      // estimated share of word pairs in common
+	Containment    float64 `json:"containment"`     // estimated share of the shorter text's word pairs that the longer one has
+	WordPairs      int     `json:"word_pairs"`      // of the shorter text, about
+	SharedPlaces   int     `json:"shared_places"`   // sampled places with a number that both have
+	Contradictions int     `json:"contradictions"`  // of them, those with different numbers
+	NumbersShared  float64 `json:"numbers_in_both"` // share of the numbers of the text with fewer
+}
+
+// compareSignatures returns nil if one of the two has no signature.
+func compareSignatures(a, b []byte) *compareSignature {
+	x, _ := signature.Decode(a)
+	y, _ := signature.Decode(b)
+	c := signature.Compare(&x, &y)
+	if !c.Known {
+		return nil
+	}
+	return &compareSignature{c.J, c.Containment, int(c.Bigrams), c.SharedContexts, c.Contradictions, c.Values}
+}
+
+// explain gives the verdict in one word and in a sentence.
+func (c *comparison) explain(j pipeline.Judgement, a, b pipeline.Article, cfg pipeline.RecipeConfig) {
+	c.Verdict = "different"
+	if j.Kind != 0 {
+		c.Verdict = j.Kind.String()
+	}
+	var why string
+	switch j.Test {
+	case pipeline.TestDigest:
+		c.Explanation = "Exact copy: after cleaning, and apart from spaces and punctuation, the texts are the same."
+		return
+	case pipeline.TestDistance:
+		why = fmt.Sprintf("the fingerprints differ in %d bits, at most %d are allowed (detection.max_distance).", c.Distance, c.MaxDistance)
+	case pipeline.TestOverlap:
+		why = fmt.Sprintf("they share %.0f %% of their word pairs; a copy has %.0f %% or more (detection.near), a possible one %.0f %% (detection.possible).",
+			100*c.Signature.Similarity, 100*cfg.Thresholds.Near, 100*cfg.Thresholds.Possible)
+	case pipeline.TestNumbers:
+		why = fmt.Sprintf("in %d of %d places that both have, the numbers differ (detection.contradictions).", c.Signature.Contradictions, c.Signature.SharedPlaces)
+	case pipeline.TestValues:
+		why = fmt.Sprintf("they share %.0f %% of the numbers (detection.values, detection.little_values).", 100*c.Signature.NumbersShared)
+	case pipeline.TestLittle:
+		if a.LittleText || b.LittleText {
+			why = fmt.Sprintf("a text with fewer than %d different words (detection.min_features) is a copy only of the same text.", cfg.MinFeatures)
+		} else {
+			why = fmt.Sprintf("for texts as short as these, %.0f %% of word pairs in common is too little (detection.little_near).", 100*c.Signature.Similarity)
+		}
+	case pipeline.TestUnknown:
+		why = "there is no signature to compare."
+	case pipeline.TestNone:
+		c.Verdict = "empty"
+		c.Explanation = "No verdict: cleaning leaves no letter and no digit, so the record becomes a dead letter."
+		return
+	}
+	switch j.Kind {
+	case pipeline.Near:
+		c.Explanation = "Near copy: " + why
+	case pipeline.Possible:
+		c.Explanation = "Possibly a copy, published as unique with a mark: " + why
+	default:
+		c.Explanation = "Not a copy: " + why
+	}
+	if j.Kind.IsCopy() && !c.Found {
+		c.Explanation += " But the service would not notice: its look-ups do not find one from the other (detection.probes)."
+	}
+}

@@ -1,0 +1,130 @@
+package pipeline
+
+import (
+	"slices"
+
+	"echosieve/pipeline/signature"
+	"echosieve/simhash"
+)
+
+// Search says how an index finds the articles that an article may repeat, and what it makes of those it finds. It
+// comes with the recipe.
+type Search struct {
+	// Layout is how fingerprints are cut into blocks; articles are stored under each. The recipe leaves the width
+	// open.
+	Layout simhash.Layout
+	// Probes is the number of values looked up for each block besides its own, the likeliest first.
+	Probes int
+	// MaxDistance is the largest Hamming distance at which an article found becomes a candidate, in bits.
+	MaxDistance int
+	// Judge looks at each candidate. Nil: every candidate is a near copy.
+	Judge Judge
+}
+
+// Judge says what the later of two articles is to the earlier one, by their distance in bits and their signatures.
+// It is symmetric, takes constant time and is safe for concurrent use. The index calls it neither for little text nor
+// for articles with equal digests.
+type Judge func(distance int, a, b []byte) Judgement
+
+// Judgement is a kind, Near or Possible or zero for no relation, and the test that decided.
+type Judgement struct {
+	Kind Kind
+	Test Test
+}
+
+// AppendLooks appends the blocks to look into for an article: its own and the probes.
+func (s *Search) AppendLooks(dst []simhash.Block, fp simhash.Fingerprint, sums *simhash.Sums) []simhash.Block {
+	if sums == nil || s.Probes == 0 {
+		return s.Layout.AppendBlocks(dst, fp)
+	}
+	return s.Layout.AppendProbes(dst, fp, sums, s.Probes)
+}
+
+// Finds says whether looking for the later of two articles meets the earlier one, however far away.
+func (s *Search) Finds(later, earlier *Article) bool {
+	if later.LittleText || earlier.LittleText {
+		return later.Fingerprint == earlier.Fingerprint
+	}
+	stored := s.Layout.AppendBlocks(make([]simhash.Block, 0, 16), earlier.Fingerprint)
+	looks := s.AppendLooks(make([]simhash.Block, 0, 256), later.Fingerprint, later.Sums)
+	return slices.ContainsFunc(looks, func(b simhash.Block) bool { return b == stored[b.Index] })
+}
+
+// Compare says what the later of two articles inside one window is to the earlier one, provided that a look-up Finds
+// it. Articles without any text are nothing to each other.
+func (s *Search) Compare(a, b *Article) Judgement {
+	switch {
+	case a.Empty || b.Empty:
+		return Judgement{}
+	case a.Digest == b.Digest:
+		return Judgement{Exact, TestDigest}
+	case a.LittleText || b.LittleText:
+		return Judgement{0, TestLittle}
+	default:
+		return s.Decide(simhash.Distance(a.Fingerprint, b.Fingerprint), a.Signature, b.Signature)
+	}
+}
+
+// Decide applies the rule to a candidate.
+func (s *Search) Decide(distance int, a, b []byte) Judgement {
+	switch {
+	case distance > s.MaxDistance:
+		return Judgement{Test: TestDistance}
+	case s.Judge == nil:
+		return Judgement{Near, TestDistance}
+	default:
+		return s.Judge(distance, a, b)
+	}
+}
+
+// Test names the test that decided about two articles. Its numbers are stored and its names published: neither changes.
+type Test uint8
+
+// The tests.
+const (
+	TestNone     Test = iota // nothing to decide
+	TestDigest               // the same normalised text
+	TestDistance             // the distance between the fingerprints
+	TestOverlap              // the words in common
+	TestNumbers              // different numbers in the same places
+	TestValues               // the numbers in common
+	TestLittle               // too short for the words in common to be enough
+	TestUnknown              // no signature to compare
+	testCount
+)
+
+var testNames = [testCount]string{"none", "digest", "distance", "overlap", "numbers", "values", "little", "unknown"}
+
+// String returns the test as it stands in headers and metrics; "unknown" for a number that is none of ours.
+func (t Test) String() string {
+	if t >= testCount {
+		t = TestUnknown
+	}
+	return testNames[t]
+}
+
+var testOf = map[signature.Reason]Test{
+	signature.ReasonUnknown: TestUnknown,
+	signature.ReasonOverlap: TestOverlap,
+	signature.ReasonNumbers: TestNumbers,
+	signature.ReasonValues:  TestValues,
+	signature.ReasonLittle:  TestLittle,
+}
+
+// judgeBySignature is the second check. Signatures of an unknown version say nothing, so that nothing is held to be a
+// copy by them.
+func judgeBySignature(thresholds signature.Thresholds) Judge {
+	return func(_ int, a, b []byte) Judgement {
+		x, _ := signature.Decode(a)
+		y, _ := signature.Decode(b)
+		verdict, reason := signature.Judge(signature.Compare(&x, &y), thresholds)
+		switch verdict {
+		case signature.Near:
+			return Judgement{Near, testOf[reason]}
+		case signature.Possible:
+			return Judgement{Possible, testOf[reason]}
+		default:
+			return Judgement{0, testOf[reason]}
+		}
+	}
+}
