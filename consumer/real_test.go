@@ -38,7 +38,7 @@ func TestRealKafka(t *testing.T) {
 func realConfig(s *kafkaserver.Server, name string) Config {
 	cfg := testConfig(strings.Split(s.Addr, ",")...)
 	name = fmt.Sprintf("%s-%d", name, time.Now().UnixNano())
-	cfg.Topics = Topics{name, name + "-unique", name + "-duplicate", name + "-dead"}
+	cfg.Topics = Topics{Input: name, Unique: name + "-unique", Duplicate: name + "-duplicate", Dead: name + "-dead"}
 	cfg.Group = name
 	return cfg
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -43,7 +44,7 @@ func FuzzFingerprint(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		a, _ := r.Fingerprint(text)
 		again, _ := r.Fingerprint(text)
-		if a != again {
+		if !reflect.DeepEqual(a, again) {
 			t.Fatalf("%+v, then %+v", a, again)
 		}
 		normalised := Normalise(Clean(text))

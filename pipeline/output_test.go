@@ -45,18 +45,26 @@ func TestVerdictHeaders(t *testing.T) {
 	require.Equal(t, "a1", value(out.Headers, HeaderRootID))
 	require.Equal(t, "articles/2/41", value(out.Headers, HeaderSource))
 
-	out = verdictOutput(r, article, &Match{Kind: Near, Original: original, Root: root, Distance: 3}, "news-1-00000000")
+	out = verdictOutput(r, article, &Match{Kind: Near, Test: TestOverlap, Original: original, Root: root, Distance: 3}, "news-1-00000000")
 	require.Equal(t, ToDuplicate, out.Destination)
 	require.Equal(t, []string{
-		"trace", "echosieve-other", "echosieve-verdict", "echosieve-fingerprint", "echosieve-distance",
+		"trace", "echosieve-other", "echosieve-verdict", "echosieve-fingerprint", "echosieve-reason", "echosieve-distance",
 		"echosieve-original-id", "echosieve-original", "echosieve-root-id", "echosieve-root",
 		"echosieve-source", "echosieve-recipe",
 	}, keys(out.Headers))
 	require.Equal(t, "near", value(out.Headers, HeaderVerdict))
+	require.Equal(t, "overlap", value(out.Headers, HeaderReason))
 	require.Equal(t, "3", value(out.Headers, HeaderDistance))
 	require.Equal(t, "articles/0/7", value(out.Headers, HeaderOriginal))
 	require.Equal(t, "articles/1/3", value(out.Headers, HeaderRoot))
 	require.Equal(t, "news-1-00000000", value(out.Headers, HeaderRecipe))
+
+	out = verdictOutput(r, article, &Match{Kind: Possible, Test: TestValues, Original: original, Root: self, Distance: 9}, "x")
+	require.Equal(t, ToPossible, out.Destination)
+	require.Equal(t, "possible", value(out.Headers, HeaderVerdict))
+	require.Equal(t, "values", value(out.Headers, HeaderReason))
+	require.Equal(t, "articles/0/7", value(out.Headers, HeaderOriginal))
+	require.Equal(t, "articles/2/41", value(out.Headers, HeaderRoot), "the root is itself")
 
 	out = verdictOutput(r, &Article{LittleText: true}, &Match{Kind: Exact, Original: original, Root: original}, "x")
 	require.NotContains(t, keys(out.Headers), HeaderFingerprint)

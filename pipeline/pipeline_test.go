@@ -51,7 +51,7 @@ func header(o pipeline.Output, key string) string {
 
 func TestBatchThroughAllStages(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, MaxDistance: 3})
+	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: pipeline.DefaultRecipeConfig().Search()})
 	p := newPipeline(t, index, reg, nil)
 	recs := records(
 		strings.Replace(article, "%", "a", 1),
@@ -71,7 +71,7 @@ func TestBatchThroughAllStages(t *testing.T) {
 	}{
 		{pipeline.ToUnique, "unique", ""},
 		{pipeline.ToDead, "", "not_json"},
-		{pipeline.ToDuplicate, "exact", ""},
+		{pipeline.ToDuplicate, "exact", "digest"},
 		{pipeline.ToDead, "", "empty_text"},
 		{pipeline.ToUnique, "unique", ""},
 		{pipeline.ToUnique, "unique", ""},
@@ -92,6 +92,10 @@ func TestBatchThroughAllStages(t *testing.T) {
 # TYPE echosieve_pipeline_records_total counter
 echosieve_pipeline_records_total{reason="digest",verdict="exact"} 1
 echosieve_pipeline_records_total{reason="distance",verdict="near"} 0
+echosieve_pipeline_records_total{reason="overlap",verdict="near"} 0
+echosieve_pipeline_records_total{reason="overlap",verdict="possible"} 0
+echosieve_pipeline_records_total{reason="short",verdict="possible"} 0
+echosieve_pipeline_records_total{reason="values",verdict="possible"} 0
 echosieve_pipeline_records_total{reason="empty_text",verdict="dead"} 1
 echosieve_pipeline_records_total{reason="no_text",verdict="dead"} 0
 echosieve_pipeline_records_total{reason="none",verdict="unique"} 2
@@ -104,7 +108,7 @@ echosieve_pipeline_records_total{reason="wrong_type",verdict="dead"} 0
 }
 
 func TestTombstonesCanBeSkipped(t *testing.T) {
-	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, MaxDistance: 3})
+	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: pipeline.DefaultRecipeConfig().Search()})
 	p := newPipeline(t, index, nil, func(c *pipeline.Config) { c.Decode.Tombstones = pipeline.TombstonesSkip })
 	outputs, err := p.Decide(t.Context(), p.Prepare(records("null", `{"id":"d","text":"short flash"}`)))
 	require.NoError(t, err)
@@ -113,7 +117,7 @@ func TestTombstonesCanBeSkipped(t *testing.T) {
 }
 
 func TestNothingIsDecidedWithoutTheIndex(t *testing.T) {
-	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, MaxDistance: 3})
+	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: pipeline.DefaultRecipeConfig().Search()})
 	p := newPipeline(t, index, nil, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -116,7 +116,7 @@ func recipeID(config RecipeConfig, userWords, stopWords []byte) (string, error) 
 		len(userWords), len(stopWords)))
 	h.Write(userWords)
 	h.Write(stopWords)
-	for _, name := range []string{dict.Words, dict.HMM, dict.IDF, dict.StopWords, dict.TSCharacters} {
+	for _, name := range []string{dict.Words, dict.HMM, dict.IDF, dict.EnglishIDF, dict.StopWords, dict.TSCharacters} {
 		data, err := dict.Read(name)
 		if err != nil {
 			return "", err

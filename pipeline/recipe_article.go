@@ -135,6 +135,11 @@ type word struct {
 // reason is for the second check to tell.
 func (w *word) weight() float64 { return float64(w.count) * float64(w.idf) }
 
+// numberIDF bounds the IDF of words that begin with a digit. Nearly all are missing from the tables, but they say little
+// about what a text is about: a line of telephone numbers would outweigh a page. What numbers a text has, its signature
+// tells.
+const numberIDF = 4
+
 // maxScratch is the number of words up to which buffers are kept; those of a larger text go to the collector.
 const maxScratch = 1 << 14
 
@@ -181,6 +186,9 @@ func (s *scratch) tally(cut []string, terms *terms) {
 	// In a loop of their own the cache misses overlap.
 	for i := range s.words {
 		s.words[i].idf = terms.of(s.words[i].hash)
+		if first := s.words[i].text[0]; first >= '0' && first <= '9' {
+			s.words[i].idf = min(s.words[i].idf, numberIDF)
+		}
 	}
 	s.words = slices.DeleteFunc(s.words, func(w word) bool { return w.idf == 0 })
 }

@@ -32,38 +32,57 @@ func loadTerms(moreStopWords []byte) (*terms, error) {
 	if err != nil {
 		return nil, err
 	}
+	english, err := dict.Read(dict.EnglishIDF)
+	if err != nil {
+		return nil, err
+	}
 	stopWords, err := dict.Read(dict.StopWords)
 	if err != nil {
 		return nil, err
 	}
 	stopWords = append(append(stopWords, '\n'), moreStopWords...)
-	lines := bytes.Count(table, []byte("\n")) + bytes.Count(stopWords, []byte("\n"))
+	lines := bytes.Count(table, []byte("\n")) + bytes.Count(english, []byte("\n")) + bytes.Count(stopWords, []byte("\n"))
 	t := &terms{entries: make([]termEntry, 1<<bits.Len(uint(2*lines)))}
 
-	sum, n := 0.0, 0
-	buf := make([]byte, 0, 64)
-	for line := range bytes.Lines(table) {
-		word, value, ok := bytes.Cut(bytes.TrimSpace(line), []byte(" "))
-		idf, err := strconv.ParseFloat(string(value), 64)
-		if !ok || err != nil {
-			return nil, errors.Join(fmt.Errorf("line %d of %s is damaged", n+1, dict.IDF), err)
-		}
-		sum += idf
-		n++
-		// The table has words in capitals and in Traditional script; texts have them folded. Where both forms
-		// have an entry, the folded one counts.
-		buf, _ = fold(buf[:0], string(word))
-		if e := t.entry(simhash.Hash(string(buf))); e.half == 0 || bytes.Equal(buf, word) {
-			*e = termEntry{half: half(simhash.Hash(string(buf))), idf: float32(idf)}
-		}
+	average, err := t.add(dict.IDF, table)
+	if err != nil {
+		return nil, err
 	}
-	t.average = float32(sum / float64(n))
+	t.average = average
+	if _, err := t.add(dict.EnglishIDF, english); err != nil {
+		return nil, err
+	}
+	buf := make([]byte, 0, 64)
 	for line := range bytes.Lines(stopWords) {
 		buf, _ = fold(buf[:0], string(line))
 		hash := simhash.Hash(string(buf))
 		*t.entry(hash) = termEntry{half: half(hash)}
 	}
 	return t, nil
+}
+
+// add enters the lines "word idf" of a table and returns their average. It replaces what an earlier table says.
+func (t *terms) add(name string, table []byte) (average float32, err error) {
+	sum, n := 0.0, 0
+	buf := make([]byte, 0, 64)
+	mine := map[uint64]bool{}
+	for line := range bytes.Lines(table) {
+		word, value, ok := bytes.Cut(bytes.TrimSpace(line), []byte(" "))
+		idf, err := strconv.ParseFloat(string(value), 64)
+		if !ok || err != nil {
+			return 0, errors.Join(fmt.Errorf("line %d of %s is damaged", n+1, name), err)
+		}
+		sum += idf
+		n++
+		// jieba's table has words in capitals and in Traditional script; texts have them folded. Where both forms
+		// have an entry, the folded one counts.
+		buf, _ = fold(buf[:0], string(word))
+		if hash := simhash.Hash(string(buf)); !mine[hash] || bytes.Equal(buf, word) {
+			*t.entry(hash) = termEntry{half: half(hash), idf: float32(idf)}
+			mine[hash] = true
+		}
+	}
+	return float32(sum / float64(n)), nil
 }
 
 // of returns the IDF of the word with this hash, 0 if it is a stop word.

@@ -88,12 +88,13 @@ const (
 	TestOverlap              // the words in common
 	TestNumbers              // different numbers in the same places
 	TestValues               // the numbers in common
-	TestLittle               // too short for the words in common to be enough
+	TestLittle               // little text: only the same text is a copy
+	TestShort                // too short for the words in common to be enough
 	TestUnknown              // no signature to compare
 	testCount
 )
 
-var testNames = [testCount]string{"none", "digest", "distance", "overlap", "numbers", "values", "little", "unknown"}
+var testNames = [testCount]string{"none", "digest", "distance", "overlap", "numbers", "values", "little", "short", "unknown"}
 
 // String returns the test as it stands in headers and metrics; "unknown" for a number that is none of ours.
 func (t Test) String() string {
@@ -108,7 +109,7 @@ var testOf = map[signature.Reason]Test{
 	signature.ReasonOverlap: TestOverlap,
 	signature.ReasonNumbers: TestNumbers,
 	signature.ReasonValues:  TestValues,
-	signature.ReasonLittle:  TestLittle,
+	signature.ReasonShort:   TestShort,
 }
 
 // judgeBySignature is the second check. Signatures of an unknown version say nothing, so that nothing is held to be a

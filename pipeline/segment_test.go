@@ -21,7 +21,7 @@ func testRecipe(t testing.TB) *Recipe {
 func termsOf(cut []string) []string {
 	out := []string{}
 	for _, w := range cut {
-		if isTerm(w) {
+		if isWord(w) && !isSingle(w) {
 			out = append(out, w)
 		}
 	}

@@ -35,9 +35,9 @@ type Config struct {
 	// ExpectedArticles is the number of articles in one window, by which keys are sized: small keys waste
 	// memory, large ones time. Only its size class counts, the next power of two.
 	ExpectedArticles int `koanf:"expected_articles" help:"articles in one window, by which Redis keys are sized (rounded up to a power of two); a change starts an empty index"`
-	// BlockBits is the width of a block set's key. 16 bits serve up to a few million articles, 20 up to about 60
-	// million, 24 up to a billion.
-	BlockBits int `koanf:"block_bits" help:"Width in bits of the block values in Redis keys, 6 to 32; 0: by expected_articles; a change starts an empty index."`
+	// BlockBits is the width of a block set's key. With 4 blocks 16 bits serve up to a few million articles; 20, up to
+	// about 60 million, and 24, up to a billion, find less, which probes have to make up for.
+	BlockBits int `koanf:"block_bits" help:"width in bits of the block values in Redis keys, 6 to 32; 0: by expected_articles, but without overlaps (16 for 4 blocks), see docs/tuning.md; a change starts an empty index"`
 }
 
 // DefaultConfig returns the defaults of what a user sets. Namespace, Window and Search are left empty.
@@ -108,7 +108,7 @@ func newLayout(c Config) layout {
 	keyBits := func(perKey uint) int { return min(max(minKeyBits, class-bits.Len(perKey)), maxKeyBits) }
 	blockBits := c.BlockBits
 	if blockBits == 0 {
-		blockBits = keyBits(perSet)
+		blockBits = min(keyBits(perSet), 64/c.Layout.Count) // wider ones would overlap, and the pigeonhole principle fail
 	}
 	shardBits := keyBits(perHash)
 	return layout{

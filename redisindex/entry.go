@@ -69,7 +69,9 @@ func cutEntry(data string) (e entry, rest string, err error) {
 	d := decoder{data: raw[headAt+1 : head]}
 	e.ref = d.ref()
 	e.ms = d.varint()
-	e.signature = d.data
+	if len(d.data) > 0 {
+		e.signature = d.data
+	}
 	if d.bad {
 		return entry{}, "", errCorrupt
 	}

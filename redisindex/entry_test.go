@@ -17,13 +17,14 @@ func TestEntryRoundTrip(t *testing.T) {
 		ID:          "\x00新", Digest: pipeline.Digest{1, 2, 3, 15: 9}, LittleText: true,
 	}
 	plain := article(7, 5)
+	plain.Signature = []byte("signature")
 	data := string(appendEntry(appendEntry(nil, &c, math.MaxInt64), &plain, 12))
 	e, rest, err := cutEntry(data)
 	require.NoError(t, err)
 	require.Equal(t, entry{digest: c.Digest, little: true, ref: pipeline.Ref{ID: c.ID, Coordinates: c.Coordinates}, ms: math.MaxInt64}, e)
 	e, rest, err = cutEntry(rest)
 	require.NoError(t, err)
-	require.Equal(t, entry{digest: plain.Digest, ref: pipeline.Ref{ID: plain.ID, Coordinates: plain.Coordinates}, ms: 12}, e)
+	require.Equal(t, entry{digest: plain.Digest, ref: pipeline.Ref{ID: plain.ID, Coordinates: plain.Coordinates}, ms: 12, signature: plain.Signature}, e)
 	require.Empty(t, rest)
 }
 
@@ -34,7 +35,8 @@ func TestVerdictRoundTrip(t *testing.T) {
 	for _, m := range []pipeline.Match{
 		{Kind: pipeline.Unique, Root: self},
 		{Kind: pipeline.Near, Original: a, Root: a, Distance: 3},
-		{Kind: pipeline.Near, Original: a, Root: b, Distance: 31},
+		{Kind: pipeline.Near, Test: pipeline.TestOverlap, Original: a, Root: b, Distance: 31},
+		{Kind: pipeline.Possible, Test: pipeline.TestValues, Original: a, Root: self, Distance: 16},
 		{Kind: pipeline.Exact, Original: b, Root: a},
 	} {
 		data := appendVerdict(nil, m)
@@ -81,6 +83,8 @@ func TestConfigValidate(t *testing.T) {
 	for name, breakIt := range map[string]func(*Config){
 		"namespace": func(c *Config) { c.Namespace = "" }, "window": func(c *Config) { c.Window = time.Second },
 		"max_distance": func(c *Config) { c.MaxDistance = -1 }, "generations": func(c *Config) { c.Generations = 0 },
+		"blocks": func(c *Config) { c.Layout.Count = 0 }, "probes": func(c *Config) { c.Probes = 64 },
+		"block_bits":     func(c *Config) { c.BlockBits = 33 },
 		"max_candidates": func(c *Config) { c.MaxCandidates = 0 }, "expected_articles": func(c *Config) { c.ExpectedArticles = 0 },
 	} {
 		cfg := testConfig(standard)
@@ -109,18 +113,20 @@ func TestLayout(t *testing.T) {
 		window      time.Duration
 		generations int
 		articles    int
-		bits        int
+		shards      int
+		blocks      int
 		tag         string
 	}{
-		{7 * 24 * time.Hour, 2, 1_000_000, 14, "6hc0.e"},
-		{7 * 24 * time.Hour, 2, 1_040_000, 14, "6hc0.e"}, // the same size class
-		{time.Minute, 8, 1, 6, "8.6"},
-		{24 * time.Hour, 1, 100_000_000, 22, "1uo0.m"},
+		{7 * 24 * time.Hour, 2, 1_000_000, 14, 15, "6hc0.14.4x15"},
+		{7 * 24 * time.Hour, 2, 1_040_000, 14, 15, "6hc0.14.4x15"}, // the same size class
+		{time.Minute, 8, 1, 6, 6, "8.6.4x6"},
+		{24 * time.Hour, 1, 100_000_000, 22, 16, "1uo0.22.4x16"}, // no overlaps unless asked for
 	} {
 		cfg := testConfig(standard)
 		cfg.Window, cfg.Generations, cfg.ExpectedArticles = test.window, test.generations, test.articles
 		l := newLayout(cfg)
-		require.Equal(t, test.bits, l.shardBits)
+		require.Equal(t, test.shards, l.shardBits)
+		require.Equal(t, test.blocks, l.blocks.Bits)
 		require.Equal(t, test.tag, l.tag)
 		require.LessOrEqual(t, l.generationMs, l.windowMs)
 		require.GreaterOrEqual(t, l.lifetime, cfg.Window+time.Duration(l.generationMs)*time.Millisecond)

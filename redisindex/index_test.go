@@ -41,7 +41,7 @@ func newClient(t testing.TB, addr string) redis.UniversalClient {
 func testConfig(p indextest.Params) Config {
 	cfg := DefaultConfig()
 	cfg.Namespace = fmt.Sprintf("test-%x", time.Now().UnixNano())
-	cfg.Window, cfg.Generations, cfg.MaxDistance = p.Window, p.Generations, p.MaxDistance
+	cfg.Window, cfg.Generations, cfg.Search = p.Window, p.Generations, p.Search()
 	return cfg
 }
 
@@ -155,9 +155,9 @@ func TestRepeatOfUndecidedArticle(t *testing.T) {
 	require.Equal(t, pipeline.Unique, claimOne(t, x, a).Kind)
 	require.NoError(t, newBatch(x, []pipeline.Claim{b}).insert(t.Context()))
 	refA, refB := pipeline.Ref{ID: a.ID, Coordinates: a.Coordinates}, pipeline.Ref{ID: b.ID, Coordinates: b.Coordinates}
-	want := pipeline.Match{Kind: pipeline.Exact, Original: refB, Root: refA}
+	want := pipeline.Match{Kind: pipeline.Exact, Test: pipeline.TestDigest, Original: refB, Root: refA}
 	require.Equal(t, want, claimOne(t, x, c))
-	require.Equal(t, pipeline.Match{Kind: pipeline.Near, Original: refA, Root: refA, Distance: 1}, claimOne(t, x, b))
+	require.Equal(t, pipeline.Match{Kind: pipeline.Near, Test: pipeline.TestDistance, Original: refA, Root: refA, Distance: 1}, claimOne(t, x, b))
 	require.Equal(t, want, claimOne(t, x, c), "replay")
 }
 

@@ -17,9 +17,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/indextest"
+	"echosieve/pipeline/signature"
 	"echosieve/simhash"
 	"echosieve/test/redisserver"
 )
+
+// benchParams are those of the recipe news: 16 probes for each of 4 blocks.
+var benchParams = indextest.Params{Window: 48 * time.Hour, Generations: 2, MaxDistance: 16, Blocks: 4, Probes: 16}
 
 // BenchmarkClaim stores b.N articles (uniform fingerprints, ids of 30 bytes) within one generation, or spread over
 // one window, and reports for each article the time, the CPU of client and server, and the memory of its record
@@ -34,7 +39,7 @@ func BenchmarkClaim(b *testing.B) {
 		b.Run(span.name, func(b *testing.B) {
 			server := redisserver.Start(b, "--hash-max-listpack-value", "1024")
 			client := newClient(b, server.Addr)
-			cfg := testConfig(standard)
+			cfg := testConfig(benchParams)
 			cfg.Namespace, cfg.Window = "echosieve:news-1-0123abcd", 48*time.Hour
 			x := newIndex(b, client, cfg)
 			r := rand.New(rand.NewPCG(1, 2))
@@ -73,6 +78,14 @@ func random(r *rand.Rand, n int, at time.Time) pipeline.Claim {
 	}
 	binary.BigEndian.PutUint64(c.Digest[:], r.Uint64())
 	binary.BigEndian.PutUint64(c.Digest[8:], r.Uint64())
+	c.Sums = new(simhash.Sums)
+	for bit := range c.Sums {
+		c.Sums[bit] = r.NormFloat64()
+	}
+	c.Signature = make([]byte, signature.Size)
+	for i := range c.Signature {
+		c.Signature[i] = byte(r.Uint32())
+	}
 	return c
 }
 

@@ -164,7 +164,7 @@ func compareTexts(recipe *pipeline.Recipe, search pipeline.Search, names, texts 
 	judgement := search.Compare(&a, &b)
 	c.Test = judgement.Test.String()
 	c.Signature = compareSignatures(a.Signature, b.Signature)
-	c.explain(judgement, a, b, cfg)
+	c.explain(judgement, cfg)
 	return c
 }
 

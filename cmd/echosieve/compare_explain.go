@@ -14,7 +14,8 @@ type compareSignature struct {
 	WordPairs      int     `json:"word_pairs"`      // of the shorter text, about
 	SharedPlaces   int     `json:"shared_places"`   // sampled places with a number that both have
 	Contradictions int     `json:"contradictions"`  // of them, those with different numbers
-	NumbersShared  float64 `json:"numbers_in_both"` // share of the numbers of the text with fewer
+	Numbers        int     `json:"numbers"`         // different ones of the text with fewer, about
+	NumbersShared  int     `json:"numbers_in_both"` // of them, those that the other has as well
 }
 
 // compareSignatures returns nil if one of the two has no signature.
@@ -25,11 +26,11 @@ func compareSignatures(a, b []byte) *compareSignature {
 	if !c.Known {
 		return nil
 	}
-	return &compareSignature{c.J, c.Containment, int(c.Bigrams), c.SharedContexts, c.Contradictions, c.Values}
+	return &compareSignature{c.J, c.Containment, int(c.Bigrams), c.SharedContexts, c.Contradictions, c.LeastValues, c.CommonValues}
 }
 
 // explain gives the verdict in one word and in a sentence.
-func (c *comparison) explain(j pipeline.Judgement, a, b pipeline.Article, cfg pipeline.RecipeConfig) {
+func (c *comparison) explain(j pipeline.Judgement, cfg pipeline.RecipeConfig) {
 	c.Verdict = "different"
 	if j.Kind != 0 {
 		c.Verdict = j.Kind.String()
@@ -47,13 +48,11 @@ func (c *comparison) explain(j pipeline.Judgement, a, b pipeline.Article, cfg pi
 	case pipeline.TestNumbers:
 		why = fmt.Sprintf("in %d of %d places that both have, the numbers differ (detection.contradictions).", c.Signature.Contradictions, c.Signature.SharedPlaces)
 	case pipeline.TestValues:
-		why = fmt.Sprintf("they share %.0f %% of the numbers (detection.values, detection.little_values).", 100*c.Signature.NumbersShared)
+		why = fmt.Sprintf("only %d of %d numbers are in both (detection.values, detection.short_values).", c.Signature.NumbersShared, c.Signature.Numbers)
 	case pipeline.TestLittle:
-		if a.LittleText || b.LittleText {
-			why = fmt.Sprintf("a text with fewer than %d different words (detection.min_features) is a copy only of the same text.", cfg.MinFeatures)
-		} else {
-			why = fmt.Sprintf("for texts as short as these, %.0f %% of word pairs in common is too little (detection.little_near).", 100*c.Signature.Similarity)
-		}
+		why = fmt.Sprintf("a text with fewer than %d different words (detection.min_features) is a copy only of the same text.", cfg.MinFeatures)
+	case pipeline.TestShort:
+		why = fmt.Sprintf("for texts as short as these, %.0f %% of word pairs in common is too little (detection.short_near).", 100*c.Signature.Similarity)
 	case pipeline.TestUnknown:
 		why = "there is no signature to compare."
 	case pipeline.TestNone:

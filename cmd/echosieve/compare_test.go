@@ -87,7 +87,7 @@ func TestCompareFindsWhatItShows(t *testing.T) {
 func TestCompareEqualBlocks(t *testing.T) {
 	c := compareJSON(t, "", compareText, compareText)
 	require.Equal(t, []int{0, 1, 2, 3}, c.EqualBlocks)
-	c = compareJSON(t, "", "--detection.max_distance", "6", compareText, compareText)
+	c = compareJSON(t, "", "--detection.blocks", "7", compareText, compareText)
 	require.Len(t, c.EqualBlocks, 7)
 }
 
@@ -124,7 +124,7 @@ func TestCompareShowsAReadableReport(t *testing.T) {
 
 func TestCompareMarksDifferences(t *testing.T) {
 	require.Equal(t, " ^  ^", differences("10 11", "11 10"))
-	c := comparison{MaxDistance: 3}
+	c := comparison{blocks: 4}
 	bits := simhash.Fingerprint(0xffff_0000_ffff_0000).Bits()
 	require.Equal(t, "1111111111111111 0000000000000000 1111111111111111 0000000000000000", c.inBlocks(bits))
 }

@@ -80,8 +80,8 @@ func (c comparison) signatureLines() string {
 	if s == nil {
 		return ""
 	}
-	return fmt.Sprintf("word pairs    %.2f in common, %.2f of the shorter text (%d)\nnumbers       %d of %d shared places differ, %.2f in common\n",
-		s.Similarity, s.Containment, s.WordPairs, s.Contradictions, s.SharedPlaces, s.NumbersShared)
+	return fmt.Sprintf("word pairs    %.2f in common, %.2f of the shorter text (%d)\nnumbers       %d of %d shared places differ, %d of %d in both\n",
+		s.Similarity, s.Containment, s.WordPairs, s.Contradictions, s.SharedPlaces, s.NumbersShared, s.Numbers)
 }
 
 // wordTable lists words with their weights.

@@ -50,8 +50,8 @@ func TestDemoJudgesTheSample(t *testing.T) {
 		case a.Kind == "broken":
 			require.Equal(t, "dead", row.Verdict, a.ID)
 		case a.CopyOf == "":
-			require.Equal(t, "unique", row.Verdict, a.ID)
-		case row.Verdict == "unique":
+			require.Contains(t, []string{"unique", "possible"}, row.Verdict, a.ID)
+		case row.Verdict == "unique" || row.Verdict == "possible":
 			missed++
 		default:
 			require.Contains(t, []string{"near", "exact"}, row.Verdict, a.ID)
@@ -60,7 +60,7 @@ func TestDemoJudgesTheSample(t *testing.T) {
 	}
 	require.Equal(t, total, summary.Records)
 	require.Equal(t, 5, summary.Verdicts["dead"])
-	require.LessOrEqual(t, missed, 2, "copies that distance alone does not see")
+	require.Zero(t, missed, "copies that were not caught")
 	require.Empty(t, logs.String(), "a demo without trouble logs nothing")
 }
 

@@ -71,7 +71,7 @@ func (v *demoView) show(r *kgo.Record) {
 		Verdict: h[pipeline.HeaderVerdict], Distance: h[pipeline.HeaderDistance],
 		OriginalID: h[pipeline.HeaderOriginalID], Reason: h[pipeline.HeaderReason], Detail: h[pipeline.HeaderDetail],
 	}
-	if row.Reason != "" {
+	if row.Verdict == "" {
 		row.Verdict = "dead"
 	}
 	doc, _ := v.decode.Decode(&pipeline.Record{Value: r.Value})
@@ -79,7 +79,7 @@ func (v *demoView) show(r *kgo.Record) {
 	if row.Verdict == "dead" && row.Title == "" {
 		row.Title = string(r.Value)
 	}
-	if row.Verdict == pipeline.Unique.String() {
+	if row.Verdict == pipeline.Unique.String() || row.Verdict == pipeline.Possible.String() {
 		v.titles[row.ID] = row.Title
 	}
 	row.OriginalTitle = v.titles[row.OriginalID]
@@ -100,8 +100,8 @@ func (v *demoView) row(verdict, title, bits, repeats string) {
 	cell := func(s string, width int) string {
 		return text.Pad(text.Snip(strings.Join(strings.Fields(s), " "), width, "~"), width, ' ')
 	}
-	colour := map[string]text.Color{"unique": text.FgGreen, "near": text.FgYellow, "exact": text.FgYellow, "dead": text.FgRed}[verdict]
-	name := cell(verdict, 7)
+	colour := map[string]text.Color{"unique": text.FgGreen, "possible": text.FgCyan, "near": text.FgYellow, "exact": text.FgYellow, "dead": text.FgRed}[verdict]
+	name := cell(verdict, 8)
 	if colour != 0 && v.colour {
 		name = colour.Sprint(name)
 	}

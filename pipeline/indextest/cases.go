@@ -127,6 +127,60 @@ func testLittleText(t *testing.T, newIndex factory) {
 	require.Equal(t, []pipeline.Match{unique(a), exact(a, a), exact(a, a)}, claim(t, x, a, b, later))
 }
 
+// signed gives a claim a signature; see Params.Search.
+func signed(c pipeline.Claim, signature byte) pipeline.Claim {
+	c.Signature = []byte{signature}
+	return c
+}
+
+func testSecondCheck(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	a := signed(article(1, 0, base, "a"), 10)
+	copied := signed(article(2, 0, base^1, "b"), 10)
+	other := signed(article(3, 0, base^2, "c"), 90)
+	similar := signed(article(4, 0, base^4, "d"), 91) // like c, not like a
+	both := signed(article(5, 0, base^8, "e"), 11)    // possibly a, and by distance alone anything
+	again := signed(article(6, 0, base^4^1, "f"), 91) // a copy of d, which is unique although it is like c
+	exactly := signed(article(7, 0, base^1, "b"), 10) // exact repeats are not judged
+	near10 := near(a, a, 1)
+	near10.Test = pipeline.TestOverlap
+	possible := func(c, original pipeline.Claim, distance int) pipeline.Match {
+		return pipeline.Match{Kind: pipeline.Possible, Test: pipeline.TestValues, Original: refOf(original), Root: refOf(c), Distance: distance}
+	}
+	nearD := near(similar, similar, 1)
+	nearD.Test = pipeline.TestOverlap
+	want := []pipeline.Match{unique(a), near10, unique(other), possible(similar, other, 2), possible(both, a, 1), nearD, exact(copied, a)}
+	claims := []pipeline.Claim{a, copied, other, similar, both, again, exactly}
+	require.Equal(t, want, claim(t, x, claims...), "in one call")
+	require.Equal(t, want, claim(t, x, claims...), "replay")
+	y := newIndex(t, standard)
+	for i, c := range claims {
+		require.Equal(t, want[i], claimOne(t, y, c), "one by one: %d", i)
+	}
+}
+
+// Four bits off, one in each block: only probes find the other.
+func testProbes(t *testing.T, newIndex factory) {
+	const flipped simhash.Fingerprint = 1<<63 | 1<<47 | 1<<31 | 1<<15
+	a, b := article(1, 0, base, "a"), article(2, 0, base^flipped, "b")
+	b.Sums = new(simhash.Sums)
+	for bit := range b.Sums {
+		b.Sums[bit] = 100
+		if flipped>>bit&1 == 1 {
+			b.Sums[bit] = 1
+		}
+	}
+	far := article(3, 0, base^flipped^0xff0, "c") // found as well, but too far away
+	far.Sums = b.Sums
+	for probes, want := range [][]pipeline.Match{
+		{unique(a), unique(b), near(b, b, 8)},
+		{unique(a), near(a, a, 4), near(b, a, 8)},
+	} {
+		x := newIndex(t, Params{Window: time.Hour, Generations: 2, MaxDistance: 8, Blocks: 4, Probes: probes})
+		require.Equal(t, want, claim(t, x, a, b, far), "%d probes", probes)
+	}
+}
+
 func testFlood(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
 	first := article(0, 0, base, "0")

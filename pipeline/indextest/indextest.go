@@ -20,6 +20,33 @@ type Params struct {
 	Window      time.Duration
 	Generations int
 	MaxDistance int
+	Blocks      int // 0: MaxDistance + 1
+	Probes      int
+}
+
+// Search is what the parameters say about search: the pigeonhole principle, so that nothing is missed, and a toy of a
+// second check. Articles without signature are judged by their distance; others by the difference of their one byte:
+// 0 is a copy, 1 a possible one.
+func (p Params) Search() pipeline.Search {
+	blocks := p.Blocks
+	if blocks == 0 {
+		blocks = p.MaxDistance + 1
+	}
+	return pipeline.Search{
+		Layout: simhash.Layout{Count: blocks}, Probes: p.Probes, MaxDistance: p.MaxDistance,
+		Judge: func(_ int, a, b []byte) pipeline.Judgement {
+			switch {
+			case len(a) == 0 || len(b) == 0:
+				return pipeline.Judgement{Kind: pipeline.Near, Test: pipeline.TestDistance}
+			case a[0] == b[0]:
+				return pipeline.Judgement{Kind: pipeline.Near, Test: pipeline.TestOverlap}
+			case max(a[0], b[0])-min(a[0], b[0]) == 1:
+				return pipeline.Judgement{Kind: pipeline.Possible, Test: pipeline.TestValues}
+			default:
+				return pipeline.Judgement{Test: pipeline.TestNumbers}
+			}
+		},
+	}
 }
 
 // standard is used where a test needs nothing special: generations of half an hour.
@@ -41,6 +68,8 @@ func Run(t *testing.T, newIndex func(t *testing.T, p Params) pipeline.Index) {
 		{"WindowEdges", testWindowEdges},
 		{"Borders", testBorders},
 		{"LittleText", testLittleText},
+		{"SecondCheck", testSecondCheck},
+		{"Probes", testProbes},
 		{"Flood", testFlood},
 		{"ExactRepeats", testExactRepeats},
 		{"Roots", testRoots},
@@ -80,11 +109,11 @@ func unique(c pipeline.Claim) pipeline.Match {
 }
 
 func near(original, root pipeline.Claim, distance int) pipeline.Match {
-	return pipeline.Match{Kind: pipeline.Near, Original: refOf(original), Root: refOf(root), Distance: distance}
+	return pipeline.Match{Kind: pipeline.Near, Test: pipeline.TestDistance, Original: refOf(original), Root: refOf(root), Distance: distance}
 }
 
 func exact(original, root pipeline.Claim) pipeline.Match {
-	return pipeline.Match{Kind: pipeline.Exact, Original: refOf(original), Root: refOf(root)}
+	return pipeline.Match{Kind: pipeline.Exact, Test: pipeline.TestDigest, Original: refOf(original), Root: refOf(root)}
 }
 
 // claim claims in one call. An index that blocks, because it cannot make sense of its store, fails the test.

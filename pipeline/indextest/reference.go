@@ -30,19 +30,20 @@ func (r *reference) claim(c pipeline.Claim) pipeline.Match {
 	v := verdict{claim: c, generation: c.Time.UnixMilli() / length, match: unique(c)}
 	for _, o := range r.seen { // an exact repeat of the same generation goes before everything else
 		if o.generation == v.generation && o.claim.Digest == c.Digest {
-			return pipeline.Match{Kind: pipeline.Exact, Original: refOf(o.claim), Root: o.match.Root}
+			return pipeline.Match{Kind: pipeline.Exact, Test: pipeline.TestDigest, Original: refOf(o.claim), Root: o.match.Root}
 		}
 	}
 	for _, o := range r.seen {
-		if !alike(r.Params, c, o.claim) {
+		j := judge(r.Params, c, o.claim)
+		if j.Kind == 0 || v.match.Kind == pipeline.Possible && j.Kind == pipeline.Possible {
 			continue
 		}
-		v.match = pipeline.Match{Kind: pipeline.Near, Original: refOf(o.claim), Root: o.match.Root}
+		v.match = pipeline.Match{Kind: j.Kind, Test: j.Test, Original: refOf(o.claim), Root: o.match.Root}
 		v.match.Distance = simhash.Distance(o.claim.Fingerprint, c.Fingerprint)
-		if o.claim.Digest == c.Digest {
-			v.match.Kind = pipeline.Exact
+		if j.Kind.IsCopy() {
+			break
 		}
-		break
+		v.match.Root = refOf(c)
 	}
 	r.seen = append(r.seen, v)
 	return v.match
@@ -55,19 +56,22 @@ func random(r *rand.Rand, n int, span time.Duration) []pipeline.Claim {
 		at := span*time.Duration(i)/time.Duration(n) + time.Duration(r.Int64N(int64(span/8)))
 		switch kind := r.IntN(10); {
 		case kind < 4 || i < 5:
-			claims[i] = article(i, at, simhash.Fingerprint(r.Uint64()), fmt.Sprint(i))
+			claims[i] = signed(article(i, at, simhash.Fingerprint(r.Uint64()), fmt.Sprint(i)), byte(r.IntN(4)))
 		case kind < 5:
 			claims[i] = little(i, at, fmt.Sprint("flash ", r.IntN(20)))
 		case kind < 7: // the text of an earlier one
 			o := claims[r.IntN(i)]
 			claims[i] = article(i, at, o.Fingerprint, "")
-			claims[i].Digest, claims[i].LittleText = o.Digest, o.LittleText
+			claims[i].Digest, claims[i].LittleText, claims[i].Signature = o.Digest, o.LittleText, o.Signature
 		default: // up to 4 bits off an earlier one
 			fp := claims[r.IntN(i)].Fingerprint
 			for range r.IntN(5) {
 				fp ^= 1 << r.IntN(64)
 			}
 			claims[i] = article(i, at, fp, fmt.Sprint(i))
+			if r.IntN(2) == 0 {
+				claims[i].Signature = []byte{byte(r.IntN(4))}
+			}
 		}
 		claims[i].Time = claims[i].Time.Truncate(time.Millisecond)
 	}
@@ -78,7 +82,7 @@ func testReference(t *testing.T, newIndex factory) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	for _, p := range []Params{standard, {2 * time.Hour, 3, 0}, {90 * time.Minute, 1, 4}} {
+	for _, p := range []Params{standard, {Window: 2 * time.Hour, Generations: 3}, {Window: 90 * time.Minute, Generations: 1, MaxDistance: 4}} {
 		x, ref := newIndex(t, p), reference{Params: p}
 		claims := random(r, 600, 5*p.Window)
 		answers := make([]pipeline.Match, 0, len(claims))
@@ -97,6 +101,7 @@ func testReference(t *testing.T, newIndex factory) {
 		require.Greater(t, kinds[pipeline.Exact], 50)
 		if p.MaxDistance > 0 {
 			require.Greater(t, kinds[pipeline.Near], 50)
+			require.Greater(t, kinds[pipeline.Possible], 5)
 		}
 	}
 }
@@ -141,32 +146,41 @@ func testConcurrent(t *testing.T, newIndex factory) {
 }
 
 // Inconsistent says how answers contradict each other, "" if they do not: every original must have been claimed,
-// every chain of originals must end in a unique article, and, if complete, no two alike articles inside the window
-// may both be unique (an index that limits what it reads may let copies through).
+// every chain of originals must end in an article that is no copy, and, if complete, no two copies inside the window
+// may both be none (an index that limits what it reads may let copies through).
 func Inconsistent(p Params, claims []pipeline.Claim, answers map[pipeline.Coordinates]pipeline.Match, complete bool) string {
 	for i, a := range claims {
 		for _, b := range claims[:i] {
-			twins := answers[a.Coordinates].Kind == pipeline.Unique && answers[b.Coordinates].Kind == pipeline.Unique
-			if complete && twins && alike(p, a, b) {
-				return fmt.Sprintf("twins: %v and %v are alike and both unique", a.Coordinates, b.Coordinates)
+			twins := !answers[a.Coordinates].Kind.IsCopy() && !answers[b.Coordinates].Kind.IsCopy()
+			if complete && twins && judge(p, a, b).Kind.IsCopy() {
+				return fmt.Sprintf("twins: %v and %v are copies and both held to be none", a.Coordinates, b.Coordinates)
 			}
 		}
 		at := a.Coordinates
-		for steps := 0; answers[at].Kind != pipeline.Unique; steps++ {
-			if answers[at].Kind == 0 || steps > len(claims) {
-				return fmt.Sprintf("the chain of %v ends in no unique article", a.Coordinates)
+		for steps := 0; answers[at].Kind.IsCopy(); steps++ {
+			if steps > len(claims) {
+				return fmt.Sprintf("the chain of %v has no end", a.Coordinates)
 			}
 			at = answers[at].Original.Coordinates
+		}
+		if answers[at].Kind == 0 {
+			return fmt.Sprintf("the chain of %v ends in an article that was not claimed", a.Coordinates)
 		}
 	}
 	return ""
 }
 
-// alike says whether of two different articles the later one is a copy.
-func alike(p Params, a, b pipeline.Claim) bool {
-	if a.Coordinates == b.Coordinates || a.Time.Sub(b.Time).Abs() > p.Window {
-		return false
+// judge says what the later of two different articles is to the earlier one.
+func judge(p Params, a, b pipeline.Claim) pipeline.Judgement {
+	search := p.Search()
+	switch {
+	case a.Coordinates == b.Coordinates || a.Time.Sub(b.Time).Abs() > p.Window:
+		return pipeline.Judgement{}
+	case a.Digest == b.Digest:
+		return pipeline.Judgement{Kind: pipeline.Exact, Test: pipeline.TestDigest}
+	case a.LittleText || b.LittleText:
+		return pipeline.Judgement{}
+	default:
+		return search.Decide(simhash.Distance(a.Fingerprint, b.Fingerprint), a.Signature, b.Signature)
 	}
-	return a.Digest == b.Digest || !a.LittleText && !b.LittleText &&
-		simhash.Distance(a.Fingerprint, b.Fingerprint) <= p.MaxDistance
 }

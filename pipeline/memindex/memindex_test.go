@@ -14,12 +14,12 @@ import (
 
 func TestContract(t *testing.T) {
 	indextest.Run(t, func(_ *testing.T, p indextest.Params) pipeline.Index {
-		return New(Config{Window: p.Window, Generations: p.Generations, MaxDistance: p.MaxDistance})
+		return New(Config{Window: p.Window, Generations: p.Generations, Search: p.Search()})
 	})
 }
 
 func TestForgetsWhatIsOutsideTheWindow(t *testing.T) {
-	x := New(Config{Window: time.Hour, Generations: 2, MaxDistance: 3})
+	x := New(Config{Window: time.Hour, Generations: 2, Search: pipeline.Search{Layout: simhash.Layout{Count: 4}, MaxDistance: 3}})
 	start := time.Unix(1_700_000_000, 0)
 	claim := func(n int, at time.Time) pipeline.Match {
 		c := pipeline.Claim{Coordinates: pipeline.Coordinates{Topic: "t", Offset: int64(n)}, Time: at}

@@ -18,9 +18,9 @@ type Comparison struct {
 	// SharedContexts counts the sampled contexts of numbers that both have, Contradictions those of them in which
 	// the numbers differ. One contradiction in 16 goes unseen, and one context in 255 is taken for another.
 	SharedContexts, Contradictions int
-	// Values is the share of the number values of the article with fewer ones that the other has as well; 1 if one
-	// of the two has no numbers.
-	Values float64
+	// LeastValues is the number of different number values, as far as the bitmap tells them apart, of the article
+	// with fewer ones; CommonValues those that the other has as well.
+	LeastValues, CommonValues int
 }
 
 // Compare compares two signatures in constant time. It is symmetric and allocates nothing.
@@ -44,11 +44,9 @@ func Compare(a, b *Signature) Comparison {
 			c.Contradictions++
 		}
 	}
-	c.Values = 1
 	va, vb := a.bitmap(), b.bitmap()
-	if least := min(bits.OnesCount64(va), bits.OnesCount64(vb)); least > 0 {
-		c.Values = float64(bits.OnesCount64(va&vb)) / float64(least)
-	}
+	c.LeastValues = min(bits.OnesCount64(va), bits.OnesCount64(vb))
+	c.CommonValues = bits.OnesCount64(va & vb)
 	return c
 }
 

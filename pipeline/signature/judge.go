@@ -4,13 +4,15 @@ import "fmt"
 
 // Thresholds decide what counts as a copy; see DefaultThresholds.
 type Thresholds struct {
-	Near           float64 `koanf:"near" help:"Least similarity of a copy: the share of word pairs in common, 0 to 1."`
-	Possible       float64 `koanf:"possible" help:"Least similarity of an article that is marked as a possible copy."`
-	Contradictions float64 `koanf:"contradictions" help:"Share of different numbers in the same places from which an article is no copy."`
-	Values         float64 `koanf:"values" help:"Least share of numbers in common."`
-	LittleBigrams  float64 `koanf:"little_bigrams" help:"A text with fewer pairs of words is short: no number may differ, and the next two are asked of it."`
-	LittleNear     float64 `koanf:"little_near" help:"Least similarity of short texts."`
-	LittleValues   float64 `koanf:"little_values" help:"Least share of numbers in common of short texts."`
+	Near             float64 `koanf:"near" help:"Least similarity of a copy: the share of word pairs in common, 0 to 1."`
+	Possible         float64 `koanf:"possible" help:"Least similarity of an article that is marked as a possible copy."`
+	Contradictions   float64 `koanf:"contradictions" help:"Share of different numbers in the same places from which an article is no copy."`
+	Values           float64 `koanf:"values" help:"Least share of numbers in common."`
+	Sure             float64 `koanf:"sure" help:"Similarity from which one different number is forgiven, as a correction, unless the text is short."`
+	ShortPairs       float64 `koanf:"short_pairs" help:"A text with fewer pairs of words is short: no number may differ, and the next three are asked of it."`
+	ShortNear        float64 `koanf:"short_near" help:"Least similarity of short texts, unless one contains the other."`
+	ShortContainment float64 `koanf:"short_containment" help:"Share of a short text's word pairs from which the other contains it."`
+	ShortValues      float64 `koanf:"short_values" help:"Least share of numbers in common of short texts."`
 }
 
 // Validate reports the first threshold that makes no sense.
@@ -19,8 +21,8 @@ func (t Thresholds) Validate() error {
 		name string
 		val  float64
 	}{
-		{"near", t.Near}, {"possible", t.Possible}, {"contradictions", t.Contradictions}, {"values", t.Values},
-		{"little_near", t.LittleNear}, {"little_values", t.LittleValues},
+		{"near", t.Near}, {"possible", t.Possible}, {"contradictions", t.Contradictions}, {"values", t.Values}, {"sure", t.Sure},
+		{"short_near", t.ShortNear}, {"short_containment", t.ShortContainment}, {"short_values", t.ShortValues},
 	} {
 		if !(f.val >= 0 && f.val <= 1) {
 			return fmt.Errorf("%s is %v, must be between 0 and 1", f.name, f.val)
@@ -29,8 +31,8 @@ func (t Thresholds) Validate() error {
 	if t.Possible > t.Near {
 		return fmt.Errorf("possible is %v, must not be above near, %v", t.Possible, t.Near)
 	}
-	if !(t.LittleBigrams >= 0) {
-		return fmt.Errorf("little_bigrams is %v, must not be negative", t.LittleBigrams)
+	if !(t.ShortPairs >= 0) {
+		return fmt.Errorf("short_pairs is %v, must not be negative", t.ShortPairs)
 	}
 	return nil
 }
@@ -38,8 +40,8 @@ func (t Thresholds) Validate() error {
 // DefaultThresholds returns thresholds chosen on labelled pairs of Chinese and English news articles.
 func DefaultThresholds() Thresholds {
 	return Thresholds{
-		Near: 0.42, Possible: 0.3, Contradictions: 0.25, Values: 0.6,
-		LittleBigrams: 40, LittleNear: 0.7, LittleValues: 0.75,
+		Near: 0.435, Possible: 0.3, Contradictions: 0.2, Values: 0.6, Sure: 0.85,
+		ShortPairs: 80, ShortNear: 0.65, ShortContainment: 0.9, ShortValues: 0.75,
 	}
 }
 
@@ -62,26 +64,38 @@ const (
 	ReasonOverlap Reason = "overlap" // too few or enough common word bigrams
 	ReasonNumbers Reason = "numbers" // other numbers in the same places
 	ReasonValues  Reason = "values"  // too few numbers in common
-	ReasonLittle  Reason = "little"  // a copy, were it not little text
+	ReasonShort   Reason = "short"   // a copy, were it not short
 )
 
 // Judge decides by a comparison. Both articles are taken to be candidates: their fingerprints are near. Without
 // information the verdict is Different.
 func Judge(c Comparison, t Thresholds) (Verdict, Reason) {
-	little := c.Bigrams < t.LittleBigrams
+	short := c.Bigrams < t.ShortPairs
+	contradictions, common, leastValues := c.Contradictions, c.CommonValues, t.Values
+	switch {
+	case short:
+		leastValues = t.ShortValues
+	case c.J >= t.Sure: // among numbers that agree one may be a correction, or the price of another edition
+		if contradictions == 1 && c.SharedContexts > 2 {
+			contradictions = 0
+		}
+		if common == c.LeastValues-1 && common > 0 {
+			common++
+		}
+	}
 	switch {
 	case !c.Known:
 		return Different, ReasonUnknown
 	case c.J < t.Possible:
 		return Different, ReasonOverlap
-	case c.Contradictions > 0 && (little || float64(c.Contradictions) >= t.Contradictions*float64(c.SharedContexts)):
+	case contradictions > 0 && (short || float64(contradictions) >= t.Contradictions*float64(c.SharedContexts)):
 		return Different, ReasonNumbers
-	case c.Values < t.Values || little && c.Values < t.LittleValues:
+	case float64(common) < leastValues*float64(c.LeastValues):
 		return Possible, ReasonValues
 	case c.J < t.Near:
 		return Possible, ReasonOverlap
-	case little && c.J < t.LittleNear:
-		return Possible, ReasonLittle
+	case short && c.J < t.ShortNear && c.Containment < t.ShortContainment:
+		return Possible, ReasonShort
 	}
 	return Near, ReasonOverlap
 }

@@ -8,20 +8,22 @@ import (
 // numbers reads the numbers of a text one after the other, each with what stands before it. Time is linear in the
 // length of the text, and nothing is allocated.
 //
-// What counts is the significant digits: 1,200, 1200, 12 hundred and 0.12 are the same, because publishers write
-// amounts in thousands, in ten thousands (Chinese) and in millions. Read are decimal digits, full width too, Chinese numerals of two characters and more, and the English
-// words two to twelve. "one" and single Chinese numerals are parts of too many other words.
+// Punctuation does not count, as in the normalised text by which exact copies are told: it neither ends a number nor
+// parts what stands before it, so that texts which differ in punctuation only never contradict each other. Spaces count
+// only where they end a word: "covid19" has no number, and "two" is one.
+//
+// A number is its significant digits: 1,200, 1200, 12 hundred and 0.12 are the same, because publishers write
+// amounts in thousands, in ten thousands (Chinese) and in millions. Read are decimal digits, full width too, Chinese
+// numerals of two characters and more, single ones only before a measure word, and the English words two to twelve.
+// "one" and other single Chinese numerals are parts of too many other words.
 type numbers struct {
 	text string
 	pos  int
-	last [3]uint64 // the units before pos, the last first
-	han  bool      // the last unit is a Han character
+	// before is what stands before pos, three Han characters or eight letters: their code points, shifted in.
+	before uint64
 	// context and value of the number that next has found.
 	context, value uint64
 }
-
-// numberUnit stands for any number in a context.
-const numberUnit = 0x9e3779b97f4a7c15
 
 // next advances to the next number and tells whether there is one.
 func (n *numbers) next() bool {
@@ -31,24 +33,25 @@ func (n *numbers) next() bool {
 		case r >= '0' && r <= '9':
 			n.found(n.digits())
 			return true
-		case !isHan(r) && isLetter(r):
-			word := n.word()
-			if v := englishNumber(word); v != 0 {
+		case isHan(r):
+			v, length := chineseNumber(n.text[n.pos:])
+			if length == 0 {
+				n.before = n.before<<21 | uint64(r)
+				length = size
+			}
+			n.pos += length
+			if v != 0 {
 				n.found(v)
 				return true
 			}
-			n.push(hash(word), false)
-		case isHan(r):
-			if v, length := chineseNumber(n.text[n.pos:]); length > 0 {
-				n.pos += length
-				if v != 0 {
-					n.found(v)
-					return true
-				}
-				continue
+		case isLetter(r):
+			start := n.before
+			word := n.word()
+			if v := englishNumber(word); v != 0 {
+				n.before = start
+				n.found(v)
+				return true
 			}
-			n.push(uint64(r), true)
-			n.pos += size
 		default:
 			n.pos += size
 		}
@@ -56,20 +59,10 @@ func (n *numbers) next() bool {
 	return false
 }
 
-// found records a number. Its context is the three units before it after a Han character, two after anything else:
-// about as much of the sentence.
+// found records a number. In the context of the next one it is a mark.
 func (n *numbers) found(value uint64) {
-	n.value = value
-	n.context = mix(n.last[0] ^ mix(n.last[1]))
-	if n.han {
-		n.context = mix(n.context ^ mix(n.last[2]))
-	}
-	n.push(numberUnit, n.han)
-}
-
-func (n *numbers) push(unit uint64, han bool) {
-	n.last[2], n.last[1], n.last[0] = n.last[1], n.last[0], unit
-	n.han = han
+	n.value, n.context = value, mix(n.before)
+	n.before = n.before<<8 | '#'
 }
 
 // word reads a word of letters other than Han and the digits within, such as "covid19".
@@ -84,14 +77,14 @@ func (n *numbers) word() string {
 		} else if isHan(r) || !unicode.IsLetter(r) && !unicode.IsMark(r) {
 			break
 		}
+		n.before = n.before<<8 | uint64(r&0xff)
 		n.pos += size
 	}
 	return n.text[start:n.pos]
 }
 
-// digits reads a number written with digits and returns its significant ones, 0 for zero. One mark between two digits
-// does not end it: 1,200 is 1200, and 2025-11-21, 2025/11/21 and 2025.11.21 are one date in the styles of three
-// publishers. The result wraps beyond 19 digits, alike in all copies.
+// digits reads a number written with digits and returns its significant ones, 0 for zero. The result wraps beyond 19
+// digits, alike in all copies.
 func (n *numbers) digits() uint64 {
 	value, zeros := uint64(0), 0
 	for at := n.pos; ; {
@@ -108,11 +101,8 @@ func (n *numbers) digits() uint64 {
 		case r == '0':
 			zeros++
 			n.pos = at
-		default:
+		case size == 0 || isHan(r) || isLetter(r):
 			n.pos = at - size
-			if next, _ := decode(n.text[at:]); size > 0 && unicode.In(r, unicode.P, unicode.S) && next >= '0' && next <= '9' {
-				continue
-			}
 			n.skipScale()
 			return value
 		}
@@ -222,14 +212,29 @@ func chineseNumber(s string) (value uint64, length int) {
 		runes++
 		length += size
 	}
-	if runes < 2 {
+	switch {
+	case runes == 0:
 		return 0, 0
+	case runes == 1:
+		if next, _ := utf8.DecodeRuneInString(s[length:]); units || digit < 2 || !isMeasure(next) {
+			return 0, 0
+		}
 	}
 	value = total + section + digit
 	for value != 0 && value%10 == 0 {
 		value /= 10
 	}
 	return value, length
+}
+
+// isMeasure tells the measure words that come after a count, an ordinal or a date and hardly ever after a numeral that
+// belongs to another word.
+func isMeasure(r rune) bool {
+	switch r {
+	case '次', '届', '年', '月', '日', '号', '期', '名', '位', '项', '条', '轮', '场', '起', '例', '倍', '季', '艘', '架', '辆', '座':
+		return true
+	}
+	return false
 }
 
 // chineseNumeral returns the digit that a numeral is, -1 if it is none, or the unit.

@@ -1,7 +1,9 @@
 package signature
 
 import (
+	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 )
@@ -20,14 +22,16 @@ func TestNumbers(t *testing.T) {
 		"no number":               nil,
 		"1,200 ships":             {12},
 		"1200 ships":              {12},
-		"1 200 ships":             {1, 2},
+		"1 200 ships":             {12},
 		"0.50 or 5":               {5, 5},
 		"0 and 000":               {0, 0},
 		"1005":                    {1005},
-		"march 1, 2006 a":         {1, 2006},
-		"2025-11-21":              {20251121},
-		"2025/11/21, 9:30":        {20251121, 93},
-		"1. 2-3 4 - 5":            {1, 23, 4, 5},
+		"march 1, 2006 a":         {12006},
+		"march 1 2006 a":          {12006},
+		"十四届三次会议":                 {14, 3},
+		"两次和二月三日":                 {2, 2, 3},
+		"一次，三个，二话不说":              nil,
+		"十次":                      nil,
 		"\uff11\uff12\uff13a":     {123},
 		"eleven of two, one lost": {11, 2},
 		"covid19 and 5g":          {5},
@@ -51,10 +55,29 @@ func TestContextIsWhatStandsBefore(t *testing.T) {
 		require.True(t, n.next(), text)
 		return n.context
 	}
-	require.Equal(t, context("it rose by 5"), context("exports rose by 12"))
-	require.NotEqual(t, context("it fell by 5"), context("it rose by 5"))
-	require.Equal(t, context("累计新增3例"), context("昨日累计，新增12例"))
+	require.Equal(t, context("exports rose by 5"), context("it says: imports rose by 12"))
+	require.NotEqual(t, context("exports fell by 5"), context("exports rose by 5"))
+	require.Equal(t, context("累计新增3例"), context("昨日累计，新增12例"), "three characters count")
 	require.NotEqual(t, context("治愈出院3例"), context("累计新增3例"))
+}
+
+// Exact copies are told by the normalised text, which has no punctuation: they must not contradict each other.
+func TestPunctuationDoesNotMatter(t *testing.T) {
+	facts := func(text string) (list [][2]uint64) {
+		for n := (numbers{text: text}); n.next(); {
+			list = append(list, [2]uint64{n.context, n.value})
+		}
+		return list
+	}
+	const text = "on march 1, 2006 the u.s. sold 1,200.50 tons (3.5%), up 20 - 30 from 2005; 截至 4 月 1 日，累计 12,345 例。"
+	bare := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == ' ' {
+			return r
+		}
+		return -1
+	}, text)
+	require.Equal(t, facts(text), facts(bare))
+	require.Greater(t, len(facts(bare)), 5)
 }
 
 func FuzzNumbers(f *testing.F) {

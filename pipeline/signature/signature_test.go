@@ -3,6 +3,7 @@ package signature
 import (
 	"encoding/hex"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -42,7 +43,7 @@ func seeded(t testing.TB) *rand.Rand {
 }
 
 const golden = "01401b80ef2be51200cb60139fc1cc9e9bcf9f4cfc9c732e380c5763a464c03b" +
-	"ff0c650000015e0000000000bb00000000000df00800000f0000900000010200"
+	"ff0c00b000001000c100005e000000000c00d0000d0ff0000008900000010200"
 
 // Signatures are stored: if this fails, the version must be raised.
 func TestGolden(t *testing.T) {
@@ -101,24 +102,32 @@ func TestCopyAndTemplate(t *testing.T) {
 }
 
 func TestJudge(t *testing.T) {
-	long := Comparison{Known: true, J: .9, Containment: 1, Bigrams: 300, SharedContexts: 8, Values: 1}
+	long := Comparison{Known: true, J: .9, Containment: 1, Bigrams: 300, SharedContexts: 8, LeastValues: 8, CommonValues: 8}
 	for name, c := range map[string]struct {
 		change func(*Comparison)
 		want   Verdict
 		reason Reason
 	}{
-		"copy":                    {func(*Comparison) {}, Near, ReasonOverlap},
-		"unknown":                 {func(c *Comparison) { *c = Comparison{} }, Different, ReasonUnknown},
-		"at the threshold":        {func(c *Comparison) { c.J = .42 }, Near, ReasonOverlap},
-		"below":                   {func(c *Comparison) { c.J = .41 }, Possible, ReasonOverlap},
-		"far below":               {func(c *Comparison) { c.J = .29 }, Different, ReasonOverlap},
-		"one contradiction":       {func(c *Comparison) { c.Contradictions = 1 }, Near, ReasonOverlap},
-		"two contradictions":      {func(c *Comparison) { c.Contradictions = 2 }, Different, ReasonNumbers},
-		"other values":            {func(c *Comparison) { c.Values = .5 }, Possible, ReasonValues},
-		"little":                  {func(c *Comparison) { c.Bigrams = 20 }, Near, ReasonOverlap},
-		"little, lower":           {func(c *Comparison) { c.Bigrams, c.J = 20, .6 }, Possible, ReasonLittle},
-		"little, contradiction":   {func(c *Comparison) { c.Bigrams, c.Contradictions = 20, 1 }, Different, ReasonNumbers},
-		"little, fewer in common": {func(c *Comparison) { c.Bigrams, c.Values = 20, .7 }, Possible, ReasonValues},
+		"copy":                 {func(*Comparison) {}, Near, ReasonOverlap},
+		"unknown":              {func(c *Comparison) { *c = Comparison{} }, Different, ReasonUnknown},
+		"at the threshold":     {func(c *Comparison) { c.J = .435 }, Near, ReasonOverlap},
+		"below":                {func(c *Comparison) { c.J = .43 }, Possible, ReasonOverlap},
+		"far below":            {func(c *Comparison) { c.J = .29 }, Different, ReasonOverlap},
+		"a few contradictions": {func(c *Comparison) { c.J, c.Contradictions = .8, 1 }, Near, ReasonOverlap},
+		"many contradictions":  {func(c *Comparison) { c.Contradictions = 2 }, Different, ReasonNumbers},
+		"sure, a correction":   {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 3 }, Near, ReasonOverlap},
+		"not sure, the same":   {func(c *Comparison) { c.J, c.Contradictions, c.SharedContexts = .8, 1, 3 }, Different, ReasonNumbers},
+		"sure, but of little":  {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 2 }, Different, ReasonNumbers},
+		"other values":         {func(c *Comparison) { c.CommonValues = 3 }, Possible, ReasonValues},
+		"sure, one value":      {func(c *Comparison) { c.LeastValues, c.CommonValues = 2, 1 }, Near, ReasonOverlap},
+		"not sure, one value":  {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues = .8, 2, 1 }, Possible, ReasonValues},
+		"the only value":       {func(c *Comparison) { c.LeastValues, c.CommonValues = 1, 0 }, Possible, ReasonValues},
+		"no values":            {func(c *Comparison) { c.LeastValues, c.CommonValues = 0, 0 }, Near, ReasonOverlap},
+		"short":                {func(c *Comparison) { c.Bigrams = 20 }, Near, ReasonOverlap},
+		"short, lower":         {func(c *Comparison) { c.Bigrams, c.J, c.Containment = 20, .6, .8 }, Possible, ReasonShort},
+		"short, contained":     {func(c *Comparison) { c.Bigrams, c.J = 20, .6 }, Near, ReasonOverlap},
+		"short, contradiction": {func(c *Comparison) { c.Bigrams, c.Contradictions = 20, 1 }, Different, ReasonNumbers},
+		"short, other values":  {func(c *Comparison) { c.Bigrams, c.CommonValues = 20, 5 }, Possible, ReasonValues},
 	} {
 		t.Run(name, func(t *testing.T) {
 			comparison := long
@@ -197,4 +206,20 @@ func BenchmarkCompare(b *testing.B) {
 		verdict, _ = Judge(Compare(&x, &x), DefaultThresholds())
 	}
 	require.Equal(b, Near, verdict)
+}
+
+func TestThresholds(t *testing.T) {
+	require.NoError(t, DefaultThresholds().Validate())
+	for want, change := range map[string]func(*Thresholds){
+		"near is 1.5":            func(t *Thresholds) { t.Near = 1.5 },
+		"contradictions is -1":   func(t *Thresholds) { t.Contradictions = -1 },
+		"short_values is NaN":    func(t *Thresholds) { t.ShortValues = math.NaN() },
+		"possible is 0.5":        func(t *Thresholds) { t.Possible = .5 },
+		"short_pairs is -1":      func(t *Thresholds) { t.ShortPairs = -1 },
+		"short_containment is 2": func(t *Thresholds) { t.ShortContainment = 2 },
+	} {
+		thresholds := DefaultThresholds()
+		change(&thresholds)
+		require.ErrorContains(t, thresholds.Validate(), want)
+	}
 }

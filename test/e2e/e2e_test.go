@@ -19,6 +19,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/redisindex"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/promserver"
 	"echosieve/test/redisserver"
@@ -169,6 +170,14 @@ func watch(t testing.TB, c cluster, want int, progress func(sources int)) []*kgo
 	return outputs
 }
 
+// search is how the service under test finds and judges articles.
+func search(recipe *pipeline.Recipe) pipeline.Search {
+	cfg := redisindex.DefaultConfig()
+	cfg.Search = recipe.Search()
+	cfg.Layout = cfg.BlockLayout()
+	return cfg.Search
+}
+
 // fresh copies the records: publishing writes topic and offset into them.
 func fresh(records []*kgo.Record) []*kgo.Record {
 	copies := make([]*kgo.Record, len(records))
@@ -217,9 +226,9 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 
 			seen := account(t, inputs, outputs)
 			checkOrder(t, outputs)
-			checked := checkVerdicts(t, recipe, pipeline.DefaultDecodeConfig(), window.Milliseconds(), inputs, seen)
+			checked := checkVerdicts(t, recipe, search(recipe), pipeline.DefaultDecodeConfig(), window.Milliseconds(), inputs, seen)
 			require.Greater(t, checked, len(records)/20, "the articles hold copies")
-			inOrder := checkAgainstReference(t, recipe, inputs, seen)
+			inOrder := checkAgainstReference(t, recipe, search(recipe), inputs, seen)
 			t.Logf("%d records, %d outputs (%d redelivered), %d copies, %d verdicts compared with the reference; %.0f us CPU per record in the process that stayed",
 				len(inputs), len(outputs), len(outputs)-len(inputs), checked, inOrder, float64(cpu.Microseconds())/float64(len(inputs)))
 		})

@@ -15,7 +15,7 @@ import (
 // checkAgainstReference runs the articles of each input partition through the in-memory index, in order, and
 // compares its verdicts with the service's wherever order determines them: for articles whose whole cluster
 // (everything reachable by copies of copies) lies in one partition. It returns how many it compared.
-func checkAgainstReference(t testing.TB, recipe *pipeline.Recipe, inputs map[string]*kgo.Record, seen map[string]*outcome) int {
+func checkAgainstReference(t testing.TB, recipe *pipeline.Recipe, search pipeline.Search, inputs map[string]*kgo.Record, seen map[string]*outcome) int {
 	t.Helper()
 	decode := pipeline.DefaultDecodeConfig()
 	var claims []pipeline.Claim
@@ -33,6 +33,7 @@ func checkAgainstReference(t testing.TB, recipe *pipeline.Recipe, inputs map[str
 		claims = append(claims, pipeline.Claim{
 			Coordinates: pipeline.Coordinates{Topic: in.Topic, Partition: in.Partition, Offset: in.Offset},
 			ID:          doc.ID, Time: in.Timestamp, Digest: a.Digest, Fingerprint: a.Fingerprint, LittleText: a.LittleText,
+			Sums: a.Sums, Signature: a.Signature,
 		})
 	}
 	slices.SortFunc(claims, func(a, b pipeline.Claim) int {
@@ -41,8 +42,8 @@ func checkAgainstReference(t testing.TB, recipe *pipeline.Recipe, inputs map[str
 		}
 		return 1
 	})
-	mixed := mixedClusters(claims, recipe.MaxDistance())
-	index := memindex.New(memindex.Config{Window: window, Generations: 2, MaxDistance: recipe.MaxDistance()})
+	mixed := mixedClusters(claims, search)
+	index := memindex.New(memindex.Config{Window: window, Generations: 2, Search: search})
 	matches, err := index.Claim(t.Context(), claims)
 	require.NoError(t, err)
 	compared := 0
@@ -53,9 +54,10 @@ func checkAgainstReference(t testing.TB, recipe *pipeline.Recipe, inputs map[str
 		compared++
 		h := seen[c.String()].headers
 		require.Equal(t, matches[i].Kind.String(), h[pipeline.HeaderVerdict], c.String())
+		require.Equal(t, matches[i].Root.String(), h[pipeline.HeaderRoot], c.String())
 		if matches[i].Kind != pipeline.Unique {
 			require.Equal(t, matches[i].Original.String(), h[pipeline.HeaderOriginal], c.String())
-			require.Equal(t, matches[i].Root.String(), h[pipeline.HeaderRoot], c.String())
+			require.Equal(t, matches[i].Test.String(), h[pipeline.HeaderReason], c.String())
 		}
 	}
 	return compared
@@ -63,7 +65,7 @@ func checkAgainstReference(t testing.TB, recipe *pipeline.Recipe, inputs map[str
 
 // mixedClusters says of each claim whether its cluster has members in several partitions. Windows are
 // ignored: that makes clusters larger, never smaller.
-func mixedClusters(claims []pipeline.Claim, maxDistance int) []bool {
+func mixedClusters(claims []pipeline.Claim, search pipeline.Search) []bool {
 	parent := make([]int, len(claims))
 	for i := range parent {
 		parent[i] = i
@@ -77,7 +79,8 @@ func mixedClusters(claims []pipeline.Claim, maxDistance int) []bool {
 	}
 	for i := range claims {
 		for j := range i {
-			if claims[i].Digest == claims[j].Digest || simhash.Distance(claims[i].Fingerprint, claims[j].Fingerprint) <= maxDistance {
+			distance := simhash.Distance(claims[i].Fingerprint, claims[j].Fingerprint)
+			if claims[i].Digest == claims[j].Digest || search.Decide(distance, claims[i].Signature, claims[j].Signature).Kind != 0 {
 				parent[find(i)] = find(j)
 			}
 		}

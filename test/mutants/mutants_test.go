@@ -73,7 +73,7 @@ var mutants = []mutant{
 		{"config.go", "l.generation(saturate(ms, l.windowMs))", "l.generation(ms)"},
 	}, contract + "/^WindowEdges$"},
 	{"little-texts-collapse", []edit{
-		{"look.go", "case !e.little && !it.claim.LittleText && ", "case "},
+		{"look.go", "case e.little || it.claim.LittleText:", "case false:"},
 	}, contract + "/^LittleText$"},
 	{"unsigned-members", []edit{
 		{"keys.go", "strconv.FormatInt(int64(fp), 10)", "strconv.FormatUint(uint64(fp), 10)"},

@@ -35,7 +35,8 @@ func TestPairs(t *testing.T) {
 		{"near", "tpl", Partial, "digest"},
 		{"far", "tpl", HardNegative, "ignored"},
 	}
-	r, err := Pairs(articles, pairs, []Pair{{A: "tpl", B: "far"}}, ByDistance(3))
+	search := pipeline.Search{Layout: simhash.Layout{Count: 4}, MaxDistance: 3}
+	r, err := Pairs(articles, pairs, []Pair{{A: "tpl", B: "far"}}, ByRecipe(search))
 	require.NoError(t, err)
 	require.Equal(t, 7, r.Docs)
 	require.Equal(t, 8, r.Pairs)
@@ -50,7 +51,7 @@ func TestPairs(t *testing.T) {
 	require.Equal(t, AtDistance{0, Rates{Recall: 1. / 4, Precision: 1. / 2, FalsePositiveRate: 1. / 3}}, r.Distance[0])
 	require.Equal(t, AtDistance{16, Rates{Recall: 3. / 4, Precision: 3. / 5, FalsePositiveRate: 2. / 3}}, r.Distance[16])
 
-	_, err = Pairs(articles, []Pair{{"a", "nobody", Copy, "edit"}}, nil, ByDistance(3))
+	_, err = Pairs(articles, []Pair{{"a", "nobody", Copy, "edit"}}, nil, ByRecipe(search))
 	require.ErrorContains(t, err, "nobody")
 }
 

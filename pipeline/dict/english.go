@@ -1,0 +1,97 @@
+//go:build ignore
+
+// This program makes the table of English words: go run english.go press-releases.jsonl.gz
+//
+// Its input are articles as JSON Lines with a field "text". An article of the same text counts once. The inverse
+// document frequency of a word is ln(N/n), where n of N articles have it, stretched so that a word of one article is
+// worth as much as an unknown word (see pipeline, terms): Chinese and English words then weigh alike. As the articles
+// are of one field only, values are drawn towards that of unknown words by the share doubt. Words of fewer than three
+// articles are left out: mostly names and mistakes, and worth about as much as unknown words.
+package main
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"log"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"echosieve/pipeline"
+)
+
+const (
+	leastArticles = 3
+	unknown       = 11.739 // the average of jieba's table, which unknown words get
+	doubt         = 0.3
+)
+
+func main() {
+	log.SetFlags(0)
+	if len(os.Args) != 2 {
+		log.Fatal("usage: go run english.go FILE.jsonl.gz")
+	}
+	counts, n, err := count(os.Args[1])
+	if err != nil {
+		log.Fatal(err)
+	}
+	var lines []string
+	for word, c := range counts {
+		if c >= leastArticles {
+			idf := math.Log(float64(n)/float64(c)) * unknown / math.Log(float64(n))
+			lines = append(lines, fmt.Sprintf("%s %.3f\n", word, (1-doubt)*idf+doubt*unknown))
+		}
+	}
+	slices.Sort(lines)
+	packed, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := os.WriteFile("idf_en.txt.zst", packed.EncodeAll([]byte(strings.Join(lines, "")), nil), 0o644); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(n, "articles,", len(lines), "words")
+}
+
+// count returns in how many of n different articles each English word is.
+func count(name string) (counts map[string]int, n int, err error) {
+	recipe, err := pipeline.LoadRecipe(pipeline.DefaultRecipeConfig())
+	if err != nil {
+		return nil, 0, err
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer file.Close()
+	unzip, err := gzip.NewReader(file)
+	if err != nil {
+		return nil, 0, err
+	}
+	lines := bufio.NewScanner(unzip)
+	lines.Buffer(nil, 16<<20)
+	counts = map[string]int{}
+	seen := map[pipeline.Digest]bool{}
+	for lines.Scan() {
+		var article struct{ Text string }
+		if err := json.Unmarshal(lines.Bytes(), &article); err != nil {
+			return nil, 0, err
+		}
+		if a, _ := recipe.Fingerprint(article.Text); a.Empty || seen[a.Digest] {
+			continue
+		} else {
+			seen[a.Digest] = true
+		}
+		for _, w := range recipe.Weights(article.Text) {
+			if strings.Trim(w.Word, "abcdefghijklmnopqrstuvwxyz'") == "" {
+				counts[w.Word]++
+			}
+		}
+	}
+	return counts, len(seen), lines.Err()
+}
