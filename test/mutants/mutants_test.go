@@ -37,7 +37,7 @@ var mutants = []mutant{
 		{"index.go", "{b.insert, b.draw,", "{b.draw, b.insert,"},
 	}, interleaving},
 	{"no-ticket", []edit{
-		{"look.go", "|| e.ticket == 0 || !earlier(", "|| false && !earlier("},
+		{"look.go", "if e.ticket == 0 || !earlier(", "if false && !earlier("},
 	}, interleaving},
 	{"no-help", []edit{
 		{"look.go", "if e.ticket == 0 && !seen[e]", "if false && !seen[e]"},
@@ -75,6 +75,12 @@ var mutants = []mutant{
 	{"little-texts-collapse", []edit{
 		{"look.go", "case e.little || it.claim.LittleText:", "case false:"},
 	}, contract + "/^LittleText$"},
+	{"look-alikes-before-copies", []edit{
+		{"look.go", "it.proposal = b.earliest(it, pipeline.Kind.IsCopy)", "it.proposal = b.earliest(it, func(k pipeline.Kind) bool { return k != 0 })"},
+	}, contract + "/^SecondCheck$"},
+	{"no-probes", []edit{
+		{"look.go", "x.cfg.AppendLooks(blocks[:0], it.claim.Fingerprint, it.claim.Sums)", "x.cfg.Layout.AppendBlocks(blocks[:0], it.claim.Fingerprint)"},
+	}, contract + "/^Probes$"},
 	{"unsigned-members", []edit{
 		{"keys.go", "strconv.FormatInt(int64(fp), 10)", "strconv.FormatUint(uint64(fp), 10)"},
 	}, "^TestKeysStayCompact$"},
