@@ -18,7 +18,7 @@ func requireKeywords(t testing.TB, jieba *gojieba.Jieba, e *Extractor, text stri
 	require.Len(t, got, len(want))
 	for i, w := range want {
 		require.Equal(t, w.Word, got[i].Text, "keyword %d of %q", i, text)
-		require.Equal(t, w.Weight, got[i].Weight, "bit for bit: weight of %s", w.Word) //nolint:testifylint // exact
+		require.Equal(t, w.Weight, got[i].Weight, "bit for bit: weight of %s", w.Word)
 	}
 }
 

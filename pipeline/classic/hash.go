@@ -1,7 +1,7 @@
 package classic
 
 import (
-	"crypto/md5" //nolint:gosec // the hash of the original; nothing here is secret
+	"crypto/md5"
 	"encoding/binary"
 	"hash/fnv"
 	"io"
@@ -10,7 +10,7 @@ import (
 
 // md5Low is the hash of the Python package: the low 64 bits of the MD5 digest, read as a big-endian number.
 func md5Low(word string) uint64 {
-	digest := md5.Sum([]byte(word)) //nolint:gosec // as above
+	digest := md5.Sum([]byte(word))
 	return binary.BigEndian.Uint64(digest[8:])
 }
 
