@@ -10,7 +10,7 @@
 //
 // The two families see different words in one text, so the Python recipes bring a segmentation of their own and only
 // the others use the caller's. Python's jieba cuts at every character that is neither Chinese nor a letter, a digit or
-// one of +#&._%-, keeps "3.5%" and "4G" whole and knows words such as "A股"; cppjieba cuts only at space, tab, line
+// one of +#&._%-, keeps "3.5%" and "4G" whole and knows words of mixed scripts; cppjieba cuts only at space, tab, line
 // end and the Chinese comma and full stop, so that its hidden Markov model joins other punctuation to words, and cuts
 // "3.5%" and "4G" in two. An unknown word has the median IDF in Python and the mean IDF in cppjieba; Python drops 31
 // English stop words, cppjieba 1,534 Chinese and English ones. With cppjieba's words three Chinese articles of four get
