@@ -1,0 +1,98 @@
+package classic
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"echosieve/simhash"
+)
+
+// Cut appends the words of a text to dst, in order, as jieba cuts it with its hidden Markov model. It must keep the
+// text's case and must be safe for concurrent use. The text is valid UTF-8 without NUL.
+type Cut func(dst []string, text string) []string
+
+// Word is one feature of a text.
+type Word struct {
+	Text   string
+	Count  int     // how often it occurs
+	IDF    float64 // as the recipe's original has it
+	Weight float64 // in the SimHash
+	Hash   uint64  // in the SimHash
+}
+
+// Extractor makes the features of one recipe. Safe for concurrent use.
+type Extractor struct {
+	words func(text string) []Word
+	hash  func(word string) uint64
+}
+
+// recipes has the constructors by name.
+var recipes = map[string]func(Cut) (*Extractor, error){
+	"classic-python-200": func(Cut) (*Extractor, error) { return newPython(200) },
+	"classic-python-30":  func(Cut) (*Extractor, error) { return newPython(30) },
+	"classic-yanyiwu":    func(cut Cut) (*Extractor, error) { return newCPP(cut, keywordLimit, jenkins) },
+	"classic-fnv":        func(cut Cut) (*Extractor, error) { return newCPP(cut, noLimit, fnv1a) },
+}
+
+// Names returns the names of the recipes, sorted.
+func Names() []string {
+	names := make([]string, 0, len(recipes))
+	for name := range recipes {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// New returns the extractor of a recipe. The first of its family loads dictionaries, which takes up to half a second and
+// keeps 8 to 26 MB for the life of the process. The Python recipes do not call cut.
+func New(name string, cut Cut) (*Extractor, error) {
+	newRecipe := recipes[name]
+	if newRecipe == nil {
+		return nil, fmt.Errorf("classic: unknown recipe %q, known: %s", name, strings.Join(Names(), ", "))
+	}
+	e, err := newRecipe(cut)
+	if err != nil {
+		return nil, fmt.Errorf("classic: %s: %w", name, err)
+	}
+	return e, nil
+}
+
+// Fingerprint returns the SimHash of a text and the number of its features; 0 and 0 if it has none.
+func (e *Extractor) Fingerprint(text string) (fp simhash.Fingerprint, features int) {
+	words := e.Weights(text)
+	return Sum(words), len(words)
+}
+
+// Weights returns the features of a text in the order of the original, which is the heaviest first but for
+// classic-fnv. Text that is not UTF-8 counts as Python decodes it with errors="replace".
+func (e *Extractor) Weights(text string) []Word {
+	words := e.words(strings.ToValidUTF8(text, "\uFFFD"))
+	for i := range words {
+		words[i].Hash = e.hash(words[i].Text)
+	}
+	return words
+}
+
+// Sum returns the SimHash of the words that Weights returned. It adds their weights up in their order and in float64,
+// as the originals do: simhash.Sum rounds weights, and where a sum is nearly 0 order and rounding decide the bit.
+func Sum(words []Word) simhash.Fingerprint {
+	var sums [64]float64
+	for _, w := range words {
+		for i := range sums {
+			if w.Hash>>i&1 == 1 {
+				sums[i] += w.Weight
+			} else {
+				sums[i] -= w.Weight
+			}
+		}
+	}
+	var fp simhash.Fingerprint
+	for i, s := range sums {
+		if s > 0 {
+			fp |= 1 << i
+		}
+	}
+	return fp
+}

@@ -1,0 +1,179 @@
+package classic
+
+import (
+	"math"
+	"unicode/utf8"
+)
+
+// pythonSegmenter cuts text as jieba.cut of Python does: the most probable path through the dictionary, where words
+// that it lacks, runs of single characters on that path, are cut by a hidden Markov model.
+type pythonSegmenter struct {
+	words    *table // natural logarithm of a word's frequency; prefixOnly if only longer words start with it
+	logTotal float64
+	hmm      *pythonHMM
+}
+
+const prefixOnly = -1
+
+// cut appends the words of a text, but not the characters between the blocks, which are each a word of one
+// character and no feature.
+func (s *pythonSegmenter) cut(dst []string, text string) []string {
+	var path pathFinder
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if !inBlock(r) {
+			i += size
+			continue
+		}
+		start := i
+		for i < len(text) && inBlock(r) {
+			i += size
+			r, size = utf8.DecodeRuneInString(text[i:])
+		}
+		dst = s.cutBlock(dst, text[start:i], &path)
+	}
+	return dst
+}
+
+// inBlock tells whether a character can be part of a word: [\u4E00-\u9FD5a-zA-Z0-9+#&._%-].
+func inBlock(r rune) bool {
+	return isHan(r) || isASCIIWord(r) || r == '+' || r == '#' || r == '&' || r == '.' || r == '_' || r == '%' || r == '-'
+}
+
+func isHan(r rune) bool { return r >= 0x4e00 && r <= 0x9fd5 }
+
+func isASCIIWord(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+}
+
+// pathFinder has the buffers for the path through one block.
+type pathFinder struct {
+	runes  []rune
+	starts []int     // of the characters in bytes, and the end
+	best   []float64 // logarithm of the probability from a character to the end
+	next   []int     // the character after the word that starts here
+}
+
+// cutBlock appends the words of one block.
+func (s *pythonSegmenter) cutBlock(dst []string, block string, p *pathFinder) []string {
+	p.find(block, s)
+	single := 0 // where the run of single characters began
+	for i := 0; i < len(p.runes); i = p.next[i] {
+		if p.next[i] == i+1 {
+			continue
+		}
+		dst = s.cutSingles(dst, block, p, single, i)
+		dst = append(dst, block[p.starts[i]:p.starts[p.next[i]]])
+		single = p.next[i]
+	}
+	return s.cutSingles(dst, block, p, single, len(p.runes))
+}
+
+// find computes the most probable path: of equally probable words the longest.
+func (p *pathFinder) find(block string, s *pythonSegmenter) {
+	p.runes, p.starts = p.runes[:0], p.starts[:0]
+	for i, r := range block {
+		p.runes, p.starts = append(p.runes, r), append(p.starts, i)
+	}
+	p.starts = append(p.starts, len(block))
+	n := len(p.runes)
+	p.best = append(p.best[:0], make([]float64, n+1)...)
+	p.next = append(p.next[:0], make([]int, n)...)
+	for i := n - 1; i >= 0; i-- {
+		best, next := math.Inf(-1), 0
+		key := emptyKey
+		for j := i; j < n; j++ {
+			key = key.add(p.runes[j])
+			frequency, found := s.words.get(key.sum())
+			if !found {
+				break
+			}
+			if frequency == prefixOnly {
+				continue
+			}
+			if v := frequency - s.logTotal + p.best[j+1]; v >= best {
+				best, next = v, j+1
+			}
+		}
+		if next == 0 {
+			best, next = 0-s.logTotal+p.best[i+1], i+1 // an unknown character counts as seen once
+		}
+		p.best[i], p.next[i] = best, next
+	}
+}
+
+// cutSingles appends the words of a run of characters that are each a word on the path.
+func (s *pythonSegmenter) cutSingles(dst []string, block string, p *pathFinder, from, to int) []string {
+	if to-from < 2 {
+		return appendSlices(dst, block, p.starts, from, to)
+	}
+	key := emptyKey
+	for _, r := range p.runes[from:to] {
+		key = key.add(r)
+	}
+	if frequency, found := s.words.get(key.sum()); found && frequency != prefixOnly {
+		return appendSlices(dst, block, p.starts, from, to) // a word less probable than its characters
+	}
+	for i := from; i < to; {
+		start := i
+		if isHan(p.runes[i]) {
+			for i < to && isHan(p.runes[i]) {
+				i++
+			}
+			dst = s.hmm.cut(dst, block, p.runes[start:i], p.starts[start:i+1])
+			continue
+		}
+		for i < to && !isHan(p.runes[i]) {
+			i++
+		}
+		dst = cutForeign(dst, block[p.starts[start]:p.starts[i]])
+	}
+	return dst
+}
+
+// appendSlices appends each character as a word.
+func appendSlices(dst []string, block string, starts []int, from, to int) []string {
+	for i := from; i < to; i++ {
+		dst = append(dst, block[starts[i]:starts[i+1]])
+	}
+	return dst
+}
+
+// cutForeign cuts what is not Chinese: letters and digits, with decimals and a percent sign, and what is between such.
+func cutForeign(dst []string, text string) []string {
+	between := 0
+	for i := 0; i < len(text); {
+		if !isASCIIWord(rune(text[i])) {
+			i++
+			continue
+		}
+		if between < i {
+			dst = append(dst, text[between:i])
+		}
+		start := i
+		for i < len(text) && isASCIIWord(rune(text[i])) {
+			i++
+		}
+		if digits := countDigits(text[min(i+1, len(text)):]); i < len(text) && text[i] == '.' && digits > 0 {
+			i += 1 + digits
+		}
+		if i < len(text) && text[i] == '%' {
+			i++
+		}
+		dst = append(dst, text[start:i])
+		between = i
+	}
+	if between < len(text) {
+		dst = append(dst, text[between:])
+	}
+	return dst
+}
+
+// countDigits returns how many digits the text starts with.
+func countDigits(text string) int {
+	n := 0
+	for n < len(text) && text[n] >= '0' && text[n] <= '9' {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,96 @@
+package classic
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+type pythonVector struct {
+	Name, Text, Words, Top200, Top30 string
+	Features                         int
+}
+
+// pythonVectors are what jieba 0.42.1 and simhash 2.1.2 make of some texts; see testdata/python_reference.py.
+func pythonVectors(t testing.TB) (vectors []pythonVector) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/python_vectors.json")
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &vectors))
+	require.Greater(t, len(vectors), 10)
+	return vectors
+}
+
+func TestPythonVectors(t *testing.T) {
+	top200, top30 := testExtractor(t, "classic-python-200"), testExtractor(t, "classic-python-30")
+	segmenter, err := loadPythonSegmenter()
+	require.NoError(t, err)
+	for _, v := range pythonVectors(t) {
+		t.Run(v.Name, func(t *testing.T) {
+			var words []string
+			for _, w := range segmenter.cut(nil, v.Text) {
+				if utf8.RuneCountInString(w) > 1 {
+					words = append(words, w)
+				}
+			}
+			require.Equal(t, v.Words, strings.Join(words, "/"))
+			fp, features := top200.Fingerprint(v.Text)
+			require.Equal(t, v.Top200, fp.String())
+			require.Equal(t, v.Features, features)
+			fp, features = top30.Fingerprint(v.Text)
+			require.Equal(t, v.Top30, fp.String())
+			require.Equal(t, min(v.Features, 30), features)
+		})
+	}
+}
+
+// The vectors must reach what makes the recipe hard: more words than are kept, and another choice among equals would
+// show.
+func TestPythonVectorsReachTheLimit(t *testing.T) {
+	full := 0
+	for _, v := range pythonVectors(t) {
+		if v.Features == 200 {
+			full++
+		}
+		if v.Features > 30 {
+			require.NotEqual(t, v.Top30, v.Top200)
+		}
+	}
+	require.GreaterOrEqual(t, full, 2)
+}
+
+func TestPythonDictionary(t *testing.T) {
+	segmenter, err := loadPythonSegmenter()
+	require.NoError(t, err)
+	frequency := func(word string) (float64, bool) {
+		key := emptyKey
+		for _, r := range word {
+			key = key.add(r)
+		}
+		return segmenter.words.get(key.sum())
+	}
+	for _, word := range []string{"北京", "A股", "吉林", "江南style", "的"} {
+		f, found := frequency(word)
+		require.True(t, found, word)
+		require.GreaterOrEqual(t, f, 0.0, word)
+	}
+	f, found := frequency("江南st")
+	require.True(t, found)
+	require.EqualValues(t, prefixOnly, f)
+	_, found = frequency("江南stx")
+	require.False(t, found)
+	f, _ = frequency("张华") // not a word, but others start with it
+	require.EqualValues(t, prefixOnly, f)
+
+	used := 0
+	for _, key := range segmenter.words.keys {
+		if key != 0 {
+			used++
+		}
+	}
+	require.InDelta(t, dictPrefixes, used, dictPrefixes/50)
+}
