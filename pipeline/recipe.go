@@ -4,11 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
 
+	"echosieve/pipeline/classic"
 	"echosieve/pipeline/dict"
 	"echosieve/pipeline/signature"
 	"echosieve/simhash"
@@ -17,19 +17,28 @@ import (
 // RecipeConfig says how fingerprints are made and compared. All of it but Probes becomes part of the recipe's id.
 type RecipeConfig struct {
 	Name           string `koanf:"-"`
-	MaxDistance    int    `koanf:"max_distance" help:"Largest Hamming distance between the fingerprints of copies, in bits; those within it face the second check."`
-	Blocks         int    `koanf:"blocks" help:"Number of blocks under which a fingerprint is stored, 1 to 16."`
-	Probes         int    `koanf:"probes" help:"Look-ups per block besides its own value, 0 to 63: more find more copies and cost more; see docs/tuning.md. Can be changed at any time."`
-	MinFeatures    int    `koanf:"min_features" help:"An article with fewer different words is little text: only the same text counts as a copy of it."`
+	MaxDistance    int    `koanf:"max_distance" help:"Largest Hamming distance between the fingerprints of copies, in bits. In the recipe news, those within it face the second check. -1: the recipe's own, 16 for news, 3 for the classic ones."`
+	Blocks         int    `koanf:"blocks" help:"Number of blocks under which a fingerprint is stored, up to 16. 0: the recipe's own, 4 for news, max_distance + 1 for the classic ones."`
+	Probes         int    `koanf:"probes" help:"Look-ups per block besides its own value, up to 63: more find more copies and cost more; see docs/tuning.md. Can be changed at any time. -1: the recipe's own, 16 for news, none for the classic ones."`
+	MinFeatures    int    `koanf:"min_features" help:"An article with fewer different words is little text: only the same text counts as a copy of it. 0: the recipe's own, 16 for news, 1 for the classic ones."`
 	UserDictionary string `koanf:"user_dictionary" help:"File of more words for segmentation, one a line: word [frequency] [tag]."`
 	StopWords      string `koanf:"stop_words" help:"File of more words that do not count, one a line."`
 
 	Thresholds signature.Thresholds `koanf:",squash"`
 }
 
-// recipeVersions has the known recipes and their versions. A change of code or tables that changes fingerprints
-// or digests of a recipe raises its version; TestGoldenArticles notices.
-var recipeVersions = map[string]int{"news": 2}
+// News is the name of the default recipe; the others are those of package classic.
+const News = "news"
+
+// A change of code or tables that changes fingerprints, signatures or digests of a recipe raises its version;
+// TestGoldenArticles notices.
+const (
+	newsVersion    = 2
+	classicVersion = 1
+)
+
+// RecipeNames returns the names of the recipes.
+func RecipeNames() []string { return append([]string{News}, classic.Names()...) }
 
 // Beyond these limits every article would be a candidate of every other.
 const (
@@ -37,22 +46,42 @@ const (
 	maxBlocks      = 16
 )
 
-// DefaultRecipeConfig returns the recipe "news" with its defaults. Below 16 different words articles on one template
-// (a flash on the stock market, a broadcast's opening) come close to each other; one article in a hundred is that
-// short.
+// DefaultRecipeConfig returns the recipe "news", with everything left to it.
 func DefaultRecipeConfig() RecipeConfig {
-	return RecipeConfig{
-		Name: "news", MaxDistance: 16, Blocks: 4, Probes: 16, MinFeatures: 16,
-		Thresholds: signature.DefaultThresholds(),
+	return RecipeConfig{Name: News, MaxDistance: -1, Probes: -1, Thresholds: signature.DefaultThresholds()}
+}
+
+// resolved fills in what is left to the recipe. In the recipe news, below 16 different words articles on one template (a
+// flash on the stock market, a broadcast's opening) come close to each other; one article in a hundred is that short.
+func (c RecipeConfig) resolved() RecipeConfig {
+	distance, blocks, probes, features := 16, 4, 16, 16
+	if c.Name != News {
+		distance, probes, features = simhash.DefaultMaxDistance, 0, 1
 	}
+	if c.MaxDistance == -1 {
+		c.MaxDistance = distance
+	}
+	if c.Name != News {
+		blocks = c.MaxDistance + 1
+	}
+	if c.Blocks == 0 {
+		c.Blocks = blocks
+	}
+	if c.Probes == -1 {
+		c.Probes = probes
+	}
+	if c.MinFeatures == 0 {
+		c.MinFeatures = features
+	}
+	return c
 }
 
 // Validate reports the first setting that cannot work. It opens no files.
 func (c RecipeConfig) Validate() error {
-	if _, ok := recipeVersions[c.Name]; !ok {
-		return fmt.Errorf("unknown recipe %q, known: %s", c.Name,
-			strings.Join(slices.Sorted(maps.Keys(recipeVersions)), ", "))
+	if !slices.Contains(RecipeNames(), c.Name) {
+		return fmt.Errorf("unknown recipe %q, known: %s", c.Name, strings.Join(RecipeNames(), ", "))
 	}
+	c = c.resolved()
 	if c.MaxDistance < 0 || c.MaxDistance > maxMaxDistance {
 		return fmt.Errorf("max_distance is %d, must be between 0 and %d", c.MaxDistance, maxMaxDistance)
 	}
@@ -75,7 +104,8 @@ type Recipe struct {
 	id        string
 	segmenter *segmenter
 	terms     *terms
-	scratch   sync.Pool // of *scratch
+	classic   *classic.Extractor // nil in the recipe news
+	scratch   sync.Pool          // of *scratch
 }
 
 // LoadRecipe checks the configuration, reads its files and loads the dictionaries, which takes about a second
@@ -84,6 +114,7 @@ func LoadRecipe(config RecipeConfig) (*Recipe, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("pipeline: load recipe: %w", err)
 	}
+	config = config.resolved()
 	userWords, err := readUserWords(config.UserDictionary)
 	if err != nil {
 		return nil, fmt.Errorf("pipeline: load recipe: user dictionary: %w", err)
@@ -105,6 +136,11 @@ func LoadRecipe(config RecipeConfig) (*Recipe, error) {
 		return nil, fmt.Errorf("pipeline: load recipe: %w", err)
 	}
 	r := &Recipe{config: config, id: id, segmenter: segmenter, terms: terms}
+	if config.Name != News {
+		if r.classic, err = classic.New(config.Name, segmenter.cutAny); err != nil {
+			return nil, fmt.Errorf("pipeline: load recipe: %w", err)
+		}
+	}
 	r.scratch.New = func() any { return newScratch() }
 	return r, nil
 }
@@ -124,7 +160,11 @@ func recipeID(config RecipeConfig, userWords, stopWords []byte) (string, error) 
 		h.Write(fmt.Appendf(nil, "%s %d\n", name, len(data)))
 		h.Write(data)
 	}
-	return fmt.Sprintf("%s-%d-%s", config.Name, recipeVersions[config.Name], hex.EncodeToString(h.Sum(nil)[:4])), nil
+	version := newsVersion
+	if config.Name != News {
+		version = classicVersion
+	}
+	return fmt.Sprintf("%s-%d-%s", config.Name, version, hex.EncodeToString(h.Sum(nil)[:4])), nil
 }
 
 // ID names the recipe with all that changes its fingerprints or verdicts: name, version and 8 hexadecimal digits
@@ -136,8 +176,10 @@ func (r *Recipe) Search() Search { return r.config.Search() }
 
 // Search is how an index finds and judges articles of the recipe.
 func (c RecipeConfig) Search() Search {
-	return Search{
-		Layout: simhash.Layout{Count: c.Blocks}, Probes: c.Probes, MaxDistance: c.MaxDistance,
-		Judge: judgeBySignature(c.Thresholds),
+	c = c.resolved()
+	s := Search{Layout: simhash.Layout{Count: c.Blocks}, Probes: c.Probes, MaxDistance: c.MaxDistance}
+	if c.Name == News {
+		s.Judge = judgeBySignature(c.Thresholds)
 	}
+	return s
 }

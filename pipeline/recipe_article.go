@@ -2,8 +2,6 @@ package pipeline
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/binary"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +19,7 @@ type Article struct {
 	SimHash simhash.Fingerprint
 	// Sums are those behind SimHash, from which probes are chosen; nil for little text.
 	Sums *simhash.Sums
-	// Signature summarises the article for the second check; nil for little text.
+	// Signature summarises the article for the second check; nil for little text and in classic recipes.
 	Signature []byte
 	// Digest identifies the normalised text (see Normalise) together with the fingerprint: equal digests mean
 	// the same text, cut into the same words.
@@ -47,7 +45,7 @@ type WeightedWord struct {
 	Word   string
 	Count  int     // how often it occurs
 	IDF    float64 // how rare it is in news: natural logarithm of the inverse share of documents
-	Weight float64 // in the SimHash: Count times IDF
+	Weight float64 // in the SimHash
 	Hash   uint64  // in the SimHash
 }
 
@@ -55,6 +53,9 @@ type WeightedWord struct {
 func (r *Recipe) Fingerprint(text string) (Article, Timing) {
 	s := r.scratch.Get().(*scratch)
 	defer r.release(s)
+	if r.classic != nil {
+		return r.fingerprintClassic(s, text)
+	}
 
 	start := time.Now()
 	s.clean = appendClean(s.clean[:0], text)
@@ -69,25 +70,10 @@ func (r *Recipe) Fingerprint(text string) (Article, Timing) {
 	}
 	s.normalised = appendNormalised(s.normalised[:0], clean)
 	sums := new(simhash.Sums)
-	a := Article{
-		SimHash:    simhash.SumWeights(s.features, sums),
-		Features:   len(s.features),
-		LittleText: len(s.features) < r.config.MinFeatures,
-		Empty:      len(s.normalised) == 0,
-		CleanBytes: len(clean),
-	}
-	a.Fingerprint = a.SimHash
+	a := Article{SimHash: simhash.SumWeights(s.features, sums), Features: len(s.features), CleanBytes: len(clean)}
+	r.identify(s, &a, sums)
 	if !a.LittleText {
-		a.Sums = sums
 		a.Signature = s.signature.Append(nil, clean, s.sequence)
-		// Punctuation is not in the normalised text but can decide where words end. The index finds articles by
-		// fingerprint, so equal digests must mean equal fingerprints.
-		s.normalised = binary.BigEndian.AppendUint64(append(s.normalised, 0), uint64(a.SimHash))
-	}
-	sum := sha256.Sum256(s.normalised)
-	a.Digest = Digest(sum[:])
-	if a.LittleText {
-		a.Fingerprint = simhash.Fingerprint(binary.BigEndian.Uint64(a.Digest[:]))
 	}
 	return a, Timing{
 		Clean:       cleaned.Sub(start),
@@ -98,6 +84,9 @@ func (r *Recipe) Fingerprint(text string) (Article, Timing) {
 
 // Weights returns the features of a text, the heaviest first.
 func (r *Recipe) Weights(text string) []WeightedWord {
+	if r.classic != nil {
+		return r.classicWeights(text)
+	}
 	s := r.scratch.Get().(*scratch)
 	defer r.release(s)
 	s.cut = r.segmenter.cut(s.cut[:0], Clean(text))
@@ -106,10 +95,14 @@ func (r *Recipe) Weights(text string) []WeightedWord {
 	for i, w := range s.words {
 		words[i] = WeightedWord{Word: w.text, Count: w.count, IDF: float64(w.idf), Weight: w.weight(), Hash: w.hash}
 	}
+	sortByWeight(words)
+	return words
+}
+
+func sortByWeight(words []WeightedWord) {
 	slices.SortFunc(words, func(a, b WeightedWord) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Word, b.Word))
 	})
-	return words
 }
 
 // scratch holds the buffers for one text, to be used again.

@@ -162,15 +162,15 @@ func TestWeightsMakeTheFingerprint(t *testing.T) {
 func TestRecipeConfig(t *testing.T) {
 	require.NoError(t, DefaultRecipeConfig().Validate())
 	for want, breakIt := range map[string]func(*RecipeConfig){
-		`unknown recipe "gossip", known: news`: func(c *RecipeConfig) { c.Name = "gossip" },
-		"max_distance is -1":                   func(c *RecipeConfig) { c.MaxDistance = -1 },
-		"max_distance is 33":                   func(c *RecipeConfig) { c.MaxDistance = 33 },
-		"blocks is 0":                          func(c *RecipeConfig) { c.Blocks = 0 },
-		"blocks is 17":                         func(c *RecipeConfig) { c.Blocks = 17 },
-		"probes is -1":                         func(c *RecipeConfig) { c.Probes = -1 },
-		"probes is 64":                         func(c *RecipeConfig) { c.Probes = 64 },
-		"min_features is 0":                    func(c *RecipeConfig) { c.MinFeatures = 0 },
-		"near is 1.1":                          func(c *RecipeConfig) { c.Thresholds.Near = 1.1 },
+		`unknown recipe "gossip", known: news, classic-fnv`: func(c *RecipeConfig) { c.Name = "gossip" },
+		"max_distance is -2": func(c *RecipeConfig) { c.MaxDistance = -2 },
+		"max_distance is 33": func(c *RecipeConfig) { c.MaxDistance = 33 },
+		"blocks is -1":       func(c *RecipeConfig) { c.Blocks = -1 },
+		"blocks is 17":       func(c *RecipeConfig) { c.Blocks = 17 },
+		"probes is -2":       func(c *RecipeConfig) { c.Probes = -2 },
+		"probes is 64":       func(c *RecipeConfig) { c.Probes = 64 },
+		"min_features is -1": func(c *RecipeConfig) { c.MinFeatures = -1 },
+		"near is 1.1":        func(c *RecipeConfig) { c.Thresholds.Near = 1.1 },
 	} {
 		cfg := DefaultRecipeConfig()
 		breakIt(&cfg)
@@ -195,10 +195,10 @@ func TestRecipeID(t *testing.T) {
 	require.Equal(t, r.ID(), testRecipe(t).ID())
 	seen := map[string]bool{r.ID(): true}
 	for _, change := range []func(*RecipeConfig){
-		func(c *RecipeConfig) { c.MaxDistance++ },
-		func(c *RecipeConfig) { c.Blocks++ },
+		func(c *RecipeConfig) { c.MaxDistance = 15 },
+		func(c *RecipeConfig) { c.Blocks = 5 },
 		func(c *RecipeConfig) { c.Thresholds.Values = .5 },
-		func(c *RecipeConfig) { c.MinFeatures++ },
+		func(c *RecipeConfig) { c.MinFeatures = 17 },
 	} {
 		cfg := DefaultRecipeConfig()
 		change(&cfg)

@@ -50,7 +50,7 @@ func (c *comparison) explain(j pipeline.Judgement, cfg pipeline.RecipeConfig) {
 	case pipeline.TestValues:
 		why = fmt.Sprintf("only %d of %d numbers are in both (detection.values, detection.short_values).", c.Signature.NumbersShared, c.Signature.Numbers)
 	case pipeline.TestLittle:
-		why = fmt.Sprintf("a text with fewer than %d different words (detection.min_features) is a copy only of the same text.", cfg.MinFeatures)
+		why = "a text with so few different words (detection.min_features) is a copy only of the same text."
 	case pipeline.TestShort:
 		why = fmt.Sprintf("for texts as short as these, %.0f %% of word pairs in common is too little (detection.short_near).", 100*c.Signature.Similarity)
 	case pipeline.TestUnknown:

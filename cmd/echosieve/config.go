@@ -25,7 +25,7 @@ type Config struct {
 	Kafka     consumer.Config       `koanf:"kafka" help:"Where articles come from and verdicts go."`
 	Redis     RedisConfig           `koanf:"redis" help:"The index of the articles seen."`
 	Window    time.Duration         `koanf:"window" help:"How far apart the timestamps of two articles may be for one to be a copy of the other."`
-	Recipe    string                `koanf:"recipe" help:"Name of the recipe, the first part of its id; the second is a hash of all that changes fingerprints."`
+	Recipe    string                `koanf:"recipe" help:"How fingerprints are made: news, or one of the classics of the field, for comparison: classic-fnv, classic-python-200, classic-python-30, classic-yanyiwu. First part of the recipe id; the second is a hash of all that changes fingerprints."`
 	Detection pipeline.RecipeConfig `koanf:"detection" help:"What counts as a copy. Each change here makes a new recipe id and with it a new, empty index."`
 	Input     pipeline.DecodeConfig `koanf:"input" help:"How an article stands in a record's value."`
 	HTTP      HTTPConfig            `koanf:"http" help:"Metrics and health."`
