@@ -4,15 +4,14 @@ import "fmt"
 
 // Thresholds decide what counts as a copy; see DefaultThresholds.
 type Thresholds struct {
-	Near             float64 `koanf:"near" help:"Least similarity of a copy: the share of word pairs in common, 0 to 1."`
-	Possible         float64 `koanf:"possible" help:"Least similarity of an article that is marked as a possible copy."`
-	Contradictions   float64 `koanf:"contradictions" help:"Share of different numbers in the same places from which an article is no copy."`
-	Values           float64 `koanf:"values" help:"Least share of numbers in common."`
-	Sure             float64 `koanf:"sure" help:"Similarity from which one different number is forgiven, as a correction, unless the text is short."`
-	ShortPairs       float64 `koanf:"short_pairs" help:"A text with fewer pairs of words is short: no number may differ, and the next three are asked of it."`
-	ShortNear        float64 `koanf:"short_near" help:"Least similarity of short texts, unless one contains the other."`
-	ShortContainment float64 `koanf:"short_containment" help:"Share of a short text's word pairs from which the other contains it."`
-	ShortValues      float64 `koanf:"short_values" help:"Least share of numbers in common of short texts."`
+	Near           float64 `koanf:"near" help:"Least similarity of a copy: the share of word pairs in common, 0 to 1."`
+	Possible       float64 `koanf:"possible" help:"Least similarity of an article that is marked as a possible copy."`
+	Contradictions float64 `koanf:"contradictions" help:"Share of different numbers in the same places from which an article is no copy."`
+	Values         float64 `koanf:"values" help:"Least share of numbers in common."`
+	Sure           float64 `koanf:"sure" help:"Similarity from which one different number is forgiven, as a correction, unless the text is short."`
+	ShortPairs     float64 `koanf:"short_pairs" help:"A text with fewer pairs of words is short: nothing is forgiven, and the next two are asked of it."`
+	ShortNear      float64 `koanf:"short_near" help:"Least similarity of short texts."`
+	ShortValues    float64 `koanf:"short_values" help:"Least share of numbers in common of short texts."`
 }
 
 // Validate reports the first threshold that makes no sense.
@@ -22,7 +21,7 @@ func (t Thresholds) Validate() error {
 		val  float64
 	}{
 		{"near", t.Near}, {"possible", t.Possible}, {"contradictions", t.Contradictions}, {"values", t.Values}, {"sure", t.Sure},
-		{"short_near", t.ShortNear}, {"short_containment", t.ShortContainment}, {"short_values", t.ShortValues},
+		{"short_near", t.ShortNear}, {"short_values", t.ShortValues},
 	} {
 		if !(f.val >= 0 && f.val <= 1) {
 			return fmt.Errorf("%s is %v, must be between 0 and 1", f.name, f.val)
@@ -40,8 +39,8 @@ func (t Thresholds) Validate() error {
 // DefaultThresholds returns thresholds chosen on labelled pairs of Chinese and English news articles.
 func DefaultThresholds() Thresholds {
 	return Thresholds{
-		Near: 0.435, Possible: 0.3, Contradictions: 0.2, Values: 0.6, Sure: 0.85,
-		ShortPairs: 80, ShortNear: 0.65, ShortContainment: 0.9, ShortValues: 0.75,
+		Near: 0.435, Possible: 0.3, Contradictions: 0.15, Values: 0.6, Sure: 0.85,
+		ShortPairs: 80, ShortNear: 0.62, ShortValues: 0.8,
 	}
 }
 
@@ -76,8 +75,8 @@ func Judge(c Comparison, t Thresholds) (Verdict, Reason) {
 	case short:
 		leastValues = t.ShortValues
 	case c.J >= t.Sure: // among numbers that agree one may be a correction, or the price of another edition
-		if contradictions == 1 && c.SharedContexts > 2 {
-			contradictions = 0
+		if contradictions > 0 && c.SharedContexts-contradictions >= 2 {
+			contradictions--
 		}
 		if common == c.LeastValues-1 && common > 0 {
 			common++
@@ -88,13 +87,13 @@ func Judge(c Comparison, t Thresholds) (Verdict, Reason) {
 		return Different, ReasonUnknown
 	case c.J < t.Possible:
 		return Different, ReasonOverlap
-	case contradictions > 0 && (short || float64(contradictions) >= t.Contradictions*float64(c.SharedContexts)):
+	case contradictions > 0 && float64(contradictions) >= t.Contradictions*float64(c.SharedContexts):
 		return Different, ReasonNumbers
 	case float64(common) < leastValues*float64(c.LeastValues):
 		return Possible, ReasonValues
 	case c.J < t.Near:
 		return Possible, ReasonOverlap
-	case short && c.J < t.ShortNear && c.Containment < t.ShortContainment:
+	case short && c.J < t.ShortNear:
 		return Possible, ReasonShort
 	}
 	return Near, ReasonOverlap

@@ -114,7 +114,7 @@ func TestJudge(t *testing.T) {
 		"below":                {func(c *Comparison) { c.J = .43 }, Possible, ReasonOverlap},
 		"far below":            {func(c *Comparison) { c.J = .29 }, Different, ReasonOverlap},
 		"a few contradictions": {func(c *Comparison) { c.J, c.Contradictions = .8, 1 }, Near, ReasonOverlap},
-		"many contradictions":  {func(c *Comparison) { c.Contradictions = 2 }, Different, ReasonNumbers},
+		"many contradictions":  {func(c *Comparison) { c.Contradictions = 3 }, Different, ReasonNumbers},
 		"sure, a correction":   {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 3 }, Near, ReasonOverlap},
 		"not sure, the same":   {func(c *Comparison) { c.J, c.Contradictions, c.SharedContexts = .8, 1, 3 }, Different, ReasonNumbers},
 		"sure, but of little":  {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 2 }, Different, ReasonNumbers},
@@ -124,9 +124,8 @@ func TestJudge(t *testing.T) {
 		"the only value":       {func(c *Comparison) { c.LeastValues, c.CommonValues = 1, 0 }, Possible, ReasonValues},
 		"no values":            {func(c *Comparison) { c.LeastValues, c.CommonValues = 0, 0 }, Near, ReasonOverlap},
 		"short":                {func(c *Comparison) { c.Bigrams = 20 }, Near, ReasonOverlap},
-		"short, lower":         {func(c *Comparison) { c.Bigrams, c.J, c.Containment = 20, .6, .8 }, Possible, ReasonShort},
-		"short, contained":     {func(c *Comparison) { c.Bigrams, c.J = 20, .6 }, Near, ReasonOverlap},
-		"short, contradiction": {func(c *Comparison) { c.Bigrams, c.Contradictions = 20, 1 }, Different, ReasonNumbers},
+		"short, lower":         {func(c *Comparison) { c.Bigrams, c.J = 20, .6 }, Possible, ReasonShort},
+		"short, contradiction": {func(c *Comparison) { c.Bigrams, c.Contradictions, c.SharedContexts = 20, 1, 6 }, Different, ReasonNumbers},
 		"short, other values":  {func(c *Comparison) { c.Bigrams, c.CommonValues = 20, 5 }, Possible, ReasonValues},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -211,12 +210,11 @@ func BenchmarkCompare(b *testing.B) {
 func TestThresholds(t *testing.T) {
 	require.NoError(t, DefaultThresholds().Validate())
 	for want, change := range map[string]func(*Thresholds){
-		"near is 1.5":            func(t *Thresholds) { t.Near = 1.5 },
-		"contradictions is -1":   func(t *Thresholds) { t.Contradictions = -1 },
-		"short_values is NaN":    func(t *Thresholds) { t.ShortValues = math.NaN() },
-		"possible is 0.5":        func(t *Thresholds) { t.Possible = .5 },
-		"short_pairs is -1":      func(t *Thresholds) { t.ShortPairs = -1 },
-		"short_containment is 2": func(t *Thresholds) { t.ShortContainment = 2 },
+		"near is 1.5":          func(t *Thresholds) { t.Near = 1.5 },
+		"contradictions is -1": func(t *Thresholds) { t.Contradictions = -1 },
+		"short_values is NaN":  func(t *Thresholds) { t.ShortValues = math.NaN() },
+		"possible is 0.5":      func(t *Thresholds) { t.Possible = .5 },
+		"short_pairs is -1":    func(t *Thresholds) { t.ShortPairs = -1 },
 	} {
 		thresholds := DefaultThresholds()
 		change(&thresholds)
