@@ -1,124 +1,118 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"runtime"
-	"slices"
-	"sync"
+	"strings"
+	"sync/atomic"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"echosieve/cmd/echosieve/internal/eval"
-	"echosieve/pipeline"
 )
 
-// maxEvalLine bounds a line of a file that is evaluated, in bytes.
-const maxEvalLine = 64 << 20
+const evalHelp = `Eval measures the filter on articles of your own, so that its settings need not be taken on trust.
+
+  pairs       for labelled pairs: recall, precision, false alarms, by kind of pair and by Hamming distance
+  stream      for a labelled stream in time order: copies caught and originals dropped, by the whole service
+              without Kafka
+  threshold   without labels: how many articles each limit would flag, and sampled pairs near the border side by
+              side, to choose a limit by reading them
+
+Every setting of the service (--detection.*, --recipe, --window, --input.fields.*) can be given to each of them, or
+a file with --config: measure the settings that you run, then the ones that you consider.
+
+A miss costs a reader a repeated article; a false alarm costs an article that nobody will see. The second is worse:
+begin with false alarms and dropped originals, then raise recall as far as they allow.
+
+Articles are JSON Lines, plain, .gz or .zst, read as the service reads them. Figures go to standard output, as JSON
+with --json; --html writes a report with charts into one file that loads nothing from anywhere. Limits such as
+--min-recall make the exit code 1 when they are not kept, for use in continuous integration.`
+
+const evalExample = `  echosieve eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --html report.html
+  echosieve eval stream --docs stream.jsonl.gz --min-caught 0.9 --max-dropped 0
+  echosieve eval threshold --docs articles.jsonl.gz --html look.html`
 
 func newEvalCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "eval",
 		GroupID: groupTry,
-		Short:   "Measure on labelled articles how well copies are told from look-alikes",
+		Short:   "Measure on your own articles how well copies are told from look-alikes",
+		Long:    evalHelp,
+		Example: evalExample,
 		Args:    cobra.NoArgs,
 	}
-	cmd.AddCommand(newEvalPairsCommand())
+	cmd.AddCommand(newEvalPairsCommand(), newEvalStreamCommand(), newEvalThresholdCommand())
 	return cmd
 }
 
-func newEvalPairsCommand() *cobra.Command {
-	var docs, pairs, ignore string
-	var minRecall, maxFPR float64
-	cmd := &cobra.Command{
-		Use:   "pairs --docs FILE --pairs FILE",
-		Short: "Judge labelled pairs: recall, precision, false alarms, by kind and by distance",
-		Long: `Pairs judges pairs of articles as the service would and compares with their labels. It prints recall, precision, F1,
-the false-positive rate on hard negatives, the share flagged of each kind of pair, what the look-up by blocks finds
-at all, and the same for a plain limit on the Hamming distance at every k from 0 to 32 bits.
+// newJudge is the rule by which the service tells two articles from copies. It is chosen nowhere else in eval.
+func newJudge(cfg Config) eval.Judge { return eval.ByRecipe(cfg.recipe().Search()) }
 
-Articles are JSON Lines read as the service reads them (input.fields.*); pairs are tab-separated lines "id_a id_b label
-kind" with a header line, label 1 for a copy, 0 for a look-alike that is none, -1 for a partial copy, which counts only
-in the row of its kind. Pairs in the ignore file (id_a, id_b) do not count at all. Files may be .gz or .zst.`,
-		Example: `  echosieve eval pairs --docs articles.jsonl.gz --pairs pairs.tsv
-  echosieve eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --detection.max_distance 5 --min-recall 0.6 --max-fpr 0.04`,
-		Args: cobra.NoArgs,
-	}
-	cmd.Flags().StringVar(&docs, "docs", "", "articles, JSON Lines")
-	cmd.Flags().StringVar(&pairs, "pairs", "", "labelled pairs, tab-separated")
-	cmd.Flags().StringVar(&ignore, "ignore", "", "pairs that do not count")
-	cmd.Flags().Float64Var(&minRecall, "min-recall", 0, "exit with 1 if recall is below")
-	cmd.Flags().Float64Var(&maxFPR, "max-fpr", 1, "exit with 1 if the false-positive rate is above")
-	asJSON := addJSONFlag(cmd)
-	addConfigFlags(cmd)
-	for _, required := range []string{"docs", "pairs"} {
-		_ = cmd.MarkFlagRequired(required) // fails only for a flag that does not exist
-	}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := loadConfig(cmd)
-		if err != nil {
-			return err
-		}
-		labelled, err := readPairs(pairs, true)
-		if err != nil {
-			return err
-		}
-		var ignored []eval.Pair
-		if ignore != "" {
-			if ignored, err = readPairs(ignore, false); err != nil {
-				return err
-			}
-		}
-		articles, err := fingerprintFile(cfg, docs, cmd.ErrOrStderr())
-		if err != nil {
-			return err
-		}
-		result, err := eval.Pairs(articles, labelled, ignored, eval.ByRecipe(cfg.index("recipe").Search))
-		if err != nil {
-			return err
-		}
-		if *asJSON {
-			err = printJSON(cmd.OutOrStdout(), result)
-		} else {
-			err = printPairs(cmd.OutOrStdout(), result)
-		}
-		switch {
-		case err != nil:
-			return err
-		case result.Recall < minRecall:
-			return &answerError{fmt.Sprintf("recall %.4f is below %g", result.Recall, minRecall)}
-		case result.FalsePositiveRate > maxFPR:
-			return &answerError{fmt.Sprintf("false-positive rate %.4f is above %g", result.FalsePositiveRate, maxFPR)}
-		}
-		return nil
-	}
-	return cmd
+// newScale is the setting that eval threshold helps to choose, and the place in it of the current value.
+func newScale(cfg Config) (scale eval.Scale, current int) {
+	return eval.DistanceScale(), cfg.Detection.MaxDistance
 }
 
-// eachLine calls f with every line of a file that is not blank.
-func eachLine(name string, f func(line []byte) error) error {
+// evalTopic is the topic that articles of a file are taken to come from; their place in the file is the offset.
+const evalTopic = "eval"
+
+// maxEvalLine bounds a line of a file that is evaluated, in bytes.
+const maxEvalLine = 64 << 20
+
+// evalReader reads the files of an evaluation and shows how far it has come.
+type evalReader struct {
+	articles atomic.Int64 // finished
+	progress *progress
+	stop     func()
+}
+
+// newEvalReader starts the progress over the file; the caller calls finish.
+func newEvalReader(cmd *cobra.Command, file string) *evalReader {
+	r := &evalReader{}
+	r.progress = newProgress(cmd.ErrOrStderr(), sizeOf([]string{file}), r.articles.Load)
+	r.progress.verb = "evaluated"
+	r.stop = r.progress.start()
+	return r
+}
+
+// each calls f with every line of a file that is not blank, until one fails or the command is interrupted.
+func (r *evalReader) each(ctx context.Context, name string, f func(line []byte) error) error {
+	return eachLine(ctx, name, r.progress.counting, f)
+}
+
+// errEnough ends reading without an error.
+var errEnough = errors.New("enough was read")
+
+// eachLine calls f with every line of a file that is not blank, until one fails or ctx ends. The file is read
+// through the function through.
+func eachLine(ctx context.Context, name string, through func(io.Reader) io.Reader, f func(line []byte) error) error {
 	file, err := os.Open(name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	lines, err := newLineReader(file, maxEvalLine)
+	lines, err := newLineReader(through(file), maxEvalLine)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer lines.Close()
 	for {
+		if err := context.Cause(ctx); err != nil {
+			return fmt.Errorf("interrupted: %w", err)
+		}
 		line, number, err := lines.next()
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil
 		}
 		if err == nil {
 			err = f(line)
+		}
+		if errors.Is(err, errEnough) {
+			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("%s:%d: %w", name, number, err)
@@ -126,75 +120,67 @@ func eachLine(name string, f func(line []byte) error) error {
 	}
 }
 
-func readPairs(name string, labelled bool) ([]eval.Pair, error) {
-	var pairs []eval.Pair
-	err := eachLine(name, func(line []byte) error {
-		p, header, err := eval.ParsePair(string(line), labelled)
-		if err == nil && !header {
-			pairs = append(pairs, p)
-		}
-		return err
-	})
-	return pairs, err
+// finish ends the progress and tells of articles without a verdict.
+func (r *evalReader) finish(errOut io.Writer) {
+	r.stop()
+	if dead := r.progress.bad.Load(); dead > 0 {
+		fmt.Fprintf(errOut, "%d lines hold no article that the service could judge: they would be dead letters\n", dead)
+	}
 }
 
-// fingerprintFile makes the fingerprints of all articles in a file, on all cores, by article id.
-func fingerprintFile(cfg Config, name string, progress io.Writer) (map[string]pipeline.Article, error) {
-	recipe, err := pipeline.LoadRecipe(cfg.recipe())
-	if err != nil {
-		return nil, err
+// gates are the limits that figures must keep.
+type gates struct {
+	cmd  *cobra.Command
+	list []*gate
+}
+
+type gate struct {
+	flag       string
+	least      bool
+	most, want float64
+}
+
+// add adds a flag for a limit between 0 and most.
+func (g *gates) add(flag, help string, least bool, most float64) {
+	one := &gate{flag: flag, least: least, most: most}
+	g.cmd.Flags().Float64Var(&one.want, flag, 0, help)
+	g.list = append(g.list, one)
+}
+
+// validate says which limit makes no sense, so that --min-recall 98 is not found out after an hour.
+func (g *gates) validate() error {
+	for _, one := range g.list {
+		if g.cmd.Flags().Changed(one.flag) && !(one.want >= 0 && one.want <= one.most) {
+			return fmt.Errorf("--%s is %g, must be between 0 and %g", one.flag, one.want, one.most)
+		}
 	}
-	articles := map[string]pipeline.Article{}
-	var mu sync.Mutex
-	var workers sync.WaitGroup
-	docs := make(chan pipeline.Document)
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for doc := range docs {
-				a, _ := recipe.Fingerprint(doc.Text)
-				mu.Lock()
-				articles[doc.ID] = a
-				if len(articles)%2000 == 0 {
-					fmt.Fprintf(progress, "%d articles\n", len(articles))
-				}
-				mu.Unlock()
+	return nil
+}
+
+// figure is a value that a gate may limit.
+type figure struct {
+	flag, name string
+	value      float64
+}
+
+// check returns an answerError that names every figure beyond its limit.
+func (g *gates) check(figures ...figure) error {
+	var broken []string
+	for _, f := range figures {
+		for _, one := range g.list {
+			if one.flag != f.flag || !g.cmd.Flags().Changed(one.flag) {
+				continue
 			}
-		})
-	}
-	err = eachLine(name, func(line []byte) error {
-		doc, reject := cfg.Input.Decode(&pipeline.Record{Value: line})
-		if reject != nil {
-			return reject
+			if one.least && !(f.value >= one.want) {
+				broken = append(broken, fmt.Sprintf("%s %.4g is below %g", f.name, f.value, one.want))
+			}
+			if !one.least && !(f.value <= one.want) {
+				broken = append(broken, fmt.Sprintf("%s %.4g is above %g", f.name, f.value, one.want))
+			}
 		}
-		docs <- doc
+	}
+	if broken == nil {
 		return nil
-	})
-	close(docs)
-	workers.Wait()
-	return articles, err
-}
-
-func printPairs(w io.Writer, r eval.PairsResult) error {
-	kinds := newTable("kind", "label", "pairs", "flagged", "share")
-	for _, name := range slices.Sorted(maps.Keys(r.Kinds)) {
-		k := r.Kinds[name]
-		kinds.AppendRow(table.Row{name, k.Label, k.N, k.Flagged, share(float64(k.Flagged) / float64(k.N))})
 	}
-	distances := newTable("distance", "recall", "precision", "false positives")
-	for _, d := range r.Distance {
-		distances.AppendRow(table.Row{d.K, share(d.Recall), share(d.Precision), share(d.FalsePositiveRate)})
-	}
-	_, err := fmt.Fprintf(w, "%d articles, %d pairs\nrecall %.4f, precision %.4f, F1 %.4f, false positives %.4f, found by blocks %.4f\n\n%s\n\n%s\n",
-		r.Docs, r.Pairs, r.Recall, r.Precision, r.F1, r.FalsePositiveRate, r.CandidateRecall, kinds.Render(), distances.Render())
-	return err
+	return &answerError{strings.Join(broken, "; ")}
 }
-
-func newTable(columns ...any) table.Writer {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
-	t.AppendHeader(columns)
-	return t
-}
-
-func share(x float64) string { return fmt.Sprintf("%.4f", x) }

@@ -20,6 +20,7 @@ const (
 type progress struct {
 	total     int64        // -1 if not known
 	published func() int64 // records acknowledged
+	verb      string       // what became of those records
 	read, bad atomic.Int64
 	began     time.Time
 
@@ -29,7 +30,7 @@ type progress struct {
 }
 
 func newProgress(out io.Writer, total int64, published func() int64) *progress {
-	p := &progress{total: total, published: published, out: out, began: time.Now()}
+	p := &progress{total: total, published: published, verb: "published", out: out, began: time.Now()}
 	if onTerminal(out) {
 		p.bar = progressbar.NewOptions64(total,
 			progressbar.OptionSetWriter(out),
@@ -111,8 +112,8 @@ func (p *progress) show() {
 // line is the progress as one line of text after the given time.
 func (p *progress) line(elapsed time.Duration) string {
 	published, read := p.published(), p.read.Load()
-	text := fmt.Sprintf("%d records published, %d bad lines, %.0f records/s",
-		published, p.bad.Load(), float64(published)/max(elapsed.Seconds(), 1e-3))
+	text := fmt.Sprintf("%d records %s, %d bad lines, %.0f records/s",
+		published, p.verb, p.bad.Load(), float64(published)/max(elapsed.Seconds(), 1e-3))
 	if p.total <= 0 || read == 0 {
 		return text
 	}

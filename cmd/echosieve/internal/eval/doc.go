@@ -1,5 +1,5 @@
 // Package eval measures how well copies are told from look-alikes: on labelled pairs of articles (Pairs), on a stream
-// with labelled copies (Stream), and, without labels, by what each distance would flag (Distances). It computes and
-// draws reports; reading files and running the pipeline is its callers' work. Nothing here is random but what is
-// sampled, and that follows from a seed.
+// with labelled copies (Stream), and, without labels, by what each limit would flag (Limits). It only counts: reading
+// files and running the pipeline is its callers' work, drawing that of package report. Nothing here is random but what
+// is sampled, and that follows from a seed.
 package eval

@@ -3,6 +3,7 @@ package eval
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -14,13 +15,13 @@ type StreamArticle struct {
 	Language  string
 	Kind      string // how the copy was edited; may be empty
 	Time      time.Time
-	Ambiguous bool // goes through the filter but does not count
 }
 
 // StreamVerdict is what the filter said about the article of the same place in the stream.
 type StreamVerdict struct {
 	Dead     bool
 	Original int // place in the stream of the article that it is held to repeat; -1 if it is held to be unique
+	Root     int // place of the unique article at the end of the chain; as Original
 	Distance int // bits
 }
 
@@ -30,7 +31,7 @@ type StreamCounts struct {
 	Caught        int `json:"caught"` // copies held to repeat something
 	Originals     int `json:"originals"`
 	Dropped       int `json:"dropped"`        // originals held to repeat something
-	WrongOriginal int `json:"wrong_original"` // caught copies held to repeat an article of another cluster
+	WrongOriginal int `json:"wrong_original"` // caught copies whose root is of another cluster
 }
 
 // CaughtShare is the share of copies caught, 1 if there are none.
@@ -41,133 +42,6 @@ func (c StreamCounts) CaughtShare() float64 {
 	return ratio(c.Caught, c.Copies)
 }
 
-// GapCounts counts the copies that came a certain time after the first article of their cluster.
-type GapCounts struct {
-	From   string `json:"from"` // such as "1h0m0s": from this on, to the next row's
-	Copies int    `json:"copies"`
-	Caught int    `json:"caught"`
-}
-
-// Repeat is an article that was held to repeat another, wrongly.
-type Repeat struct {
-	ID            string `json:"id"`
-	Title         string `json:"title"`
-	Language      string `json:"language"`
-	OriginalID    string `json:"original_id"`
-	OriginalTitle string `json:"original_title"`
-	Distance      int    `json:"distance"` // bits
-}
-
-// Delay is how long articles waited for their verdicts, in milliseconds: the time of their batch in the filter.
-type Delay struct {
-	P50 float64 `json:"p50"`
-	P99 float64 `json:"p99"`
-}
-
-// StreamResult is what Stream found out. Lookups, Candidates and Delay are left to the caller.
-type StreamResult struct {
-	Articles   int                     `json:"articles"`
-	Ambiguous  int                     `json:"ambiguous"` // that do not count
-	Dead       int                     `json:"dead"`      // that could not be processed and do not count
-	Languages  map[string]StreamCounts `json:"languages"`
-	Kinds      map[string]StreamCounts `json:"kinds"`
-	Gaps       []GapCounts             `json:"gaps"`
-	Lookups    float64                 `json:"lookups_per_article"`
-	Candidates float64                 `json:"candidates_per_article"`
-	Delay      Delay                   `json:"delay_ms"`
-	Dropped    []Repeat                `json:"dropped_originals"`
-	Wrong      []Repeat                `json:"wrong_originals"`
-}
-
-// Total adds up all languages.
-func (r *StreamResult) Total() StreamCounts {
-	var t StreamCounts
-	for _, c := range r.Languages {
-		t.Copies += c.Copies
-		t.Caught += c.Caught
-		t.Originals += c.Originals
-		t.Dropped += c.Dropped
-		t.WrongOriginal += c.WrongOriginal
-	}
-	return t
-}
-
-// gaps are the lower ends of GapCounts.
-var gaps = []time.Duration{0, time.Hour, 6 * time.Hour, 24 * time.Hour, 3 * 24 * time.Hour}
-
-// Stream compares verdicts with labels. Articles are in the order in which the filter saw them, verdicts[i] is about
-// articles[i]. A copy of an article that is not an earlier one, and an id that occurs twice, are errors.
-func Stream(articles []StreamArticle, verdicts []StreamVerdict) (StreamResult, error) {
-	firsts, err := clusters(articles)
-	if err != nil {
-		return StreamResult{}, err
-	}
-	r := StreamResult{
-		Articles: len(articles), Languages: map[string]StreamCounts{}, Kinds: map[string]StreamCounts{},
-		Gaps: make([]GapCounts, len(gaps)), Dropped: []Repeat{}, Wrong: []Repeat{},
-	}
-	for i, from := range gaps {
-		r.Gaps[i].From = from.String()
-	}
-	for i := range articles {
-		a, v := &articles[i], verdicts[i]
-		switch {
-		case a.Ambiguous:
-			r.Ambiguous++
-			continue
-		case v.Dead:
-			r.Dead++
-			continue
-		}
-		var one StreamCounts
-		flagged := v.Original >= 0
-		if a.DupOf == "" {
-			one.Originals = 1
-			if flagged {
-				one.Dropped = 1
-				r.Dropped = append(r.Dropped, repeat(articles, i, v))
-			}
-		} else {
-			one.Copies = 1
-			gap := &r.Gaps[gapOf(a.Time.Sub(articles[firsts[i]].Time))]
-			gap.Copies++
-			if flagged {
-				one.Caught = 1
-				gap.Caught++
-				if firsts[v.Original] != firsts[i] {
-					one.WrongOriginal = 1
-					r.Wrong = append(r.Wrong, repeat(articles, i, v))
-				}
-			}
-		}
-		r.Languages[a.Language] = r.Languages[a.Language].plus(one)
-		kind := cmp.Or(a.Kind, "none")
-		r.Kinds[kind] = r.Kinds[kind].plus(one)
-	}
-	return r, nil
-}
-
-// clusters returns for each article the place of the first one of its cluster.
-func clusters(articles []StreamArticle) ([]int, error) {
-	places := make(map[string]int, len(articles))
-	firsts := make([]int, len(articles))
-	for i, a := range articles {
-		if _, known := places[a.ID]; known {
-			return nil, fmt.Errorf("two articles have the id %s", a.ID)
-		}
-		firsts[i] = i
-		if a.DupOf != "" {
-			original, known := places[a.DupOf]
-			if !known {
-				return nil, fmt.Errorf("article %s repeats %s, which is no earlier article", a.ID, a.DupOf)
-			}
-			firsts[i] = firsts[original]
-		}
-		places[a.ID] = i
-	}
-	return firsts, nil
-}
-
 func (c StreamCounts) plus(d StreamCounts) StreamCounts {
 	return StreamCounts{
 		Copies: c.Copies + d.Copies, Caught: c.Caught + d.Caught, Originals: c.Originals + d.Originals,
@@ -175,20 +49,178 @@ func (c StreamCounts) plus(d StreamCounts) StreamCounts {
 	}
 }
 
-func repeat(articles []StreamArticle, i int, v StreamVerdict) Repeat {
-	a, o := &articles[i], &articles[v.Original]
+// GapCounts counts the copies that came a certain time after the first article of their cluster.
+type GapCounts struct {
+	From   string `json:"from"` // such as "1h": from this on, to the next row's
+	Copies int    `json:"copies"`
+	Caught int    `json:"caught"`
+}
+
+// Delay is how long after the first article of their cluster the caught copies came.
+type Delay struct {
+	Median float64 `json:"median"`
+	P90    float64 `json:"p90"`
+}
+
+// Repeat is an article with the one that it was held to repeat, or, if it was missed, the one that it repeats.
+type Repeat struct {
+	ID            string `json:"id"`
+	Title         string `json:"title"`
+	Language      string `json:"language"`
+	Kind          string `json:"kind"`
+	OriginalID    string `json:"original_id"`
+	OriginalTitle string `json:"original_title"`
+	Distance      int    `json:"distance"` // bits; -1 if nobody measured it
+}
+
+// StreamResult is what Stream found out. Skipped, Lookups and Candidates are left to the caller.
+type StreamResult struct {
+	Articles        int                     `json:"articles"`
+	Skipped         int                     `json:"skipped"`          // marked as ambiguous and left out
+	Dead            int                     `json:"dead"`             // could not be processed; they do not count
+	OriginalMissing int                     `json:"original_missing"` // the article that they repeat is not there: they count as originals
+	Languages       map[string]StreamCounts `json:"languages"`
+	Kinds           map[string]StreamCounts `json:"kinds"`
+	Gaps            []GapCounts             `json:"gaps"`
+	Delay           Delay                   `json:"delay_seconds"`
+	Lookups         float64                 `json:"lookups_per_article"`
+	Candidates      float64                 `json:"candidates_per_article"`
+	Dropped         []Repeat                `json:"dropped_originals"`
+	Wrong           []Repeat                `json:"wrong_originals"`
+	Missed          []Repeat                `json:"missed_copies"`
+}
+
+// Total adds up all languages.
+func (r *StreamResult) Total() StreamCounts {
+	var t StreamCounts
+	for _, c := range r.Languages {
+		t = t.plus(c)
+	}
+	return t
+}
+
+// gaps are the lower ends of GapCounts.
+var gaps = []struct {
+	name string
+	from time.Duration
+}{{"0", 0}, {"1h", time.Hour}, {"6h", 6 * time.Hour}, {"1d", 24 * time.Hour}, {"3d", 3 * 24 * time.Hour}, {"7d", 7 * 24 * time.Hour}}
+
+// Stream compares verdicts with labels. Articles are in the order in which the filter saw them, verdicts[i] is about
+// articles[i]. An article that is labelled a copy of a later one is an error.
+func Stream(articles []StreamArticle, verdicts []StreamVerdict) (StreamResult, error) {
+	firsts, missing, err := clusters(articles, verdicts)
+	if err != nil {
+		return StreamResult{}, err
+	}
+	r := StreamResult{
+		Articles: len(articles), OriginalMissing: missing,
+		Languages: map[string]StreamCounts{}, Kinds: map[string]StreamCounts{}, Gaps: make([]GapCounts, len(gaps)),
+		Dropped: []Repeat{}, Wrong: []Repeat{}, Missed: []Repeat{},
+	}
+	for i, gap := range gaps {
+		r.Gaps[i].From = gap.name
+	}
+	var delays []float64
+	for i := range articles {
+		a, v := &articles[i], verdicts[i]
+		if v.Dead {
+			r.Dead++
+			continue
+		}
+		var one StreamCounts
+		first, flagged := firsts[i], v.Original >= 0
+		if first == i {
+			one.Originals = 1
+			if flagged {
+				one.Dropped = 1
+				r.Dropped = append(r.Dropped, repeat(articles, i, v.Original, v.Distance))
+			}
+		} else {
+			one.Copies = 1
+			delay := max(0, a.Time.Sub(articles[first].Time))
+			gap := r.gap(delay)
+			gap.Copies++
+			if flagged {
+				one.Caught = 1
+				gap.Caught++
+				delays = append(delays, delay.Seconds())
+				if firsts[v.Root] != first {
+					one.WrongOriginal = 1
+					r.Wrong = append(r.Wrong, repeat(articles, i, v.Root, v.Distance))
+				}
+			} else {
+				r.Missed = append(r.Missed, repeat(articles, i, first, -1))
+			}
+		}
+		language, kind := cmp.Or(a.Language, "unknown"), kindOf(a)
+		r.Languages[language] = r.Languages[language].plus(one)
+		r.Kinds[kind] = r.Kinds[kind].plus(one)
+	}
+	slices.Sort(delays)
+	r.Delay = Delay{Median: quantile(delays, 0.5), P90: quantile(delays, 0.9)}
+	return r, nil
+}
+
+// clusters returns for each article the place of the first one of its cluster, itself if it is that one. An article
+// whose original is not in the stream, or is a dead letter, is the first of its cluster, unless another copy came
+// before; missing counts those firsts.
+func clusters(articles []StreamArticle, verdicts []StreamVerdict) (firsts []int, missing int, err error) {
+	places := make(map[string]int, len(articles))
+	for i, a := range articles {
+		if _, known := places[a.ID]; !known && !verdicts[i].Dead {
+			places[a.ID] = i
+		}
+	}
+	firsts = make([]int, len(articles))
+	absent := map[string]int{}
+	for i, a := range articles {
+		firsts[i] = i
+		if a.DupOf == "" || verdicts[i].Dead {
+			continue
+		}
+		if original, known := places[a.DupOf]; known {
+			if original >= i {
+				return nil, 0, fmt.Errorf("article %s is labelled a copy of %s, which does not come before it", a.ID, a.DupOf)
+			}
+			firsts[i] = firsts[original]
+		} else if first, known := absent[a.DupOf]; known {
+			firsts[i] = first
+		} else {
+			absent[a.DupOf] = i
+			missing++
+		}
+	}
+	return firsts, missing, nil
+}
+
+func kindOf(a *StreamArticle) string {
+	if a.DupOf == "" {
+		return cmp.Or(a.Kind, "original")
+	}
+	return cmp.Or(a.Kind, "copy")
+}
+
+func repeat(articles []StreamArticle, i, original, distance int) Repeat {
+	a, o := &articles[i], &articles[original]
 	return Repeat{
-		ID: a.ID, Title: a.Title, Language: a.Language,
-		OriginalID: o.ID, OriginalTitle: o.Title, Distance: v.Distance,
+		ID: a.ID, Title: a.Title, Language: cmp.Or(a.Language, "unknown"), Kind: kindOf(a),
+		OriginalID: o.ID, OriginalTitle: o.Title, Distance: distance,
 	}
 }
 
-func gapOf(d time.Duration) int {
-	i, _ := slices.BinarySearchFunc(gaps, d, func(gap, d time.Duration) int {
-		if gap <= d {
-			return -1
-		}
-		return 1
-	})
-	return max(0, i-1)
+// gap is the row of copies that came so much later.
+func (r *StreamResult) gap(delay time.Duration) *GapCounts {
+	i := len(gaps) - 1
+	for gaps[i].from > delay {
+		i--
+	}
+	return &r.Gaps[i]
+}
+
+// quantile is the least of the sorted values that at least the share q of them does not exceed; 0 if there are none.
+func quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
 }

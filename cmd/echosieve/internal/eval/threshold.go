@@ -1,8 +1,10 @@
 package eval
 
 import (
+	"context"
 	"math/rand/v2"
 	"runtime"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -10,103 +12,129 @@ import (
 	"echosieve/simhash"
 )
 
-// Nearest is an article with the nearest earlier one.
-type Nearest struct {
-	Article, Earlier int // places in the stream
-	Distance         int // bits
+// Scale is a setting whose value is to be chosen: its limits from strict to loose.
+type Scale struct {
+	Name   string   // of the setting, with its unit
+	Limits []string // as the setting is written
+	// Level is the place in Limits of the strictest one at which two articles are held to be copies of each other;
+	// len(Limits) or more: at none. It is not asked about articles of little text. Safe for concurrent use.
+	Level func(a, b *pipeline.Article) int
 }
 
-// AtLimit is what a limit of K bits would do to unlabelled articles.
+// DistanceScale is the Hamming distance from 0 to MaxPlainDistance bits.
+func DistanceScale() Scale {
+	s := Scale{
+		Name:  "maximal distance (bits)",
+		Level: func(a, b *pipeline.Article) int { return simhash.Distance(a.Fingerprint, b.Fingerprint) },
+	}
+	for k := range MaxPlainDistance + 1 {
+		s.Limits = append(s.Limits, strconv.Itoa(k))
+	}
+	return s
+}
+
+// Nearest is an article with the earlier one that is most like it.
+type Nearest struct {
+	Article, Earlier int // places in the stream
+	Level            int // place in the scale
+}
+
+// AtLimit is what a limit would do to unlabelled articles.
 type AtLimit struct {
-	K       int     `json:"k"`
-	Pairs   int     `json:"pairs"`   // articles whose nearest earlier one is exactly K bits away, exact copies apart
+	Limit   string  `json:"limit"`
+	Pairs   int     `json:"pairs"`   // articles held to be copies at this limit and at none that is stricter, exact ones apart
 	Flagged int     `json:"flagged"` // articles held to be copies, exact ones included
 	Share   float64 `json:"share"`   // of all articles
 }
 
-// DistancesResult is what Distances found out.
-type DistancesResult struct {
+// LimitsResult is what Limits found out.
+type LimitsResult struct {
 	Docs       int       `json:"docs"`
 	Exact      int       `json:"exact"`       // the same text as an earlier one
 	LittleText int       `json:"little_text"` // too short for anything but exact copies
-	Limits     []AtLimit `json:"distance"`
-	nearest    [MaxPlainDistance + 1][]Nearest
+	Scale      string    `json:"scale"`
+	Limits     []AtLimit `json:"limits"`
+	nearest    [][]Nearest
 }
 
-// Distances finds for each article the nearest earlier one and counts what each limit from 0 to MaxPlainDistance bits
-// would flag. All pairs are compared, on all cores, as if they lay within one window: 20,000 articles take a second
-// or so, and twice as many four times as long.
-func Distances(articles []pipeline.Article) DistancesResult {
-	r := DistancesResult{Docs: len(articles)}
-	places, prints := r.distinct(articles)
-	distances, earlier := make([]uint8, len(prints)), make([]int32, len(prints))
+// Limits finds for each article the earlier one that is most like it, and counts what each limit would flag. All
+// pairs are compared, on all cores, as if they lay within one window: 20,000 articles take a second or so, twice as
+// many four times as long. It fails only if ctx ends.
+func Limits(ctx context.Context, articles []pipeline.Article, scale Scale) (LimitsResult, error) {
+	r := LimitsResult{Docs: len(articles), Scale: scale.Name, nearest: make([][]Nearest, len(scale.Limits))}
+	places, compared := r.distinct(articles)
+	found := make([]Nearest, len(compared))
 	const chunk = 64
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
-			for from := next.Add(chunk) - chunk; from < int64(len(prints)); from = next.Add(chunk) - chunk {
-				for i := int(from); i < min(int(from)+chunk, len(prints)); i++ {
-					distances[i], earlier[i] = nearestOf(prints[:i], prints[i])
+			for from := int(next.Add(chunk) - chunk); from < len(compared) && ctx.Err() == nil; from = int(next.Add(chunk) - chunk) {
+				for i := from; i < min(from+chunk, len(compared)); i++ {
+					found[i] = nearestOf(compared[:i], &compared[i], scale)
 				}
 			}
 		})
 	}
 	workers.Wait()
-	for i, d := range distances {
-		if d <= MaxPlainDistance {
-			r.nearest[d] = append(r.nearest[d], Nearest{places[i], places[earlier[i]], int(d)})
+	if err := context.Cause(ctx); err != nil {
+		return LimitsResult{}, err
+	}
+	for i, n := range found {
+		if n.Level < len(scale.Limits) {
+			r.nearest[n.Level] = append(r.nearest[n.Level], Nearest{places[i], places[n.Earlier], n.Level})
 		}
 	}
 	flagged := r.Exact
-	for k := range r.nearest {
-		flagged += len(r.nearest[k])
-		r.Limits = append(r.Limits, AtLimit{k, len(r.nearest[k]), flagged, ratio(flagged, r.Docs)})
+	for level, limit := range scale.Limits {
+		flagged += len(r.nearest[level])
+		r.Limits = append(r.Limits, AtLimit{limit, len(r.nearest[level]), flagged, ratio(flagged, r.Docs)})
 	}
-	return r
+	return r, nil
 }
 
-// distinct picks the articles whose distance counts: neither little text nor the same text as an earlier one.
-func (r *DistancesResult) distinct(articles []pipeline.Article) (places []int, prints []simhash.Fingerprint) {
+// distinct picks the articles that are compared: neither empty nor little text nor the same text as an earlier one.
+func (r *LimitsResult) distinct(articles []pipeline.Article) (places []int, compared []pipeline.Article) {
 	seen := map[pipeline.Digest]bool{}
 	for i, a := range articles {
-		if a.LittleText {
-			r.LittleText++
-		}
-		if seen[a.Digest] {
+		switch {
+		case a.Empty: // a dead letter
+		case seen[a.Digest]:
 			r.Exact++
-			continue
-		}
-		seen[a.Digest] = true
-		if !a.LittleText {
-			places, prints = append(places, i), append(prints, a.Fingerprint)
-		}
-	}
-	return places, prints
-}
-
-// nearestOf returns the least distance of fp to any of earlier, and the first place where it occurs; 255 for none.
-func nearestOf(earlier []simhash.Fingerprint, fp simhash.Fingerprint) (distance uint8, place int32) {
-	least := 255
-	for j, other := range earlier {
-		if d := simhash.Distance(fp, other); d < least {
-			least, place = d, int32(j)
+		case a.LittleText:
+			r.LittleText++
+			seen[a.Digest] = true
+		default:
+			seen[a.Digest] = true
+			places, compared = append(places, i), append(compared, a)
 		}
 	}
-	return uint8(least), place
+	return places, compared
 }
 
-// Sample draws at most each pairs at every distance from..to, without repeats; the same seed draws the same ones.
-func (r *DistancesResult) Sample(from, to, each int, seed uint64) []Nearest {
+// nearestOf returns the place among earlier of the article most like a, the first of several; the level is beyond
+// the scale if there is none.
+func nearestOf(earlier []pipeline.Article, a *pipeline.Article, scale Scale) Nearest {
+	best := Nearest{Level: len(scale.Limits)}
+	for j := range earlier {
+		if level := scale.Level(&earlier[j], a); level < best.Level {
+			best.Earlier, best.Level = j, level
+		}
+	}
+	return best
+}
+
+// Sample draws at most each pairs at every level from..to, without repeats; the same seed draws the same ones.
+func (r *LimitsResult) Sample(from, to, each int, seed uint64) []Nearest {
 	var out []Nearest
-	for d := max(0, from); d <= min(to, MaxPlainDistance); d++ {
-		// A source for each distance: what is drawn at one does not depend on the others shown.
-		random := rand.New(rand.NewPCG(seed, uint64(d)))
-		for n, i := range random.Perm(len(r.nearest[d])) {
+	for level := max(0, from); level <= min(to, len(r.nearest)-1); level++ {
+		// A source for each level: what is drawn at one does not depend on the others shown.
+		random := rand.New(rand.NewPCG(seed, uint64(level)))
+		for n, i := range random.Perm(len(r.nearest[level])) {
 			if n == each {
 				break
 			}
-			out = append(out, r.nearest[d][i])
+			out = append(out, r.nearest[level][i])
 		}
 	}
 	return out

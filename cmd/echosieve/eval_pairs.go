@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/cmd/echosieve/internal/eval"
+	"echosieve/cmd/echosieve/internal/report"
+	"echosieve/pipeline"
+)
+
+const evalPairsHelp = `Pairs judges pairs of articles as the service would if one followed the other within the window, and compares the
+verdicts with labels. It prints
+
+  recall               share of the copies that are recognised
+  precision            share of the recognised that are copies
+  F1                   harmonic mean of both
+  false-positive rate  share of the look-alikes that are taken for copies
+  candidate recall     share of the copies that a look-up in the index finds at all; no second look can exceed it
+
+then the share flagged of each kind of pair, and what a plain limit on the Hamming distance would give at every
+distance from 0 to 32 bits, as if all pairs were compared.
+
+--docs has the articles, one JSON object a line, with the fields named by input.fields (id, title, text). --pairs has
+tab-separated lines "id_a id_b label kind" below a header line that begins with id_a; further columns are ignored.
+Labels are 1 for a copy, 0 for a look-alike that is none, -1 for a partial copy, which counts in nothing but the row
+of its kind. Pairs in the --ignore file (id_a, id_b) count nowhere at all.`
+
+const evalPairsExample = `  # a report with charts
+  echosieve eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --ignore ignore.tsv --html report.html
+
+  # what would five bits give?
+  echosieve eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --detection.max_distance 5
+
+  # in continuous integration: exit code 1 unless all three hold
+  echosieve eval pairs --docs articles.jsonl.gz --pairs pairs.tsv \
+    --min-recall 0.6 --min-precision 0.99 --max-fpr 0.04
+
+  # one figure for a script
+  echosieve eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --json | jq .kinds.natural_dup`
+
+func newEvalPairsCommand() *cobra.Command {
+	var docs, pairs, ignore, html string
+	cmd := &cobra.Command{
+		Use:     "pairs --docs FILE --pairs FILE",
+		Short:   "Judge labelled pairs: recall, precision, false alarms, by kind and by distance",
+		Long:    evalPairsHelp,
+		Example: evalPairsExample,
+		Args:    cobra.NoArgs,
+	}
+	cmd.Flags().StringVar(&docs, "docs", "", "articles, JSON Lines")
+	cmd.Flags().StringVar(&pairs, "pairs", "", "labelled pairs, tab-separated")
+	cmd.Flags().StringVar(&ignore, "ignore", "", "pairs that do not count")
+	cmd.Flags().StringVar(&html, "html", "", "write a report with charts to this file")
+	limits := gates{cmd: cmd}
+	limits.add("min-recall", "exit with 1 if recall is below", true, 1)
+	limits.add("min-precision", "exit with 1 if precision is below", true, 1)
+	limits.add("min-f1", "exit with 1 if F1 is below", true, 1)
+	limits.add("min-candidate-recall", "exit with 1 if candidate recall is below", true, 1)
+	limits.add("max-fpr", "exit with 1 if the false-positive rate is above", false, 1)
+	asJSON := addJSONFlag(cmd)
+	addConfigFlags(cmd)
+	for _, required := range []string{"docs", "pairs"} {
+		_ = cmd.MarkFlagRequired(required) // fails only for a flag that does not exist
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := limits.validate(); err != nil {
+			return err
+		}
+		cfg, err := loadConfig(cmd)
+		if err != nil {
+			return err
+		}
+		result, recipeID, err := evalPairs(cmd, cfg, docs, pairs, ignore)
+		if err != nil {
+			return err
+		}
+		if html != "" {
+			about := report.About{Recipe: recipeID, Version: buildVersion(), Files: []string{docs, pairs, ignore}}
+			if err := writeReport(html, func(w io.Writer) error { return report.Pairs(w, about, result) }); err != nil {
+				return err
+			}
+		}
+		if *asJSON {
+			err = printJSON(cmd.OutOrStdout(), result)
+		} else {
+			err = printPairs(cmd.OutOrStdout(), result)
+		}
+		if err != nil {
+			return err
+		}
+		return limits.check(
+			figure{"min-recall", "recall", result.Recall},
+			figure{"min-precision", "precision", result.Precision},
+			figure{"min-f1", "F1", result.F1},
+			figure{"min-candidate-recall", "candidate recall", result.CandidateRecall},
+			figure{"max-fpr", "false-positive rate", result.FalsePositiveRate},
+		)
+	}
+	return cmd
+}
+
+func evalPairs(cmd *cobra.Command, cfg Config, docs, pairs, ignore string) (eval.PairsResult, string, error) {
+	labelled, err := readPairs(cmd.Context(), pairs, true)
+	if err != nil {
+		return eval.PairsResult{}, "", err
+	}
+	var ignored []eval.Pair
+	if ignore != "" {
+		if ignored, err = readPairs(cmd.Context(), ignore, false); err != nil {
+			return eval.PairsResult{}, "", err
+		}
+	}
+	recipe, err := pipeline.LoadRecipe(cfg.recipe())
+	if err != nil {
+		return eval.PairsResult{}, "", err
+	}
+	reader := newEvalReader(cmd, docs)
+	list, err := reader.fingerprint(cmd.Context(), cfg, recipe, docs, 0)
+	reader.finish(cmd.ErrOrStderr())
+	if err != nil {
+		return eval.PairsResult{}, "", err
+	}
+	articles := make(map[string]pipeline.Article, len(list))
+	for _, a := range list {
+		if _, known := articles[a.id]; known {
+			return eval.PairsResult{}, "", fmt.Errorf("%s: two articles have the id %q", docs, a.id)
+		}
+		articles[a.id] = a.article
+	}
+	result, err := eval.Pairs(articles, labelled, ignored, newJudge(cfg))
+	return result, recipe.ID(), err
+}
+
+func readPairs(ctx context.Context, name string, labelled bool) ([]eval.Pair, error) {
+	var pairs []eval.Pair
+	err := eachLine(ctx, name, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
+		p, header, err := eval.ParsePair(string(line), labelled)
+		if err == nil && !header {
+			pairs = append(pairs, p)
+		}
+		return err
+	})
+	return pairs, err
+}
+
+// fingerprinted is an article of a file. One that the service could not judge is marked as empty.
+type fingerprinted struct {
+	line    int // place in the file, blank lines apart
+	id      string
+	article pipeline.Article
+}
+
+// fingerprint makes the fingerprints of the articles in a file, at most limit unless that is 0, on all cores. They
+// are returned in the order of the file.
+func (r *evalReader) fingerprint(ctx context.Context, cfg Config, recipe *pipeline.Recipe, name string, limit int) ([]fingerprinted, error) {
+	type work struct {
+		line int
+		doc  pipeline.Document
+	}
+	var (
+		list    []fingerprinted
+		mu      sync.Mutex
+		workers sync.WaitGroup
+		queue   = make(chan work)
+	)
+	add := func(f fingerprinted) {
+		mu.Lock()
+		defer mu.Unlock()
+		list = append(list, f)
+		r.articles.Add(1)
+	}
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for w := range queue {
+				a, _ := recipe.Fingerprint(w.doc.Text)
+				if a.Empty {
+					r.progress.bad.Add(1)
+				}
+				add(fingerprinted{w.line, w.doc.ID, a})
+			}
+		})
+	}
+	lines := 0
+	err := r.each(ctx, name, func(line []byte) error {
+		if limit > 0 && lines == limit {
+			return errEnough
+		}
+		doc, reject := cfg.Input.Decode(&pipeline.Record{
+			Coordinates: pipeline.Coordinates{Topic: evalTopic, Offset: int64(lines)}, Value: line,
+		})
+		if reject != nil {
+			r.progress.bad.Add(1)
+			add(fingerprinted{lines, doc.ID, pipeline.Article{Empty: true}})
+		} else {
+			queue <- work{lines, doc}
+		}
+		lines++
+		return nil
+	})
+	close(queue)
+	workers.Wait()
+	slices.SortFunc(list, func(a, b fingerprinted) int { return a.line - b.line })
+	return list, err
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"echosieve/cmd/echosieve/internal/eval"
+	"echosieve/pipeline"
+)
+
+// streamEval sends a labelled stream through the pipeline. Of each article it keeps id, title, labels and verdict.
+type streamEval struct {
+	cfg    Config
+	stages *pipeline.Pipeline
+	reader *evalReader
+
+	batch    []pipeline.Record
+	articles []eval.StreamArticle
+	verdicts []eval.StreamVerdict
+	skipped  int
+	timeless bool // the first article has no time
+}
+
+func newStreamEval(cfg Config, recipe *pipeline.Recipe, index *evalIndex, reader *evalReader) *streamEval {
+	stages := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, recipe, index, nil)
+	return &streamEval{cfg: cfg, stages: stages, reader: reader}
+}
+
+// add takes a line of the stream and decides the batch if it is full.
+func (s *streamEval) add(ctx context.Context, line []byte) error {
+	labels := gjson.GetManyBytes(line, "ambig", "ts", "dup_of", "lang", "kind")
+	if labels[0].Bool() {
+		s.skipped++
+		return nil
+	}
+	at, err := s.time(labels[1])
+	if err != nil {
+		return err
+	}
+	record := pipeline.Record{
+		Coordinates: pipeline.Coordinates{Topic: evalTopic, Offset: int64(len(s.articles))},
+		Value:       bytes.Clone(line), Time: at,
+	}
+	doc, _ := s.cfg.Input.Decode(&record) // what is wrong with it comes again as a verdict
+	s.articles = append(s.articles, eval.StreamArticle{
+		ID: doc.ID, Title: doc.Title, DupOf: idLabel(labels[2]), Language: labels[3].String(), Kind: labels[4].String(), Time: at,
+	})
+	s.batch = append(s.batch, record)
+	if len(s.batch) < s.cfg.Kafka.BatchRecords {
+		return nil
+	}
+	return s.flush(ctx)
+}
+
+// idLabel reads an id as the decoder does.
+func idLabel(v gjson.Result) string {
+	if v.Type == gjson.Number {
+		return v.Raw
+	}
+	return v.String()
+}
+
+// timelessStart is the time of the first article of a stream without times.
+var timelessStart = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// latestTime is beyond any article: a larger number is not in seconds.
+const latestTime = 1e11
+
+// time is the time of the next article. Where only some have one there is no telling what lies within the window.
+func (s *streamEval) time(ts gjson.Result) (time.Time, error) {
+	missing := !ts.Exists() || ts.Type == gjson.Null
+	switch {
+	case len(s.articles) == 0:
+		s.timeless = missing
+	case missing != s.timeless:
+		return time.Time{}, errors.New(`"ts" must be in all lines or in none`)
+	}
+	switch {
+	case missing:
+		return timelessStart.Add(time.Duration(len(s.articles)) * time.Second), nil
+	case ts.Type != gjson.Number || !(ts.Float() >= 0 && ts.Float() < latestTime):
+		return time.Time{}, fmt.Errorf(`"ts" is %.40s, must be a number of seconds since 1970`, ts.Raw)
+	}
+	return time.UnixMilli(int64(ts.Float() * 1000)), nil
+}
+
+// flush decides the articles of the batch.
+func (s *streamEval) flush(ctx context.Context) error {
+	if len(s.batch) == 0 {
+		return nil
+	}
+	outputs, err := s.stages.Decide(ctx, s.stages.Prepare(s.batch))
+	if err != nil {
+		return err
+	}
+	for i := range outputs { // one for each record: none is a tombstone
+		v, err := streamVerdict(&outputs[i])
+		if err != nil {
+			return err
+		}
+		if v.Dead {
+			s.reader.progress.bad.Add(1)
+		}
+		s.verdicts = append(s.verdicts, v)
+	}
+	s.reader.articles.Add(int64(len(outputs)))
+	s.batch = s.batch[:0]
+	return nil
+}
+
+// streamVerdict reads a verdict from where the readers of the output topics find it.
+func streamVerdict(o *pipeline.Output) (eval.StreamVerdict, error) {
+	v := eval.StreamVerdict{Original: -1, Root: -1}
+	switch o.Destination {
+	case pipeline.ToDead:
+		v.Dead = true
+		return v, nil
+	case pipeline.ToUnique:
+		return v, nil
+	}
+	var errs [3]error
+	for _, h := range o.Headers {
+		switch h.Key {
+		case pipeline.HeaderOriginal:
+			v.Original, errs[0] = offsetOf(string(h.Value))
+		case pipeline.HeaderRoot:
+			v.Root, errs[1] = offsetOf(string(h.Value))
+		case pipeline.HeaderDistance:
+			v.Distance, errs[2] = strconv.Atoi(string(h.Value))
+		}
+	}
+	if v.Original < 0 || v.Root < 0 {
+		return v, fmt.Errorf("article at %s is a duplicate without an original: %w", o.Record, errors.Join(errs[:]...))
+	}
+	return v, errors.Join(errs[:]...)
+}
+
+// offsetOf reads the offset in coordinates "topic/partition/offset".
+func offsetOf(coordinates string) (int, error) {
+	return strconv.Atoi(coordinates[strings.LastIndexByte(coordinates, '/')+1:])
+}

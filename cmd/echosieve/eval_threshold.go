@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/cmd/echosieve/internal/eval"
+	"echosieve/cmd/echosieve/internal/report"
+	"echosieve/pipeline"
+)
+
+const evalThresholdHelp = `Threshold helps to choose a limit without labels. For each article of a file it finds the earlier one that is most
+like it, and prints for every limit how many articles it would flag. Then it shows some pairs on each side of the
+present limit, side by side, with what only one of them has marked, so that you can judge by reading: where do copies
+end and look-alikes begin?
+
+A good limit lies in a valley: real copies gather at small distances, unrelated articles at large ones, and between
+them there are few. Where look-alikes (market reports, weather, fixtures) come before the valley, stay below them.
+
+All articles of the file are compared with each other, whatever their times; --limit bounds their number, as time grows
+with its square. Texts are shown as the filter compares them: without markup, in lower case and simplified script.
+The same --seed shows the same pairs again.`
+
+const evalThresholdExample = `  # what would each limit flag? With pairs to read in a browser
+  echosieve eval threshold --docs articles.jsonl.gz --html look.html
+
+  # only pairs 4 to 8 bits apart, ten of each
+  echosieve eval threshold --docs articles.jsonl.gz --from 4 --to 8 --each 10
+
+  # other pairs
+  echosieve eval threshold --docs articles.jsonl.gz --seed 2`
+
+// thresholdSpan is the number of limits on each side of the present one from which pairs are shown.
+const thresholdSpan = 4
+
+// thresholdOptions are the flags of eval threshold.
+type thresholdOptions struct {
+	docs, html            string
+	from, to, each, limit int
+	seed                  uint64
+}
+
+func newEvalThresholdCommand() *cobra.Command {
+	var o thresholdOptions
+	cmd := &cobra.Command{
+		Use:     "threshold --docs FILE",
+		Short:   "Without labels: what each limit would flag, with pairs near the border to read",
+		Long:    evalThresholdHelp,
+		Example: evalThresholdExample,
+		Args:    cobra.NoArgs,
+	}
+	cmd.Flags().StringVar(&o.docs, "docs", "", "articles, JSON Lines")
+	cmd.Flags().StringVar(&o.html, "html", "", "write a report with charts and pairs to this file")
+	cmd.Flags().IntVar(&o.from, "from", 0, fmt.Sprintf("strictest limit to show pairs of (default: %d below the present one)", thresholdSpan))
+	cmd.Flags().IntVar(&o.to, "to", 0, fmt.Sprintf("loosest limit to show pairs of (default: %d above the present one)", thresholdSpan))
+	cmd.Flags().IntVar(&o.each, "each", 3, "pairs to show of each limit")
+	cmd.Flags().IntVar(&o.limit, "limit", 50_000, "articles to read at most")
+	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "which pairs are drawn")
+	asJSON := addJSONFlag(cmd)
+	addConfigFlags(cmd)
+	_ = cmd.MarkFlagRequired("docs") // fails only for a flag that does not exist
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if o.each < 0 || o.limit < 1 {
+			return errors.New("--each must not be negative, --limit must be at least 1")
+		}
+		cfg, err := loadConfig(cmd)
+		if err != nil {
+			return err
+		}
+		scale, current := newScale(cfg)
+		if !cmd.Flags().Changed("from") {
+			o.from = max(0, current-thresholdSpan)
+		}
+		if !cmd.Flags().Changed("to") {
+			o.to = max(o.from, current+thresholdSpan)
+		}
+		result, recipeID, err := evalThreshold(cmd, cfg, scale, o)
+		if err != nil {
+			return err
+		}
+		result.Current = scale.Limits[min(current, len(scale.Limits)-1)]
+		if o.html != "" {
+			about := report.About{Recipe: recipeID, Version: buildVersion(), Files: []string{o.docs}}
+			if err := writeReport(o.html, func(w io.Writer) error { return report.Threshold(w, about, result) }); err != nil {
+				return err
+			}
+		}
+		if *asJSON {
+			return printJSON(cmd.OutOrStdout(), result)
+		}
+		return printThreshold(cmd.OutOrStdout(), result)
+	}
+	return cmd
+}
+
+func evalThreshold(cmd *cobra.Command, cfg Config, scale eval.Scale, o thresholdOptions) (eval.ThresholdResult, string, error) {
+	ctx := cmd.Context()
+	recipe, err := pipeline.LoadRecipe(cfg.recipe())
+	if err != nil {
+		return eval.ThresholdResult{}, "", err
+	}
+	reader := newEvalReader(cmd, o.docs)
+	list, err := reader.fingerprint(ctx, cfg, recipe, o.docs, o.limit)
+	reader.finish(cmd.ErrOrStderr())
+	if err != nil {
+		return eval.ThresholdResult{}, "", err
+	}
+	articles := make([]pipeline.Article, len(list))
+	for i, a := range list {
+		articles[i] = a.article
+	}
+	limits, err := eval.Limits(ctx, articles, scale)
+	if err != nil {
+		return eval.ThresholdResult{}, "", fmt.Errorf("interrupted: %w", err)
+	}
+	result := eval.ThresholdResult{LimitsResult: limits, Seed: o.seed, Samples: []eval.SamplePair{}}
+	drawn := limits.Sample(o.from, o.to, o.each, o.seed)
+	documents, err := documentsAt(ctx, cfg, o.docs, drawn)
+	if err != nil {
+		return eval.ThresholdResult{}, "", err
+	}
+	for _, pair := range drawn {
+		a, b := documents[pair.Earlier], documents[pair.Article]
+		shown := eval.SamplePair{
+			Limit:   scale.Limits[pair.Level],
+			Earlier: eval.Side{ID: a.ID, Title: a.Title, Source: a.Source},
+			Later:   eval.Side{ID: b.ID, Title: b.Title, Source: b.Source},
+		}
+		shown.Earlier.Text, shown.Later.Text = eval.Differ(pipeline.Clean(a.Text), pipeline.Clean(b.Text))
+		result.Samples = append(result.Samples, shown)
+	}
+	return result, recipe.ID(), nil
+}
+
+// documentsAt reads the articles of the drawn pairs again, by place in the file: keeping all texts in the meantime
+// would take as much memory as the file.
+func documentsAt(ctx context.Context, cfg Config, name string, drawn []eval.Nearest) (map[int]pipeline.Document, error) {
+	documents := map[int]pipeline.Document{}
+	wanted := map[int]bool{}
+	for _, pair := range drawn {
+		wanted[pair.Article], wanted[pair.Earlier] = true, true
+	}
+	place := 0
+	err := eachLine(ctx, name, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
+		if len(documents) == len(wanted) {
+			return errEnough
+		}
+		if wanted[place] {
+			doc, reject := cfg.Input.Decode(&pipeline.Record{
+				Coordinates: pipeline.Coordinates{Topic: evalTopic, Offset: int64(place)}, Value: line,
+			})
+			if reject != nil {
+				return fmt.Errorf("the file has changed: %w", reject)
+			}
+			documents[place] = doc
+		}
+		place++
+		return nil
+	})
+	return documents, err
+}

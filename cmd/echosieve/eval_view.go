@@ -1,0 +1,188 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"golang.org/x/term"
+
+	"echosieve/cmd/echosieve/internal/eval"
+)
+
+// mostListed is the number of articles of one list that are printed; --json has all of them.
+const mostListed = 20
+
+func printPairs(w io.Writer, r eval.PairsResult) error {
+	kinds := newTable("kind", "label", "pairs", "flagged", "possible", "share flagged")
+	for _, name := range sortedKeys(r.Kinds) {
+		k := r.Kinds[name]
+		kinds.AppendRow(table.Row{printable(name), k.Label, k.N, k.Flagged, k.Possible, share(float64(k.Flagged) / float64(k.N))})
+	}
+	distances := newTable("distance", "recall", "precision", "false positives")
+	for _, d := range r.Distance {
+		distances.AppendRow(table.Row{d.K, gauge(d.Recall), gauge(d.Precision), gauge(d.FalsePositiveRate)})
+	}
+	_, err := fmt.Fprintf(w, `%d articles, %d pairs
+recall %.4f, precision %.4f, F1 %.4f, false-positive rate %.4f, candidate recall %.4f
+
+%s
+
+A plain limit on the Hamming distance would give:
+%s
+`, r.Docs, r.Pairs, r.Recall, r.Precision, r.F1, r.FalsePositiveRate, r.CandidateRecall, kinds.Render(), distances.Render())
+	return err
+}
+
+func printStream(w io.Writer, r eval.StreamResult) error {
+	var b strings.Builder
+	total := r.Total()
+	fmt.Fprintf(&b, "%d articles, %d skipped as ambiguous, %d dead letters, %d copies without their original\n",
+		r.Articles, r.Skipped, r.Dead, r.OriginalMissing)
+	fmt.Fprintf(&b, "%d of %d copies caught (%s), %d of %d originals dropped, %d wrong originals\n",
+		total.Caught, total.Copies, share(total.CaughtShare()), total.Dropped, total.Originals, total.WrongOriginal)
+	fmt.Fprintf(&b, "caught copies came %s after their originals (median), 90 %% within %s\n",
+		seconds(r.Delay.Median), seconds(r.Delay.P90))
+	fmt.Fprintf(&b, "%.1f look-ups and %.2f candidates per article\n\n", r.Lookups, r.Candidates)
+	for _, part := range []struct {
+		name   string
+		counts map[string]eval.StreamCounts
+	}{{"language", r.Languages}, {"kind", r.Kinds}} {
+		t := newTable(part.name, "copies", "caught", "share", "originals", "dropped", "wrong original")
+		for _, name := range sortedKeys(part.counts) {
+			c := part.counts[name]
+			caught := "-"
+			if c.Copies > 0 {
+				caught = share(c.CaughtShare())
+			}
+			t.AppendRow(table.Row{printable(name), c.Copies, c.Caught, caught, c.Originals, c.Dropped, c.WrongOriginal})
+		}
+		fmt.Fprintf(&b, "%s\n\n", t.Render())
+	}
+	for _, list := range []struct {
+		title   string
+		repeats []eval.Repeat
+	}{
+		{"Originals dropped, with what they were held to repeat:", r.Dropped},
+		{"Copies caught with a wrong original:", r.Wrong},
+		{"Copies missed, with what they repeat:", r.Missed},
+	} {
+		printRepeats(&b, list.title, list.repeats)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func printRepeats(b *strings.Builder, title string, repeats []eval.Repeat) {
+	if len(repeats) == 0 {
+		return
+	}
+	t := newTable("bits", "kind", "article", "repeats")
+	for _, r := range repeats[:min(len(repeats), mostListed)] {
+		bits := "-"
+		if r.Distance >= 0 {
+			bits = fmt.Sprint(r.Distance)
+		}
+		t.AppendRow(table.Row{bits, printable(r.Kind), named(r.ID, r.Title), named(r.OriginalID, r.OriginalTitle)})
+	}
+	if more := len(repeats) - mostListed; more > 0 {
+		t.AppendFooter(table.Row{"", "", fmt.Sprintf("and %d more, see --json", more)})
+	}
+	fmt.Fprintf(b, "%s\n%s\n\n", title, t.Render())
+}
+
+func printThreshold(w io.Writer, r eval.ThresholdResult) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d articles: %d have the same text as an earlier one, %d are too short for anything else\n", r.Docs, r.Exact, r.LittleText)
+	t := newTable(r.Scale, "flagged here first", "flagged in all", "share")
+	for _, l := range r.Limits {
+		mark := ""
+		if l.Limit == r.Current {
+			mark = "  <- now"
+		}
+		t.AppendRow(table.Row{l.Limit + mark, l.Pairs, l.Flagged, gauge(l.Share)})
+	}
+	fmt.Fprintf(&b, "%s\n", t.Render())
+	width, colour := 2*60, false
+	if onTerminal(w) {
+		colour = os.Getenv("NO_COLOR") == ""
+		if columns, _, err := term.GetSize(int(w.(*os.File).Fd())); err == nil {
+			width = columns - len("|  |  |")
+		}
+	}
+	for i, p := range r.Samples {
+		sides := newTable(named(p.Earlier.ID, p.Earlier.Title), named(p.Later.ID, p.Later.Title))
+		half := max(20, width/2)
+		sides.SetColumnConfigs([]table.ColumnConfig{
+			{Number: 1, WidthMin: half, WidthMax: half, WidthMaxEnforcer: text.WrapText},
+			{Number: 2, WidthMin: half, WidthMax: half, WidthMaxEnforcer: text.WrapText},
+		})
+		sides.AppendRow(table.Row{marked(p.Earlier.Text, colour), marked(p.Later.Text, colour)})
+		fmt.Fprintf(&b, "\nPair %d of %d: flagged from %s %s on\n%s\n", i+1, len(r.Samples), r.Scale, p.Limit, sides.Render())
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// marked joins the pieces of a text, with those that the other text does not have in colour or brackets.
+func marked(pieces []eval.Piece, colour bool) string {
+	var b strings.Builder
+	for _, p := range pieces {
+		switch {
+		case p.Differs && colour:
+			b.WriteString(text.Colors{text.Bold, text.FgYellow}.Sprint(printable(p.Text)))
+		case p.Differs:
+			b.WriteString("[" + printable(p.Text) + "]")
+		default:
+			b.WriteString(printable(p.Text))
+		}
+	}
+	return b.String()
+}
+
+func newTable(columns ...any) table.Writer {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header, t.Style().Format.Footer = text.FormatDefault, text.FormatDefault
+	t.AppendHeader(columns)
+	return t
+}
+
+func share(x float64) string { return fmt.Sprintf("%.4f", x) }
+
+// gauge is a share with a bar.
+func gauge(x float64) string { return fmt.Sprintf("%.4f %-10s", x, strings.Repeat("#", int(x*10+0.5))) }
+
+func seconds(s float64) string {
+	return time.Duration(s * float64(time.Second)).Round(time.Second).String()
+}
+
+// named is an article's id and the beginning of its title.
+func named(id, title string) string {
+	const most = 40
+	return printable(text.Trim(id, most)) + " " + printable(text.Snip(cmp.Or(title, "-"), most, "~"))
+}
+
+// printable makes a text from an article safe for a terminal: without control characters and what reverses writing.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.Is(unicode.C, r):
+			return unicode.ReplacementChar
+		default:
+			return r
+		}
+	}, s)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,141 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"image/color"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// Colours that people with any colour vision tell apart (Okabe and Ito).
+var (
+	blue       = color.RGBA{R: 0, G: 114, B: 178, A: 255}
+	vermillion = color.RGBA{R: 213, G: 94, B: 0, A: 255}
+	green      = color.RGBA{R: 0, G: 158, B: 115, A: 255}
+	grey       = color.RGBA{R: 140, G: 140, B: 140, A: 255}
+	faint      = color.RGBA{R: 225, G: 225, B: 225, A: 255}
+)
+
+// chartWidth is the width on which text sizes are based; the page scales charts to the screen.
+const chartWidth = 17 * vg.Centimeter
+
+// line is a line of a chart.
+type line struct {
+	name   string
+	colour color.RGBA
+	points plotter.XYs
+	dashed bool
+}
+
+// bar is a bar of a chart, from 0 to value.
+type bar struct {
+	label  string
+	value  float64
+	colour color.RGBA
+}
+
+// newPlot returns an empty chart with our fonts and a grid.
+func newPlot(x, y string) *plot.Plot {
+	p := plot.New()
+	sans := func(style *text.Style, size vg.Length) {
+		style.Font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
+	}
+	sans(&p.X.Label.TextStyle, 11)
+	sans(&p.Y.Label.TextStyle, 11)
+	sans(&p.X.Tick.Label, 10)
+	sans(&p.Y.Tick.Label, 10)
+	p.X.Label.Text, p.Y.Label.Text = x, y
+	grid := plotter.NewGrid()
+	grid.Horizontal.Color, grid.Vertical.Color = faint, faint
+	p.Add(grid)
+	return p
+}
+
+// lineChart draws lines over a common axis, shares from 0 to 1, with a vertical mark at the present setting unless
+// that is negative.
+func lineChart(x, y string, now float64, lines ...line) (template.HTML, error) {
+	p := newPlot(x, y)
+	p.Y.Min, p.Y.Max = 0, 1
+	p.Y.Tick.Marker = plot.ConstantTicks{
+		{Value: 0, Label: "0"},
+		{Value: 0.2, Label: ".2"},
+		{Value: 0.4, Label: ".4"},
+		{Value: 0.6, Label: ".6"},
+		{Value: 0.8, Label: ".8"},
+		{Value: 1, Label: "1"},
+	}
+	if now >= 0 {
+		lines = append(lines, line{"present setting", grey, plotter.XYs{{X: now, Y: 0}, {X: now, Y: 1}}, true})
+	}
+	var legend strings.Builder
+	for _, l := range lines {
+		drawn, err := plotter.NewLine(l.points)
+		if err != nil {
+			return "", fmt.Errorf("report: chart: %w", err)
+		}
+		drawn.Color, drawn.Width = l.colour, vg.Points(2)
+		mark := "&#9473;"
+		if l.dashed {
+			drawn.Dashes, drawn.Width = []vg.Length{vg.Points(4), vg.Points(3)}, vg.Points(1.2)
+			mark = "&#9476;"
+		}
+		p.Add(drawn)
+		fmt.Fprintf(&legend, `<span><b style="color:#%02x%02x%02x">%s</b> %s</span> `,
+			l.colour.R, l.colour.G, l.colour.B, mark, template.HTMLEscapeString(l.name))
+	}
+	svg, err := render(p, 9*vg.Centimeter, x+" and "+y)
+	return "<figcaption>" + template.HTML(legend.String()) + "</figcaption>" + svg, err
+}
+
+// barChart draws one horizontal bar below the other, the first on top.
+func barChart(x string, most float64, bars []bar) (template.HTML, error) {
+	if len(bars) == 0 {
+		return "", nil
+	}
+	p := newPlot(x, "")
+	p.Y.Tick.Label.Handler = wideText{text.Plain{Fonts: font.DefaultCache}}
+	names := make([]string, len(bars))
+	for i, b := range bars {
+		at := len(bars) - 1 - i // the axis begins at the bottom
+		names[at] = label(b.label)
+		drawn, err := plotter.NewBarChart(plotter.Values{b.value}, vg.Points(9))
+		if err != nil {
+			return "", fmt.Errorf("report: chart: %w", err)
+		}
+		drawn.Horizontal, drawn.XMin, drawn.Color, drawn.LineStyle.Width = true, float64(at), b.colour, 0
+		p.Add(drawn)
+	}
+	p.NominalY(names...)
+	p.X.Min, p.X.Max = 0, most
+	p.Y.Min, p.Y.Max = -0.6, float64(len(bars))-0.4 // room for half a bar
+	return render(p, vg.Length(len(bars))*vg.Points(15)+1.6*vg.Centimeter, x)
+}
+
+// render draws the chart as an SVG element. The names of namespaces are left out, as HTML knows them: what is in a
+// page has no address in it.
+func render(p *plot.Plot, height vg.Length, about string) (template.HTML, error) {
+	canvas := vgsvg.New(chartWidth, height)
+	p.Draw(draw.New(canvas))
+	var buf bytes.Buffer
+	if _, err := canvas.WriteTo(&buf); err != nil {
+		return "", fmt.Errorf("report: chart: %w", err)
+	}
+	_, svg, _ := bytes.Cut(buf.Bytes(), []byte("<svg"))
+	_, inner, found := bytes.Cut(svg, []byte(">"))
+	if !found {
+		return "", fmt.Errorf("report: chart: no SVG element")
+	}
+	inner = bytes.ReplaceAll(inner, []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,sans-serif;"))
+	element := fmt.Sprintf(`<svg viewBox="0 0 %.4g %.4g" role="img" aria-label="%s">`,
+		chartWidth.Points(), height.Points(), template.HTMLEscapeString(about))
+	return template.HTML(element + string(inner)), nil
+}
