@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"runtime"
-	"slices"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -148,64 +145,4 @@ func readPairs(ctx context.Context, name string, labelled bool) ([]eval.Pair, er
 		return err
 	})
 	return pairs, err
-}
-
-// fingerprinted is an article of a file. One that the service could not judge is marked as empty.
-type fingerprinted struct {
-	line    int // place in the file, blank lines apart
-	id      string
-	article pipeline.Article
-}
-
-// fingerprint makes the fingerprints of the articles in a file, at most limit unless that is 0, on all cores. They
-// are returned in the order of the file.
-func (r *evalReader) fingerprint(ctx context.Context, cfg Config, recipe *pipeline.Recipe, name string, limit int) ([]fingerprinted, error) {
-	type work struct {
-		line int
-		doc  pipeline.Document
-	}
-	var (
-		list    []fingerprinted
-		mu      sync.Mutex
-		workers sync.WaitGroup
-		queue   = make(chan work)
-	)
-	add := func(f fingerprinted) {
-		mu.Lock()
-		defer mu.Unlock()
-		list = append(list, f)
-		r.articles.Add(1)
-	}
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for w := range queue {
-				a, _ := recipe.Fingerprint(w.doc.Text)
-				if a.Empty {
-					r.progress.bad.Add(1)
-				}
-				add(fingerprinted{w.line, w.doc.ID, a})
-			}
-		})
-	}
-	lines := 0
-	err := r.each(ctx, name, func(line []byte) error {
-		if limit > 0 && lines == limit {
-			return errEnough
-		}
-		doc, reject := cfg.Input.Decode(&pipeline.Record{
-			Coordinates: pipeline.Coordinates{Topic: evalTopic, Offset: int64(lines)}, Value: line,
-		})
-		if reject != nil {
-			r.progress.bad.Add(1)
-			add(fingerprinted{lines, doc.ID, pipeline.Article{Empty: true}})
-		} else {
-			queue <- work{lines, doc}
-		}
-		lines++
-		return nil
-	})
-	close(queue)
-	workers.Wait()
-	slices.SortFunc(list, func(a, b fingerprinted) int { return a.line - b.line })
-	return list, err
 }

@@ -25,7 +25,8 @@ type streamEval struct {
 	articles []eval.StreamArticle
 	verdicts []eval.StreamVerdict
 	skipped  int
-	timeless bool // the first article has no time
+	timed    int  // articles whose time was asked for
+	timeless bool // the first of them had none
 }
 
 func newStreamEval(cfg Config, recipe *pipeline.Recipe, index *evalIndex, reader *evalReader) *streamEval {
@@ -40,17 +41,20 @@ func (s *streamEval) add(ctx context.Context, line []byte) error {
 		s.skipped++
 		return nil
 	}
-	at, err := s.time(labels[1])
-	if err != nil {
-		return err
-	}
 	record := pipeline.Record{
-		Coordinates: pipeline.Coordinates{Topic: evalTopic, Offset: int64(len(s.articles))},
-		Value:       bytes.Clone(line), Time: at,
+		Coordinates: pipeline.Coordinates{Topic: evalTopic, Offset: int64(len(s.articles))}, Value: bytes.Clone(line),
 	}
-	doc, _ := s.cfg.Input.Decode(&record) // what is wrong with it comes again as a verdict
+	doc, reject := s.cfg.Input.Decode(&record)
+	if reject == nil { // otherwise the time does not matter, and the verdict will say what is wrong
+		at, err := s.time(labels[1])
+		if err != nil {
+			return err
+		}
+		record.Time = at
+	}
 	s.articles = append(s.articles, eval.StreamArticle{
-		ID: doc.ID, Title: doc.Title, DupOf: idLabel(labels[2]), Language: labels[3].String(), Kind: labels[4].String(), Time: at,
+		ID: doc.ID, Title: doc.Title, DupOf: idLabel(labels[2]), Language: labels[3].String(), Kind: labels[4].String(),
+		Time: record.Time,
 	})
 	s.batch = append(s.batch, record)
 	if len(s.batch) < s.cfg.Kafka.BatchRecords {
@@ -76,15 +80,16 @@ const latestTime = 1e11
 // time is the time of the next article. Where only some have one there is no telling what lies within the window.
 func (s *streamEval) time(ts gjson.Result) (time.Time, error) {
 	missing := !ts.Exists() || ts.Type == gjson.Null
+	s.timed++
 	switch {
-	case len(s.articles) == 0:
+	case s.timed == 1:
 		s.timeless = missing
 	case missing != s.timeless:
 		return time.Time{}, errors.New(`"ts" must be in all lines or in none`)
 	}
 	switch {
 	case missing:
-		return timelessStart.Add(time.Duration(len(s.articles)) * time.Second), nil
+		return timelessStart.Add(time.Duration(s.timed) * time.Second), nil
 	case ts.Type != gjson.Number || !(ts.Float() >= 0 && ts.Float() < latestTime):
 		return time.Time{}, fmt.Errorf(`"ts" is %.40s, must be a number of seconds since 1970`, ts.Raw)
 	}
@@ -117,29 +122,33 @@ func (s *streamEval) flush(ctx context.Context) error {
 
 // streamVerdict reads a verdict from where the readers of the output topics find it.
 func streamVerdict(o *pipeline.Output) (eval.StreamVerdict, error) {
-	v := eval.StreamVerdict{Original: -1, Root: -1}
-	switch o.Destination {
-	case pipeline.ToDead:
-		v.Dead = true
-		return v, nil
-	case pipeline.ToUnique:
+	v := eval.StreamVerdict{
+		Dead: o.Destination == pipeline.ToDead, Flagged: o.Destination == pipeline.ToDuplicate,
+		Possible: o.Destination == pipeline.ToPossible, Original: -1, Root: -1,
+	}
+	if !v.Flagged && !v.Possible {
 		return v, nil
 	}
 	var errs [3]error
 	for _, h := range o.Headers {
-		switch h.Key {
+		switch value := string(h.Value); h.Key {
 		case pipeline.HeaderOriginal:
-			v.Original, errs[0] = offsetOf(string(h.Value))
+			v.Original, errs[0] = offsetOf(value)
 		case pipeline.HeaderRoot:
-			v.Root, errs[1] = offsetOf(string(h.Value))
+			v.Root, errs[1] = offsetOf(value)
 		case pipeline.HeaderDistance:
-			v.Distance, errs[2] = strconv.Atoi(string(h.Value))
+			v.Distance, errs[2] = strconv.Atoi(value)
+		case pipeline.HeaderReason:
+			v.Reason = value
 		}
 	}
-	if v.Original < 0 || v.Root < 0 {
-		return v, fmt.Errorf("article at %s is a duplicate without an original: %w", o.Record, errors.Join(errs[:]...))
+	if err := errors.Join(errs[:]...); err != nil {
+		return v, fmt.Errorf("verdict on the article at %s: %w", o.Record, err)
 	}
-	return v, errors.Join(errs[:]...)
+	if v.Original < 0 || v.Root < 0 {
+		return v, fmt.Errorf("verdict on the article at %s names no original", o.Record)
+	}
+	return v, nil
 }
 
 // offsetOf reads the offset in coordinates "topic/partition/offset".

@@ -1,72 +1,84 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"echosieve/cmd/echosieve/internal/eval"
-	"echosieve/sample"
 )
 
-// samplePairs writes the sample's articles, and as labelled pairs its copies with their originals and its
-// look-alikes with the first article.
-func samplePairs(t *testing.T) (docs, pairs string, copies, others int) {
-	t.Helper()
-	var articles, rows strings.Builder
-	rows.WriteString("id_a\tid_b\tlabel\tkind\n")
-	first := ""
-	for line := range sample.Lines() {
-		var a struct {
-			ID, Kind string
-			CopyOf   string `json:"copy_of"`
-		}
-		if json.Unmarshal(line, &a) != nil || a.ID == "" || a.Kind == "broken" {
-			continue
-		}
-		fmt.Fprintf(&articles, "%s\n", line)
-		switch {
-		case a.CopyOf != "":
-			fmt.Fprintf(&rows, "%s\t%s\t1\t%s\n", a.CopyOf, a.ID, a.Kind)
-			copies++
-		case a.Kind == "lookalike":
-			fmt.Fprintf(&rows, "%s\t%s\t0\t%s\n", first, a.ID, a.Kind)
-			others++
-		case first == "":
-			first = a.ID
-		}
-	}
-	dir := t.TempDir()
-	docs, pairs = filepath.Join(dir, "docs.jsonl"), filepath.Join(dir, "pairs.tsv")
-	require.NoError(t, os.WriteFile(docs, []byte(articles.String()), 0o600))
-	require.NoError(t, os.WriteFile(pairs, []byte(rows.String()), 0o600))
-	return docs, pairs, copies, others
-}
-
 func TestEvalPairs(t *testing.T) {
-	docs, pairs, copies, others := samplePairs(t)
-	var out, errOut bytes.Buffer
-	args := []string{"eval", "pairs", "--docs", docs, "--pairs", pairs}
-	require.Equal(t, exitOK, execute(t.Context(), append(args, "--json", "--min-recall", "0.9", "--max-fpr", "0"), nil, &out, &errOut), errOut.String())
+	args := []string{"pairs", "--docs", evalDocs, "--pairs", evalPairsF, "--ignore", evalIgnore}
+	html := filepath.Join(t.TempDir(), "report.html")
+	code, out, errOut := runEval(t, append(args, "--json", "--html", html,
+		"--min-recall", "0.8", "--min-precision", "0.9", "--min-f1", "0.8", "--min-candidate-recall", "0.8", "--max-fpr", "0")...)
+	require.Equal(t, exitOK, code, errOut)
+	requireShape(
+		t, out, []string{"kinds"},
+		"candidate_recall", "distance", "distance.false_positive_rate", "distance.k", "distance.precision", "distance.recall",
+		"docs", "f1", "false_positive_rate", "kinds", "kinds.*", "kinds.*.flagged", "kinds.*.label", "kinds.*.n",
+		"kinds.*.possible", "pairs", "precision", "recall",
+	)
 	var r eval.PairsResult
-	require.NoError(t, json.Unmarshal(out.Bytes(), &r))
-	require.Equal(t, copies+others, r.Pairs)
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
 	require.Zero(t, r.FalsePositiveRate)
-	require.InDelta(t, 1, r.Recall, 1e-9)
-	require.Less(t, r.Distance[3].Recall, 0.95, "the fingerprints alone do not tell")
-	require.Equal(t, others, r.Kinds["lookalike"].N)
+	require.Len(t, r.Distance, 33)
+	require.NotContains(t, r.Kinds, "mislabelled", "its pair is ignored, in whatever order it is written")
+	require.Equal(t, eval.KindResult{Label: -1, N: 1}, r.Kinds["partial"])
+	for _, kind := range []string{"exact", "fullwidth", "html", "traditional"} {
+		require.Equal(t, r.Kinds[kind].N, r.Kinds[kind].Flagged, kind)
+		require.NotZero(t, r.Kinds[kind].N, kind)
+	}
+	require.Contains(t, errOut, "1 lines hold no article", "the line that is no JSON")
+	page, err := os.ReadFile(html)
+	require.NoError(t, err)
+	require.Contains(t, string(page), "stream.jsonl")
 
-	out.Reset()
-	require.Equal(t, exitOK, execute(t.Context(), args, nil, &out, &errOut))
-	require.Contains(t, out.String(), "recall 1.0")
-	require.Equal(t, exitNo, execute(t.Context(), append(args, "--min-recall", "1", "--detection.near", "1"), nil, &out, &errOut))
-	require.Contains(t, errOut.String(), "is below 1")
-	require.Equal(t, exitFailed, execute(t.Context(), []string{"eval", "pairs", "--docs", docs, "--pairs", docs}, nil, &out, &errOut))
-	require.Contains(t, errOut.String(), "docs.jsonl:1: want id_a")
+	code, out, _ = runEval(t, args...)
+	require.Equal(t, exitOK, code)
+	require.Contains(t, out, "candidate recall")
+	require.Contains(t, out, "│ lookalike ")
 }
+
+func TestEvalPairsExitCodes(t *testing.T) {
+	args := []string{"pairs", "--docs", evalDocs, "--pairs", evalPairsF} // with a copy that is labelled as none
+	twice := writeLines(t, `{"id":"a","text":"one"}`, `{"id":"a","text":"two"}`)
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{append(args, "--min-recall", "1", "--max-fpr", "0"), exitNo, "is above 0"},
+		{append(args, "--min-precision", "1"), exitNo, "precision 0.9"},
+		{append(args, "--min-recall", "98"), exitFailed, "must be between 0 and 1"},
+		{append(args, "--max-fpr", "NaN"), exitFailed, "must be between 0 and 1"},
+		{append(args, "--html", "/nonexistent/report.html"), exitFailed, "report"},
+		{append(args, "extra"), exitFailed, "extra"},
+		{[]string{"pairs", "--docs", evalDocs}, exitFailed, `"pairs" not set`},
+		{[]string{"pairs", "--docs", evalDocs, "--pairs", evalDocs}, exitFailed, "stream.jsonl:1: want id_a"},
+		{[]string{"pairs", "--docs", "/nonexistent", "--pairs", evalPairsF}, exitFailed, "/nonexistent"},
+		{[]string{"pairs", "--docs", twice, "--pairs", evalPairsF}, exitFailed, `two articles have the id "a"`},
+		{[]string{"pairs", "--docs", writeLines(t, "{}"), "--pairs", evalPairsF}, exitFailed, "no such article"},
+	} {
+		code, _, errOut := runEval(t, c.args...)
+		require.Equal(t, c.code, code, "%v: %s", c.args, errOut)
+		require.Contains(t, errOut, c.says, c.args)
+	}
+}
+
+// A page is written as a whole or not at all, and to a pipe as well.
+func TestWriteReport(t *testing.T) {
+	require.Equal(t, exitOK, execute(t.Context(), []string{"eval", "threshold", "--docs", evalDocs, "--html", os.DevNull},
+		nil, devNull{}, devNull{}))
+	info, err := os.Stat(os.DevNull)
+	require.NoError(t, err)
+	require.NotZero(t, info.Mode()&os.ModeDevice, "it is still the device")
+}
+
+type devNull struct{}
+
+func (devNull) Write(b []byte) (int, error) { return len(b), nil }

@@ -13,13 +13,14 @@ import (
 	"echosieve/pipeline"
 )
 
-const evalThresholdHelp = `Threshold helps to choose a limit without labels. For each article of a file it finds the earlier one that is most
-like it, and prints for every limit how many articles it would flag. Then it shows some pairs on each side of the
-present limit, side by side, with what only one of them has marked, so that you can judge by reading: where do copies
-end and look-alikes begin?
+const evalThresholdHelp = `Threshold helps to choose a limit without labels: the least similarity of a copy (--detection.near), or, for recipes
+where distance alone decides, the largest distance (--detection.max_distance). For each article of a file it finds the
+earlier one that is most like it, and prints for every limit how many articles it would flag. Then it shows some pairs
+on each side of the present limit, side by side, with what only one of them has marked, so that you can judge by
+reading: where do copies end and look-alikes begin?
 
-A good limit lies in a valley: real copies gather at small distances, unrelated articles at large ones, and between
-them there are few. Where look-alikes (market reports, weather, fixtures) come before the valley, stay below them.
+A good limit lies in a valley: most real copies are very much alike, unrelated articles are not, and between them there
+are few. Where look-alikes (market reports, weather, fixtures) come before the valley, stay on the strict side of them.
 
 All articles of the file are compared with each other, whatever their times; --limit bounds their number, as time grows
 with its square. Texts are shown as the filter compares them: without markup, in lower case and simplified script.
@@ -28,20 +29,20 @@ The same --seed shows the same pairs again.`
 const evalThresholdExample = `  # what would each limit flag? With pairs to read in a browser
   echosieve eval threshold --docs articles.jsonl.gz --html look.html
 
-  # only pairs 4 to 8 bits apart, ten of each
-  echosieve eval threshold --docs articles.jsonl.gz --from 4 --to 8 --each 10
+  # ten pairs of each limit, only next to the present one
+  echosieve eval threshold --docs articles.jsonl.gz --span 1 --each 10
+
+  # as if the limit were another: which pairs would be near the border then?
+  echosieve eval threshold --docs articles.jsonl.gz --detection.near 0.5
 
   # other pairs
   echosieve eval threshold --docs articles.jsonl.gz --seed 2`
 
-// thresholdSpan is the number of limits on each side of the present one from which pairs are shown.
-const thresholdSpan = 4
-
 // thresholdOptions are the flags of eval threshold.
 type thresholdOptions struct {
-	docs, html            string
-	from, to, each, limit int
-	seed                  uint64
+	docs, html        string
+	span, each, limit int
+	seed              uint64
 }
 
 func newEvalThresholdCommand() *cobra.Command {
@@ -55,8 +56,7 @@ func newEvalThresholdCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&o.docs, "docs", "", "articles, JSON Lines")
 	cmd.Flags().StringVar(&o.html, "html", "", "write a report with charts and pairs to this file")
-	cmd.Flags().IntVar(&o.from, "from", 0, fmt.Sprintf("strictest limit to show pairs of (default: %d below the present one)", thresholdSpan))
-	cmd.Flags().IntVar(&o.to, "to", 0, fmt.Sprintf("loosest limit to show pairs of (default: %d above the present one)", thresholdSpan))
+	cmd.Flags().IntVar(&o.span, "span", 3, "limits on each side of the present one of which pairs are shown")
 	cmd.Flags().IntVar(&o.each, "each", 3, "pairs to show of each limit")
 	cmd.Flags().IntVar(&o.limit, "limit", 50_000, "articles to read at most")
 	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "which pairs are drawn")
@@ -64,25 +64,17 @@ func newEvalThresholdCommand() *cobra.Command {
 	addConfigFlags(cmd)
 	_ = cmd.MarkFlagRequired("docs") // fails only for a flag that does not exist
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if o.each < 0 || o.limit < 1 {
-			return errors.New("--each must not be negative, --limit must be at least 1")
+		if o.span < 0 || o.each < 0 || o.limit < 1 {
+			return errors.New("--span and --each must not be negative, --limit must be at least 1")
 		}
 		cfg, err := loadConfig(cmd)
 		if err != nil {
 			return err
 		}
-		scale, current := newScale(cfg)
-		if !cmd.Flags().Changed("from") {
-			o.from = max(0, current-thresholdSpan)
-		}
-		if !cmd.Flags().Changed("to") {
-			o.to = max(o.from, current+thresholdSpan)
-		}
-		result, recipeID, err := evalThreshold(cmd, cfg, scale, o)
+		result, recipeID, err := evalThreshold(cmd, cfg, o)
 		if err != nil {
 			return err
 		}
-		result.Current = scale.Limits[min(current, len(scale.Limits)-1)]
 		if o.html != "" {
 			about := report.About{Recipe: recipeID, Version: buildVersion(), Files: []string{o.docs}}
 			if err := writeReport(o.html, func(w io.Writer) error { return report.Threshold(w, about, result) }); err != nil {
@@ -97,8 +89,8 @@ func newEvalThresholdCommand() *cobra.Command {
 	return cmd
 }
 
-func evalThreshold(cmd *cobra.Command, cfg Config, scale eval.Scale, o thresholdOptions) (eval.ThresholdResult, string, error) {
-	ctx := cmd.Context()
+func evalThreshold(cmd *cobra.Command, cfg Config, o thresholdOptions) (eval.ThresholdResult, string, error) {
+	ctx, scale := cmd.Context(), newScale(cfg)
 	recipe, err := pipeline.LoadRecipe(cfg.recipe())
 	if err != nil {
 		return eval.ThresholdResult{}, "", err
@@ -117,8 +109,10 @@ func evalThreshold(cmd *cobra.Command, cfg Config, scale eval.Scale, o threshold
 	if err != nil {
 		return eval.ThresholdResult{}, "", fmt.Errorf("interrupted: %w", err)
 	}
-	result := eval.ThresholdResult{LimitsResult: limits, Seed: o.seed, Samples: []eval.SamplePair{}}
-	drawn := limits.Sample(o.from, o.to, o.each, o.seed)
+	result := eval.ThresholdResult{
+		LimitsResult: limits, Current: scale.Limits[scale.Current], Seed: o.seed, Samples: []eval.SamplePair{},
+	}
+	drawn := limits.Sample(scale.Current-o.span, scale.Current+o.span, o.each, o.seed)
 	documents, err := documentsAt(ctx, cfg, o.docs, drawn)
 	if err != nil {
 		return eval.ThresholdResult{}, "", err

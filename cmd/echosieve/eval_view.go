@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
-	"golang.org/x/term"
 
 	"echosieve/cmd/echosieve/internal/eval"
 )
@@ -56,14 +54,14 @@ func printStream(w io.Writer, r eval.StreamResult) error {
 		name   string
 		counts map[string]eval.StreamCounts
 	}{{"language", r.Languages}, {"kind", r.Kinds}} {
-		t := newTable(part.name, "copies", "caught", "share", "originals", "dropped", "wrong original")
+		t := newTable(part.name, "copies", "caught", "share", "originals", "dropped", "wrong original", "possible")
 		for _, name := range sortedKeys(part.counts) {
 			c := part.counts[name]
 			caught := "-"
 			if c.Copies > 0 {
 				caught = share(c.CaughtShare())
 			}
-			t.AppendRow(table.Row{printable(name), c.Copies, c.Caught, caught, c.Originals, c.Dropped, c.WrongOriginal})
+			t.AppendRow(table.Row{printable(name), c.Copies, c.Caught, caught, c.Originals, c.Dropped, c.WrongOriginal, c.Possible})
 		}
 		fmt.Fprintf(&b, "%s\n\n", t.Render())
 	}
@@ -73,7 +71,7 @@ func printStream(w io.Writer, r eval.StreamResult) error {
 	}{
 		{"Originals dropped, with what they were held to repeat:", r.Dropped},
 		{"Copies caught with a wrong original:", r.Wrong},
-		{"Copies missed, with what they repeat:", r.Missed},
+		{"Copies missed, with what they repeat or look like:", r.Missed},
 	} {
 		printRepeats(&b, list.title, list.repeats)
 	}
@@ -85,67 +83,26 @@ func printRepeats(b *strings.Builder, title string, repeats []eval.Repeat) {
 	if len(repeats) == 0 {
 		return
 	}
-	t := newTable("bits", "kind", "article", "repeats")
+	t := newTable("bits", "test", "kind", "article", "other article")
 	for _, r := range repeats[:min(len(repeats), mostListed)] {
 		bits := "-"
 		if r.Distance >= 0 {
 			bits = fmt.Sprint(r.Distance)
 		}
-		t.AppendRow(table.Row{bits, printable(r.Kind), named(r.ID, r.Title), named(r.OriginalID, r.OriginalTitle)})
+		t.AppendRow(table.Row{bits, testOf(r), printable(r.Kind), named(r.ID, r.Title), named(r.OriginalID, r.OriginalTitle)})
 	}
 	if more := len(repeats) - mostListed; more > 0 {
-		t.AppendFooter(table.Row{"", "", fmt.Sprintf("and %d more, see --json", more)})
+		t.AppendFooter(table.Row{"", "", "", fmt.Sprintf("and %d more, see --json", more)})
 	}
 	fmt.Fprintf(b, "%s\n%s\n\n", title, t.Render())
 }
 
-func printThreshold(w io.Writer, r eval.ThresholdResult) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d articles: %d have the same text as an earlier one, %d are too short for anything else\n", r.Docs, r.Exact, r.LittleText)
-	t := newTable(r.Scale, "flagged here first", "flagged in all", "share")
-	for _, l := range r.Limits {
-		mark := ""
-		if l.Limit == r.Current {
-			mark = "  <- now"
-		}
-		t.AppendRow(table.Row{l.Limit + mark, l.Pairs, l.Flagged, gauge(l.Share)})
+// testOf names the test that decided.
+func testOf(r eval.Repeat) string {
+	if r.Possible {
+		return "possible: " + r.Reason
 	}
-	fmt.Fprintf(&b, "%s\n", t.Render())
-	width, colour := 2*60, false
-	if onTerminal(w) {
-		colour = os.Getenv("NO_COLOR") == ""
-		if columns, _, err := term.GetSize(int(w.(*os.File).Fd())); err == nil {
-			width = columns - len("|  |  |")
-		}
-	}
-	for i, p := range r.Samples {
-		sides := newTable(named(p.Earlier.ID, p.Earlier.Title), named(p.Later.ID, p.Later.Title))
-		half := max(20, width/2)
-		sides.SetColumnConfigs([]table.ColumnConfig{
-			{Number: 1, WidthMin: half, WidthMax: half, WidthMaxEnforcer: text.WrapText},
-			{Number: 2, WidthMin: half, WidthMax: half, WidthMaxEnforcer: text.WrapText},
-		})
-		sides.AppendRow(table.Row{marked(p.Earlier.Text, colour), marked(p.Later.Text, colour)})
-		fmt.Fprintf(&b, "\nPair %d of %d: flagged from %s %s on\n%s\n", i+1, len(r.Samples), r.Scale, p.Limit, sides.Render())
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// marked joins the pieces of a text, with those that the other text does not have in colour or brackets.
-func marked(pieces []eval.Piece, colour bool) string {
-	var b strings.Builder
-	for _, p := range pieces {
-		switch {
-		case p.Differs && colour:
-			b.WriteString(text.Colors{text.Bold, text.FgYellow}.Sprint(printable(p.Text)))
-		case p.Differs:
-			b.WriteString("[" + printable(p.Text) + "]")
-		default:
-			b.WriteString(printable(p.Text))
-		}
-	}
-	return b.String()
+	return cmp.Or(r.Reason, "-")
 }
 
 func newTable(columns ...any) table.Writer {

@@ -14,6 +14,9 @@ func article(digest byte, fp simhash.Fingerprint) pipeline.Article {
 	return pipeline.Article{Fingerprint: fp, SimHash: fp, Digest: pipeline.Digest{digest}}
 }
 
+// byDistance is the rule of four blocks and three bits, without a second check.
+var byDistance = ByRecipe(pipeline.Search{Layout: simhash.Layout{Count: 4}, MaxDistance: 3})
+
 func TestPairs(t *testing.T) {
 	articles := map[string]pipeline.Article{
 		"a":     article(1, 0),
@@ -35,8 +38,7 @@ func TestPairs(t *testing.T) {
 		{"near", "tpl", Partial, "digest"},
 		{"far", "tpl", HardNegative, "ignored"},
 	}
-	search := pipeline.Search{Layout: simhash.Layout{Count: 4}, MaxDistance: 3}
-	r, err := Pairs(articles, pairs, []Pair{{A: "tpl", B: "far"}}, ByRecipe(search))
+	r, err := Pairs(articles, pairs, []Pair{{A: "tpl", B: "far"}}, byDistance)
 	require.NoError(t, err)
 	require.Equal(t, 7, r.Docs)
 	require.Equal(t, 8, r.Pairs)
@@ -51,7 +53,7 @@ func TestPairs(t *testing.T) {
 	require.Equal(t, AtDistance{0, Rates{Recall: 1. / 4, Precision: 1. / 2, FalsePositiveRate: 1. / 3}}, r.Distance[0])
 	require.Equal(t, AtDistance{16, Rates{Recall: 3. / 4, Precision: 3. / 5, FalsePositiveRate: 2. / 3}}, r.Distance[16])
 
-	_, err = Pairs(articles, []Pair{{"a", "nobody", Copy, "edit"}}, nil, ByRecipe(search))
+	_, err = Pairs(articles, []Pair{{"a", "nobody", Copy, "edit"}}, nil, byDistance)
 	require.ErrorContains(t, err, "nobody")
 }
 

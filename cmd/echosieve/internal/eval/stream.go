@@ -19,10 +19,13 @@ type StreamArticle struct {
 
 // StreamVerdict is what the filter said about the article of the same place in the stream.
 type StreamVerdict struct {
-	Dead     bool
-	Original int // place in the stream of the article that it is held to repeat; -1 if it is held to be unique
-	Root     int // place of the unique article at the end of the chain; as Original
-	Distance int // bits
+	Dead     bool   // it could not be processed
+	Flagged  bool   // it is held to repeat another
+	Possible bool   // it is held to look like another; never with Flagged
+	Original int    // place in the stream of that other article, if Flagged or Possible
+	Root     int    // place of the article at the end of the chain, if Flagged
+	Distance int    // to the original, in bits
+	Reason   string // the test that decided
 }
 
 // StreamCounts counts the articles of a language or kind.
@@ -32,6 +35,7 @@ type StreamCounts struct {
 	Originals     int `json:"originals"`
 	Dropped       int `json:"dropped"`        // originals held to repeat something
 	WrongOriginal int `json:"wrong_original"` // caught copies whose root is of another cluster
+	Possible      int `json:"possible"`       // copies and originals that are only marked as look-alikes
 }
 
 // CaughtShare is the share of copies caught, 1 if there are none.
@@ -46,6 +50,7 @@ func (c StreamCounts) plus(d StreamCounts) StreamCounts {
 	return StreamCounts{
 		Copies: c.Copies + d.Copies, Caught: c.Caught + d.Caught, Originals: c.Originals + d.Originals,
 		Dropped: c.Dropped + d.Dropped, WrongOriginal: c.WrongOriginal + d.WrongOriginal,
+		Possible: c.Possible + d.Possible,
 	}
 }
 
@@ -62,7 +67,7 @@ type Delay struct {
 	P90    float64 `json:"p90"`
 }
 
-// Repeat is an article with the one that it was held to repeat, or, if it was missed, the one that it repeats.
+// Repeat is an article with the one that it was held to repeat or look like, or, if it was not, the one that it repeats.
 type Repeat struct {
 	ID            string `json:"id"`
 	Title         string `json:"title"`
@@ -71,6 +76,8 @@ type Repeat struct {
 	OriginalID    string `json:"original_id"`
 	OriginalTitle string `json:"original_title"`
 	Distance      int    `json:"distance"` // bits; -1 if nobody measured it
+	Possible      bool   `json:"possible"` // it was marked as a look-alike of that one
+	Reason        string `json:"reason"`   // the test that decided; empty if there was none
 }
 
 // StreamResult is what Stream found out. Skipped, Lookups and Candidates are left to the caller.
@@ -128,28 +135,34 @@ func Stream(articles []StreamArticle, verdicts []StreamVerdict) (StreamResult, e
 			continue
 		}
 		var one StreamCounts
-		first, flagged := firsts[i], v.Original >= 0
+		first := firsts[i]
+		if v.Possible {
+			one.Possible = 1
+		}
 		if first == i {
 			one.Originals = 1
-			if flagged {
+			if v.Flagged {
 				one.Dropped = 1
-				r.Dropped = append(r.Dropped, repeat(articles, i, v.Original, v.Distance))
+				r.Dropped = append(r.Dropped, repeat(articles, i, v.Original, v))
 			}
 		} else {
 			one.Copies = 1
 			delay := max(0, a.Time.Sub(articles[first].Time))
 			gap := r.gap(delay)
 			gap.Copies++
-			if flagged {
+			if v.Flagged {
 				one.Caught = 1
 				gap.Caught++
 				delays = append(delays, delay.Seconds())
 				if firsts[v.Root] != first {
 					one.WrongOriginal = 1
-					r.Wrong = append(r.Wrong, repeat(articles, i, v.Root, v.Distance))
+					r.Wrong = append(r.Wrong, repeat(articles, i, v.Root, v))
 				}
 			} else {
-				r.Missed = append(r.Missed, repeat(articles, i, first, -1))
+				if !v.Possible {
+					v.Original, v.Distance = first, -1
+				}
+				r.Missed = append(r.Missed, repeat(articles, i, v.Original, v))
 			}
 		}
 		language, kind := cmp.Or(a.Language, "unknown"), kindOf(a)
@@ -200,11 +213,12 @@ func kindOf(a *StreamArticle) string {
 	return cmp.Or(a.Kind, "copy")
 }
 
-func repeat(articles []StreamArticle, i, original, distance int) Repeat {
+func repeat(articles []StreamArticle, i, original int, v StreamVerdict) Repeat {
 	a, o := &articles[i], &articles[original]
 	return Repeat{
 		ID: a.ID, Title: a.Title, Language: cmp.Or(a.Language, "unknown"), Kind: kindOf(a),
-		OriginalID: o.ID, OriginalTitle: o.Title, Distance: distance,
+		OriginalID: o.ID, OriginalTitle: o.Title,
+		Distance: v.Distance, Possible: v.Possible, Reason: v.Reason,
 	}
 }
 

@@ -4,34 +4,11 @@ import (
 	"context"
 	"math/rand/v2"
 	"runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
 	"echosieve/pipeline"
-	"echosieve/simhash"
 )
-
-// Scale is a setting whose value is to be chosen: its limits from strict to loose.
-type Scale struct {
-	Name   string   // of the setting, with its unit
-	Limits []string // as the setting is written
-	// Level is the place in Limits of the strictest one at which two articles are held to be copies of each other;
-	// len(Limits) or more: at none. It is not asked about articles of little text. Safe for concurrent use.
-	Level func(a, b *pipeline.Article) int
-}
-
-// DistanceScale is the Hamming distance from 0 to MaxPlainDistance bits.
-func DistanceScale() Scale {
-	s := Scale{
-		Name:  "maximal distance (bits)",
-		Level: func(a, b *pipeline.Article) int { return simhash.Distance(a.Fingerprint, b.Fingerprint) },
-	}
-	for k := range MaxPlainDistance + 1 {
-		s.Limits = append(s.Limits, strconv.Itoa(k))
-	}
-	return s
-}
 
 // Nearest is an article with the earlier one that is most like it.
 type Nearest struct {
@@ -117,7 +94,7 @@ func (r *LimitsResult) distinct(articles []pipeline.Article) (places []int, comp
 func nearestOf(earlier []pipeline.Article, a *pipeline.Article, scale Scale) Nearest {
 	best := Nearest{Level: len(scale.Limits)}
 	for j := range earlier {
-		if level := scale.Level(&earlier[j], a); level < best.Level {
+		if level := scale.Level(a, &earlier[j]); level < best.Level {
 			best.Earlier, best.Level = j, level
 		}
 	}

@@ -53,17 +53,30 @@ func newPlot(x, y string) *plot.Plot {
 	sans(&p.Y.Label.TextStyle, 11)
 	sans(&p.X.Tick.Label, 10)
 	sans(&p.Y.Tick.Label, 10)
-	p.X.Label.Text, p.Y.Label.Text = x, y
+	p.X.Label.Text, p.Y.Label.Text = visible(x), visible(y)
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = faint, faint
 	p.Add(grid)
 	return p
 }
 
-// lineChart draws lines over a common axis, shares from 0 to 1, with a vertical mark at the present setting unless
-// that is negative.
-func lineChart(x, y string, now float64, lines ...line) (template.HTML, error) {
+// ticks labels the places 0, 1, ... of an axis, all or every fourth.
+func ticks(labels []string) plot.ConstantTicks {
+	out := make(plot.ConstantTicks, len(labels))
+	for i, text := range labels {
+		out[i].Value = float64(i)
+		if len(labels) <= 20 || i%4 == 0 {
+			out[i].Label = label(text)
+		}
+	}
+	return out
+}
+
+// lineChart draws lines over a common axis with labels at 0, 1, ..., shares from 0 to 1, with a vertical mark at the
+// present setting unless that is negative.
+func lineChart(x, y string, labels []string, now int, lines ...line) (template.HTML, error) {
 	p := newPlot(x, y)
+	p.X.Tick.Marker = ticks(labels)
 	p.Y.Min, p.Y.Max = 0, 1
 	p.Y.Tick.Marker = plot.ConstantTicks{
 		{Value: 0, Label: "0"},
@@ -74,7 +87,7 @@ func lineChart(x, y string, now float64, lines ...line) (template.HTML, error) {
 		{Value: 1, Label: "1"},
 	}
 	if now >= 0 {
-		lines = append(lines, line{"present setting", grey, plotter.XYs{{X: now, Y: 0}, {X: now, Y: 1}}, true})
+		lines = append(lines, line{"present setting", grey, plotter.XYs{{X: float64(now), Y: 0}, {X: float64(now), Y: 1}}, true})
 	}
 	var legend strings.Builder
 	for _, l := range lines {
@@ -136,6 +149,6 @@ func render(p *plot.Plot, height vg.Length, about string) (template.HTML, error)
 	}
 	inner = bytes.ReplaceAll(inner, []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,sans-serif;"))
 	element := fmt.Sprintf(`<svg viewBox="0 0 %.4g %.4g" role="img" aria-label="%s">`,
-		chartWidth.Points(), height.Points(), template.HTMLEscapeString(about))
+		chartWidth.Points(), height.Points(), template.HTMLEscapeString(visible(about)))
 	return template.HTML(element + string(inner)), nil
 }

@@ -10,19 +10,24 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// label makes a text of the user's fit for a chart: one line, not too long, nothing that cannot be seen.
+// label makes a text of the user's fit for a chart: not too long, and visible.
 func label(s string) string {
 	const most = 28
-	s = strings.Map(func(r rune) rune {
+	s = visible(s)
+	if runes := []rune(s); len(runes) > most {
+		s = string(runes[:most-1]) + "~"
+	}
+	return s
+}
+
+// visible makes a text one line of what can be seen and stand in XML.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.Is(unicode.C, r) {
 			return ' '
 		}
 		return r
 	}, strings.ToValidUTF8(s, "?"))
-	if runes := []rune(s); len(runes) > most {
-		s = string(runes[:most-1]) + "~"
-	}
-	return s
 }
 
 // wideText places text with Chinese characters, which the font used for measuring does not have: the browser will

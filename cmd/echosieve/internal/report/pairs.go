@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/plot/plotter"
 
@@ -27,7 +28,9 @@ func Pairs(w io.Writer, about About, r eval.PairsResult) error {
 		{"recall", green, make(plotter.XYs, len(r.Distance)), false},
 		{"false positives", vermillion, make(plotter.XYs, len(r.Distance)), false},
 	}
+	labels := make([]string, len(r.Distance))
 	for i, d := range r.Distance {
+		labels[i] = strconv.Itoa(d.K)
 		for j, y := range []float64{d.Precision, d.Recall, d.FalsePositiveRate} {
 			lines[j].points[i] = plotter.XY{X: float64(d.K), Y: y}
 		}
@@ -38,7 +41,7 @@ func Pairs(w io.Writer, about About, r eval.PairsResult) error {
 			line{"recall as set", green, plotter.XYs{{X: 0, Y: r.Recall}, {X: end, Y: r.Recall}}, true},
 			line{"false positives as set", vermillion, plotter.XYs{{X: 0, Y: r.FalsePositiveRate}, {X: end, Y: r.FalsePositiveRate}}, true})
 		var err error
-		if charts["distance"], err = lineChart("largest Hamming distance, bits", "share", -1, lines...); err != nil {
+		if charts["distance"], err = lineChart("largest Hamming distance, bits", "share", labels, -1, lines...); err != nil {
 			return err
 		}
 	}
@@ -53,14 +56,14 @@ func Pairs(w io.Writer, about About, r eval.PairsResult) error {
 	}{r, rows})
 }
 
-var labels = map[int]string{eval.Copy: "copies", eval.HardNegative: "look-alikes", eval.Partial: "partial copies"}
+var labelNames = map[int]string{eval.Copy: "copies", eval.HardNegative: "look-alikes", eval.Partial: "partial copies"}
 
 // kindRows lists copies first, then look-alikes, then the rest, by name.
 func kindRows(kinds map[string]eval.KindResult) []kindRow {
 	var rows []kindRow
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
 		k := kinds[name]
-		rows = append(rows, kindRow{name, labels[k.Label], k, float64(k.Flagged) / float64(max(1, k.N))})
+		rows = append(rows, kindRow{name, labelNames[k.Label], k, float64(k.Flagged) / float64(max(1, k.N))})
 	}
 	order := []int{eval.Copy, eval.HardNegative, eval.Partial}
 	slices.SortStableFunc(rows, func(a, b kindRow) int {

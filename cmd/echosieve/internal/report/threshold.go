@@ -13,19 +13,21 @@ import (
 func Threshold(w io.Writer, about About, r eval.ThresholdResult) error {
 	points := make(plotter.XYs, len(r.Limits))
 	bars := make([]bar, len(r.Limits))
-	now, most := -1.0, 1.0
+	labels := make([]string, len(r.Limits))
+	now, most := -1, 1.0
 	for i, l := range r.Limits {
+		labels[i] = l.Limit
 		points[i] = plotter.XY{X: float64(i), Y: l.Share}
 		bars[i] = bar{l.Limit, float64(l.Pairs), blue}
 		if l.Limit == r.Current {
-			now, bars[i].colour = float64(i), vermillion
+			now, bars[i].colour = i, vermillion
 		}
 		most = max(most, float64(l.Pairs))
 	}
 	charts := map[string]template.HTML{}
 	var err error
 	if len(points) > 1 {
-		if charts["share"], err = lineChart(r.Scale, "share flagged", now, line{"flagged", blue, points, false}); err != nil {
+		if charts["share"], err = lineChart(r.Scale, "share flagged", labels, now, line{"flagged", blue, points, false}); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/pipeline"
+)
+
+// evalTopic is the topic that articles of a file are taken to come from; their place in the file is the offset.
+const evalTopic = "eval"
+
+// maxEvalLine bounds a line of a file that is evaluated, in bytes.
+const maxEvalLine = 64 << 20
+
+// evalReader reads the files of an evaluation and shows how far it has come.
+type evalReader struct {
+	articles atomic.Int64 // finished
+	progress *progress
+	stop     func()
+}
+
+// newEvalReader starts the progress over the file; the caller calls finish.
+func newEvalReader(cmd *cobra.Command, file string) *evalReader {
+	r := &evalReader{}
+	r.progress = newProgress(cmd.ErrOrStderr(), sizeOf([]string{file}), r.articles.Load)
+	r.progress.verb = "evaluated"
+	r.stop = r.progress.start()
+	return r
+}
+
+// each calls f with every line of a file that is not blank, until one fails or the command is interrupted.
+func (r *evalReader) each(ctx context.Context, name string, f func(line []byte) error) error {
+	return eachLine(ctx, name, r.progress.counting, f)
+}
+
+// errEnough ends reading without an error.
+var errEnough = errors.New("enough was read")
+
+// eachLine calls f with every line of a file that is not blank, until one fails or ctx ends. The file is read
+// through the function through.
+func eachLine(ctx context.Context, name string, through func(io.Reader) io.Reader, f func(line []byte) error) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	lines, err := newLineReader(through(file), maxEvalLine)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer lines.Close()
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return fmt.Errorf("interrupted: %w", err)
+		}
+		line, number, err := lines.next()
+		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil
+		}
+		if err == nil {
+			err = f(line)
+		}
+		if errors.Is(err, errEnough) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", name, number, err)
+		}
+	}
+}
+
+// finish ends the progress and tells of articles without a verdict.
+func (r *evalReader) finish(errOut io.Writer) {
+	r.stop()
+	if dead := r.progress.bad.Load(); dead > 0 {
+		fmt.Fprintf(errOut, "%d lines hold no article that the service could judge: they would be dead letters\n", dead)
+	}
+}
+
+// fingerprinted is an article of a file. One that the service could not judge is marked as empty.
+type fingerprinted struct {
+	line    int // place in the file, blank lines apart
+	id      string
+	article pipeline.Article
+}
+
+// fingerprint makes the fingerprints of the articles in a file, at most limit unless that is 0, on all cores. They
+// are returned in the order of the file.
+func (r *evalReader) fingerprint(ctx context.Context, cfg Config, recipe *pipeline.Recipe, name string, limit int) ([]fingerprinted, error) {
+	type work struct {
+		line int
+		doc  pipeline.Document
+	}
+	var (
+		list    []fingerprinted
+		mu      sync.Mutex
+		workers sync.WaitGroup
+		queue   = make(chan work)
+	)
+	add := func(f fingerprinted) {
+		mu.Lock()
+		defer mu.Unlock()
+		list = append(list, f)
+		r.articles.Add(1)
+	}
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for w := range queue {
+				a, _ := recipe.Fingerprint(w.doc.Text)
+				if a.Empty {
+					r.progress.bad.Add(1)
+				}
+				add(fingerprinted{w.line, w.doc.ID, a})
+			}
+		})
+	}
+	lines := 0
+	err := r.each(ctx, name, func(line []byte) error {
+		if limit > 0 && lines == limit {
+			return errEnough
+		}
+		doc, reject := cfg.Input.Decode(&pipeline.Record{
+			Coordinates: pipeline.Coordinates{Topic: evalTopic, Offset: int64(lines)}, Value: line,
+		})
+		if reject != nil {
+			r.progress.bad.Add(1)
+			add(fingerprinted{lines, doc.ID, pipeline.Article{Empty: true}})
+		} else {
+			queue <- work{lines, doc}
+		}
+		lines++
+		return nil
+	})
+	close(queue)
+	workers.Wait()
+	slices.SortFunc(list, func(a, b fingerprinted) int { return a.line - b.line })
+	return list, err
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/cmd/echosieve/internal/eval"
+	"echosieve/test/redisserver"
+)
+
+func TestEvalStream(t *testing.T) {
+	html := filepath.Join(t.TempDir(), "report.html")
+	args := []string{"stream", "--docs", evalDocs}
+	code, out, errOut := runEval(t, append(args, "--json", "--html", html, "--min-caught", "0.8", "--max-dropped", "0", "--max-wrong-original", "0")...)
+	require.Equal(t, exitOK, code, errOut)
+	requireShape(
+		t, out, []string{"languages", "kinds"},
+		"articles", "candidates_per_article", "dead", "delay_seconds", "delay_seconds.median", "delay_seconds.p90",
+		"dropped_originals", "gaps", "gaps.caught", "gaps.copies", "gaps.from",
+		"kinds", "kinds.*", "kinds.*.caught", "kinds.*.copies", "kinds.*.dropped", "kinds.*.originals", "kinds.*.possible", "kinds.*.wrong_original",
+		"languages", "languages.*", "languages.*.caught", "languages.*.copies", "languages.*.dropped", "languages.*.originals",
+		"languages.*.possible", "languages.*.wrong_original",
+		"lookups_per_article", "missed_copies", "original_missing", "skipped", "wrong_originals",
+	)
+	var r eval.StreamResult
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	lines := strings.Count(readFile(t, evalDocs), "\n")
+	require.Equal(t, lines-1, r.Articles, "without the ambiguous one")
+	require.Equal(t, 1, r.Skipped)
+	require.Equal(t, 1, r.Dead)
+	require.Equal(t, []string{"en", "zh"}, sortedKeys(r.Languages))
+	total := r.Total()
+	require.Equal(t, lines-2, total.Copies+total.Originals)
+	require.Equal(t, strings.Count(readFile(t, evalDocs), `"dup_of"`), total.Copies)
+	for _, kind := range []string{"exact", "fullwidth", "html", "traditional"} {
+		require.Equal(t, r.Kinds[kind].Copies, r.Kinds[kind].Caught, kind)
+		require.NotZero(t, r.Kinds[kind].Copies, kind)
+	}
+	require.GreaterOrEqual(t, r.Delay.Median, 3600., "articles come an hour after each other")
+	require.GreaterOrEqual(t, r.Delay.P90, r.Delay.Median)
+	require.Positive(t, r.Lookups)
+	require.Positive(t, r.Candidates)
+	require.Contains(t, readFile(t, html), "originals dropped")
+
+	code, out, _ = runEval(t, args...)
+	require.Equal(t, exitOK, code)
+	require.Contains(t, out, "look-ups and")
+	require.Contains(t, out, "│ lookalike ")
+
+	// Within a window of a minute nothing repeats.
+	code, out, errOut = runEval(t, append(args, "--json", "--window", "1m", "--min-caught", "0.5")...)
+	require.Equal(t, exitNo, code)
+	require.Contains(t, errOut, "language zh, 0 is below 0.5")
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Zero(t, r.Total().Caught)
+}
+
+const (
+	storm = `A storm tore roofs from forty houses in the harbour district on Tuesday evening, the fire brigade said, while ferries to the outer islands stayed in port and the railway bridge was closed until engineers had inspected its northern pillars.`
+	bees  = `Beekeepers counted fifty hives on office roofs this summer, twice as many as a year ago, and sold the honey at the market hall, where a school class explained to customers how to plant balconies for insects that pollinate gardens.`
+	choir = `The cathedral choir will sing unknown motets by a forgotten composer whose manuscripts a librarian discovered behind a cupboard last winter; tickets for the spring concert were sold within minutes, and a second evening is planned.`
+)
+
+func article(id, text, labels string) string {
+	return fmt.Sprintf(`{"id":%q,"title":"Title of %s","text":%q%s}`, id, id, text, labels)
+}
+
+// Labels against verdicts that are certain: equal texts repeat, others do not.
+func TestEvalStreamLabels(t *testing.T) {
+	docs := writeLines(
+		t,
+		article("storm", storm, `,"ts":1700000000,"lang":"en"`),
+		article("storm-again", storm, `,"ts":1700000060.5,"lang":"en","dup_of":"storm","kind":"exact"`),
+		article("choir", choir, `,"ts":1700000100`),
+		article("not-labelled", choir, `,"ts":1700000160,"lang":"en"`),                 // a dropped original
+		article("wrong", storm, `,"ts":1700000200,"lang":"en","dup_of":"choir"`),       // caught, as a copy of something else
+		article("late", storm, `,"ts":1800000000,"lang":"en","dup_of":"storm"`),        // missed: beyond the window
+		article("doubtful", choir, `,"ts":1800000000,"ambig":true`),                    // would make the next one a dropped original
+		article("orphan", choir, `,"ts":1800000001,"lang":"en","dup_of":"doubtful"`),   // the first of its cluster
+		article("orphan-2", choir, `,"ts":1800000002,"lang":"en","dup_of":"doubtful"`), // a copy of the one before
+		`{"id":"no-text","ts":1800000003}`,                                             // dead
+		article("of-dead", bees, `,"ts":1800000004,"lang":"en","dup_of":"no-text"`),    // an original again
+	)
+	code, out, errOut := runEval(t, "stream", "--docs", docs, "--json", "--max-dropped", "0", "--max-wrong-original", "0")
+	require.Equal(t, exitNo, code, errOut)
+	require.Contains(t, errOut, "originals dropped, 1 is above 0; number of wrong originals, 1 is above 0")
+	var r eval.StreamResult
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Equal(t, map[string]eval.StreamCounts{
+		"en":      {Copies: 4, Caught: 3, Originals: 4, Dropped: 1, WrongOriginal: 1},
+		"unknown": {Originals: 1},
+	}, r.Languages)
+	require.Equal(t, eval.StreamCounts{Copies: 1, Caught: 1}, r.Kinds["exact"])
+	require.Equal(t, 2, r.OriginalMissing)
+	require.Equal(t, []eval.Repeat{{
+		ID: "not-labelled", Title: "Title of not-labelled", Language: "en", Kind: "original",
+		OriginalID: "choir", OriginalTitle: "Title of choir", Reason: "digest",
+	}}, r.Dropped)
+	require.Len(t, r.Wrong, 1)
+	require.Equal(t, "storm", r.Wrong[0].OriginalID)
+	require.Len(t, r.Missed, 1)
+	require.Equal(t, "late", r.Missed[0].ID)
+	require.Equal(t, -1, r.Missed[0].Distance)
+	require.Equal(t, eval.Delay{Median: 60.5, P90: 100}, r.Delay)
+}
+
+// Without labels and times everything that is flagged is wrong, and all lies within the window.
+func TestEvalStreamUnlabelled(t *testing.T) {
+	docs := writeLines(t, article("1", storm, ""), article("2", choir, ""), article("3", storm, ""))
+	code, out, errOut := runEval(t, "stream", "--docs", docs, "--json", "--window", "1m")
+	require.Equal(t, exitOK, code, errOut)
+	var r eval.StreamResult
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Equal(t, map[string]eval.StreamCounts{"unknown": {Originals: 3, Dropped: 1}}, r.Languages)
+	require.Equal(t, "1", r.Dropped[0].OriginalID)
+}
+
+func TestEvalStreamBadInput(t *testing.T) {
+	for _, c := range []struct {
+		says string
+		args []string
+	}{
+		{"does not come before it", []string{"--docs", writeLines(t, article("a", storm, `,"dup_of":"b"`), article("b", choir, ""))}},
+		{"does not come before it", []string{"--docs", writeLines(t, article("a", storm, `,"dup_of":"a"`))}},
+		{"in all lines or in none", []string{"--docs", writeLines(t, article("a", storm, `,"ts":1`), article("b", choir, ""))}},
+		{"seconds since 1970", []string{"--docs", writeLines(t, article("a", storm, `,"ts":1700000000000`))}},
+		{"seconds since 1970", []string{"--docs", writeLines(t, article("a", storm, `,"ts":"yesterday"`))}},
+		{"/nonexistent", []string{"--docs", "/nonexistent"}},
+		{`"docs" not set`, nil},
+		{"named by --docs", []string{"--docs", evalDocs, "other.jsonl"}},
+		{"--min-caught", []string{"--docs", evalDocs, "--min-caught", "95"}},
+		{"does not answer", []string{"--docs", evalDocs, "--redis", "127.0.0.1:1"}},
+	} {
+		code, _, errOut := runEval(t, append([]string{"stream"}, c.args...)...)
+		require.Equal(t, exitFailed, code, "%v: %s", c.args, errOut)
+		require.Contains(t, errOut, c.says)
+	}
+}
+
+// A real Redis gives the same answer, and keeps nothing but what was in it before.
+func TestEvalStreamOnRedis(t *testing.T) {
+	server := redisserver.Start(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	defer client.Close()
+	ctx := context.Background()
+	require.NoError(t, client.Set(ctx, "echosieve:mine", "kept", 0).Err())
+	_, inProcess, _ := runEval(t, "stream", "--docs", evalDocs, "--json")
+	for _, args := range [][]string{
+		{"--redis", server.Addr}, {"--redis=" + server.Addr}, {"--redis", "--redis.addrs", server.Addr},
+	} {
+		code, out, errOut := runEval(t, append([]string{"stream", "--docs", evalDocs, "--json"}, args...)...)
+		require.Equal(t, exitOK, code, errOut)
+		require.Equal(t, inProcess, out, args)
+		keys, err := client.Keys(ctx, "*").Result()
+		require.NoError(t, err)
+		require.Equal(t, []string{"echosieve:mine"}, keys)
+	}
+	stats, err := client.Info(ctx, "commandstats").Result()
+	require.NoError(t, err)
+	require.Contains(t, stats, "cmdstat_unlink", "the index was in there")
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	require.NoError(t, err)
+	return string(data)
+}

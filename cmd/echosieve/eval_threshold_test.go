@@ -1,0 +1,80 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/cmd/echosieve/internal/eval"
+)
+
+func TestEvalThreshold(t *testing.T) {
+	html := filepath.Join(t.TempDir(), "report.html")
+	args := []string{"threshold", "--docs", evalDocs, "--span", "30", "--each", "2"}
+	code, out, errOut := runEval(t, append(args, "--json", "--html", html)...)
+	require.Equal(t, exitOK, code, errOut)
+	requireShape(
+		t, out, nil,
+		"current", "docs", "exact", "limits", "limits.flagged", "limits.limit", "limits.pairs", "limits.share", "little_text",
+		"samples", "samples.earlier", "samples.earlier.id", "samples.earlier.source", "samples.earlier.text",
+		"samples.earlier.text.cut", "samples.earlier.text.differs", "samples.earlier.text.text", "samples.earlier.title",
+		"samples.later", "samples.later.id", "samples.later.source", "samples.later.text",
+		"samples.later.text.cut", "samples.later.text.differs", "samples.later.text.text", "samples.later.title",
+		"samples.limit", "scale", "seed",
+	)
+	var r eval.ThresholdResult
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.GreaterOrEqual(t, r.Exact, 4)
+	require.Positive(t, r.LittleText)
+	require.NotEmpty(t, r.Samples)
+	flagged := r.Exact
+	for _, l := range r.Limits {
+		flagged += l.Pairs
+		require.Equal(t, flagged, l.Flagged, l.Limit)
+	}
+	require.Contains(t, readFile(t, html), "<mark>")
+
+	_, again, _ := runEval(t, append(args, "--json")...)
+	require.Equal(t, out, again, "the same seed draws the same pairs")
+
+	code, out, _ = runEval(t, args...)
+	require.Equal(t, exitOK, code)
+	require.Contains(t, out, r.Current+"  <- now")
+	require.Contains(t, out, "Pair 1 of ")
+}
+
+func TestEvalThresholdFlags(t *testing.T) {
+	var r eval.ThresholdResult
+	_, out, _ := runEval(t, "threshold", "--docs", evalDocs, "--json", "--limit", "3", "--each", "0")
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Equal(t, 3, r.Docs)
+	require.Empty(t, r.Samples)
+	for _, args := range [][]string{{"--each", "-1"}, {"--limit", "0"}, {"--span", "-1"}} {
+		code, _, _ := runEval(t, append([]string{"threshold", "--docs", evalDocs}, args...)...)
+		require.Equal(t, exitFailed, code, args)
+	}
+}
+
+// What an article holds must not drive the terminal.
+func TestPrintable(t *testing.T) {
+	require.Equal(t, "red \ufffd[31m\ufffd\ufffd\ufffd  中文é", printable("red \x1b[31m\u202e\u009b\x00\t\n中文é"))
+	docs := writeLines(
+		t,
+		article("a\x1b]0;a", storm, ""), article("b\x1b[2J", storm+" \x1b[31mRed.", ""),
+	)
+	for _, args := range [][]string{{"stream", "--docs", docs}, {"threshold", "--docs", docs, "--span", "50"}} {
+		code, out, errOut := runEval(t, args...)
+		require.Equal(t, exitOK, code, errOut)
+		require.NotContains(t, out, "\x1b", args)
+	}
+}
+
+// A mark never crosses a line, and no line is wider than its column.
+func TestWrapped(t *testing.T) {
+	pieces := []eval.Piece{{Text: "abcdefgh"}, {Text: "中文中文中文", Differs: true}, {Text: "xyz"}}
+	got := wrapped(10, [2]string{"[", "]"}, pieces...)
+	require.Equal(t, "abcdefgh[]\n[中文中文]\n[中文]xyz", got)
+	require.Equal(t, "abcdefghi\njklm", wrapped(10, [2]string{"[", "]"}, eval.Piece{Text: "abcdefghijklm"}))
+}
