@@ -51,32 +51,37 @@ func head(s eval.Side) []eval.Piece { return []eval.Piece{{Text: named(s.ID, s.T
 // wrapped breaks pieces into lines of a width, with a mark before and behind what the other text does not have. A mark
 // never crosses a line, as it would run into the next column.
 func wrapped(width int, mark [2]string, pieces ...eval.Piece) string {
+	opening, closing := text.StringWidthWithoutEscSequences(mark[0]), text.StringWidthWithoutEscSequences(mark[1])
 	var b strings.Builder
-	column := 0
-	for _, p := range pieces {
-		if p.Differs {
-			b.WriteString(mark[0])
-			column += text.StringWidthWithoutEscSequences(mark[0])
+	column, open := 0, false
+	end := func() {
+		if open {
+			b.WriteString(mark[1])
+			column, open = column+closing, false
 		}
+	}
+	for _, p := range pieces {
 		for _, r := range printable(p.Text) {
-			if w := text.RuneWidth(r); column+w+text.StringWidthWithoutEscSequences(mark[1]) > width {
-				if p.Differs {
-					b.WriteString(mark[1])
-				}
+			need := text.RuneWidth(r)
+			if p.Differs && !open {
+				need += opening
+			}
+			if p.Differs {
+				need += closing
+			}
+			if column+need > width {
+				end()
 				b.WriteByte('\n')
 				column = 0
-				if p.Differs {
-					b.WriteString(mark[0])
-					column = text.StringWidthWithoutEscSequences(mark[0])
-				}
+			}
+			if p.Differs && !open {
+				b.WriteString(mark[0])
+				column, open = column+opening, true
 			}
 			b.WriteRune(r)
 			column += text.RuneWidth(r)
 		}
-		if p.Differs {
-			b.WriteString(mark[1])
-			column += text.StringWidthWithoutEscSequences(mark[1])
-		}
+		end()
 	}
 	return b.String()
 }

@@ -75,6 +75,6 @@ func TestPrintable(t *testing.T) {
 func TestWrapped(t *testing.T) {
 	pieces := []eval.Piece{{Text: "abcdefgh"}, {Text: "中文中文中文", Differs: true}, {Text: "xyz"}}
 	got := wrapped(10, [2]string{"[", "]"}, pieces...)
-	require.Equal(t, "abcdefgh[]\n[中文中文]\n[中文]xyz", got)
-	require.Equal(t, "abcdefghi\njklm", wrapped(10, [2]string{"[", "]"}, eval.Piece{Text: "abcdefghijklm"}))
+	require.Equal(t, "abcdefgh\n[中文中文]\n[中文]xyz", got)
+	require.Equal(t, "abcdefghij\nklm", wrapped(10, [2]string{"[", "]"}, eval.Piece{Text: "abcdefghijklm"}))
 }
