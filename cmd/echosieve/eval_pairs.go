@@ -27,7 +27,7 @@ distance from 0 to 32 bits, as if all pairs were compared.
 --docs has the articles, one JSON object a line, with the fields named by input.fields (id, title, text). --pairs has
 tab-separated lines "id_a id_b label kind" below a header line that begins with id_a; further columns are ignored.
 Labels are 1 for a copy, 0 for a look-alike that is none, -1 for a partial copy, which counts in nothing but the row
-of its kind. Pairs in the --ignore file (id_a, id_b) count nowhere at all.`
+of its kind. Pairs in the --ignore file (id_a, id_b) count in nothing but a row "ignored".`
 
 const evalPairsExample = `  # a report with charts
   echosieve eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --ignore ignore.tsv --html report.html
@@ -53,7 +53,7 @@ func newEvalPairsCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&docs, "docs", "", "articles, JSON Lines")
 	cmd.Flags().StringVar(&pairs, "pairs", "", "labelled pairs, tab-separated")
-	cmd.Flags().StringVar(&ignore, "ignore", "", "pairs that do not count")
+	cmd.Flags().StringVar(&ignore, "ignore", "", "pairs that count only in a row of their own, tab-separated")
 	cmd.Flags().StringVar(&html, "html", "", "write a report with charts to this file")
 	limits := gates{cmd: cmd}
 	limits.add("min-recall", "exit with 1 if recall is below", true, 1)

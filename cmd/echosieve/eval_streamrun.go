@@ -53,7 +53,7 @@ func (s *streamEval) add(ctx context.Context, line []byte) error {
 		record.Time = at
 	}
 	s.articles = append(s.articles, eval.StreamArticle{
-		ID: doc.ID, Title: doc.Title, DupOf: idLabel(labels[2]), Language: labels[3].String(), Kind: labels[4].String(),
+		ID: doc.ID, Title: beginning(doc.Title, longestTitle), DupOf: idLabel(labels[2]), Language: labels[3].String(), Kind: labels[4].String(),
 		Time: record.Time,
 	})
 	s.batch = append(s.batch, record)
@@ -61,6 +61,19 @@ func (s *streamEval) add(ctx context.Context, line []byte) error {
 		return nil
 	}
 	return s.flush(ctx)
+}
+
+// longestTitle is how much of a title is kept for the lists, in characters.
+const longestTitle = 200
+
+func beginning(s string, characters int) string {
+	for i := range s {
+		if characters == 0 {
+			return s[:i]
+		}
+		characters--
+	}
+	return s
 }
 
 // idLabel reads an id as the decoder does.

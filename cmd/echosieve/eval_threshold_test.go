@@ -60,6 +60,8 @@ func TestEvalThresholdFlags(t *testing.T) {
 // What an article holds must not drive the terminal.
 func TestPrintable(t *testing.T) {
 	require.Equal(t, "red \ufffd[31m\ufffd\ufffd\ufffd  中文é", printable("red \x1b[31m\u202e\u009b\x00\t\n中文é"))
+	require.Equal(t, "中文", beginning("中文中文", 2))
+	require.Equal(t, "中文", beginning("中文", 2))
 	docs := writeLines(
 		t,
 		article("a\x1b]0;a", storm, ""), article("b\x1b[2J", storm+" \x1b[31mRed.", ""),

@@ -125,7 +125,7 @@ func seconds(s float64) string {
 // named is an article's id and the beginning of its title.
 func named(id, title string) string {
 	const most = 40
-	return printable(text.Trim(id, most)) + " " + printable(text.Snip(cmp.Or(title, "-"), most, "~"))
+	return text.Trim(printable(id), most) + " " + text.Snip(printable(cmp.Or(title, "-")), most, "~")
 }
 
 // printable makes a text from an article safe for a terminal: without control characters and what reverses writing.

@@ -79,14 +79,23 @@ type PairsResult struct {
 // MaxPlainDistance is the largest limit for which plain distance is reported, in bits.
 const MaxPlainDistance = 32
 
-// Pairs judges each pair. Pairs in ignore, in either order, do not count at all. A pair of an unknown article is an
-// error. Should pairs of one kind have different labels, those of the label met later stand as "kind (label)".
+// IgnoredKind is the kind under which pairs of the ignore list are counted, with the label of partial copies.
+const IgnoredKind = "ignored"
+
+// Pairs judges each pair. Pairs in ignore, in either order, count in nothing but a kind of their own, those of unknown
+// articles nowhere. A labelled pair of an unknown article is an error. Should pairs of one kind have different labels,
+// those of the label met later stand as "kind (label)".
 func Pairs(articles map[string]pipeline.Article, pairs, ignore []Pair, judge Judge) (PairsResult, error) {
 	ignored := map[[2]string]bool{}
+	r := PairsResult{Docs: len(articles), Kinds: map[string]KindResult{}}
 	for _, p := range ignore {
+		a, knownA := articles[p.A]
+		b, knownB := articles[p.B]
+		if knownA && knownB && !ignored[[2]string{p.A, p.B}] {
+			r.addKind(Pair{p.A, p.B, Partial, IgnoredKind}, judge(b, a))
+		}
 		ignored[[2]string{p.A, p.B}], ignored[[2]string{p.B, p.A}] = true, true
 	}
-	r := PairsResult{Docs: len(articles), Kinds: map[string]KindResult{}}
 	var now counts
 	var plain [MaxPlainDistance + 1]counts
 	candidates := 0

@@ -38,7 +38,7 @@ func TestPairs(t *testing.T) {
 		{"near", "tpl", Partial, "digest"},
 		{"far", "tpl", HardNegative, "ignored"},
 	}
-	r, err := Pairs(articles, pairs, []Pair{{A: "tpl", B: "far"}}, byDistance)
+	r, err := Pairs(articles, pairs, []Pair{{A: "tpl", B: "far"}, {A: "far", B: "tpl"}, {A: "a", B: "unknown"}}, byDistance)
 	require.NoError(t, err)
 	require.Equal(t, 7, r.Docs)
 	require.Equal(t, 8, r.Pairs)
@@ -47,7 +47,7 @@ func TestPairs(t *testing.T) {
 	require.InDelta(t, 3./4, r.CandidateRecall, 1e-12)
 	require.Equal(t, map[string]KindResult{
 		"exact": {Label: 1, N: 1, Flagged: 1}, "edit": {Label: 1, N: 3, Flagged: 1}, "template": {N: 1, Flagged: 1},
-		"background": {N: 2}, "digest": {Label: -1, N: 1, Flagged: 1},
+		"background": {N: 2}, IgnoredKind: {Label: -1, N: 1}, "digest": {Label: -1, N: 1, Flagged: 1},
 	}, r.Kinds)
 	require.Len(t, r.Distance, 33)
 	require.Equal(t, AtDistance{0, Rates{Recall: 1. / 4, Precision: 1. / 2, FalsePositiveRate: 1. / 3}}, r.Distance[0])

@@ -63,7 +63,11 @@ func kindRows(kinds map[string]eval.KindResult) []kindRow {
 	var rows []kindRow
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
 		k := kinds[name]
-		rows = append(rows, kindRow{name, labelNames[k.Label], k, float64(k.Flagged) / float64(max(1, k.N))})
+		label := labelNames[k.Label]
+		if name == eval.IgnoredKind {
+			label = "ignored"
+		}
+		rows = append(rows, kindRow{name, label, k, float64(k.Flagged) / float64(max(1, k.N))})
 	}
 	order := []int{eval.Copy, eval.HardNegative, eval.Partial}
 	slices.SortStableFunc(rows, func(a, b kindRow) int {
