@@ -70,7 +70,11 @@ const (
 )
 
 func article(id, text, labels string) string {
-	return fmt.Sprintf(`{"id":%q,"title":"Title of %s","text":%q%s}`, id, id, text, labels)
+	quoted := func(s string) string {
+		out, _ := json.Marshal(s) // a string has a JSON form
+		return string(out)
+	}
+	return fmt.Sprintf(`{"id":%s,"title":%s,"text":%s%s}`, quoted(id), quoted("Title of "+id), quoted(text), labels)
 }
 
 // Labels against verdicts that are certain: equal texts repeat, others do not.

@@ -70,6 +70,7 @@ func TestPrintable(t *testing.T) {
 		code, out, errOut := runEval(t, args...)
 		require.Equal(t, exitOK, code, errOut)
 		require.NotContains(t, out, "\x1b", args)
+		require.Contains(t, out, "b\ufffd[2J", "it is shown")
 	}
 }
 
