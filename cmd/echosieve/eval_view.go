@@ -45,10 +45,13 @@ func printStream(w io.Writer, r eval.StreamResult) error {
 	total := r.Total()
 	fmt.Fprintf(&b, "%d articles, %d skipped as ambiguous, %d dead letters, %d copies without their original\n",
 		r.Articles, r.Skipped, r.Dead, r.OriginalMissing)
-	fmt.Fprintf(&b, "%d of %d copies caught (%s), %d of %d originals dropped, %d wrong originals\n",
-		total.Caught, total.Copies, share(total.CaughtShare()), total.Dropped, total.Originals, total.WrongOriginal)
-	fmt.Fprintf(&b, "caught copies came %s after their originals (median), 90 %% within %s\n",
-		seconds(r.Delay.Median), seconds(r.Delay.P90))
+	if total.Copies > 0 {
+		fmt.Fprintf(&b, "%d of %d copies caught (%s), %d with a wrong original\n",
+			total.Caught, total.Copies, share(total.CaughtShare()), total.WrongOriginal)
+		fmt.Fprintf(&b, "caught copies came %s after their originals (median), 90 %% within %s\n",
+			seconds(r.Delay.Median), seconds(r.Delay.P90))
+	}
+	fmt.Fprintf(&b, "%d of %d originals dropped (%s)\n", total.Dropped, total.Originals, share(float64(total.Dropped)/float64(max(1, total.Originals))))
 	fmt.Fprintf(&b, "%.1f look-ups and %.2f candidates per article\n\n", r.Lookups, r.Candidates)
 	for _, part := range []struct {
 		name   string
