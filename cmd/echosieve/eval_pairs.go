@@ -32,8 +32,9 @@ of its kind. Pairs in the --ignore file (id_a, id_b) count in nothing but a row 
 const evalPairsExample = `  # a report with charts
   echosieve eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --ignore ignore.tsv --html report.html
 
-  # what would five bits give?
-  echosieve eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --detection.max_distance 5
+  # what would a stricter second check give, and what gives a classic recipe?
+  echosieve eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --detection.near 0.5
+  echosieve eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --recipe classic-fnv
 
   # in continuous integration: exit code 1 unless all three hold
   echosieve eval pairs --docs articles.jsonl.gz --pairs pairs.tsv \

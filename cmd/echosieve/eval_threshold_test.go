@@ -57,6 +57,16 @@ func TestEvalThresholdFlags(t *testing.T) {
 	}
 }
 
+// Where distance alone decides, it is the distance that is to be chosen.
+func TestEvalThresholdOfClassicRecipe(t *testing.T) {
+	var r eval.ThresholdResult
+	code, out, errOut := runEval(t, "threshold", "--docs", evalDocs, "--json", "--recipe", "classic-fnv")
+	require.Equal(t, exitOK, code, errOut)
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Equal(t, "3", r.Current)
+	require.Len(t, r.Limits, 33)
+}
+
 // What an article holds must not drive the terminal.
 func TestPrintable(t *testing.T) {
 	require.Equal(t, "red \ufffd[31m\ufffd\ufffd\ufffd  中文é", printable("red \x1b[31m\u202e\u009b\x00\t\n中文é"))
