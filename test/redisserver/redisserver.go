@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,15 +41,10 @@ func Start(t testing.TB, extraArgs ...string) *Server {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Fatal("redis-server is missing; install it with: apt-get install -y redis-server")
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := listener.Addr().(*net.TCPAddr)
-	_ = listener.Close()
-	s := &Server{Addr: addr.String(), t: t}
+	port := freePort(t)
+	s := &Server{Addr: address(port), t: t}
 	s.args = append([]string{
-		"--port", fmt.Sprint(addr.Port), "--bind", "127.0.0.1", "--dir", t.TempDir(),
+		"--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--dir", t.TempDir(),
 		"--save", "", "--appendonly", "no", "--logfile", "redis.log",
 	}, extraArgs...)
 	t.Cleanup(s.Stop)
@@ -60,6 +54,9 @@ func Start(t testing.TB, extraArgs ...string) *Server {
 
 // Pid is the process id of the running server.
 func (s *Server) Pid() int { return s.cmd.Process.Pid }
+
+// running says whether the server was started and not stopped since.
+func (s *Server) running() bool { return s.cmd != nil }
 
 // Stop ends the server in good order; it writes what it is configured to keep. Stopping twice is harmless.
 func (s *Server) Stop() { s.end(os.Interrupt) }
@@ -86,6 +83,7 @@ func (s *Server) Restart() {
 	s.t.Helper()
 	s.Stop()
 	cmd := exec.Command("redis-server", s.args...) // ended by Stop, not by a context
+	cmd.SysProcAttr = deathSignal()
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,0 +1,212 @@
+package redisserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// MasterName is the name under which the sentinels of StartSentinel watch their master.
+const MasterName = "news"
+
+// Sentinel is a master with a replica, watched by three sentinels, all real servers on loopback. The test that
+// started it stops it. As with Cluster, what changes it returns errors and is called by one goroutine at a time.
+type Sentinel struct {
+	Servers   []*Server // a master and a replica; roles change with failovers
+	Sentinels []*Server
+	clients   map[*Server]*redis.Client
+}
+
+// StartSentinel starts it all and waits until the sentinels know the replica and each other. A master that does
+// not answer for two seconds is replaced. extraArgs are redis-server's, for master and replica.
+func StartSentinel(t testing.TB, extraArgs ...string) *Sentinel {
+	t.Helper()
+	c := &Sentinel{clients: map[*Server]*redis.Client{}}
+	for len(c.Servers) < 2 {
+		s := Start(t, append([]string{"--repl-diskless-sync-delay", "0"}, extraArgs...)...)
+		c.Servers = append(c.Servers, s)
+		c.clients[s] = nodeClient(t, s)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	host, port, err := net.SplitHostPort(c.Servers[0].Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.clients[c.Servers[1]].SlaveOf(ctx, host, port).Err(); err != nil {
+		t.Fatal(err)
+	}
+	inSync := func() error { return inSync(ctx, c.clients[c.Servers[1]]) }
+	if err := poll(ctx, "the replica to be in sync", inSync); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		s := startSentinel(t, host, port)
+		c.Sentinels = append(c.Sentinels, s)
+		c.clients[s] = nodeClient(t, s)
+	}
+	if err := c.WaitReady(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// startSentinel starts one sentinel. It keeps what it learns in its configuration file.
+func startSentinel(t testing.TB, host, port string) *Server {
+	t.Helper()
+	own, dir := freePort(t), t.TempDir()
+	file := filepath.Join(dir, "sentinel.conf")
+	text := fmt.Sprintf(`port %d
+bind 127.0.0.1
+dir %s
+logfile redis.log
+sentinel monitor %[3]s %s %s 2
+sentinel down-after-milliseconds %[3]s 2000
+sentinel failover-timeout %[3]s 10000
+`, own, dir, MasterName, host, port)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{Addr: address(own), t: t, args: []string{file, "--sentinel", "--dir", dir}}
+	t.Cleanup(s.Stop)
+	s.Restart()
+	return s
+}
+
+// Addrs returns the addresses of the sentinels.
+func (c *Sentinel) Addrs() []string {
+	addrs := make([]string, len(c.Sentinels))
+	for i, s := range c.Sentinels {
+		addrs[i] = s.Addr
+	}
+	return addrs
+}
+
+// Master returns the server that the sentinels name, which must take itself for the master, too.
+func (c *Sentinel) Master(ctx context.Context) (*Server, error) {
+	var master *Server
+	for _, watcher := range c.Sentinels {
+		if !watcher.running() {
+			continue
+		}
+		addr := redis.NewStringSliceCmd(ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", MasterName)
+		if err := c.clients[watcher].Process(ctx, addr); err != nil {
+			return nil, err
+		}
+		for _, s := range c.Servers {
+			if s.Addr != net.JoinHostPort(addr.Val()[0], addr.Val()[1]) {
+				continue
+			}
+			if master != nil && master != s {
+				return nil, errors.New("redisserver: the sentinels do not agree")
+			}
+			master = s
+		}
+	}
+	if master == nil || !master.running() {
+		return nil, errors.New("redisserver: there is no master")
+	}
+	info, err := c.clients[master].Info(ctx, "replication").Result()
+	if err == nil && !strings.Contains(info, "role:master") {
+		err = fmt.Errorf("redisserver: %s is not a master yet", master.Addr)
+	}
+	return master, err
+}
+
+// WaitReady waits until the sentinels agree on a master, know each other and all running servers, and the
+// replica, if it runs, is in sync.
+func (c *Sentinel) WaitReady(ctx context.Context) error {
+	return poll(ctx, "the sentinels to be ready", func() error {
+		master, err := c.Master(ctx)
+		if err != nil {
+			return err
+		}
+		for _, s := range c.Servers {
+			if s == master || !s.running() {
+				continue
+			}
+			info, err := c.clients[s].Info(ctx, "replication").Result()
+			if err != nil {
+				return err
+			}
+			if !strings.Contains(info, "role:slave") || !strings.Contains(info, "master_link_status:up") {
+				return fmt.Errorf("%s is no replica in sync:\n%s", s.Addr, info)
+			}
+		}
+		for _, s := range c.Sentinels {
+			info, err := c.clients[s].Info(ctx, "sentinel").Result()
+			if err != nil {
+				return err
+			}
+			if !strings.Contains(info, fmt.Sprintf("status=ok,address=%s,slaves=1,sentinels=3", master.Addr)) {
+				return fmt.Errorf("%s sees:\n%s", s.Addr, info)
+			}
+		}
+		return nil
+	})
+}
+
+// Failover asks the sentinels to make the replica the master (the former one then answers READONLY) and waits for
+// it. It returns the former master.
+func (c *Sentinel) Failover(ctx context.Context) (*Server, error) {
+	former, err := c.Master(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// A sentinel refuses while an earlier failover is fresh.
+	err = poll(ctx, "a sentinel to accept", func() error {
+		return c.clients[c.Sentinels[0]].Do(ctx, "SENTINEL", "FAILOVER", MasterName).Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.WaitPromotion(ctx, former); err != nil {
+		return nil, err
+	}
+	return former, c.WaitReady(ctx)
+}
+
+// KillMaster ends the master at once, as a crash would, and returns it. The sentinels promote the replica after
+// about two seconds: WaitPromotion. Restart brings the server back; the sentinels then make it a replica.
+func (c *Sentinel) KillMaster(ctx context.Context) (*Server, error) {
+	s, err := c.Master(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.Kill()
+	return s, nil
+}
+
+// WaitPromotion waits until the sentinels name another master than the former one.
+func (c *Sentinel) WaitPromotion(ctx context.Context, former *Server) error {
+	return poll(ctx, "a promotion", func() error {
+		s, err := c.Master(ctx)
+		if err == nil && s == former {
+			err = fmt.Errorf("%s is still the master", s.Addr)
+		}
+		return err
+	})
+}
+
+// Client returns the client of one server or sentinel.
+func (c *Sentinel) Client(s *Server) *redis.Client { return c.clients[s] }
+
+// Errors returns how often the running servers answered an error of each kind since they were started.
+func (c *Sentinel) Errors(ctx context.Context) (map[string]int, error) {
+	seen := map[string]int{}
+	for _, s := range c.Servers {
+		if s.running() {
+			if err := addErrors(ctx, c.clients[s], seen); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return seen, nil
+}
