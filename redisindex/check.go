@@ -80,6 +80,7 @@ var remedies = map[string]string{
 	"out_of_memory": "raise maxmemory, or shorten the window",
 	"loading":       "wait until the server has loaded its data",
 	"auth":          "check redis.username and the password, and the user's rights",
+	"replicas":      "start the missing replicas, or lower redis.wait_replicas or the server's min-replicas-to-write",
 	"cluster":       "check the cluster's state with CLUSTER INFO",
 	"other":         "see the server's log",
 }

@@ -15,7 +15,7 @@ import (
 var errLost = errors.New("an entry was lost before its verdict")
 
 // errorKinds are the values of the label kind, in the order in which classify tests for them.
-var errorKinds = []string{"timeout", "connection", "readonly", "out_of_memory", "loading", "auth", "cluster", "other"}
+var errorKinds = []string{"timeout", "connection", "readonly", "out_of_memory", "loading", "auth", "replicas", "cluster", "other"}
 
 // classify sorts an error of a round trip into one of errorKinds.
 func classify(err error) string {
@@ -29,8 +29,10 @@ func classify(err error) string {
 		return "loading"
 	case redis.IsAuthError(err), redis.IsPermissionError(err):
 		return "auth"
+	case redis.IsNoReplicasError(err), errors.Is(err, errReplicas):
+		return "replicas"
 	case redis.IsClusterDownError(err), redis.IsTryAgainError(err), redis.IsMasterDownError(err),
-		redis.IsNoReplicasError(err), errors.Is(err, redis.ErrCrossSlot), isRedirect(err):
+		errors.Is(err, redis.ErrCrossSlot), isRedirect(err):
 		return "cluster"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, redis.ErrPoolTimeout),
 		errors.As(err, &netErr) && netErr.Timeout():

@@ -26,7 +26,18 @@ import (
 // every chain of originals must end in a unique article. ECHOSIEVE_TEST_SCHEDULES sets the number of schedules,
 // ECHOSIEVE_TEST_SEED the first seed: schedule i of seed s is schedule 0 of seed s+i.
 func TestInterleaving(t *testing.T) {
-	schedules, seed := 400, uint64(time.Now().UnixNano())/1e3
+	schedules, seed := interleavings(t)
+	for _, server := range servers {
+		t.Run(server.name, func(t *testing.T) {
+			addr := server.start(t)
+			interleave(t, schedules, seed, func() redis.UniversalClient { return newClient(t, addr) })
+		})
+	}
+}
+
+// interleavings returns the number of schedules and the first seed.
+func interleavings(t *testing.T) (schedules int, seed uint64) {
+	schedules, seed = 400, uint64(time.Now().UnixNano())/1e3
 	if s := os.Getenv("ECHOSIEVE_TEST_SCHEDULES"); s != "" {
 		var err error
 		schedules, err = strconv.Atoi(s)
@@ -37,28 +48,28 @@ func TestInterleaving(t *testing.T) {
 		seed, err = strconv.ParseUint(s, 10, 64)
 		require.NoError(t, err)
 	}
-	for _, server := range servers {
-		t.Run(server.name, func(t *testing.T) {
-			addr := server.start(t)
-			require.NoError(t, loadScripts(t.Context(), newClient(t, addr)))
-			var clients []*steppedClient
-			for range 4 {
-				clients = append(clients, newSteppedClient(t, addr))
-			}
-			seen := map[string]int{}
-			for i := range schedules {
-				if problem := runSchedule(t, clients, seed+uint64(i), seen); problem != "" {
-					t.Fatalf("seed %d: %s", seed+uint64(i), problem)
-				}
-			}
-			t.Logf("seed %d, %d schedules: %v", seed, schedules, seen)
-			// What is meant to happen in the schedules must have happened.
-			for _, what := range []string{"commands", "crashes", "zombies", "replays", "near", "exact", "unique", "helped", "capped"} {
-				if seen[what] == 0 && schedules >= 100 {
-					t.Errorf("no schedule had %s", what)
-				}
-			}
-		})
+	return schedules, seed
+}
+
+// interleave runs the schedules over clients made by connect.
+func interleave(t *testing.T, schedules int, seed uint64, connect func() redis.UniversalClient) {
+	require.NoError(t, loadScripts(t.Context(), connect()))
+	var clients []*steppedClient
+	for range 4 {
+		clients = append(clients, newSteppedClient(connect()))
+	}
+	seen := map[string]int{}
+	for i := range schedules {
+		if problem := runSchedule(t, clients, seed+uint64(i), seen); problem != "" {
+			t.Fatalf("seed %d: %s", seed+uint64(i), problem)
+		}
+	}
+	t.Logf("seed %d, %d schedules: %v", seed, schedules, seen)
+	// What is meant to happen in the schedules must have happened.
+	for _, what := range []string{"commands", "crashes", "zombies", "replays", "near", "exact", "unique", "helped", "capped"} {
+		if seen[what] == 0 && schedules >= 100 {
+			t.Errorf("no schedule had %s", what)
+		}
 	}
 }
 
@@ -71,8 +82,8 @@ type steppedClient struct {
 
 var errCrash = errors.New("crashed by the scheduler")
 
-func newSteppedClient(t testing.TB, addr string) *steppedClient {
-	c := &steppedClient{UniversalClient: newClient(t, addr), wants: make(chan struct{}), pass: make(chan bool)}
+func newSteppedClient(client redis.UniversalClient) *steppedClient {
+	c := &steppedClient{UniversalClient: client, wants: make(chan struct{}), pass: make(chan bool)}
 	c.AddHook(c)
 	return c
 }

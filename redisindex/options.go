@@ -22,11 +22,16 @@ type Options struct {
 	PoolSize   int             `koanf:"pool_size" help:"most connections to one server"`
 	Timeout    time.Duration   `koanf:"timeout" help:"longest wait for a connection, a read or a write"`
 	TLS        tlsfiles.Config `koanf:"tls"`
+	// WaitReplicas is the number of replicas that must have a write before the next step relies on it. With fewer in
+	// reach, claims block.
+	WaitReplicas int `koanf:"wait_replicas" help:"replicas of each master that must have what was written before a verdict counts; 0: a failover can lose the latest writes, and copies of what was lost pass as unique"`
+	// WaitTimeout is how long one step waits for the replicas before the batch is run again.
+	WaitTimeout time.Duration `koanf:"wait_timeout" help:"longest wait for wait_replicas before the batch is tried again; shorter than timeout"`
 }
 
 // DefaultOptions returns the options for a server on this machine.
 func DefaultOptions() Options {
-	return Options{Addrs: []string{"127.0.0.1:6379"}, PoolSize: 16, Timeout: 5 * time.Second}
+	return Options{Addrs: []string{"127.0.0.1:6379"}, PoolSize: 16, Timeout: 5 * time.Second, WaitTimeout: time.Second}
 }
 
 // Validate says everything that is wrong with the options, without dialling or reading files.
@@ -43,6 +48,8 @@ func (o Options) Validate() error {
 		{o.Cluster && o.DB != 0, "a cluster has only db 0"},
 		{o.PoolSize < 1, "pool_size must be at least 1"},
 		{o.Timeout < 10*time.Millisecond, "timeout must be at least 10ms"},
+		{o.WaitReplicas < 0, "wait_replicas is negative"},
+		{o.WaitReplicas > 0 && (o.WaitTimeout < time.Millisecond || o.WaitTimeout >= o.Timeout), "wait_timeout must be at least 1ms and less than timeout"},
 	} {
 		if f.bad {
 			errs = append(errs, errors.New(f.text))
@@ -61,13 +68,17 @@ func Connect(o Options) (redis.UniversalClient, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redisindex: redis.%w", err)
 	}
-	return redis.NewUniversalClient(&redis.UniversalOptions{
+	client := redis.NewUniversalClient(&redis.UniversalOptions{
 		Addrs: o.Addrs, Username: o.Username, Password: o.Password, DB: o.DB,
 		MasterName: o.MasterName, IsClusterMode: o.Cluster, ClientName: "echosieve",
 		PoolSize: o.PoolSize, MaxRetries: -1, DialerRetries: 1,
 		DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, PoolTimeout: o.Timeout,
 		ContextTimeoutEnabled: true, TLSConfig: tlsConfig,
-	}), nil
+	})
+	if o.WaitReplicas > 0 {
+		replication{o.WaitReplicas, o.WaitTimeout.Milliseconds()}.attach(client)
+	}
+	return client, nil
 }
 
 // quiet swallows what go-redis would print to standard error by itself: every error is returned to us as well.

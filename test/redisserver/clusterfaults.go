@@ -22,6 +22,24 @@ func (c *Cluster) KillMaster(ctx context.Context, slot int) (*Server, error) {
 	return s, nil
 }
 
+// CutReplication closes the connections of the replicas of the slot's master. They come back within about a second;
+// what is written until then is lost if the master is killed meanwhile.
+func (c *Cluster) CutReplication(ctx context.Context, slot int) error {
+	s, err := c.Owner(ctx, slot)
+	if err != nil {
+		return err
+	}
+	return cutReplication(ctx, c.clients[s])
+}
+
+func cutReplication(ctx context.Context, master *redis.Client) error {
+	n, err := master.ClientKillByFilter(ctx, "TYPE", "replica").Result()
+	if err == nil && n == 0 {
+		err = fmt.Errorf("redisserver: %s has no replica", master.Options().Addr)
+	}
+	return err
+}
+
 // WaitPromotion waits until a server other than the former master serves the slot and the cluster is ready.
 func (c *Cluster) WaitPromotion(ctx context.Context, slot int, former *Server) error {
 	err := poll(ctx, "a promotion", func() error {

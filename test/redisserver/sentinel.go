@@ -69,7 +69,7 @@ dir %s
 logfile redis.log
 sentinel monitor %[3]s %s %s 2
 sentinel down-after-milliseconds %[3]s 2000
-sentinel failover-timeout %[3]s 10000
+sentinel failover-timeout %[3]s 5000
 `, own, dir, MasterName, host, port)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -182,6 +182,16 @@ func (c *Sentinel) KillMaster(ctx context.Context) (*Server, error) {
 	}
 	s.Kill()
 	return s, nil
+}
+
+// CutReplication closes the connection of the replica. It comes back within about a second; what is written until
+// then is lost if the master is killed meanwhile.
+func (c *Sentinel) CutReplication(ctx context.Context) error {
+	s, err := c.Master(ctx)
+	if err != nil {
+		return err
+	}
+	return cutReplication(ctx, c.clients[s])
 }
 
 // WaitPromotion waits until the sentinels name another master than the former one.

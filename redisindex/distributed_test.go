@@ -1,0 +1,130 @@
+package redisindex
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+	"echosieve/pipeline/indextest"
+	"echosieve/simhash"
+	"echosieve/test/redisserver"
+)
+
+// distributed are the set-ups with more than one server. Each start returns how to reach it.
+var distributed = []struct {
+	name  string
+	start func(t testing.TB) Options
+}{
+	{"Cluster", func(t testing.TB) Options { return clusterOptions(redisserver.StartCluster(t, 3, 1)) }},
+	{"Sentinel", func(t testing.TB) Options { return sentinelOptions(redisserver.StartSentinel(t)) }},
+}
+
+func clusterOptions(c *redisserver.Cluster) Options {
+	o := DefaultOptions()
+	o.Addrs, o.Cluster = c.Addrs(), true
+	return o
+}
+
+func sentinelOptions(c *redisserver.Sentinel) Options {
+	o := DefaultOptions()
+	o.Addrs, o.MasterName = c.Addrs(), redisserver.MasterName
+	return o
+}
+
+func connect(t testing.TB, o Options) redis.UniversalClient {
+	t.Helper()
+	client, err := Connect(o)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func TestContractDistributed(t *testing.T) {
+	for _, d := range distributed {
+		t.Run(d.name, func(t *testing.T) {
+			o := d.start(t)
+			for _, wait := range []int{0, 1} {
+				o.WaitReplicas = wait
+				t.Run(fmt.Sprint("wait ", wait), func(t *testing.T) {
+					client := connect(t, o)
+					indextest.Run(t, func(t *testing.T, p indextest.Params) pipeline.Index {
+						return newIndex(t, client, testConfig(p))
+					})
+				})
+			}
+		})
+	}
+}
+
+func TestInterleavingDistributed(t *testing.T) {
+	schedules, seed := interleavings(t)
+	for _, d := range distributed {
+		t.Run(d.name, func(t *testing.T) {
+			o := d.start(t)
+			interleave(t, schedules/2, seed, func() redis.UniversalClient { return connect(t, o) })
+		})
+	}
+}
+
+// The index is spread over all masters: every one holds entries and block sets, in similar numbers.
+func TestKeysSpreadOverMasters(t *testing.T) {
+	cluster := redisserver.StartCluster(t, 3, 0)
+	client := connect(t, clusterOptions(cluster))
+	x := newIndex(t, client, testConfig(standard))
+	claims := make([]pipeline.Claim, 1000)
+	for n := range claims {
+		claims[n] = article(n, simhash.Fingerprint(n)*0x9E3779B97F4A7C15)
+	}
+	_, err := x.Claim(t.Context(), claims)
+	require.NoError(t, err)
+	for _, kind := range []string{"b:*", "o:*"} {
+		var all int
+		counts := map[string]int{}
+		for _, s := range cluster.Servers {
+			keys, err := cluster.Client(s).Keys(t.Context(), x.keys.prefix+kind).Result()
+			require.NoError(t, err)
+			counts[s.Addr] = len(keys)
+			all += len(keys)
+		}
+		require.Greater(t, all, 50)
+		for addr, n := range counts {
+			require.Greater(t, n, all/6, "%s of %v", addr, counts)
+		}
+	}
+	seen, err := cluster.Errors(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, seen["CROSSSLOT"])
+}
+
+// With fewer replicas than asked for nothing is answered, and the error says why.
+func TestTooFewReplicas(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		start func(t testing.TB) Options
+	}{
+		{"Single", func(t testing.TB) Options {
+			o := DefaultOptions()
+			o.Addrs = []string{redisserver.Start(t).Addr}
+			return o
+		}},
+		{"Cluster", func(t testing.TB) Options { return clusterOptions(redisserver.StartCluster(t, 3, 0)) }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o := test.start(t)
+			o.WaitReplicas, o.WaitTimeout = 1, time.Millisecond
+			x, err := New(connect(t, o), testConfig(standard), nil, slog.New(slog.DiscardHandler), nil)
+			require.NoError(t, err)
+			for n := range 3 { // each on a node of its own, likely; none may slip through
+				_, err = x.attempt(t.Context(), []pipeline.Claim{article(n, simhash.Fingerprint(n)*0x9E3779B97F4A7C15)})
+				require.ErrorIs(t, err, errReplicas)
+				require.Equal(t, "replicas", classify(err))
+				require.ErrorContains(t, err, "0 of 1")
+			}
+		})
+	}
+}
