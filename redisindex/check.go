@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -53,23 +52,9 @@ func Check(ctx context.Context, client redis.UniversalClient, cfg Config) []Find
 		return []Finding{{Error, "redis", "does not answer: " + err.Error(), remedies[classify(err)]}}
 	}
 	findings := checkRights(ctx, client, cfg)
-	switch c := client.(type) {
-	case *redis.Client:
-		findings = append(findings, checkServer(ctx, c, cfg)...)
-	case *redis.ClusterClient:
-		var mu sync.Mutex // ForEachMaster calls for all masters at the same time
-		err := c.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
-			found := checkServer(ctx, master, cfg)
-			mu.Lock()
-			defer mu.Unlock()
-			findings = append(findings, found...)
-			return nil
-		})
-		if err != nil {
-			findings = append(findings, Finding{Error, "redis cluster", err.Error(), remedies["cluster"]})
-		}
-	}
-	return findings
+	return append(findings, eachServer(ctx, client, func(ctx context.Context, server *redis.Client) []Finding {
+		return checkServer(ctx, server, cfg)
+	})...)
 }
 
 // remedies by kind of error.
@@ -107,7 +92,7 @@ func checkRights(ctx context.Context, client redis.UniversalClient, cfg Config) 
 }
 
 // neededRights are the commands of the service and, optional, those of Check.
-const neededRights = "+ping +sadd +smembers +expire +zadd +zmscore +zremrangebyscore +incrby +hget +hset +evalsha +script|load +cluster|slots +cluster|shards +client|setname +client|setinfo +info +config|get"
+const neededRights = "+ping +sadd +smembers +expire +zadd +zmscore +zremrangebyscore +incrby +hget +hset +evalsha +script|load +cluster|slots +cluster|shards +client|setname +client|setinfo +info +config|get +wait"
 
 func checkServer(ctx context.Context, server *redis.Client, cfg Config) []Finding {
 	addr := server.Options().Addr

@@ -128,3 +128,23 @@ func TestTooFewReplicas(t *testing.T) {
 		})
 	}
 }
+
+// Check asks every node of a cluster: a replica's settings count as soon as it is a master.
+func TestCheckAsksAllNodes(t *testing.T) {
+	cluster := redisserver.StartCluster(t, 3, 1, "--appendonly", "yes", "--hash-max-listpack-value", "1024")
+	o := clusterOptions(cluster)
+	check := func() []string {
+		client := connect(t, o)
+		return problems(append(Check(t.Context(), client, testConfig(standard)), CheckReplicas(t.Context(), client, o)...))
+	}
+	require.Equal(t, []string{"note replicas", "note replicas", "note replicas"}, check())
+	o.WaitReplicas = 1
+	require.Empty(t, check())
+	replica := cluster.Servers[4]
+	require.NoError(t, cluster.Client(replica).ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
+	require.Equal(t, []string{"note maxmemory-policy"}, check())
+	o.WaitReplicas = 2
+	findings := check()
+	require.Contains(t, findings, "error redis", "a trial claim fails")
+	require.Contains(t, findings, "error replicas")
+}

@@ -48,6 +48,9 @@ func (r replication) ProcessHook(next redis.ProcessHook) redis.ProcessHook { ret
 // ProcessPipelineHook implements redis.Hook.
 func (r replication) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if !slices.ContainsFunc(cmds, aboutKeys) {
+			return next(ctx, cmds)
+		}
 		wait := redis.NewIntCmd(ctx, "WAIT", r.replicas, r.millis)
 		err := next(ctx, append(slices.Clip(cmds), wait))
 		if err != nil && !errors.Is(err, redis.Nil) {
@@ -68,5 +71,16 @@ func (r replication) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 			}
 		}
 		return lack
+	}
+}
+
+// aboutKeys is false for what is about the connection: with that the client opens one, also to replicas, which do not
+// know WAIT.
+func aboutKeys(cmd redis.Cmder) bool {
+	switch cmd.Name() {
+	case "hello", "auth", "client", "select", "readonly", "ping", "asking", "wait":
+		return false
+	default:
+		return true
 	}
 }

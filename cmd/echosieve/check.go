@@ -143,7 +143,9 @@ func checkRedis(ctx context.Context, cfg Config, recipeID string) []finding {
 		redisindex.Note: severityNote, redisindex.Warning: severityWarning, redisindex.Error: severityFailure,
 	}
 	var out []finding
-	for _, f := range redisindex.Check(ctx, client, cfg.index(recipeID)) {
+	found := redisindex.Check(ctx, client, cfg.index(recipeID))
+	found = append(found, redisindex.CheckReplicas(ctx, client, cfg.Redis.Options)...)
+	for _, f := range found {
 		out = append(out, finding{Severity: severities[f.Severity], Subject: f.Subject, Problem: f.Problem, Remedy: f.Remedy})
 	}
 	return out

@@ -138,8 +138,17 @@ func (c *Cluster) WaitReady(ctx context.Context) error {
 				return err
 			}
 			masters := make([]string, len(slots))
+			roles := map[string]bool{} // addresses of masters and replicas
 			for i, r := range slots {
 				masters[i] = fmt.Sprint(r.Start, "-", r.End, " ", r.Nodes[0].Addr)
+				for _, n := range r.Nodes {
+					roles[n.Addr] = true
+				}
+			}
+			for _, other := range c.Servers {
+				if other.running() && !roles[other.Addr] {
+					return fmt.Errorf("%s does not know what %s does", s.Addr, other.Addr)
+				}
 			}
 			slices.Sort(masters)
 			if agreed != nil && !slices.Equal(agreed, masters) {

@@ -2,8 +2,10 @@ package redisserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,22 +24,22 @@ func (c *Cluster) KillMaster(ctx context.Context, slot int) (*Server, error) {
 	return s, nil
 }
 
-// CutReplication closes the connections of the replicas of the slot's master. They come back within about a second;
-// what is written until then is lost if the master is killed meanwhile.
-func (c *Cluster) CutReplication(ctx context.Context, slot int) error {
-	s, err := c.Owner(ctx, slot)
+// CutReplication keeps the replicas of the slot's master away from it until mend is called: what is written meanwhile
+// is lost if the master is killed. Call mend in any case, for the replica may become a master with replicas.
+func (c *Cluster) CutReplication(ctx context.Context, slot int) (mend func(context.Context) error, err error) {
+	master, err := c.Owner(ctx, slot)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return cutReplication(ctx, c.clients[s])
-}
-
-func cutReplication(ctx context.Context, master *redis.Client) error {
-	n, err := master.ClientKillByFilter(ctx, "TYPE", "replica").Result()
-	if err == nil && n == 0 {
-		err = fmt.Errorf("redisserver: %s has no replica", master.Options().Addr)
+	replicas, err := c.Replicas(ctx, slot)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	clients := make([]*redis.Client, len(replicas))
+	for i, s := range replicas {
+		clients[i] = c.clients[s]
+	}
+	return cutReplication(ctx, c.clients[master], clients)
 }
 
 // WaitPromotion waits until a server other than the former master serves the slot and the cluster is ready.
@@ -74,10 +76,18 @@ func (c *Cluster) Promote(ctx context.Context, slot int, how string) (*Server, e
 	if how != "" {
 		command = append(command, how)
 	}
-	if err := c.clients[replicas[0]].Do(ctx, command...).Err(); err != nil {
-		return nil, fmt.Errorf("redisserver: promote %s: %w", replicas[0].Addr, err)
+	for {
+		if err := c.clients[replicas[0]].Do(ctx, command...).Err(); err != nil {
+			return nil, fmt.Errorf("redisserver: promote %s: %w", replicas[0].Addr, err)
+		}
+		// Servers give up after five seconds, for instance because too few masters voted in time.
+		attempt, cancel := context.WithTimeout(ctx, 8*time.Second)
+		err := c.WaitPromotion(attempt, slot, former)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return former, err
+		}
 	}
-	return former, c.WaitPromotion(ctx, slot, former)
 }
 
 // MigrateSlots moves the slots to the master to, as an operator's reshard does, and returns the number of keys moved.
@@ -89,7 +99,7 @@ func (c *Cluster) MigrateSlots(ctx context.Context, slots []int, to *Server, pau
 	if err != nil {
 		return 0, err
 	}
-	for _, slot := range slots {
+	for _, slot := range slices.Compact(slices.Sorted(slices.Values(slots))) {
 		m := move{c: c, slot: slot, to: to, toID: target}
 		if m.from, err = c.Owner(ctx, slot); err != nil {
 			return 0, err
@@ -175,6 +185,41 @@ func addErrors(ctx context.Context, client *redis.Client, seen map[string]int) e
 	return nil
 }
 
+// cutReplication gives the replicas a wrong password and closes their connections.
+func cutReplication(ctx context.Context, master *redis.Client, replicas []*redis.Client) (mend func(context.Context) error, err error) {
+	if len(replicas) == 0 {
+		return nil, fmt.Errorf("redisserver: %s has no replica", master.Options().Addr)
+	}
+	var right string
+	for _, r := range replicas {
+		settings, err := r.ConfigGet(ctx, "masterauth").Result()
+		if err != nil {
+			return nil, err
+		}
+		right = settings["masterauth"]
+		if err := r.ConfigSet(ctx, "masterauth", "wrong").Err(); err != nil {
+			return nil, err
+		}
+	}
+	mend = func(ctx context.Context) error {
+		var errs []error
+		for _, r := range replicas {
+			errs = append(errs, r.ConfigSet(ctx, "masterauth", right).Err())
+		}
+		return errors.Join(errs...)
+	}
+	return mend, poll(ctx, "the replicas to be cut off", func() error {
+		if err := master.ClientKillByFilter(ctx, "TYPE", "replica").Err(); err != nil {
+			return err
+		}
+		info, err := master.Info(ctx, "replication").Result()
+		if err == nil && !strings.Contains(info, "connected_slaves:0") {
+			err = errors.New("a replica is still connected")
+		}
+		return err
+	})
+}
+
 // move is one slot on its way.
 type move struct {
 	c        *Cluster
@@ -225,8 +270,13 @@ func (m move) rest(ctx context.Context) (moved int, err error) {
 		}
 	}
 	told := []*Server{m.to, m.from}
-	for slot := 0; slot < slotCount; slot += slotCount / 64 { // every other master, so that no gossip is needed
-		if s, err := m.c.Owner(ctx, slot); err == nil && s != m.to && s != m.from && s != told[len(told)-1] {
+	ranges, err := m.c.clients[m.to].ClusterSlots(ctx).Result()
+	if err != nil {
+		return moved, err
+	}
+	for _, s := range m.c.Servers { // every other master, so that no gossip is needed
+		serves := slices.ContainsFunc(ranges, func(r redis.ClusterSlot) bool { return r.Nodes[0].Addr == s.Addr })
+		if serves && s != m.to && s != m.from {
 			told = append(told, s)
 		}
 	}

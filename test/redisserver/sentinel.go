@@ -184,14 +184,20 @@ func (c *Sentinel) KillMaster(ctx context.Context) (*Server, error) {
 	return s, nil
 }
 
-// CutReplication closes the connection of the replica. It comes back within about a second; what is written until
-// then is lost if the master is killed meanwhile.
-func (c *Sentinel) CutReplication(ctx context.Context) error {
-	s, err := c.Master(ctx)
+// CutReplication keeps the replica away from its master until mend is called: what is written meanwhile is lost if
+// the master is killed. Call mend in any case.
+func (c *Sentinel) CutReplication(ctx context.Context) (mend func(context.Context) error, err error) {
+	master, err := c.Master(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return cutReplication(ctx, c.clients[s])
+	var replicas []*redis.Client
+	for _, s := range c.Servers {
+		if s != master && s.running() {
+			replicas = append(replicas, c.clients[s])
+		}
+	}
+	return cutReplication(ctx, c.clients[master], replicas)
 }
 
 // WaitPromotion waits until the sentinels name another master than the former one.

@@ -1,0 +1,155 @@
+package redisindex
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/test/redisserver"
+)
+
+// faultTime bounds one fault from its start until everybody has noticed.
+func faultTime(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// Slots that hold keys move to another master and back under load. Nothing is lost, so nothing may change.
+func TestSlotMigrationUnderLoad(t *testing.T) {
+	t.Parallel()
+	cluster := redisserver.StartCluster(t, 3, 0)
+	ctx := faultTime(t)
+	l := startLoad(t, clusterOptions(cluster))
+	from, err := cluster.Owner(ctx, l.counterSlot(t))
+	require.NoError(t, err)
+	var moved []int
+	for _, to := range cluster.Servers {
+		slots, err := cluster.SlotsWithKeys(ctx, from, 60)
+		require.NoError(t, err)
+		slots = append(slots, l.counterSlot(t)) // the busiest of all
+		moved = append(moved, slots...)
+		keys, err := cluster.MigrateSlots(ctx, slots, to, 300*time.Millisecond)
+		require.NoError(t, err)
+		if to != from {
+			require.Greater(t, keys, 60)
+		}
+		l.waitProgress(t)
+	}
+	_, err = cluster.MigrateSlots(ctx, moved, from, 0)
+	require.NoError(t, err)
+	l.waitProgress(t)
+	seen, err := cluster.Errors(ctx)
+	require.NoError(t, err)
+	t.Logf("errors answered: %v", seen)
+	require.Positive(t, seen["ASK"])
+	require.Positive(t, seen["MOVED"])
+	require.Zero(t, seen["CROSSSLOT"])
+	lost := l.account(t)
+	require.True(t, lost.none(), lost.example)
+}
+
+// Masters are replaced by their replicas under load: in good order, by force, and after a crash in which the replica
+// lacks the last half second. Waiting for the replica, nothing acknowledged is lost, so nothing may change. Without,
+// the crash must be noticed: else this test would be blind.
+func TestClusterFailoverUnderLoad(t *testing.T) {
+	t.Parallel()
+	for _, wait := range []int{1, 0} {
+		t.Run(fmt.Sprint("wait ", wait), func(t *testing.T) {
+			cluster := redisserver.StartCluster(t, 3, 1)
+			ctx := faultTime(t)
+			o := clusterOptions(cluster)
+			o.WaitReplicas = wait
+			l := startLoad(t, o)
+			slot := l.counterSlot(t)
+			_, err := cluster.Promote(ctx, slot, "")
+			require.NoError(t, err)
+			l.waitProgress(t)
+			if wait > 0 {
+				_, err = cluster.Promote(ctx, slot, "FORCE")
+				require.NoError(t, err)
+				l.waitProgress(t)
+			}
+			mend, err := cluster.CutReplication(ctx, slot)
+			require.NoError(t, err)
+			time.Sleep(500 * time.Millisecond)
+			killed, err := cluster.KillMaster(ctx, slot)
+			require.NoError(t, err)
+			require.NoError(t, cluster.WaitPromotion(ctx, slot, killed))
+			require.NoError(t, mend(ctx))
+			killed.Restart()
+			require.NoError(t, cluster.WaitReady(ctx))
+			l.waitProgress(t)
+			lost := l.account(t)
+			require.Positive(t, lost.retries)
+			require.Equal(t, wait > 0, lost.none(), lost.example)
+		})
+	}
+}
+
+// The same behind Sentinel. There even a failover in good order leaves a moment in which the former master takes
+// writes that are lost.
+func TestSentinelFailoverUnderLoad(t *testing.T) {
+	t.Parallel()
+	for _, wait := range []int{1, 0} {
+		t.Run(fmt.Sprint("wait ", wait), func(t *testing.T) {
+			servers := redisserver.StartSentinel(t)
+			ctx := faultTime(t)
+			o := sentinelOptions(servers)
+			o.WaitReplicas = wait
+			l := startLoad(t, o)
+			_, err := servers.Failover(ctx)
+			require.NoError(t, err)
+			l.waitProgress(t)
+			mend, err := servers.CutReplication(ctx)
+			require.NoError(t, err)
+			time.Sleep(500 * time.Millisecond)
+			killed, err := servers.KillMaster(ctx)
+			require.NoError(t, err)
+			require.NoError(t, servers.WaitPromotion(ctx, killed))
+			require.NoError(t, mend(ctx))
+			killed.Restart()
+			require.NoError(t, servers.WaitReady(ctx))
+			l.waitProgress(t)
+			seen, err := servers.Errors(ctx)
+			require.NoError(t, err)
+			t.Logf("errors answered: %v", seen)
+			lost := l.account(t)
+			require.Positive(t, lost.retries)
+			require.Equal(t, wait > 0, lost.none(), lost.example)
+		})
+	}
+}
+
+// A master that became a replica answers READONLY until it is one no more, or the client finds the new master.
+func TestReadOnlyUnderLoad(t *testing.T) {
+	t.Parallel()
+	server := redisserver.Start(t)
+	o := DefaultOptions()
+	o.Addrs = []string{server.Addr}
+	client := connect(t, o)
+	l := startLoad(t, o)
+	for range 3 {
+		require.NoError(t, client.SlaveOf(t.Context(), "127.0.0.1", "1").Err()) // nobody is there, so it keeps its data
+		time.Sleep(200 * time.Millisecond)
+		require.NoError(t, client.SlaveOf(t.Context(), "NO", "ONE").Err())
+		l.waitProgress(t)
+	}
+	require.Contains(t, client.Info(t.Context(), "errorstats").Val(), "errorstat_READONLY")
+	lost := l.account(t)
+	require.Positive(t, lost.retries)
+	require.True(t, lost.none(), lost.example)
+}
+
+// counterSlot is the slot of the ticket counter: the key that every batch writes.
+func (l *load) counterSlot(t *testing.T) int {
+	x := l.indexes[0]
+	pipe := x.client.Pipeline()
+	slot := pipe.ClusterKeySlot(t.Context(), x.keys.sequence())
+	_, err := pipe.Exec(t.Context())
+	require.NoError(t, err)
+	return int(slot.Val())
+}

@@ -1,0 +1,175 @@
+package redisindex
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+	"echosieve/pipeline/indextest"
+	"echosieve/simhash"
+)
+
+// load is some indexes, each over a client of its own as in processes of their own, that claim articles in families
+// of copies while a test makes servers fail. Some articles are claimed again, also while their first claim is
+// under way.
+type load struct {
+	indexes []*Index
+	stop    chan struct{}
+	workers sync.WaitGroup
+
+	mu       sync.Mutex
+	r        *rand.Rand
+	families [][]pipeline.Claim
+	claims   []pipeline.Claim
+	answers  map[pipeline.Coordinates][]pipeline.Match
+	answered int
+	failed   error
+}
+
+// startLoad starts about 800 claims a second. The test ends it with account.
+func startLoad(t *testing.T, o Options) *load {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	l := &load{stop: make(chan struct{}), r: rand.New(rand.NewPCG(seed, 0)), answers: map[pipeline.Coordinates][]pipeline.Match{}}
+	cfg := testConfig(standard)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	t.Cleanup(func() { cancel(); l.workers.Wait() })
+	for range 3 {
+		x := newIndex(t, connect(t, o), cfg)
+		x.metrics = newMetrics(prometheus.NewRegistry())
+		l.indexes = append(l.indexes, x)
+		l.workers.Go(func() { l.work(ctx, x) })
+	}
+	l.waitProgress(t)
+	return l
+}
+
+func (l *load) work(ctx context.Context, x *Index) {
+	for {
+		select {
+		case <-l.stop:
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+		l.mu.Lock()
+		call := l.next()
+		l.mu.Unlock()
+		matches, err := x.Claim(ctx, call)
+		l.mu.Lock()
+		if err != nil {
+			l.failed = err
+			l.mu.Unlock()
+			return
+		}
+		l.note(call, matches)
+		l.mu.Unlock()
+	}
+}
+
+// next makes a call of new articles and some old ones.
+func (l *load) next() []pipeline.Claim {
+	call := make([]pipeline.Claim, 1+l.r.IntN(12))
+	for i := range call {
+		if len(l.claims) > 0 && l.r.IntN(6) == 0 { // one of the latest: it may be under way, or written to a server that is gone
+			call[i] = l.claims[max(0, len(l.claims)-1-l.r.IntN(200))]
+			continue
+		}
+		n := len(l.claims)
+		c := article(n, simhash.Fingerprint(l.r.Uint64()))
+		family := len(l.families)
+		if family == 0 || l.r.IntN(3) == 0 {
+			l.families = append(l.families, nil)
+		} else {
+			family = max(0, family-1-l.r.IntN(40))
+			o := l.families[family][l.r.IntN(len(l.families[family]))]
+			c.Fingerprint = o.Fingerprint
+			if l.r.IntN(3) == 0 {
+				c.Digest = o.Digest
+			} else {
+				c.Fingerprint ^= 1 << l.r.IntN(64) & 0xff // up to one bit off, within 8 bits
+			}
+		}
+		l.families[family] = append(l.families[family], c)
+		l.claims = append(l.claims, c)
+		call[i] = c
+	}
+	return call
+}
+
+func (l *load) note(call []pipeline.Claim, matches []pipeline.Match) {
+	for i, c := range call {
+		l.answers[c.Coordinates] = append(l.answers[c.Coordinates], matches[i])
+	}
+	l.answered += len(call)
+}
+
+// waitProgress waits until claims are answered again, by every index: blocked ones have found their way.
+func (l *load) waitProgress(t *testing.T) {
+	t.Helper()
+	l.mu.Lock()
+	start := l.answered
+	l.mu.Unlock()
+	require.Eventually(t, func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.failed != nil || l.answered > start+300
+	}, time.Minute, 20*time.Millisecond, "claims are not answered any more")
+	require.NoError(t, l.failed)
+}
+
+// losses is what an account found.
+type losses struct {
+	articles, answers, retries int
+
+	changed  int // articles with different answers
+	families int // families with twins, or chains without an end
+	example  string
+}
+
+func (s losses) none() bool { return s.changed == 0 && s.families == 0 }
+
+// account ends the load, claims every article once more and compares all answers.
+func (l *load) account(t *testing.T) losses {
+	t.Helper()
+	close(l.stop)
+	l.workers.Wait()
+	require.NoError(t, l.failed)
+	for from := 0; from < len(l.claims); from += 100 {
+		call := l.claims[from:min(from+100, len(l.claims))]
+		matches, err := l.indexes[0].Claim(t.Context(), call)
+		require.NoError(t, err)
+		l.note(call, matches)
+	}
+	s := losses{articles: len(l.claims)}
+	for _, x := range l.indexes {
+		s.retries += counted(x.metrics.retries)
+	}
+	first := map[pipeline.Coordinates]pipeline.Match{}
+	for at, answers := range l.answers {
+		first[at] = answers[0]
+		s.answers += len(answers)
+		for _, a := range answers {
+			require.NotEqual(t, at, a.Original.Coordinates, "a copy of itself")
+			if a != answers[0] {
+				s.changed++
+				s.example = fmt.Sprintf("%v was answered %+v", at, answers)
+				break
+			}
+		}
+	}
+	for _, family := range l.families {
+		if problem := indextest.Inconsistent(standard, family, first, true); problem != "" {
+			s.families++
+			s.example = problem
+		}
+	}
+	t.Logf("%+v", s)
+	return s
+}
