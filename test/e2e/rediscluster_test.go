@@ -1,0 +1,106 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/pipeline"
+	"echosieve/test/kafkaserver"
+	"echosieve/test/redisserver"
+)
+
+// The whole service on a Redis Cluster of three masters and three replicas, of which slots move and a master is
+// killed while articles flow. The processes wait for replicas, so nothing is lost: every record gets one verdict,
+// and no two copies are both unique.
+func TestRedisCluster(t *testing.T) {
+	records := fresh(articles(t))
+	recipe, err := pipeline.LoadRecipe(pipeline.DefaultRecipeConfig())
+	require.NoError(t, err)
+	servers := redisserver.StartCluster(t, 3, 1)
+	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, strings.Join(servers.Addrs(), ","))
+	options := []string{"--redis.cluster", "--redis.wait_replicas", "1"}
+
+	command := append([]string{
+		"check", "--json", "--kafka.brokers", c.kafka, "--kafka.topics.input", c.topic,
+		"--kafka.topics.unique", c.topic + "-unique", "--kafka.topics.duplicate", c.topic + "-duplicate",
+		"--kafka.topics.dead", c.topic + "-dead", "--redis.addrs", c.redis,
+	}, options...)
+	output, err := exec.Command(binary, command...).Output()
+	require.NoError(t, err, "%s", output)
+	var checked struct {
+		Findings []struct{ Component, Severity, Subject string }
+	}
+	require.NoError(t, json.Unmarshal(output, &checked))
+	asked := map[string]bool{}
+	for _, f := range checked.Findings {
+		require.NotEqual(t, "failure", f.Severity, "%s", output)
+		if f.Component == "redis" {
+			asked[strings.Fields(f.Subject + " .")[0]] = true
+		}
+	}
+	for _, addr := range servers.Addrs() { // each at least lacks an append-only file
+		require.True(t, asked[addr], "%s was not asked: %s", addr, output)
+	}
+
+	processes := []*process{startService(t, c, options...), startService(t, c, options...)}
+	for _, p := range processes {
+		p.waitReady(t)
+	}
+	inputs := map[string]*kgo.Record{}
+	var outputs []*kgo.Record
+	var watching sync.WaitGroup
+	watching.Go(func() { outputs = watch(t, c, len(records), func(int) {}) })
+	const slices = 8
+	part := func(i int) {
+		for at, r := range publish(t, c, records[i*len(records)/slices:(i+1)*len(records)/slices]) {
+			inputs[at] = r
+		}
+	}
+	part(0)
+	part(1)
+	from, err := servers.Owner(t.Context(), 0)
+	require.NoError(t, err)
+	to, err := servers.Owner(t.Context(), 16383)
+	require.NoError(t, err)
+	slots, err := servers.SlotsWithKeys(t.Context(), from, 50)
+	require.NoError(t, err)
+	moved := make(chan error, 1)
+	keys := 0
+	go func() {
+		var err error
+		keys, err = servers.MigrateSlots(t.Context(), slots, to, 500*time.Millisecond)
+		moved <- err
+	}()
+	part(2)
+	part(3)
+	require.NoError(t, <-moved)
+	require.Positive(t, keys)
+	victim, err := servers.KillMaster(t.Context(), 16383)
+	require.NoError(t, err)
+	part(4)
+	part(5)
+	require.NoError(t, servers.WaitPromotion(t.Context(), 16383, victim))
+	victim.Restart()
+	part(6)
+	part(7)
+	watching.Wait()
+	require.False(t, t.Failed())
+	for _, p := range processes {
+		p.stop(t)
+	}
+	seen, err := servers.Errors(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, seen["CROSSSLOT"])
+	verdicts := account(t, inputs, outputs)
+	checkOrder(t, outputs)
+	copies := checkVerdicts(t, recipe, pipeline.DefaultDecodeConfig(), window.Milliseconds(), inputs, verdicts)
+	require.Greater(t, copies, len(records)/20)
+	t.Logf("%d records, %d outputs, %d copies, %d keys moved, errors answered: %v", len(inputs), len(outputs), copies, keys, seen)
+}
