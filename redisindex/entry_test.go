@@ -99,8 +99,10 @@ func TestOptionsValidate(t *testing.T) {
 		"addrs": func(o *Options) { o.Addrs = nil }, "several": func(o *Options) { o.Addrs = []string{"a:1", "b:1"} },
 		"master_name": func(o *Options) { o.Cluster, o.MasterName = true, "m" }, "db": func(o *Options) { o.DB = -1 },
 		"only db 0": func(o *Options) { o.Cluster, o.DB = true, 1 }, "pool_size": func(o *Options) { o.PoolSize = 0 },
-		"timeout":  func(o *Options) { o.Timeout = 0 },
-		"key_file": func(o *Options) { o.TLS.CertFile = "x" },
+		"timeout":       func(o *Options) { o.Timeout = 0 },
+		"wait_replicas": func(o *Options) { o.WaitReplicas = -1 },
+		"wait_timeout":  func(o *Options) { o.WaitReplicas, o.WaitTimeout = 1, o.Timeout },
+		"key_file":      func(o *Options) { o.TLS.CertFile = "x" },
 	} {
 		o := DefaultOptions()
 		breakIt(&o)

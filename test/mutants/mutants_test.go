@@ -81,6 +81,12 @@ var mutants = []mutant{
 	{"no-probes", []edit{
 		{"look.go", "x.cfg.AppendLooks(blocks[:0], it.claim.Fingerprint, it.claim.Sums)", "x.cfg.Layout.AppendBlocks(blocks[:0], it.claim.Fingerprint)"},
 	}, contract + "/^Probes$"},
+	{"does-not-wait-for-replicas", []edit{
+		{"wait.go", "wait.Val() >= int64(r.replicas)", "wait.Val() >= 0"},
+	}, "^TestTooFewReplicas$/^Single$"},
+	{"forgets-replicas-of-a-cluster", []edit{
+		{"wait.go", "cluster.OnNewNode(func(node *redis.Client) { node.AddHook(r) })", "_ = cluster"},
+	}, "^TestTooFewReplicas$/^Cluster$"},
 	{"unsigned-members", []edit{
 		{"keys.go", "strconv.FormatInt(int64(fp), 10)", "strconv.FormatUint(uint64(fp), 10)"},
 	}, "^TestKeysStayCompact$"},
