@@ -133,9 +133,9 @@ func TestReadOnlyUnderLoad(t *testing.T) {
 	client := connect(t, o)
 	l := startLoad(t, o)
 	for range 3 {
-		require.NoError(t, client.SlaveOf(t.Context(), "127.0.0.1", "1").Err()) // nobody is there, so it keeps its data
+		require.NoError(t, client.ReplicaOf(t.Context(), "127.0.0.1", "1").Err()) // nobody is there, so it keeps its data
 		time.Sleep(200 * time.Millisecond)
-		require.NoError(t, client.SlaveOf(t.Context(), "NO", "ONE").Err())
+		require.NoError(t, client.ReplicaOf(t.Context(), "NO", "ONE").Err())
 		l.waitProgress(t)
 	}
 	require.Contains(t, client.Info(t.Context(), "errorstats").Val(), "errorstat_READONLY")

@@ -133,7 +133,7 @@ func (c *Cluster) WaitReady(ctx context.Context) error {
 			if !s.running() {
 				continue
 			}
-			slots, err := c.clients[s].ClusterSlots(ctx).Result()
+			slots, err := clusterSlots(ctx, c.clients[s])
 			if err != nil {
 				return err
 			}

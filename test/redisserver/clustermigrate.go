@@ -53,7 +53,7 @@ func (c *Cluster) MigrateSlots(ctx context.Context, slots []int, to *Server, pau
 
 // SlotsWithKeys returns up to most slots of one master that hold keys.
 func (c *Cluster) SlotsWithKeys(ctx context.Context, master *Server, most int) ([]int, error) {
-	ranges, err := c.clients[master].ClusterSlots(ctx).Result()
+	ranges, err := clusterSlots(ctx, c.clients[master])
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (m move) rest(ctx context.Context) (moved int, err error) {
 		}
 	}
 	told := []*Server{m.to, m.from}
-	ranges, err := m.c.clients[m.to].ClusterSlots(ctx).Result()
+	ranges, err := clusterSlots(ctx, m.c.clients[m.to])
 	if err != nil {
 		return moved, err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // Owner returns the master that serves the slot, as most of the running nodes see it: one that was just replaced or
@@ -55,7 +57,7 @@ func (c *Cluster) Replicas(ctx context.Context, slot int) ([]*Server, error) {
 
 // nodes asks one server who serves a slot: the master, then its replicas.
 func (c *Cluster) nodes(ctx context.Context, asked *Server, slot int) ([]*Server, error) {
-	slots, err := c.clients[asked].ClusterSlots(ctx).Result()
+	slots, err := clusterSlots(ctx, c.clients[asked])
 	if err != nil {
 		return nil, err
 	}
@@ -76,4 +78,13 @@ func (c *Cluster) nodes(ctx context.Context, asked *Server, slot int) ([]*Server
 		return nil, fmt.Errorf("redisserver: %s knows no node for slot %d", asked.Addr, slot)
 	}
 	return nodes, nil
+}
+
+// clusterSlots asks a node who serves which slots. Each range names its master first, and no node that failed.
+func clusterSlots(ctx context.Context, client *redis.Client) ([]redis.ClusterSlot, error) {
+	cmd := redis.NewClusterSlotsCmd(ctx, "CLUSTER", "SLOTS")
+	if err := client.Process(ctx, cmd); err != nil {
+		return nil, err
+	}
+	return cmd.Val(), nil
 }

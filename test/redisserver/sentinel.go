@@ -40,7 +40,7 @@ func StartSentinel(t testing.TB, extraArgs ...string) *Sentinel {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.clients[c.Servers[1]].SlaveOf(ctx, host, port).Err(); err != nil {
+	if err := c.clients[c.Servers[1]].ReplicaOf(ctx, host, port).Err(); err != nil {
 		t.Fatal(err)
 	}
 	inSync := func() error { return inSync(ctx, c.clients[c.Servers[1]]) }
