@@ -12,7 +12,7 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// BenchmarkServers claims b.N articles (uniform fingerprints) in batches of 128 on different set-ups and reports the
+// BenchmarkServers claims b.N articles (uniform fingerprints, as in BenchmarkClaim) in batches of 128 on different set-ups and reports the
 // CPU of client, of all masters and of the busiest master for each article. What the busiest master needs limits what
 // a set-up can take, so that is what more masters must lower; replicas do their work beside it.
 //
@@ -35,7 +35,7 @@ func BenchmarkServers(b *testing.B) {
 				o = clusterOptions(cluster)
 				o.WaitReplicas = setup.wait
 			}
-			x := newIndex(b, connect(b, o), testConfig(standard))
+			x := newIndex(b, connect(b, o), testConfig(benchParams))
 			r := rand.New(rand.NewPCG(1, 2))
 			claim := func(from, to int) {
 				claims := make([]pipeline.Claim, 0, 128)
