@@ -28,13 +28,19 @@ type numbers struct {
 // next advances to the next number and tells whether there is one.
 func (n *numbers) next() bool {
 	for n.pos < len(n.text) {
-		r, size := decode(n.text[n.pos:])
+		r, size := rune(n.text[n.pos]), 1
+		if r >= utf8.RuneSelf {
+			r, size = decode(n.text[n.pos:])
+		}
 		switch {
 		case r >= '0' && r <= '9':
 			n.found(n.digits())
 			return true
 		case isHan(r):
-			v, length := chineseNumber(n.text[n.pos:])
+			v, length := uint64(0), 0
+			if d, unit := chineseNumeral(r); d >= 0 || unit > 0 {
+				v, length = chineseNumber(n.text[n.pos:])
+			}
 			if length == 0 {
 				n.before = n.before<<21 | uint64(r)
 				length = size
@@ -69,7 +75,10 @@ func (n *numbers) found(value uint64) {
 func (n *numbers) word() string {
 	start := n.pos
 	for n.pos < len(n.text) {
-		r, size := decode(n.text[n.pos:])
+		r, size := rune(n.text[n.pos]), 1
+		if r >= utf8.RuneSelf {
+			r, size = decode(n.text[n.pos:])
+		}
 		if r < utf8.RuneSelf {
 			if !isLetter(r) && (r < '0' || r > '9') {
 				break
