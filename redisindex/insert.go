@@ -26,7 +26,7 @@ func (b *batch) insert(ctx context.Context) error {
 		if !it.claim.LittleText {
 			blocks = x.cfg.Layout.AppendBlocks(blocks[:0], it.claim.Fingerprint)
 			for _, block := range blocks {
-				key := x.blockKey(it.home.generation, block)
+				key := x.keys.block(blockRef{it.home.generation, block.Index, block.Value})
 				pipe.SAdd(ctx, key, member(it.claim.Fingerprint))
 				pipe.Expire(ctx, key, x.layout.lifetime)
 			}

@@ -17,17 +17,13 @@ type candidate struct {
 	distance int
 }
 
-// blockKey names the set of a block in a generation.
-func (x *Index) blockKey(generation int64, block simhash.Block) string {
-	return x.keys.block(blockRef{generation, block.Index, block.Value})
-}
-
 // look reads the block sets of the open items in the generations in reach and picks the candidates. A set that
 // several items share is read once.
 func (b *batch) look(ctx context.Context) error {
-	x, pipe, open := b.x, b.x.client.Pipeline(), b.open()
-	sets := map[blockRef]*redis.IntSliceCmd{}
-	reads := make([][]blockRef, len(open))
+	x, open := b.x, b.open()
+	var refs []blockRef // each once
+	at := map[blockRef]int32{}
+	reads := make([][]int32, len(open)) // for each item the refs it reads
 	var blocks []simhash.Block
 	for i, it := range open {
 		blocks = x.cfg.AppendLooks(blocks[:0], it.claim.Fingerprint, it.claim.Sums)
@@ -39,35 +35,67 @@ func (b *batch) look(ctx context.Context) error {
 				it.found = append(it.found, candidate{fieldRef: fieldRef{g, it.claim.Fingerprint}})
 				continue
 			}
+			if reads[i] == nil {
+				reads[i] = make([]int32, 0, 2*len(blocks))
+			}
 			for _, block := range blocks {
 				ref := blockRef{g, block.Index, block.Value}
-				reads[i] = append(reads[i], ref)
-				if sets[ref] == nil {
-					sets[ref] = redis.NewIntSliceCmd(ctx, "SMEMBERS", x.keys.block(ref))
-					_ = pipe.Process(ctx, sets[ref]) // queues only
+				n, known := at[ref]
+				if !known {
+					n = int32(len(refs))
+					at[ref] = n
+					refs = append(refs, ref)
 				}
+				reads[i] = append(reads[i], n)
 			}
 		}
 	}
-	if err := b.exec(ctx, "look", pipe); err != nil {
+	sets, err := b.readSets(ctx, refs)
+	if err != nil {
 		return err
-	}
-	for _, set := range sets {
-		x.metrics.members.Add(float64(len(set.Val())))
 	}
 	for i, it := range open {
 		x.metrics.lookups.Observe(float64(len(reads[i])))
-		for _, ref := range reads[i] {
-			for _, m := range sets[ref].Val() {
+		for _, n := range reads[i] {
+			for _, m := range sets[n].Val() {
 				fp := simhash.Fingerprint(m)
 				if d := simhash.Distance(it.claim.Fingerprint, fp); d <= x.cfg.MaxDistance {
-					it.found = append(it.found, candidate{fieldRef{ref.generation, fp}, d})
+					it.found = append(it.found, candidate{fieldRef{refs[n].generation, fp}, d})
 				}
 			}
 		}
 		b.limit(it)
 	}
 	return nil
+}
+
+// readSets reads the members of block sets. There are thousands in a batch: names and arguments lie in one piece of
+// memory each, which makes the whole service a tenth cheaper.
+func (b *batch) readSets(ctx context.Context, refs []blockRef) ([]*redis.IntSliceCmd, error) {
+	var names []byte
+	ends := make([]int, len(refs))
+	for i, ref := range refs {
+		names = b.x.keys.appendBlock(names, ref)
+		ends[i] = len(names)
+	}
+	all, start := string(names), 0
+	args := make([]any, 2*len(refs))
+	sets := make([]*redis.IntSliceCmd, len(refs))
+	pipe := b.x.client.Pipeline()
+	for i := range refs {
+		arg := args[2*i : 2*i+2 : 2*i+2]
+		arg[0], arg[1] = "SMEMBERS", all[start:ends[i]]
+		start = ends[i]
+		sets[i] = redis.NewIntSliceCmd(ctx, arg...)
+		_ = pipe.Process(ctx, sets[i]) // queues only
+	}
+	if err := b.exec(ctx, "look", pipe); err != nil {
+		return nil, err
+	}
+	for _, set := range sets {
+		b.x.metrics.members.Add(float64(len(set.Val())))
+	}
+	return sets, nil
 }
 
 // limit keeps the nearest candidates; of equally near ones the oldest generation's come first.

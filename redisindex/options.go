@@ -71,7 +71,8 @@ func Connect(o Options) (redis.UniversalClient, error) {
 	client := redis.NewUniversalClient(&redis.UniversalOptions{
 		Addrs: o.Addrs, Username: o.Username, Password: o.Password, DB: o.DB,
 		MasterName: o.MasterName, IsClusterMode: o.Cluster, ClientName: "echosieve",
-		PoolSize: o.PoolSize, MaxRetries: -1, DialerRetries: 1,
+		// RESP3 has nothing that we need, and looks for pushed messages before every reply.
+		Protocol: 2, PoolSize: o.PoolSize, MaxRetries: -1, DialerRetries: 1,
 		DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, PoolTimeout: o.Timeout,
 		ContextTimeoutEnabled: true, TLSConfig: tlsConfig,
 	})
