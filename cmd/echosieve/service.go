@@ -49,7 +49,7 @@ func newService(ctx context.Context, cfg Config, log *slog.Logger) (*service, er
 	if err != nil {
 		return nil, errors.Join(err, s.redis.Close())
 	}
-	stages := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, s.recipe, index, s.registry)
+	stages := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes, Window: cfg.Window}, s.recipe, index, s.registry)
 	s.consumer, err = consumer.New(cfg.Kafka, stages, s.registry, log.With("component", "consumer"), s.health.report)
 	if err != nil {
 		return nil, errors.Join(err, s.redis.Close())
