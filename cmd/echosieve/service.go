@@ -70,7 +70,9 @@ func (s *service) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return serveHTTP(ctx, s.listener, s.registry, s.health, s.cfg.HTTP.Pprof) })
 	group.Go(func() error {
-		s.health.probe(ctx, "redis", func(ctx context.Context) error { return s.redis.Ping(ctx).Err() })
+		s.health.probe(ctx, "redis", func(ctx context.Context) error {
+			return redisindex.Explain(s.redis.Ping(ctx).Err(), s.cfg.Redis.Namespace)
+		})
 		return nil
 	})
 	group.Go(func() error { s.health.probe(ctx, "kafka", s.consumer.Ping); return nil })
