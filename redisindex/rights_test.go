@@ -167,10 +167,10 @@ func TestSecurityDocs(t *testing.T) {
 	for _, r := range Rights() {
 		needed := "always"
 		switch {
-		case r.When != "":
-			needed = "with `" + r.When + "`"
 		case r.Optional:
 			needed = "no"
+		case r.When != "":
+			needed = "with `" + r.When + "`"
 		}
 		fmt.Fprintf(&b, "| `+%s` | %s | %s |\n", strings.ReplaceAll(r.Command, "|", "\\|"), r.For, needed)
 	}

@@ -1,0 +1,433 @@
+package security
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"echosieve/redisindex"
+	"echosieve/test/certs"
+	"echosieve/test/kafkaserver"
+	"echosieve/test/redisserver"
+)
+
+const (
+	httpPatience = 60 * time.Second
+	poll         = 50 * time.Millisecond
+)
+
+// binary is the built command, made once for all tests.
+var binary string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "echosieve-security-*")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		if err := os.Chmod(dir, 0o755); err != nil { // one test runs it as another user
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		binary = filepath.Join(dir, "echosieve")
+		build := exec.Command("go", "build", "-trimpath", "-o", binary, "echosieve/cmd/echosieve")
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "building the command: %v\n%s", err, out)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+// The topics and the group are the defaults, for which docs/security.md gives the rights.
+var (
+	input   = "articles"
+	outputs = []string{"articles-unique", "articles-duplicate", "articles-dead"}
+)
+
+// fortress is a Kafka and a Redis that let in nobody without certificate, login and rights.
+type fortress struct {
+	kafka     *kafkaserver.Server
+	admin     *kadm.Client // super user, over the plaintext listener
+	adminRaw  *kgo.Client
+	redis     redis.UniversalClient // all rights, over the plaintext port
+	redisTLS  string
+	authority *certs.Authority
+	settings  settings // with which everything works
+	secrets   []string
+
+	mu      sync.Mutex
+	printed []byte // by all processes, and served by them
+}
+
+// settings are by their names in the configuration; they are given in the environment.
+type settings map[string]string
+
+func (s settings) with(changes settings) settings {
+	all := settings{}
+	for _, m := range []settings{s, changes} {
+		for k, v := range m {
+			all[k] = v
+		}
+	}
+	return all
+}
+
+func (s settings) environ() []string {
+	env := os.Environ()
+	for k, v := range s {
+		env = append(env, "ECHOSIEVE_"+strings.ToUpper(strings.ReplaceAll(k, ".", "_"))+"="+v)
+	}
+	return env
+}
+
+// build starts the servers, creates topics and users, and grants what docs/security.md says.
+func build(t *testing.T) *fortress {
+	t.Helper()
+	t.Setenv("ECHOSIEVE_TEST_KAFKA", "") // a secured one of our own
+	f := &fortress{authority: certs.NewAuthority(t)}
+	const kafkaPassword, otherPassword, redisPassword = "kAfKa-sEcReT-51f0", "kAfKa-eViL-9e2d", "rEdIs-sEcReT-77b4"
+	f.secrets = []string{kafkaPassword, otherPassword, redisPassword}
+
+	f.kafka = kafkaserver.Start(t, kafkaserver.V4,
+		kafkaserver.Secure(f.authority.Server().Store, f.authority.File, map[string]string{"echosieve": kafkaPassword, "eve": otherPassword}),
+		kafkaserver.With("listener.name.secure.ssl.client.auth", "required"))
+	var err error
+	f.adminRaw, err = kgo.NewClient(kgo.SeedBrokers(f.kafka.Addr))
+	require.NoError(t, err)
+	t.Cleanup(f.adminRaw.Close)
+	f.admin = kadm.NewClient(f.adminRaw)
+	_, err = f.admin.CreateTopics(t.Context(), 2, 1, nil, append([]string{input}, outputs...)...)
+	require.NoError(t, err)
+	for _, line := range kafkaRights(t) {
+		f.grant(t, line)
+	}
+
+	f.redisTLS = freeAddress(t)
+	_, port, _ := net.SplitHostPort(f.redisTLS)
+	server := f.authority.ServerOn("127.0.0.1")
+	plain := redisserver.Start(t, "--tls-port", port, "--tls-cert-file", server.Cert, "--tls-key-file", server.Key,
+		"--tls-ca-cert-file", f.authority.File, "--tls-auth-clients", "yes")
+	f.redis = redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{plain.Addr}})
+	t.Cleanup(func() { _ = f.redis.Close() })
+	f.allowRedis(t, "echosieve", redisPassword, "")
+	require.NoError(t, f.redis.Do(t.Context(), "ACL", "SETUSER", "default", "-@all", "+@admin", "+@connection").Err())
+
+	me := f.authority.Client("echosieve")
+	secret := filepath.Join(t.TempDir(), "redis")
+	require.NoError(t, os.WriteFile(secret, []byte(redisPassword+"\n"), 0o600))
+	f.settings = settings{
+		"kafka.brokers": f.kafka.SecureAddr, "kafka.tls.enabled": "true", "kafka.tls.ca_file": f.authority.File,
+		"kafka.tls.server_name": "localhost", "kafka.tls.cert_file": me.Cert, "kafka.tls.key_file": me.Key,
+		"kafka.sasl.mechanism": "scram-sha-512", "kafka.sasl.username": "echosieve", "kafka.sasl.password": kafkaPassword,
+		"kafka.session_timeout": "6s", "kafka.drain_timeout": "2s", "kafka.commit_interval": "200ms",
+		"redis.addrs": f.redisTLS, "redis.tls.enabled": "true", "redis.tls.ca_file": f.authority.File,
+		"redis.tls.cert_file": me.Cert, "redis.tls.key_file": me.Key, "redis.username": "echosieve", "redis.password_file": secret,
+		"log.level": "debug",
+	}
+	t.Cleanup(func() { f.checkSecrets(t) })
+	return f
+}
+
+// allowRedis gives a user the documented rule, less one command.
+func (f *fortress) allowRedis(t *testing.T, user, password, without string) {
+	t.Helper()
+	rules := []any{"ACL", "SETUSER", user, "reset", "on", ">" + password}
+	for rule := range strings.FieldsSeq(redisindex.ACLRule("echosieve")) {
+		if rule != "+"+without {
+			rules = append(rules, rule)
+		}
+	}
+	require.NoError(t, f.redis.Do(t.Context(), rules...).Err())
+}
+
+// kafkaRights returns the commands of docs/security.md.
+func kafkaRights(t *testing.T) []string {
+	t.Helper()
+	doc, err := os.ReadFile("../../docs/security.md")
+	require.NoError(t, err)
+	var commands []string
+	for line := range strings.Lines(string(doc)) {
+		if strings.HasPrefix(line, "kafka-acls.sh ") {
+			commands = append(commands, strings.TrimSpace(line))
+		}
+	}
+	require.NotEmpty(t, commands)
+	return commands
+}
+
+type acl struct {
+	kind            kmsg.ACLResourceType
+	name, principal string
+	operation       kmsg.ACLOperation
+}
+
+// parseACL reads a command line of kafka-acls.sh.
+func parseACL(t *testing.T, command string) acl {
+	t.Helper()
+	a := acl{operation: map[string]kmsg.ACLOperation{"Read": kmsg.ACLOperationRead, "Write": kmsg.ACLOperationWrite}[option(t, command, "--operation")]}
+	require.NotZero(t, a.operation, command)
+	a.principal = option(t, command, "--allow-principal")
+	if strings.Contains(command, "--topic") {
+		a.kind, a.name = kmsg.ACLResourceTypeTopic, option(t, command, "--topic")
+	} else {
+		a.kind, a.name = kmsg.ACLResourceTypeGroup, option(t, command, "--group")
+	}
+	return a
+}
+
+func option(t *testing.T, command, name string) string {
+	t.Helper()
+	fields := strings.Fields(command)
+	for i := range fields[:len(fields)-1] {
+		if fields[i] == name {
+			return fields[i+1]
+		}
+	}
+	t.Fatalf("no %s in %s", name, command)
+	return ""
+}
+
+func (f *fortress) grant(t *testing.T, command string) {
+	t.Helper()
+	a := parseACL(t, command)
+	c := kmsg.NewCreateACLsRequestCreation()
+	c.ResourceType, c.ResourceName, c.ResourcePatternType = a.kind, a.name, kmsg.ACLResourcePatternTypeLiteral
+	c.Principal, c.Host, c.Operation, c.PermissionType = a.principal, "*", a.operation, kmsg.ACLPermissionTypeAllow
+	req := kmsg.NewPtrCreateACLsRequest()
+	req.Creations = append(req.Creations, c)
+	res, err := req.RequestWith(t.Context(), f.adminRaw)
+	require.NoError(t, err)
+	require.Zero(t, res.Results[0].ErrorCode)
+}
+
+func (f *fortress) revoke(t *testing.T, command string) {
+	t.Helper()
+	a := parseACL(t, command)
+	filter := kmsg.NewDeleteACLsRequestFilter()
+	filter.ResourceType, filter.ResourceName, filter.ResourcePatternType = a.kind, &a.name, kmsg.ACLResourcePatternTypeLiteral
+	filter.Principal, filter.Operation, filter.PermissionType = &a.principal, a.operation, kmsg.ACLPermissionTypeAllow
+	req := kmsg.NewPtrDeleteACLsRequest()
+	req.Filters = append(req.Filters, filter)
+	res, err := req.RequestWith(t.Context(), f.adminRaw)
+	require.NoError(t, err)
+	require.Len(t, res.Results[0].MatchingACLs, 1)
+}
+
+// note keeps what a process printed or served for checkSecrets.
+func (f *fortress) note(data []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.printed = append(f.printed, data...)
+}
+
+// checkSecrets searches everything that any process of the test printed or served, failures and debug log included.
+func (f *fortress) checkSecrets(t *testing.T) {
+	require.NotEmpty(t, f.printed)
+	for _, secret := range f.secrets {
+		if i := bytes.Index(f.printed, []byte(secret)); i >= 0 {
+			t.Errorf("a password was printed: ...%s", f.printed[max(0, i-200):i])
+		}
+	}
+}
+
+type finding struct{ Component, Severity, Subject, Problem, Remedy string }
+
+// check runs echosieve check and returns its exit code and findings.
+func (f *fortress) check(t *testing.T, s settings) (int, []finding) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary, "check", "--json")
+	cmd.Env = s.environ()
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err := cmd.Run()
+	f.note(out.Bytes())
+	f.note(errOut.Bytes())
+	var result struct{ Findings []finding }
+	require.NoError(t, json.Unmarshal(out.Bytes(), &result), "%v %s%s", err, out.Bytes(), errOut.Bytes())
+	return cmd.ProcessState.ExitCode(), result.Findings
+}
+
+// failures returns the findings that keep the service from starting.
+func failures(findings []finding) []finding {
+	var bad []finding
+	for _, f := range findings {
+		if f.Severity == "failure" {
+			bad = append(bad, f)
+		}
+	}
+	return bad
+}
+
+// process is a running service.
+type process struct {
+	f    *fortress
+	cmd  *exec.Cmd
+	http string
+	done chan struct{}
+	log  *lockedBuffer
+}
+
+type lockedBuffer struct {
+	sync.Mutex
+	bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.Lock()
+	defer b.Unlock()
+	return b.Buffer.Write(p)
+}
+
+func (b *lockedBuffer) text() string {
+	b.Lock()
+	defer b.Unlock()
+	return b.String()
+}
+
+// run starts the service. Its end, at the latest with the test, is followed by a note of all that it printed.
+func (f *fortress) run(t *testing.T, s settings) *process {
+	t.Helper()
+	p := &process{f: f, http: freeAddress(t), done: make(chan struct{}), log: &lockedBuffer{}}
+	p.cmd = exec.Command(binary, "run")
+	p.cmd.Env = s.with(settings{"http.listen": p.http}).environ()
+	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+	require.NoError(t, p.cmd.Start())
+	go func() {
+		_ = p.cmd.Wait()
+		close(p.done)
+	}()
+	t.Cleanup(func() {
+		p.end(t)
+		if t.Failed() {
+			t.Logf("log of the service:\n%s", p.log.text())
+		}
+	})
+	return p
+}
+
+// end stops the service and notes what it served and printed. Ending twice is harmless.
+func (p *process) end(t *testing.T) {
+	t.Helper()
+	select {
+	case <-p.done:
+	default:
+		for _, path := range []string{"/metrics", "/readyz", "/healthz"} {
+			p.f.note([]byte(p.get(path)))
+		}
+		_ = p.cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-p.done:
+		case <-time.After(40 * time.Second):
+			t.Error("the service does not end")
+			_ = p.cmd.Process.Kill()
+			<-p.done
+		}
+	}
+	p.f.note([]byte(p.log.text()))
+}
+
+func (p *process) get(path string) string {
+	res, err := http.Get("http://" + p.http + path)
+	if err != nil {
+		return err.Error()
+	}
+	defer res.Body.Close()
+	body, _ := io.ReadAll(res.Body)
+	return fmt.Sprintf("%d %s", res.StatusCode, body)
+}
+
+// waitFor waits until the log or readyz says a text, or, if ends, the process has ended and said it.
+func (p *process) waitFor(t *testing.T, text string, ends bool) {
+	t.Helper()
+	deadline := time.Now().Add(60 * time.Second)
+	for time.Now().Before(deadline) {
+		select {
+		case <-p.done:
+			require.True(t, ends, "the service has ended:\n%s", p.log.text())
+			require.Contains(t, p.log.text(), text)
+			require.Equal(t, 2, p.cmd.ProcessState.ExitCode())
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+		if !ends && strings.Contains(p.log.text()+p.get("/readyz"), text) {
+			return
+		}
+	}
+	t.Fatalf("%q is not said; the log:\n%s", text, p.log.text())
+}
+
+func (p *process) waitReady(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool { return strings.HasPrefix(p.get("/readyz"), "200") }, 60*time.Second, 50*time.Millisecond,
+		"the service is not ready")
+}
+
+var published int
+
+// publish sends an article, a copy of it and a broken record, and returns what tells them from others.
+func (f *fortress) publish(t *testing.T) string {
+	t.Helper()
+	published++
+	mark := fmt.Sprintf("mark-%d", published)
+	var words strings.Builder // more different ones than little text has
+	for range 30 {
+		fmt.Fprintf(&words, " w%x", rand.Uint32())
+	}
+	text := fmt.Sprintf(`{"text":"%s%s"}`, mark, words.String())
+	var recs []*kgo.Record
+	for i, value := range []string{text, text, mark + " is no JSON"} {
+		recs = append(recs, &kgo.Record{Topic: input, Partition: int32(i % 2), Key: []byte(mark), Value: []byte(value), Timestamp: time.Now()})
+	}
+	require.NoError(t, f.adminRaw.ProduceSync(t.Context(), recs...).FirstErr())
+	return mark
+}
+
+// await waits for the three verdicts of what was published.
+func (f *fortress) await(t *testing.T, mark string) {
+	t.Helper()
+	reader, err := kgo.NewClient(kgo.SeedBrokers(f.kafka.Addr), kgo.ConsumeTopics(outputs...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	require.NoError(t, err)
+	defer reader.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	seen := map[string]bool{}
+	for len(seen) < len(outputs) {
+		fetches := reader.PollFetches(ctx)
+		require.NoError(t, ctx.Err(), "verdicts of %s: %v", mark, seen)
+		fetches.EachRecord(func(r *kgo.Record) {
+			if string(r.Key) == mark {
+				seen[r.Topic] = true
+			}
+		})
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
