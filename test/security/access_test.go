@@ -5,11 +5,13 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"echosieve/redisindex"
 	"echosieve/test/certs"
+	"echosieve/test/service"
 )
 
 func TestSecuredServers(t *testing.T) {
@@ -25,15 +27,14 @@ func TestSecuredServers(t *testing.T) {
 func (f *fortress) testWorks(t *testing.T) {
 	for _, mechanism := range []string{"plain", "scram-sha-256", "scram-sha-512"} {
 		t.Run(mechanism, func(t *testing.T) {
-			s := f.settings.with(settings{"kafka.sasl.mechanism": mechanism})
+			s := f.settings.With(settings{"kafka.sasl.mechanism": mechanism})
 			code, findings := f.check(t, s)
 			require.Zero(t, code, "%+v", findings)
 			require.Empty(t, failures(findings))
 			p := f.run(t, s)
-			p.waitReady(t)
+			p.WaitReady(t)
 			f.await(t, f.publish(t))
-			p.end(t)
-			require.Zero(t, p.cmd.ProcessState.ExitCode())
+			require.Zero(t, p.end(t))
 		})
 	}
 }
@@ -129,7 +130,7 @@ func (f *fortress) testMistakes(t *testing.T) {
 		},
 	} {
 		t.Run(m.name, func(t *testing.T) {
-			s := f.settings.with(m.changes)
+			s := f.settings.With(m.changes)
 			code, findings := f.check(t, s)
 			require.Equal(t, 1, code, "%+v", findings)
 			bad := failures(findings)
@@ -146,7 +147,7 @@ func (f *fortress) testMistakes(t *testing.T) {
 				mark = f.publish(t)
 			}
 			p.waitFor(t, m.remedy, m.ends)
-			require.Contains(t, p.log.text(), m.cause)
+			require.Contains(t, p.Log(), m.cause)
 			p.end(t)
 			if m.record { // nothing was lost by it
 				healthy := f.run(t, f.settings)
@@ -176,7 +177,7 @@ func (f *fortress) testKafkaRights(t *testing.T) {
 			require.Contains(t, bad[0].Remedy, want)
 			p := f.run(t, f.settings)
 			p.waitFor(t, want, true)
-			require.Contains(t, p.log.text(), subject)
+			require.Contains(t, p.Log(), subject)
 		})
 	}
 }
@@ -185,7 +186,7 @@ func (f *fortress) testKafkaRights(t *testing.T) {
 // when it has it again. That each listed right is needed is tested in redisindex.
 func (f *fortress) testRedisRights(t *testing.T) {
 	p := f.run(t, f.settings)
-	p.waitReady(t)
+	p.WaitReady(t)
 	for _, right := range []string{"ping", "hset", "sadd", "zmscore", "incrby"} {
 		t.Run(right, func(t *testing.T) {
 			require.NoError(t, f.redis.Do(t.Context(), "ACL", "SETUSER", "echosieve", "-"+right).Err())
@@ -194,11 +195,11 @@ func (f *fortress) testRedisRights(t *testing.T) {
 			require.Contains(t, failures(findings)[0].Remedy, "ACL SETUSER <user> ~echosieve:*")
 			mark := f.publish(t)
 			require.Eventually(t, func() bool {
-				return strings.HasPrefix(p.get("/readyz"), "503") && strings.Contains(p.get("/readyz"), "ACL SETUSER")
+				return strings.HasPrefix(p.Get("/readyz"), "503") && strings.Contains(p.Get("/readyz"), "ACL SETUSER")
 			},
-				httpPatience, poll)
+				service.Patience, 50*time.Millisecond)
 			require.NoError(t, f.redis.Do(t.Context(), "ACL", "SETUSER", "echosieve", "+"+right).Err())
-			p.waitReady(t)
+			p.WaitReady(t)
 			f.await(t, mark)
 		})
 	}
@@ -208,8 +209,8 @@ func (f *fortress) testRedisRights(t *testing.T) {
 // testConfigPrint: the passwords that are set are not shown; checkSecrets looks for them.
 func (f *fortress) testConfigPrint(t *testing.T) {
 	for _, args := range [][]string{{"config", "print"}, {"config", "print", "--sources"}, {"config", "print", "--json"}} {
-		cmd := exec.CommandContext(t.Context(), binary, args...)
-		cmd.Env = f.settings.environ()
+		cmd := exec.CommandContext(t.Context(), service.Binary, args...)
+		cmd.Env = f.settings.Environ()
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		require.Contains(t, string(out), "(set)")
@@ -218,7 +219,7 @@ func (f *fortress) testConfigPrint(t *testing.T) {
 	// A mistake in another setting, and one in the file with the password itself.
 	secret := t.TempDir() + "/echosieve.yaml"
 	require.NoError(t, os.WriteFile(secret, []byte("kafka:\n  sasl: {password: ["+f.secrets[0]+"]}\nredis:\n  password: {x: "+f.secrets[2]+"}\nwindow: 7d\n"), 0o600))
-	cmd := exec.CommandContext(t.Context(), binary, "check", "--config", secret)
+	cmd := exec.CommandContext(t.Context(), service.Binary, "check", "--config", secret)
 	out, err := cmd.CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(out), "kafka.sasl.password")

@@ -5,16 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -28,37 +25,10 @@ import (
 	"echosieve/test/certs"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
+	"echosieve/test/service"
 )
 
-const (
-	httpPatience = 60 * time.Second
-	poll         = 50 * time.Millisecond
-)
-
-// binary is the built command, made once for all tests.
-var binary string
-
-func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "echosieve-security-*")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(dir)
-		if err := os.Chmod(dir, 0o755); err != nil { // one test runs it as another user
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		binary = filepath.Join(dir, "echosieve")
-		build := exec.Command("go", "build", "-trimpath", "-o", binary, "echosieve/cmd/echosieve")
-		if out, err := build.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "building the command: %v\n%s", err, out)
-			return 1
-		}
-		return m.Run()
-	}())
-}
+func TestMain(m *testing.M) { os.Exit(service.Main(m)) }
 
 // The topics and the group are the defaults, for which docs/security.md gives the rights.
 var (
@@ -81,26 +51,7 @@ type fortress struct {
 	printed []byte // by all processes, and served by them
 }
 
-// settings are by their names in the configuration; they are given in the environment.
-type settings map[string]string
-
-func (s settings) with(changes settings) settings {
-	all := settings{}
-	for _, m := range []settings{s, changes} {
-		for k, v := range m {
-			all[k] = v
-		}
-	}
-	return all
-}
-
-func (s settings) environ() []string {
-	env := os.Environ()
-	for k, v := range s {
-		env = append(env, "ECHOSIEVE_"+strings.ToUpper(strings.ReplaceAll(k, ".", "_"))+"="+v)
-	}
-	return env
-}
+type settings = service.Settings
 
 // build starts the servers, creates topics and users, and grants what docs/security.md says.
 func build(t *testing.T) *fortress {
@@ -124,7 +75,7 @@ func build(t *testing.T) *fortress {
 		f.grant(t, line)
 	}
 
-	f.redisTLS = freeAddress(t)
+	f.redisTLS = service.FreeAddress(t)
 	_, port, _ := net.SplitHostPort(f.redisTLS)
 	server := f.authority.ServerOn("127.0.0.1")
 	plain := redisserver.Start(t, "--tls-port", port, "--tls-cert-file", server.Cert, "--tls-key-file", server.Key,
@@ -257,8 +208,8 @@ type finding struct{ Component, Severity, Subject, Problem, Remedy string }
 // check runs echosieve check and returns its exit code and findings.
 func (f *fortress) check(t *testing.T, s settings) (int, []finding) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binary, "check", "--json")
-	cmd.Env = s.environ()
+	cmd := exec.CommandContext(t.Context(), service.Binary, "check", "--json")
+	cmd.Env = s.Environ()
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	err := cmd.Run()
@@ -280,108 +231,47 @@ func failures(findings []finding) []finding {
 	return bad
 }
 
-// process is a running service.
+// process is a running service whose output is noted.
 type process struct {
-	f    *fortress
-	cmd  *exec.Cmd
-	http string
-	done chan struct{}
-	log  *lockedBuffer
+	*service.Process
+	f *fortress
 }
 
-type lockedBuffer struct {
-	sync.Mutex
-	bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.Lock()
-	defer b.Unlock()
-	return b.Buffer.Write(p)
-}
-
-func (b *lockedBuffer) text() string {
-	b.Lock()
-	defer b.Unlock()
-	return b.String()
-}
-
-// run starts the service. Its end, at the latest with the test, is followed by a note of all that it printed.
 func (f *fortress) run(t *testing.T, s settings) *process {
 	t.Helper()
-	p := &process{f: f, http: freeAddress(t), done: make(chan struct{}), log: &lockedBuffer{}}
-	p.cmd = exec.Command(binary, "run")
-	p.cmd.Env = s.with(settings{"http.listen": p.http}).environ()
-	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
-	require.NoError(t, p.cmd.Start())
-	go func() {
-		_ = p.cmd.Wait()
-		close(p.done)
-	}()
-	t.Cleanup(func() {
-		p.end(t)
-		if t.Failed() {
-			t.Logf("log of the service:\n%s", p.log.text())
-		}
-	})
+	p := &process{service.Start(t, s), f}
+	t.Cleanup(func() { p.end(t) })
 	return p
 }
 
-// end stops the service and notes what it served and printed. Ending twice is harmless.
-func (p *process) end(t *testing.T) {
+// end stops the service, notes all that it served and printed, and returns its exit code.
+func (p *process) end(t *testing.T) int {
 	t.Helper()
-	select {
-	case <-p.done:
-	default:
+	if !p.Ended() {
 		for _, path := range []string{"/metrics", "/readyz", "/healthz"} {
-			p.f.note([]byte(p.get(path)))
-		}
-		_ = p.cmd.Process.Signal(syscall.SIGTERM)
-		select {
-		case <-p.done:
-		case <-time.After(40 * time.Second):
-			t.Error("the service does not end")
-			_ = p.cmd.Process.Kill()
-			<-p.done
+			p.f.note([]byte(p.Get(path)))
 		}
 	}
-	p.f.note([]byte(p.log.text()))
-}
-
-func (p *process) get(path string) string {
-	res, err := http.Get("http://" + p.http + path)
-	if err != nil {
-		return err.Error()
-	}
-	defer res.Body.Close()
-	body, _ := io.ReadAll(res.Body)
-	return fmt.Sprintf("%d %s", res.StatusCode, body)
+	code := p.End(t)
+	p.f.note([]byte(p.Log()))
+	return code
 }
 
 // waitFor waits until the log or readyz says a text, or, if ends, the process has ended and said it.
 func (p *process) waitFor(t *testing.T, text string, ends bool) {
 	t.Helper()
-	deadline := time.Now().Add(60 * time.Second)
-	for time.Now().Before(deadline) {
-		select {
-		case <-p.done:
-			require.True(t, ends, "the service has ended:\n%s", p.log.text())
-			require.Contains(t, p.log.text(), text)
-			require.Equal(t, 2, p.cmd.ProcessState.ExitCode())
+	for end := time.Now().Add(service.Patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if p.Ended() {
+			require.True(t, ends, "the service has ended")
+			require.Contains(t, p.Log(), text)
+			require.Equal(t, 2, p.End(t))
 			return
-		case <-time.After(50 * time.Millisecond):
 		}
-		if !ends && strings.Contains(p.log.text()+p.get("/readyz"), text) {
+		if !ends && strings.Contains(p.Log()+p.Get("/readyz"), text) {
 			return
 		}
 	}
-	t.Fatalf("%q is not said; the log:\n%s", text, p.log.text())
-}
-
-func (p *process) waitReady(t *testing.T) {
-	t.Helper()
-	require.Eventually(t, func() bool { return strings.HasPrefix(p.get("/readyz"), "200") }, 60*time.Second, 50*time.Millisecond,
-		"the service is not ready")
+	t.Fatalf("%q is not said", text)
 }
 
 var published int
@@ -410,7 +300,7 @@ func (f *fortress) await(t *testing.T, mark string) {
 	reader, err := kgo.NewClient(kgo.SeedBrokers(f.kafka.Addr), kgo.ConsumeTopics(outputs...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	require.NoError(t, err)
 	defer reader.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), service.Patience)
 	defer cancel()
 	seen := map[string]bool{}
 	for len(seen) < len(outputs) {
@@ -422,12 +312,4 @@ func (f *fortress) await(t *testing.T, mark string) {
 			}
 		})
 	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }
