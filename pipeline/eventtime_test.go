@@ -19,7 +19,7 @@ import (
 func TestTimestampsFarFromTheClock(t *testing.T) {
 	const window = time.Hour
 	reg := prometheus.NewRegistry()
-	index := memindex.New(memindex.Config{Window: window, Generations: 2, MaxDistance: 3})
+	index := memindex.New(memindex.Config{Window: window, Generations: 2, Search: pipeline.DefaultRecipeConfig().Search()})
 	p := newPipeline(t, index, reg, func(c *pipeline.Config) { c.Window = window })
 	now := time.Now()
 	var recs []pipeline.Record

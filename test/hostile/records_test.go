@@ -18,7 +18,7 @@ type record struct {
 	at      time.Time // zero: now
 	codec   kgo.CompressionCodec
 	verdict string // unique, exact or near; empty: a dead letter
-	reason  string // of a dead letter
+	reason  string // of a dead letter or a copy
 }
 
 // text wraps a text in the JSON that crawlers send, escaping nothing but what must be.
@@ -83,7 +83,7 @@ func odd(random *rand.Rand) []record {
 	records := []record{
 		{name: "null value", verdict: "unique"},
 		unique("first of duplicate keys", text(first)),
-		{name: "duplicate keys: the first counts", value: []byte(`{"text":"` + first + `","text":"` + article() + `","text":7}`), verdict: "exact"},
+		{name: "duplicate keys: the first counts", value: []byte(`{"text":"` + first + `","text":"` + article() + `","text":7}`), verdict: "exact", reason: "digest"},
 		unique("id of a wrong type", []byte(`{"id":{"a":[1]},"_id":true,"url":[],"title":{},"text":"`+article()+`"}`)),
 		unique("id too long", []byte(`{"id":"`+strings.Repeat("i", 1e5)+`","text":"`+article()+`"}`)),
 		unique("escaped NUL bytes", []byte(`{"text":"\u0000`+strings.ReplaceAll(article(), " ", `\u0000 `)+`"}`)),
