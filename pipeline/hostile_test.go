@@ -50,7 +50,7 @@ func hostileTexts(n int) map[string]string {
 }
 
 // hostileSizes are in bytes; the smallest takes a millisecond or more, so that timing means something.
-var hostileSizes = []int{1 << 17, 1 << 18, 1 << 19}
+var hostileSizes = []int{1 << 16, 1 << 17, 1 << 18}
 
 // BenchmarkHostile shows the time of decoding, cleaning and fingerprinting hostile texts by their size; x/size is the time per
 // byte in proportion to that of the smallest size, 1 for a linear path.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -52,7 +53,15 @@ func TestRunsWithoutRightsAndDisk(t *testing.T) {
 		if err != nil || !strings.HasPrefix(target, "/") || strings.HasPrefix(target, "/dev/") {
 			continue // closed meanwhile, a socket or a pipe
 		}
-		t.Errorf("%s is open", target)
+		info, err := os.ReadFile(strings.Replace(file, "/fd/", "/fdinfo/", 1))
+		if err != nil {
+			continue
+		}
+		_, flags, _ := strings.Cut(string(info), "flags:")
+		octal, _, _ := strings.Cut(strings.TrimSpace(flags), "\n")
+		mode, err := strconv.ParseInt(octal, 8, 64)
+		require.NoError(t, err, "%s", info)
+		require.Equal(t, int64(os.O_RDONLY), mode&syscall.O_ACCMODE, "%s is open for writing", target)
 	}
 	require.Zero(t, p.End(t))
 }
