@@ -54,78 +54,96 @@ func (f *fortress) testMistakes(t *testing.T) {
 		record  bool // shows with the first record
 	}{
 		{
-			"kafka: wrong password", settings{"kafka.sasl.password": "not-the-password"},
+			"kafka: wrong password",
+			settings{"kafka.sasl.password": "not-the-password"},
 			"the broker refused the login", "check kafka.sasl.username and the password", true, false,
 		},
 		{
-			"kafka: unknown user", settings{"kafka.sasl.username": "nobody", "kafka.sasl.mechanism": "plain"},
+			"kafka: unknown user",
+			settings{"kafka.sasl.username": "nobody", "kafka.sasl.mechanism": "plain"},
 			"the broker refused the login", "check kafka.sasl.username and the password", true, false,
 		},
 		{
-			"kafka: no login", settings{"kafka.sasl.mechanism": "", "kafka.sasl.username": "", "kafka.sasl.password": ""},
+			"kafka: no login",
+			settings{"kafka.sasl.mechanism": "", "kafka.sasl.username": "", "kafka.sasl.password": ""},
 			"", "kafka.sasl.mechanism", false, false,
 		},
 		{
-			"kafka: untrusted certificate", settings{"kafka.tls.ca_file": other.File},
+			"kafka: untrusted certificate",
+			settings{"kafka.tls.ca_file": other.File},
 			"the broker's certificate is not trusted", "set kafka.tls.ca_file to the authority that signed it", true, false,
 		},
 		{
-			"kafka: another name", settings{"kafka.tls.server_name": "elsewhere"},
+			"kafka: another name",
+			settings{"kafka.tls.server_name": "elsewhere"},
 			"the broker's certificate is for another name", "set kafka.tls.server_name", true, false,
 		},
 		{
-			"kafka: no client certificate", settings{"kafka.tls.cert_file": "", "kafka.tls.key_file": ""},
+			"kafka: no client certificate",
+			settings{"kafka.tls.cert_file": "", "kafka.tls.key_file": ""},
 			"the broker refused the TLS handshake", "set kafka.tls.cert_file and kafka.tls.key_file", true, false,
 		},
 		{
-			"kafka: untrusted client certificate", settings{"kafka.tls.cert_file": stranger.Cert, "kafka.tls.key_file": stranger.Key},
+			"kafka: untrusted client certificate",
+			settings{"kafka.tls.cert_file": stranger.Cert, "kafka.tls.key_file": stranger.Key},
 			"the broker refused the TLS handshake", "set kafka.tls.cert_file and kafka.tls.key_file", true, false,
 		},
 		{
-			"kafka: no rights", settings{"kafka.sasl.username": "eve", "kafka.sasl.password": f.secrets[1]},
+			"kafka: no rights",
+			settings{"kafka.sasl.username": "eve", "kafka.sasl.password": f.secrets[1]},
 			"a right on the topic is missing", "grant Read on the input topic and Write on the output topics", true, false,
 		},
 		{
-			"kafka: unknown topic", settings{"kafka.topics.input": "nowhere"},
+			"kafka: unknown topic",
+			settings{"kafka.topics.input": "nowhere"},
 			"or the topic does not exist", "check that they exist", true, false,
 		},
 		{
-			"kafka: unknown topic, all rights", settings{
+			"kafka: unknown topic, all rights",
+			settings{
 				"kafka.topics.input": "nowhere", "kafka.brokers": f.kafka.Addr, "kafka.tls.enabled": "false", "kafka.tls.ca_file": "", "kafka.tls.server_name": "",
 				"kafka.tls.cert_file": "", "kafka.tls.key_file": "", "kafka.sasl.mechanism": "", "kafka.sasl.username": "", "kafka.sasl.password": "",
 			},
 			"not exist", "set kafka.create_topics: true", true, false,
 		},
 		{
-			"redis: wrong password", settings{"redis.password_file": "", "redis.password": "not-the-password"},
+			"redis: wrong password",
+			settings{"redis.password_file": "", "redis.password": "not-the-password"},
 			"Redis refused the login", "check redis.username and the password", false, false,
 		},
 		{
-			"redis: wrong user", settings{"redis.username": "nobody"},
+			"redis: wrong user",
+			settings{"redis.username": "nobody"},
 			"Redis refused the login", "check redis.username and the password", false, false,
 		},
 		{
-			"redis: untrusted certificate", settings{"redis.tls.ca_file": other.File},
+			"redis: untrusted certificate",
+			settings{"redis.tls.ca_file": other.File},
 			"Redis' certificate is not trusted", "set redis.tls.ca_file to the authority that signed it", false, false,
 		},
 		{
-			"redis: another name", settings{"redis.tls.server_name": "elsewhere"},
+			"redis: another name",
+			settings{"redis.tls.server_name": "elsewhere"},
 			"Redis' certificate is for another name", "set redis.tls.server_name", false, false,
 		},
 		{
-			"redis: no client certificate", settings{"redis.tls.cert_file": "", "redis.tls.key_file": ""},
+			"redis: no client certificate",
+			settings{"redis.tls.cert_file": "", "redis.tls.key_file": ""},
 			"Redis refused the TLS handshake", "set redis.tls.cert_file and redis.tls.key_file", false, false,
 		},
 		{
-			"redis: no tls", settings{"redis.tls.enabled": "false", "redis.tls.ca_file": "", "redis.tls.cert_file": "", "redis.tls.key_file": ""},
+			"redis: no tls",
+			settings{"redis.tls.enabled": "false", "redis.tls.ca_file": "", "redis.tls.cert_file": "", "redis.tls.key_file": ""},
 			"Redis closed the connection", "redis.tls.enabled is not what the port expects", false, false,
 		},
 		{
-			"redis: missing right", settings{"redis.username": "lame", "redis.password_file": "", "redis.password": "lame-password"},
+			"redis: missing right",
+			settings{"redis.username": "lame", "redis.password_file": "", "redis.password": "lame-password"},
 			"a right is missing in Redis", "ACL SETUSER <user> " + redisindex.ACLRule("echosieve"), false, true,
 		},
 		{
-			"redis: keys of others", settings{"redis.namespace": "theirs"},
+			"redis: keys of others",
+			settings{"redis.namespace": "theirs"},
 			"a right is missing in Redis", "ACL SETUSER <user> " + redisindex.ACLRule("theirs"), false, true,
 		},
 	} {

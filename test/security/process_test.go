@@ -29,7 +29,7 @@ func waitServing(t *testing.T, p *service.Process) {
 // As in the image: an ordinary user without rights, a working directory that cannot be written to, and one folder that
 // can. Nothing is left in that folder, and no file is open for writing.
 func TestRunsWithoutRightsAndDisk(t *testing.T) {
-	tmp, err := os.MkdirTemp("", "echosieve-tmp-*")
+	tmp, err := os.MkdirTemp("", "echosieve-tmp-*") //nolint:usetesting // the folder above t.TempDir is closed to other users
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(tmp) })
 	p := service.Start(t, alone, func(cmd *exec.Cmd) {

@@ -50,8 +50,17 @@ func withoutSecret(c testConfig) testConfig {
 // FuzzEnviron feeds arbitrary variables.
 func FuzzEnviron(f *testing.F) {
 	for _, v := range [][2]string{
-		{"KAFKA_BROKERS", "a,b"}, {"KAFKA_PASSWORD", "hunter2"}, {"WINDOW", "1h"}, {"WINDOW", "999999999999h"}, {"", ""}, {"KAFKA", "x"},
-		{"SMALL", "-1"}, {"WEIGHT", "1e999"}, {"KAFKA_MAX_MESSAGE_BYTES", "1.5EiB"}, {"KAFKA_PASSWORD_FILE", "/does/not/exist"}, {"TEST_X", "\x00"},
+		{"KAFKA_BROKERS", "a,b"},
+		{"KAFKA_PASSWORD", "hunter2"},
+		{"WINDOW", "1h"},
+		{"WINDOW", "999999999999h"},
+		{"", ""},
+		{"KAFKA", "x"},
+		{"SMALL", "-1"},
+		{"WEIGHT", "1e999"},
+		{"KAFKA_MAX_MESSAGE_BYTES", "1.5EiB"},
+		{"KAFKA_PASSWORD_FILE", "/does/not/exist"},
+		{"TEST_X", "\x00"},
 	} {
 		f.Add(v[0], v[1])
 	}
