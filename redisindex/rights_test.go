@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -29,11 +30,19 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 		{"", nil, func(*Options) {}},
 		{"redis.db", nil, func(o *Options) { o.DB = 1 }},
 		{"redis.cluster", []string{"--cluster-enabled", "yes"}, func(o *Options) { o.Cluster = true }},
+		{"redis.wait_replicas", nil, func(o *Options) { o.WaitReplicas = 1 }},
 	} {
 		t.Run("server "+kind.setting, func(t *testing.T) {
 			t.Parallel()
 			server := redisserver.Start(t, kind.args...)
 			admin := newClient(t, server.Addr)
+			if kind.setting == "redis.wait_replicas" {
+				host, port, _ := net.SplitHostPort(server.Addr)
+				redisserver.Start(t, "--replicaof", host, port)
+				require.Eventually(t, func() bool {
+					return strings.Contains(admin.Info(t.Context(), "replication").Val(), "state=online")
+				}, 20*time.Second, 20*time.Millisecond)
+			}
 			if kind.args != nil {
 				require.NoError(t, admin.Do(t.Context(), "CLUSTER", "ADDSLOTSRANGE", 0, 16383).Err())
 				require.Eventually(t, func() bool {
