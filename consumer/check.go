@@ -115,7 +115,7 @@ func (c *cluster) checkOutputSettings(ctx context.Context, name string) []Findin
 	defer cancel()
 	res, err := c.client.DescribeConfigs(ctx, &kafka.DescribeConfigsRequest{Resources: []kafka.DescribeConfigRequestResource{{
 		ResourceType: kafka.ResourceTypeTopic, ResourceName: name,
-		ConfigNames: []string{"max.message.bytes", "message.timestamp.type", "cleanup.policy"},
+		ConfigNames: []string{"max.message.bytes", "message.timestamp.type", "cleanup.policy", futureLimit},
 	}}})
 	if err == nil && len(res.Resources) == 1 {
 		err = res.Resources[0].Error
@@ -141,9 +141,32 @@ func (c *cluster) checkOutputSettings(ctx context.Context, name string) []Findin
 			if strings.Contains(e.ConfigValue, "compact") {
 				findings = append(findings, Finding{Failure, subject, "cleanup.policy is compact: records without a key are refused, and records disappear", "set it to delete"})
 			}
+		case futureLimit:
+			in, known := c.inputFutureLimit(ctx)
+			if n, err := strconv.ParseInt(e.ConfigValue, 10, 64); err == nil && known && n < in {
+				findings = append(findings, Finding{
+					Warning, subject, fmt.Sprintf("%s is %d, below the input topic's %d: a record with a timestamp in between would block the stream", futureLimit, n, in),
+					"give both topics the same limit",
+				})
+			}
 		}
 	}
 	return findings
+}
+
+// futureLimit is the topic setting that bounds how far ahead of the broker's clock a timestamp may be.
+const futureLimit = "message.timestamp.after.max.ms"
+
+// inputFutureLimit returns the setting of the input topic, if it can be read: brokers before 3.6 do not have it.
+func (c *cluster) inputFutureLimit(ctx context.Context) (limit int64, known bool) {
+	res, err := c.client.DescribeConfigs(ctx, &kafka.DescribeConfigsRequest{Resources: []kafka.DescribeConfigRequestResource{{
+		ResourceType: kafka.ResourceTypeTopic, ResourceName: c.cfg.Topics.Input, ConfigNames: []string{futureLimit},
+	}}})
+	if err != nil || len(res.Resources) != 1 || len(res.Resources[0].ConfigEntries) != 1 {
+		return 0, false
+	}
+	limit, err = strconv.ParseInt(res.Resources[0].ConfigEntries[0].ConfigValue, 10, 64)
+	return limit, err == nil
 }
 
 func (c *cluster) checkGroup(ctx context.Context) Finding {

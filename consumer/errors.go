@@ -2,14 +2,14 @@ package consumer
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"syscall"
+
+	"echosieve/internal/tlsfiles"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
@@ -79,20 +79,18 @@ var problems = map[kafka.Error]Problem{
 
 // explainConnection translates what happens before a broker answers anything.
 func explainConnection(err error) *Problem {
-	var verify *tls.CertificateVerificationError
-	var host x509.HostnameError
-	var plain tls.RecordHeaderError
-	var alert tls.AlertError
 	var dns *net.DNSError
-	switch {
-	case errors.As(err, &host):
+	switch tlsfiles.FaultOf(err) {
+	case tlsfiles.OtherName:
 		return &Problem{Cause: "the broker's certificate is for another name", Remedy: "use that name in kafka.brokers or set kafka.tls.server_name", Permanent: true}
-	case errors.As(err, &verify):
+	case tlsfiles.Untrusted:
 		return &Problem{Cause: "the broker's certificate is not trusted", Remedy: "set kafka.tls.ca_file to the authority that signed it", Permanent: true}
-	case errors.As(err, &plain):
+	case tlsfiles.NotTLS:
 		return &Problem{Cause: "the listener does not speak TLS", Remedy: "set kafka.tls.enabled: false or use the port of the TLS listener", Permanent: true}
-	case errors.As(err, &alert):
-		return &Problem{Cause: "the broker refused the TLS handshake", Remedy: "check kafka.tls.cert_file and kafka.tls.key_file", Permanent: true}
+	case tlsfiles.Refused:
+		return &Problem{Cause: "the broker refused the TLS handshake", Remedy: "set kafka.tls.cert_file and kafka.tls.key_file to a certificate that it trusts", Permanent: true}
+	}
+	switch {
 	case errors.As(err, &dns):
 		return &Problem{Cause: "the broker's name is unknown", Remedy: "check kafka.brokers and the brokers' advertised.listeners"}
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):

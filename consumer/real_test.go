@@ -13,6 +13,7 @@ import (
 	"echosieve/test/kafkaserver"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -260,6 +261,30 @@ func realCheck(t *testing.T, cfg Config) {
 	ensureTopics(t, cfg)
 	for _, f := range Check(ctx, cfg) {
 		require.Equal(t, OK, f.Severity, "%+v", f)
+	}
+	hour, far := "3600000", "9223372036854775807"
+	admin := kadm.NewClient(client(t, cfg))
+	for _, step := range []struct {
+		output  *string
+		limited int
+	}{{&hour, 3}, {&far, 0}} {
+		for _, topic := range cfg.Topics.all() {
+			limit := step.output
+			if topic == cfg.Topics.Input {
+				limit = &far
+			}
+			_, err := admin.AlterTopicConfigs(ctx, []kadm.AlterConfig{{Name: futureLimit, Value: limit}}, topic)
+			require.NoError(t, err)
+		}
+		require.Eventually(t, func() bool { // the broker hears of settings a moment later
+			limited := 0
+			for _, f := range Check(ctx, cfg) {
+				if f.Severity == Warning && strings.Contains(f.Problem, "would block the stream") {
+					limited++
+				}
+			}
+			return limited == step.limited
+		}, 20*time.Second, 200*time.Millisecond)
 	}
 	cfg.MaxMessageBytes *= 2
 	require.Contains(t, fmt.Sprint(Check(ctx, cfg)), "max.message.bytes is 1048576, below kafka.max_message_bytes 2097152")

@@ -2,19 +2,12 @@ package consumer
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"echosieve/internal/tlsfiles"
+	"echosieve/test/certs"
 	"echosieve/test/kafkaserver"
 
 	"github.com/stretchr/testify/require"
@@ -28,8 +21,9 @@ func TestSecuredKafka(t *testing.T) {
 		t.Log("a secured broker is started besides the one given")
 		t.Setenv("ECHOSIEVE_TEST_KAFKA", "")
 	}
-	keyStore, ca := certificates(t)
-	s := kafkaserver.Start(t, kafkaserver.V4, kafkaserver.Secure(keyStore, ca, map[string]string{"alice": "secret", "eve": "evil"}))
+	authority := certs.NewAuthority(t)
+	ca := authority.File
+	s := kafkaserver.Start(t, kafkaserver.V4, kafkaserver.Secure(authority.Server().Store, ca, map[string]string{"alice": "secret", "eve": "evil"}))
 	admin := realConfig(s, "secure")
 	ensureTopics(t, admin)
 	allow(t, admin, "alice")
@@ -53,7 +47,7 @@ func TestSecuredKafka(t *testing.T) {
 		})
 	}
 
-	_, other := certificates(t)
+	other := certs.NewAuthority(t).File
 	for name, c := range map[string]struct {
 		spoil func(*Config)
 		want  string
@@ -128,33 +122,4 @@ func allow(t *testing.T, cfg Config, user string) {
 	for _, r := range res.Results {
 		require.Zero(t, r.ErrorCode)
 	}
-}
-
-// certificates makes an authority and a broker certificate for localhost and 127.0.0.1, and returns the files of
-// the broker's key store and of the authority.
-func certificates(t *testing.T) (keyStore, ca string) {
-	t.Helper()
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	authority := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
-	}
-	caDER, err := x509.CreateCertificate(rand.Reader, authority, authority, &caKey.PublicKey, caKey)
-	require.NoError(t, err)
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-	}, authority, &key.PublicKey, caKey)
-	require.NoError(t, err)
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
-	require.NoError(t, err)
-	dir := t.TempDir()
-	keyStore, ca = filepath.Join(dir, "broker.pem"), filepath.Join(dir, "ca.pem")
-	store := append(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})...)
-	require.NoError(t, os.WriteFile(keyStore, store, 0o600))
-	require.NoError(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER}), 0o600))
-	return keyStore, ca
 }

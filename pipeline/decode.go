@@ -3,6 +3,7 @@ package pipeline
 import (
 	"bytes"
 	"fmt"
+	"time"
 
 	"github.com/tidwall/gjson"
 	"golang.org/x/net/html"
@@ -34,6 +35,8 @@ type DecodeConfig struct {
 	Format     string      `koanf:"format" help:"What a record's value is: json (an object with the fields below), text or html (the whole value is the text)."`
 	Fields     FieldConfig `koanf:"fields"`
 	Tombstones string      `koanf:"tombstones" help:"What happens to records with a null value: unique (passed on to the unique topic) or skip."`
+	// MaxFuture is about the record's timestamp. Nothing is decided by it.
+	MaxFuture time.Duration `koanf:"max_future" help:"A record timestamp further ahead of the clock is counted as future in echosieve_pipeline_event_time_total; 0 counts none."`
 }
 
 // FieldConfig lists, for each field of an article, the dotted paths to try in a JSON value, first match first.
@@ -66,6 +69,7 @@ func DefaultDecodeConfig() DecodeConfig {
 			URL:    []string{"url"},
 		},
 		Tombstones: TombstonesUnique,
+		MaxFuture:  24 * time.Hour,
 	}
 }
 
@@ -80,6 +84,9 @@ func (c DecodeConfig) Validate() error {
 	case TombstonesUnique, TombstonesSkip:
 	default:
 		return fmt.Errorf("tombstones: %q is not one of unique, skip", c.Tombstones)
+	}
+	if c.MaxFuture < 0 {
+		return fmt.Errorf("max_future: %s is negative", c.MaxFuture)
 	}
 	if c.Format == FormatJSON && len(c.Fields.Text) == 0 {
 		return fmt.Errorf("fields.text: at least one path is needed")

@@ -99,6 +99,7 @@ func TestDecodeConfigValidate(t *testing.T) {
 	for name, breakIt := range map[string]func(*DecodeConfig){
 		"format":      func(c *DecodeConfig) { c.Format = "xml" },
 		"tombstones":  func(c *DecodeConfig) { c.Tombstones = "drop" },
+		"max_future":  func(c *DecodeConfig) { c.MaxFuture = -1 },
 		"fields.text": func(c *DecodeConfig) { c.Fields.Text = nil },
 	} {
 		cfg := DefaultDecodeConfig()

@@ -14,7 +14,14 @@ type metrics struct {
 	stage      *prometheus.HistogramVec
 	delay      prometheus.Histogram
 	distance   prometheus.Histogram
+	eventTime  *prometheus.CounterVec
 }
+
+// The values of the label case of eventTime.
+const (
+	eventLate   = "late"   // older than the window
+	eventFuture = "future" // further ahead of the clock than DecodeConfig.MaxFuture
+)
 
 // newMetrics registers the metrics; a nil registerer leaves them unregistered.
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -43,7 +50,13 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help:    "Hamming distance of copies to their original.",
 			Buckets: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32},
 		}),
+		eventTime: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "echosieve_pipeline_event_time_total",
+			Help: "Records with an acknowledged verdict whose timestamp is far from the clock.",
+		}, []string{"case"}),
 	}
+	m.eventTime.WithLabelValues(eventLate)
+	m.eventTime.WithLabelValues(eventFuture)
 	for _, v := range [][2]string{
 		{"unique", "none"},
 		{"unique", "tombstone"},

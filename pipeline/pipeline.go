@@ -16,6 +16,8 @@ type Config struct {
 	Decode DecodeConfig
 	// MaxMessageBytes is the largest record that the output topics take.
 	MaxMessageBytes int
+	// Window is the index's: a record older than it is counted as late. 0 counts none.
+	Window time.Duration
 }
 
 // Pipeline runs the stages over batches of records. Safe for concurrent use.
@@ -146,9 +148,22 @@ func (p *Pipeline) Published(outputs []Output, took time.Duration) {
 		o := &outputs[i]
 		p.metrics.records.WithLabelValues(o.verdict, o.reason).Inc()
 		p.metrics.delay.Observe(now.Sub(o.Record.Time).Seconds())
+		p.countEventTime(o.Record.Time, now)
 		if o.distance >= 0 {
 			p.metrics.distance.Observe(float64(o.distance))
 		}
 	}
 	p.metrics.observe(StagePublish, took)
+}
+
+// countEventTime counts a timestamp that is far from the clock. It does nothing else: verdicts depend on the records'
+// timestamps alone, so that a backlog gets those it would have got in time, and keys expire by the clock whatever the
+// timestamps say.
+func (p *Pipeline) countEventTime(at, now time.Time) {
+	switch {
+	case p.cfg.Decode.MaxFuture > 0 && at.After(now.Add(p.cfg.Decode.MaxFuture)):
+		p.metrics.eventTime.WithLabelValues(eventFuture).Inc()
+	case p.cfg.Window > 0 && at.Before(now.Add(-p.cfg.Window)):
+		p.metrics.eventTime.WithLabelValues(eventLate).Inc()
+	}
 }

@@ -159,6 +159,9 @@ func (b *batch) ticket(ctx context.Context) error {
 		}
 		it.ticket = ticketNumber(reply)
 	}
+	if n := len(scores.Val()); n != len(reach) {
+		return fmt.Errorf("ticket: %d answers about %d generations", n, len(reach))
+	}
 	b.generations = make(map[int64]bool, len(reach))
 	for i, score := range scores.Val() {
 		b.generations[reach[i]] = score != nil

@@ -2,9 +2,11 @@ package redisindex
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"echosieve/pipeline"
+	"echosieve/simhash"
 )
 
 // Severity says what a Finding means for the service.
@@ -49,7 +52,7 @@ func Check(ctx context.Context, client redis.UniversalClient, cfg Config) []Find
 		return []Finding{{Error, "redis settings", err.Error(), "correct the settings"}}
 	}
 	if err := client.Ping(ctx).Err(); err != nil {
-		return []Finding{{Error, "redis", "does not answer: " + err.Error(), remedies[classify(err)]}}
+		return []Finding{fromError("redis", err, cfg)}
 	}
 	findings := checkRights(ctx, client, cfg)
 	return append(findings, eachServer(ctx, client, func(ctx context.Context, server *redis.Client) []Finding {
@@ -57,42 +60,46 @@ func Check(ctx context.Context, client redis.UniversalClient, cfg Config) []Find
 	})...)
 }
 
-// remedies by kind of error.
-var remedies = map[string]string{
-	"timeout":       "check the address, the network, and whether the server is overloaded",
-	"connection":    "check redis.addrs, the port, TLS, and whether the server runs",
-	"readonly":      "connect to the master, or through Sentinel with redis.master_name",
-	"out_of_memory": "raise maxmemory, or shorten the window",
-	"loading":       "wait until the server has loaded its data",
-	"auth":          "check redis.username and the password, and the user's rights",
-	"replicas":      "start the missing replicas, or lower redis.wait_replicas or the server's min-replicas-to-write",
-	"cluster":       "check the cluster's state with CLUSTER INFO",
-	"other":         "see the server's log",
-}
-
 // checkRights runs the real thing once, in a namespace of its own, so that whatever the service will run is tried.
 func checkRights(ctx context.Context, client redis.UniversalClient, cfg Config) []Finding {
-	cfg.Namespace += ":check"
-	x, err := New(client, cfg, nil, slog.New(slog.DiscardHandler), nil)
+	trial := cfg
+	trial.Namespace += ":check"
+	x, err := New(client, trial, nil, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
-		return []Finding{{Error, "redis", err.Error(), remedies["other"]}}
+		return []Finding{fromError("redis", err, cfg)}
 	}
 	x.layout.lifetime = time.Minute
-	claim := pipeline.Claim{Coordinates: pipeline.Coordinates{Topic: "check"}, ID: "check", Time: x.now()}
+	// Another article each time: one that has its verdict already would not go through all steps.
+	offset := rand.Int64()
+	claim := pipeline.Claim{
+		Coordinates: pipeline.Coordinates{Topic: "check", Offset: offset}, ID: "check", Time: x.now(),
+		Fingerprint: simhash.Fingerprint(offset),
+	}
+	binary.BigEndian.PutUint64(claim.Digest[:], uint64(offset))
 	_, err = x.run(ctx, []pipeline.Claim{claim})
 	if err == nil {
 		return nil
 	}
-	kind := classify(err)
-	remedy := remedies[kind]
-	if redis.IsPermissionError(err) {
-		remedy = "ACL SETUSER <user> ~" + strings.TrimSuffix(cfg.Namespace, ":check") + ":* " + neededRights
-	}
-	return []Finding{{Error, "redis", "a trial claim failed: " + err.Error(), remedy}}
+	return []Finding{fromError("redis", fmt.Errorf("a trial claim failed: %w", err), cfg)}
 }
 
-// neededRights are the commands of the service and, optional, those of Check.
-const neededRights = "+ping +sadd +smembers +expire +zadd +zmscore +zremrangebyscore +incrby +hget +hset +evalsha +script|load +cluster|slots +cluster|shards +client|setname +client|setinfo +info +config|get +wait"
+// fromError makes an Error of what a server answered or failed to answer.
+func fromError(subject string, err error, cfg Config) Finding {
+	f := Finding{Error, subject, err.Error(), "see the server's log"}
+	var p *Problem
+	if errors.As(Explain(err, cfg.base()), &p) {
+		f.Problem, f.Remedy = fmt.Sprintf("%s (%v)", p.Cause, p.Err), p.Remedy
+	}
+	return f
+}
+
+// base is the namespace without the recipe id: rights are given for all recipes.
+func (c Config) base() string {
+	if i := strings.LastIndexByte(c.Namespace, ':'); i > 0 {
+		return c.Namespace[:i]
+	}
+	return c.Namespace
+}
 
 func checkServer(ctx context.Context, server *redis.Client, cfg Config) []Finding {
 	addr := server.Options().Addr

@@ -77,7 +77,7 @@ func eachServer(ctx context.Context, client redis.UniversalClient, ask func(cont
 			return nil
 		})
 		if err != nil {
-			findings = append(findings, Finding{Error, "redis cluster", err.Error(), remedies["cluster"]})
+			findings = append(findings, Finding{Error, "redis cluster", err.Error(), "check the cluster's state with CLUSTER INFO"})
 		}
 		slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.Subject, b.Subject) })
 		return findings

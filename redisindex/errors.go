@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"syscall"
 
 	"github.com/redis/go-redis/v9"
@@ -27,7 +28,7 @@ func classify(err error) string {
 		return "out_of_memory"
 	case redis.IsLoadingError(err):
 		return "loading"
-	case redis.IsAuthError(err), redis.IsPermissionError(err):
+	case redis.IsAuthError(err), isRightMissing(err):
 		return "auth"
 	case redis.IsNoReplicasError(err), errors.Is(err, errReplicas):
 		return "replicas"
@@ -50,4 +51,10 @@ func isRedirect(err error) bool {
 	_, moved := redis.IsMovedError(err)
 	_, ask := redis.IsAskError(err)
 	return moved || ask
+}
+
+// isRightMissing also knows the answers for a command inside a script, which Redis 7.0 gives without a code.
+func isRightMissing(err error) bool {
+	return redis.IsPermissionError(err) ||
+		err != nil && strings.Contains(err.Error(), "The user executing the script can't")
 }

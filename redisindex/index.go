@@ -102,7 +102,7 @@ func (x *Index) attempt(ctx context.Context, claims []pipeline.Claim) ([]pipelin
 		// The caller's end is no sign of ill health, and a lost entry was told by a healthy server.
 	default:
 		x.metrics.errors.WithLabelValues(classify(err)).Inc()
-		x.health("redis", err)
+		x.health("redis", Explain(err, x.cfg.base()))
 	}
 	return matches, err
 }

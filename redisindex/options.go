@@ -75,6 +75,8 @@ func Connect(o Options) (redis.UniversalClient, error) {
 		Protocol: 2, PoolSize: o.PoolSize, MaxRetries: -1, DialerRetries: 1,
 		DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, PoolTimeout: o.Timeout,
 		ContextTimeoutEnabled: true, TLSConfig: tlsConfig,
+		// CLIENT SETINFO would need a right that servers before 7.2 cannot even be told about.
+		DisableIdentity: true,
 	})
 	if o.WaitReplicas > 0 {
 		replication{o.WaitReplicas, o.WaitTimeout.Milliseconds()}.attach(client)

@@ -122,3 +122,27 @@ func TestHTTPHeaderLimit(t *testing.T) {
 	status, _, _ := fetch(t, http.MethodGet, url+"/healthz")
 	require.Equal(t, http.StatusOK, status)
 }
+
+// Nothing is open to others, and no connection is held for ever, unless somebody asks for it.
+func TestHTTPDefaults(t *testing.T) {
+	host, _, err := net.SplitHostPort(DefaultConfig().HTTP.Listen)
+	require.NoError(t, err)
+	require.True(t, net.ParseIP(host).IsLoopback())
+	require.False(t, DefaultConfig().HTTP.Pprof)
+	require.False(t, DefaultConfig().Kafka.TLS.InsecureSkipVerify)
+	require.False(t, DefaultConfig().Redis.TLS.InsecureSkipVerify)
+}
+
+// A body is not read: the request is answered without it.
+func TestHTTPBodyIsNotRead(t *testing.T) {
+	url := startHTTP(t, prometheus.NewRegistry(), newHealth(nil, discardLog(), "kafka"), false)
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(30*time.Second)))
+	_, err = fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000000\r\n\r\n")
+	require.NoError(t, err)
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, "200")
+}

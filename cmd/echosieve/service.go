@@ -49,7 +49,7 @@ func newService(ctx context.Context, cfg Config, log *slog.Logger) (*service, er
 	if err != nil {
 		return nil, errors.Join(err, s.redis.Close())
 	}
-	stages := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, s.recipe, index, s.registry)
+	stages := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes, Window: cfg.Window}, s.recipe, index, s.registry)
 	s.consumer, err = consumer.New(cfg.Kafka, stages, s.registry, log.With("component", "consumer"), s.health.report)
 	if err != nil {
 		return nil, errors.Join(err, s.redis.Close())
@@ -70,7 +70,9 @@ func (s *service) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return serveHTTP(ctx, s.listener, s.registry, s.health, s.cfg.HTTP.Pprof) })
 	group.Go(func() error {
-		s.health.probe(ctx, "redis", func(ctx context.Context) error { return s.redis.Ping(ctx).Err() })
+		s.health.probe(ctx, "redis", func(ctx context.Context) error {
+			return redisindex.Explain(s.redis.Ping(ctx).Err(), s.cfg.Redis.Namespace)
+		})
 		return nil
 	})
 	group.Go(func() error { s.health.probe(ctx, "kafka", s.consumer.Ping); return nil })

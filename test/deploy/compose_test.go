@@ -24,6 +24,11 @@ type service struct {
 	Healthcheck *struct{ Test []string }
 	ReadOnly    bool `yaml:"read_only"`
 	Tmpfs       []string
+	User        string
+	Privileged  bool
+	CapDrop     []string `yaml:"cap_drop"`
+	CapAdd      []string `yaml:"cap_add"`
+	SecurityOpt []string `yaml:"security_opt"`
 }
 
 type composeFile struct {
@@ -97,6 +102,19 @@ func TestServiceNeedsNoWritableDisk(t *testing.T) {
 	require.True(t, s.ReadOnly)
 	require.Len(t, s.Tmpfs, 1)
 	require.True(t, strings.HasPrefix(s.Tmpfs[0], "/tmp"), "the dictionaries are unpacked there")
+}
+
+// The service runs with no rights at all: the image's user, which TestDockerfile checks, and nothing on top.
+func TestServiceHasNoRights(t *testing.T) {
+	s := compose(t).Services["echosieve"]
+	require.Empty(t, s.User, "the image's own")
+	require.False(t, s.Privileged)
+	require.Equal(t, []string{"ALL"}, s.CapDrop)
+	require.Empty(t, s.CapAdd)
+	require.Contains(t, s.SecurityOpt, "no-new-privileges:true")
+	for _, v := range s.Volumes {
+		require.True(t, strings.HasSuffix(v, ":ro"), v)
+	}
 }
 
 // The service's configuration names the other services as the compose file does.

@@ -40,7 +40,7 @@ func (k Key) parse(text string) (any, error) {
 	switch k.Type() {
 	case "size":
 		n, err := units.RAMInBytes(text)
-		if err != nil {
+		if err != nil || n < 0 || n == math.MaxInt64 { // a size beyond 64 bits comes out as one of these
 			return nil, errors.New(`wants a size such as 1048576 or "64MiB"`)
 		}
 		return k.integer(v, strconv.FormatInt(n, 10))

@@ -1,0 +1,104 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// An id may be anything, MongoDB's Extended JSON among it: whatever stands there, the article is read, and its id is one
+// that the index can store.
+func FuzzExtendedJSON(f *testing.F) {
+	for _, id := range []string{
+		`{"$oid":"65a0"}`, `{"$numberLong":"77"}`, `{"$uuid":"x"}`, `{"$oid":{"$oid":1}}`, `{"$oid":null}`, `{"$date":{"$numberLong":"1"}}`,
+		`"\ud800"`, `""`, "\"\xff\"", `1e999999`, `-0`, `[]`, `{"\u0024oid":"a"}`, `{"$oid":"a","$oid":"b"}`, `"` + strings.Repeat("i", 600) + `"`,
+		strings.Repeat("[", 1001) + strings.Repeat("]", 1001),
+	} {
+		f.Add(id)
+	}
+	cfg := DefaultDecodeConfig()
+	f.Fuzz(func(t *testing.T, id string) {
+		doc, reject := cfg.Decode(record(`{"_id":` + id + `,"text":"x"}`))
+		if doc.ID == "" || len(doc.ID) > MaxIDBytes {
+			t.Fatalf("id %q", doc.ID)
+		}
+		if reject != nil && json.Valid([]byte(id)) && !deeperThan([]byte(id), maxDepth-1) && !strings.Contains(id, "text") {
+			t.Fatalf("rejected: %v", reject)
+		}
+	})
+}
+
+// A value is an article or a dead letter, and never both; what we take for JSON, others do as well.
+func FuzzJSON(f *testing.F) {
+	for _, value := range []string{
+		`{"text":"a","text":"b"}`, `{"text":"a"}{}`, "{\"text\":\"a\x00\"}", `{"text":"\u0000"}`, `{"te\u0078t":"a"}`, `{"text":1e5}`, `{"text":01}`,
+		`{"text":"\ud800\udc00"}`, `{"":{"text":"a"}}`, `{"text":"a",}`, "\ufeff{}", `{"text":tru}`, "{\"text\":\"\xed\xa0\x80\"}",
+		strings.Repeat(`{"text":`, 1001), strings.Repeat("[", 5000),
+	} {
+		f.Add([]byte(value))
+	}
+	cfg := DefaultDecodeConfig()
+	f.Fuzz(func(t *testing.T, value []byte) {
+		doc, reject := cfg.Decode(record(string(value)))
+		if reject != nil && (doc.Text != "" || reject.Detail == "") {
+			t.Fatalf("%v with text %q", reject, doc.Text)
+		}
+		isObject := json.Valid(value) && strings.HasPrefix(strings.TrimLeft(string(value), " \t\r\n"), "{")
+		if taken := reject == nil || reject.Reason != NotJSON; taken != isObject && !deeperThan(value, maxDepth) {
+			t.Fatalf("%q: taken for an object %t, is one %t", value, taken, isObject)
+		}
+	})
+}
+
+// A whole page as the value: any bytes are an article with a title or without.
+func FuzzHTMLValue(f *testing.F) {
+	for _, page := range []string{
+		"<title>a</title>", "<title>a", "<TITLE a=b>&amp;&#0;&#xd800;</title>", "<body><title>a</title>", "<title><title>", "<!--<title>a</title>",
+		"<svg><title>a</title>", "\x00<title>\xff</title>", strings.Repeat("<a ", 500), strings.Repeat("&", 500), "<script><title>a</title></script>",
+	} {
+		f.Add([]byte(page))
+	}
+	cfg := DecodeConfig{Format: FormatHTML}
+	f.Fuzz(func(t *testing.T, page []byte) {
+		doc, reject := cfg.Decode(record(string(page)))
+		if reject != nil || doc.Text != string(page) || doc.ID == "" {
+			t.Fatalf("%v %+v", reject, doc)
+		}
+		if len(doc.Title) > 4*len(page) {
+			t.Fatalf("title of %d bytes from %d", len(doc.Title), len(page))
+		}
+	})
+}
+
+// Headers of our names are replaced, all others go through untouched and in order, and ours are there once.
+func FuzzHeaders(f *testing.F) {
+	f.Add("crawler", []byte("x"), HeaderVerdict, []byte("forged"))
+	f.Add("", []byte{}, HeaderSource, []byte(nil))
+	f.Add(HeaderReason, []byte("\xff\x00"), strings.ToUpper(HeaderReason), []byte("kept"))
+	f.Fuzz(func(t *testing.T, key1 string, value1 []byte, key2 string, value2 []byte) {
+		in := []Header{{key1, value1}, {key2, value2}, {key1, value2}}
+		r := record("x")
+		r.Headers = in
+		out := deadOutput(r, &RejectError{NotJSON, "detail"}, 1<<20)
+		var foreign []string
+		ours := map[string]int{}
+		for _, h := range out.Headers {
+			if slices.Contains(ownHeaders, h.Key) {
+				ours[h.Key]++
+				continue
+			}
+			foreign = append(foreign, fmt.Sprintf("%q %q %t", h.Key, h.Value, h.Value == nil))
+		}
+		var want []string
+		for _, h := range in {
+			if !slices.Contains(ownHeaders, h.Key) {
+				want = append(want, fmt.Sprintf("%q %q %t", h.Key, h.Value, h.Value == nil))
+			}
+		}
+		if !slices.Equal(want, foreign) || len(ours) != 3 || ours[HeaderReason] != 1 || ours[HeaderDetail] != 1 || ours[HeaderSource] != 1 {
+			t.Fatalf("%q became %q, of ours %v", want, foreign, ours)
+		}
+	})
+}

@@ -1,0 +1,54 @@
+package pipeline_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+	"echosieve/pipeline/memindex"
+)
+
+// Timestamps far from the clock are counted, and decide as every other: what lies within a window of each other is
+// compared, whenever that was or will be.
+func TestTimestampsFarFromTheClock(t *testing.T) {
+	const window = time.Hour
+	reg := prometheus.NewRegistry()
+	index := memindex.New(memindex.Config{Window: window, Generations: 2, Search: pipeline.DefaultRecipeConfig().Search()})
+	p := newPipeline(t, index, reg, func(c *pipeline.Config) { c.Window = window })
+	now := time.Now()
+	var recs []pipeline.Record
+	var want []string
+	for _, at := range []time.Time{
+		now,
+		now.Add(-2 * window),
+		now.Add(12 * time.Hour), // ahead, but less than input.max_future
+		now.Add(48 * time.Hour),
+		time.UnixMilli(-1), // Kafka's "no timestamp"
+		time.UnixMilli(math.MaxInt64),
+	} {
+		recs = append(recs, records(strings.Replace(article, "%", "a", 1), strings.Replace(article, "%", "b", 1))...)
+		recs[len(recs)-1].Time, recs[len(recs)-2].Time = at, at
+		want = append(want, "unique", "exact")
+	}
+	for i := range recs {
+		recs[i].Offset = int64(i)
+	}
+	outputs, err := p.Decide(t.Context(), p.Prepare(recs))
+	require.NoError(t, err)
+	for i := range outputs {
+		require.Equal(t, want[i], header(outputs[i], pipeline.HeaderVerdict), recs[i].Time)
+	}
+	p.Published(outputs, time.Millisecond)
+	require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
+# HELP echosieve_pipeline_event_time_total Records with an acknowledged verdict whose timestamp is far from the clock.
+# TYPE echosieve_pipeline_event_time_total counter
+echosieve_pipeline_event_time_total{case="future"} 4
+echosieve_pipeline_event_time_total{case="late"} 4
+`), "echosieve_pipeline_event_time_total"))
+}

@@ -1,0 +1,96 @@
+package redisindex
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/redis/go-redis/v9"
+
+	"echosieve/internal/tlsfiles"
+)
+
+// Problem is an error from Redis with its likely cause and what to do about it.
+type Problem struct {
+	Cause  string // half a sentence: what is wrong
+	Remedy string // half a sentence: what to do
+	Err    error  // as go-redis reported it
+}
+
+// Error returns cause, remedy and the original error in one line.
+func (p *Problem) Error() string { return fmt.Sprintf("%s: %s (%v)", p.Cause, p.Remedy, p.Err) }
+
+// Unwrap returns the original error.
+func (p *Problem) Unwrap() error { return p.Err }
+
+// Explain turns an error of go-redis into a Problem. The namespace is the setting redis.namespace.
+func Explain(err error, namespace string) error {
+	var known *Problem
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	p := explainReply(err, namespace)
+	if p.Cause == "" {
+		p = explainConnection(err)
+	}
+	p.Err = err
+	return &p
+}
+
+// explainReply translates what a server answers.
+func explainReply(err error, namespace string) Problem {
+	switch {
+	case isRightMissing(err):
+		return Problem{Cause: "a right is missing in Redis", Remedy: "ACL SETUSER <user> " + ACLRule(namespace)}
+	case redis.HasErrorPrefix(err, "NOAUTH"):
+		return Problem{Cause: "Redis wants a login", Remedy: "set redis.username and a password"}
+	case redis.IsAuthError(err):
+		return Problem{Cause: "Redis refused the login", Remedy: "check redis.username and the password"}
+	case redis.IsReadOnlyError(err):
+		return Problem{Cause: "this Redis is a replica", Remedy: "connect to the master, or through Sentinel with redis.master_name"}
+	case redis.IsOOMError(err):
+		return Problem{Cause: "Redis is out of memory", Remedy: "raise maxmemory, or shorten the window"}
+	case redis.IsLoadingError(err):
+		return Problem{Cause: "Redis is loading its data", Remedy: "wait until it is done"}
+	case redis.IsMaxClientsError(err):
+		return Problem{Cause: "Redis takes no more connections", Remedy: "raise maxclients or lower redis.pool_size"}
+	case classify(err) == "replicas":
+		return Problem{Cause: "too few replicas have what was written", Remedy: "start the missing ones, or lower redis.wait_replicas or the server's min-replicas-to-write"}
+	case classify(err) == "cluster":
+		return Problem{Cause: "the Redis Cluster does not serve all slots, or redis.cluster is not set", Remedy: "check CLUSTER INFO and the setting"}
+	default:
+		return Problem{}
+	}
+}
+
+// explainConnection translates what happens before a server answers anything.
+func explainConnection(err error) Problem {
+	var dns *net.DNSError
+	switch tlsfiles.FaultOf(err) {
+	case tlsfiles.OtherName:
+		return Problem{Cause: "Redis' certificate is for another name", Remedy: "use that name in redis.addrs or set redis.tls.server_name"}
+	case tlsfiles.Untrusted:
+		return Problem{Cause: "Redis' certificate is not trusted", Remedy: "set redis.tls.ca_file to the authority that signed it"}
+	case tlsfiles.NotTLS:
+		return Problem{Cause: "this port of Redis does not speak TLS", Remedy: "set redis.tls.enabled: false or use the TLS port"}
+	case tlsfiles.Refused:
+		return Problem{Cause: "Redis refused the TLS handshake", Remedy: "set redis.tls.cert_file and redis.tls.key_file to a certificate that it trusts"}
+	}
+	switch {
+	case errors.As(err, &dns):
+		return Problem{Cause: "the name of Redis' host is unknown", Remedy: "check redis.addrs"}
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return Problem{Cause: "no Redis answers at this address", Remedy: "check that it runs, redis.addrs and the port"}
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+		return Problem{Cause: "Redis closed the connection", Remedy: "if this lasts, redis.tls.enabled is not what the port expects, or a client certificate is missing"}
+	case classify(err) == "timeout":
+		return Problem{Cause: "Redis did not answer in time", Remedy: "check the network and whether the server is overloaded"}
+	case strings.Contains(err.Error(), "ERR AUTH"): // Redis gives this mistake no prefix of its own
+		return Problem{Cause: "Redis refused the login", Remedy: "check redis.username and the password"}
+	default:
+		return Problem{Cause: "Redis failed", Remedy: "see the server's log"}
+	}
+}

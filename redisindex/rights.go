@@ -1,0 +1,51 @@
+package redisindex
+
+import "strings"
+
+// Right is one command that the Redis user of the service must be allowed to run.
+type Right struct {
+	Command string // as ACL SETUSER takes it behind the "+"
+	For     string // what it is used for
+	// When names the setting that needs it; empty: it is always needed.
+	When string
+	// Optional rights are not needed to work: without one, Check cannot look at something.
+	Optional bool
+}
+
+// Rights lists every command that the index sends, those inside scripts included. This is the one place that says so:
+// the rule that Check recommends and the table in docs/security.md are made from it, and a test runs with exactly
+// these rights and with each one taken away. HELLO and AUTH need no right.
+func Rights() []Right {
+	return []Right{
+		{Command: "ping", For: "health probe"},
+		{Command: "client|setname", For: "name of the connection in CLIENT LIST"},
+		{Command: "script|load", For: "making the scripts known"},
+		{Command: "evalsha", For: "running them"},
+		{Command: "hget", For: "reading entries"},
+		{Command: "hset", For: "writing entries"},
+		{Command: "sadd", For: "adding to block sets"},
+		{Command: "smembers", For: "reading block sets"},
+		{Command: "expire", For: "letting every key expire"},
+		{Command: "zadd", For: "noting which generations exist"},
+		{Command: "zmscore", For: "finding which generations exist"},
+		{Command: "zremrangebyscore", For: "forgetting expired generations"},
+		{Command: "incrby", For: "drawing tickets"},
+		{Command: "wait", For: "waiting for replicas", When: "redis.wait_replicas"},
+		{Command: "select", For: "another database than 0", When: "redis.db"},
+		{Command: "cluster|slots", For: "finding the nodes", When: "redis.cluster"},
+		{Command: "command", For: "finding the keys in commands", When: "redis.cluster", Optional: true},
+		{Command: "info", For: "echosieve check: version", Optional: true},
+		{Command: "config|get", For: "echosieve check: settings that cost memory or articles", Optional: true},
+	}
+}
+
+// ACLRule returns the smallest rule of an ACL user for a namespace, without name and password: what stands behind
+// ACL SETUSER name. It holds the optional rights and those that depend on settings as well.
+func ACLRule(namespace string) string {
+	var b strings.Builder
+	b.WriteString("~" + namespace + ":*")
+	for _, r := range Rights() {
+		b.WriteString(" +" + r.Command)
+	}
+	return b.String()
+}

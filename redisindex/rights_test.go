@@ -1,0 +1,197 @@
+package redisindex
+
+import (
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+	"echosieve/test/redisserver"
+)
+
+var update = flag.Bool("update", false, "write the generated part of docs/security.md")
+
+// A user with exactly the rights listed can do all the work and a whole check, on every kind of server; without any
+// one of the needed rights it cannot, and the error says which one is missing.
+func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
+	for _, kind := range []struct {
+		setting string // that the server is about
+		args    []string
+		change  func(*Options)
+	}{
+		{"", nil, func(*Options) {}},
+		{"redis.db", nil, func(o *Options) { o.DB = 1 }},
+		{"redis.cluster", []string{"--cluster-enabled", "yes"}, func(o *Options) { o.Cluster = true }},
+		{"redis.wait_replicas", nil, func(o *Options) { o.WaitReplicas = 1 }},
+	} {
+		t.Run("server "+kind.setting, func(t *testing.T) {
+			t.Parallel()
+			server := redisserver.Start(t, kind.args...)
+			admin := newClient(t, server.Addr)
+			if kind.setting == "redis.wait_replicas" {
+				host, port, _ := net.SplitHostPort(server.Addr)
+				redisserver.Start(t, "--replicaof", host, port)
+				require.Eventually(t, func() bool {
+					return strings.Contains(admin.Info(t.Context(), "replication").Val(), "state=online")
+				}, 20*time.Second, 20*time.Millisecond)
+			}
+			if kind.args != nil {
+				require.NoError(t, admin.Do(t.Context(), "CLUSTER", "ADDSLOTSRANGE", 0, 16383).Err())
+				require.Eventually(t, func() bool {
+					return strings.Contains(admin.ClusterInfo(t.Context()).Val(), "cluster_state:ok")
+				}, 20*time.Second, 20*time.Millisecond)
+			}
+			cfg := testConfig(standard)
+			cfg.Namespace += ":news-1-01234567"
+			setRules(t, admin, cfg, "")
+			require.NoError(t, admin.ConfigResetStat(t.Context()).Err())
+			require.NoError(t, work(t, server.Addr, kind.change, cfg))
+			for _, f := range checkAs(t, server.Addr, kind.change, cfg) {
+				require.NotEqual(t, Error, f.Severity, "%+v", f)
+				require.NotContains(t, f.Problem, "NOPERM")
+			}
+			used := commandsUsed(t, admin)
+			for _, r := range Rights() {
+				if r.When != "" && r.When != kind.setting {
+					continue
+				}
+				require.Contains(t, used, r.Command, "nobody uses this right")
+				t.Run(r.Command, func(t *testing.T) {
+					setRules(t, admin, cfg, r.Command)
+					require.NoError(t, admin.ScriptFlush(t.Context()).Err())
+					err := work(t, server.Addr, kind.change, cfg)
+					findings := checkAs(t, server.Addr, kind.change, cfg)
+					if r.Optional {
+						require.NoError(t, err)
+						for _, f := range findings {
+							require.NotEqual(t, Error, f.Severity, "%+v", f)
+						}
+						return
+					}
+					command, sub, _ := strings.Cut(r.Command, "|")
+					var p *Problem
+					require.ErrorAs(t, Explain(err, cfg.base()), &p)
+					require.Equal(t, "a right is missing in Redis", p.Cause, err)
+					require.Contains(t, p.Remedy, "+"+r.Command)
+					if !strings.Contains(err.Error(), "executing the script") { // Redis 7.0 does not name it there
+						require.Contains(t, err.Error(), command)
+						require.Contains(t, err.Error(), sub)
+					}
+					require.NotEmpty(t, findings)
+					require.Equal(t, Error, findings[0].Severity)
+					require.Contains(t, findings[0].Remedy, "ACL SETUSER <user> ~"+cfg.base()+":* +ping")
+				})
+			}
+			setRules(t, admin, cfg, "")
+			cfg.Namespace = "elsewhere:news-1-01234567"
+			require.ErrorContains(t, Explain(work(t, server.Addr, kind.change, cfg), cfg.base()), "ACL SETUSER <user> ~elsewhere:*")
+		})
+	}
+}
+
+// setRules gives the user "sieve" the documented rule, less one command.
+func setRules(t *testing.T, admin redis.UniversalClient, cfg Config, without string) {
+	t.Helper()
+	rules := []any{"ACL", "SETUSER", "sieve", "reset", "on", ">pass"}
+	for rule := range strings.FieldsSeq(ACLRule(cfg.base())) {
+		if rule != "+"+without {
+			rules = append(rules, rule)
+		}
+	}
+	require.NoError(t, admin.Do(t.Context(), rules...).Err())
+}
+
+func connectAs(t *testing.T, addr string, change func(*Options)) redis.UniversalClient {
+	t.Helper()
+	o := DefaultOptions()
+	o.Addrs, o.Username, o.Password = []string{addr}, "sieve", "pass"
+	change(&o)
+	client, err := Connect(o)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// work does what the service does: a probe, and batches with copies and little text.
+func work(t *testing.T, addr string, change func(*Options), cfg Config) error {
+	t.Helper()
+	client := connectAs(t, addr, change)
+	if err := client.Ping(t.Context()).Err(); err != nil {
+		return err
+	}
+	x, err := New(client, cfg, nil, slog.New(slog.DiscardHandler), nil)
+	require.NoError(t, err)
+	little := article(3, 77)
+	little.LittleText = true
+	base := int(time.Now().UnixNano())
+	for i := range 2 {
+		claims := []pipeline.Claim{article(base+4*i, 5), article(base+4*i+1, 4), article(base+4*i+2, 1<<63), little}
+		if _, err := x.run(t.Context(), claims); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkAs(t *testing.T, addr string, change func(*Options), cfg Config) []Finding {
+	t.Helper()
+	return Check(t.Context(), connectAs(t, addr, change), cfg)
+}
+
+// commandsUsed asks the server which commands were called.
+func commandsUsed(t *testing.T, admin redis.UniversalClient) []string {
+	t.Helper()
+	info, err := admin.Info(t.Context(), "commandstats").Result()
+	require.NoError(t, err)
+	var names []string
+	for line := range strings.Lines(info) {
+		if rest, ok := strings.CutPrefix(line, "cmdstat_"); ok {
+			name, _, _ := strings.Cut(rest, ":")
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// docs/security.md holds the rule and the list as they follow from Rights.
+func TestSecurityDocs(t *testing.T) {
+	const path, begin, end = "../docs/security.md", "<!-- redis rights: generated, do not edit -->\n", "<!-- end of redis rights -->"
+	var b strings.Builder
+	fmt.Fprintf(&b, "```sh\nredis-cli ACL SETUSER echosieve on '>PASSWORD' '%s' \\\n ", strings.Fields(ACLRule("echosieve"))[0])
+	for i, r := range Rights() {
+		if i > 0 && i%6 == 0 {
+			b.WriteString(" \\\n ")
+		}
+		fmt.Fprintf(&b, " '+%s'", r.Command)
+	}
+	b.WriteString("\n```\n\n| right | for | needed |\n|---|---|---|\n")
+	for _, r := range Rights() {
+		needed := "always"
+		switch {
+		case r.Optional:
+			needed = "no"
+		case r.When != "":
+			needed = "with `" + r.When + "`"
+		}
+		fmt.Fprintf(&b, "| `+%s` | %s | %s |\n", strings.ReplaceAll(r.Command, "|", "\\|"), r.For, needed)
+	}
+	doc, err := os.ReadFile(path)
+	require.NoError(t, err)
+	before, rest, found := strings.Cut(string(doc), begin)
+	require.True(t, found)
+	old, after, found := strings.Cut(rest, end)
+	require.True(t, found)
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(before+begin+b.String()+end+after), 0o644))
+		return
+	}
+	require.Equal(t, b.String(), old, "run: go test ./redisindex -run TestSecurityDocs -update")
+}

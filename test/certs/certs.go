@@ -1,0 +1,123 @@
+// Package certs makes certificate authorities and certificates for tests of TLS.
+package certs
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Authority signs certificates that are good for an hour.
+type Authority struct {
+	File string // its own certificate, PEM
+
+	t    testing.TB
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+// Pair names the PEM files of a certificate.
+type Pair struct {
+	Cert, Key string
+	Store     string // key and certificate in one file, as Kafka wants them
+}
+
+// NewAuthority makes an authority whose files end with the test.
+func NewAuthority(t testing.TB) *Authority {
+	t.Helper()
+	a := &Authority{t: t, key: newKey(t), cert: &x509.Certificate{
+		SerialNumber: serial(t), Subject: pkix.Name{CommonName: "test authority"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
+	}}
+	a.File = filepath.Join(t.TempDir(), "ca.pem")
+	write(t, a.File, encode("CERTIFICATE", a.sign(a.cert, a.key)))
+	return a
+}
+
+// Server makes a certificate for the host name localhost (not for 127.0.0.1), readable by everybody.
+func (a *Authority) Server() Pair {
+	return a.pair(&x509.Certificate{
+		Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	})
+}
+
+// ServerOn makes a certificate for localhost and an address.
+func (a *Authority) ServerOn(ip string) Pair {
+	return a.pair(&x509.Certificate{
+		Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.ParseIP(ip)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	})
+}
+
+// Client makes a client certificate.
+func (a *Authority) Client(name string) Pair {
+	return a.pair(&x509.Certificate{
+		Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+}
+
+func (a *Authority) pair(template *x509.Certificate) Pair {
+	a.t.Helper()
+	key := newKey(a.t)
+	template.SerialNumber = serial(a.t)
+	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	dir := a.t.TempDir()
+	p := Pair{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"), Store: filepath.Join(dir, "store.pem")}
+	certPEM, keyPEM := encode("CERTIFICATE", a.sign(template, key)), encode("PRIVATE KEY", pkcs8)
+	write(a.t, p.Cert, certPEM)
+	write(a.t, p.Key, keyPEM)
+	write(a.t, p.Store, append(keyPEM, certPEM...))
+	return p
+}
+
+func (a *Authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) []byte {
+	a.t.Helper()
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return der
+}
+
+func encode(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}
+
+func newKey(t testing.TB) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func serial(t testing.TB) *big.Int {
+	t.Helper()
+	n, err := rand.Int(rand.Reader, big.NewInt(1<<62))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func write(t testing.TB, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

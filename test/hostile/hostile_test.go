@@ -1,0 +1,266 @@
+package hostile
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/pipeline"
+	"echosieve/test/kafkaserver"
+	"echosieve/test/redisserver"
+	"echosieve/test/service"
+)
+
+func TestMain(m *testing.M) { os.Exit(service.Main(m)) }
+
+const (
+	largest     = 64 << 20 // what the raised topics take
+	maxResident = 2 << 30  // bytes of the service that takes the 50 MB value, at its peak
+	patience    = 5 * time.Minute
+)
+
+// stage is where a run happens: a topic with one partition, so that whoever blocks blocks all.
+type stage struct {
+	kafka, redis string
+	random       *rand.Rand
+	sent         []sent
+}
+
+type sent struct {
+	record
+	in *kgo.Record
+}
+
+func TestHostileRecords(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	s := &stage{kafka: kafkaserver.Start(t, kafkaserver.V4).Addr, redis: redisserver.Addr(t), random: rand.New(rand.NewPCG(seed, 0))}
+	s.createTopics(t)
+	records := append(append(malformed(), odd(s.random)...), lookalikes(s.random)...)
+	records = append(records, unique("50 MB of text", text(longText(s.random, 50e6))))
+	s.publish(t, records)
+
+	t.Run("raised limits", func(t *testing.T) {
+		// A short session timeout: the longest of the articles takes several times that.
+		p := s.start(t, "raised", service.Settings{
+			"kafka.max_message_bytes": strconv.Itoa(largest - 1<<20), "kafka.fetch_max_bytes": strconv.Itoa(largest),
+			"kafka.session_timeout": "2s", "kafka.heartbeat_interval": "300ms", "kafka.drain_timeout": "1s",
+		})
+		start := time.Now()
+		outs := s.watch(t, "raised")
+		t.Logf("%d records in %s, peak %d MiB resident", len(s.sent), time.Since(start).Round(time.Second), p.peak(t)>>20)
+		require.Less(t, p.peak(t), maxResident)
+		const segment = `echosieve_pipeline_stage_seconds_%s{stage="segment"%s}`
+		require.Less(t, p.metric(t, fmt.Sprintf(segment, "bucket", `,le="2.62144"`)), p.metric(t, fmt.Sprintf(segment, "count", "")),
+			"no article took longer than the session timeout")
+		require.Equal(t, 1.0, p.metric(t, "echosieve_consumer_rebalances_total"), "long articles must not cost the membership")
+		require.Greater(t, p.metric(t, `echosieve_pipeline_event_time_total{case="future"}`), 1.0)
+		require.Greater(t, p.metric(t, `echosieve_pipeline_event_time_total{case="late"}`), 1.0)
+		for i, out := range outs {
+			s.check(t, s.sent[i], out, s.sent[i].verdict, s.sent[i].reason)
+		}
+	})
+	t.Run("default limits", func(t *testing.T) {
+		p := s.start(t, "small", nil)
+		outs := s.watch(t, "small")
+		large := 0
+		for i, out := range outs {
+			if len(s.sent[i].value) < 1<<20-4096 {
+				s.check(t, s.sent[i], out, s.sent[i].verdict, s.sent[i].reason)
+				continue
+			}
+			large++
+			h := headersOf(out)
+			require.Equal(t, s.topic("small", "dead"), out.Topic, s.sent[i].name)
+			require.Equal(t, "too_large", h[pipeline.HeaderReason], s.sent[i].name)
+			if len(s.sent[i].value) > 1<<20 {
+				require.Nil(t, out.Value)
+				require.Equal(t, strconv.Itoa(len(s.sent[i].value)), h[pipeline.HeaderValueOmitted])
+			}
+		}
+		require.Greater(t, large, 10)
+		require.Less(t, p.peak(t), maxResident)
+	})
+}
+
+// longText makes a text of many different words, in the script that takes longest to cut.
+func longText(random *rand.Rand, bytes int) string {
+	vocabulary := words(random, 50_000, han)
+	var b strings.Builder
+	for b.Len() < bytes {
+		b.WriteString(vocabulary[random.IntN(len(vocabulary))])
+	}
+	return b.String()
+}
+
+func (s *stage) topic(run, kind string) string { return "hostile-" + run + "-" + kind }
+
+const inputTopic = "hostile"
+
+func (s *stage) createTopics(t *testing.T) {
+	t.Helper()
+	cl, err := kgo.NewClient(kgo.SeedBrokers(s.kafka))
+	require.NoError(t, err)
+	defer cl.Close()
+	size, far := strconv.Itoa(largest), "9223372036854775807"
+	wide := map[string]*string{"max.message.bytes": &size, "message.timestamp.after.max.ms": &far}
+	narrow := map[string]*string{"message.timestamp.after.max.ms": &far}
+	admin := kadm.NewClient(cl)
+	_, err = admin.CreateTopic(t.Context(), 1, 1, wide, inputTopic)
+	require.NoError(t, err)
+	for _, kind := range []string{"unique", "duplicate", "dead"} {
+		_, err = admin.CreateTopic(t.Context(), 1, 1, wide, s.topic("raised", kind))
+		require.NoError(t, err)
+		_, err = admin.CreateTopic(t.Context(), 1, 1, narrow, s.topic("small", kind))
+		require.NoError(t, err)
+	}
+}
+
+// publish sends the records, each followed by an ordinary article.
+func (s *stage) publish(t *testing.T, records []record) {
+	t.Helper()
+	clients := map[string]*kgo.Client{}
+	for _, c := range codecs {
+		cl, err := kgo.NewClient(kgo.SeedBrokers(s.kafka), kgo.ProducerBatchCompression(c.codec), kgo.ProducerBatchMaxBytes(largest-1024),
+			kgo.DefaultProduceTopic(inputTopic), kgo.ProducerLinger(0))
+		require.NoError(t, err)
+		defer cl.Close()
+		clients[fmt.Sprint(c.codec)] = cl
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for i, r := range records {
+		ordinary := record{name: "ordinary article after " + r.name, verdict: "unique", value: text(strings.Join(words(s.random, 60, latin), " "))}
+		for _, r := range []record{r, ordinary} {
+			in := &kgo.Record{Key: fmt.Append(nil, i), Value: r.value, Headers: r.headers, Timestamp: r.at}
+			if in.Timestamp.IsZero() {
+				in.Timestamp = time.Now()
+			}
+			require.NoError(t, clients[fmt.Sprint(r.codec)].ProduceSync(ctx, in).FirstErr(), r.name)
+			s.sent = append(s.sent, sent{r, in})
+		}
+	}
+}
+
+type process struct{ *service.Process }
+
+func (s *stage) start(t *testing.T, run string, changes service.Settings) process {
+	t.Helper()
+	settings := service.Settings{
+		"kafka.brokers": s.kafka, "kafka.group": "hostile-" + run, "kafka.topics.input": inputTopic,
+		"kafka.topics.unique": s.topic(run, "unique"), "kafka.topics.duplicate": s.topic(run, "duplicate"), "kafka.topics.dead": s.topic(run, "dead"),
+		"redis.addrs": s.redis, "redis.namespace": fmt.Sprintf("hostile-%s-%d", run, time.Now().UnixNano()),
+	}
+	p := process{service.Start(t, settings.With(changes))}
+	p.WaitReady(t)
+	return p
+}
+
+// watch reads the output topics until every record has come out, in the order of the input.
+func (s *stage) watch(t *testing.T, run string) []*kgo.Record {
+	t.Helper()
+	reader, err := kgo.NewClient(kgo.SeedBrokers(s.kafka), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.ConsumeTopics(s.topic(run, "unique"), s.topic(run, "duplicate"), s.topic(run, "dead")),
+		kgo.FetchMaxBytes(largest), kgo.FetchMaxPartitionBytes(largest))
+	require.NoError(t, err)
+	defer reader.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	outs := make([]*kgo.Record, len(s.sent))
+	last := map[string]int{}
+	for seen := 0; seen < len(outs); {
+		fetches := reader.PollFetches(ctx)
+		require.NoError(t, ctx.Err(), "%d of %d records came out; the first missing: %s", seen, len(outs), s.missing(outs))
+		fetches.EachRecord(func(r *kgo.Record) {
+			offset, err := strconv.Atoi(strings.TrimPrefix(headersOf(r)[pipeline.HeaderSource], inputTopic+"/0/"))
+			require.NoError(t, err)
+			require.Nil(t, outs[offset], "%s came out twice without a cause", s.sent[offset].name)
+			require.GreaterOrEqual(t, offset, last[r.Topic])
+			last[r.Topic], outs[offset] = offset, r
+			seen++
+		})
+	}
+	return outs
+}
+
+func (s *stage) missing(outs []*kgo.Record) string {
+	for i, out := range outs {
+		if out == nil {
+			return s.sent[i].name
+		}
+	}
+	return "none"
+}
+
+func headersOf(r *kgo.Record) map[string]string {
+	h := map[string]string{}
+	for _, x := range r.Headers {
+		h[x.Key] = string(x.Value)
+	}
+	return h
+}
+
+// check compares an output with what was sent.
+func (s *stage) check(t *testing.T, in sent, out *kgo.Record, verdict, reason string) {
+	t.Helper()
+	h := headersOf(out)
+	assert.Equal(t, verdict, h[pipeline.HeaderVerdict], "%s: %v", in.name, h)
+	assert.Equal(t, reason, h[pipeline.HeaderReason], in.name)
+	require.Equal(t, string(in.in.Key), string(out.Key), in.name)
+	require.True(t, string(in.value) == string(out.Value) && (in.value == nil) == (out.Value == nil), in.name)
+	require.Equal(t, in.in.Timestamp.UnixMilli(), out.Timestamp.UnixMilli(), in.name)
+	count := map[string]int{}
+	for _, x := range out.Headers {
+		require.NotEqual(t, "forged", string(x.Value), in.name)
+		count[x.Key]++
+	}
+	for key, n := range count {
+		if strings.HasPrefix(key, "echosieve-") {
+			require.Equal(t, 1, n, "%s: %s", in.name, key)
+		}
+	}
+	for _, x := range in.headers {
+		if !strings.HasPrefix(x.Key, "echosieve-") {
+			require.Positive(t, count[x.Key], in.name)
+		}
+	}
+}
+
+var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+
+// peak is the most memory that the process had resident so far.
+func (p process) peak(t *testing.T) int {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))
+	require.NoError(t, err)
+	m := highWater.FindSubmatch(status)
+	require.NotNil(t, m)
+	kib, err := strconv.Atoi(string(m[1]))
+	require.NoError(t, err)
+	return kib << 10
+}
+
+// metric reads one sample.
+func (p process) metric(t *testing.T, name string) float64 {
+	t.Helper()
+	for line := range strings.Lines(p.Get("/metrics")) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+" "); ok {
+			n, err := strconv.ParseFloat(value, 64)
+			require.NoError(t, err)
+			return n
+		}
+	}
+	t.Fatalf("no metric %s", name)
+	return 0
+}

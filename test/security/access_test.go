@@ -1,0 +1,245 @@
+package security
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/redisindex"
+	"echosieve/test/certs"
+	"echosieve/test/service"
+)
+
+func TestSecuredServers(t *testing.T) {
+	f := build(t)
+	t.Run("works", f.testWorks)
+	t.Run("mistakes", f.testMistakes)
+	t.Run("kafka rights", f.testKafkaRights)
+	t.Run("redis rights", f.testRedisRights)
+	t.Run("config print", f.testConfigPrint)
+}
+
+// testWorks: each login, with client certificates on both sides, and exactly the documented rights.
+func (f *fortress) testWorks(t *testing.T) {
+	for _, mechanism := range []string{"plain", "scram-sha-256", "scram-sha-512"} {
+		t.Run(mechanism, func(t *testing.T) {
+			s := f.settings.With(settings{"kafka.sasl.mechanism": mechanism})
+			code, findings := f.check(t, s)
+			require.Zero(t, code, "%+v", findings)
+			require.Empty(t, failures(findings))
+			p := f.run(t, s)
+			p.WaitReady(t)
+			f.await(t, f.publish(t))
+			require.Zero(t, p.end(t))
+		})
+	}
+}
+
+// testMistakes makes what users do wrong: check and run name the cause and the remedy.
+func (f *fortress) testMistakes(t *testing.T) {
+	other := certs.NewAuthority(t)
+	stranger := other.Client("echosieve")
+	f.allowRedis(t, "lame", "lame-password", "smembers")
+	f.secrets = append(f.secrets, "not-the-password", "lame-password")
+	for _, m := range []struct {
+		name    string
+		changes settings
+		cause   string
+		remedy  string
+		ends    bool // run ends: nothing but a change of settings helps
+		record  bool // shows with the first record
+	}{
+		{
+			"kafka: wrong password",
+			settings{"kafka.sasl.password": "not-the-password"},
+			"the broker refused the login", "check kafka.sasl.username and the password", true, false,
+		},
+		{
+			"kafka: unknown user",
+			settings{"kafka.sasl.username": "nobody", "kafka.sasl.mechanism": "plain"},
+			"the broker refused the login", "check kafka.sasl.username and the password", true, false,
+		},
+		{
+			"kafka: no login",
+			settings{"kafka.sasl.mechanism": "", "kafka.sasl.username": "", "kafka.sasl.password": ""},
+			"", "kafka.sasl.mechanism", false, false,
+		},
+		{
+			"kafka: untrusted certificate",
+			settings{"kafka.tls.ca_file": other.File},
+			"the broker's certificate is not trusted", "set kafka.tls.ca_file to the authority that signed it", true, false,
+		},
+		{
+			"kafka: another name",
+			settings{"kafka.tls.server_name": "elsewhere"},
+			"the broker's certificate is for another name", "set kafka.tls.server_name", true, false,
+		},
+		{
+			"kafka: no client certificate",
+			settings{"kafka.tls.cert_file": "", "kafka.tls.key_file": ""},
+			"the broker refused the TLS handshake", "set kafka.tls.cert_file and kafka.tls.key_file", true, false,
+		},
+		{
+			"kafka: untrusted client certificate",
+			settings{"kafka.tls.cert_file": stranger.Cert, "kafka.tls.key_file": stranger.Key},
+			"the broker refused the TLS handshake", "set kafka.tls.cert_file and kafka.tls.key_file", true, false,
+		},
+		{
+			"kafka: no rights",
+			settings{"kafka.sasl.username": "eve", "kafka.sasl.password": f.secrets[1]},
+			"a right on the topic is missing", "grant Read on the input topic and Write on the output topics", true, false,
+		},
+		{
+			"kafka: unknown topic",
+			settings{"kafka.topics.input": "nowhere"},
+			"or the topic does not exist", "check that they exist", true, false,
+		},
+		{
+			"kafka: unknown topic, all rights",
+			settings{
+				"kafka.topics.input": "nowhere", "kafka.brokers": f.kafka.Addr, "kafka.tls.enabled": "false", "kafka.tls.ca_file": "", "kafka.tls.server_name": "",
+				"kafka.tls.cert_file": "", "kafka.tls.key_file": "", "kafka.sasl.mechanism": "", "kafka.sasl.username": "", "kafka.sasl.password": "",
+			},
+			"not exist", "set kafka.create_topics: true", true, false,
+		},
+		{
+			"redis: wrong password",
+			settings{"redis.password_file": "", "redis.password": "not-the-password"},
+			"Redis refused the login", "check redis.username and the password", false, false,
+		},
+		{
+			"redis: wrong user",
+			settings{"redis.username": "nobody"},
+			"Redis refused the login", "check redis.username and the password", false, false,
+		},
+		{
+			"redis: untrusted certificate",
+			settings{"redis.tls.ca_file": other.File},
+			"Redis' certificate is not trusted", "set redis.tls.ca_file to the authority that signed it", false, false,
+		},
+		{
+			"redis: another name",
+			settings{"redis.tls.server_name": "elsewhere"},
+			"Redis' certificate is for another name", "set redis.tls.server_name", false, false,
+		},
+		{
+			"redis: no client certificate",
+			settings{"redis.tls.cert_file": "", "redis.tls.key_file": ""},
+			"Redis refused the TLS handshake", "set redis.tls.cert_file and redis.tls.key_file", false, false,
+		},
+		{
+			"redis: no tls",
+			settings{"redis.tls.enabled": "false", "redis.tls.ca_file": "", "redis.tls.cert_file": "", "redis.tls.key_file": ""},
+			"Redis closed the connection", "redis.tls.enabled is not what the port expects", false, false,
+		},
+		{
+			"redis: missing right",
+			settings{"redis.username": "lame", "redis.password_file": "", "redis.password": "lame-password"},
+			"a right is missing in Redis", "ACL SETUSER <user> " + redisindex.ACLRule("echosieve"), false, true,
+		},
+		{
+			"redis: keys of others",
+			settings{"redis.namespace": "theirs"},
+			"a right is missing in Redis", "ACL SETUSER <user> " + redisindex.ACLRule("theirs"), false, true,
+		},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			s := f.settings.With(m.changes)
+			code, findings := f.check(t, s)
+			require.Equal(t, 1, code, "%+v", findings)
+			bad := failures(findings)
+			require.NotEmpty(t, bad)
+			require.Contains(t, bad[0].Problem, m.cause, "%+v", bad)
+			require.Contains(t, bad[0].Remedy, m.remedy, "%+v", bad)
+			component, _, _ := strings.Cut(m.name, ":")
+			for _, b := range bad {
+				require.Equal(t, component, b.Component, "%+v", b)
+			}
+			p := f.run(t, s)
+			mark := ""
+			if m.record {
+				mark = f.publish(t)
+			}
+			p.waitFor(t, m.remedy, m.ends)
+			require.Contains(t, p.Log(), m.cause)
+			p.end(t)
+			if m.record { // nothing was lost by it
+				healthy := f.run(t, f.settings)
+				f.await(t, mark)
+				healthy.end(t)
+			}
+		})
+	}
+}
+
+// testKafkaRights takes each documented right away: the service does not start without it, and says what to grant.
+func (f *fortress) testKafkaRights(t *testing.T) {
+	for _, command := range kafkaRights(t) {
+		t.Run(command, func(t *testing.T) {
+			f.revoke(t, command)
+			defer f.grant(t, command)
+			want := "grant " + option(t, command, "--operation") + " on "
+			subject := "group"
+			if strings.Contains(command, "--topic") {
+				want, subject = "grant Read on the input topic and Write on the output topics", option(t, command, "--topic")
+			}
+			code, findings := f.check(t, f.settings)
+			require.Equal(t, 1, code, "%+v", findings)
+			bad := failures(findings)
+			require.Len(t, bad, 1)
+			require.Contains(t, bad[0].Subject, subject)
+			require.Contains(t, bad[0].Remedy, want)
+			p := f.run(t, f.settings)
+			p.waitFor(t, want, true)
+			require.Contains(t, p.Log(), subject)
+		})
+	}
+}
+
+// testRedisRights takes rights away from a running service: it waits and names the right, and goes on by itself
+// when it has it again. That each listed right is needed is tested in redisindex.
+func (f *fortress) testRedisRights(t *testing.T) {
+	p := f.run(t, f.settings)
+	p.WaitReady(t)
+	for _, right := range []string{"ping", "hset", "sadd", "zmscore", "incrby"} {
+		t.Run(right, func(t *testing.T) {
+			require.NoError(t, f.redis.Do(t.Context(), "ACL", "SETUSER", "echosieve", "-"+right).Err())
+			code, findings := f.check(t, f.settings)
+			require.Equal(t, 1, code, "%+v", findings)
+			require.Contains(t, failures(findings)[0].Remedy, "ACL SETUSER <user> ~echosieve:*")
+			mark := f.publish(t)
+			require.Eventually(t, func() bool {
+				return strings.HasPrefix(p.Get("/readyz"), "503") && strings.Contains(p.Get("/readyz"), "ACL SETUSER")
+			},
+				service.Patience, 50*time.Millisecond)
+			require.NoError(t, f.redis.Do(t.Context(), "ACL", "SETUSER", "echosieve", "+"+right).Err())
+			p.WaitReady(t)
+			f.await(t, mark)
+		})
+	}
+	p.end(t)
+}
+
+// testConfigPrint: the passwords that are set are not shown; checkSecrets looks for them.
+func (f *fortress) testConfigPrint(t *testing.T) {
+	for _, args := range [][]string{{"config", "print"}, {"config", "print", "--sources"}, {"config", "print", "--json"}} {
+		cmd := exec.CommandContext(t.Context(), service.Binary, args...)
+		cmd.Env = f.settings.Environ()
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.Contains(t, string(out), "(set)")
+		f.note(out)
+	}
+	// A mistake in another setting, and one in the file with the password itself.
+	secret := t.TempDir() + "/echosieve.yaml"
+	require.NoError(t, os.WriteFile(secret, []byte("kafka:\n  sasl: {password: ["+f.secrets[0]+"]}\nredis:\n  password: {x: "+f.secrets[2]+"}\nwindow: 7d\n"), 0o600))
+	cmd := exec.CommandContext(t.Context(), service.Binary, "check", "--config", secret)
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "kafka.sasl.password")
+	f.note(out)
+}

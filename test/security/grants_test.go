@@ -1,0 +1,97 @@
+package security
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"echosieve/redisindex"
+)
+
+// allowRedis gives a user the documented rule, less one command.
+func (f *fortress) allowRedis(t *testing.T, user, password, without string) {
+	t.Helper()
+	rules := []any{"ACL", "SETUSER", user, "reset", "on", ">" + password}
+	for rule := range strings.FieldsSeq(redisindex.ACLRule("echosieve")) {
+		if rule != "+"+without {
+			rules = append(rules, rule)
+		}
+	}
+	require.NoError(t, f.redis.Do(t.Context(), rules...).Err())
+}
+
+// kafkaRights returns the commands of docs/security.md.
+func kafkaRights(t *testing.T) []string {
+	t.Helper()
+	doc, err := os.ReadFile("../../docs/security.md")
+	require.NoError(t, err)
+	var commands []string
+	for line := range strings.Lines(string(doc)) {
+		if strings.HasPrefix(line, "kafka-acls.sh ") {
+			commands = append(commands, strings.TrimSpace(line))
+		}
+	}
+	require.NotEmpty(t, commands)
+	return commands
+}
+
+type acl struct {
+	kind            kmsg.ACLResourceType
+	name, principal string
+	operation       kmsg.ACLOperation
+}
+
+// parseACL reads a command line of kafka-acls.sh.
+func parseACL(t *testing.T, command string) acl {
+	t.Helper()
+	a := acl{operation: map[string]kmsg.ACLOperation{"Read": kmsg.ACLOperationRead, "Write": kmsg.ACLOperationWrite}[option(t, command, "--operation")]}
+	require.NotZero(t, a.operation, command)
+	a.principal = option(t, command, "--allow-principal")
+	if strings.Contains(command, "--topic") {
+		a.kind, a.name = kmsg.ACLResourceTypeTopic, option(t, command, "--topic")
+	} else {
+		a.kind, a.name = kmsg.ACLResourceTypeGroup, option(t, command, "--group")
+	}
+	return a
+}
+
+func option(t *testing.T, command, name string) string {
+	t.Helper()
+	fields := strings.Fields(command)
+	for i := range fields[:len(fields)-1] {
+		if fields[i] == name {
+			return fields[i+1]
+		}
+	}
+	t.Fatalf("no %s in %s", name, command)
+	return ""
+}
+
+func (f *fortress) grant(t *testing.T, command string) {
+	t.Helper()
+	a := parseACL(t, command)
+	c := kmsg.NewCreateACLsRequestCreation()
+	c.ResourceType, c.ResourceName, c.ResourcePatternType = a.kind, a.name, kmsg.ACLResourcePatternTypeLiteral
+	c.Principal, c.Host, c.Operation, c.PermissionType = a.principal, "*", a.operation, kmsg.ACLPermissionTypeAllow
+	req := kmsg.NewPtrCreateACLsRequest()
+	req.Creations = append(req.Creations, c)
+	res, err := req.RequestWith(t.Context(), f.adminRaw)
+	require.NoError(t, err)
+	require.Zero(t, res.Results[0].ErrorCode)
+}
+
+func (f *fortress) revoke(t *testing.T, command string) {
+	t.Helper()
+	a := parseACL(t, command)
+	filter := kmsg.NewDeleteACLsRequestFilter()
+	filter.ResourceType, filter.ResourceName, filter.ResourcePatternType = a.kind, &a.name, kmsg.ACLResourcePatternTypeLiteral
+	filter.Principal, filter.Operation, filter.PermissionType = &a.principal, a.operation, kmsg.ACLPermissionTypeAllow
+	req := kmsg.NewPtrDeleteACLsRequest()
+	req.Filters = append(req.Filters, filter)
+	res, err := req.RequestWith(t.Context(), f.adminRaw)
+	require.NoError(t, err)
+	require.Len(t, res.Results[0].MatchingACLs, 1)
+}

@@ -1,0 +1,228 @@
+package security
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/test/certs"
+	"echosieve/test/kafkaserver"
+	"echosieve/test/redisserver"
+	"echosieve/test/service"
+)
+
+func TestMain(m *testing.M) { os.Exit(service.Main(m)) }
+
+// The topics and the group are the defaults, for which docs/security.md gives the rights.
+var (
+	input   = "articles"
+	outputs = []string{"articles-unique", "articles-duplicate", "articles-dead"}
+)
+
+// fortress is a Kafka and a Redis that let in nobody without certificate, login and rights.
+type fortress struct {
+	kafka     *kafkaserver.Server
+	admin     *kadm.Client // super user, over the plaintext listener
+	adminRaw  *kgo.Client
+	redis     redis.UniversalClient // all rights, over the plaintext port
+	redisTLS  string
+	authority *certs.Authority
+	settings  settings // with which everything works
+	secrets   []string
+
+	mu      sync.Mutex
+	printed []byte // by all processes, and served by them
+}
+
+type settings = service.Settings
+
+// build starts the servers, creates topics and users, and grants what docs/security.md says.
+func build(t *testing.T) *fortress {
+	t.Helper()
+	t.Setenv("ECHOSIEVE_TEST_KAFKA", "") // a secured one of our own
+	f := &fortress{authority: certs.NewAuthority(t)}
+	const kafkaPassword, otherPassword, redisPassword = "kAfKa-sEcReT-51f0", "kAfKa-eViL-9e2d", "rEdIs-sEcReT-77b4"
+	f.secrets = []string{kafkaPassword, otherPassword, redisPassword}
+
+	f.kafka = kafkaserver.Start(t, kafkaserver.V4,
+		kafkaserver.Secure(f.authority.Server().Store, f.authority.File, map[string]string{"echosieve": kafkaPassword, "eve": otherPassword}),
+		kafkaserver.With("listener.name.secure.ssl.client.auth", "required"))
+	var err error
+	f.adminRaw, err = kgo.NewClient(kgo.SeedBrokers(f.kafka.Addr))
+	require.NoError(t, err)
+	t.Cleanup(f.adminRaw.Close)
+	f.admin = kadm.NewClient(f.adminRaw)
+	_, err = f.admin.CreateTopics(t.Context(), 2, 1, nil, append([]string{input}, outputs...)...)
+	require.NoError(t, err)
+	for _, line := range kafkaRights(t) {
+		f.grant(t, line)
+	}
+
+	f.redisTLS = service.FreeAddress(t)
+	_, port, _ := net.SplitHostPort(f.redisTLS)
+	server := f.authority.ServerOn("127.0.0.1")
+	plain := redisserver.Start(t, "--tls-port", port, "--tls-cert-file", server.Cert, "--tls-key-file", server.Key,
+		"--tls-ca-cert-file", f.authority.File, "--tls-auth-clients", "yes")
+	f.redis = redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{plain.Addr}})
+	t.Cleanup(func() { _ = f.redis.Close() })
+	f.allowRedis(t, "echosieve", redisPassword, "")
+	require.NoError(t, f.redis.Do(t.Context(), "ACL", "SETUSER", "default", "-@all", "+@admin", "+@connection").Err())
+
+	me := f.authority.Client("echosieve")
+	secret := filepath.Join(t.TempDir(), "redis")
+	require.NoError(t, os.WriteFile(secret, []byte(redisPassword+"\n"), 0o600))
+	f.settings = settings{
+		"kafka.brokers": f.kafka.SecureAddr, "kafka.tls.enabled": "true", "kafka.tls.ca_file": f.authority.File,
+		"kafka.tls.server_name": "localhost", "kafka.tls.cert_file": me.Cert, "kafka.tls.key_file": me.Key,
+		"kafka.sasl.mechanism": "scram-sha-512", "kafka.sasl.username": "echosieve", "kafka.sasl.password": kafkaPassword,
+		"kafka.session_timeout": "6s", "kafka.drain_timeout": "2s", "kafka.commit_interval": "200ms",
+		"redis.addrs": f.redisTLS, "redis.tls.enabled": "true", "redis.tls.ca_file": f.authority.File,
+		"redis.tls.cert_file": me.Cert, "redis.tls.key_file": me.Key, "redis.username": "echosieve", "redis.password_file": secret,
+		"log.level": "debug",
+	}
+	t.Cleanup(func() { f.checkSecrets(t) })
+	return f
+}
+
+// note keeps what a process printed or served for checkSecrets.
+func (f *fortress) note(data []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.printed = append(f.printed, data...)
+}
+
+// checkSecrets searches everything that any process of the test printed or served, failures and debug log included.
+func (f *fortress) checkSecrets(t *testing.T) {
+	require.NotEmpty(t, f.printed)
+	for _, secret := range f.secrets {
+		if i := bytes.Index(f.printed, []byte(secret)); i >= 0 {
+			t.Errorf("a password was printed: ...%s", f.printed[max(0, i-200):i])
+		}
+	}
+}
+
+type finding struct{ Component, Severity, Subject, Problem, Remedy string }
+
+// check runs echosieve check and returns its exit code and findings.
+func (f *fortress) check(t *testing.T, s settings) (int, []finding) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), service.Binary, "check", "--json")
+	cmd.Env = s.Environ()
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err := cmd.Run()
+	f.note(out.Bytes())
+	f.note(errOut.Bytes())
+	var result struct{ Findings []finding }
+	require.NoError(t, json.Unmarshal(out.Bytes(), &result), "%v %s%s", err, out.Bytes(), errOut.Bytes())
+	return cmd.ProcessState.ExitCode(), result.Findings
+}
+
+// failures returns the findings that keep the service from starting.
+func failures(findings []finding) []finding {
+	var bad []finding
+	for _, f := range findings {
+		if f.Severity == "failure" {
+			bad = append(bad, f)
+		}
+	}
+	return bad
+}
+
+// process is a running service whose output is noted.
+type process struct {
+	*service.Process
+	f *fortress
+}
+
+func (f *fortress) run(t *testing.T, s settings) *process {
+	t.Helper()
+	p := &process{service.Start(t, s), f}
+	t.Cleanup(func() { p.end(t) })
+	return p
+}
+
+// end stops the service, notes all that it served and printed, and returns its exit code.
+func (p *process) end(t *testing.T) int {
+	t.Helper()
+	if !p.Ended() {
+		for _, path := range []string{"/metrics", "/readyz", "/healthz"} {
+			p.f.note([]byte(p.Get(path)))
+		}
+	}
+	code := p.End(t)
+	p.f.note([]byte(p.Log()))
+	return code
+}
+
+// waitFor waits until the log or readyz says a text, or, if ends, the process has ended and said it.
+func (p *process) waitFor(t *testing.T, text string, ends bool) {
+	t.Helper()
+	for end := time.Now().Add(service.Patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if p.Ended() {
+			require.True(t, ends, "the service has ended")
+			require.Contains(t, p.Log(), text)
+			require.Equal(t, 2, p.End(t))
+			return
+		}
+		if !ends && strings.Contains(p.Log()+p.Get("/readyz"), text) {
+			return
+		}
+	}
+	t.Fatalf("%q is not said", text)
+}
+
+var published int
+
+// publish sends an article, a copy of it and a broken record, and returns what tells them from others.
+func (f *fortress) publish(t *testing.T) string {
+	t.Helper()
+	published++
+	mark := fmt.Sprintf("mark-%d", published)
+	var words strings.Builder // more different ones than little text has
+	for range 30 {
+		fmt.Fprintf(&words, " w%x", rand.Uint32())
+	}
+	text := fmt.Sprintf(`{"text":"%s%s"}`, mark, words.String())
+	var recs []*kgo.Record
+	for i, value := range []string{text, text, mark + " is no JSON"} {
+		recs = append(recs, &kgo.Record{Topic: input, Partition: int32(i % 2), Key: []byte(mark), Value: []byte(value), Timestamp: time.Now()})
+	}
+	require.NoError(t, f.adminRaw.ProduceSync(t.Context(), recs...).FirstErr())
+	return mark
+}
+
+// await waits for the three verdicts of what was published.
+func (f *fortress) await(t *testing.T, mark string) {
+	t.Helper()
+	reader, err := kgo.NewClient(kgo.SeedBrokers(f.kafka.Addr), kgo.ConsumeTopics(outputs...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	require.NoError(t, err)
+	defer reader.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), service.Patience)
+	defer cancel()
+	seen := map[string]bool{}
+	for len(seen) < len(outputs) {
+		fetches := reader.PollFetches(ctx)
+		require.NoError(t, ctx.Err(), "verdicts of %s: %v", mark, seen)
+		fetches.EachRecord(func(r *kgo.Record) {
+			if string(r.Key) == mark {
+				seen[r.Topic] = true
+			}
+		})
+	}
+}

@@ -1,0 +1,177 @@
+// Package service builds the echosieve command once for a test package and runs it as a process.
+package service
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Patience bounds every wait for something that takes a second or two.
+const Patience = 60 * time.Second
+
+// Binary is the built command, from Main on.
+var Binary string
+
+// Main is for TestMain: it builds the command, runs the tests and returns the exit code.
+func Main(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "echosieve-test-*")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil { // tests may run it as another user
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	Binary = filepath.Join(dir, "echosieve")
+	build := exec.Command("go", "build", "-trimpath", "-o", Binary, "echosieve/cmd/echosieve")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building the command: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// Settings are by their names in the configuration; they are given in the environment.
+type Settings map[string]string
+
+// With returns the settings with changes.
+func (s Settings) With(changes Settings) Settings {
+	all := maps.Clone(s)
+	maps.Copy(all, changes)
+	return all
+}
+
+// Environ is the environment of a process with the settings.
+func (s Settings) Environ() []string {
+	env := os.Environ()
+	for k, v := range s {
+		env = append(env, "ECHOSIEVE_"+strings.ToUpper(strings.ReplaceAll(k, ".", "_"))+"="+v)
+	}
+	return env
+}
+
+// Process is a running service.
+type Process struct {
+	Cmd  *exec.Cmd
+	HTTP string        // address of its listener
+	Done chan struct{} // closed at its end
+
+	log lockedBuffer
+}
+
+// Start starts the service; it ends with the test at the latest. If the test has failed by then, its log is shown.
+func Start(t testing.TB, s Settings, change ...func(*exec.Cmd)) *Process {
+	t.Helper()
+	p := &Process{HTTP: FreeAddress(t), Done: make(chan struct{})}
+	p.Cmd = exec.Command(Binary, "run") // ended by End, not by a context
+	p.Cmd.Env = s.With(Settings{"http.listen": p.HTTP}).Environ()
+	p.Cmd.Stdout, p.Cmd.Stderr = &p.log, &p.log
+	for _, f := range change {
+		f(p.Cmd)
+	}
+	if err := p.Cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = p.Cmd.Wait()
+		close(p.Done)
+	}()
+	t.Cleanup(func() {
+		p.End(t)
+		if t.Failed() {
+			t.Logf("log of the service:\n%s", p.Log())
+		}
+	})
+	return p
+}
+
+// Log returns what the service has printed so far.
+func (p *Process) Log() string {
+	p.log.Lock()
+	defer p.log.Unlock()
+	return p.log.String()
+}
+
+// Ended says whether the process has.
+func (p *Process) Ended() bool {
+	select {
+	case <-p.Done:
+		return true
+	default:
+		return false
+	}
+}
+
+// End stops the service in good order and returns its exit code. Ending twice is harmless.
+func (p *Process) End(t testing.TB) int {
+	t.Helper()
+	_ = p.Cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.Done:
+	case <-time.After(Patience):
+		t.Error("the service does not end")
+		_ = p.Cmd.Process.Kill()
+		<-p.Done
+	}
+	return p.Cmd.ProcessState.ExitCode()
+}
+
+// Get returns status and body of a page, or the error.
+func (p *Process) Get(path string) string {
+	res, err := http.Get("http://" + p.HTTP + path)
+	if err != nil {
+		return err.Error()
+	}
+	defer res.Body.Close()
+	body, _ := io.ReadAll(res.Body)
+	return fmt.Sprintf("%d %s", res.StatusCode, body)
+}
+
+// Ready says whether readyz is green.
+func (p *Process) Ready() bool { return strings.HasPrefix(p.Get("/readyz"), "200") }
+
+// WaitReady waits for readyz to be green.
+func (p *Process) WaitReady(t testing.TB) {
+	t.Helper()
+	for end := time.Now().Add(Patience); !p.Ready(); time.Sleep(50 * time.Millisecond) {
+		if p.Ended() || time.Now().After(end) {
+			t.Fatalf("the service is not ready: %s", p.Get("/readyz"))
+		}
+	}
+}
+
+// FreeAddress returns a loopback address that was free a moment ago.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+type lockedBuffer struct {
+	sync.Mutex
+	bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.Lock()
+	defer b.Unlock()
+	return b.Buffer.Write(p)
+}
