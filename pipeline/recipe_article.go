@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"cmp"
+	"math/bits"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -133,6 +135,9 @@ func (w *word) weight() float64 { return float64(w.count) * float64(w.idf) }
 // tells.
 const numberIDF = 4
 
+// slotSeed differs from process to process, so that nobody can choose words that all want one slot.
+var slotSeed = rand.Uint64() | 1
+
 // maxScratch is the number of words up to which buffers are kept; those of a larger text go to the collector.
 const maxScratch = 1 << 14
 
@@ -154,7 +159,7 @@ func (s *scratch) tally(cut []string, terms *terms) {
 		s.slots = make([]int32, 2*len(s.slots))
 	}
 	clear(s.slots)
-	mask := uint64(len(s.slots) - 1)
+	mask, shift := uint64(len(s.slots)-1), bits.LeadingZeros64(uint64(len(s.slots)-1))
 	for _, text := range cut {
 		text = strings.TrimRight(text, ".") // jieba leaves the full stop with a number
 		if !isWord(text) {
@@ -165,7 +170,7 @@ func (s *scratch) tally(cut []string, terms *terms) {
 		if isSingle(text) {
 			continue
 		}
-		slot := hash & mask
+		slot := hash * slotSeed >> shift
 		for s.slots[slot] != 0 && s.words[s.slots[slot]-1].hash != hash {
 			slot = (slot + 1) & mask
 		}

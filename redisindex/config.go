@@ -26,8 +26,9 @@ type Config struct {
 	// article lies, the rest only who meets it; the width of the blocks is this package's.
 	pipeline.Search
 
-	// Generations is the number of pieces into which the window is cut; keys live and expire by piece. More
-	// pieces free memory sooner and cost more look-ups.
+	// Generations is the number of pieces into which the window is cut; keys live and expire by piece. With one,
+	// most articles look into two pieces, with two into three, and so on; look-ups are most of what an article
+	// costs. More pieces free memory sooner: one keeps two windows of articles on average, two 1.75.
 	Generations int `koanf:"generations" help:"pieces of the window that expire as a whole, 1 to 8: more free memory sooner but cost look-ups; a change starts an empty index"`
 	// MaxCandidates bounds the entries' fields read for one article, nearest first. The cap can let a copy
 	// through as unique; it never changes an answer once given.
@@ -42,7 +43,7 @@ type Config struct {
 
 // DefaultConfig returns the defaults of what a user sets. Namespace, Window and Search are left empty.
 func DefaultConfig() Config {
-	return Config{Generations: 2, MaxCandidates: 64, ExpectedArticles: 1_000_000}
+	return Config{Generations: 1, MaxCandidates: 64, ExpectedArticles: 1_000_000}
 }
 
 // Validate says everything that is wrong with the configuration.
@@ -80,7 +81,7 @@ func (c Config) Validate() error {
 // long.
 const (
 	perHash = 16
-	perSet  = 8
+	perSet  = 16
 )
 
 // Bounds of the bits that tell keys of one kind apart.
@@ -96,7 +97,7 @@ func (c Config) BlockLayout() simhash.Layout { return newLayout(c).blocks }
 type layout struct {
 	windowMs     int64
 	generationMs int64         // whole seconds, at most windowMs
-	lifetime     time.Duration // of a key after its last write
+	lifetime     time.Duration // of a key after its last write: the window, and as long as processing may fall behind
 	shardBits    int
 	blocks       simhash.Layout
 	tag          string // names the layout in every key
@@ -114,7 +115,7 @@ func newLayout(c Config) layout {
 	return layout{
 		windowMs:     c.Window.Milliseconds(),
 		generationMs: seconds * 1000,
-		lifetime:     c.Window + time.Duration(seconds+1)*time.Second,
+		lifetime:     c.Window + min(c.Window/2, time.Duration(seconds)*time.Second) + time.Second,
 		shardBits:    shardBits,
 		blocks:       simhash.Layout{Count: c.Layout.Count, Bits: blockBits},
 		tag:          fmt.Sprintf("%s.%d.%dx%d", strconv.FormatInt(seconds, 36), shardBits, c.Layout.Count, blockBits),

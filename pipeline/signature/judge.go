@@ -20,8 +20,13 @@ func (t Thresholds) Validate() error {
 		name string
 		val  float64
 	}{
-		{"near", t.Near}, {"possible", t.Possible}, {"contradictions", t.Contradictions}, {"values", t.Values}, {"sure", t.Sure},
-		{"short_near", t.ShortNear}, {"short_values", t.ShortValues},
+		{"near", t.Near},
+		{"possible", t.Possible},
+		{"contradictions", t.Contradictions},
+		{"values", t.Values},
+		{"sure", t.Sure},
+		{"short_near", t.ShortNear},
+		{"short_values", t.ShortValues},
 	} {
 		if !(f.val >= 0 && f.val <= 1) {
 			return fmt.Errorf("%s is %v, must be between 0 and 1", f.name, f.val)

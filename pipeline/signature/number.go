@@ -221,10 +221,10 @@ func chineseNumber(s string) (value uint64, length int) {
 		runes++
 		length += size
 	}
-	switch {
-	case runes == 0:
+	switch runes {
+	case 0:
 		return 0, 0
-	case runes == 1:
+	case 1:
 		if next, _ := utf8.DecodeRuneInString(s[length:]); units || digit < 2 || !isMeasure(next) {
 			return 0, 0
 		}

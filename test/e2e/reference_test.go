@@ -9,6 +9,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/memindex"
+	"echosieve/redisindex"
 	"echosieve/simhash"
 )
 
@@ -43,7 +44,7 @@ func checkAgainstReference(t testing.TB, recipe *pipeline.Recipe, search pipelin
 		return 1
 	})
 	mixed := mixedClusters(claims, search)
-	index := memindex.New(memindex.Config{Window: window, Generations: 2, Search: search})
+	index := memindex.New(memindex.Config{Window: window, Generations: redisindex.DefaultConfig().Generations, Search: search})
 	matches, err := index.Claim(t.Context(), claims)
 	require.NoError(t, err)
 	compared := 0
