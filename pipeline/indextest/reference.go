@@ -56,7 +56,7 @@ func random(r *rand.Rand, n int, span time.Duration) []pipeline.Claim {
 		at := span*time.Duration(i)/time.Duration(n) + time.Duration(r.Int64N(int64(span/8)))
 		switch kind := r.IntN(10); {
 		case kind < 4 || i < 5:
-			claims[i] = signed(article(i, at, simhash.Fingerprint(r.Uint64()), fmt.Sprint(i)), byte(r.IntN(4)))
+			claims[i] = signed(article(i, at, simhash.Fingerprint(r.Uint64()), fmt.Sprint(i)), byte(r.IntN(3)))
 		case kind < 5:
 			claims[i] = little(i, at, fmt.Sprint("flash ", r.IntN(20)))
 		case kind < 7: // the text of an earlier one
@@ -70,7 +70,7 @@ func random(r *rand.Rand, n int, span time.Duration) []pipeline.Claim {
 			}
 			claims[i] = article(i, at, fp, fmt.Sprint(i))
 			if r.IntN(2) == 0 {
-				claims[i].Signature = []byte{byte(r.IntN(4))}
+				claims[i].Signature = []byte{byte(r.IntN(3))}
 			}
 		}
 		claims[i].Time = claims[i].Time.Truncate(time.Millisecond)
@@ -101,7 +101,7 @@ func testReference(t *testing.T, newIndex factory) {
 		require.Greater(t, kinds[pipeline.Exact], 50)
 		if p.MaxDistance > 0 {
 			require.Greater(t, kinds[pipeline.Near], 50)
-			require.Greater(t, kinds[pipeline.Possible], 5)
+			require.Positive(t, kinds[pipeline.Possible])
 		}
 	}
 }
