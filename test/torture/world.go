@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/pipeline"
+	"echosieve/test/kafkaserver"
+	"echosieve/test/redisserver"
+)
+
+// world is what all rounds share: the servers and the service to run.
+type world struct {
+	host   *host
+	o      options
+	out    io.Writer
+	begin  time.Time
+	recipe *pipeline.Recipe
+	binary string
+	dir    string // logs
+
+	kafka       *kafkaserver.Server
+	kafkaClient *kgo.Client
+	admin       *kadm.Client
+	redisServer *redisserver.Server // nil: not ours
+	redisAddrs  []string
+	redis       redis.UniversalClient
+}
+
+func newWorld(h *host, o options, out io.Writer) (*world, error) {
+	w := &world{host: h, o: o, out: out, begin: time.Now(), binary: o.binary, redisAddrs: o.redis}
+	var err error
+	if w.dir, err = os.MkdirTemp("", "echosieve-torture-logs-*"); err != nil {
+		return nil, err
+	}
+	if w.binary == "" {
+		if w.binary, err = build(h.ctx, h.TempDir()); err != nil {
+			return nil, err
+		}
+	}
+	if w.recipe, err = pipeline.LoadRecipe(pipeline.DefaultRecipeConfig()); err != nil {
+		return nil, err
+	}
+	if len(w.redisAddrs) == 0 {
+		w.redisServer = redisserver.Start(h, "--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction")
+		w.redisAddrs = []string{w.redisServer.Addr}
+	}
+	w.redis = redis.NewUniversalClient(&redis.UniversalOptions{
+		Addrs: w.redisAddrs, IsClusterMode: slices.Contains(o.serviceFlags, "--redis.cluster"),
+		MaxRetries: -1, DialerRetries: 1, DialTimeout: time.Second, ReadTimeout: time.Second, WriteTimeout: time.Second,
+	})
+	h.Cleanup(func() { _ = w.redis.Close() })
+	w.kafka = kafkaserver.Start(h, kafkaserver.V4)
+	if w.kafkaClient, err = kgo.NewClient(kgo.SeedBrokers(w.kafka.Addr)); err != nil {
+		return nil, err
+	}
+	h.Cleanup(w.kafkaClient.Close)
+	w.admin = kadm.NewClient(w.kafkaClient)
+	return w, nil
+}
+
+// build makes the service as it is in this source.
+func build(ctx context.Context, dir string, args ...string) (string, error) {
+	binary := filepath.Join(dir, "echosieve")
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-trimpath", "-o", binary}, args, []string{"echosieve/cmd/echosieve"})...)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the service: %w\n%s", err, output)
+	}
+	return binary, nil
+}
+
+// say writes a line of progress.
+func (w *world) say(format string, args ...any) {
+	fmt.Fprintf(w.out, "%7.1fs  %s\n", time.Since(w.begin).Seconds(), fmt.Sprintf(format, args...))
+}
