@@ -27,22 +27,23 @@ type options struct {
 	redis        []string
 	serviceFlags []string
 	keep         bool
+	patience     time.Duration
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdout)
+	code, _ := run(ctx, os.Args[1:], os.Stdout)
 	stop()
 	os.Exit(code) //nolint:forbidigo // the one exit of a command
 }
 
 // run is the whole command. It returns the exit code: 0 all well, 1 a promise was broken or a fault not shown, 2 the
 // run could not be made.
-func run(ctx context.Context, args []string, out io.Writer) int {
+func run(ctx context.Context, args []string, out io.Writer) (int, *summary) {
 	o, err := parse(args)
 	if err != nil {
 		fmt.Fprintln(out, err)
-		return 2
+		return 2, nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -64,11 +65,11 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 	switch {
 	case err != nil:
 		fmt.Fprintln(out, "torture: the run could not be finished:", err)
-		return 2
+		return 2, s
 	case s.failed():
-		return 1
+		return 1, s
 	default:
-		return 0
+		return 0, s
 	}
 }
 
@@ -86,6 +87,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.binary, "binary", "", "service to torture; default: built from this source")
 	f.StringSliceVar(&o.redis, "redis", nil, "addresses of a Redis that is not ours to break; default: one of our own")
 	f.StringArrayVar(&o.serviceFlags, "service-flag", nil, "one more argument for the service processes, such as --redis.cluster")
+	f.DurationVar(&o.patience, "patience", 90*time.Second, "how long nothing may move before what is missing counts as lost")
 	f.BoolVar(&o.keep, "keep", false, "keep the logs of the processes even if all is well")
 	if err := f.Parse(args); err != nil {
 		return o, err

@@ -79,8 +79,13 @@ func (l *logFile) follow(r io.Reader) {
 	}
 }
 
-// startProcess starts a service with more environment variables.
-func (r *round) startProcess(env ...string) (*process, error) {
+// startProcess starts a service.
+func (r *round) startProcess() (*process, error) { return r.launch(false) }
+
+// startDoomed starts a service with one more environment variable that will end it. No other fault picks it.
+func (r *round) startDoomed(env string) (*process, error) { return r.launch(true, env) }
+
+func (r *round) launch(doomed bool, env ...string) (*process, error) {
 	r.mu.Lock()
 	r.started++
 	name := fmt.Sprintf("service-%d", r.started)
@@ -90,6 +95,7 @@ func (r *round) startProcess(env ...string) (*process, error) {
 		return nil, err
 	}
 	p := &process{name: name, exited: make(chan struct{}), log: &logFile{file: file, warnings: map[string]int{}}}
+	p.asked.Store(doomed)
 	args := []string{
 		"run",
 		"--kafka.brokers", r.w.kafka.Addr, "--kafka.group", r.topic, "--kafka.topics.input", r.topic,

@@ -20,8 +20,6 @@ const (
 	sessionTimeout = 6 * time.Second
 	stopTimeout    = 60 * time.Second
 	readyTimeout   = 90 * time.Second
-	// noProgress ends a round in which nothing moves any more; what is missing then is lost.
-	noProgress = 90 * time.Second
 )
 
 // round is one run of articles, faults and accounting.
@@ -90,7 +88,7 @@ func (w *world) round(number int, seed uint64, s *summary) (err error) {
 		return err
 	}
 	w.say("%d records are published, waiting for the verdicts", sent)
-	if err := watcher.await(ctx, sent, noProgress); err != nil {
+	if err := watcher.await(ctx, sent, w.o.patience); err != nil {
 		return err
 	}
 	if err := r.stopAll(); err != nil {

@@ -33,6 +33,7 @@ var faults map[string]fault
 func init() {
 	faults = map[string]fault{}
 	maps.Copy(faults, processFaults)
+	maps.Copy(faults, crashFaults)
 	maps.Copy(faults, redisFaults)
 	maps.Copy(faults, kafkaFaults)
 }
@@ -40,7 +41,7 @@ func init() {
 func faultNames() []string { return slices.Sorted(maps.Keys(faults)) }
 
 // notUsual are faults that a round has only when they are named.
-var notUsual = []string{"redis-empty"}
+var notUsual = []string{"redis-empty", "crash-every"}
 
 // usual are the faults of a round by default, each once.
 func usual() []string {

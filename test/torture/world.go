@@ -69,10 +69,10 @@ func newWorld(h *host, o options, out io.Writer) (*world, error) {
 	return w, nil
 }
 
-// build makes the service as it is in this source.
+// build makes the service as it is in this source, with its crash points.
 func build(ctx context.Context, dir string, args ...string) (string, error) {
 	binary := filepath.Join(dir, "echosieve")
-	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-trimpath", "-o", binary}, args, []string{"echosieve/cmd/echosieve"})...)
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-trimpath", "-tags", "crashpoints", "-o", binary}, args, []string{"echosieve/cmd/echosieve"})...)
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the service: %w\n%s", err, output)
 	}
