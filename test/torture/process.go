@@ -98,7 +98,7 @@ func (r *round) launch(doomed bool, env ...string) (*process, error) {
 	p.asked.Store(doomed)
 	args := []string{
 		"run",
-		"--kafka.brokers", r.w.kafka.Addr, "--kafka.group", r.topic, "--kafka.topics.input", r.topic,
+		"--kafka.brokers", r.w.serviceKafka(), "--kafka.group", r.topic, "--kafka.topics.input", r.topic,
 		"--kafka.topics.unique", r.topic + "-unique", "--kafka.topics.duplicate", r.topic + "-duplicate",
 		"--kafka.topics.dead", r.topic + "-dead", "--redis.namespace", r.topic,
 		"--window", window.String(), "--http.listen", "127.0.0.1:0",
@@ -106,7 +106,7 @@ func (r *round) launch(doomed bool, env ...string) (*process, error) {
 		"--kafka.session_timeout", sessionTimeout.String(), "--kafka.drain_timeout", "2s", "--kafka.commit_interval", "200ms",
 		"--redis.timeout", "1s",
 	}
-	for _, addr := range r.w.redisAddrs {
+	for _, addr := range r.w.serviceRedis() {
 		args = append(args, "--redis.addrs", addr)
 	}
 	p.cmd = exec.Command(r.w.binary, append(args, r.w.o.serviceFlags...)...)

@@ -36,6 +36,7 @@ func init() {
 	maps.Copy(faults, crashFaults)
 	maps.Copy(faults, redisFaults)
 	maps.Copy(faults, kafkaFaults)
+	maps.Copy(faults, networkFaults)
 }
 
 func faultNames() []string { return slices.Sorted(maps.Keys(faults)) }

@@ -35,6 +35,44 @@ type world struct {
 	redisServer *redisserver.Server // nil: not ours
 	redisAddrs  []string
 	redis       redis.UniversalClient
+	redisLink   *link // nil: the processes take the direct way
+	kafkaLink   *link
+}
+
+// direct says that there are no proxies: comparisons with other systems measure no network of ours.
+func (w *world) direct() bool { return w.o.scenario != "" }
+
+// startKafka starts the broker, with a listener behind a proxy for the service processes.
+func (w *world) startKafka() (err error) {
+	if w.direct() || os.Getenv("ECHOSIEVE_TEST_KAFKA") != "" {
+		w.kafka = kafkaserver.Start(w.host, kafkaserver.V4)
+		return nil
+	}
+	behind, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	if w.kafkaLink, err = startLink(w.host, "kafka", behind); err != nil {
+		return err
+	}
+	w.kafka = kafkaserver.Start(w.host, kafkaserver.V4, kafkaserver.Listener("PROXIED", behind, w.kafkaLink.addr()))
+	return nil
+}
+
+// serviceKafka is where the service processes find the broker.
+func (w *world) serviceKafka() string {
+	if w.kafkaLink != nil {
+		return w.kafkaLink.addr()
+	}
+	return w.kafka.Addr
+}
+
+// serviceRedis is where they find Redis.
+func (w *world) serviceRedis() []string {
+	if w.redisLink != nil {
+		return []string{w.redisLink.addr()}
+	}
+	return w.redisAddrs
 }
 
 func newWorld(h *host, o options, out io.Writer) (*world, error) {
@@ -60,7 +98,14 @@ func newWorld(h *host, o options, out io.Writer) (*world, error) {
 		MaxRetries: -1, DialerRetries: 1, DialTimeout: time.Second, ReadTimeout: time.Second, WriteTimeout: time.Second,
 	})
 	h.Cleanup(func() { _ = w.redis.Close() })
-	w.kafka = kafkaserver.Start(h, kafkaserver.V4)
+	if err := w.startKafka(); err != nil {
+		return nil, err
+	}
+	if w.redisServer != nil && !w.direct() {
+		if w.redisLink, err = startLink(h, "redis", w.redisServer.Addr); err != nil {
+			return nil, err
+		}
+	}
 	if w.kafkaClient, err = kgo.NewClient(kgo.SeedBrokers(w.kafka.Addr)); err != nil {
 		return nil, err
 	}
