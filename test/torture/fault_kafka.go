@@ -28,22 +28,27 @@ func injectBrokerRestart(ctx context.Context, r *round, random *rand.Rand, d tim
 
 func (r *round) brokerAway(ctx context.Context, d time.Duration, stop func()) (string, error) {
 	if r.w.kafka.Pid() == 0 {
-		return "", errors.New("this Kafka is not ours to break")
+		return "", errNotOurs
 	}
 	return r.outage(ctx, "kafka", d, func() (string, error) {
 		stop()
-		conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", r.w.kafka.Addr)
-		if err == nil {
-			_ = conn.Close()
-		}
-		if !errors.Is(err, syscall.ECONNREFUSED) {
-			return "", fmt.Errorf("the connection was not refused: %w", err)
-		}
-		return "connection refused", nil
+		return refused(ctx, r.w.kafka.Addr)
 	}, func() error {
 		r.w.kafka.Restart()
 		return nil
 	})
+}
+
+// refused checks that nobody listens at the address.
+func refused(ctx context.Context, addr string) (string, error) {
+	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", addr)
+	if err == nil {
+		_ = conn.Close()
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return "", fmt.Errorf("the connection was not refused: %w", err)
+	}
+	return "connection refused", nil
 }
 
 // injectPartitions gives the input topic more partitions.

@@ -23,7 +23,7 @@ var redisFaults = map[string]fault{
 	"redis-empty":         {ofServers, injectRedisEmpty},
 }
 
-var errNotOurs = errors.New("this Redis is not ours to break")
+var errNotOurs = errors.New("this server is not ours to break")
 
 // injectRedisStall stops Redis without closing a connection: requests are swallowed, and some are carried out later.
 func injectRedisStall(ctx context.Context, r *round, random *rand.Rand, d time.Duration) (string, error) {

@@ -23,10 +23,10 @@ type feed struct {
 	enough       chan struct{} // closed when the last fault is over
 }
 
-func newFeed(addr, topic string) (*feed, error) {
+func newFeed(addrs []string, topic string) (*feed, error) {
 	// Metadata is refreshed often, so that new partitions are used soon. Copies have keys of their own and hence
 	// lie anywhere.
-	client, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.DefaultProduceTopic(topic),
+	client, err := kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.DefaultProduceTopic(topic),
 		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)), kgo.MetadataMinAge(250*time.Millisecond), kgo.MetadataMaxAge(2*time.Second))
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ type watcher struct {
 	changed  time.Time                  // when a new source was seen last
 }
 
-func newWatcher(addr, topic string) (*watcher, error) {
+func newWatcher(addrs []string, topic string) (*watcher, error) {
 	w := &watcher{
 		topics:  []string{topic + "-unique", topic + "-duplicate", topic + "-dead"},
 		sources: map[string]bool{}, position: map[string]map[int32]int64{}, changed: time.Now(),
@@ -107,7 +107,7 @@ func newWatcher(addr, topic string) (*watcher, error) {
 		w.position[t] = map[int32]int64{}
 	}
 	var err error
-	w.client, err = kgo.NewClient(kgo.SeedBrokers(addr), kgo.ConsumeTopics(w.topics...),
+	w.client, err = kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.ConsumeTopics(w.topics...),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(200*time.Millisecond))
 	return w, err
 }
@@ -175,7 +175,7 @@ func (w *watcher) drain(ctx context.Context, admin *kadm.Client) ([]*kgo.Record,
 }
 
 // readAll returns what a topic holds, by coordinates: what a broker has, not what a producer believes, is the input.
-func readAll(ctx context.Context, addr string, admin *kadm.Client, topic string) (map[string]*kgo.Record, error) {
+func readAll(ctx context.Context, addrs []string, admin *kadm.Client, topic string) (map[string]*kgo.Record, error) {
 	ends, err := admin.ListEndOffsets(ctx, topic)
 	if err == nil {
 		err = ends.Error()
@@ -185,7 +185,7 @@ func readAll(ctx context.Context, addr string, admin *kadm.Client, topic string)
 	}
 	want := 0
 	ends.Each(func(o kadm.ListedOffset) { want += int(o.Offset) })
-	client, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	client, err := kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	if err != nil {
 		return nil, err
 	}

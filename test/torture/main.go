@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -22,6 +24,7 @@ type options struct {
 	rate         int
 	records      int
 	processes    int
+	brokers      int
 	partitions   int
 	binary       string
 	redis        []string
@@ -78,11 +81,12 @@ func parse(args []string) (options, error) {
 	f := pflag.NewFlagSet("torture", pflag.ContinueOnError)
 	f.IntVar(&o.rounds, "rounds", 3, "number of rounds")
 	f.Uint64Var(&o.seed, "seed", uint64(time.Now().Unix()), "seed of articles and schedule; default: the time")
-	f.StringSliceVar(&o.faults, "faults", nil, "faults of a round, each as often as it is named; default: "+strings.Join(usual(), ","))
+	f.StringSliceVar(&o.faults, "faults", nil, "faults of a round, each as often as it is named; default: "+strings.Join(usual(1), ","))
 	f.StringVar(&o.scenario, "scenario", "", "a fixed schedule instead: "+strings.Join(scenarioNames(), ", "))
 	f.IntVar(&o.rate, "rate", 500, "records published a second")
 	f.IntVar(&o.records, "records", 3000, "least records of a round; publishing goes on until the last fault is over")
 	f.IntVar(&o.processes, "processes", 3, "service processes")
+	f.IntVar(&o.brokers, "brokers", 1, "1, or 3 that replicate")
 	f.IntVar(&o.partitions, "partitions", 6, "partitions of the input topic at first")
 	f.StringVar(&o.binary, "binary", "", "service to torture; default: built from this source")
 	f.StringSliceVar(&o.redis, "redis", nil, "addresses of a Redis that is not ours to break; default: one of our own")
@@ -98,12 +102,18 @@ func parse(args []string) (options, error) {
 		}
 		o.rounds = 1
 	}
+	if o.brokers != 1 && o.brokers != 3 {
+		return o, errors.New("brokers must be 1 or 3")
+	}
 	if o.faults == nil {
-		o.faults = usual()
+		o.faults = usual(o.brokers)
 	}
 	for _, name := range o.faults {
 		if _, known := faults[name]; !known {
 			return o, fmt.Errorf("unknown fault %q, known: %s", name, strings.Join(faultNames(), ", "))
+		}
+		if o.brokers == 1 && slices.Contains(ofThreeBrokers, name) || o.brokers > 1 && slices.Contains(ofOneBroker, name) {
+			return o, fmt.Errorf("fault %s is not for %d brokers", name, o.brokers)
 		}
 	}
 	for name, v := range map[string]int{"rounds": o.rounds, "rate": o.rate, "records": o.records, "processes": o.processes, "partitions": o.partitions} {

@@ -70,7 +70,7 @@ func TestMutants(t *testing.T) {
 			binary, err := build(t.Context(), t.TempDir(), "-overlay", overlay(t, m.edits))
 			require.NoError(t, err)
 			_, s := run(t.Context(), []string{
-				"--rounds", "1", "--rate", "400", "--records", "4000", "--patience", "25s", "--binary", binary, "--faults", m.faults,
+				"--rounds", "1", "--rate", "400", "--records", "4000", "--patience", "12s", "--binary", binary, "--faults", m.faults,
 			}, output{t})
 			noticed := 0
 			for _, kind := range m.want {

@@ -29,6 +29,7 @@ type round struct {
 	topic   string
 	dir     string
 	feed    *feed
+	watcher *watcher
 	summary *summary
 
 	mu         sync.Mutex
@@ -62,7 +63,8 @@ func (w *world) round(number int, seed uint64, s *summary) (err error) {
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}
-	watcher, err := newWatcher(w.kafka.Addr, r.topic)
+	watcher, err := newWatcher(w.kafkaAddrs, r.topic)
+	r.watcher = watcher
 	if err != nil {
 		return err
 	}
@@ -98,7 +100,7 @@ func (w *world) round(number int, seed uint64, s *summary) (err error) {
 	if err != nil {
 		return err
 	}
-	inputs, err := readAll(ctx, w.kafka.Addr, w.admin, r.topic)
+	inputs, err := readAll(ctx, w.kafkaAddrs, w.admin, r.topic)
 	if err != nil {
 		return err
 	}
@@ -117,7 +119,7 @@ func (r *round) prepare(ctx context.Context) error {
 		}
 	}
 	var err error
-	if r.feed, err = newFeed(r.w.kafka.Addr, r.topic); err != nil {
+	if r.feed, err = newFeed(r.w.kafkaAddrs, r.topic); err != nil {
 		return err
 	}
 	for range r.w.o.processes {

@@ -37,6 +37,7 @@ func init() {
 	maps.Copy(faults, redisFaults)
 	maps.Copy(faults, kafkaFaults)
 	maps.Copy(faults, networkFaults)
+	maps.Copy(faults, clusterFaults)
 }
 
 func faultNames() []string { return slices.Sorted(maps.Keys(faults)) }
@@ -44,9 +45,21 @@ func faultNames() []string { return slices.Sorted(maps.Keys(faults)) }
 // notUsual are faults that a round has only when they are named.
 var notUsual = []string{"redis-empty", "crash-every"}
 
+// Some faults need a broker behind a proxy, others a cluster.
+var (
+	ofOneBroker    = []string{"broker-kill", "broker-restart", "kafka-slow", "kafka-cut", "kafka-hang-ups"}
+	ofThreeBrokers = []string{"leader-kill", "leader-stop", "broker-lost", "two-brokers-lost"}
+)
+
 // usual are the faults of a round by default, each once.
-func usual() []string {
-	return slices.DeleteFunc(faultNames(), func(name string) bool { return slices.Contains(notUsual, name) })
+func usual(brokers int) []string {
+	others := ofThreeBrokers
+	if brokers > 1 {
+		others = ofOneBroker
+	}
+	return slices.DeleteFunc(faultNames(), func(name string) bool {
+		return slices.Contains(notUsual, name) || slices.Contains(others, name)
+	})
 }
 
 // step is a fault in a schedule.

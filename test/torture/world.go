@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -29,7 +30,9 @@ type world struct {
 	binary string
 	dir    string // logs
 
-	kafka       *kafkaserver.Server
+	kafka       *kafkaserver.Server  // of one broker
+	brokers     *kafkaserver.Cluster // of three
+	kafkaAddrs  []string
 	kafkaClient *kgo.Client
 	admin       *kadm.Client
 	redisServer *redisserver.Server // nil: not ours
@@ -44,8 +47,14 @@ func (w *world) direct() bool { return w.o.scenario != "" }
 
 // startKafka starts the broker, with a listener behind a proxy for the service processes.
 func (w *world) startKafka() (err error) {
+	if w.o.brokers > 1 {
+		w.brokers = kafkaserver.StartCluster(w.host, kafkaserver.V4, w.o.brokers)
+		w.kafkaAddrs = w.brokers.Addrs()
+		return nil
+	}
 	if w.direct() || os.Getenv("ECHOSIEVE_TEST_KAFKA") != "" {
 		w.kafka = kafkaserver.Start(w.host, kafkaserver.V4)
+		w.kafkaAddrs = strings.Split(w.kafka.Addr, ",")
 		return nil
 	}
 	behind, err := freeAddress()
@@ -56,6 +65,7 @@ func (w *world) startKafka() (err error) {
 		return err
 	}
 	w.kafka = kafkaserver.Start(w.host, kafkaserver.V4, kafkaserver.Listener("PROXIED", behind, w.kafkaLink.addr()))
+	w.kafkaAddrs = []string{w.kafka.Addr}
 	return nil
 }
 
@@ -64,7 +74,7 @@ func (w *world) serviceKafka() string {
 	if w.kafkaLink != nil {
 		return w.kafkaLink.addr()
 	}
-	return w.kafka.Addr
+	return strings.Join(w.kafkaAddrs, ",")
 }
 
 // serviceRedis is where they find Redis.
@@ -106,7 +116,7 @@ func newWorld(h *host, o options, out io.Writer) (*world, error) {
 			return nil, err
 		}
 	}
-	if w.kafkaClient, err = kgo.NewClient(kgo.SeedBrokers(w.kafka.Addr)); err != nil {
+	if w.kafkaClient, err = kgo.NewClient(kgo.SeedBrokers(w.kafkaAddrs...)); err != nil {
 		return nil, err
 	}
 	h.Cleanup(w.kafkaClient.Close)
