@@ -10,10 +10,10 @@ import (
 )
 
 var clusterFaults = map[string]fault{
-	"leader-kill":      {ofServers, injectLeaderKill},
-	"leader-stop":      {ofServers, injectLeaderStop},
-	"broker-lost":      {ofServers, injectBrokerLost},
-	"two-brokers-lost": {ofServers, injectTwoBrokersLost},
+	"leader-kill":      {ofKafka, injectLeaderKill},
+	"leader-stop":      {ofKafka, injectLeaderStop},
+	"broker-lost":      {ofKafka, injectBrokerLost},
+	"two-brokers-lost": {ofKafka, injectTwoBrokersLost},
 }
 
 // injectLeaderKill kills the leader of a partition and starts it again when another broker leads.

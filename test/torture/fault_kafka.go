@@ -11,9 +11,9 @@ import (
 )
 
 var kafkaFaults = map[string]fault{
-	"broker-kill":    {ofServers, injectBrokerKill},
-	"broker-restart": {ofServers, injectBrokerRestart},
-	"partitions":     {ofServers, injectPartitions},
+	"broker-kill":    {ofKafka, injectBrokerKill},
+	"broker-restart": {ofKafka, injectBrokerRestart},
+	"partitions":     {ofKafka, injectPartitions},
 }
 
 // injectBrokerKill ends the broker with kill -9 and starts it again.

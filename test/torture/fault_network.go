@@ -13,12 +13,12 @@ import (
 )
 
 var networkFaults = map[string]fault{
-	"redis-slow":     {ofServers, slow("redis")},
-	"redis-cut":      {ofServers, cut("redis")},
-	"redis-hang-ups": {ofServers, hangUps("redis")},
-	"kafka-slow":     {ofServers, slow("kafka")},
-	"kafka-cut":      {ofServers, cut("kafka")},
-	"kafka-hang-ups": {ofServers, hangUps("kafka")},
+	"redis-slow":     {ofRedis, slow("redis")},
+	"redis-cut":      {ofRedis, cut("redis")},
+	"redis-hang-ups": {ofRedis, hangUps("redis")},
+	"kafka-slow":     {ofKafka, slow("kafka")},
+	"kafka-cut":      {ofKafka, cut("kafka")},
+	"kafka-hang-ups": {ofKafka, hangUps("kafka")},
 }
 
 var errNoProxy = errors.New("there is no proxy in front of this server")

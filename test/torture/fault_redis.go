@@ -15,12 +15,12 @@ import (
 )
 
 var redisFaults = map[string]fault{
-	"redis-stall":         {ofServers, injectRedisStall},
-	"redis-restart":       {ofServers, injectRedisRestart},
-	"redis-reset":         {ofServers, injectRedisReset},
-	"redis-script-flush":  {ofServers, injectScriptFlush},
-	"redis-out-of-memory": {ofServers, injectOutOfMemory},
-	"redis-empty":         {ofServers, injectRedisEmpty},
+	"redis-stall":         {ofRedis, injectRedisStall},
+	"redis-restart":       {ofRedis, injectRedisRestart},
+	"redis-reset":         {ofRedis, injectRedisReset},
+	"redis-script-flush":  {ofRedis, injectScriptFlush},
+	"redis-out-of-memory": {ofRedis, injectOutOfMemory},
+	"redis-empty":         {ofRedis, injectRedisEmpty},
 }
 
 var errNotOurs = errors.New("this server is not ours to break")
@@ -61,7 +61,7 @@ func injectRedisRestart(ctx context.Context, r *round, random *rand.Rand, d time
 	}, func() error {
 		s.Restart()
 		if now, err := r.w.redis.DBSize(ctx).Result(); err != nil || now < keys {
-			return fmt.Errorf("Redis came back with %d of %d keys: %w", now, keys, err)
+			return fmt.Errorf("redis came back with %d of %d keys: %w", now, keys, err)
 		}
 		return nil
 	})
@@ -89,7 +89,8 @@ func injectRedisEmpty(ctx context.Context, r *round, _ *rand.Rand, _ time.Durati
 // injectRedisReset closes all connections, several times, in the middle of whatever they carry.
 func injectRedisReset(ctx context.Context, r *round, random *rand.Rand, _ time.Duration) (string, error) {
 	var closed int64
-	for range 5 {
+	end := time.Now().Add(readyTimeout)
+	for i := 0; i < 5 || closed == 0 && time.Now().Before(end); i++ {
 		n, err := r.w.redis.ClientKillByFilter(ctx, "TYPE", "normal", "SKIPME", "yes").Result()
 		if err != nil {
 			return "", err
@@ -109,16 +110,22 @@ var cachedScripts = regexp.MustCompile(`number_of_cached_scripts:(\d+)`)
 
 // injectScriptFlush makes Redis forget the scripts.
 func injectScriptFlush(ctx context.Context, r *round, _ *rand.Rand, _ time.Duration) (string, error) {
-	info, err := r.w.redis.Info(ctx, "memory").Result()
-	if err != nil {
-		return "", err
-	}
 	known := 0
-	if m := cachedScripts.FindStringSubmatch(info); m != nil {
-		known, _ = strconv.Atoi(m[1])
-	}
-	if known == 0 {
-		return "", errors.New("Redis knew no script")
+	// After a restart Redis knows none before the next batch comes.
+	for end := time.Now().Add(readyTimeout); known == 0; {
+		info, err := r.w.redis.Info(ctx, "memory").Result()
+		if err != nil {
+			return "", err
+		}
+		if m := cachedScripts.FindStringSubmatch(info); m != nil {
+			known, _ = strconv.Atoi(m[1])
+		}
+		if time.Now().After(end) {
+			return "", errors.New("there was no script to forget")
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return "", err
+		}
 	}
 	if err := r.w.redis.ScriptFlush(ctx).Err(); err != nil {
 		return "", err

@@ -37,7 +37,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code, _ := run(ctx, os.Args[1:], os.Stdout)
 	stop()
-	os.Exit(code) //nolint:forbidigo // the one exit of a command
+	os.Exit(code)
 }
 
 // run is the whole command. It returns the exit code: 0 all well, 1 a promise was broken or a fault not shown, 2 the

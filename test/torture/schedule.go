@@ -16,7 +16,8 @@ type lane uint8
 
 const (
 	ofProcesses lane = iota
-	ofServers
+	ofRedis
+	ofKafka
 	lanes
 )
 
@@ -151,7 +152,7 @@ func atLeast(d time.Duration, random *rand.Rand, from, to time.Duration) time.Du
 var scenarios = map[string]plan{
 	"kills500":  kills(500),
 	"kills2000": kills(2000),
-	"redis": {rate: 500, records: 40_000, fixed: true, lanes: [lanes][]step{ofServers: {
+	"redis": {rate: 500, records: 40_000, fixed: true, lanes: [lanes][]step{ofRedis: {
 		{"redis-restart", 8 * time.Second, 3 * time.Second},
 		{"redis-stall", 8 * time.Second, 4 * time.Second},
 		{"redis-restart", 8 * time.Second, 10 * time.Second},
