@@ -103,7 +103,10 @@ func injectZombie(ctx context.Context, r *round, random *rand.Rand, _ time.Durat
 	}
 	before := r.generation()
 	p.frozen.Store(true)
-	defer p.frozen.Store(false)
+	defer func() {
+		p.thaws.Add(1)
+		p.frozen.Store(false)
+	}()
 	if err := p.signal(syscall.SIGSTOP); err != nil {
 		return "", err
 	}

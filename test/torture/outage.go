@@ -25,12 +25,12 @@ const (
 func (r *round) outage(ctx context.Context, component string, d time.Duration, begin func() (string, error), end func() error) (proof string, err error) {
 	isUp := func(_ bool, up map[string]bool) bool { return up[component] }
 	isDown := func(_ bool, up map[string]bool) bool { return !up[component] }
-	live := r.alive()
+	live := r.witnesses()
 	late := r.awaitState(ctx, live, readyTimeout, isUp)
 	if len(late) > 0 {
 		r.violate(unready, "%s: %d processes are not ready before the outage", component, len(late))
 	}
-	warned := map[*process]int{}
+	warned := map[witness]int{}
 	for _, p := range live {
 		warned[p] = p.warnings(component)
 	}
@@ -39,7 +39,7 @@ func (r *round) outage(ctx context.Context, component string, d time.Duration, b
 	if err == nil {
 		late = r.awaitState(ctx, live, redLimit, isDown)
 		for _, p := range late {
-			if !p.gone() {
+			if !p.excused() {
 				r.violate(unready, "%s is away for %.1fs and /readyz of %s does not say so", component, time.Since(start).Seconds(), p.name)
 			}
 		}
@@ -59,7 +59,7 @@ func (r *round) outage(ctx context.Context, component string, d time.Duration, b
 	}
 	away := time.Since(start)
 	for _, p := range r.awaitState(ctx, live, greenLimit, isUp) {
-		if !p.gone() {
+		if !p.excused() {
 			r.violate(unready, "%s is back and /readyz of %s does not say so", component, p.name)
 		}
 	}
@@ -80,10 +80,10 @@ func (p *process) warnings(component string) int {
 }
 
 // checkMetric looks whether the gauge says what /readyz says.
-func (r *round) checkMetric(ctx context.Context, procs []*process, component string) error {
+func (r *round) checkMetric(ctx context.Context, procs []witness, component string) error {
 	for _, p := range procs {
 		text, err := p.metrics(ctx)
-		if p.gone() {
+		if p.excused() {
 			continue
 		}
 		if err != nil {

@@ -30,6 +30,7 @@ type process struct {
 	err    error       // of Wait, once exited
 	asked  atomic.Bool // its end is wanted
 	frozen atomic.Bool
+	thaws  atomic.Int32 // how often it was frozen and went on
 	log    *logFile
 }
 
@@ -187,8 +188,24 @@ func (r *round) generation() int {
 
 func (p *process) signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
 
-// gone says whether the process has ended or cannot answer.
-func (p *process) gone() bool { return p.asked.Load() || p.frozen.Load() }
+// witness is a process that can be asked what it noticed. One that ended or was frozen since is excused.
+type witness struct {
+	*process
+	thaws int32
+}
+
+// witnesses are the processes that run and are not frozen now.
+func (r *round) witnesses() []witness {
+	var all []witness
+	for _, p := range r.alive() {
+		all = append(all, witness{p, p.thaws.Load()})
+	}
+	return all
+}
+
+func (w witness) excused() bool {
+	return w.asked.Load() || w.frozen.Load() || w.process.thaws.Load() != w.thaws
+}
 
 // kill ends the process without warning and waits until it is gone.
 func (p *process) kill() error {

@@ -135,16 +135,16 @@ func (r *round) prepare(ctx context.Context) error {
 
 // waitReady waits until all processes are ready.
 func (r *round) waitReady(ctx context.Context) bool {
-	return len(r.awaitState(ctx, r.alive(), readyTimeout, func(ready bool, _ map[string]bool) bool { return ready })) == 0
+	return len(r.awaitState(ctx, r.witnesses(), readyTimeout, func(ready bool, _ map[string]bool) bool { return ready })) == 0
 }
 
-// awaitState waits until each process that still runs has the state; it returns those that had not in time.
-func (r *round) awaitState(ctx context.Context, procs []*process, limit time.Duration, has func(ready bool, up map[string]bool) bool) []*process {
+// awaitState waits until each process that is not excused has the state; it returns those that had not in time.
+func (r *round) awaitState(ctx context.Context, procs []witness, limit time.Duration, has func(ready bool, up map[string]bool) bool) []witness {
 	end := time.Now().Add(limit)
 	for {
-		var missing []*process
+		var missing []witness
 		for _, p := range procs {
-			if p.gone() {
+			if p.excused() {
 				continue
 			}
 			if ready, up, err := p.state(ctx); err != nil || !has(ready, up) {
