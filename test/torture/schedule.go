@@ -52,14 +52,14 @@ var (
 	ofThreeBrokers = []string{"leader-kill", "leader-stop", "broker-lost", "two-brokers-lost"}
 )
 
-// usual are the faults of a round by default, each once.
-func usual(brokers int) []string {
+// usual are the faults of a round by default, each once. A Redis that is not ours is left alone.
+func usual(brokers int, ownRedis bool) []string {
 	others := ofThreeBrokers
 	if brokers > 1 {
 		others = ofOneBroker
 	}
 	return slices.DeleteFunc(faultNames(), func(name string) bool {
-		return slices.Contains(notUsual, name) || slices.Contains(others, name)
+		return slices.Contains(notUsual, name) || slices.Contains(others, name) || faults[name].lane == ofRedis && !ownRedis
 	})
 }
 
