@@ -148,9 +148,6 @@ func (r *round) ended(p *process) {
 	p.log.mu.Lock()
 	r.newest = max(r.newest, p.log.generation)
 	p.log.mu.Unlock()
-	if usage, ok := p.cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		r.peakMemory = max(r.peakMemory, usage.Maxrss<<10)
-	}
 	r.mu.Unlock()
 	if p.asked.Load() || r.w.host.ctx.Err() != nil {
 		return

@@ -71,6 +71,7 @@ func (w *world) round(number int, seed uint64, s *summary) (err error) {
 	reading, stopReading := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() { watcher.run(reading) })
+	watching.Go(func() { r.watchMemory(reading) })
 	defer watching.Wait()
 	defer stopReading()
 
