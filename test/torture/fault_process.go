@@ -78,7 +78,7 @@ func injectStorm(ctx context.Context, r *round, random *rand.Rand, _ time.Durati
 			return "", err
 		}
 	}
-	return r.moved(ctx, before, 2)
+	return r.moved(ctx, before, 1) // while a broker is away, several changes become one
 }
 
 // moved waits until the group is at least so many generations further.
