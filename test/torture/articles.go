@@ -20,7 +20,7 @@ const (
 	maxGroup      = 6    // copies of one article; the index offers at most 8 of one fingerprint as originals
 	remembered    = 2000 // articles that can still be copied
 	spread        = 72 * time.Hour
-	nearDistance  = 3
+	nearDistance  = 3 // always found: the index stores a fingerprint under four blocks
 )
 
 // role says how an article relates to the others of its group.
@@ -46,13 +46,14 @@ type group struct {
 	number  int
 	members int
 	text    string
-	print   simhash.Fingerprint
+	print   pipeline.Article
 }
 
 // desk writes articles out of invented words, the same for the same seed. Not safe for concurrent use.
 type desk struct {
 	random *rand.Rand
 	recipe *pipeline.Recipe
+	search pipeline.Search
 	words  []string
 	now    time.Time
 	broken bool // put broken records in between
@@ -66,7 +67,7 @@ type desk struct {
 }
 
 func newDesk(seed uint64, recipe *pipeline.Recipe, broken bool) *desk {
-	d := &desk{random: rand.New(rand.NewPCG(seed, 0)), recipe: recipe, now: time.Now(), broken: broken, facts: map[string]fact{}}
+	d := &desk{random: rand.New(rand.NewPCG(seed, 0)), recipe: recipe, search: recipe.Search(), now: time.Now(), broken: broken, facts: map[string]fact{}}
 	syllables := []string{"ba", "dor", "lin", "ka", "mes", "tur", "vi", "ron", "sal", "pe", "nok", "ji", "hul", "gra", "zet", "wo"}
 	for _, a := range syllables {
 		for _, b := range syllables {
@@ -125,8 +126,7 @@ func (d *desk) fresh(id string) string {
 	}
 	d.made++
 	g := &group{number: d.made, text: b.String()}
-	a, _ := d.recipe.Fingerprint(g.text)
-	g.print = a.Fingerprint
+	g.print, _ = d.recipe.Fingerprint(g.text)
 	if len(d.groups) == remembered {
 		d.groups = d.groups[1:]
 	}
@@ -153,7 +153,8 @@ func (d *desk) copied(id string) string {
 			var b strings.Builder
 			b.WriteString(g.text)
 			d.sentence(&b, 3)
-			if a, _ := d.recipe.Fingerprint(b.String()); simhash.Distance(a.Fingerprint, g.print) <= nearDistance {
+			a, _ := d.recipe.Fingerprint(b.String())
+			if simhash.Distance(a.Fingerprint, g.print.Fingerprint) <= nearDistance && d.search.Compare(&a, &g.print).Kind == pipeline.Near {
 				d.facts[id] = fact{g.number, near}
 				return b.String()
 			}

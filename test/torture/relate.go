@@ -11,7 +11,7 @@ import (
 	"echosieve/test/ledger"
 )
 
-// relate checks the verdicts against what the desk knows of its articles: of two certain copies never both are unique,
+// relate checks the verdicts against what the desk knows of its articles: of two certain copies one is held to be one,
 // and a copy repeats an article of its own group. It counts the texts, and those of which no article got through.
 func relate(inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome, d *desk) (bad []ledger.Violation, lostTexts, texts int) {
 	type member struct {
@@ -37,13 +37,13 @@ func relate(inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome, d *d
 			if isCopy && groupOf[original] != a.group {
 				bad = append(bad, ledger.Violation{Kind: ledger.Unrelated, Text: fmt.Sprintf("%s repeats %s, which is another text", a.source, original)})
 			}
-			if !o.Unique() {
+			if !o.IsThrough() {
 				continue
 			}
 			through = true
 			for _, b := range groups[g][:i] {
-				if other := seen[b.source]; other != nil && other.Unique() && a.certain(b.fact) {
-					bad = append(bad, ledger.Violation{Kind: ledger.Twin, Text: fmt.Sprintf("%s and %s are copies of each other and both unique", b.source, a.source)})
+				if other := seen[b.source]; other != nil && other.IsThrough() && a.certain(b.fact) {
+					bad = append(bad, ledger.Violation{Kind: ledger.Twin, Text: fmt.Sprintf("%s and %s are copies of each other and neither is held to be one", b.source, a.source)})
 				}
 			}
 		}
