@@ -7,8 +7,10 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 GOLANGCI_LINT_VERSION := v2.15.0
 TOOLS := $(CURDIR)/bin
 FUZZTIME ?= 10s
+ROUNDS ?= 3
+SEED ?= $(shell date +%s)
 
-.PHONY: help build demo test lint fuzz bench up down clean
+.PHONY: help build demo test torture lint fuzz bench up down clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | expand -t 10
@@ -23,6 +25,9 @@ test: ## everything: vet, race detector, real Redis, real Kafka, mutants, fuzz s
 	go vet ./...
 	go test -race -timeout 40m ./...
 	go test -run NONE -bench . -benchtime 1x ./... > /dev/null
+
+torture: ## faults on real servers, every record accounted for (make torture ROUNDS=100 SEED=7)
+	go run ./test/torture --rounds $(ROUNDS) --seed $(SEED)
 
 lint: $(TOOLS)/golangci-lint ## golangci-lint with .golangci.yml
 	$(TOOLS)/golangci-lint run ./...

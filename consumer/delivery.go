@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"echosieve/internal/crashpoint"
 	"echosieve/pipeline"
 
 	"github.com/segmentio/kafka-go"
@@ -52,7 +53,10 @@ func (d *atLeastOnce) deliver(ctx context.Context, source int32, outputs []pipel
 	var wait sync.WaitGroup
 	for to := range records {
 		if len(records[to]) > 0 {
-			wait.Go(func() { errs[to] = d.publisher.publish(ctx, pipeline.Destination(to), source, records[to]) })
+			wait.Go(func() {
+				errs[to] = d.publisher.publish(ctx, pipeline.Destination(to), source, records[to])
+				crashpoint.Here(crashpoint.BetweenSends)
+			})
 		}
 	}
 	wait.Wait()

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"echosieve/internal/crashpoint"
+
 	"github.com/segmentio/kafka-go"
 )
 
@@ -86,11 +88,13 @@ func (c *Consumer) commit(d delivery, partitions []*partition) {
 	if len(offsets) == 0 {
 		return
 	}
+	crashpoint.Here(crashpoint.BeforeCommit)
 	if err := d.commit(offsets); err != nil {
 		c.metrics.commits.WithLabelValues("error").Inc()
 		c.reporter.failed(opCommit, c.cfg.Group, fmt.Errorf("consumer: commit: %w", err))
 		return
 	}
+	crashpoint.Here(crashpoint.AfterCommit)
 	c.metrics.commits.WithLabelValues("ok").Inc()
 	c.reporter.ok(opCommit, c.cfg.Group)
 	for _, p := range partitions {

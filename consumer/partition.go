@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"echosieve/internal/crashpoint"
 	"echosieve/pipeline"
 
 	"github.com/segmentio/kafka-go"
@@ -83,6 +84,9 @@ func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *chu
 		return offset, err
 	}
 	p.highWatermark.Store(res.highWatermark)
+	if len(res.records) > 0 {
+		crashpoint.Here(crashpoint.AfterFetch)
+	}
 	asked := offset
 	s := newStream(res, offset, p.c.cfg.maxBatchBytes())
 	defer func() {
@@ -167,6 +171,7 @@ func (p *partition) prepare(ctx context.Context, in <-chan *chunk, out chan<- *c
 	for ch := range in {
 		if ctx.Err() == nil && len(ch.records) > 0 {
 			ch.batch = p.c.handler.Prepare(ch.records)
+			crashpoint.Here(crashpoint.AfterPrepare)
 		}
 		select {
 		case out <- ch:
@@ -199,13 +204,16 @@ func (p *partition) finish(ctx context.Context, ch *chunk) error {
 		if err != nil {
 			return err
 		}
+		crashpoint.Here(crashpoint.BeforeWrite)
 		start := time.Now()
 		if err := p.delivery.deliver(ctx, p.id, outputs); err != nil {
 			return err
 		}
+		crashpoint.Here(crashpoint.AfterWrite)
 		p.c.handler.Published(outputs, time.Since(start))
 	}
 	p.marked.Store(ch.next)
+	crashpoint.Here(crashpoint.AfterMark)
 	p.observeLag()
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
+	"echosieve/internal/crashpoint"
 	"echosieve/pipeline"
 )
 
@@ -107,6 +108,11 @@ func (x *Index) attempt(ctx context.Context, claims []pipeline.Claim) ([]pipelin
 	return matches, err
 }
 
+// afterStep names the places behind the steps of run.
+var afterStep = [...]crashpoint.Point{
+	crashpoint.AfterInsert, crashpoint.AfterDraw, crashpoint.AfterTicket, crashpoint.AfterLook, crashpoint.AfterRead, crashpoint.AfterDecide,
+}
+
 func (x *Index) run(ctx context.Context, claims []pipeline.Claim) ([]pipeline.Match, error) {
 	if !x.loaded.Load() {
 		if err := loadScripts(ctx, x.client); err != nil {
@@ -116,10 +122,11 @@ func (x *Index) run(ctx context.Context, claims []pipeline.Claim) ([]pipeline.Ma
 	}
 	b := newBatch(x, claims)
 	// The order carries the proof (see the package comment): each step is acknowledged before the next begins.
-	for _, step := range []func(context.Context) error{b.insert, b.draw, b.ticket, b.look, b.read, b.decide} {
+	for i, step := range []func(context.Context) error{b.insert, b.draw, b.ticket, b.look, b.read, b.decide} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
+		crashpoint.Here(afterStep[i])
 	}
 	return b.matches(), nil
 }

@@ -11,12 +11,13 @@ import (
 	"echosieve/pipeline/memindex"
 	"echosieve/redisindex"
 	"echosieve/simhash"
+	"echosieve/test/ledger"
 )
 
 // checkAgainstReference runs the articles of each input partition through the in-memory index, in order, and
 // compares its verdicts with the service's wherever order determines them: for articles whose whole cluster
 // (everything reachable by copies of copies) lies in one partition. It returns how many it compared.
-func checkAgainstReference(t testing.TB, recipe *pipeline.Recipe, search pipeline.Search, inputs map[string]*kgo.Record, seen map[string]*outcome) int {
+func checkAgainstReference(t testing.TB, recipe *pipeline.Recipe, search pipeline.Search, inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome) int {
 	t.Helper()
 	decode := pipeline.DefaultDecodeConfig()
 	var claims []pipeline.Claim
@@ -53,7 +54,7 @@ func checkAgainstReference(t testing.TB, recipe *pipeline.Recipe, search pipelin
 			continue
 		}
 		compared++
-		h := seen[c.String()].headers
+		h := seen[c.String()].Headers
 		require.Equal(t, matches[i].Kind.String(), h[pipeline.HeaderVerdict], c.String())
 		require.Equal(t, matches[i].Root.String(), h[pipeline.HeaderRoot], c.String())
 		if matches[i].Kind != pipeline.Unique {

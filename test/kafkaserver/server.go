@@ -34,6 +34,7 @@ type Server struct {
 
 	t         testing.TB
 	classPath string
+	heap      string // of the Java machine, in MiB
 	cmd       *exec.Cmd
 	exited    chan struct{}
 }
@@ -84,7 +85,7 @@ func Start(t testing.TB, version string, opts ...Option) *Server {
 	if addr := os.Getenv("ECHOSIEVE_TEST_KAFKA"); addr != "" {
 		return &Server{Addr: addr, t: t}
 	}
-	s := &Server{t: t, classPath: jars(t, version), Dir: t.TempDir()}
+	s := &Server{t: t, classPath: jars(t, version), Dir: t.TempDir(), heap: "512"}
 	ports := freePorts(t, 3)
 	s.Addr = fmt.Sprintf("127.0.0.1:%d", ports[0])
 	o := options{properties: properties(s.Dir, ports)}
@@ -97,21 +98,27 @@ func Start(t testing.TB, version string, opts ...Option) *Server {
 		o.properties["advertised.listeners"] += fmt.Sprintf(",SECURE://localhost:%d", ports[2])
 		o.properties["listener.security.protocol.map"] += ",SECURE:SASL_SSL"
 	}
+	s.format(o)
+	t.Cleanup(s.Stop)
+	s.run()
+	return s
+}
+
+// format writes the configuration and prepares the data folder.
+func (s *Server) format(o options) {
+	s.t.Helper()
 	var file bytes.Buffer
 	for _, k := range slices.Sorted(maps.Keys(o.properties)) {
 		fmt.Fprintf(&file, "%s=%s\n", k, o.properties[k])
 	}
 	if err := os.WriteFile(s.config(), file.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	id := base64.RawURLEncoding.EncodeToString([]byte("echosieve-test-1"))
-	format := exec.CommandContext(t.Context(), "java", append([]string{"-cp", s.classPath, "kafka.tools.StorageTool", "format", "-t", id, "-c", s.config()}, o.format...)...)
+	format := exec.CommandContext(s.t.Context(), "java", append([]string{"-cp", s.classPath, "kafka.tools.StorageTool", "format", "-t", id, "-c", s.config()}, o.format...)...)
 	if out, err := format.CombinedOutput(); err != nil {
-		t.Fatalf("format Kafka storage: %v\n%s", err, out)
+		s.t.Fatalf("format Kafka storage: %v\n%s", err, out)
 	}
-	t.Cleanup(s.Stop)
-	s.run()
-	return s
 }
 
 func (s *Server) config() string { return filepath.Join(s.Dir, "server.properties") }
@@ -152,13 +159,19 @@ func properties(dir string, ports []int) map[string]string {
 // run starts the process and waits until it says that it serves.
 func (s *Server) run() {
 	s.t.Helper()
+	s.launch()
+	s.await()
+}
+
+func (s *Server) launch() {
+	s.t.Helper()
 	log, err := os.OpenFile(filepath.Join(s.Dir, "server.log"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer func() { _ = log.Close() }()
 	// Not bound to the test's context: that ends before the cleanup, which stops the broker in good order.
-	s.cmd = exec.CommandContext(context.WithoutCancel(s.t.Context()), "java", "-Xms256m", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
+	s.cmd = exec.CommandContext(context.WithoutCancel(s.t.Context()), "java", "-Xms256m", "-Xmx"+s.heap+"m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
 		"-cp", s.classPath, "kafka.Kafka", s.config())
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.Dir, log, log
 	// The broker must not outlive a test process that is killed.
@@ -172,10 +185,15 @@ func (s *Server) run() {
 		_ = cmd.Wait()
 		close(exited)
 	}()
+}
+
+// await waits until the process says that it serves.
+func (s *Server) await() {
+	s.t.Helper()
 	deadline := time.Now().Add(90 * time.Second)
 	for !strings.Contains(s.Log(), "Kafka Server started") {
 		select {
-		case <-exited:
+		case <-s.exited:
 			s.t.Fatalf("Kafka ended at its start:\n%s", s.Log())
 		case <-time.After(100 * time.Millisecond):
 		}

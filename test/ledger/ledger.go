@@ -1,0 +1,163 @@
+package ledger
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/pipeline"
+)
+
+// Kind is a kind of violation.
+type Kind string
+
+// The kinds of violations.
+const (
+	Lost          Kind = "lost"           // an input record without an output
+	Contradiction Kind = "contradictions" // two deliveries of one record differ
+	Altered       Kind = "altered"        // key, value, timestamp or foreign headers changed
+	Stray         Kind = "stray"          // an output that names no input record
+	SelfDuplicate Kind = "self-duplicates"
+	Twin          Kind = "twins"     // two copies of each other, neither held to be one
+	Cycle         Kind = "cycles"    // a chain of originals that does not end in an article that is no copy
+	Unrelated     Kind = "unrelated" // a copy of something that it is no copy of
+	Order         Kind = "order"
+)
+
+// Violation is one broken promise.
+type Violation struct {
+	Kind Kind
+	Text string
+}
+
+// Outcome is what was published for one input record.
+type Outcome struct {
+	Topic      string
+	Headers    map[string]string
+	Deliveries int
+}
+
+// Verdict returns the verdict, empty for a dead letter.
+func (o *Outcome) Verdict() string { return o.Headers[pipeline.HeaderVerdict] }
+
+// IsCopy says whether the record was held to be a copy.
+func (o *Outcome) IsCopy() bool {
+	return o.Verdict() == pipeline.Near.String() || o.Verdict() == pipeline.Exact.String()
+}
+
+// IsThrough says whether the record was held to be an article and no copy.
+func (o *Outcome) IsThrough() bool { return o.Verdict() != "" && !o.IsCopy() }
+
+// Coordinates names a record by its place, as the headers do.
+func Coordinates(r *kgo.Record) string {
+	return pipeline.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}.String()
+}
+
+// Headers returns a record's headers; of several of one name the last.
+func Headers(r *kgo.Record) map[string]string {
+	h := make(map[string]string, len(r.Headers))
+	for _, x := range r.Headers {
+		h[x.Key] = string(x.Value)
+	}
+	return h
+}
+
+// Account assigns each output record to its input record and checks that none is lost and that every delivery of a
+// record is the same: one topic, one set of headers, and key, value, timestamp and foreign headers unchanged.
+// Inputs are keyed by their coordinates.
+func Account(inputs map[string]*kgo.Record, outputs []*kgo.Record) (map[string]*Outcome, []Violation) {
+	var bad []Violation
+	seen := make(map[string]*Outcome, len(inputs))
+	for _, out := range outputs {
+		h := Headers(out)
+		source := h[pipeline.HeaderSource]
+		in := inputs[source]
+		if in == nil {
+			bad = append(bad, Violation{Stray, fmt.Sprintf("%s names the source %q", Coordinates(out), source)})
+			continue
+		}
+		if what := difference(in, out); what != "" {
+			bad = append(bad, Violation{Altered, fmt.Sprintf("the %s of %s changed in %s", what, source, Coordinates(out))})
+		}
+		o := seen[source]
+		if o == nil {
+			seen[source] = &Outcome{Topic: out.Topic, Headers: h, Deliveries: 1}
+			continue
+		}
+		o.Deliveries++
+		if o.Topic != out.Topic || !maps.Equal(o.Headers, h) {
+			bad = append(bad, Violation{Contradiction, fmt.Sprintf("%s was delivered as %s %v and as %s %v",
+				source, o.Topic, own(o.Headers), out.Topic, own(h))})
+		}
+	}
+	for _, source := range slices.Sorted(maps.Keys(inputs)) {
+		if seen[source] == nil {
+			bad = append(bad, Violation{Lost, source + " has no output"})
+		}
+	}
+	return seen, bad
+}
+
+// difference names what was not passed on unchanged.
+func difference(in, out *kgo.Record) string {
+	switch {
+	case (in.Key == nil) != (out.Key == nil), string(in.Key) != string(out.Key):
+		return "key"
+	case (in.Value == nil) != (out.Value == nil), string(in.Value) != string(out.Value):
+		return "value"
+	case in.Timestamp.UnixMilli() != out.Timestamp.UnixMilli():
+		return "timestamp"
+	case !slices.Equal(foreign(in.Headers), foreign(out.Headers)):
+		return "foreign headers"
+	default:
+		return ""
+	}
+}
+
+const ownPrefix = "echosieve-"
+
+func own(headers map[string]string) map[string]string {
+	kept := maps.Clone(headers)
+	maps.DeleteFunc(kept, func(name, _ string) bool { return !strings.HasPrefix(name, ownPrefix) })
+	return kept
+}
+
+func foreign(headers []kgo.RecordHeader) []string {
+	var kept []string
+	for _, h := range headers {
+		if !strings.HasPrefix(h.Key, ownPrefix) {
+			kept = append(kept, fmt.Sprintf("%s=%q null=%t", h.Key, h.Value, h.Value == nil))
+		}
+	}
+	return kept
+}
+
+// Chains checks that no record is a copy of itself, and that from every copy the chain of originals leads to an
+// article that is no copy.
+func Chains(seen map[string]*Outcome) []Violation {
+	var bad []Violation
+	for _, source := range slices.Sorted(maps.Keys(seen)) {
+		if seen[source].Headers[pipeline.HeaderOriginal] == source {
+			bad = append(bad, Violation{SelfDuplicate, source + " is a copy of itself"})
+			continue
+		}
+		end, o := source, seen[source]
+		for range len(seen) {
+			if o == nil || !o.IsCopy() {
+				break
+			}
+			end = o.Headers[pipeline.HeaderOriginal]
+			o = seen[end]
+		}
+		switch {
+		case o == nil:
+			bad = append(bad, Violation{Cycle, fmt.Sprintf("the chain of %s leads to %s, which was never published", source, end)})
+		case seen[source].IsCopy() && !o.IsThrough():
+			bad = append(bad, Violation{Cycle, fmt.Sprintf("the chain of %s does not end in an article that is no copy", source)})
+		}
+	}
+	return bad
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+	"echosieve/test/ledger"
+)
+
+// mutant is a mistake in the delivery or the index that a round with these faults must notice.
+type mutant struct {
+	name   string
+	edits  []edit
+	faults string
+	want   []ledger.Kind // at least one of them
+	often  bool          // tested always; the others with ECHOSIEVE_TEST_MUTANTS=all
+}
+
+// edit replaces text in a file of the module; find must occur exactly once.
+type edit struct{ file, find, replace string }
+
+const decideCall = "		outputs, err := p.c.handler.Decide(ctx, ch.batch)\n"
+
+var mutants = []mutant{
+	{"commit-before-publish", []edit{
+		{"consumer/partition.go", decideCall, "		p.marked.Store(ch.next)\n" + decideCall},
+	}, "redis-stall,kill,kill,kill", []ledger.Kind{ledger.Lost}, true},
+	{"retry-that-skips", []edit{
+		{"consumer/publisher.go", "			if err := retry.wait(ctx); err != nil {\n				return err\n			}\n", "			_ = retry\n			break\n"},
+	}, "kafka-hang-ups,kafka-hang-ups", []ledger.Kind{ledger.Lost, ledger.Order}, false},
+	{"look-before-insert", []edit{
+		{"redisindex/index.go", "{b.insert, b.draw, b.ticket, b.look, b.read, b.decide}", "{b.look, b.insert, b.draw, b.ticket, b.read, b.decide}"},
+		{"redisindex/look.go", "if !b.generations[g] {", "if false {"},
+	}, "redis-stall", []ledger.Kind{ledger.Twin}, true},
+	{"publish-unacknowledged", []edit{
+		{"consumer/publisher.go", "			if err = p.cluster.produce(ctx, topic, source, raw); err == nil {\n				break\n			}\n", "			go func() { _ = p.cluster.produce(context.WithoutCancel(ctx), topic, source, raw) }()\n			break\n"},
+		{"consumer/publisher.go", "			p.reporter.failed(opPublish, subject, fmt.Errorf(\"consumer: publish to %s: %w\", topic, err))\n			if err := retry.wait(ctx); err != nil {\n				return err\n			}\n", ""},
+		{"consumer/publisher.go", "		var retry backoff\n", ""},
+	}, "broker-kill,kill", []ledger.Kind{ledger.Lost, ledger.Order}, false},
+	{"failure-counts-as-done", []edit{
+		{"consumer/partition.go", "				failed = true\n", "				p.marked.Store(ch.next)\n"},
+		{"consumer/partition.go", "	failed := false\n", "	const failed = false\n"},
+	}, "redis-stall,term,storm", []ledger.Kind{ledger.Lost}, false},
+	{"marker-across-generations", []edit{
+		{"consumer/partition.go", "	for ctx.Err() == nil {\n		next, err := p.fetchOnce(ctx, offset, out)\n", "	key := p.topic + p.name\n	if old, ok := markers.Load(key); ok {\n		offset = max(offset, old.(int64))\n	}\n	defer func() { markers.Store(key, offset) }()\n	for ctx.Err() == nil {\n		next, err := p.fetchOnce(ctx, offset, out)\n"},
+		{"consumer/partition.go", "// chunk is a run of records", "var markers sync.Map\n\n// chunk is a run of records"},
+		{"consumer/partition.go", "	\"sync/atomic\"\n", "	\"sync\"\n	\"sync/atomic\"\n"},
+	}, "redis-stall,storm,storm", []ledger.Kind{ledger.Lost}, false},
+	{"redelivery-is-a-copy-of-itself", []edit{
+		{"redisindex/insert.go", "if e.ref.Coordinates == it.ref.Coordinates {", "if false {"},
+	}, "kill,redis-stall", []ledger.Kind{ledger.SelfDuplicate, ledger.Contradiction}, false},
+	{"guess-while-redis-is-away", []edit{
+		{"redisindex/index.go", "	matches, err := x.run(ctx, claims)\n", "	matches, err := x.run(ctx, claims)\n	if err != nil && !redis.HasErrorPrefix(err, \"NOSCRIPT\") && ctx.Err() == nil {\n		matches, err = nil, nil\n		for i := range claims {\n			me := pipeline.Ref{ID: claims[i].ID, Coordinates: claims[i].Coordinates}\n			matches = append(matches, pipeline.Match{Kind: pipeline.Unique, Root: me})\n		}\n	}\n"},
+	}, "redis-stall", []ledger.Kind{ledger.Twin, ledger.Contradiction}, false},
+}
+
+func TestMutants(t *testing.T) {
+	all := os.Getenv("ECHOSIEVE_TEST_MUTANTS") == "all"
+	for _, m := range mutants {
+		if !m.often && !all {
+			continue
+		}
+		t.Run(m.name, func(t *testing.T) {
+			binary, err := build(t.Context(), t.TempDir(), "-overlay", overlay(t, m.edits))
+			require.NoError(t, err)
+			_, s := run(t.Context(), []string{
+				"--rounds", "1", "--rate", "400", "--records", "4000", "--patience", "12s", "--binary", binary, "--faults", m.faults,
+			}, output{t})
+			noticed := 0
+			for _, kind := range m.want {
+				noticed += s.violations[kind]
+			}
+			require.Positive(t, noticed, "the round did not notice the mistake")
+		})
+	}
+}
+
+// overlay writes the changed files, and says to the compiler in whose place they stand.
+func overlay(t *testing.T, edits []edit) string {
+	t.Helper()
+	dir, source := t.TempDir(), root(t)
+	texts := map[string]string{}
+	for _, e := range edits {
+		text, known := texts[e.file]
+		if !known {
+			data, err := os.ReadFile(filepath.Join(source, e.file))
+			require.NoError(t, err)
+			text = string(data)
+		}
+		require.Equal(t, 1, strings.Count(text, e.find), "%q in %s", e.find, e.file)
+		texts[e.file] = strings.Replace(text, e.find, e.replace, 1)
+	}
+	replace := map[string]string{}
+	for file, text := range texts {
+		path := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		replace[filepath.Join(source, file)] = path
+	}
+	data, err := json.Marshal(map[string]any{"Replace": replace})
+	require.NoError(t, err)
+	path := filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(path, data, 0o600))
+	return path
+}
+
+func recipe(t *testing.T) *pipeline.Recipe {
+	t.Helper()
+	r, err := pipeline.LoadRecipe(pipeline.DefaultRecipeConfig())
+	require.NoError(t, err)
+	return r
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/test/ledger"
+)
+
+// output hands what the runner prints to the test's log, line by line as it comes.
+type output struct{ t *testing.T }
+
+func (o output) Write(b []byte) (int, error) {
+	o.t.Logf("%s", b)
+	return len(b), nil
+}
+
+// One round with every usual fault once. Longer runs by hand: make torture ROUNDS=100.
+func TestRound(t *testing.T) {
+	code, _ := run(t.Context(), []string{"--rounds", "1", "--rate", "300"}, output{t})
+	require.Zero(t, code)
+}
+
+// The desk's promises: the same seed, the same articles; 29,600 of 40,000 texts are different; copies are copies.
+func TestArticles(t *testing.T) {
+	recipe := recipe(t)
+	a, b := newDesk(3, recipe, false), newDesk(3, recipe, false)
+	copies := map[role]int{}
+	for range 2000 {
+		r := a.write()
+		require.Equal(t, r.Value, b.write().Value)
+		copies[a.facts[string(r.Key)].role]++
+	}
+	require.Equal(t, 2000*29_600/40_000, a.made)
+	require.Equal(t, a.made, copies[first])
+	require.Greater(t, copies[near], 100)
+	require.Greater(t, copies[exact], 100)
+}
+
+func TestSeedGivesTheSchedule(t *testing.T) {
+	w := &world{o: options{faults: usual(1, true)}}
+	require.Equal(t, w.plan(5), w.plan(5))
+	require.NotEqual(t, w.plan(5), w.plan(6))
+}
+
+func TestForgivenOnlyAfterDestruction(t *testing.T) {
+	for _, destroyed := range []bool{false, true} {
+		s := &summary{faults: map[string]*count{}}
+		s.add(&round{destroyed: destroyed, violations: []ledger.Violation{{Kind: ledger.Twin}}}, 1, 1, 1, 0)
+		require.Equal(t, !destroyed, s.failed())
+		s.add(&round{destroyed: destroyed, violations: []ledger.Violation{{Kind: ledger.Lost}}}, 1, 1, 1, 0)
+		require.True(t, s.failed())
+	}
+	s := &summary{faults: map[string]*count{"kill": {injected: 2, fired: 1}}, rounds: 1}
+	require.True(t, s.failed(), "a fault that did not show")
+}
+
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("..", ".."))
+	require.NoError(t, err)
+	_, err = os.Stat(filepath.Join(dir, "go.mod"))
+	require.NoError(t, err)
+	return dir
+}

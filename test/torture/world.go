@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/pipeline"
+	"echosieve/test/kafkaserver"
+	"echosieve/test/redisserver"
+)
+
+// world is what all rounds share: the servers and the service to run.
+type world struct {
+	host   *host
+	o      options
+	out    io.Writer
+	begin  time.Time
+	recipe *pipeline.Recipe
+	binary string
+	dir    string // logs
+
+	kafka       *kafkaserver.Server  // of one broker
+	brokers     *kafkaserver.Cluster // of three
+	kafkaAddrs  []string
+	kafkaClient *kgo.Client
+	admin       *kadm.Client
+	redisServer *redisserver.Server // nil: not ours
+	redisAddrs  []string
+	redis       redis.UniversalClient
+	redisLink   *link // nil: the processes take the direct way
+	kafkaLink   *link
+}
+
+// direct says that there are no proxies: comparisons with other systems measure no network of ours.
+func (w *world) direct() bool { return w.o.scenario != "" }
+
+// startKafka starts the broker, with a listener behind a proxy for the service processes.
+func (w *world) startKafka() (err error) {
+	if w.o.brokers > 1 {
+		w.brokers = kafkaserver.StartCluster(w.host, kafkaserver.V4, w.o.brokers)
+		w.kafkaAddrs = w.brokers.Addrs()
+		return nil
+	}
+	if w.direct() || os.Getenv("ECHOSIEVE_TEST_KAFKA") != "" {
+		w.kafka = kafkaserver.Start(w.host, kafkaserver.V4)
+		w.kafkaAddrs = strings.Split(w.kafka.Addr, ",")
+		return nil
+	}
+	behind, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	if w.kafkaLink, err = startLink(w.host, "kafka", behind); err != nil {
+		return err
+	}
+	w.kafka = kafkaserver.Start(w.host, kafkaserver.V4, kafkaserver.Listener("PROXIED", behind, w.kafkaLink.addr()))
+	w.kafkaAddrs = []string{w.kafka.Addr}
+	return nil
+}
+
+// serviceKafka is where the service processes find the broker.
+func (w *world) serviceKafka() string {
+	if w.kafkaLink != nil {
+		return w.kafkaLink.addr()
+	}
+	return strings.Join(w.kafkaAddrs, ",")
+}
+
+// serviceRedis is where they find Redis.
+func (w *world) serviceRedis() []string {
+	if w.redisLink != nil {
+		return []string{w.redisLink.addr()}
+	}
+	return w.redisAddrs
+}
+
+func newWorld(h *host, o options, out io.Writer) (*world, error) {
+	w := &world{host: h, o: o, out: out, begin: time.Now(), binary: o.binary, redisAddrs: o.redis}
+	var err error
+	if w.dir, err = os.MkdirTemp("", "echosieve-torture-logs-*"); err != nil {
+		return nil, err
+	}
+	if w.binary == "" {
+		if w.binary, err = build(h.ctx, h.TempDir()); err != nil {
+			return nil, err
+		}
+	}
+	if w.recipe, err = pipeline.LoadRecipe(pipeline.DefaultRecipeConfig()); err != nil {
+		return nil, err
+	}
+	if len(w.redisAddrs) == 0 {
+		w.redisServer = redisserver.Start(h, "--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction")
+		w.redisAddrs = []string{w.redisServer.Addr}
+	}
+	w.redis = redis.NewUniversalClient(&redis.UniversalOptions{
+		Addrs: w.redisAddrs, IsClusterMode: slices.Contains(o.serviceFlags, "--redis.cluster"),
+		MaxRetries: -1, DialerRetries: 1, DialTimeout: time.Second, ReadTimeout: time.Second, WriteTimeout: time.Second,
+	})
+	h.Cleanup(func() { _ = w.redis.Close() })
+	if err := w.startKafka(); err != nil {
+		return nil, err
+	}
+	if w.redisServer != nil && !w.direct() {
+		if w.redisLink, err = startLink(h, "redis", w.redisServer.Addr); err != nil {
+			return nil, err
+		}
+	}
+	if w.kafkaClient, err = kgo.NewClient(kgo.SeedBrokers(w.kafkaAddrs...)); err != nil {
+		return nil, err
+	}
+	h.Cleanup(w.kafkaClient.Close)
+	w.admin = kadm.NewClient(w.kafkaClient)
+	return w, nil
+}
+
+// build makes the service as it is in this source, with its crash points.
+func build(ctx context.Context, dir string, args ...string) (string, error) {
+	binary := filepath.Join(dir, "echosieve")
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-trimpath", "-tags", "crashpoints", "-o", binary}, args, []string{"echosieve/cmd/echosieve"})...)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the service: %w\n%s", err, output)
+	}
+	return binary, nil
+}
+
+// say writes a line of progress.
+func (w *world) say(format string, args ...any) {
+	fmt.Fprintf(w.out, "%7.1fs  %s\n", time.Since(w.begin).Seconds(), fmt.Sprintf(format, args...))
+}
