@@ -8,7 +8,8 @@ type Thresholds struct {
 	Possible       float64 `koanf:"possible" help:"Least similarity of an article that is marked as a possible copy."`
 	Contradictions float64 `koanf:"contradictions" help:"Share of different numbers in the same places from which an article is no copy."`
 	Values         float64 `koanf:"values" help:"Least share of numbers in common."`
-	Sure           float64 `koanf:"sure" help:"Similarity from which one different number is forgiven, as a correction, unless the text is short."`
+	Sure           float64 `koanf:"sure" help:"Similarity from which one different number in the same place is forgiven, as a correction, unless the text is short."`
+	SureValues     float64 `koanf:"sure_values" help:"Similarity from which one number that the other lacks is forgiven, if no numbers in the same place differ."`
 	ShortPairs     float64 `koanf:"short_pairs" help:"A text with fewer pairs of words is short: nothing is forgiven, and the next two are asked of it."`
 	ShortNear      float64 `koanf:"short_near" help:"Least similarity of short texts."`
 	ShortValues    float64 `koanf:"short_values" help:"Least share of numbers in common of short texts."`
@@ -25,6 +26,7 @@ func (t Thresholds) Validate() error {
 		{"contradictions", t.Contradictions},
 		{"values", t.Values},
 		{"sure", t.Sure},
+		{"sure_values", t.SureValues},
 		{"short_near", t.ShortNear},
 		{"short_values", t.ShortValues},
 	} {
@@ -44,7 +46,7 @@ func (t Thresholds) Validate() error {
 // DefaultThresholds returns thresholds chosen on labelled pairs of Chinese and English news articles.
 func DefaultThresholds() Thresholds {
 	return Thresholds{
-		Near: 0.435, Possible: 0.3, Contradictions: 0.15, Values: 0.6, Sure: 0.85,
+		Near: 0.435, Possible: 0.3, Contradictions: 0.15, Values: 0.6, Sure: 0.85, SureValues: 0.75,
 		ShortPairs: 80, ShortNear: 0.62, ShortValues: 0.8,
 	}
 }
@@ -76,16 +78,16 @@ const (
 func Judge(c Comparison, t Thresholds) (Verdict, Reason) {
 	short := c.Bigrams < t.ShortPairs
 	contradictions, common, leastValues := c.Contradictions, c.CommonValues, t.Values
-	switch {
-	case short:
+	if short {
 		leastValues = t.ShortValues
-	case c.J >= t.Sure: // among numbers that agree one may be a correction, or the price of another edition
-		if contradictions > 0 && c.SharedContexts-contradictions >= 2 {
-			contradictions--
-		}
-		if common == c.LeastValues-1 && common > 0 {
-			common++
-		}
+	}
+	// In texts nearly the same, one other number is rather a correction, or the date of another edition, than another
+	// report.
+	if c.J >= t.Sure && !short && contradictions > 0 && c.SharedContexts-contradictions >= 2 {
+		contradictions--
+	}
+	if c.J >= t.SureValues && c.Contradictions == 0 && common == c.LeastValues-1 && (!short || common > 0) {
+		common++
 	}
 	switch {
 	case !c.Known:

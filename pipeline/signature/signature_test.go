@@ -120,12 +120,16 @@ func TestJudge(t *testing.T) {
 		"sure, but of little":  {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 2 }, Different, ReasonNumbers},
 		"other values":         {func(c *Comparison) { c.CommonValues = 3 }, Possible, ReasonValues},
 		"sure, one value":      {func(c *Comparison) { c.LeastValues, c.CommonValues = 2, 1 }, Near, ReasonOverlap},
-		"not sure, one value":  {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues = .8, 2, 1 }, Possible, ReasonValues},
-		"the only value":       {func(c *Comparison) { c.LeastValues, c.CommonValues = 1, 0 }, Possible, ReasonValues},
+		"not sure, one value":  {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues = .7, 2, 1 }, Possible, ReasonValues},
+		"sure, the only value": {func(c *Comparison) { c.LeastValues, c.CommonValues = 1, 0 }, Near, ReasonOverlap},
+		"sure, two values":     {func(c *Comparison) { c.LeastValues, c.CommonValues = 3, 1 }, Possible, ReasonValues},
+		"sure, in its place":   {func(c *Comparison) { c.Contradictions, c.LeastValues, c.CommonValues = 1, 2, 1 }, Possible, ReasonValues},
 		"no values":            {func(c *Comparison) { c.LeastValues, c.CommonValues = 0, 0 }, Near, ReasonOverlap},
 		"short":                {func(c *Comparison) { c.Bigrams = 20 }, Near, ReasonOverlap},
 		"short, lower":         {func(c *Comparison) { c.Bigrams, c.J = 20, .6 }, Possible, ReasonShort},
 		"short, contradiction": {func(c *Comparison) { c.Bigrams, c.Contradictions, c.SharedContexts = 20, 1, 6 }, Different, ReasonNumbers},
+		"short, one value":     {func(c *Comparison) { c.Bigrams, c.LeastValues, c.CommonValues = 20, 2, 1 }, Near, ReasonOverlap},
+		"short, only value":    {func(c *Comparison) { c.Bigrams, c.LeastValues, c.CommonValues = 20, 1, 0 }, Possible, ReasonValues},
 		"short, other values":  {func(c *Comparison) { c.Bigrams, c.CommonValues = 20, 5 }, Possible, ReasonValues},
 	} {
 		t.Run(name, func(t *testing.T) {
