@@ -100,11 +100,7 @@ func Start(t testing.TB, s Settings, change ...func(*exec.Cmd)) *Process {
 }
 
 // Log returns what the service has printed so far.
-func (p *Process) Log() string {
-	p.log.Lock()
-	defer p.log.Unlock()
-	return p.log.String()
-}
+func (p *Process) Log() string { return p.log.String() }
 
 // Ended says whether the process has.
 func (p *Process) Ended() bool {
@@ -165,13 +161,20 @@ func FreeAddress(t testing.TB) string {
 	return l.Addr().String()
 }
 
+// lockedBuffer hides the buffer's other methods: os/exec would copy into its ReadFrom, past the lock.
 type lockedBuffer struct {
-	sync.Mutex
-	bytes.Buffer
+	mu     sync.Mutex
+	buffer bytes.Buffer
 }
 
 func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.Lock()
-	defer b.Unlock()
-	return b.Buffer.Write(p)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
 }
