@@ -82,7 +82,7 @@ func TestKeysSpreadOverMasters(t *testing.T) {
 	}
 	_, err := x.Claim(t.Context(), claims)
 	require.NoError(t, err)
-	for _, kind := range []string{"b:*", "o:*"} {
+	for _, kind := range []string{"p:*", "o:*"} {
 		var all int
 		counts := map[string]int{}
 		for _, s := range cluster.Servers {

@@ -17,17 +17,23 @@ type candidate struct {
 	distance int
 }
 
-// blockKey names the set of a block in a generation.
+// blockKey names the list of a block in a generation.
 func (x *Index) blockKey(generation int64, block simhash.Block) string {
 	return x.keys.block(blockRef{generation, block.Index, block.Value})
 }
 
-// look reads the block sets of the open items in the generations in reach and picks the candidates. A set that
-// several items share is read once.
+// found is the list of a block value of some generation.
+type found struct {
+	generation int64
+	list       *redis.StringCmd // fingerprints of 8 bytes, one after another
+}
+
+// look reads the lists of the open items' blocks and probes in the generations in reach and picks the candidates. A
+// list that several items share is read once.
 func (b *batch) look(ctx context.Context) error {
 	x, pipe, open := b.x, b.x.client.Pipeline(), b.open()
-	sets := map[blockRef]*redis.IntSliceCmd{}
-	reads := make([][]blockRef, len(open))
+	lists := make(map[blockRef]*redis.StringCmd, len(open)*x.cfg.Layout.Count*(x.cfg.Probes+1))
+	reads := make([][]found, len(open))
 	var blocks []simhash.Block
 	for i, it := range open {
 		blocks = x.cfg.AppendLooks(blocks[:0], it.claim.Fingerprint, it.claim.Sums)
@@ -41,27 +47,31 @@ func (b *batch) look(ctx context.Context) error {
 			}
 			for _, block := range blocks {
 				ref := blockRef{g, block.Index, block.Value}
-				reads[i] = append(reads[i], ref)
-				if sets[ref] == nil {
-					sets[ref] = redis.NewIntSliceCmd(ctx, "SMEMBERS", x.keys.block(ref))
-					_ = pipe.Process(ctx, sets[ref]) // queues only
+				list := lists[ref]
+				if list == nil {
+					list = pipe.Get(ctx, x.keys.block(ref))
+					lists[ref] = list
 				}
+				reads[i] = append(reads[i], found{g, list})
 			}
 		}
 	}
 	if err := b.exec(ctx, "look", pipe); err != nil {
 		return err
 	}
-	for _, set := range sets {
-		x.metrics.members.Add(float64(len(set.Val())))
+	for _, list := range lists {
+		if len(list.Val())%fingerprintBytes != 0 {
+			return errCorrupt
+		}
+		x.metrics.members.Add(float64(len(list.Val()) / fingerprintBytes))
 	}
 	for i, it := range open {
 		x.metrics.lookups.Observe(float64(len(reads[i])))
-		for _, ref := range reads[i] {
-			for _, m := range sets[ref].Val() {
-				fp := simhash.Fingerprint(m)
+		for _, read := range reads[i] {
+			for list := read.list.Val(); list != ""; list = list[fingerprintBytes:] {
+				fp := fingerprint(list)
 				if d := simhash.Distance(it.claim.Fingerprint, fp); d <= x.cfg.MaxDistance {
-					it.found = append(it.found, candidate{fieldRef{ref.generation, fp}, d})
+					it.found = append(it.found, candidate{fieldRef{read.generation, fp}, d})
 				}
 			}
 		}

@@ -63,7 +63,7 @@ func BenchmarkClaim(b *testing.B) {
 			full := usedMemory(b, client)
 			deleteKeys(b, client, x.keys.prefix+"o:")
 			withoutRecords := usedMemory(b, client)
-			deleteKeys(b, client, x.keys.prefix+"b:")
+			deleteKeys(b, client, x.keys.prefix+"p:")
 			rest := usedMemory(b, client)
 			b.ReportMetric(per(full-withoutRecords), "record-B/op")
 			b.ReportMetric(per(withoutRecords-rest), "sets-B/op")
