@@ -19,7 +19,7 @@ type RecipeConfig struct {
 	Name           string `koanf:"-"`
 	MaxDistance    int    `koanf:"max_distance" help:"Largest Hamming distance between the fingerprints of copies, in bits. In the recipe news, those within it face the second check. -1: the recipe's own, 16 for news, 3 for the classic ones."`
 	Blocks         int    `koanf:"blocks" help:"Number of blocks under which a fingerprint is stored, up to 16. 0: the recipe's own, 4 for news, max_distance + 1 for the classic ones."`
-	Probes         int    `koanf:"probes" help:"Look-ups per block besides its own value, up to 63: more find more copies and cost more; see docs/tuning.md. Can be changed at any time. -1: the recipe's own, 16 for news, none for the classic ones."`
+	Probes         int    `koanf:"probes" help:"Look-ups per block besides its own value, up to 63: more find more copies and cost more; see docs/tuning.md. Can be changed at any time. -1: the recipe's own, 12 for news, none for the classic ones."`
 	MinFeatures    int    `koanf:"min_features" help:"An article with fewer different words is little text: only the same text counts as a copy of it. 0: the recipe's own, 16 for news, 1 for the classic ones."`
 	UserDictionary string `koanf:"user_dictionary" help:"File of more words for segmentation, one a line: word [frequency] [tag]."`
 	StopWords      string `koanf:"stop_words" help:"File of more words that do not count, one a line."`
@@ -54,7 +54,7 @@ func DefaultRecipeConfig() RecipeConfig {
 // resolved fills in what is left to the recipe. In the recipe news, below 16 different words articles on one template (a
 // flash on the stock market, a broadcast's opening) come close to each other; one article in a hundred is that short.
 func (c RecipeConfig) resolved() RecipeConfig {
-	distance, blocks, probes, features := 16, 4, 16, 16
+	distance, blocks, probes, features := 16, 4, 12, 16
 	if c.Name != News {
 		distance, probes, features = simhash.DefaultMaxDistance, 0, 1
 	}

@@ -56,7 +56,7 @@ func Check(ctx context.Context, client redis.UniversalClient, cfg Config) []Find
 	}
 	findings := checkRights(ctx, client, cfg)
 	return append(findings, eachServer(ctx, client, func(ctx context.Context, server *redis.Client) []Finding {
-		return checkServer(ctx, server, cfg)
+		return checkServer(ctx, server)
 	})...)
 }
 
@@ -101,7 +101,7 @@ func (c Config) base() string {
 	return c.Namespace
 }
 
-func checkServer(ctx context.Context, server *redis.Client, cfg Config) []Finding {
+func checkServer(ctx context.Context, server *redis.Client) []Finding {
 	addr := server.Options().Addr
 	var findings []Finding
 	add := func(s Severity, subject, problem, remedy string) {
@@ -132,7 +132,6 @@ func checkServer(ctx context.Context, server *redis.Client, cfg Config) []Findin
 	}{
 		{[]string{"hash-max-listpack-value", "hash-max-ziplist-value"}, listpackBytes, "articles take about twice the memory"},
 		{[]string{"hash-max-listpack-entries", "hash-max-ziplist-entries"}, 8 * perHash, "articles take about twice the memory"},
-		{[]string{"set-max-intset-entries"}, intsetEntries(cfg), "block sets take several times the memory"},
 	} {
 		for _, name := range f.names {
 			if n, err := strconv.Atoi(settings[name]); err == nil {
@@ -147,11 +146,6 @@ func checkServer(ctx context.Context, server *redis.Client, cfg Config) []Findin
 		add(Warning, "appendonly", "is no: after a crash, copies of what was lost pass as unique", "CONFIG SET appendonly yes")
 	}
 	return findings
-}
-
-// intsetEntries is the size that block sets can be expected to reach, with room for an uneven spread.
-func intsetEntries(cfg Config) int {
-	return max(256, 4*(cfg.ExpectedArticles/cfg.Generations)>>newLayout(cfg).blocks.Bits)
 }
 
 // serverVersion asks INFO for redis_version.

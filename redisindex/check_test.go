@@ -34,7 +34,6 @@ func TestCheck(t *testing.T) {
 		{"may evict later", []string{"--maxmemory-policy", "volatile-ttl"}, nil, []string{"note maxmemory-policy"}},
 		{"large hashes", []string{"--hash-max-listpack-value", "64"}, nil, []string{"warning hash-max-listpack-value"}},
 		{"many fields", []string{"--hash-max-listpack-entries", "16"}, nil, []string{"warning hash-max-listpack-entries"}},
-		{"sets", []string{"--set-max-intset-entries", "32"}, nil, []string{"warning set-max-intset-entries"}},
 		{"password", []string{"--requirepass", "x"}, nil, []string{"error redis"}},
 		{"no rights", nil, []any{"-zmscore"}, []string{"error redis"}},
 		{"no rights to ask", nil, []any{"-config", "-info"}, []string{"note version", "note settings"}},

@@ -36,7 +36,7 @@ type Config struct {
 	// ExpectedArticles is the number of articles in one window, by which keys are sized: small keys waste
 	// memory, large ones time. Only its size class counts, the next power of two.
 	ExpectedArticles int `koanf:"expected_articles" help:"articles in one window, by which Redis keys are sized (rounded up to a power of two); a change starts an empty index"`
-	// BlockBits is the width of a block set's key. With 4 blocks 16 bits serve up to a few million articles; 20, up to
+	// BlockBits is the width of a block list's key. With 4 blocks 16 bits serve up to a few million articles; 20, up to
 	// about 60 million, and 24, up to a billion, find less, which probes have to make up for.
 	BlockBits int `koanf:"block_bits" help:"width in bits of the block values in Redis keys, 6 to 32; 0: by expected_articles, but without overlaps (16 for 4 blocks), see docs/tuning.md; a change starts an empty index"`
 }
@@ -76,12 +76,12 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// The number of entries in a hash and of members in a set at the expected volume, at least and less than twice as many.
-// Below it the overhead of a key weighs; far above it look-ups read too much and Redis searches its listpacks too
-// long.
+// The number of entries in a hash and of fingerprints in a list at the expected volume, at least and less than twice as
+// many. Below it the overhead of a key weighs; far above it look-ups read too much and Redis searches its listpacks too
+// long. Fuller lists of fewer bits find more with the same look-ups.
 const (
 	perHash = 16
-	perSet  = 16
+	perList = 32
 )
 
 // Bounds of the bits that tell keys of one kind apart.
@@ -109,7 +109,7 @@ func newLayout(c Config) layout {
 	keyBits := func(perKey uint) int { return min(max(minKeyBits, class-bits.Len(perKey)), maxKeyBits) }
 	blockBits := c.BlockBits
 	if blockBits == 0 {
-		blockBits = min(keyBits(perSet), 64/c.Layout.Count) // wider ones would overlap, and the pigeonhole principle fail
+		blockBits = min(keyBits(perList), 64/c.Layout.Count) // wider ones would overlap, and the pigeonhole principle fail
 	}
 	shardBits := keyBits(perHash)
 	return layout{

@@ -71,7 +71,7 @@ func TestInterleavingDistributed(t *testing.T) {
 	}
 }
 
-// The index is spread over all masters: every one holds entries and block sets, in similar numbers.
+// The index is spread over all masters: every one holds entries and block lists, in similar numbers.
 func TestKeysSpreadOverMasters(t *testing.T) {
 	cluster := redisserver.StartCluster(t, 3, 0)
 	client := connect(t, clusterOptions(cluster))

@@ -2,9 +2,9 @@
 //
 // A batch of claims takes five steps, each a pipelined round trip that is acknowledged before the next begins:
 //
-//	insert  the fingerprints go into their block sets, the entries into their hashes
+//	insert  the fingerprints go into the lists of their blocks, the entries into their hashes
 //	ticket  numbers are drawn from a counter; each entry keeps the first it is given
-//	look    the block sets of the generations in reach are read
+//	look    the block lists of the generations in reach are read
 //	read    the entries of the fingerprints within the maximal distance are read; one without a ticket is given one
 //	decide  the verdict is written; what counts is the first one written
 //

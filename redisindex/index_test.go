@@ -107,17 +107,40 @@ func TestEveryKeyExpires(t *testing.T) {
 
 func TestKeysStayCompact(t *testing.T) {
 	client := newClient(t, redisserver.Addr(t))
-	cfg := testConfig(standard)
-	set := cfg.Namespace + ":set"
-	require.NoError(t, client.SAdd(t.Context(), set, member(0), member(1<<63), member(1<<64-1)).Err())
-	require.Equal(t, "intset", client.ObjectEncoding(t.Context(), set).Val())
-	require.NoError(t, client.Del(t.Context(), set).Err())
-	x := newIndex(t, client, cfg)
+	x := newIndex(t, client, testConfig(standard))
 	for n := range 100 {
-		claimOne(t, x, article(n, 1<<63|simhash.Fingerprint(n)*0x123456789abcdef1))
+		claimOne(t, x, article(n, 1<<63|simhash.Fingerprint(n%50)*0x123456789abcdef1))
 	}
-	for _, key := range client.Keys(t.Context(), cfg.Namespace+":*:b:*").Val() {
-		require.Equal(t, "intset", client.ObjectEncoding(t.Context(), key).Val(), key)
+	members := 0
+	for _, key := range client.Keys(t.Context(), x.keys.prefix+"b:*").Val() {
+		members += len(client.Get(t.Context(), key).Val()) / fingerprintBytes
+	}
+	require.Equal(t, 4*50, members, "each fingerprint once in each block")
+}
+
+func TestPlace(t *testing.T) {
+	for _, server := range servers {
+		t.Run(server.name, func(t *testing.T) {
+			client := newClient(t, server.start(t))
+			key := testConfig(standard).Namespace + ":list"
+			place := func(fp string) any { return placeScript.Run(t.Context(), client, []string{key}, fp, 60).Val() }
+			a, b := "\x00\x01\x02\x03\x04\x05\x06\x07", "\x04\xff%[a]\r\n"
+			straddling := (a + b)[4:12]
+			for _, fp := range []string{a, b, straddling} {
+				require.EqualValues(t, 1, place(fp))
+				require.EqualValues(t, 0, place(fp))
+			}
+			want := a + b + straddling
+			require.Equal(t, want, client.Get(t.Context(), key).Val())
+			for n := range 1000 { // a flood
+				fp := fieldRef{fingerprint: simhash.Fingerprint(n)}.name()
+				place(fp)
+				require.EqualValues(t, 0, place(fp))
+				want += fp
+			}
+			require.Equal(t, want, client.Get(t.Context(), key).Val())
+			require.Greater(t, client.TTL(t.Context(), key).Val(), 50*time.Second)
+		})
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"echosieve/simhash"
 )
 
-// insert puts the fingerprints into their block sets, registers the generations and stores the entries.
+// insert puts the fingerprints into the lists of their blocks, registers the generations and stores the entries.
 func (b *batch) insert(ctx context.Context) error {
 	x, pipe := b.x, b.x.client.Pipeline()
 	lifetime := int64(x.layout.lifetime / time.Second)
@@ -27,8 +27,7 @@ func (b *batch) insert(ctx context.Context) error {
 			blocks = x.cfg.Layout.AppendBlocks(blocks[:0], it.claim.Fingerprint)
 			for _, block := range blocks {
 				key := x.keys.block(blockRef{it.home.generation, block.Index, block.Value})
-				pipe.SAdd(ctx, key, member(it.claim.Fingerprint))
-				pipe.Expire(ctx, key, x.layout.lifetime)
+				placeScript.EvalSha(ctx, pipe, []string{key}, it.home.name(), lifetime)
 			}
 		}
 		stored[i] = storeScript.EvalSha(ctx, pipe, []string{x.keys.entries(it.home)},

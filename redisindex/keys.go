@@ -24,7 +24,7 @@ func (k keys) sequence() string { return k.prefix + "seq" }
 // generations is the sorted set of the generations that exist, by the Unix second in which they expire.
 func (k keys) generations() string { return k.prefix + "g" }
 
-// blockRef names one block set: the fingerprints of a generation that have the value in the block.
+// blockRef names one list: the fingerprints of a generation that have the value in the block.
 type blockRef struct {
 	generation int64
 	block      int
@@ -61,6 +61,10 @@ func (f fieldRef) name() string {
 	return string(binary.BigEndian.AppendUint64(nil, uint64(f.fingerprint)))
 }
 
-// member is a fingerprint as a member of a block set. Redis packs a set of integers into 8 bytes a member, but
-// only if they are signed: as unsigned decimals, half of all fingerprints would turn the set into a hash table.
-func member(fp simhash.Fingerprint) string { return strconv.FormatInt(int64(fp), 10) }
+// fingerprintBytes is the size of a fingerprint in a list and as a field's name.
+const fingerprintBytes = 8
+
+// fingerprint reads the first fingerprint of a list.
+func fingerprint(list string) simhash.Fingerprint {
+	return simhash.Fingerprint(binary.BigEndian.Uint64([]byte(list[:fingerprintBytes])))
+}

@@ -28,7 +28,7 @@ var benchParams = indextest.Params{Window: 48 * time.Hour, Generations: 2, MaxDi
 
 // BenchmarkClaim stores b.N articles (uniform fingerprints, ids of 30 bytes) within one generation, or spread over
 // one window, and reports for each article the time, the CPU of client and server, and the memory of its record
-// and of its place in the block sets:
+// and of its place in the block lists:
 //
 //	go test ./redisindex -run NONE -bench Claim -benchtime 1000000x
 func BenchmarkClaim(b *testing.B) {
@@ -66,7 +66,7 @@ func BenchmarkClaim(b *testing.B) {
 			deleteKeys(b, client, x.keys.prefix+"b:")
 			rest := usedMemory(b, client)
 			b.ReportMetric(per(full-withoutRecords), "record-B/op")
-			b.ReportMetric(per(withoutRecords-rest), "sets-B/op")
+			b.ReportMetric(per(withoutRecords-rest), "lists-B/op")
 		})
 	}
 }

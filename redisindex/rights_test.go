@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
+	"echosieve/simhash"
 	"echosieve/test/redisserver"
 )
 
@@ -133,7 +134,7 @@ func work(t *testing.T, addr string, change func(*Options), cfg Config) error {
 	little.LittleText = true
 	base := int(time.Now().UnixNano())
 	for i := range 2 {
-		claims := []pipeline.Claim{article(base+4*i, 5), article(base+4*i+1, 4), article(base+4*i+2, 1<<63), little}
+		claims := []pipeline.Claim{article(base+4*i, 5), article(base+4*i+1, 4), article(base+4*i+2, simhash.Fingerprint(base+4*i)), little} // the third is new to the lists
 		if _, err := x.run(t.Context(), claims); err != nil {
 			return err
 		}

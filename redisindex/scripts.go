@@ -11,6 +11,8 @@ import (
 var (
 	//go:embed find.lua
 	findSource string
+	//go:embed place.lua
+	placeSource string
 	//go:embed store.lua
 	storeSource string
 	//go:embed ticket.lua
@@ -18,6 +20,7 @@ var (
 	//go:embed decide.lua
 	decideSource string
 
+	placeScript  = redis.NewScript(placeSource)
 	storeScript  = redis.NewScript(findSource + storeSource)
 	ticketScript = redis.NewScript(findSource + ticketSource)
 	decideScript = redis.NewScript(findSource + decideSource)
@@ -27,7 +30,7 @@ var (
 // by their hash; a server that has forgotten them (a restart, a failover, a new master) answers NOSCRIPT.
 func loadScripts(ctx context.Context, client redis.UniversalClient) error {
 	load := func(ctx context.Context, c redis.Scripter) error {
-		for _, s := range []*redis.Script{storeScript, ticketScript, decideScript} {
+		for _, s := range []*redis.Script{placeScript, storeScript, ticketScript, decideScript} {
 			if err := s.Load(ctx, c).Err(); err != nil {
 				return fmt.Errorf("load scripts: %w", err)
 			}

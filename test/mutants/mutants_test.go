@@ -63,8 +63,8 @@ var mutants = []mutant{
 	{"records-never-expire", []edit{
 		{"store.lua", "redis.call('EXPIRE', key, ARGV[5])", ""},
 	}, "^TestEveryKeyExpires$/^Mini$"},
-	{"sets-never-expire", []edit{
-		{"insert.go", "pipe.Expire(ctx, key, x.layout.lifetime)", ""},
+	{"lists-never-expire", []edit{
+		{"place.lua", "redis.call('EXPIRE', key, ARGV[2])", ""},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"window-edge-outside", []edit{
 		{"config.go", "<= l.windowMs", "< l.windowMs"},
@@ -87,8 +87,11 @@ var mutants = []mutant{
 	{"forgets-replicas-of-a-cluster", []edit{
 		{"wait.go", "cluster.OnNewNode(func(node *redis.Client) { node.AddHook(r) })", "_ = cluster"},
 	}, "^TestTooFewReplicas$/^Cluster$"},
-	{"unsigned-members", []edit{
-		{"keys.go", "strconv.FormatInt(int64(fp), 10)", "strconv.FormatUint(uint64(fp), 10)"},
+	{"straddling-members", []edit{
+		{"place.lua", "while at and at % 8 ~= 1 do", "while false do"},
+	}, "^TestPlace$/^Mini$"},
+	{"members-twice", []edit{
+		{"place.lua", "if not at then", "if true then"},
 	}, "^TestKeysStayCompact$"},
 }
 

@@ -1,0 +1,189 @@
+package redisindex
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+	"echosieve/simhash"
+	"echosieve/test/redisserver"
+)
+
+// BenchmarkStored claims b.N articles of an index that holds others already, and reports for each article claimed the
+// CPU of client and server and what was looked up and read, and for each article stored the memory of its place in the
+// block lists and of its record. Fingerprints are uniform: those of real news lie closer together, so that more are
+// read. By hand:
+//
+//	ECHOSIEVE_BENCH_STORED=1000000 ECHOSIEVE_BENCH_BITS=15,16,17,20 ECHOSIEVE_BENCH_PROBES=4,8,12,16 \
+//		go test ./redisindex -run NONE -bench Stored -benchtime 20000x -timeout 1h
+//
+// ECHOSIEVE_BENCH_DISTANCE is the largest distance of a candidate. With ECHOSIEVE_BENCH_HOURS=48 the articles stored are
+// spread over a window, which takes three generations, instead of lying in one. ECHOSIEVE_BENCH_EXPECTED is the setting
+// expected_articles; 0: as many as stored.
+func BenchmarkStored(b *testing.B) {
+	distance := benchNumbers(b, "DISTANCE", "16")[0]
+	for _, stored := range benchNumbers(b, "STORED", "20000") {
+		for _, width := range benchNumbers(b, "BITS", "15,20") {
+			b.Run(fmt.Sprintf("Stored=%d/Bits=%d", stored, width), func(b *testing.B) {
+				server := redisserver.Start(b, "--hash-max-listpack-value", "1024")
+				cfg := testConfig(benchParams)
+				cfg.Namespace, cfg.BlockBits, cfg.MaxDistance = "echosieve:news-1-0123abcd", width, distance
+				cfg.ExpectedArticles = cmp.Or(benchNumbers(b, "EXPECTED", "0")[0], stored)
+				p := preload{
+					client: newClient(b, server.Addr), r: rand.New(rand.NewPCG(1, 2)), stored: stored,
+					span: time.Duration(benchNumbers(b, "HOURS", "0")[0]) * time.Hour, generations: map[int64]bool{},
+				}
+				p.store(b, newIndex(b, p.client, cfg))
+				for _, probes := range benchNumbers(b, "PROBES", "4,16") {
+					b.Run(fmt.Sprintf("Probes=%d", probes), func(b *testing.B) {
+						cfg.Probes = probes
+						p.measure(b, newIndex(b, p.client, cfg), server.Pid())
+						b.ReportMetric(p.listsMemory/float64(stored), "lists-B/stored")
+						b.ReportMetric(p.recordsMemory/float64(stored), "records-B/stored")
+					})
+				}
+			})
+		}
+	}
+}
+
+// benchNumbers reads a list of numbers from the environment.
+func benchNumbers(b *testing.B, name, otherwise string) (list []int) {
+	text := os.Getenv("ECHOSIEVE_BENCH_" + name)
+	if text == "" {
+		text = otherwise
+	}
+	for field := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(field)
+		require.NoError(b, err, name)
+		list = append(list, n)
+	}
+	return list
+}
+
+// preload fills an index with unique articles that have their verdicts, without looking for copies of them.
+type preload struct {
+	client                     redis.UniversalClient
+	r                          *rand.Rand
+	stored                     int           // articles to be stored
+	span                       time.Duration // over which they are spread
+	made                       int           // articles stored or claimed so far
+	generations                map[int64]bool
+	listsMemory, recordsMemory float64
+}
+
+// next makes an article. Those claimed later than the stored ones are all at the end of the span, and that in the
+// middle of a generation.
+func (p *preload) next() pipeline.Claim {
+	end := time.UnixMilli((1_700_000_000_000/86_400_000)*86_400_000 + 43_200_000)
+	c := random(p.r, p.made, end.Add(-p.span*time.Duration(max(0, p.stored-p.made))/time.Duration(p.stored)))
+	p.made++
+	return c
+}
+
+// store leaves behind what the steps insert, ticket and decide do, except that many articles share a command, so that
+// it takes a fraction of their time.
+func (p *preload) store(b *testing.B, x *Index) {
+	empty := usedMemory(b, p.client)
+	lists := map[blockRef][]byte{}
+	for p.made < p.stored {
+		p.storeRecords(b, x, min(p.stored-p.made, 200_000), lists)
+	}
+	withRecords := usedMemory(b, p.client)
+	pipe := p.client.Pipeline()
+	for ref, list := range lists {
+		key, most := x.keys.block(ref), min(len(list), 1024)
+		pipe.Set(b.Context(), key, list[:most], x.layout.lifetime)
+		for part := range slices.Chunk(list[most:], 256) {
+			pipe.Append(b.Context(), key, string(part))
+		}
+		p.flush(b, pipe, 2000)
+	}
+	pipe.IncrBy(b.Context(), x.keys.sequence(), int64(p.made))
+	for g := range p.generations {
+		pipe.ZAdd(b.Context(), x.keys.generations(), redis.Z{Score: 1e12, Member: g})
+	}
+	p.flush(b, pipe, 1)
+	p.recordsMemory, p.listsMemory = withRecords-empty, usedMemory(b, p.client)-withRecords
+}
+
+// storeRecords stores the records of some articles and notes their places in the lists.
+func (p *preload) storeRecords(b *testing.B, x *Index, articles int, lists map[blockRef][]byte) {
+	records := map[string][]any{}
+	var blocks []simhash.Block
+	for range articles {
+		c := p.next()
+		home := fieldRef{x.layout.generation(windowTime(c.Time)), c.Fingerprint}
+		p.generations[home.generation] = true
+		blocks = x.cfg.Layout.AppendBlocks(blocks[:0], c.Fingerprint)
+		for _, block := range blocks {
+			ref := blockRef{home.generation, block.Index, block.Value}
+			lists[ref] = append(lists[ref], home.name()...)
+		}
+		entry := append(appendEntry(nil, &c, windowTime(c.Time)), byte(pipeline.Unique))
+		binary.BigEndian.PutUint16(entry, uint16(len(entry)))
+		copy(entry[ticketAt:], ticketBytes(uint64(p.made)))
+		records[x.keys.entries(home)] = append(records[x.keys.entries(home)], home.name(), entry)
+	}
+	pipe := p.client.Pipeline()
+	for key, fields := range records {
+		pipe.HSet(b.Context(), key, fields...)
+		pipe.Expire(b.Context(), key, x.layout.lifetime)
+		p.flush(b, pipe, 2000)
+	}
+	p.flush(b, pipe, 1)
+}
+
+// flush sends what is in a pipeline if that are so many commands.
+func (p *preload) flush(b *testing.B, pipe redis.Pipeliner, least int) {
+	if pipe.Len() >= least {
+		_, err := pipe.Exec(b.Context())
+		require.NoError(b, err)
+	}
+}
+
+// measure claims b.N new articles in batches of 128.
+func (p *preload) measure(b *testing.B, x *Index, pid int) {
+	claims := make([]pipeline.Claim, 128+b.N)
+	for i := range claims {
+		claims[i] = p.next()
+	}
+	claim := func(claims []pipeline.Claim) {
+		_, err := x.Claim(b.Context(), claims)
+		require.NoError(b, err)
+	}
+	claim(claims[:128]) // connections, scripts
+	x.metrics = newMetrics(nil)
+	cpu, serverCPU := clientSeconds(), serverSeconds(b, pid)
+	b.ResetTimer()
+	for part := range slices.Chunk(claims[128:], 128) {
+		claim(part)
+	}
+	b.StopTimer()
+	per := func(v float64) float64 { return v / float64(b.N) }
+	b.ReportMetric(per((clientSeconds()-cpu)*1e6), "client-us/op")
+	b.ReportMetric(per((serverSeconds(b, pid)-serverCPU)*1e6), "server-us/op")
+	b.ReportMetric(per(sum(b, x.metrics.lookups)), "lookups/op")
+	b.ReportMetric(per(float64(counted(x.metrics.members))), "members/op")
+	b.ReportMetric(per(sum(b, x.metrics.candidates)), "candidates/op")
+}
+
+// sum is the sum of what a histogram observed.
+func sum(b *testing.B, h prometheus.Histogram) float64 {
+	var m dto.Metric
+	require.NoError(b, h.Write(&m))
+	return m.GetHistogram().GetSampleSum()
+}
