@@ -46,7 +46,7 @@ func (t Thresholds) Validate() error {
 // DefaultThresholds returns thresholds chosen on labelled pairs of Chinese and English news articles.
 func DefaultThresholds() Thresholds {
 	return Thresholds{
-		Near: 0.435, Possible: 0.3, Contradictions: 0.15, Values: 0.6, Sure: 0.85, SureValues: 0.75,
+		Near: 0.435, Possible: 0.3, Contradictions: 0.14, Values: 0.6, Sure: 0.85, SureValues: 0.75,
 		ShortPairs: 80, ShortNear: 0.62, ShortValues: 0.8,
 	}
 }
