@@ -89,7 +89,7 @@ type preload struct {
 // middle of a generation.
 func (p *preload) next() pipeline.Claim {
 	end := time.UnixMilli((1_700_000_000_000/86_400_000)*86_400_000 + 43_200_000)
-	c := random(p.r, p.made, end.Add(-p.span*time.Duration(max(0, p.stored-p.made))/time.Duration(p.stored)))
+	c := random(p.r, p.made, end.Add(-p.span/time.Duration(p.stored)*time.Duration(max(0, p.stored-p.made))))
 	p.made++
 	return c
 }
@@ -105,11 +105,11 @@ func (p *preload) store(b *testing.B, x *Index) {
 	withRecords := usedMemory(b, p.client)
 	pipe := p.client.Pipeline()
 	for ref, list := range lists {
-		key, most := x.keys.block(ref), min(len(list), 1024)
-		pipe.Set(b.Context(), key, list[:most], x.layout.lifetime)
-		for part := range slices.Chunk(list[most:], 256) {
+		key := x.keys.block(ref)
+		for part := range slices.Chunk(list, 4*fingerprintBytes) {
 			pipe.Append(b.Context(), key, string(part))
 		}
+		pipe.Expire(b.Context(), key, x.layout.lifetime)
 		p.flush(b, pipe, 2000)
 	}
 	pipe.IncrBy(b.Context(), x.keys.sequence(), int64(p.made))
