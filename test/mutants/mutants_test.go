@@ -91,7 +91,7 @@ var mutants = []mutant{
 		{"place.lua", "while at and at % 8 ~= 1 do", "while false do"},
 	}, "^TestPlace$/^Mini$"},
 	{"members-twice", []edit{
-		{"place.lua", "if not at then", "if true then"},
+		{"place.lua", "at and '' or fingerprint", "fingerprint"},
 	}, "^TestKeysStayCompact$"},
 }
 
