@@ -73,6 +73,10 @@ const (
 	ReasonShort   Reason = "short"   // a copy, were it not short
 )
 
+// manyValues is the number of numbers in common that outweigh one that differs, even in a short text: results and
+// dividends are short and full of figures.
+const manyValues = 8
+
 // Judge decides by a comparison. Both articles are taken to be candidates: their fingerprints are near. Without
 // information the verdict is Different.
 func Judge(c Comparison, t Thresholds) (Verdict, Reason) {
@@ -83,7 +87,9 @@ func Judge(c Comparison, t Thresholds) (Verdict, Reason) {
 	}
 	// In texts nearly the same, one other number is rather a correction, or the date of another edition, than another
 	// report.
-	if c.J >= t.Sure && !short && contradictions > 0 && c.SharedContexts-contradictions >= 2 {
+	others := c.SharedContexts-contradictions >= 2 && !short && c.J >= t.Sure
+	many := common >= manyValues && common >= c.LeastValues-1 && c.J >= t.SureValues
+	if contradictions > 0 && (others || many) {
 		contradictions--
 	}
 	if c.J >= t.SureValues && c.Contradictions == 0 && common == c.LeastValues-1 && (!short || common > 0) {

@@ -117,7 +117,7 @@ func TestJudge(t *testing.T) {
 		"many contradictions":  {func(c *Comparison) { c.Contradictions = 3 }, Different, ReasonNumbers},
 		"sure, a correction":   {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 3 }, Near, ReasonOverlap},
 		"not sure, the same":   {func(c *Comparison) { c.J, c.Contradictions, c.SharedContexts = .8, 1, 3 }, Different, ReasonNumbers},
-		"sure, but of little":  {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 2 }, Different, ReasonNumbers},
+		"sure, but of little":  {func(c *Comparison) { c.Contradictions, c.SharedContexts, c.LeastValues, c.CommonValues = 1, 2, 2, 2 }, Different, ReasonNumbers},
 		"other values":         {func(c *Comparison) { c.CommonValues = 3 }, Possible, ReasonValues},
 		"sure, one value":      {func(c *Comparison) { c.LeastValues, c.CommonValues = 2, 1 }, Near, ReasonOverlap},
 		"not sure, one value":  {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues = .7, 2, 1 }, Possible, ReasonValues},
@@ -127,9 +127,11 @@ func TestJudge(t *testing.T) {
 		"no values":            {func(c *Comparison) { c.LeastValues, c.CommonValues = 0, 0 }, Near, ReasonOverlap},
 		"short":                {func(c *Comparison) { c.Bigrams = 20 }, Near, ReasonOverlap},
 		"short, lower":         {func(c *Comparison) { c.Bigrams, c.J = 20, .6 }, Possible, ReasonShort},
-		"short, contradiction": {func(c *Comparison) { c.Bigrams, c.Contradictions, c.SharedContexts = 20, 1, 6 }, Different, ReasonNumbers},
+		"short, contradiction": {func(c *Comparison) { c.Bigrams, c.J, c.Contradictions, c.SharedContexts = 20, .7, 1, 6 }, Different, ReasonNumbers},
 		"short, one value":     {func(c *Comparison) { c.Bigrams, c.LeastValues, c.CommonValues = 20, 2, 1 }, Near, ReasonOverlap},
 		"short, only value":    {func(c *Comparison) { c.Bigrams, c.LeastValues, c.CommonValues = 20, 1, 0 }, Possible, ReasonValues},
+		"short, many values":   {func(c *Comparison) { c.Bigrams, c.J, c.Contradictions, c.SharedContexts = 20, .8, 1, 5 }, Near, ReasonOverlap},
+		"short, few values":    {func(c *Comparison) { c.Bigrams, c.Contradictions, c.SharedContexts, c.LeastValues, c.CommonValues = 20, 1, 5, 7, 7 }, Different, ReasonNumbers},
 		"short, other values":  {func(c *Comparison) { c.Bigrams, c.CommonValues = 20, 5 }, Possible, ReasonValues},
 	} {
 		t.Run(name, func(t *testing.T) {
