@@ -116,7 +116,7 @@ func TestJudge(t *testing.T) {
 		"a few contradictions": {func(c *Comparison) { c.J, c.Contradictions = .8, 1 }, Near, ReasonOverlap},
 		"many contradictions":  {func(c *Comparison) { c.Contradictions = 3 }, Different, ReasonNumbers},
 		"sure, a correction":   {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 3 }, Near, ReasonOverlap},
-		"not sure, the same":   {func(c *Comparison) { c.J, c.Contradictions, c.SharedContexts = .8, 1, 3 }, Different, ReasonNumbers},
+		"not sure, the same":   {func(c *Comparison) { c.J, c.Contradictions, c.SharedContexts = .7, 1, 3 }, Different, ReasonNumbers},
 		"sure, but of little":  {func(c *Comparison) { c.Contradictions, c.SharedContexts, c.LeastValues, c.CommonValues = 1, 2, 2, 2 }, Different, ReasonNumbers},
 		"other values":         {func(c *Comparison) { c.CommonValues = 3 }, Possible, ReasonValues},
 		"sure, one value":      {func(c *Comparison) { c.LeastValues, c.CommonValues = 2, 1 }, Near, ReasonOverlap},
@@ -131,8 +131,10 @@ func TestJudge(t *testing.T) {
 		"short, one value":     {func(c *Comparison) { c.Bigrams, c.LeastValues, c.CommonValues = 20, 2, 1 }, Near, ReasonOverlap},
 		"short, only value":    {func(c *Comparison) { c.Bigrams, c.LeastValues, c.CommonValues = 20, 1, 0 }, Possible, ReasonValues},
 		"short, many values":   {func(c *Comparison) { c.Bigrams, c.J, c.Contradictions, c.SharedContexts = 20, .8, 1, 5 }, Near, ReasonOverlap},
-		"short, few values":    {func(c *Comparison) { c.Bigrams, c.Contradictions, c.SharedContexts, c.LeastValues, c.CommonValues = 20, 1, 5, 7, 7 }, Different, ReasonNumbers},
-		"short, other values":  {func(c *Comparison) { c.Bigrams, c.CommonValues = 20, 5 }, Possible, ReasonValues},
+		"short, few values": {func(c *Comparison) {
+			c.Bigrams, c.Contradictions, c.SharedContexts, c.LeastValues, c.CommonValues = 20, 1, 5, 7, 7
+		}, Different, ReasonNumbers},
+		"short, other values": {func(c *Comparison) { c.Bigrams, c.CommonValues = 20, 5 }, Possible, ReasonValues},
 	} {
 		t.Run(name, func(t *testing.T) {
 			comparison := long
