@@ -29,6 +29,11 @@ type Claim struct {
 	LittleText bool
 }
 
+// Traits are what the rule sees of the article.
+func (c *Claim) Traits() Traits {
+	return Traits{Fingerprint: c.Fingerprint, Digest: c.Digest, LittleText: c.LittleText, Signature: c.Signature}
+}
+
 // Ref names an article: what readers of the output need to find it.
 type Ref struct {
 	ID string

@@ -37,6 +37,10 @@ type Article struct {
 	CleanBytes int
 }
 
+func (a *Article) traits() Traits {
+	return Traits{Fingerprint: a.Fingerprint, Digest: a.Digest, LittleText: a.LittleText, Signature: a.Signature}
+}
+
 // Timing says how long the stages took for one article. Fingerprint includes the digest.
 type Timing struct {
 	Clean, Segment, Fingerprint time.Duration

@@ -53,27 +53,34 @@ func (s *Search) Finds(later, earlier *Article) bool {
 // Compare says what the later of two articles inside one window is to the earlier one, provided that a look-up Finds
 // it. Articles without any text are nothing to each other.
 func (s *Search) Compare(a, b *Article) Judgement {
-	switch {
-	case a.Empty || b.Empty:
+	if a.Empty || b.Empty {
 		return Judgement{}
+	}
+	return s.Decide(a.traits(), b.traits())
+}
+
+// Traits are what the rule sees of an article; see Claim.
+type Traits struct {
+	Fingerprint simhash.Fingerprint
+	Digest      Digest
+	LittleText  bool
+	Signature   []byte
+}
+
+// Decide says what the later of two articles inside one window is to the earlier one. It is symmetric.
+func (s *Search) Decide(a, b Traits) Judgement {
+	distance := simhash.Distance(a.Fingerprint, b.Fingerprint)
+	switch {
 	case a.Digest == b.Digest:
 		return Judgement{Exact, TestDigest}
 	case a.LittleText || b.LittleText:
 		return Judgement{0, TestLittle}
-	default:
-		return s.Decide(simhash.Distance(a.Fingerprint, b.Fingerprint), a.Signature, b.Signature)
-	}
-}
-
-// Decide applies the rule to a candidate.
-func (s *Search) Decide(distance int, a, b []byte) Judgement {
-	switch {
 	case distance > s.MaxDistance:
-		return Judgement{Test: TestDistance}
+		return Judgement{0, TestDistance}
 	case s.Judge == nil:
 		return Judgement{Near, TestDistance}
 	default:
-		return s.Judge(distance, a, b)
+		return s.Judge(distance, a.Signature, b.Signature)
 	}
 }
 

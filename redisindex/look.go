@@ -198,16 +198,11 @@ func (b *batch) help(ctx context.Context, open []*item) error {
 
 // judge says what the item would be to the entry if that were the earlier one.
 func (b *batch) judge(it *item, c candidate, e *entry) pipeline.Judgement {
-	switch {
-	case e.ref.Coordinates == it.ref.Coordinates, !b.x.layout.within(e.ms, it.ms):
+	if e.ref.Coordinates == it.ref.Coordinates || !b.x.layout.within(e.ms, it.ms) {
 		return pipeline.Judgement{}
-	case e.digest == it.claim.Digest:
-		return pipeline.Judgement{Kind: pipeline.Exact, Test: pipeline.TestDigest}
-	case e.little || it.claim.LittleText:
-		return pipeline.Judgement{}
-	default:
-		return b.x.cfg.Decide(c.distance, it.claim.Signature, e.signature)
 	}
+	return b.x.cfg.Decide(it.claim.Traits(),
+		pipeline.Traits{Fingerprint: c.fingerprint, Digest: e.digest, LittleText: e.little, Signature: e.signature})
 }
 
 // propose reaches the verdict of an item: a copy of the earliest entry of which it is one, else possibly one of the

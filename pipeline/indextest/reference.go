@@ -172,15 +172,15 @@ func Inconsistent(p Params, claims []pipeline.Claim, answers map[pipeline.Coordi
 
 // judge says what the later of two different articles is to the earlier one.
 func judge(p Params, a, b pipeline.Claim) pipeline.Judgement {
-	search := p.Search()
+	distance := simhash.Distance(a.Fingerprint, b.Fingerprint)
 	switch {
 	case a.Coordinates == b.Coordinates || a.Time.Sub(b.Time).Abs() > p.Window:
 		return pipeline.Judgement{}
 	case a.Digest == b.Digest:
 		return pipeline.Judgement{Kind: pipeline.Exact, Test: pipeline.TestDigest}
-	case a.LittleText || b.LittleText:
+	case a.LittleText || b.LittleText || distance > p.MaxDistance:
 		return pipeline.Judgement{}
 	default:
-		return search.Decide(simhash.Distance(a.Fingerprint, b.Fingerprint), a.Signature, b.Signature)
+		return p.Search().Judge(distance, a.Signature, b.Signature)
 	}
 }

@@ -33,8 +33,6 @@ type Index struct {
 	sweepAt     int // stored articles at which to forget
 	lastSweep   int // arrivals at the last sweep
 	generations map[int64]*generation
-	lookups     int // block look-ups so far
-	candidates  int // articles within the maximal distance so far
 }
 
 var _ pipeline.Index = (*Index)(nil)
@@ -51,15 +49,11 @@ type generation struct {
 }
 
 type article struct {
-	arrival     int
-	ms          int64
-	little      bool
-	digest      pipeline.Digest
-	fingerprint simhash.Fingerprint
-	ref         pipeline.Ref
-	sums        *simhash.Sums
-	signature   []byte
-	match       pipeline.Match
+	pipeline.Traits
+	arrival int
+	ms      int64
+	ref     pipeline.Ref
+	match   pipeline.Match
 }
 
 // New returns an empty index. Window must be at least a second and Generations at least 1.
@@ -88,18 +82,16 @@ func (x *Index) Claim(ctx context.Context, claims []pipeline.Claim) ([]pipeline.
 func (x *Index) claim(c *pipeline.Claim) pipeline.Match {
 	ms := max(0, c.Time.UnixMilli())
 	g := x.generation(ms / x.generationMs)
-	if own := g.byPlace[c.Coordinates]; own != nil && own.digest == c.Digest {
+	if own := g.byPlace[c.Coordinates]; own != nil && own.Digest == c.Digest {
 		return own.match
 	}
 	if o := g.byDigest[c.Digest]; o != nil {
 		return pipeline.Match{Kind: pipeline.Exact, Test: pipeline.TestDigest, Original: o.ref, Root: o.match.Root}
 	}
 	a := &article{
-		arrival: x.arrivals, ms: ms, little: c.LittleText, digest: c.Digest, fingerprint: c.Fingerprint,
-		sums: c.Sums, signature: c.Signature, ref: pipeline.Ref{ID: c.ID, Coordinates: c.Coordinates},
+		Traits: c.Traits(), arrival: x.arrivals, ms: ms, ref: pipeline.Ref{ID: c.ID, Coordinates: c.Coordinates},
 	}
-	a.match = x.match(a)
-	a.sums = nil // only the look needed them
+	a.match = x.match(a, c.Sums)
 	x.store(g, a)
 	return a.match
 }
@@ -117,7 +109,7 @@ func (x *Index) generation(n int64) *generation {
 }
 
 // match finds the earliest article that a repeats, or else the earliest that it looks like.
-func (x *Index) match(a *article) pipeline.Match {
+func (x *Index) match(a *article, sums *simhash.Sums) pipeline.Match {
 	var copied, similar found
 	seen := map[*article]bool{}
 	for n := max(0, a.ms-x.windowMs) / x.generationMs; n <= saturate(a.ms, x.windowMs)/x.generationMs; n++ {
@@ -125,7 +117,7 @@ func (x *Index) match(a *article) pipeline.Match {
 		if g == nil {
 			continue
 		}
-		for fp := range x.near(g, a) {
+		for fp := range x.near(g, a, sums) {
 			for _, o := range g.byPrint[fp] {
 				if seen[o] {
 					continue
@@ -151,7 +143,7 @@ func (x *Index) match(a *article) pipeline.Match {
 			m.Root = o.match.Root
 		}
 		if m.Kind != pipeline.Exact {
-			m.Distance = simhash.Distance(a.fingerprint, o.fingerprint)
+			m.Distance = simhash.Distance(a.Fingerprint, o.Fingerprint)
 		}
 	}
 	return m
@@ -170,17 +162,15 @@ func (f *found) offer(o *article, j pipeline.Judgement) {
 }
 
 // near iterates over the fingerprints of a generation within the maximal distance of an article's, some repeatedly.
-func (x *Index) near(g *generation, a *article) iter.Seq[simhash.Fingerprint] {
+func (x *Index) near(g *generation, a *article, sums *simhash.Sums) iter.Seq[simhash.Fingerprint] {
 	return func(yield func(simhash.Fingerprint) bool) {
-		if a.little {
-			yield(a.fingerprint)
+		if a.LittleText {
+			yield(a.Fingerprint)
 			return
 		}
-		blocks := x.cfg.AppendLooks(nil, a.fingerprint, a.sums)
-		x.lookups += len(blocks)
-		for _, block := range blocks {
+		for _, block := range x.cfg.AppendLooks(nil, a.Fingerprint, sums) {
 			for _, fp := range g.blocks[block] {
-				if simhash.Distance(a.fingerprint, fp) <= x.cfg.MaxDistance && !yield(fp) {
+				if simhash.Distance(a.Fingerprint, fp) <= x.cfg.MaxDistance && !yield(fp) {
 					return
 				}
 			}
@@ -190,38 +180,24 @@ func (x *Index) near(g *generation, a *article) iter.Seq[simhash.Fingerprint] {
 
 // judge says what a is to the earlier article o.
 func (x *Index) judge(a, o *article) pipeline.Judgement {
-	switch {
-	case max(a.ms, o.ms)-min(a.ms, o.ms) > x.windowMs:
+	if max(a.ms, o.ms)-min(a.ms, o.ms) > x.windowMs {
 		return pipeline.Judgement{}
-	case a.digest == o.digest:
-		return pipeline.Judgement{Kind: pipeline.Exact, Test: pipeline.TestDigest}
-	case a.little || o.little:
-		return pipeline.Judgement{}
-	default:
-		x.candidates++
-		return x.cfg.Decide(simhash.Distance(a.fingerprint, o.fingerprint), a.signature, o.signature)
 	}
-}
-
-// Counts returns how many block look-ups were made so far, and how many candidates were compared.
-func (x *Index) Counts() (lookups, candidates int) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.lookups, x.candidates
+	return x.cfg.Decide(a.Traits, o.Traits)
 }
 
 func (x *Index) store(g *generation, a *article) {
 	if x.stored >= x.sweepAt {
 		x.sweep(a.ms)
 	}
-	if !a.little && !slices.ContainsFunc(g.byPrint[a.fingerprint], func(o *article) bool { return !o.little }) {
-		for _, block := range x.cfg.Layout.AppendBlocks(nil, a.fingerprint) {
-			g.blocks[block] = append(g.blocks[block], a.fingerprint)
+	if !a.LittleText && !slices.ContainsFunc(g.byPrint[a.Fingerprint], func(o *article) bool { return !o.LittleText }) {
+		for _, block := range x.cfg.Layout.AppendBlocks(nil, a.Fingerprint) {
+			g.blocks[block] = append(g.blocks[block], a.Fingerprint)
 		}
 	}
 	g.byPlace[a.ref.Coordinates] = a
-	g.byDigest[a.digest] = a
-	g.byPrint[a.fingerprint] = append(g.byPrint[a.fingerprint], a)
+	g.byDigest[a.Digest] = a
+	g.byPrint[a.Fingerprint] = append(g.byPrint[a.Fingerprint], a)
 	g.lastArrival = x.arrivals
 	x.arrivals++
 	x.stored++

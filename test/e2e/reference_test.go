@@ -10,7 +10,6 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/memindex"
 	"echosieve/redisindex"
-	"echosieve/simhash"
 	"echosieve/test/ledger"
 )
 
@@ -81,8 +80,7 @@ func mixedClusters(claims []pipeline.Claim, search pipeline.Search) []bool {
 	}
 	for i := range claims {
 		for j := range i {
-			distance := simhash.Distance(claims[i].Fingerprint, claims[j].Fingerprint)
-			if claims[i].Digest == claims[j].Digest || search.Decide(distance, claims[i].Signature, claims[j].Signature).Kind != 0 {
+			if search.Decide(claims[i].Traits(), claims[j].Traits()).Kind != 0 {
 				parent[find(i)] = find(j)
 			}
 		}

@@ -73,7 +73,7 @@ var mutants = []mutant{
 		{"config.go", "l.generation(saturate(ms, l.windowMs))", "l.generation(ms)"},
 	}, contract + "/^WindowEdges$"},
 	{"little-texts-collapse", []edit{
-		{"look.go", "case e.little || it.claim.LittleText:", "case false:"},
+		{"look.go", "return b.x.cfg.Decide(it.claim.Traits(),", "mine := it.claim.Traits()\nmine.LittleText, e.little = false, false\nreturn b.x.cfg.Decide(mine,"},
 	}, contract + "/^LittleText$"},
 	{"look-alikes-before-copies", []edit{
 		{"look.go", "it.proposal = b.earliest(it, pipeline.Kind.IsCopy)", "it.proposal = b.earliest(it, func(k pipeline.Kind) bool { return k != 0 })"},
