@@ -30,8 +30,8 @@ type RecipeConfig struct {
 // News is the name of the default recipe; the others are those of package classic.
 const News = "news"
 
-// A change of code or tables that changes fingerprints, signatures or digests of a recipe raises its version;
-// TestGoldenArticles notices.
+// A change of code or tables that changes fingerprints, signatures or digests of a recipe, or how it judges them, raises
+// its version. TestGoldenArticles and the tests of package signature notice.
 const (
 	newsVersion    = 2
 	classicVersion = 1

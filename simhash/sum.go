@@ -19,6 +19,12 @@ func Hash(word string) uint64 {
 	for i := range len(word) {
 		h = (h ^ uint64(word[i])) * 0x100000001b3
 	}
+	return Mix(h)
+}
+
+// Mix makes each bit of a hash depend on all of its bits: the finaliser of MurmurHash3 (fmix64, Appleby). Different
+// hashes stay different.
+func Mix(h uint64) uint64 {
 	h = (h ^ h>>33) * 0xff51afd7ed558ccd
 	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
 	return h ^ h>>33

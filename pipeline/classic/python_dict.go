@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"echosieve/pipeline/dict"
+	"echosieve/simhash"
 )
 
 // The embedded dictionary is cppjieba's, which was Python's (0.42.1) but for these words.
@@ -37,12 +38,7 @@ const emptyKey wordKey = 0xcbf29ce484222325
 func (k wordKey) add(r rune) wordKey { return (k ^ wordKey(r)) * 0x100000001b3 }
 
 // sum finishes the key for use in a table.
-func (k wordKey) sum() uint64 {
-	h := uint64(k)
-	h = (h ^ h>>33) * 0xff51afd7ed558ccd
-	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
-	return h ^ h>>33
-}
+func (k wordKey) sum() uint64 { return simhash.Mix(uint64(k)) }
 
 var loadPythonSegmenter = sync.OnceValues(func() (*pythonSegmenter, error) {
 	hmm, err := loadPythonHMM()

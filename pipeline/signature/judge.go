@@ -61,7 +61,7 @@ const (
 	Near
 )
 
-// Reason names the test that decided. Its values are part of the product's output and do not change.
+// Reason names the test that decided.
 type Reason string
 
 // The reasons.

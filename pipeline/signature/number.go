@@ -3,6 +3,8 @@ package signature
 import (
 	"unicode"
 	"unicode/utf8"
+
+	"echosieve/simhash"
 )
 
 // numbers reads the numbers of a text one after the other, each with what stands before it. Time is linear in the
@@ -67,7 +69,7 @@ func (n *numbers) next() bool {
 
 // found records a number. In the context of the next one it is a mark.
 func (n *numbers) found(value uint64) {
-	n.value, n.context = value, mix(n.before)
+	n.value, n.context = value, simhash.Mix(n.before)
 	n.before = n.before<<8 | '#'
 }
 

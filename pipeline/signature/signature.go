@@ -3,6 +3,8 @@ package signature
 import (
 	"encoding/binary"
 	"math"
+
+	"echosieve/simhash"
 )
 
 // Version is the version of the layout that Append writes, its first byte.
@@ -70,7 +72,7 @@ func (b *Builder) minHash(dst []byte, words []uint64) {
 	}
 	clear(b.mins[:])
 	for i, w := range words[1:] {
-		h := mix(w ^ mix(words[i]))
+		h := simhash.Mix(w ^ simhash.Mix(words[i]))
 		slot, rest := h>>57, h&(1<<57-1)+1
 		if b.mins[slot] == 0 || rest < b.mins[slot] {
 			b.mins[slot] = rest
@@ -79,9 +81,9 @@ func (b *Builder) minHash(dst []byte, words []uint64) {
 	for i := range uint64(minSlots) {
 		from := i
 		for try := uint64(1); b.mins[from] == 0; try++ {
-			from = mix(i<<32|try) >> 57
+			from = simhash.Mix(i<<32|try) >> 57
 		}
-		dst[i/4] |= byte(mix(b.mins[from])&3) << (i % 4 * 2)
+		dst[i/4] |= byte(simhash.Mix(b.mins[from])&3) << (i % 4 * 2)
 	}
 }
 
@@ -89,7 +91,7 @@ func (b *Builder) numbers(raw *[Size]byte, clean string) {
 	b.facts = b.facts[:0]
 	bitmap := uint64(0)
 	for n := (numbers{text: clean}); len(b.facts) < maxNumbers && n.next(); {
-		value := mix(n.value + 1)
+		value := simhash.Mix(n.value + 1)
 		bitmap |= 1 << ((value >> 32) % bitmapBits)
 		b.facts = append(b.facts, newFact(n.context, len(b.facts), value))
 	}
@@ -97,20 +99,4 @@ func (b *Builder) numbers(raw *[Size]byte, clean string) {
 	var le [8]byte
 	binary.LittleEndian.PutUint64(le[:], bitmap)
 	copy(raw[bitmapAt:], le[:bitmapBits/8])
-}
-
-// hash is FNV-1a; see mix for the rest of it.
-func hash(word string) uint64 {
-	h := uint64(0xcbf29ce484222325)
-	for i := range len(word) {
-		h = (h ^ uint64(word[i])) * 0x100000001b3
-	}
-	return h
-}
-
-// mix is the finaliser of MurmurHash3 (fmix64, Appleby).
-func mix(h uint64) uint64 {
-	h = (h ^ h>>33) * 0xff51afd7ed558ccd
-	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
-	return h ^ h>>33
 }

@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"echosieve/simhash"
 )
 
 // words is enough of a segmentation for tests.
 func words(text string) []uint64 {
 	var list []uint64
 	for _, w := range strings.Fields(text) {
-		list = append(list, mix(hash(w)))
+		list = append(list, simhash.Hash(w))
 	}
 	return list
 }

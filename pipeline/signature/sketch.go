@@ -1,12 +1,16 @@
 package signature
 
-import "slices"
+import (
+	"slices"
+
+	"echosieve/simhash"
+)
 
 // A fact is a number with its context: 32 bits of hashed context, 16 bits of place among the numbers of the text, 16
 // bits of hashed value. Sorted, facts of one context lie together in the order of the text.
 
 func newFact(context uint64, place int, value uint64) uint64 {
-	return mix(context)&^0xffffffff | uint64(place)<<16 | value>>16&0xffff
+	return simhash.Mix(context)&^0xffffffff | uint64(place)<<16 | value>>16&0xffff
 }
 
 // sketch samples the facts into slots, for each slot the one with the least hash of its context, so that similar
@@ -30,7 +34,7 @@ func sketch(raw *[Size]byte, facts []uint64) {
 		}
 		context := facts[i] >> 32
 		for rank := uint64(1); i < end; i++ {
-			ambiguous = append(ambiguous, mix(context+rank<<32)&^0xffffffff|facts[i]&0xffff)
+			ambiguous = append(ambiguous, simhash.Mix(context+rank<<32)&^0xffffffff|facts[i]&0xffff)
 			rank++
 		}
 	}
