@@ -35,7 +35,7 @@ func stripMarkupOnce(text string) string {
 	z := html.NewTokenizer(strings.NewReader(text))
 	hiddenFrom := -1 // where in out the content of an open hidden element began; the tokenizer does not nest them
 	for {
-		switch z.Next() {
+		switch token := z.Next(); token {
 		case html.ErrorToken: // the end, perhaps within a tag, whose content the next pass then looks at
 			return string(append(out, bytes.TrimPrefix(z.Raw(), []byte("<"))...))
 		case html.TextToken:
@@ -47,7 +47,7 @@ func stripMarkupOnce(text string) string {
 			case !isClosed(raw):
 				out = append(out, bytes.TrimLeft(raw, "<!-")...)
 			}
-		case html.StartTagToken, html.SelfClosingTagToken:
+		case html.StartTagToken, html.SelfClosingTagToken, html.EndTagToken:
 			raw := z.Raw()
 			name, _ := z.TagName()
 			switch elements[atom.Lookup(name)] {
@@ -56,18 +56,10 @@ func stripMarkupOnce(text string) string {
 			case blockElement:
 				out = append(out, '\n')
 			case hiddenElement:
-				hiddenFrom = len(out)
-			}
-		case html.EndTagToken:
-			raw := z.Raw()
-			name, _ := z.TagName()
-			switch elements[atom.Lookup(name)] {
-			case unknownElement:
-				out = append(out, raw...)
-			case blockElement:
-				out = append(out, '\n')
-			case hiddenElement:
-				if hiddenFrom >= 0 {
+				switch {
+				case token != html.EndTagToken:
+					hiddenFrom = len(out)
+				case hiddenFrom >= 0:
 					out, hiddenFrom = out[:hiddenFrom], -1
 				}
 			}
