@@ -63,31 +63,28 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-const (
-	metricsNamespace = "echosieve"
-	metricsSubsystem = "consumer"
-)
+func opts(name, help string) prometheus.Opts {
+	return prometheus.Opts{Namespace: "echosieve", Subsystem: "consumer", Name: name, Help: help}
+}
+
+// keep notes a metric for registration.
+func keep[C prometheus.Collector](m *metrics, c C) C {
+	m.registeredMetrics = append(m.registeredMetrics, c)
+	return c
+}
 
 func gaugeVec(m *metrics, name, help string, labels ...string) *prometheus.GaugeVec {
-	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: metricsNamespace, Subsystem: metricsSubsystem, Name: name, Help: help}, labels)
-	m.registeredMetrics = append(m.registeredMetrics, v)
-	return v
+	return keep(m, prometheus.NewGaugeVec(prometheus.GaugeOpts(opts(name, help)), labels))
 }
 
 func gauge(m *metrics, name, help string) prometheus.Gauge {
-	v := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: metricsNamespace, Subsystem: metricsSubsystem, Name: name, Help: help})
-	m.registeredMetrics = append(m.registeredMetrics, v)
-	return v
+	return keep(m, prometheus.NewGauge(prometheus.GaugeOpts(opts(name, help))))
 }
 
 func counterVec(m *metrics, name, help string, labels ...string) *prometheus.CounterVec {
-	v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: metricsNamespace, Subsystem: metricsSubsystem, Name: name, Help: help}, labels)
-	m.registeredMetrics = append(m.registeredMetrics, v)
-	return v
+	return keep(m, prometheus.NewCounterVec(prometheus.CounterOpts(opts(name, help)), labels))
 }
 
 func counter(m *metrics, name, help string) prometheus.Counter {
-	v := prometheus.NewCounter(prometheus.CounterOpts{Namespace: metricsNamespace, Subsystem: metricsSubsystem, Name: name, Help: help})
-	m.registeredMetrics = append(m.registeredMetrics, v)
-	return v
+	return keep(m, prometheus.NewCounter(prometheus.CounterOpts(opts(name, help))))
 }
