@@ -25,9 +25,12 @@ func (b *batch) insert(ctx context.Context) error {
 		generations[it.home.generation] = true
 		if !it.claim.LittleText {
 			blocks = x.cfg.Layout.AppendBlocks(blocks[:0], it.claim.Fingerprint)
-			for _, block := range blocks {
-				key := x.keys.block(blockRef{it.home.generation, block.Index, block.Value})
-				placeScript.EvalSha(ctx, pipe, []string{key}, it.home.name(), lifetime)
+			lists := make([]string, len(blocks))
+			for i, block := range blocks {
+				lists[i] = x.keys.block(blockRef{it.home.generation, block.Index, block.Value})
+			}
+			for keys := range slices.Chunk(lists, x.keysPerCommand) {
+				placeScript.EvalSha(ctx, pipe, keys, it.home.name(), lifetime)
 			}
 		}
 		stored[i] = storeScript.EvalSha(ctx, pipe, []string{x.keys.entries(it.home)},

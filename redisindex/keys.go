@@ -31,13 +31,12 @@ type blockRef struct {
 	value      uint64
 }
 
-func (k keys) block(b blockRef) string { return string(k.appendBlock(nil, b)) }
-
-func (k keys) appendBlock(dst []byte, b blockRef) []byte {
-	dst = append(append(dst, k.prefix...), "b:"...)
-	dst = append(strconv.AppendInt(dst, b.generation, 10), ':')
-	dst = append(strconv.AppendInt(dst, int64(b.block), 10), ':')
-	return strconv.AppendUint(dst, b.value, 16)
+func (k keys) block(b blockRef) string {
+	buf := make([]byte, 0, 128)
+	buf = append(append(buf, k.prefix...), "b:"...)
+	buf = append(strconv.AppendInt(buf, b.generation, 10), ':')
+	buf = append(strconv.AppendInt(buf, int64(b.block), 10), ':')
+	return string(strconv.AppendUint(buf, b.value, 16))
 }
 
 // fieldRef names one field of entries: those of a fingerprint in a generation.
@@ -50,7 +49,7 @@ type fieldRef struct {
 // bits and would crowd one shard.
 func (k keys) entries(f fieldRef) string {
 	shard := uint64(f.fingerprint) * 0x9E3779B97F4A7C15 >> (64 - k.shardBits)
-	buf := make([]byte, 0, len(k.prefix)+32)
+	buf := make([]byte, 0, 128)
 	buf = append(append(buf, k.prefix...), "o:"...)
 	buf = append(strconv.AppendInt(buf, f.generation, 10), ':')
 	return string(strconv.AppendUint(buf, shard, 16))

@@ -3,6 +3,7 @@ package redisindex
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/redis/go-redis/v9"
@@ -58,7 +59,7 @@ func (b *batch) look(ctx context.Context) error {
 	for i, it := range open {
 		x.metrics.lookups.Observe(float64(len(reads[i])))
 		for _, n := range reads[i] {
-			for list := lists[n].Val(); len(list) >= fingerprintBytes; list = list[fingerprintBytes:] {
+			for list := lists[n]; len(list) >= fingerprintBytes; list = list[fingerprintBytes:] {
 				fp := fingerprint(list)
 				if d := simhash.Distance(it.claim.Fingerprint, fp); d <= x.cfg.MaxDistance {
 					it.found = append(it.found, candidate{fieldRef{refs[n].generation, fp}, d})
@@ -70,30 +71,30 @@ func (b *batch) look(ctx context.Context) error {
 	return nil
 }
 
-// readLists reads block lists. There are thousands in a batch, so names and arguments lie in one piece of memory each.
-func (b *batch) readLists(ctx context.Context, refs []blockRef) ([]*redis.StringCmd, error) {
-	var names []byte
-	ends := make([]int, len(refs))
+// readLists reads block lists.
+func (b *batch) readLists(ctx context.Context, refs []blockRef) ([]string, error) {
+	names := make([]string, len(refs))
 	for i, ref := range refs {
-		names = b.x.keys.appendBlock(names, ref)
-		ends[i] = len(names)
+		names[i] = b.x.keys.block(ref)
 	}
-	all, start := string(names), 0
-	args := make([]any, 2*len(refs))
-	lists := make([]*redis.StringCmd, len(refs))
 	pipe := b.x.client.Pipeline()
-	for i := range refs {
-		arg := args[2*i : 2*i+2 : 2*i+2]
-		arg[0], arg[1] = "GET", all[start:ends[i]]
-		start = ends[i]
-		lists[i] = redis.NewStringCmd(ctx, arg...)
-		_ = pipe.Process(ctx, lists[i]) // queues only
+	var cmds []*redis.SliceCmd
+	for keys := range slices.Chunk(names, b.x.keysPerCommand) {
+		cmds = append(cmds, pipe.MGet(ctx, keys...))
 	}
 	if err := b.exec(ctx, "look", pipe); err != nil {
 		return nil, err
 	}
-	for _, list := range lists {
-		b.x.metrics.members.Add(float64(len(list.Val()) / fingerprintBytes))
+	lists := make([]string, 0, len(refs))
+	for _, cmd := range cmds {
+		for _, reply := range cmd.Val() {
+			list, _ := reply.(string) // nil: nobody has the value
+			b.x.metrics.members.Add(float64(len(list) / fingerprintBytes))
+			lists = append(lists, list)
+		}
+	}
+	if len(lists) != len(refs) {
+		return nil, fmt.Errorf("look: %d answers about %d block values", len(lists), len(refs))
 	}
 	return lists, nil
 }
