@@ -6,7 +6,7 @@ SHELL := bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 GOLANGCI_LINT_VERSION := v2.15.0
 TOOLS := $(CURDIR)/bin
-FUZZTIME ?= 10s
+FUZZTIME ?= 30s
 ROUNDS ?= 3
 SEED ?= $(shell date +%s)
 
@@ -36,7 +36,7 @@ $(TOOLS)/golangci-lint: Makefile
 	GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 	touch $@
 
-fuzz: ## every fuzz target for FUZZTIME (10s; make fuzz FUZZTIME=10m)
+fuzz: ## every fuzz target for FUZZTIME (30s; make fuzz FUZZTIME=10m)
 	.ci/fuzz $(FUZZTIME)
 
 bench: build ## CPU per article of each stage on the shipped sample (make bench FILE=articles.jsonl.gz)
