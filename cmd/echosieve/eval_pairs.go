@@ -44,7 +44,7 @@ const evalPairsExample = `  # a report with charts
   echosieve eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --json | jq .kinds.natural_dup`
 
 func newEvalPairsCommand() *cobra.Command {
-	var docs, pairs, ignore, html string
+	var docs, pairs, ignore string
 	cmd := &cobra.Command{
 		Use:     "pairs --docs FILE --pairs FILE",
 		Short:   "Judge labelled pairs: recall, precision, false alarms, by kind and by distance",
@@ -55,14 +55,13 @@ func newEvalPairsCommand() *cobra.Command {
 	cmd.Flags().StringVar(&docs, "docs", "", "articles, JSON Lines")
 	cmd.Flags().StringVar(&pairs, "pairs", "", "labelled pairs, tab-separated")
 	cmd.Flags().StringVar(&ignore, "ignore", "", "pairs that count only in a row of their own, tab-separated")
-	cmd.Flags().StringVar(&html, "html", "", "write a report with charts to this file")
+	output := newEvalOutput(cmd, "charts", report.Pairs, printPairs)
 	limits := gates{cmd: cmd}
 	limits.add("min-recall", "exit with 1 if recall is below", true, 1)
 	limits.add("min-precision", "exit with 1 if precision is below", true, 1)
 	limits.add("min-f1", "exit with 1 if F1 is below", true, 1)
 	limits.add("min-candidate-recall", "exit with 1 if candidate recall is below", true, 1)
 	limits.add("max-fpr", "exit with 1 if the false-positive rate is above", false, 1)
-	asJSON := addJSONFlag(cmd)
 	addConfigFlags(cmd)
 	for _, required := range []string{"docs", "pairs"} {
 		_ = cmd.MarkFlagRequired(required) // fails only for a flag that does not exist
@@ -79,18 +78,7 @@ func newEvalPairsCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if html != "" {
-			about := report.About{Recipe: recipeID, Version: buildVersion(), Files: []string{docs, pairs, ignore}}
-			if err := writeReport(html, func(w io.Writer) error { return report.Pairs(w, about, result) }); err != nil {
-				return err
-			}
-		}
-		if *asJSON {
-			err = printJSON(cmd.OutOrStdout(), result)
-		} else {
-			err = printPairs(cmd.OutOrStdout(), result)
-		}
-		if err != nil {
+		if err := output.show(cmd.OutOrStdout(), result, recipeID, docs, pairs, ignore); err != nil {
 			return err
 		}
 		return limits.check(

@@ -6,7 +6,42 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/cmd/echosieve/internal/report"
 )
+
+// evalOutput shows what an eval command found: as a page if --html is given, and on standard output.
+type evalOutput[T any] struct {
+	html   string
+	asJSON *bool
+	page   func(io.Writer, report.About, T) error
+	tables func(io.Writer, T) error
+}
+
+// newEvalOutput adds the flags; pageHas says what the page holds.
+func newEvalOutput[T any](
+	cmd *cobra.Command, pageHas string, page func(io.Writer, report.About, T) error, tables func(io.Writer, T) error,
+) *evalOutput[T] {
+	o := &evalOutput[T]{asJSON: addJSONFlag(cmd), page: page, tables: tables}
+	cmd.Flags().StringVar(&o.html, "html", "", "write a report with "+pageHas+" to this file")
+	return o
+}
+
+// show writes the page before it prints. files are those that were read.
+func (o *evalOutput[T]) show(out io.Writer, result T, recipeID string, files ...string) error {
+	if o.html != "" {
+		about := report.About{Recipe: recipeID, Version: buildVersion(), Files: files}
+		if err := writeReport(o.html, func(w io.Writer) error { return o.page(w, about, result) }); err != nil {
+			return err
+		}
+	}
+	if *o.asJSON {
+		return printJSON(out, result)
+	}
+	return o.tables(out, result)
+}
 
 // writeReport writes a file as a whole or not at all. What is no plain file, such as /dev/stdout, is written to as it is.
 func writeReport(name string, write func(io.Writer) error) error {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +47,7 @@ const evalStreamExample = `  echosieve eval stream --docs stream.jsonl.gz --html
   echosieve eval stream --docs stream.jsonl.gz --redis localhost:6379`
 
 func newEvalStreamCommand() *cobra.Command {
-	var docs, html, redisAddr string
+	var docs, redisAddr string
 	cmd := &cobra.Command{
 		Use:     "stream --docs FILE",
 		Short:   "Send a labelled stream through the service: copies caught, originals dropped",
@@ -58,14 +57,13 @@ func newEvalStreamCommand() *cobra.Command {
 		Args: cobra.MaximumNArgs(1),
 	}
 	cmd.Flags().StringVar(&docs, "docs", "", "articles in the order in which they come, JSON Lines")
-	cmd.Flags().StringVar(&html, "html", "", "write a report with charts to this file")
+	output := newEvalOutput(cmd, "charts", report.Stream, printStream)
 	cmd.Flags().StringVar(&redisAddr, "redis", "", "use a real Redis, at this address or at redis.addrs")
 	cmd.Flags().Lookup("redis").NoOptDefVal = configuredRedis
 	limits := gates{cmd: cmd}
 	limits.add("min-caught", "exit with 1 if the share of copies caught is below in some language", true, 1)
 	limits.add("max-dropped", "exit with 1 if more originals are dropped", false, 1e12)
 	limits.add("max-wrong-original", "exit with 1 if more copies have a wrong original", false, 1e12)
-	asJSON := addJSONFlag(cmd)
 	addConfigFlags(cmd)
 	_ = cmd.MarkFlagRequired("docs") // fails only for a flag that does not exist
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -86,18 +84,7 @@ func newEvalStreamCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if html != "" {
-			about := report.About{Recipe: recipeID, Version: buildVersion(), Files: []string{docs}}
-			if err := writeReport(html, func(w io.Writer) error { return report.Stream(w, about, result) }); err != nil {
-				return err
-			}
-		}
-		if *asJSON {
-			err = printJSON(cmd.OutOrStdout(), result)
-		} else {
-			err = printStream(cmd.OutOrStdout(), result)
-		}
-		if err != nil {
+		if err := output.show(cmd.OutOrStdout(), result, recipeID, docs); err != nil {
 			return err
 		}
 		return limits.check(streamFigures(result)...)

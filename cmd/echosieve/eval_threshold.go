@@ -40,7 +40,7 @@ const evalThresholdExample = `  # what would each limit flag? With pairs to read
 
 // thresholdOptions are the flags of eval threshold.
 type thresholdOptions struct {
-	docs, html        string
+	docs              string
 	span, each, limit int
 	seed              uint64
 }
@@ -55,12 +55,11 @@ func newEvalThresholdCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&o.docs, "docs", "", "articles, JSON Lines")
-	cmd.Flags().StringVar(&o.html, "html", "", "write a report with charts and pairs to this file")
+	output := newEvalOutput(cmd, "charts and pairs", report.Threshold, printThreshold)
 	cmd.Flags().IntVar(&o.span, "span", 3, "limits on each side of the present one of which pairs are shown")
 	cmd.Flags().IntVar(&o.each, "each", 3, "pairs to show of each limit")
 	cmd.Flags().IntVar(&o.limit, "limit", 50_000, "articles to read at most")
 	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "which pairs are drawn")
-	asJSON := addJSONFlag(cmd)
 	addConfigFlags(cmd)
 	_ = cmd.MarkFlagRequired("docs") // fails only for a flag that does not exist
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -75,16 +74,7 @@ func newEvalThresholdCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if o.html != "" {
-			about := report.About{Recipe: recipeID, Version: buildVersion(), Files: []string{o.docs}}
-			if err := writeReport(o.html, func(w io.Writer) error { return report.Threshold(w, about, result) }); err != nil {
-				return err
-			}
-		}
-		if *asJSON {
-			return printJSON(cmd.OutOrStdout(), result)
-		}
-		return printThreshold(cmd.OutOrStdout(), result)
+		return output.show(cmd.OutOrStdout(), result, recipeID, o.docs)
 	}
 	return cmd
 }
