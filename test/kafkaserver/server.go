@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"echosieve/test/child"
 )
 
 // The versions that tests run on.
@@ -175,7 +177,7 @@ func (s *Server) launch() {
 		"-cp", s.classPath, "kafka.Kafka", s.config())
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.Dir, log, log
 	// The broker must not outlive a test process that is killed.
-	s.cmd.SysProcAttr = deathSignal()
+	s.cmd.SysProcAttr = child.DiesWithParent()
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"echosieve/test/child"
 )
 
 // Server is a redis-server on a free loopback port with a directory of its own. The test that started it stops it.
@@ -83,7 +85,7 @@ func (s *Server) Restart() {
 	s.t.Helper()
 	s.Stop()
 	cmd := exec.Command("redis-server", s.args...) // ended by Stop, not by a context
-	cmd.SysProcAttr = deathSignal()
+	cmd.SysProcAttr = child.DiesWithParent()
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"echosieve/test/child"
 	"echosieve/test/ledger"
 )
 
@@ -60,7 +61,7 @@ func (r *round) launch(doomed bool, env ...string) (*process, error) {
 	}
 	p.cmd = exec.Command(r.w.binary, append(args, r.w.o.serviceFlags...)...)
 	p.cmd.Env = append(os.Environ(), env...)
-	p.cmd.SysProcAttr = deathSignal()
+	p.cmd.SysProcAttr = child.DiesWithParent()
 	read, write, err := os.Pipe()
 	if err != nil {
 		return nil, err

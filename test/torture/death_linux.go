@@ -1,5 +1,0 @@
-package main
-
-import "syscall"
-
-func deathSignal() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
