@@ -1,18 +1,16 @@
 package e2e
 
 import (
-	"net/http"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
+	"echosieve/test/service"
 )
 
 // BenchmarkService measures the CPU time of one service process per record, real Kafka and real Redis clients
@@ -31,42 +29,28 @@ func BenchmarkService(b *testing.B) {
 		}
 	}
 	kafka, redis := kafkaserver.Start(b, kafkaserver.V4).Addr, redisserver.Addr(b)
-	var service, cut, resident float64
+	var spent, cut, resident float64
 	for b.Loop() {
 		c := newCluster(b, kafka, redis)
-		p := startService(b, c)
-		p.waitReady(b)
-		before := p.gauge(b, "process_cpu_seconds_total")
+		p := service.Start(b, c.settings())
+		p.WaitReady(b)
+		before := p.Metric(b, "process_cpu_seconds_total")
 		publish(b, c, fresh(records))
 		watch(b, c, len(records), func(int) {})
-		service += p.gauge(b, "process_cpu_seconds_total") - before
-		resident = max(resident, p.gauge(b, "process_resident_memory_bytes"))
-		p.stop(b)
+		spent += p.Metric(b, "process_cpu_seconds_total") - before
+		resident = max(resident, p.Metric(b, "process_resident_memory_bytes"))
+		stop(b, p)
 
 		start := ownCPU(b)
 		recipe.BareCut(texts)
 		cut += (ownCPU(b) - start).Seconds()
 	}
 	n := float64(b.N * len(records))
-	b.ReportMetric(service/n*1e6, "service-us/record")
+	b.ReportMetric(spent/n*1e6, "service-us/record")
 	b.ReportMetric(cut/n*1e6, "cut-us/record")
-	b.ReportMetric(service/cut, "service/cut")
+	b.ReportMetric(spent/cut, "service/cut")
 	b.ReportMetric(resident/(1<<20), "MiB-resident")
 	b.ReportMetric(0, "ns/op") // wall clock says nothing here
-}
-
-// gauge reads one sample without labels from the service's /metrics.
-func (p *process) gauge(t testing.TB, name string) float64 {
-	t.Helper()
-	res, err := http.Get("http://" + p.http + "/metrics")
-	require.NoError(t, err)
-	defer res.Body.Close()
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(res.Body)
-	require.NoError(t, err)
-	require.Contains(t, families, name)
-	m := families[name].GetMetric()[0]
-	return m.GetGauge().GetValue() + m.GetCounter().GetValue()
 }
 
 func ownCPU(t testing.TB) time.Duration {

@@ -1,16 +1,9 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
@@ -24,6 +17,7 @@ import (
 	"echosieve/test/ledger"
 	"echosieve/test/promserver"
 	"echosieve/test/redisserver"
+	"echosieve/test/service"
 )
 
 const (
@@ -32,89 +26,26 @@ const (
 	patience   = 3 * time.Minute // for all verdicts; a run takes about 15 s
 )
 
-// binary is the built command, made once for all tests.
-var binary string
-
-func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "echosieve-e2e-*")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(dir)
-		binary = filepath.Join(dir, "echosieve")
-		build := exec.Command("go", "build", "-trimpath", "-o", binary, "echosieve/cmd/echosieve")
-		if out, err := build.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "building the command: %v\n%s", err, out)
-			return 1
-		}
-		return m.Run()
-	}())
-}
+func TestMain(m *testing.M) { os.Exit(service.Main(m)) }
 
 // cluster is where a run happens.
 type cluster struct {
 	kafka, redis, namespace, topic string
 }
 
-// process is a running service.
-type process struct {
-	cmd  *exec.Cmd
-	http string
-	log  *bytes.Buffer
-}
-
-func startService(t testing.TB, c cluster, options ...string) *process {
-	t.Helper()
-	p := &process{http: freeAddress(t), log: &bytes.Buffer{}}
-	args := []string{
-		"run",
-		"--kafka.brokers", c.kafka, "--kafka.group", c.topic, "--kafka.topics.input", c.topic,
-		"--kafka.topics.unique", c.topic + "-unique", "--kafka.topics.duplicate", c.topic + "-duplicate",
-		"--kafka.topics.dead", c.topic + "-dead", "--redis.addrs", c.redis, "--redis.namespace", c.namespace,
-		"--window", window.String(), "--http.listen", p.http,
+func (c cluster) settings() service.Settings {
+	return service.Settings{
+		"kafka.brokers": c.kafka, "kafka.group": c.topic, "kafka.topics.input": c.topic, "kafka.topics.unique": c.topic + "-unique",
+		"kafka.topics.duplicate": c.topic + "-duplicate", "kafka.topics.dead": c.topic + "-dead",
+		"redis.addrs": c.redis, "redis.namespace": c.namespace, "window": window.String(),
 	}
-	p.cmd = exec.Command(binary, append(args, options...)...)
-	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
-	require.NoError(t, p.cmd.Start())
-	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill()
-		_ = p.cmd.Wait()
-		if t.Failed() {
-			t.Logf("log of the service on %s:\n%s", p.http, p.log)
-		}
-	})
-	return p
 }
 
 // stop ends the service as an orchestrator does and returns its CPU time.
-func (p *process) stop(t testing.TB) time.Duration {
+func stop(t testing.TB, p *service.Process) time.Duration {
 	t.Helper()
-	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
-	require.NoError(t, p.cmd.Wait(), "a SIGTERM must end the service with exit code 0; its log:\n%s", p.log)
-	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
-}
-
-func (p *process) waitReady(t testing.TB) {
-	t.Helper()
-	require.Eventually(t, func() bool {
-		res, err := http.Get("http://" + p.http + "/readyz")
-		if err != nil {
-			return false
-		}
-		defer res.Body.Close()
-		_, _ = io.Copy(io.Discard, res.Body)
-		return res.StatusCode == http.StatusOK
-	}, 30*time.Second, 50*time.Millisecond, "the service is not ready; its log:\n%s", p.log)
-}
-
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
+	require.Zero(t, p.End(t), "a SIGTERM must end the service with exit code 0")
+	return p.Cmd.ProcessState.UserTime() + p.Cmd.ProcessState.SystemTime()
 }
 
 func client(t testing.TB, opts ...kgo.Opt) *kgo.Client {
@@ -197,10 +128,10 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 		t.Run("kafka "+version, func(t *testing.T) {
 			broker := kafkaserver.Start(t, version)
 			c := newCluster(t, broker.Addr, redisserver.Addr(t))
-			stays, leaves := startService(t, c), startService(t, c)
-			stays.waitReady(t)
-			leaves.waitReady(t)
-			prometheus := promserver.Start(t, stays.http)
+			stays, leaves := service.Start(t, c.settings()), service.Start(t, c.settings())
+			stays.WaitReady(t)
+			leaves.WaitReady(t)
+			prometheus := promserver.Start(t, stays.HTTP)
 			prometheus.CheckQueries(t, []string{"echosieve_build_info"}) // a scrape before anything is counted
 
 			copies := fresh(records)
@@ -210,20 +141,20 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 			outputs := watch(t, c, len(copies), func(sources int) {
 				switch {
 				case state == 0 && sources > half/2:
-					leaves.stop(t)
+					stop(t, leaves)
 					for at, r := range publish(t, c, copies[half:]) {
 						inputs[at] = r
 					}
 					state = 1
 				case state == 1 && sources > half+half/2:
-					leaves = startService(t, c)
+					leaves = service.Start(t, c.settings())
 					state = 2
 				}
 			})
 			require.Equal(t, 2, state, "one process was stopped and started")
 			prometheus.CheckQueries(t, promserver.Queries(t))
-			leaves.stop(t)
-			cpu := stays.stop(t)
+			stop(t, leaves)
+			cpu := stop(t, stays)
 
 			seen := account(t, inputs, outputs)
 			require.Empty(t, ledger.InOrder(outputs))

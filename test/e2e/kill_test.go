@@ -2,7 +2,7 @@ package e2e
 
 import (
 	"math/rand/v2"
-	"net/http"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -14,6 +14,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
+	"echosieve/test/service"
 )
 
 // Three processes, of which one after another is killed without warning while articles flow, and a Redis that
@@ -32,13 +33,15 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 	redis := redisserver.Start(t)
 	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, redis.Addr)
 	// A short session timeout, so that the partitions of the dead are served again within the test.
-	options := []string{"--kafka.session_timeout", "6s", "--kafka.drain_timeout", "2s", "--kafka.commit_interval", "200ms"}
-	services := make([]*process, 3)
+	settings := c.settings().With(service.Settings{
+		"kafka.session_timeout": "6s", "kafka.drain_timeout": "2s", "kafka.commit_interval": "200ms",
+	})
+	services := make([]*service.Process, 3)
 	for i := range services {
-		services[i] = startService(t, c, options...)
+		services[i] = service.Start(t, settings)
 	}
 	for _, s := range services {
-		s.waitReady(t)
+		s.WaitReady(t)
 	}
 
 	inputs := map[string]*kgo.Record{}
@@ -53,9 +56,9 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 		time.Sleep(time.Duration(random.IntN(600)) * time.Millisecond)
 		if i%2 == 1 && killed < kills {
 			victim := random.IntN(len(services))
-			require.NoError(t, services[victim].cmd.Process.Kill())
-			_ = services[victim].cmd.Wait()
-			services[victim] = startService(t, c, options...)
+			require.False(t, services[victim].Ended())
+			services[victim].Kill()
+			services[victim] = service.Start(t, settings)
 			killed++
 		}
 		if i == slices/2 {
@@ -66,7 +69,7 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 	watching.Wait()
 	require.False(t, t.Failed())
 	for _, s := range services {
-		s.stop(t)
+		stop(t, s)
 	}
 
 	seen := account(t, inputs, outputs)
@@ -76,16 +79,13 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 }
 
 // stallRedis freezes Redis, waits until a service says so, and lets Redis go on only some time after that.
-func stallRedis(t *testing.T, redis *redisserver.Server, s *process, stall time.Duration) {
+func stallRedis(t *testing.T, redis *redisserver.Server, s *service.Process, stall time.Duration) {
 	t.Helper()
 	require.NoError(t, syscall.Kill(redis.Pid(), syscall.SIGSTOP))
 	defer func() { require.NoError(t, syscall.Kill(redis.Pid(), syscall.SIGCONT)) }()
 	red := false
 	for end := time.Now().Add(3 * stall); time.Now().Before(end) && !red; time.Sleep(100 * time.Millisecond) {
-		if res, err := http.Get("http://" + s.http + "/readyz"); err == nil {
-			red = res.StatusCode == http.StatusServiceUnavailable
-			_ = res.Body.Close()
-		}
+		red = strings.HasPrefix(s.Get("/readyz"), "503")
 	}
 	require.True(t, red, "readyz must be red while Redis does not answer")
 	time.Sleep(stall)

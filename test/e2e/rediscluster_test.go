@@ -15,6 +15,7 @@ import (
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/redisserver"
+	"echosieve/test/service"
 )
 
 // The whole service on a Redis Cluster of three masters and three replicas, of which slots move and a master is
@@ -26,14 +27,11 @@ func TestRedisCluster(t *testing.T) {
 	require.NoError(t, err)
 	servers := redisserver.StartCluster(t, 3, 1)
 	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, strings.Join(servers.Addrs(), ","))
-	options := []string{"--redis.cluster", "--redis.wait_replicas", "1"}
+	settings := c.settings().With(service.Settings{"redis.cluster": "true", "redis.wait_replicas": "1"})
 
-	command := append([]string{
-		"check", "--json", "--kafka.brokers", c.kafka, "--kafka.topics.input", c.topic,
-		"--kafka.topics.unique", c.topic + "-unique", "--kafka.topics.duplicate", c.topic + "-duplicate",
-		"--kafka.topics.dead", c.topic + "-dead", "--redis.addrs", c.redis,
-	}, options...)
-	output, err := exec.Command(binary, command...).Output()
+	check := exec.CommandContext(t.Context(), service.Binary, "check", "--json")
+	check.Env = settings.Environ()
+	output, err := check.Output()
 	require.NoError(t, err, "%s", output)
 	var checked struct {
 		Findings []struct{ Component, Severity, Subject string }
@@ -50,9 +48,9 @@ func TestRedisCluster(t *testing.T) {
 		require.True(t, asked[addr], "%s was not asked: %s", addr, output)
 	}
 
-	processes := []*process{startService(t, c, options...), startService(t, c, options...)}
+	processes := []*service.Process{service.Start(t, settings), service.Start(t, settings)}
 	for _, p := range processes {
-		p.waitReady(t)
+		p.WaitReady(t)
 	}
 	inputs := map[string]*kgo.Record{}
 	var outputs []*kgo.Record
@@ -94,7 +92,7 @@ func TestRedisCluster(t *testing.T) {
 	watching.Wait()
 	require.False(t, t.Failed())
 	for _, p := range processes {
-		p.stop(t)
+		stop(t, p)
 	}
 	seen, err := servers.Errors(t.Context())
 	require.NoError(t, err)

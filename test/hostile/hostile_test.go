@@ -62,11 +62,11 @@ func TestHostileRecords(t *testing.T) {
 		t.Logf("%d records in %s, peak %d MiB resident", len(s.sent), time.Since(start).Round(time.Second), p.peak(t)>>20)
 		require.Less(t, p.peak(t), maxResident)
 		const segment = `echosieve_pipeline_stage_seconds_%s{stage="segment"%s}`
-		require.Less(t, p.metric(t, fmt.Sprintf(segment, "bucket", `,le="2.62144"`)), p.metric(t, fmt.Sprintf(segment, "count", "")),
+		require.Less(t, p.Metric(t, fmt.Sprintf(segment, "bucket", `,le="2.62144"`)), p.Metric(t, fmt.Sprintf(segment, "count", "")),
 			"no article took longer than the session timeout")
-		require.Equal(t, 1.0, p.metric(t, "echosieve_consumer_rebalances_total"), "long articles must not cost the membership")
-		require.Greater(t, p.metric(t, `echosieve_pipeline_event_time_total{case="future"}`), 1.0)
-		require.Greater(t, p.metric(t, `echosieve_pipeline_event_time_total{case="late"}`), 1.0)
+		require.Equal(t, 1.0, p.Metric(t, "echosieve_consumer_rebalances_total"), "long articles must not cost the membership")
+		require.Greater(t, p.Metric(t, `echosieve_pipeline_event_time_total{case="future"}`), 1.0)
+		require.Greater(t, p.Metric(t, `echosieve_pipeline_event_time_total{case="late"}`), 1.0)
 		for i, out := range outs {
 			s.check(t, s.sent[i], out, s.sent[i].verdict, s.sent[i].reason)
 		}
@@ -249,18 +249,4 @@ func (p process) peak(t *testing.T) int {
 	kib, err := strconv.Atoi(string(m[1]))
 	require.NoError(t, err)
 	return kib << 10
-}
-
-// metric reads one sample.
-func (p process) metric(t *testing.T, name string) float64 {
-	t.Helper()
-	for line := range strings.Lines(p.Get("/metrics")) {
-		if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+" "); ok {
-			n, err := strconv.ParseFloat(value, 64)
-			require.NoError(t, err)
-			return n
-		}
-	}
-	t.Fatalf("no metric %s", name)
-	return 0
 }

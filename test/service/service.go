@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -120,10 +121,15 @@ func (p *Process) End(t testing.TB) int {
 	case <-p.Done:
 	case <-time.After(Patience):
 		t.Error("the service does not end")
-		_ = p.Cmd.Process.Kill()
-		<-p.Done
+		p.Kill()
 	}
 	return p.Cmd.ProcessState.ExitCode()
+}
+
+// Kill ends the service as a crash does.
+func (p *Process) Kill() {
+	_ = p.Cmd.Process.Kill()
+	<-p.Done
 }
 
 // Get returns status and body of a page, or the error.
@@ -148,6 +154,22 @@ func (p *Process) WaitReady(t testing.TB) {
 			t.Fatalf("the service is not ready: %s", p.Get("/readyz"))
 		}
 	}
+}
+
+// Metric reads one sample from /metrics; the name has its labels, as they stand there.
+func (p *Process) Metric(t testing.TB, name string) float64 {
+	t.Helper()
+	for line := range strings.Lines(p.Get("/metrics")) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+" "); ok {
+			n, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	t.Fatalf("no metric %s", name)
+	return 0
 }
 
 // FreeAddress returns a loopback address that was free a moment ago.
