@@ -1,2 +1,2 @@
-// Package child sets how processes are started that tests must not leave behind.
+// Package child has what tests need of the processes that they start: an end that is sure, and their memory.
 package child

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/test/child"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
@@ -237,16 +237,10 @@ func (s *stage) check(t *testing.T, in sent, out *kgo.Record, verdict, reason st
 	}
 }
 
-var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
-
 // peak is the most memory that the process had resident so far.
 func (p process) peak(t *testing.T) int {
 	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))
-	require.NoError(t, err)
-	m := highWater.FindSubmatch(status)
-	require.NotNil(t, m)
-	kib, err := strconv.Atoi(string(m[1]))
-	require.NoError(t, err)
-	return kib << 10
+	peak := child.PeakMemory(p.Cmd.Process.Pid)
+	require.Positive(t, peak)
+	return int(peak)
 }
