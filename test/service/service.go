@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"echosieve/test/child"
 )
 
 // Patience bounds every wait for something that takes a second or two.
@@ -81,6 +83,7 @@ func Start(t testing.TB, s Settings, change ...func(*exec.Cmd)) *Process {
 	p.Cmd = exec.Command(Binary, "run") // ended by End, not by a context
 	p.Cmd.Env = s.With(Settings{"http.listen": p.HTTP}).Environ()
 	p.Cmd.Stdout, p.Cmd.Stderr = &p.log, &p.log
+	p.Cmd.SysProcAttr = child.DiesWithParent()
 	for _, f := range change {
 		f(p.Cmd)
 	}
