@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -20,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"echosieve/test/service"
 )
 
 // Install is the command that a test prints when Prometheus or promtool is missing.
@@ -48,7 +49,7 @@ func Start(t testing.TB, targets ...string) *Prom {
 	if err := os.WriteFile(config, configFor(t, targets), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	addr := freeAddr(t)
+	addr := service.FreeAddress(t)
 	// The test's context ends just before its cleanups run; then Prometheus is asked to stop, and killed if it does not.
 	cmd := exec.CommandContext(t.Context(), binary,
 		"--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+addr)
@@ -134,8 +135,7 @@ func (p *Prom) ask(ctx context.Context, query string) string {
 	}
 	var answer struct {
 		Data struct {
-			ResultType string
-			Result     []struct{ Value [2]any }
+			Result []struct{ Value [2]any }
 		}
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
@@ -193,18 +193,4 @@ func configFor(t testing.TB, targets []string) []byte {
 		fmt.Fprintf(&b, "          - %q\n", target)
 	}
 	return []byte(b.String())
-}
-
-// freeAddr returns a loopback address on which nothing listens at the moment.
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return addr
 }
