@@ -5,14 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// Normalise returns the string whose SHA-256 makes the Digest of a clean text: white space, punctuation and
+// appendNormalised appends to dst what makes the Digest of a clean text, by its SHA-256: white space, punctuation and
 // symbols are left out, so that spacing and punctuation do not matter. Where they could change a number they stay:
 // a punctuation mark or symbol next to a digit (3.5 is not 35, nor is -5 equal to 5%), and one space between two
 // digits.
-func Normalise(clean string) string {
-	return string(appendNormalised(make([]byte, 0, len(clean)), clean))
-}
-
 func appendNormalised(dst []byte, clean string) []byte {
 	afterDigit, spaced := false, false // of the character before; white space after a digit
 	for i := 0; i < len(clean); {

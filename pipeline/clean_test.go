@@ -60,6 +60,8 @@ func TestMarkup(t *testing.T) {
 	}
 }
 
+func normalise(clean string) string { return string(appendNormalised(nil, clean)) }
+
 func TestNormalise(t *testing.T) {
 	for name, c := range map[string]struct{ clean, want string }{
 		"nothing":           {"", ""},
@@ -76,7 +78,7 @@ func TestNormalise(t *testing.T) {
 		"not only ASCII":    {"٣.٥", "٣.٥"},
 		"letter-like digit": {"x² ", "x²"},
 	} {
-		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, Normalise(c.clean)) })
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, normalise(c.clean)) })
 	}
 }
 

@@ -47,7 +47,7 @@ func FuzzFingerprint(f *testing.F) {
 		if !reflect.DeepEqual(a, again) {
 			t.Fatalf("%+v, then %+v", a, again)
 		}
-		normalised := Normalise(Clean(text))
+		normalised := normalise(Clean(text))
 		if !utf8.ValidString(normalised) || a.Empty != (normalised == "") || a.Features > 0 && a.Empty {
 			t.Fatalf("normalised %q, article %+v", normalised, a)
 		}

@@ -23,7 +23,7 @@ type Article struct {
 	Sums *simhash.Sums
 	// Signature summarises the article for the second check; nil for little text and in classic recipes.
 	Signature []byte
-	// Digest identifies the normalised text (see Normalise) together with the fingerprint: equal digests mean
+	// Digest identifies the normalised text (see clean_normalise.go) together with the fingerprint: equal digests mean
 	// the same text, cut into the same words.
 	Digest Digest
 	// Features is the number of different words that count.

@@ -49,7 +49,7 @@ func TestEqualDigestsMeanEqualFingerprints(t *testing.T) {
 	r := testRecipe(t)
 	a, _ := r.Fingerprint(zhArticle + "研究生命起源")
 	b, _ := r.Fingerprint(zhArticle + "研究生，命起源")
-	require.Equal(t, Normalise(Clean("研究生命起源")), Normalise(Clean("研究生，命起源")))
+	require.Equal(t, normalise(Clean("研究生命起源")), normalise(Clean("研究生，命起源")))
 	require.NotEqual(t, a.Fingerprint, b.Fingerprint)
 	require.NotEqual(t, a.Digest, b.Digest)
 }
