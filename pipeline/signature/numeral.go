@@ -1,0 +1,127 @@
+package signature
+
+import "unicode/utf8"
+
+// englishNumber returns the significant digits of the words two to twelve, 0 for any other word.
+func englishNumber(word string) uint64 {
+	switch word {
+	case "two":
+		return 2
+	case "three":
+		return 3
+	case "four":
+		return 4
+	case "five":
+		return 5
+	case "six":
+		return 6
+	case "seven":
+		return 7
+	case "eight":
+		return 8
+	case "nine":
+		return 9
+	case "ten":
+		return 1
+	case "eleven":
+		return 11
+	case "twelve":
+		return 12
+	}
+	return 0
+}
+
+// chineseNumber reads the run of numerals that s begins with: its length in bytes and its significant digits, or
+// 0 digits if it is no number but one of the numerals that are part of a word, such as 一些 or 十分. Both forms are
+// read: 二〇二四, digit by digit, and 二千零二十四, with units.
+func chineseNumber(s string) (value uint64, length int) {
+	var total, section, digit uint64
+	runes, units := 0, false
+	for length < len(s) {
+		r, size := utf8.DecodeRuneInString(s[length:])
+		d, unit := chineseNumeral(r)
+		switch {
+		case unit == 0 && d < 0:
+			size = 0
+		case unit == 0:
+			if units {
+				digit = uint64(d)
+			} else {
+				digit = digit*10 + uint64(d) // digit by digit, or the first of a number with units
+			}
+		case unit < 10000:
+			units = true
+			section += max(digit, 1) * unit
+			digit = 0
+		default:
+			units = true
+			total = (total + section + digit) * unit
+			section, digit = 0, 0
+		}
+		if size == 0 {
+			break
+		}
+		runes++
+		length += size
+	}
+	switch runes {
+	case 0:
+		return 0, 0
+	case 1:
+		if next, _ := utf8.DecodeRuneInString(s[length:]); units || digit < 2 || !isMeasure(next) {
+			return 0, 0
+		}
+	}
+	value = total + section + digit
+	for value != 0 && value%10 == 0 {
+		value /= 10
+	}
+	return value, length
+}
+
+// isMeasure tells the measure words that come after a count, an ordinal or a date and hardly ever after a numeral that
+// belongs to another word.
+func isMeasure(r rune) bool {
+	switch r {
+	case '次', '届', '年', '月', '日', '号', '期', '名', '位', '项', '条', '轮', '场', '起', '例', '倍', '季', '艘', '架', '辆', '座':
+		return true
+	}
+	return false
+}
+
+// chineseNumeral returns the digit that a numeral is, -1 if it is none, or the unit.
+func chineseNumeral(r rune) (digit int, unit uint64) {
+	switch r {
+	case '〇', '零':
+		return 0, 0
+	case '一':
+		return 1, 0
+	case '二', '两':
+		return 2, 0
+	case '三':
+		return 3, 0
+	case '四':
+		return 4, 0
+	case '五':
+		return 5, 0
+	case '六':
+		return 6, 0
+	case '七':
+		return 7, 0
+	case '八':
+		return 8, 0
+	case '九':
+		return 9, 0
+	case '十':
+		return -1, 10
+	case '百':
+		return -1, 100
+	case '千':
+		return -1, 1000
+	case '万':
+		return -1, 10000
+	case '亿':
+		return -1, 100000000
+	}
+	return -1, 0
+}
