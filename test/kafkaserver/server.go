@@ -41,46 +41,6 @@ type Server struct {
 	exited    chan struct{}
 }
 
-// Option changes the server's properties.
-type Option func(*options)
-
-type options struct {
-	properties map[string]string
-	format     []string // arguments of the storage tool
-	secure     bool
-}
-
-// With sets a broker property.
-func With(key, value string) Option { return func(o *options) { o.properties[key] = value } }
-
-// Secure adds a SASL_SSL listener with SCRAM-SHA-256, SCRAM-SHA-512 and PLAIN, and an authorizer that denies
-// what no ACL allows. keyStore holds the PEM key and certificate of the broker, caFile the authority. The
-// plaintext listener stays open, for a super user.
-func Secure(keyStore, caFile string, users map[string]string) Option {
-	return func(o *options) {
-		o.secure = true
-		plain := ""
-		for _, name := range slices.Sorted(maps.Keys(users)) {
-			for _, mechanism := range []string{"SCRAM-SHA-256", "SCRAM-SHA-512"} {
-				o.format = append(o.format, "--add-scram", fmt.Sprintf("%s=[name=%s,password=%s]", mechanism, name, users[name]))
-			}
-			plain += fmt.Sprintf(" user_%s=\"%s\"", name, users[name])
-		}
-		maps.Copy(o.properties, map[string]string{
-			"ssl.keystore.type":       "PEM",
-			"ssl.keystore.location":   keyStore,
-			"ssl.truststore.type":     "PEM",
-			"ssl.truststore.location": caFile,
-			"sasl.enabled.mechanisms": "SCRAM-SHA-256,SCRAM-SHA-512,PLAIN",
-			"authorizer.class.name":   "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-			"super.users":             "User:admin;User:ANONYMOUS",
-			"listener.name.secure.scram-sha-256.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
-			"listener.name.secure.scram-sha-512.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
-			"listener.name.secure.plain.sasl.jaas.config":         "org.apache.kafka.common.security.plain.PlainLoginModule required" + plain + ";",
-		})
-	}
-}
-
 // Start starts a broker of the version and waits until it serves. It is stopped at the end of the test.
 func Start(t testing.TB, version string, opts ...Option) *Server {
 	t.Helper()
@@ -124,39 +84,6 @@ func (s *Server) format(o options) {
 }
 
 func (s *Server) config() string { return filepath.Join(s.Dir, "server.properties") }
-
-func properties(dir string, ports []int) map[string]string {
-	return map[string]string{
-		"process.roles":                  "broker,controller",
-		"node.id":                        "1",
-		"controller.quorum.voters":       fmt.Sprintf("1@127.0.0.1:%d", ports[1]),
-		"controller.listener.names":      "CONTROLLER",
-		"listeners":                      fmt.Sprintf("PLAINTEXT://127.0.0.1:%d,CONTROLLER://127.0.0.1:%d", ports[0], ports[1]),
-		"advertised.listeners":           fmt.Sprintf("PLAINTEXT://127.0.0.1:%d", ports[0]),
-		"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-		"log.dirs":                       filepath.Join(dir, "data"),
-		"auto.create.topics.enable":      "false",
-		"num.network.threads":            "2",
-		"num.io.threads":                 "4",
-		"log.cleaner.dedupe.buffer.size": "16777216",
-		"log.cleaner.backoff.ms":         "500",
-		// Tests publish old articles, and brokers delete by the records' timestamps: a first time 30 s after their start.
-		"log.retention.ms":                                            "-1",
-		"offsets.topic.replication.factor":                            "1",
-		"offsets.topic.num.partitions":                                "4",
-		"transaction.state.log.replication.factor":                    "1",
-		"transaction.state.log.min.isr":                               "1",
-		"transaction.state.log.num.partitions":                        "4",
-		"share.coordinator.state.topic.replication.factor":            "1",
-		"share.coordinator.state.topic.min.isr":                       "1",
-		"share.coordinator.state.topic.num.partitions":                "4",
-		"group.initial.rebalance.delay.ms":                            "0",
-		"group.min.session.timeout.ms":                                "1000",
-		"broker.session.timeout.ms":                                   "2000",
-		"broker.heartbeat.interval.ms":                                "500",
-		"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
-	}
-}
 
 // run starts the process and waits until it says that it serves.
 func (s *Server) run() {
