@@ -1,82 +1,19 @@
 package consumer
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"testing"
 	"time"
 
 	"echosieve/pipeline"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
-
-// router is a Handler that sends records by the first byte of their value: d to duplicate, x to dead, s to
-// nowhere, all else to unique. It notes what it saw.
-type router struct {
-	decide func(ctx context.Context, recs []pipeline.Record) error
-
-	mu        sync.Mutex
-	published int
-}
-
-func (r *router) Prepare(recs []pipeline.Record) *pipeline.Batch {
-	return &pipeline.Batch{Records: recs}
-}
-
-func (r *router) Decide(ctx context.Context, b *pipeline.Batch) ([]pipeline.Output, error) {
-	if r.decide != nil {
-		if err := r.decide(ctx, b.Records); err != nil {
-			return nil, err
-		}
-	}
-	var out []pipeline.Output
-	for i := range b.Records {
-		rec := &b.Records[i]
-		to := pipeline.ToUnique
-		switch {
-		case bytes.HasPrefix(rec.Value, []byte("s")):
-			continue
-		case bytes.HasPrefix(rec.Value, []byte("d")):
-			to = pipeline.ToDuplicate
-		case bytes.HasPrefix(rec.Value, []byte("x")):
-			to = pipeline.ToDead
-		}
-		headers := append(append([]pipeline.Header{}, rec.Headers...), pipeline.Header{Key: pipeline.HeaderSource, Value: []byte(rec.String())})
-		out = append(out, pipeline.Output{Record: rec, Destination: to, Headers: headers})
-	}
-	return out, nil
-}
-
-func (r *router) Published(outputs []pipeline.Output, _ time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.published += len(outputs)
-}
-
-// health remembers the last report.
-type health struct {
-	mu  sync.Mutex
-	err error
-}
-
-func (h *health) report(_ string, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.err = err
-}
-
-func (h *health) last() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.err
-}
 
 // testConfig is quick to notice and to commit.
 func testConfig(brokers ...string) Config {
@@ -95,59 +32,6 @@ func testConfig(brokers ...string) Config {
 
 func testLog(t *testing.T) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
-}
-
-// member is a running Consumer.
-type member struct {
-	*Consumer
-	reg    *prometheus.Registry
-	health *health
-	cancel context.CancelFunc
-	done   chan error
-}
-
-func startMember(t *testing.T, cfg Config, h Handler) *member {
-	t.Helper()
-	m := &member{reg: prometheus.NewRegistry(), health: &health{}, done: make(chan error, 1)}
-	c, err := New(cfg, h, m.reg, testLog(t), m.health.report)
-	require.NoError(t, err)
-	m.Consumer = c
-	ctx, cancel := context.WithCancel(context.Background())
-	m.cancel = cancel
-	go func() { m.done <- c.Run(ctx) }()
-	t.Cleanup(func() { m.cancel() })
-	return m
-}
-
-// stop ends the member and waits for Run.
-func (m *member) stop(t *testing.T) {
-	t.Helper()
-	m.cancel()
-	select {
-	case err := <-m.done:
-		m.done <- err
-		require.NoError(t, err)
-	case <-time.After(40 * time.Second):
-		t.Fatal("Run did not return")
-	}
-}
-
-// value returns the sum of a metric over its labels.
-func (m *member) value(t *testing.T, name string) float64 {
-	t.Helper()
-	families, err := m.reg.Gather()
-	require.NoError(t, err)
-	for _, f := range families {
-		if f.GetName() == name {
-			sum := 0.0
-			for _, v := range f.GetMetric() {
-				sum += v.GetCounter().GetValue() + v.GetGauge().GetValue()
-			}
-			return sum
-		}
-	}
-	t.Fatalf("no metric %s", name)
-	return 0
 }
 
 func fake(t *testing.T, opts ...kfake.Opt) (*kfake.Cluster, Config) {
@@ -231,4 +115,33 @@ func ensureTopics(t *testing.T, cfg Config) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	require.NoError(t, EnsureTopics(ctx, cfg))
+}
+
+// compressions are the other client's, in the order of codecs.
+var compressions = []kgo.CompressionCodec{
+	kgo.NoCompression(), kgo.GzipCompression(), kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.ZstdCompression(),
+}
+
+// committed returns the sum of the group's offsets.
+func committed(t *testing.T, cl *kgo.Client, cfg Config) int64 {
+	t.Helper()
+	offsets, err := kadm.NewClient(cl).FetchOffsets(context.Background(), cfg.Group)
+	require.NoError(t, err)
+	require.NoError(t, offsets.Error())
+	var n int64
+	offsets.Each(func(o kadm.OffsetResponse) { n += max(o.At, 0) })
+	return n
+}
+
+// feed produces n records in portions of 200.
+func feed(t *testing.T, cfg Config, n int, pause time.Duration) {
+	cl := client(t, cfg)
+	recs := numbered(cfg.Topics.Input, "u", n, cfg.Partitions)
+	for i := 0; i < n; i += 200 {
+		if err := cl.ProduceSync(context.Background(), recs[i:i+200]...).FirstErr(); err != nil {
+			t.Error(err)
+			return
+		}
+		time.Sleep(pause)
+	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // TestRealKafka runs on both versions what an in-process broker cannot prove.
@@ -66,7 +65,7 @@ func eventuallyCommitted(t *testing.T, cfg Config) {
 	t.Helper()
 	cl := client(t, cfg)
 	want := ends(t, cfg)
-	require.Eventually(t, func() bool { return sum(committed(t, cl, cfg)) == want }, 15*time.Second, 100*time.Millisecond, "committed offsets reach the end of the log")
+	require.Eventually(t, func() bool { return committed(t, cl, cfg) == want }, 15*time.Second, 100*time.Millisecond, "committed offsets reach the end of the log")
 }
 
 func realTransactions(t *testing.T, cfg Config) {
@@ -104,7 +103,7 @@ func realTransactions(t *testing.T, cfg Config) {
 func realCodecs(t *testing.T, cfg Config) {
 	ensureTopics(t, cfg)
 	var in []*kgo.Record
-	for i, codec := range []kgo.CompressionCodec{kgo.NoCompression(), kgo.GzipCompression(), kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.ZstdCompression()} {
+	for i, codec := range compressions {
 		cl := client(t, cfg, kgo.ProducerBatchCompression(codec), kgo.ProducerLinger(10*time.Millisecond))
 		recs := numbered(cfg.Topics.Input, fmt.Sprintf("%c%s %s", "udx"[i%3], codecs[i], strings.Repeat("words ", 100)), 300, 3)
 		recs[0].Key, recs[1].Key = []byte{}, []byte("key")
@@ -134,68 +133,6 @@ func realCodecs(t *testing.T, cfg Config) {
 	}
 }
 
-func realCompacted(t *testing.T, cfg Config) {
-	cfg.Partitions = 1
-	cl := client(t, cfg)
-	req := kmsg.NewPtrCreateTopicsRequest()
-	topic := kmsg.NewCreateTopicsRequestTopic()
-	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = cfg.Topics.Input, 1, 1
-	for k, v := range map[string]string{"cleanup.policy": "compact", "segment.ms": "200", "min.cleanable.dirty.ratio": "0.01"} {
-		topic.Configs = append(topic.Configs, kmsg.CreateTopicsRequestTopicConfig{Name: k, Value: &v})
-	}
-	req.Topics = append(req.Topics, topic)
-	_, err := req.RequestWith(context.Background(), cl)
-	require.NoError(t, err)
-	ensureTopics(t, cfg)
-	var in []*kgo.Record
-	for i := range 600 {
-		in = append(in, &kgo.Record{Topic: cfg.Topics.Input, Key: fmt.Append(nil, i%7), Value: fmt.Appendf(nil, "u%d", i)})
-	}
-	produce(t, cl, in[:500]...)
-	compacted := func() int { // records left, by our own reader
-		time.Sleep(250 * time.Millisecond)
-		produce(t, cl, &kgo.Record{Topic: cfg.Topics.Input, Key: []byte("roll"), Value: []byte("u")})
-		return countRecords(t, cfg)
-	}
-	deadline := time.Now().Add(40 * time.Second)
-	for compacted() > 100 {
-		require.True(t, time.Now().Before(deadline), "the broker did not compact")
-	}
-	produce(t, cl, in[500:]...)
-	m := startMember(t, cfg, &router{})
-	eventuallyCommitted(t, cfg)
-	m.stop(t)
-	out := consumeUntil(t, cfg, cfg.Topics.out(), atLeast(100))
-	last := map[string]string{}
-	for _, r := range out {
-		last[string(r.Key)] = string(r.Value)
-	}
-	for _, r := range in[593:] {
-		require.Equal(t, string(r.Value), last[string(r.Key)])
-	}
-}
-
-// countRecords reads the input topic with the consumer's own reader.
-func countRecords(t *testing.T, cfg Config) int {
-	t.Helper()
-	c, err := newCluster(cfg, cfg.Topics.all()...)
-	require.NoError(t, err)
-	defer c.close()
-	_, end, err := c.offsets(context.Background(), cfg.Topics.Input, 0)
-	require.NoError(t, err)
-	n := 0
-	for offset := int64(0); offset < end; {
-		res, err := c.fetch(context.Background(), cfg.Topics.Input, 0, offset)
-		require.NoError(t, err)
-		s := newStream(res, offset, 1<<20)
-		recs, err := readAll(s)
-		require.NoError(t, err)
-		n += len(recs)
-		offset = s.offset
-	}
-	return n
-}
-
 func realMembers(t *testing.T, cfg Config) {
 	cfg.Partitions = 6
 	ensureTopics(t, cfg)
@@ -214,19 +151,6 @@ func realMembers(t *testing.T, cfg Config) {
 	second.stop(t)
 	t.Logf("%d of %d records delivered again", len(all)-n, n)
 	require.Less(t, len(all)-n, n/20)
-}
-
-// feed produces n records in portions of 200.
-func feed(t *testing.T, cfg Config, n int, pause time.Duration) {
-	cl := client(t, cfg)
-	recs := numbered(cfg.Topics.Input, "u", n, cfg.Partitions)
-	for i := 0; i < n; i += 200 {
-		if err := cl.ProduceSync(context.Background(), recs[i:i+200]...).FirstErr(); err != nil {
-			t.Error(err)
-			return
-		}
-		time.Sleep(pause)
-	}
 }
 
 func realRestart(t *testing.T, s *kafkaserver.Server, cfg Config) {

@@ -61,7 +61,7 @@ func TestBatchesSurviveEncodingAndDecoding(t *testing.T) {
 }
 
 func TestBatchesOfAnotherClientAreRead(t *testing.T) {
-	for codec, compression := range []kgo.CompressionCodec{kgo.NoCompression(), kgo.GzipCompression(), kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.ZstdCompression()} {
+	for codec, compression := range compressions {
 		t.Run(codecs[codec], func(t *testing.T) {
 			_, cfg := fake(t)
 			ensureTopics(t, cfg)

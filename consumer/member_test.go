@@ -1,0 +1,128 @@
+package consumer
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+)
+
+// router is a Handler that sends records by the first byte of their value: d to duplicate, x to dead, s to
+// nowhere, all else to unique. It notes what it saw.
+type router struct {
+	decide func(ctx context.Context, recs []pipeline.Record) error
+
+	mu        sync.Mutex
+	published int
+}
+
+func (r *router) Prepare(recs []pipeline.Record) *pipeline.Batch {
+	return &pipeline.Batch{Records: recs}
+}
+
+func (r *router) Decide(ctx context.Context, b *pipeline.Batch) ([]pipeline.Output, error) {
+	if r.decide != nil {
+		if err := r.decide(ctx, b.Records); err != nil {
+			return nil, err
+		}
+	}
+	var out []pipeline.Output
+	for i := range b.Records {
+		rec := &b.Records[i]
+		to := pipeline.ToUnique
+		switch {
+		case bytes.HasPrefix(rec.Value, []byte("s")):
+			continue
+		case bytes.HasPrefix(rec.Value, []byte("d")):
+			to = pipeline.ToDuplicate
+		case bytes.HasPrefix(rec.Value, []byte("x")):
+			to = pipeline.ToDead
+		}
+		headers := append(append([]pipeline.Header{}, rec.Headers...), pipeline.Header{Key: pipeline.HeaderSource, Value: []byte(rec.String())})
+		out = append(out, pipeline.Output{Record: rec, Destination: to, Headers: headers})
+	}
+	return out, nil
+}
+
+func (r *router) Published(outputs []pipeline.Output, _ time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.published += len(outputs)
+}
+
+// health remembers the last report.
+type health struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (h *health) report(_ string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.err = err
+}
+
+func (h *health) last() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
+}
+
+// member is a running Consumer.
+type member struct {
+	*Consumer
+	reg    *prometheus.Registry
+	health *health
+	cancel context.CancelFunc
+	done   chan error
+}
+
+func startMember(t *testing.T, cfg Config, h Handler) *member {
+	t.Helper()
+	m := &member{reg: prometheus.NewRegistry(), health: &health{}, done: make(chan error, 1)}
+	c, err := New(cfg, h, m.reg, testLog(t), m.health.report)
+	require.NoError(t, err)
+	m.Consumer = c
+	ctx, cancel := context.WithCancel(context.Background())
+	m.cancel = cancel
+	go func() { m.done <- c.Run(ctx) }()
+	t.Cleanup(func() { m.cancel() })
+	return m
+}
+
+// stop ends the member and waits for Run.
+func (m *member) stop(t *testing.T) {
+	t.Helper()
+	m.cancel()
+	select {
+	case err := <-m.done:
+		m.done <- err
+		require.NoError(t, err)
+	case <-time.After(40 * time.Second):
+		t.Fatal("Run did not return")
+	}
+}
+
+// value returns the sum of a metric over its labels.
+func (m *member) value(t *testing.T, name string) float64 {
+	t.Helper()
+	families, err := m.reg.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		if f.GetName() == name {
+			sum := 0.0
+			for _, v := range f.GetMetric() {
+				sum += v.GetCounter().GetValue() + v.GetGauge().GetValue()
+			}
+			return sum
+		}
+	}
+	t.Fatalf("no metric %s", name)
+	return 0
+}

@@ -1,0 +1,108 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/pipeline"
+)
+
+func TestMembersJoinAndLeaveWithoutLoss(t *testing.T) {
+	_, cfg := fake(t)
+	cfg.Partitions = 6
+	ensureTopics(t, cfg)
+	cl := client(t, cfg)
+	const n = 12000
+	var feeding sync.WaitGroup
+	feeding.Go(func() { feed(t, cfg, n, 20*time.Millisecond) })
+	first := startMember(t, cfg, &router{})
+	time.Sleep(300 * time.Millisecond)
+	second := startMember(t, cfg, &router{})
+	time.Sleep(500 * time.Millisecond)
+	first.stop(t)
+	third := startMember(t, cfg, &router{})
+	feeding.Wait()
+	all := consumeUntil(t, cfg, outputs, func(all []*kgo.Record) bool { return len(bySource(all)) == n })
+	second.stop(t)
+	third.stop(t)
+	require.Equal(t, int64(n), committed(t, cl, cfg))
+	t.Logf("%d of %d records delivered again", len(all)-n, n)
+	require.Less(t, len(all)-n, n/20, "an orderly hand-over repeats almost nothing")
+}
+
+func TestDrainFinishesAndCommitsWorkUnderWay(t *testing.T) {
+	_, cfg := fake(t)
+	cfg.Partitions = 1
+	ensureTopics(t, cfg)
+	cl := client(t, cfg)
+	produce(t, cl, numbered(cfg.Topics.Input, "u", 10, 1)...)
+	deciding, release := make(chan struct{}), make(chan struct{})
+	m := startMember(t, cfg, &router{decide: func(ctx context.Context, _ []pipeline.Record) error {
+		close(deciding)
+		select {
+		case <-release:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}})
+	<-deciding
+	m.cancel()
+	time.Sleep(200 * time.Millisecond)
+	close(release)
+	m.stop(t)
+	require.Equal(t, int64(10), committed(t, cl, cfg))
+}
+
+func TestDrainGivesUpAfterItsTimeoutWithoutCommitting(t *testing.T) {
+	_, cfg := fake(t)
+	cfg.Partitions = 1
+	cfg.DrainTimeout = 300 * time.Millisecond
+	ensureTopics(t, cfg)
+	cl := client(t, cfg)
+	produce(t, cl, numbered(cfg.Topics.Input, "u", 10, 1)...)
+	deciding := make(chan struct{})
+	m := startMember(t, cfg, &router{decide: func(ctx context.Context, _ []pipeline.Record) error {
+		close(deciding)
+		<-ctx.Done()
+		return ctx.Err()
+	}})
+	<-deciding
+	start := time.Now()
+	m.stop(t)
+	require.Less(t, time.Since(start), 5*time.Second)
+	require.Zero(t, committed(t, cl, cfg))
+}
+
+func TestMissingTopicsAreNamed(t *testing.T) {
+	_, cfg := fake(t)
+	cfg.CreateTopics = false
+	m := startMember(t, cfg, &router{})
+	select {
+	case err := <-m.done:
+		require.ErrorContains(t, err, "articles, articles-dead, articles-duplicate, articles-unique")
+		require.ErrorContains(t, err, "create them or set kafka.create_topics: true")
+	case <-time.After(20 * time.Second):
+		t.Fatal("Run goes on")
+	}
+}
+
+func TestErrorOfTheHandlerEndsRun(t *testing.T) {
+	_, cfg := fake(t)
+	ensureTopics(t, cfg)
+	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 1, 1)...)
+	broken := errors.New("broken for good")
+	m := startMember(t, cfg, &router{decide: func(context.Context, []pipeline.Record) error { return broken }})
+	select {
+	case err := <-m.done:
+		require.ErrorIs(t, err, broken)
+	case <-time.After(20 * time.Second):
+		t.Fatal("Run goes on")
+	}
+}

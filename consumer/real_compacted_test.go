@@ -1,0 +1,69 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+func realCompacted(t *testing.T, cfg Config) {
+	cfg.Partitions = 1
+	cl := client(t, cfg)
+	compact, often, soon := "compact", "200", "0.01"
+	configs := map[string]*string{"cleanup.policy": &compact, "segment.ms": &often, "min.cleanable.dirty.ratio": &soon}
+	_, err := kadm.NewClient(cl).CreateTopic(t.Context(), 1, 1, configs, cfg.Topics.Input)
+	require.NoError(t, err)
+	ensureTopics(t, cfg)
+	var in []*kgo.Record
+	for i := range 600 {
+		in = append(in, &kgo.Record{Topic: cfg.Topics.Input, Key: fmt.Append(nil, i%7), Value: fmt.Appendf(nil, "u%d", i)})
+	}
+	produce(t, cl, in[:500]...)
+	compacted := func() int { // records left, by our own reader
+		time.Sleep(250 * time.Millisecond)
+		produce(t, cl, &kgo.Record{Topic: cfg.Topics.Input, Key: []byte("roll"), Value: []byte("u")})
+		return countRecords(t, cfg)
+	}
+	deadline := time.Now().Add(40 * time.Second)
+	for compacted() > 100 {
+		require.True(t, time.Now().Before(deadline), "the broker did not compact")
+	}
+	produce(t, cl, in[500:]...)
+	m := startMember(t, cfg, &router{})
+	eventuallyCommitted(t, cfg)
+	m.stop(t)
+	out := consumeUntil(t, cfg, cfg.Topics.out(), atLeast(100))
+	last := map[string]string{}
+	for _, r := range out {
+		last[string(r.Key)] = string(r.Value)
+	}
+	for _, r := range in[593:] {
+		require.Equal(t, string(r.Value), last[string(r.Key)])
+	}
+}
+
+// countRecords reads the input topic with the consumer's own reader.
+func countRecords(t *testing.T, cfg Config) int {
+	t.Helper()
+	c, err := newCluster(cfg, cfg.Topics.all()...)
+	require.NoError(t, err)
+	defer c.close()
+	_, end, err := c.offsets(context.Background(), cfg.Topics.Input, 0)
+	require.NoError(t, err)
+	n := 0
+	for offset := int64(0); offset < end; {
+		res, err := c.fetch(context.Background(), cfg.Topics.Input, 0, offset)
+		require.NoError(t, err)
+		s := newStream(res, offset, 1<<20)
+		recs, err := readAll(s)
+		require.NoError(t, err)
+		n += len(recs)
+		offset = s.offset
+	}
+	return n
+}
