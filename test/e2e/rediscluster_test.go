@@ -28,25 +28,7 @@ func TestRedisCluster(t *testing.T) {
 	servers := redisserver.StartCluster(t, 3, 1)
 	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, strings.Join(servers.Addrs(), ","))
 	settings := c.settings().With(service.Settings{"redis.cluster": "true", "redis.wait_replicas": "1"})
-
-	check := exec.CommandContext(t.Context(), service.Binary, "check", "--json")
-	check.Env = settings.Environ()
-	output, err := check.Output()
-	require.NoError(t, err, "%s", output)
-	var checked struct {
-		Findings []struct{ Component, Severity, Subject string }
-	}
-	require.NoError(t, json.Unmarshal(output, &checked))
-	asked := map[string]bool{}
-	for _, f := range checked.Findings {
-		require.NotEqual(t, "failure", f.Severity, "%s", output)
-		if f.Component == "redis" {
-			asked[strings.Fields(f.Subject + " .")[0]] = true
-		}
-	}
-	for _, addr := range servers.Addrs() { // each at least lacks an append-only file
-		require.True(t, asked[addr], "%s was not asked: %s", addr, output)
-	}
+	checkAsksEveryNode(t, settings, servers.Addrs())
 
 	processes := []*service.Process{service.Start(t, settings), service.Start(t, settings)}
 	for _, p := range processes {
@@ -102,4 +84,27 @@ func TestRedisCluster(t *testing.T) {
 	copies := checkVerdicts(t, recipe, search(recipe), pipeline.DefaultDecodeConfig(), window.Milliseconds(), inputs, verdicts)
 	require.Greater(t, copies, len(records)/20)
 	t.Logf("%d records, %d outputs, %d copies, %d keys moved, errors answered: %v", len(inputs), len(outputs), copies, keys, seen)
+}
+
+// checkAsksEveryNode runs the command check: it must find no failure, and look at each of the addresses.
+func checkAsksEveryNode(t *testing.T, settings service.Settings, addrs []string) {
+	t.Helper()
+	check := exec.CommandContext(t.Context(), service.Binary, "check", "--json")
+	check.Env = settings.Environ()
+	output, err := check.Output()
+	require.NoError(t, err, "%s", output)
+	var checked struct {
+		Findings []struct{ Component, Severity, Subject string }
+	}
+	require.NoError(t, json.Unmarshal(output, &checked))
+	asked := map[string]bool{}
+	for _, f := range checked.Findings {
+		require.NotEqual(t, "failure", f.Severity, "%s", output)
+		if f.Component == "redis" {
+			asked[strings.Fields(f.Subject + " .")[0]] = true
+		}
+	}
+	for _, addr := range addrs { // each at least lacks an append-only file
+		require.True(t, asked[addr], "%s was not asked: %s", addr, output)
+	}
 }
