@@ -1,11 +1,17 @@
 package e2e
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
 	"echosieve/test/kafkaserver"
@@ -16,7 +22,9 @@ import (
 // BenchmarkService measures the CPU time of one service process per record, real Kafka and real Redis clients
 // included, beside a bare jieba Cut over the same texts in the same run, and the process's resident memory:
 //
-//	go test ./test/e2e -run NONE -bench Service -benchtime 5x
+//	ECHOSIEVE_TEST_STORED=100000 go test ./test/e2e -run NONE -bench Service -benchtime 3x
+//
+// So many other articles are in the index before; 0 without the variable.
 func BenchmarkService(b *testing.B) {
 	records := articles(b)
 	recipe, err := pipeline.LoadRecipe(pipeline.DefaultRecipeConfig())
@@ -28,15 +36,18 @@ func BenchmarkService(b *testing.B) {
 			texts = append(texts, doc.Text)
 		}
 	}
+	stored, _ := strconv.Atoi(os.Getenv("ECHOSIEVE_TEST_STORED"))
 	kafka, redis := kafkaserver.Start(b, kafkaserver.V4).Addr, redisserver.Addr(b)
 	var spent, cut, resident float64
 	for b.Loop() {
 		c := newCluster(b, kafka, redis)
 		p := service.Start(b, c.settings())
 		p.WaitReady(b)
+		publish(b, c, others(records, stored))
+		watch(b, c, stored, func(int) {})
 		before := p.Metric(b, "process_cpu_seconds_total")
 		publish(b, c, fresh(records))
-		watch(b, c, len(records), func(int) {})
+		watch(b, c, stored+len(records), func(int) {})
 		spent += p.Metric(b, "process_cpu_seconds_total") - before
 		resident = max(resident, p.Metric(b, "process_resident_memory_bytes"))
 		stop(b, p)
@@ -51,6 +62,24 @@ func BenchmarkService(b *testing.B) {
 	b.ReportMetric(spent/cut, "service/cut")
 	b.ReportMetric(resident/(1<<20), "MiB-resident")
 	b.ReportMetric(0, "ns/op") // wall clock says nothing here
+}
+
+// others makes n records of words nobody else uses, spread over the times of the records.
+func others(records []*kgo.Record, n int) []*kgo.Record {
+	r := rand.New(rand.NewPCG(1, 2))
+	made := make([]*kgo.Record, n)
+	for i := range made {
+		var text strings.Builder
+		for range 30 {
+			for range 8 {
+				text.WriteByte(byte('a' + r.IntN(26)))
+			}
+			text.WriteByte(' ')
+		}
+		value := fmt.Appendf(nil, `{"id":"other-%d","text":%q}`, i, text.String())
+		made[i] = &kgo.Record{Value: value, Timestamp: records[r.IntN(len(records))].Timestamp}
+	}
+	return made
 }
 
 func ownCPU(t testing.TB) time.Duration {
