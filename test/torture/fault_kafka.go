@@ -16,6 +16,8 @@ var kafkaFaults = map[string]fault{
 	"partitions":     {ofKafka, injectPartitions},
 }
 
+var errNotOurs = errors.New("this server is not ours to break")
+
 // injectBrokerKill ends the broker with kill -9 and starts it again.
 func injectBrokerKill(ctx context.Context, r *round, random *rand.Rand, d time.Duration) (string, error) {
 	return r.brokerAway(ctx, atLeast(d, random, time.Second, 4*time.Second), r.w.kafka.Kill)

@@ -23,13 +23,8 @@ var redisFaults = map[string]fault{
 	"redis-empty":         {ofRedis, injectRedisEmpty},
 }
 
-var errNotOurs = errors.New("this server is not ours to break")
-
 // injectRedisStall stops Redis without closing a connection: requests are swallowed, and some are carried out later.
 func injectRedisStall(ctx context.Context, r *round, random *rand.Rand, d time.Duration) (string, error) {
-	if r.w.redisServer == nil {
-		return "", errNotOurs
-	}
 	pid := r.w.redisServer.Pid()
 	return r.outage(ctx, "redis", atLeast(d, random, 4*time.Second, 7*time.Second), func() (string, error) {
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
@@ -45,9 +40,6 @@ func injectRedisStall(ctx context.Context, r *round, random *rand.Rand, d time.D
 // injectRedisRestart kills Redis and starts it again from its append-only file.
 func injectRedisRestart(ctx context.Context, r *round, random *rand.Rand, d time.Duration) (string, error) {
 	s := r.w.redisServer
-	if s == nil {
-		return "", errNotOurs
-	}
 	keys, err := r.w.redis.DBSize(ctx).Result()
 	if err != nil {
 		return "", err
@@ -70,16 +62,11 @@ func injectRedisRestart(ctx context.Context, r *round, random *rand.Rand, d time
 
 // injectRedisEmpty kills Redis and takes its data away.
 func injectRedisEmpty(ctx context.Context, r *round, _ *rand.Rand, _ time.Duration) (string, error) {
-	if r.w.redisServer == nil {
-		return "", errNotOurs
-	}
 	keys, err := r.w.redis.DBSize(ctx).Result()
 	if err != nil {
 		return "", err
 	}
-	r.mu.Lock()
-	r.destroyed = true
-	r.mu.Unlock()
+	r.destroy()
 	if err := r.w.redis.FlushAll(ctx).Err(); err != nil {
 		return "", err
 	}
@@ -91,11 +78,14 @@ func injectRedisReset(ctx context.Context, r *round, random *rand.Rand, _ time.D
 	var closed int64
 	end := time.Now().Add(readyTimeout)
 	for i := 0; i < 5 || closed == 0 && time.Now().Before(end); i++ {
-		n, err := r.w.redis.ClientKillByFilter(ctx, "TYPE", "normal", "SKIPME", "yes").Result()
+		err := r.w.eachMaster(ctx, func(master *redis.Client) error {
+			n, err := master.ClientKillByFilter(ctx, "TYPE", "normal", "SKIPME", "yes").Result()
+			closed += n
+			return err
+		})
 		if err != nil {
 			return "", err
 		}
-		closed += n
 		if err := pause(ctx, between(random, 50*time.Millisecond, 300*time.Millisecond)); err != nil {
 			return "", err
 		}
@@ -108,17 +98,21 @@ func injectRedisReset(ctx context.Context, r *round, random *rand.Rand, _ time.D
 
 var cachedScripts = regexp.MustCompile(`number_of_cached_scripts:(\d+)`)
 
-// injectScriptFlush makes Redis forget the scripts.
+// injectScriptFlush makes Redis forget the scripts, on every master at the same time.
 func injectScriptFlush(ctx context.Context, r *round, _ *rand.Rand, _ time.Duration) (string, error) {
 	known := 0
 	// After a restart Redis knows none before the next batch comes.
 	for end := time.Now().Add(readyTimeout); known == 0; {
-		info, err := r.w.redis.Info(ctx, "memory").Result()
+		err := r.w.eachMaster(ctx, func(master *redis.Client) error {
+			info, err := master.Info(ctx, "memory").Result()
+			if m := cachedScripts.FindStringSubmatch(info); m != nil {
+				n, _ := strconv.Atoi(m[1])
+				known += n
+			}
+			return err
+		})
 		if err != nil {
 			return "", err
-		}
-		if m := cachedScripts.FindStringSubmatch(info); m != nil {
-			known, _ = strconv.Atoi(m[1])
 		}
 		if time.Now().After(end) {
 			return "", errors.New("there was no script to forget")
@@ -127,7 +121,7 @@ func injectScriptFlush(ctx context.Context, r *round, _ *rand.Rand, _ time.Durat
 			return "", err
 		}
 	}
-	if err := r.w.redis.ScriptFlush(ctx).Err(); err != nil {
+	if err := r.w.eachMaster(ctx, func(master *redis.Client) error { return master.ScriptFlush(ctx).Err() }); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("%d scripts forgotten", known), nil
@@ -135,11 +129,11 @@ func injectScriptFlush(ctx context.Context, r *round, _ *rand.Rand, _ time.Durat
 
 // injectOutOfMemory makes Redis refuse everything that could need memory.
 func injectOutOfMemory(ctx context.Context, r *round, random *rand.Rand, d time.Duration) (string, error) {
-	if r.w.redisServer == nil {
-		return "", errNotOurs
+	limit := func(bytes string) error {
+		return r.w.eachMaster(ctx, func(master *redis.Client) error { return master.ConfigSet(ctx, "maxmemory", bytes).Err() })
 	}
 	return r.outage(ctx, "redis", atLeast(d, random, 2*time.Second, 5*time.Second), func() (string, error) {
-		if err := r.w.redis.ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {
+		if err := limit("1"); err != nil {
 			return "", err
 		}
 		err := r.w.redis.Set(ctx, "torture", "", 0).Err()
@@ -147,5 +141,5 @@ func injectOutOfMemory(ctx context.Context, r *round, random *rand.Rand, d time.
 			return "", fmt.Errorf("a write was not refused: %w", err)
 		}
 		return "a write was refused: OOM", nil
-	}, func() error { return r.w.redis.ConfigSet(ctx, "maxmemory", "0").Err() })
+	}, func() error { return limit("0") })
 }

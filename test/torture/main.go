@@ -27,7 +27,9 @@ type options struct {
 	brokers      int
 	partitions   int
 	binary       string
-	redis        []string
+	redis        string
+	redisAddrs   []string
+	waitReplicas int
 	serviceFlags []string
 	keep         bool
 	patience     time.Duration
@@ -81,7 +83,7 @@ func parse(args []string) (options, error) {
 	f := pflag.NewFlagSet("torture", pflag.ContinueOnError)
 	f.IntVar(&o.rounds, "rounds", 3, "number of rounds")
 	f.Uint64Var(&o.seed, "seed", uint64(time.Now().Unix()), "seed of articles and schedule; default: the time")
-	f.StringSliceVar(&o.faults, "faults", nil, "faults of a round, each as often as it is named; default: "+strings.Join(usual(1, true), ","))
+	f.StringSliceVar(&o.faults, "faults", nil, "faults of a round, each as often as it is named; default: "+strings.Join(usual(options{brokers: 1, redis: plainRedis}), ","))
 	f.StringVar(&o.scenario, "scenario", "", "a fixed schedule instead: "+strings.Join(scenarioNames(), ", "))
 	f.IntVar(&o.rate, "rate", 500, "records published a second")
 	f.IntVar(&o.records, "records", 3000, "least records of a round; publishing goes on until the last fault is over")
@@ -89,8 +91,10 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.brokers, "brokers", 1, "1, or 3 that replicate")
 	f.IntVar(&o.partitions, "partitions", 6, "partitions of the input topic at first")
 	f.StringVar(&o.binary, "binary", "", "service to torture; default: built from this source")
-	f.StringSliceVar(&o.redis, "redis", nil, "addresses of a Redis that is not ours to break; default: one of our own")
-	f.StringArrayVar(&o.serviceFlags, "service-flag", nil, "one more argument for the service processes, such as --redis.cluster")
+	f.StringVar(&o.redis, "redis", plainRedis, "plain: one server; sentinel: a master and a replica under three sentinels; cluster: three masters and three replicas")
+	f.StringSliceVar(&o.redisAddrs, "redis-addrs", nil, "addresses of a Redis that is not ours to break; default: our own")
+	f.IntVar(&o.waitReplicas, "wait-replicas", 1, "redis.wait_replicas of the service processes under sentinel and cluster")
+	f.StringArrayVar(&o.serviceFlags, "service-flag", nil, "one more argument for the service processes, such as --redis.pool_size=4")
 	f.DurationVar(&o.patience, "patience", 90*time.Second, "how long nothing may move before what is missing counts as lost")
 	f.BoolVar(&o.keep, "keep", false, "keep the logs of the processes even if all is well")
 	if err := f.Parse(args); err != nil {
@@ -105,15 +109,18 @@ func parse(args []string) (options, error) {
 	if o.brokers != 1 && o.brokers != 3 {
 		return o, errors.New("brokers must be 1 or 3")
 	}
+	if !slices.Contains([]string{plainRedis, sentinelRedis, clusterRedis}, o.redis) {
+		return o, errors.New("redis must be plain, sentinel or cluster")
+	}
 	if o.faults == nil {
-		o.faults = usual(o.brokers, len(o.redis) == 0)
+		o.faults = usual(o)
 	}
 	for _, name := range o.faults {
 		if _, known := faults[name]; !known {
 			return o, fmt.Errorf("unknown fault %q, known: %s", name, strings.Join(faultNames(), ", "))
 		}
-		if o.brokers == 1 && slices.Contains(ofThreeBrokers, name) || o.brokers > 1 && slices.Contains(ofOneBroker, name) {
-			return o, fmt.Errorf("fault %s is not for %d brokers", name, o.brokers)
+		if !o.suits(name) {
+			return o, fmt.Errorf("fault %s is not for these servers", name)
 		}
 	}
 	for name, v := range map[string]int{"rounds": o.rounds, "rate": o.rate, "records": o.records, "processes": o.processes, "partitions": o.partitions} {

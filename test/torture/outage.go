@@ -22,42 +22,47 @@ const (
 
 // outage takes a server away for at least d and until every process that knows it to be up says that it is down, then
 // brings it back and waits until they say so. Processes that end or freeze meanwhile are excused.
-func (r *round) outage(ctx context.Context, component string, d time.Duration, begin func() (string, error), end func() error) (proof string, err error) {
+func (r *round) outage(ctx context.Context, component string, d time.Duration, begin func() (string, error), end func() error) (string, error) {
+	return r.disturb(ctx, component, func(live []witness) (string, error) {
+		start := time.Now()
+		proof, err := begin()
+		if err == nil {
+			isDown := func(_ bool, up map[string]bool) bool { return !up[component] }
+			for _, p := range r.awaitState(ctx, live, redLimit, isDown) {
+				if !p.excused() {
+					r.violate(unready, "%s is away for %.1fs and /readyz of %s does not say so", component, time.Since(start).Seconds(), p.name)
+				}
+			}
+			red := time.Since(start)
+			if err = r.checkMetric(ctx, live, component); err == nil {
+				proof += fmt.Sprintf(", red after %.1fs", red.Seconds())
+			}
+			if wait := pause(ctx, d-time.Since(start)); wait != nil {
+				err = wait
+			}
+		}
+		err = errors.Join(err, end())
+		return fmt.Sprintf("%s, away for %.1fs", proof, time.Since(start).Seconds()), err
+	})
+}
+
+// disturb does something to a server that is up for every process, and waits until it is up for them again. None may
+// write a warning for each retry meanwhile.
+func (r *round) disturb(ctx context.Context, component string, do func([]witness) (string, error)) (string, error) {
 	isUp := func(_ bool, up map[string]bool) bool { return up[component] }
-	isDown := func(_ bool, up map[string]bool) bool { return !up[component] }
 	live := r.witnesses()
-	late := r.awaitState(ctx, live, readyTimeout, isUp)
-	if len(late) > 0 {
+	if late := r.awaitState(ctx, live, readyTimeout, isUp); len(late) > 0 {
 		r.violate(unready, "%s: %d processes are not ready before the outage", component, len(late))
 	}
 	warned := map[witness]int{}
 	for _, p := range live {
 		warned[p] = p.warnings(component)
 	}
-	start := time.Now()
-	proof, err = begin()
-	if err == nil {
-		late = r.awaitState(ctx, live, redLimit, isDown)
-		for _, p := range late {
-			if !p.excused() {
-				r.violate(unready, "%s is away for %.1fs and /readyz of %s does not say so", component, time.Since(start).Seconds(), p.name)
-			}
-		}
-		red := time.Since(start)
-		if err = r.checkMetric(ctx, live, component); err == nil {
-			proof += fmt.Sprintf(", red after %.1fs", red.Seconds())
-		}
-		if wait := pause(ctx, d-time.Since(start)); wait != nil {
-			err = wait
-		}
-	}
-	if e := end(); e != nil {
-		return "", errors.Join(err, e)
-	}
+	proof, err := do(live)
 	if err != nil {
 		return "", err
 	}
-	away := time.Since(start)
+	back := time.Now()
 	for _, p := range r.awaitState(ctx, live, greenLimit, isUp) {
 		if !p.excused() {
 			r.violate(unready, "%s is back and /readyz of %s does not say so", component, p.name)
@@ -68,7 +73,7 @@ func (r *round) outage(ctx context.Context, component string, d time.Duration, b
 			r.violate(noisy, "%s wrote %d warnings about %s while it was away", p.name, n, component)
 		}
 	}
-	return fmt.Sprintf("%s, away for %.1fs, green %.1fs later", proof, away.Seconds(), (time.Since(start) - away).Seconds()), nil
+	return fmt.Sprintf("%s, green %.1fs later", proof, time.Since(back).Seconds()), nil
 }
 
 // warnings counts the warnings about a component: its own and those of the package that talks to it.

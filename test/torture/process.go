@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -54,12 +55,8 @@ func (r *round) launch(doomed bool, env ...string) (*process, error) {
 		"--window", window.String(), "--http.listen", "127.0.0.1:0",
 		// Short times, so that the partitions of the dead are served again within the round.
 		"--kafka.session_timeout", sessionTimeout.String(), "--kafka.drain_timeout", "2s", "--kafka.commit_interval", "200ms",
-		"--redis.timeout", "1s",
 	}
-	for _, addr := range r.w.serviceRedis() {
-		args = append(args, "--redis.addrs", addr)
-	}
-	p.cmd = exec.Command(r.w.binary, append(args, r.w.o.serviceFlags...)...)
+	p.cmd = exec.Command(r.w.binary, slices.Concat(args, r.w.redisFlags(), r.w.o.serviceFlags)...)
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.SysProcAttr = child.DiesWithParent()
 	read, write, err := os.Pipe()

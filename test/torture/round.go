@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
@@ -47,6 +48,13 @@ func (r *round) violate(kind ledger.Kind, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.violations = append(r.violations, ledger.Violation{Kind: kind, Text: fmt.Sprintf(format, args...)})
+}
+
+// destroy notes that the schedule destroys data in Redis.
+func (r *round) destroy() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.destroyed = true
 }
 
 // round makes one round: start, flow and faults, drain, account.
@@ -191,10 +199,10 @@ func (r *round) cleanUp(ctx context.Context) error {
 	if _, err := r.w.admin.DeleteTopics(ctx, r.topic, r.topic+"-unique", r.topic+"-duplicate", r.topic+"-dead"); err != nil {
 		return fmt.Errorf("delete topics: %w", err)
 	}
-	if r.w.redisServer == nil {
+	if !r.w.o.ownRedis() {
 		return nil
 	}
-	if err := r.w.redis.FlushAll(ctx).Err(); err != nil {
+	if err := r.w.eachMaster(ctx, func(master *redis.Client) error { return master.FlushAll(ctx).Err() }); err != nil {
 		return fmt.Errorf("empty Redis: %w", err)
 	}
 	return nil

@@ -39,6 +39,7 @@ func init() {
 	maps.Copy(faults, kafkaFaults)
 	maps.Copy(faults, networkFaults)
 	maps.Copy(faults, clusterFaults)
+	maps.Copy(faults, failoverFaults)
 }
 
 func faultNames() []string { return slices.Sorted(maps.Keys(faults)) }
@@ -46,22 +47,41 @@ func faultNames() []string { return slices.Sorted(maps.Keys(faults)) }
 // notUsual are faults that a round has only when they are named.
 var notUsual = []string{"redis-empty", "crash-every"}
 
-// Some faults need a broker behind a proxy, others a cluster.
+// Some faults need one server behind a proxy, others several that replicate.
 var (
 	ofOneBroker    = []string{"broker-kill", "broker-restart", "kafka-slow", "kafka-cut", "kafka-hang-ups"}
 	ofThreeBrokers = []string{"leader-kill", "leader-stop", "broker-lost", "two-brokers-lost"}
+	ofPlainRedis   = []string{"redis-stall", "redis-restart", "redis-empty", "redis-slow", "redis-cut", "redis-hang-ups"}
+	ofReplicas     = slices.Collect(maps.Keys(failoverFaults))
+	ofSlots        = []string{"redis-slots"}
 )
 
-// usual are the faults of a round by default, each once. A Redis that is not ours is left alone.
-func usual(brokers int, ownRedis bool) []string {
-	others := ofThreeBrokers
-	if brokers > 1 {
-		others = ofOneBroker
-	}
-	return slices.DeleteFunc(faultNames(), func(name string) bool {
-		return slices.Contains(notUsual, name) || slices.Contains(others, name) || faults[name].lane == ofRedis && !ownRedis
-	})
+// usual are the faults of a round by default, each once.
+func usual(o options) []string {
+	return slices.DeleteFunc(faultNames(), func(name string) bool { return slices.Contains(notUsual, name) || !o.suits(name) })
 }
+
+// suits says whether a fault can happen to the servers of a run. A Redis that is not ours is left alone.
+func (o options) suits(name string) bool {
+	for _, c := range []struct {
+		given bool
+		need  []string
+	}{
+		{o.brokers == 1, ofOneBroker},
+		{o.brokers > 1, ofThreeBrokers},
+		{o.redis == plainRedis, ofPlainRedis},
+		{o.redis != plainRedis, ofReplicas},
+		{o.redis == clusterRedis, ofSlots},
+	} {
+		if !c.given && slices.Contains(c.need, name) {
+			return false
+		}
+	}
+	return o.ownRedis() || faults[name].lane != ofRedis
+}
+
+// ownRedis says whether Redis is ours to break.
+func (o options) ownRedis() bool { return len(o.redisAddrs) == 0 }
 
 // step is a fault in a schedule.
 type step struct {

@@ -41,7 +41,7 @@ func TestArticles(t *testing.T) {
 }
 
 func TestSeedGivesTheSchedule(t *testing.T) {
-	w := &world{o: options{faults: usual(1, true)}}
+	w := &world{o: options{faults: usual(options{brokers: 1, redis: plainRedis})}}
 	require.Equal(t, w.plan(5), w.plan(5))
 	require.NotEqual(t, w.plan(5), w.plan(6))
 }

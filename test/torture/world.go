@@ -35,7 +35,9 @@ type world struct {
 	kafkaAddrs  []string
 	kafkaClient *kgo.Client
 	admin       *kadm.Client
-	redisServer *redisserver.Server // nil: not ours
+	redisServer *redisserver.Server // one of redisServer, sentinel and cluster, unless Redis is not ours
+	sentinel    *redisserver.Sentinel
+	cluster     *redisserver.Cluster
 	redisAddrs  []string
 	redis       redis.UniversalClient
 	redisLink   *link // nil: the processes take the direct way
@@ -77,16 +79,8 @@ func (w *world) serviceKafka() string {
 	return strings.Join(w.kafkaAddrs, ",")
 }
 
-// serviceRedis is where they find Redis.
-func (w *world) serviceRedis() []string {
-	if w.redisLink != nil {
-		return []string{w.redisLink.addr()}
-	}
-	return w.redisAddrs
-}
-
 func newWorld(h *host, o options, out io.Writer) (*world, error) {
-	w := &world{host: h, o: o, out: out, begin: time.Now(), binary: o.binary, redisAddrs: o.redis}
+	w := &world{host: h, o: o, out: out, begin: time.Now(), binary: o.binary}
 	var err error
 	if w.dir, err = os.MkdirTemp("", "echosieve-torture-logs-*"); err != nil {
 		return nil, err
@@ -99,22 +93,11 @@ func newWorld(h *host, o options, out io.Writer) (*world, error) {
 	if w.recipe, err = pipeline.LoadRecipe(pipeline.DefaultRecipeConfig()); err != nil {
 		return nil, err
 	}
-	if len(w.redisAddrs) == 0 {
-		w.redisServer = redisserver.Start(h, "--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction")
-		w.redisAddrs = []string{w.redisServer.Addr}
-	}
-	w.redis = redis.NewUniversalClient(&redis.UniversalOptions{
-		Addrs: w.redisAddrs, IsClusterMode: slices.Contains(o.serviceFlags, "--redis.cluster"),
-		MaxRetries: -1, DialerRetries: 1, DialTimeout: time.Second, ReadTimeout: time.Second, WriteTimeout: time.Second,
-	})
-	h.Cleanup(func() { _ = w.redis.Close() })
-	if err := w.startKafka(); err != nil {
+	if err := w.startRedis(); err != nil {
 		return nil, err
 	}
-	if w.redisServer != nil && !w.direct() {
-		if w.redisLink, err = startLink(h, "redis", w.redisServer.Addr); err != nil {
-			return nil, err
-		}
+	if err := w.startKafka(); err != nil {
+		return nil, err
 	}
 	if w.kafkaClient, err = kgo.NewClient(kgo.SeedBrokers(w.kafkaAddrs...)); err != nil {
 		return nil, err
