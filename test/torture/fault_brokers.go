@@ -9,7 +9,7 @@ import (
 	"echosieve/test/kafkaserver"
 )
 
-var clusterFaults = map[string]fault{
+var brokerFaults = map[string]fault{
 	"leader-kill":      {ofKafka, injectLeaderKill},
 	"leader-stop":      {ofKafka, injectLeaderStop},
 	"broker-lost":      {ofKafka, injectBrokerLost},

@@ -18,6 +18,7 @@ var failoverFaults = map[string]fault{
 	"redis-master-kill":   {ofRedis, failover(killMaster)},
 	"redis-master-behind": {ofRedis, failover(killMasterAhead)},
 	"redis-master-frozen": {ofRedis, failover(freezeMaster)},
+	"redis-readonly":      {ofRedis, injectReadOnly},
 	"redis-slots":         {ofRedis, injectSlots},
 }
 
@@ -29,26 +30,6 @@ type replicated interface {
 	Failover(ctx context.Context) (former *redisserver.Server, err error)
 	CutReplication(ctx context.Context) (mend func(context.Context) error, err error)
 	WaitReady(ctx context.Context) error
-	Errors(ctx context.Context) (map[string]int, error)
-}
-
-// shard is the part of a cluster that serves a slot.
-type shard struct {
-	*redisserver.Cluster
-	slot int
-}
-
-// Master implements replicated.
-func (s shard) Master(ctx context.Context) (*redisserver.Server, error) { return s.Owner(ctx, s.slot) }
-
-// Failover implements replicated.
-func (s shard) Failover(ctx context.Context) (*redisserver.Server, error) {
-	return s.Promote(ctx, s.slot, "")
-}
-
-// CutReplication implements replicated.
-func (s shard) CutReplication(ctx context.Context) (func(context.Context) error, error) {
-	return s.Cluster.CutReplication(ctx, s.slot)
 }
 
 // replicated returns a master and its replica. In a cluster each master has keys in use: their names spread over all.
@@ -59,9 +40,6 @@ func (w *world) replicated(random *rand.Rand) replicated {
 	}
 	return w.sentinel
 }
-
-// slots is the number of hash slots of every cluster.
-const slots = 16384
 
 // taking takes a master away. It says how, and gives back what it took when the replica has become the master.
 type taking func(ctx context.Context, random *rand.Rand, servers replicated, master *redisserver.Server) (proof string, giveBack func() error, err error)
@@ -81,11 +59,11 @@ func failover(take taking) func(context.Context, *round, *rand.Rand, time.Durati
 			if err != nil {
 				return "", err
 			}
+			start := time.Now()
 			how, giveBack, err := take(limited, random, servers, before)
 			if err != nil {
 				return "", err
 			}
-			start := time.Now()
 			after, err := replaced(limited, servers, before)
 			took := time.Since(start)
 			if err == nil {
@@ -94,7 +72,7 @@ func failover(take taking) func(context.Context, *round, *rand.Rand, time.Durati
 			if err := errors.Join(err, giveBack(), servers.WaitReady(limited)); err != nil {
 				return "", err
 			}
-			return fmt.Sprintf("%s was the master, %s; after %.1fs %s was, errors answered: %v", before.Addr, how, took.Seconds(), after.Addr, answered(limited, servers)), nil
+			return fmt.Sprintf("%s was the master, %s; %.1fs later %s was", before.Addr, how, took.Seconds(), after.Addr), nil
 		})
 	}
 }
@@ -112,56 +90,40 @@ func replaced(ctx context.Context, servers replicated, former *redisserver.Serve
 	}
 }
 
-// answered says how often errors were answered that speak of roles and slots.
-func answered(ctx context.Context, servers replicated) map[string]int {
-	all, _ := servers.Errors(ctx)
-	few := map[string]int{}
-	for _, kind := range []string{"READONLY", "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN"} {
-		if all[kind] > 0 {
-			few[kind] = all[kind]
-		}
-	}
-	return few
-}
-
 func nothing() error { return nil }
 
 // byCommand changes the roles as an operator does.
 func byCommand(ctx context.Context, _ *rand.Rand, servers replicated, _ *redisserver.Server) (string, func() error, error) {
 	_, err := servers.Failover(ctx)
-	return "until a command", nothing, err
+	return "replaced by command", nothing, err
 }
 
 // killMaster kills it. Whoever watches it notices and promotes the replica.
-func killMaster(ctx context.Context, _ *rand.Rand, _ replicated, master *redisserver.Server) (string, func() error, error) {
+func killMaster(_ context.Context, _ *rand.Rand, _ replicated, master *redisserver.Server) (string, func() error, error) {
 	master.Kill()
-	_, err := refused(ctx, master.Addr)
 	return "killed", func() error {
 		master.Restart()
 		return nil
-	}, err
+	}, nil
 }
 
-// killMasterAhead kills it when the replica lacks its last writes: these are lost for certain.
+// killMasterAhead kills it when the replica lacks its last writes, which are lost for certain then. Nobody may rely on
+// them who waits for replicas.
 func killMasterAhead(ctx context.Context, random *rand.Rand, servers replicated, master *redisserver.Server) (string, func() error, error) {
 	mend, err := servers.CutReplication(ctx)
 	if err != nil {
 		return "", nil, err
 	}
 	before, err := written(ctx, servers.Client(master))
-	if err != nil {
-		return "", nil, errors.Join(err, mend(ctx))
-	}
 	ahead := 0
-	for least := between(random, 300*time.Millisecond, 1500*time.Millisecond); ahead == 0; {
-		err := pause(ctx, least)
-		if err == nil {
+	for cut := between(random, 300*time.Millisecond, 1500*time.Millisecond); err == nil && ahead == 0; { // while Kafka is away, nobody writes
+		if err = pause(ctx, cut); err == nil {
 			ahead, err = written(ctx, servers.Client(master))
 			ahead -= before
 		}
-		if err != nil {
-			return "", nil, errors.Join(err, mend(ctx))
-		}
+	}
+	if err != nil {
+		return "", nil, errors.Join(err, mend(ctx))
 	}
 	how, restart, err := killMaster(ctx, random, servers, master)
 	return fmt.Sprintf("%s %d bytes ahead of its replica", how, ahead), func() error {
@@ -192,71 +154,4 @@ func freezeMaster(ctx context.Context, _ *rand.Rand, servers replicated, master 
 		return "", nil, errors.Join(errors.New("a PING was answered"), goOn())
 	}
 	return "frozen", goOn, nil
-}
-
-// injectSlots moves slots that hold keys in use, slowly, from master to master. The ticket counter's is among them:
-// every batch asks for it.
-func injectSlots(ctx context.Context, r *round, random *rand.Rand, _ time.Duration) (string, error) {
-	return r.disturb(ctx, "redis", func([]witness) (string, error) {
-		ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-		defer cancel()
-		c := r.w.cluster
-		before, err := c.Errors(ctx)
-		if err != nil {
-			return "", err
-		}
-		counter, err := r.counterSlot(ctx)
-		if err != nil {
-			return "", err
-		}
-		for moved := 0; ; {
-			from, err := c.Owner(ctx, counter)
-			if err != nil {
-				return "", err
-			}
-			to := from
-			for to == from && err == nil {
-				to, err = c.Owner(ctx, random.IntN(slots))
-			}
-			if err != nil {
-				return "", err
-			}
-			busy, err := c.SlotsWithKeys(ctx, from, 50)
-			if err != nil {
-				return "", err
-			}
-			keys, err := c.MigrateSlots(ctx, append(busy, counter), to, between(random, 500*time.Millisecond, 2*time.Second))
-			if err != nil {
-				return "", err
-			}
-			moved += keys
-			after, err := c.Errors(ctx)
-			if err != nil {
-				return "", err
-			}
-			// Once more while nobody asks for anything, because Kafka is away.
-			if ask, next := after["ASK"]-before["ASK"], after["MOVED"]-before["MOVED"]; ask > 0 && next > 0 {
-				return fmt.Sprintf("%d keys moved; %d times ASK, %d times MOVED were answered", moved, ask, next), nil
-			}
-		}
-	})
-}
-
-// counterSlot is the slot of the round's ticket counter.
-func (r *round) counterSlot(ctx context.Context) (int, error) {
-	for {
-		for _, s := range r.w.cluster.Servers {
-			keys, err := r.w.cluster.Client(s).Keys(ctx, r.topic+":*:seq").Result()
-			if err != nil {
-				return 0, err
-			}
-			if len(keys) > 0 {
-				slot, err := r.w.redis.ClusterKeySlot(ctx, keys[0]).Result()
-				return int(slot), err
-			}
-		}
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
-			return 0, fmt.Errorf("there is no ticket counter: %w", err)
-		}
-	}
 }

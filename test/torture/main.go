@@ -29,7 +29,7 @@ type options struct {
 	binary       string
 	redis        string
 	redisAddrs   []string
-	waitReplicas int
+	waitReplicas uint
 	serviceFlags []string
 	keep         bool
 	patience     time.Duration
@@ -93,7 +93,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.binary, "binary", "", "service to torture; default: built from this source")
 	f.StringVar(&o.redis, "redis", plainRedis, "plain: one server; sentinel: a master and a replica under three sentinels; cluster: three masters and three replicas")
 	f.StringSliceVar(&o.redisAddrs, "redis-addrs", nil, "addresses of a Redis that is not ours to break; default: our own")
-	f.IntVar(&o.waitReplicas, "wait-replicas", 1, "redis.wait_replicas of the service processes under sentinel and cluster")
+	f.UintVar(&o.waitReplicas, "wait-replicas", 1, "redis.wait_replicas of the service processes under sentinel and cluster")
 	f.StringArrayVar(&o.serviceFlags, "service-flag", nil, "one more argument for the service processes, such as --redis.pool_size=4")
 	f.DurationVar(&o.patience, "patience", 90*time.Second, "how long nothing may move before what is missing counts as lost")
 	f.BoolVar(&o.keep, "keep", false, "keep the logs of the processes even if all is well")
@@ -101,10 +101,16 @@ func parse(args []string) (options, error) {
 		return o, err
 	}
 	if o.scenario != "" {
-		if _, known := scenarios[o.scenario]; !known {
+		p, known := scenarios[o.scenario]
+		if !known {
 			return o, fmt.Errorf("unknown scenario %q, known: %s", o.scenario, strings.Join(scenarioNames(), ", "))
 		}
-		o.rounds = 1
+		o.rounds, o.faults = 1, nil
+		for _, steps := range p.lanes {
+			for _, s := range steps {
+				o.faults = append(o.faults, s.name)
+			}
+		}
 	}
 	if o.brokers != 1 && o.brokers != 3 {
 		return o, errors.New("brokers must be 1 or 3")

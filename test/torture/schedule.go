@@ -38,7 +38,7 @@ func init() {
 	maps.Copy(faults, redisFaults)
 	maps.Copy(faults, kafkaFaults)
 	maps.Copy(faults, networkFaults)
-	maps.Copy(faults, clusterFaults)
+	maps.Copy(faults, brokerFaults)
 	maps.Copy(faults, failoverFaults)
 }
 
@@ -52,7 +52,8 @@ var (
 	ofOneBroker    = []string{"broker-kill", "broker-restart", "kafka-slow", "kafka-cut", "kafka-hang-ups"}
 	ofThreeBrokers = []string{"leader-kill", "leader-stop", "broker-lost", "two-brokers-lost"}
 	ofPlainRedis   = []string{"redis-stall", "redis-restart", "redis-empty", "redis-slow", "redis-cut", "redis-hang-ups"}
-	ofReplicas     = slices.Collect(maps.Keys(failoverFaults))
+	ofReplicas     = []string{"redis-failover", "redis-master-kill", "redis-master-behind", "redis-master-frozen"}
+	ofSentinel     = []string{"redis-readonly"}
 	ofSlots        = []string{"redis-slots"}
 )
 
@@ -71,6 +72,7 @@ func (o options) suits(name string) bool {
 		{o.brokers > 1, ofThreeBrokers},
 		{o.redis == plainRedis, ofPlainRedis},
 		{o.redis != plainRedis, ofReplicas},
+		{o.redis == sentinelRedis, ofSentinel},
 		{o.redis == clusterRedis, ofSlots},
 	} {
 		if !c.given && slices.Contains(c.need, name) {
