@@ -19,7 +19,8 @@ type mutant struct {
 	edits  []edit
 	faults string
 	want   []ledger.Kind // at least one of them
-	often  bool          // tested always; the others with ECHOSIEVE_TEST_MUTANTS=all
+	redis  string
+	often  bool // tested always; the others with ECHOSIEVE_TEST_MUTANTS=all
 }
 
 // edit replaces text in a file of the module; find must occur exactly once.
@@ -30,34 +31,37 @@ const decideCall = "		outputs, err := p.c.handler.Decide(ctx, ch.batch)\n"
 var mutants = []mutant{
 	{"commit-before-publish", []edit{
 		{"consumer/partition.go", decideCall, "		p.marked.Store(ch.next)\n" + decideCall},
-	}, "redis-stall,kill,kill,kill", []ledger.Kind{ledger.Lost}, true},
+	}, "redis-stall,kill,kill,kill", []ledger.Kind{ledger.Lost}, plainRedis, true},
 	{"retry-that-skips", []edit{
 		{"consumer/publisher.go", "			if err := retry.wait(ctx); err != nil {\n				return err\n			}\n", "			_ = retry\n			break\n"},
-	}, "kafka-hang-ups,kafka-hang-ups", []ledger.Kind{ledger.Lost, ledger.Order}, false},
+	}, "kafka-hang-ups,kafka-hang-ups", []ledger.Kind{ledger.Lost, ledger.Order}, plainRedis, false},
 	{"look-before-insert", []edit{
 		{"redisindex/index.go", "{b.insert, b.draw, b.ticket, b.look, b.read, b.decide}", "{b.look, b.insert, b.draw, b.ticket, b.read, b.decide}"},
 		{"redisindex/look.go", "if !b.generations[g] {", "if false {"},
-	}, "redis-stall", []ledger.Kind{ledger.Twin}, true},
+	}, "redis-stall", []ledger.Kind{ledger.Twin}, plainRedis, true},
 	{"publish-unacknowledged", []edit{
 		{"consumer/publisher.go", "			if err = p.cluster.produce(ctx, topic, source, raw); err == nil {\n				break\n			}\n", "			go func() { _ = p.cluster.produce(context.WithoutCancel(ctx), topic, source, raw) }()\n			break\n"},
 		{"consumer/publisher.go", "			p.reporter.failed(opPublish, subject, fmt.Errorf(\"consumer: publish to %s: %w\", topic, err))\n			if err := retry.wait(ctx); err != nil {\n				return err\n			}\n", ""},
 		{"consumer/publisher.go", "		var retry backoff\n", ""},
-	}, "broker-kill,kill", []ledger.Kind{ledger.Lost, ledger.Order}, false},
+	}, "broker-kill,kill", []ledger.Kind{ledger.Lost, ledger.Order}, plainRedis, false},
 	{"failure-counts-as-done", []edit{
 		{"consumer/partition.go", "				failed = true\n", "				p.marked.Store(ch.next)\n"},
 		{"consumer/partition.go", "	failed := false\n", "	const failed = false\n"},
-	}, "redis-stall,term,storm", []ledger.Kind{ledger.Lost}, false},
+	}, "redis-stall,term,storm", []ledger.Kind{ledger.Lost}, plainRedis, false},
 	{"marker-across-generations", []edit{
 		{"consumer/partition.go", "	for ctx.Err() == nil {\n		next, err := p.fetchOnce(ctx, offset, out)\n", "	key := p.topic + p.name\n	if old, ok := markers.Load(key); ok {\n		offset = max(offset, old.(int64))\n	}\n	defer func() { markers.Store(key, offset) }()\n	for ctx.Err() == nil {\n		next, err := p.fetchOnce(ctx, offset, out)\n"},
 		{"consumer/partition.go", "// chunk is a run of records", "var markers sync.Map\n\n// chunk is a run of records"},
 		{"consumer/partition.go", "	\"sync/atomic\"\n", "	\"sync\"\n	\"sync/atomic\"\n"},
-	}, "redis-stall,storm,storm", []ledger.Kind{ledger.Lost}, false},
+	}, "redis-stall,storm,storm", []ledger.Kind{ledger.Lost}, plainRedis, false},
 	{"redelivery-is-a-copy-of-itself", []edit{
 		{"redisindex/insert.go", "if e.ref.Coordinates == it.ref.Coordinates {", "if false {"},
-	}, "kill,redis-stall", []ledger.Kind{ledger.SelfDuplicate, ledger.Contradiction}, false},
+	}, "kill,redis-stall", []ledger.Kind{ledger.SelfDuplicate, ledger.Contradiction}, plainRedis, false},
 	{"guess-while-redis-is-away", []edit{
 		{"redisindex/index.go", "	matches, err := x.run(ctx, claims)\n", "	matches, err := x.run(ctx, claims)\n	if err != nil && !redis.HasErrorPrefix(err, \"NOSCRIPT\") && ctx.Err() == nil {\n		matches, err = nil, nil\n		for i := range claims {\n			me := pipeline.Ref{ID: claims[i].ID, Coordinates: claims[i].Coordinates}\n			matches = append(matches, pipeline.Match{Kind: pipeline.Unique, Root: me})\n		}\n	}\n"},
-	}, "redis-stall", []ledger.Kind{ledger.Twin, ledger.Contradiction}, false},
+	}, "redis-stall", []ledger.Kind{ledger.Twin, ledger.Contradiction}, plainRedis, false},
+	{"wait-for-no-replica", []edit{
+		{"redisindex/options.go", "	if o.WaitReplicas > 0 {\n", "	if false {\n"},
+	}, "redis-master-behind", []ledger.Kind{ledger.Twin, ledger.Contradiction}, sentinelRedis, false},
 }
 
 func TestMutants(t *testing.T) {
@@ -70,7 +74,7 @@ func TestMutants(t *testing.T) {
 			binary, err := build(t.Context(), t.TempDir(), "-overlay", overlay(t, m.edits))
 			require.NoError(t, err)
 			_, s := run(t.Context(), []string{
-				"--rounds", "1", "--rate", "400", "--records", "4000", "--patience", "12s", "--binary", binary, "--faults", m.faults,
+				"--rounds", "1", "--rate", "400", "--records", "4000", "--patience", "12s", "--binary", binary, "--redis", m.redis, "--faults", m.faults,
 			}, output{t})
 			noticed := 0
 			for _, kind := range m.want {

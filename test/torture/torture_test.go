@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,6 +23,20 @@ func (o output) Write(b []byte) (int, error) {
 func TestRound(t *testing.T) {
 	code, _ := run(t.Context(), []string{"--rounds", "1", "--rate", "300"}, output{t})
 	require.Zero(t, code)
+}
+
+// Short rounds on Redis with replicas: masters change, one of them when its replica lacks the last writes, and clients
+// hear READONLY, MOVED and ASK. Longer ones by hand.
+func TestRoundWithReplicas(t *testing.T) {
+	for redis, faults := range map[string]string{
+		sentinelRedis: "kill,redis-readonly,redis-failover,redis-master-behind",
+		clusterRedis:  "kill,redis-slots,redis-script-flush,redis-failover,redis-master-behind",
+	} {
+		t.Run(redis, func(t *testing.T) {
+			code, _ := run(t.Context(), []string{"--redis", redis, "--rounds", "1", "--rate", "300", "--faults", faults}, output{t})
+			require.Zero(t, code)
+		})
+	}
 }
 
 // The desk's promises: the same seed, the same articles; 29,600 of 40,000 texts are different; copies are copies.
@@ -44,6 +59,37 @@ func TestSeedGivesTheSchedule(t *testing.T) {
 	w := &world{o: options{faults: usual(options{brokers: 1, redis: plainRedis})}}
 	require.Equal(t, w.plan(5), w.plan(5))
 	require.NotEqual(t, w.plan(5), w.plan(6))
+}
+
+// Each fault is usual for some servers or must be named, and none can be asked of servers that it does not suit.
+func TestFaultsSuitTheServers(t *testing.T) {
+	reached := map[string]bool{}
+	for _, brokers := range []string{"1", "3"} {
+		for _, redis := range []string{plainRedis, sentinelRedis, clusterRedis} {
+			servers := []string{"--brokers", brokers, "--redis", redis}
+			o, err := parse(servers)
+			require.NoError(t, err)
+			for _, name := range o.faults {
+				reached[name] = true
+			}
+			for name := range faults {
+				_, err := parse(append(servers, "--faults", name))
+				require.Equal(t, slices.Contains(o.faults, name), err == nil && !slices.Contains(notUsual, name), "%s on %v", name, servers)
+			}
+		}
+	}
+	for name := range faults {
+		require.NotEqual(t, slices.Contains(notUsual, name), reached[name], name)
+	}
+	for _, args := range [][]string{
+		{"--redis", "sentinel", "--faults", "redis-slots"},
+		{"--redis", "cluster", "--scenario", "redis"},
+		{"--redis-addrs", "127.0.0.1:6379", "--faults", "redis-reset"},
+		{"--redis", "ring"},
+	} {
+		_, err := parse(args)
+		require.Error(t, err, "%v", args)
+	}
 }
 
 func TestForgivenOnlyAfterDestruction(t *testing.T) {
