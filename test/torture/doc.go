@@ -5,6 +5,7 @@
 //
 //	make torture ROUNDS=100 SEED=7
 //	go run ./test/torture --rounds 1 --seed 7 --faults kill,redis-stall
+//	go run ./test/torture --redis cluster
 //
 // A seed gives the articles, the order of the faults and their durations; what the machine's scheduler makes of them
 // differs from run to run. Round i of seed S is round 1 of seed S+i-1.

@@ -47,22 +47,7 @@ func injectSlots(ctx context.Context, r *round, random *rand.Rand, _ time.Durati
 			return "", err
 		}
 		for moved := 0; ; {
-			from, err := c.Owner(ctx, counter)
-			if err != nil {
-				return "", err
-			}
-			to := from
-			for to == from && err == nil {
-				to, err = c.Owner(ctx, random.IntN(slots))
-			}
-			if err != nil {
-				return "", err
-			}
-			busy, err := c.SlotsWithKeys(ctx, from, 50)
-			if err != nil {
-				return "", err
-			}
-			keys, err := c.MigrateSlots(ctx, append(busy, counter), to, between(random, 500*time.Millisecond, 2*time.Second))
+			keys, err := moveSlots(ctx, c, counter, random)
 			if err != nil {
 				return "", err
 			}
@@ -77,6 +62,26 @@ func injectSlots(ctx context.Context, r *round, random *rand.Rand, _ time.Durati
 			}
 		}
 	})
+}
+
+// moveSlots moves a slot, and 50 with keys beside it, to another master. It returns the number of keys.
+func moveSlots(ctx context.Context, c *redisserver.Cluster, slot int, random *rand.Rand) (int, error) {
+	from, err := c.Owner(ctx, slot)
+	if err != nil {
+		return 0, err
+	}
+	to := from
+	for to == from && err == nil {
+		to, err = c.Owner(ctx, random.IntN(slots))
+	}
+	if err != nil {
+		return 0, err
+	}
+	busy, err := c.SlotsWithKeys(ctx, from, 50)
+	if err != nil {
+		return 0, err
+	}
+	return c.MigrateSlots(ctx, append(busy, slot), to, between(random, 500*time.Millisecond, 2*time.Second))
 }
 
 // counterSlot is the slot of the round's ticket counter.

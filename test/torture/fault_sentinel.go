@@ -22,6 +22,8 @@ func injectReadOnly(ctx context.Context, r *round, random *rand.Rand, d time.Dur
 	proof, err := r.outage(ctx, "redis", atLeast(d, random, time.Second, 4*time.Second), func() (string, error) {
 		return "", servers.Client(master).ReplicaOf(ctx, "127.0.0.1", "1").Err() // nobody is there, so it keeps its data
 	}, func() error {
+		ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+		defer cancel()
 		return errors.Join(servers.Client(master).ReplicaOf(ctx, "NO", "ONE").Err(), servers.WaitReady(ctx))
 	})
 	if err != nil {

@@ -83,7 +83,7 @@ func parse(args []string) (options, error) {
 	f := pflag.NewFlagSet("torture", pflag.ContinueOnError)
 	f.IntVar(&o.rounds, "rounds", 3, "number of rounds")
 	f.Uint64Var(&o.seed, "seed", uint64(time.Now().Unix()), "seed of articles and schedule; default: the time")
-	f.StringSliceVar(&o.faults, "faults", nil, "faults of a round, each as often as it is named; default: "+strings.Join(usual(options{brokers: 1, redis: plainRedis}), ","))
+	f.StringSliceVar(&o.faults, "faults", nil, "faults of a round, each as often as it is named; default for one broker and plain Redis: "+strings.Join(usual(options{brokers: 1, redis: plainRedis}), ","))
 	f.StringVar(&o.scenario, "scenario", "", "a fixed schedule instead: "+strings.Join(scenarioNames(), ", "))
 	f.IntVar(&o.rate, "rate", 500, "records published a second")
 	f.IntVar(&o.records, "records", 3000, "least records of a round; publishing goes on until the last fault is over")
