@@ -3,7 +3,6 @@ package consumer
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -19,113 +18,113 @@ var codecs = []string{"none", "gzip", "snappy", "lz4", "zstd"}
 
 func isCodec(name string) bool { return slices.Contains(codecs, name) }
 
-var errTooLarge = errors.New("decompressed batch is too large: raise kafka.max_message_bytes")
-
-// decompress returns the payload of a batch, never allocating much more than limit bytes whatever the
-// compressed bytes claim. Codec 0 returns src itself. Snappy and zstd are read without kafka-go's codecs,
-// which trust lengths inside the data.
-func decompress(codec int16, src []byte, limit int) ([]byte, error) {
+// decompressor returns a reader of a batch's payload. Whatever the compressed bytes claim, memory stays below maxZstdWindow
+// or, for a block of snappy, about 22 times its compressed size. Snappy and zstd are read without kafka-go's codecs, which
+// trust lengths inside the data.
+func decompressor(codec int16, src []byte) (io.ReadCloser, error) {
 	switch codec {
 	case 0:
-		return src, nil
-	case 2:
-		return unsnappy(src, limit)
-	case 4:
-		return unzstd(src, limit)
+		return io.NopCloser(bytes.NewReader(src)), nil
 	case 1, 3:
-		r := compress.Compression(codec).Codec().NewReader(bytes.NewReader(src))
-		out, err := readLimited(r, len(src), limit)
-		return out, errors.Join(err, r.Close())
+		return compress.Compression(codec).Codec().NewReader(bytes.NewReader(src)), nil
+	case 2:
+		return newSnappyReader(src), nil
+	case 4:
+		return newZstdReader(src)
 	default:
 		return nil, fmt.Errorf("unknown codec %d", codec)
 	}
 }
 
-func readLimited(r io.Reader, compressed, limit int) ([]byte, error) {
-	var buf bytes.Buffer
-	buf.Grow(min(4*compressed, limit))
-	n, err := buf.ReadFrom(io.LimitReader(r, int64(limit)+1))
-	if err != nil {
-		return nil, fmt.Errorf("decompress: %w", err)
-	}
-	if n > int64(limit) {
-		return nil, errTooLarge
-	}
-	return buf.Bytes(), nil
+// snappyReader decodes block by block.
+type snappyReader struct {
+	src    []byte // blocks not yet decoded
+	framed bool   // each follows its length
+	block  []byte
+	rest   []byte // of block, not yet read
 }
 
 // xerialMagic begins the framed snappy of Java clients: 8 bytes, two version numbers, then blocks that
 // each follow their length. Other clients send one bare block.
 var xerialMagic = []byte{0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0}
 
-func unsnappy(src []byte, limit int) ([]byte, error) {
-	if !bytes.HasPrefix(src, xerialMagic) {
-		return appendSnappy(nil, src, limit)
+func newSnappyReader(src []byte) io.ReadCloser {
+	framed := bytes.HasPrefix(src, xerialMagic)
+	if framed {
+		src = src[min(16, len(src)):]
 	}
-	if len(src) < 16 {
-		return nil, errMalformed
-	}
-	dst := []byte{}
-	for src = src[16:]; len(src) > 0; {
-		if len(src) < 4 {
-			return nil, errMalformed
-		}
-		n := int64(binary.BigEndian.Uint32(src))
-		if n > int64(len(src)-4) {
-			return nil, errMalformed
-		}
-		var err error
-		if dst, err = appendSnappy(dst, src[4:4+n], limit); err != nil {
-			return nil, err
-		}
-		src = src[4+n:]
-	}
-	return dst, nil
+	return io.NopCloser(&snappyReader{src: src, framed: framed})
 }
 
-func appendSnappy(dst, block []byte, limit int) ([]byte, error) {
+func (r *snappyReader) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		if len(r.src) == 0 {
+			return 0, io.EOF
+		}
+		if err := r.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+func (r *snappyReader) next() error {
+	block := r.src
+	if r.framed {
+		if len(r.src) < 4 {
+			return errMalformed
+		}
+		n := int64(binary.BigEndian.Uint32(r.src))
+		if n > int64(len(r.src)-4) {
+			return errMalformed
+		}
+		block = r.src[4 : 4+n]
+		r.src = r.src[4:]
+	}
+	r.src = r.src[len(block):]
 	n, err := snappy.DecodedLen(block)
 	if err != nil {
-		return nil, fmt.Errorf("decompress: %w", err)
+		return err
 	}
 	// Three bytes of snappy give 64 bytes at most: a claim beyond that is a lie.
-	if n > limit-len(dst) {
-		return nil, errTooLarge
+	if n/22 > len(block) {
+		return errMalformed
 	}
-	if n/64 > len(block) {
-		return nil, errMalformed
+	if n > len(r.block) {
+		r.block = make([]byte, n)
 	}
-	dst = slices.Grow(dst, n)
-	out, err := snappy.Decode(dst[len(dst):len(dst)+n], block)
-	if err != nil {
-		return nil, fmt.Errorf("decompress: %w", err)
-	}
-	return dst[:len(dst)+len(out)], nil
+	r.rest, err = snappy.Decode(r.block, block)
+	return err
 }
 
-// maxZstdWindow is what RFC 8878 asks every decoder to support, and all that Kafka's producers use.
-const maxZstdWindow = 8 << 20
+// maxZstdWindow is what brokers accept (the default of the reference decoder): what they have let in can be read.
+const maxZstdWindow = 128 << 20
 
 var zstdReaders sync.Pool
 
-func unzstd(src []byte, limit int) ([]byte, error) {
+// zstdReader returns its decoder to the pool when it is closed.
+type zstdReader struct{ *zstd.Decoder }
+
+func newZstdReader(src []byte) (io.ReadCloser, error) {
 	r, _ := zstdReaders.Get().(*zstd.Decoder)
 	if r == nil {
 		var err error
 		r, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
 		if err != nil {
-			return nil, fmt.Errorf("decompress: %w", err)
+			return nil, err
 		}
 	}
-	if err := r.Reset(bytes.NewReader(src)); err != nil {
-		return nil, fmt.Errorf("decompress: %w", err)
+	return zstdReader{r}, r.Reset(bytes.NewReader(src))
+}
+
+func (r zstdReader) Close() error {
+	err := r.Reset(nil)
+	if err == nil {
+		zstdReaders.Put(r.Decoder)
 	}
-	defer func() {
-		if r.Reset(nil) == nil {
-			zstdReaders.Put(r)
-		}
-	}()
-	return readLimited(r, len(src), limit)
+	return err
 }
 
 // compressPayload returns src compressed and the codec used: none when the result is not smaller, so that

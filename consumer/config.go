@@ -134,8 +134,8 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// maxBatchBytes is the largest decompressed record batch that is read. Compressed batches are bounded by the
-// broker; this bounds what a small hostile batch can blow up to.
-func (c Config) maxBatchBytes() int {
-	return min(max(64<<20, 32*c.MaxMessageBytes), 1<<30)
+// maxFetchBytes is the largest fetch response that is read: brokers send the first batch whole, however large. It bounds
+// what a wrong length can cost.
+func (c Config) maxFetchBytes() int {
+	return c.FetchMaxBytes + min(max(64<<20, 32*c.MaxMessageBytes), 1<<30)
 }

@@ -81,7 +81,7 @@ func (r *fetchRequest) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	}
 	n := int64(int32(binary.BigEndian.Uint32(size[:])))
 	if n < 4 || n > int64(r.limit) {
-		return nil, fmt.Errorf("fetch response of %d bytes, at most %d are read", n, r.limit)
+		return nil, fmt.Errorf("fetch response of %d bytes, at most %d are read: raise kafka.fetch_max_bytes", n, r.limit)
 	}
 	// Memory beyond the usual size is taken only as bytes really arrive.
 	var buf bytes.Buffer
@@ -199,7 +199,7 @@ func (c *cluster) fetch(ctx context.Context, topic string, partition int32, offs
 	defer cancel()
 	m, err := c.transport.RoundTrip(ctx, c.addr, &fetchRequest{
 		clientID: c.cfg.ClientID, topic: topic, partition: partition, offset: offset,
-		maxWait: c.cfg.FetchMaxWait, maxBytes: c.cfg.FetchMaxBytes, limit: c.cfg.FetchMaxBytes + c.cfg.maxBatchBytes(),
+		maxWait: c.cfg.FetchMaxWait, maxBytes: c.cfg.FetchMaxBytes, limit: c.cfg.maxFetchBytes(),
 	})
 	if err != nil {
 		return nil, c.rootCause(ctx, err)

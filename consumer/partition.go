@@ -88,8 +88,9 @@ func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *chu
 		crashpoint.Here(crashpoint.AfterFetch)
 	}
 	asked := offset
-	s := newStream(res, offset, p.c.cfg.maxBatchBytes())
+	s := newStream(res, offset, p.c.cfg.MaxMessageBytes)
 	defer func() {
+		s.close()
 		p.c.metrics.skipped.WithLabelValues("aborted").Add(float64(s.aborted))
 		p.c.metrics.skipped.WithLabelValues("control").Add(float64(s.control))
 	}()

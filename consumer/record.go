@@ -1,38 +1,64 @@
 package consumer
 
 import (
+	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"echosieve/pipeline"
 )
 
-// recordReader yields the records of one batch one after another, so that a batch of very many tiny records
-// never stands in memory as a whole. Keys, values and header values refer to the batch's memory.
+// recordReader yields the records of one batch one after another while it decompresses them: no more than one of
+// them stands in memory, however many there are and however large.
 type recordReader struct {
 	batch     *batch
-	buf       []byte
+	src       *bufio.Reader
+	payload   io.Closer
+	limit     int64 // longer records are cut
 	read      int32
 	lastDelta int64
+
+	left int64 // bytes of the record that are still to be read
+	err  error
 }
+
+// close gives up the decompressor.
+func (r *recordReader) close() { _ = r.payload.Close() }
 
 // next returns false after the last record. Topic and partition of the record are left to the caller.
 func (r *recordReader) next() (pipeline.Record, bool, error) {
 	if r.read == r.batch.count {
-		if len(r.buf) != 0 {
-			return pipeline.Record{}, false, r.malformed("bytes left over")
+		if _, err := r.src.ReadByte(); !errors.Is(err, io.EOF) {
+			r.fail(err, "bytes left over")
 		}
-		return pipeline.Record{}, false, nil
+		return pipeline.Record{}, false, r.err
 	}
 	r.read++
-	all := cursor{buf: r.buf}
-	body := cursor{buf: all.take(all.varint())}
-	if all.bad || body.buf == nil {
-		return pipeline.Record{}, false, r.malformed("record length")
+	r.left = binary.MaxVarintLen64
+	r.left = r.varint()
+	var oversize *pipeline.Oversize
+	var body cursor
+	if r.left > r.limit {
+		body.buf, oversize = r.cut()
+	} else {
+		body.buf = r.take(r.left)
 	}
-	r.buf = all.buf
+	if r.err != nil {
+		return pipeline.Record{}, false, r.err
+	}
+	rec, ok := r.parse(body)
+	if !ok {
+		return pipeline.Record{}, false, r.err
+	}
+	rec.Oversize = oversize
+	return rec, true, nil
+}
 
+// parse makes a record of its fields.
+func (r *recordReader) parse(body cursor) (pipeline.Record, bool) {
 	body.take(1) // attributes of a record: none are defined
 	timeDelta := body.varint()
 	delta := body.varint()
@@ -50,10 +76,12 @@ func (r *recordReader) next() (pipeline.Record, bool, error) {
 		rec.Headers = append(rec.Headers, pipeline.Header{Key: string(key), Value: body.nullable()})
 	}
 	if body.bad || len(body.buf) != 0 {
-		return pipeline.Record{}, false, r.malformed("record fields")
+		r.fail(nil, "record fields")
+		return rec, false
 	}
 	if delta <= r.lastDelta || delta > r.batch.lastOffset-r.batch.baseOffset {
-		return pipeline.Record{}, false, r.malformed("record offset")
+		r.fail(nil, "record offset")
+		return rec, false
 	}
 	r.lastDelta = delta
 	rec.Offset = r.batch.baseOffset + delta
@@ -62,11 +90,91 @@ func (r *recordReader) next() (pipeline.Record, bool, error) {
 		stamp = r.batch.maxTimestamp
 	}
 	rec.Time = time.UnixMilli(stamp).UTC()
-	return rec, true, nil
+	return rec, true
 }
 
-func (r *recordReader) malformed(what string) error {
-	return fmt.Errorf("%w: offset %d, record %d of %d: %s", errMalformed, r.batch.baseOffset, r.read, r.batch.count, what)
+// cut reads a record that is longer than the limit. It passes over the value and, if key and headers alone are above the
+// limit, over them too, and returns the fields as if all these were null.
+func (r *recordReader) cut() ([]byte, *pipeline.Oversize) {
+	oversize := &pipeline.Oversize{Bytes: r.left}
+	body := r.take(1)
+	body = binary.AppendVarint(body, r.varint()) // time
+	body = binary.AppendVarint(body, r.varint()) // offset
+	key, keyLength := []byte(nil), r.varint()
+	if keyLength > r.limit {
+		r.skip(keyLength)
+	} else if keyLength != -1 {
+		key = r.take(keyLength)
+	}
+	if n := r.varint(); n != -1 {
+		oversize.ValueBytes = n
+		r.skip(n)
+	}
+	if r.err != nil {
+		return nil, nil
+	}
+	if keyLength+r.left > r.limit {
+		r.skip(r.left)
+		return append(body, nullLength, nullLength, 0), oversize
+	}
+	body = append(appendNullable(body, key), nullLength)
+	return append(body, r.take(r.left)...), oversize
+}
+
+// nullLength is -1 as a varint.
+const nullLength = 1
+
+func (r *recordReader) varint() int64 {
+	head, err := r.src.Peek(binary.MaxVarintLen64)
+	v, n := binary.Varint(head)
+	if n <= 0 {
+		r.fail(err, "length")
+		return 0
+	}
+	r.skip(int64(n))
+	return v
+}
+
+// take returns the next n bytes in memory of their own.
+func (r *recordReader) take(n int64) []byte {
+	if !r.fits(n) {
+		return nil
+	}
+	b := make([]byte, n)
+	if _, err := io.ReadFull(r.src, b); err != nil {
+		r.fail(err, "too short")
+		return nil
+	}
+	return b
+}
+
+func (r *recordReader) skip(n int64) {
+	if !r.fits(n) {
+		return
+	}
+	if _, err := r.src.Discard(int(n)); err != nil {
+		r.fail(err, "too short")
+	}
+}
+
+// fits takes n bytes off what is left of the record.
+func (r *recordReader) fits(n int64) bool {
+	if n < 0 || n > r.left {
+		r.fail(nil, "length")
+	}
+	r.left -= n
+	return r.err == nil
+}
+
+// fail keeps the first error: that of the decompressor, unless it only says that there is no more.
+func (r *recordReader) fail(err error, what string) {
+	switch {
+	case r.err != nil:
+	case err == nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		r.err = fmt.Errorf("%w: offset %d, record %d of %d: %s", errMalformed, r.batch.baseOffset, r.read, r.batch.count, what)
+	default:
+		r.err = fmt.Errorf("record batch at offset %d: decompress: %w", r.batch.baseOffset, err)
+	}
 }
 
 // aborts says whether a control batch ends its producer's transaction by taking it back.
@@ -75,6 +183,7 @@ func (b *batch) aborts(limit int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	defer records.close()
 	rec, ok, err := records.next()
 	if err != nil || !ok {
 		return false, err

@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -82,11 +83,11 @@ func parseBatch(buf []byte) (*batch, []byte, error) {
 	return b, rest, nil
 }
 
-// records returns a reader of the batch's records. limit bounds the decompressed size in bytes.
+// records returns a reader of the batch's records, to be closed. Records longer than limit come without their value.
 func (b *batch) records(limit int) (*recordReader, error) {
-	payload, err := decompress(b.attributes&attrCodec, b.payload, limit)
+	payload, err := decompressor(b.attributes&attrCodec, b.payload)
 	if err != nil {
 		return nil, fmt.Errorf("record batch at offset %d: %w", b.baseOffset, err)
 	}
-	return &recordReader{batch: b, buf: payload, lastDelta: -1}, nil
+	return &recordReader{batch: b, src: bufio.NewReader(payload), payload: payload, limit: int64(limit), lastDelta: -1}, nil
 }

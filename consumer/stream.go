@@ -23,10 +23,19 @@ type stream struct {
 	aborted, control int // records skipped
 }
 
-// newStream reads a response to a fetch at offset. limit bounds a decompressed batch, in bytes.
+// newStream reads a response to a fetch at offset. Records longer than limit come without their value. The caller closes
+// the stream.
 func newStream(res *fetchResponse, offset int64, limit int) *stream {
 	slices.SortFunc(res.aborted, func(a, b abortedTransaction) int { return cmp.Compare(a.firstOffset, b.firstOffset) })
 	return &stream{offset: offset, buf: res.records, limit: limit, pending: res.aborted, aborting: map[int64]struct{}{}}
+}
+
+// close gives up what is left of the current batch.
+func (s *stream) close() {
+	if s.records != nil {
+		s.records.close()
+		s.records = nil
+	}
 }
 
 // next returns false at the end of the response. After an error the records before it are good.
@@ -44,7 +53,8 @@ func (s *stream) next() (pipeline.Record, bool, error) {
 			return pipeline.Record{}, false, err
 		case !ok:
 			// Compaction may have taken the last records: their offsets are passed all the same.
-			s.offset, s.records = s.batch.lastOffset+1, nil
+			s.offset = s.batch.lastOffset + 1
+			s.close()
 		case rec.Offset >= s.offset: // a batch may begin before the offset asked for
 			s.offset = rec.Offset + 1
 			return rec, true, nil

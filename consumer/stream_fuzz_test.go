@@ -4,9 +4,11 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"testing"
+
+	"echosieve/pipeline"
 )
 
-// FuzzStream feeds batches with right checksums and arbitrary contents: no panic, offsets grow, nothing is
+// FuzzStream feeds batches with right checksums and arbitrary contents: no panic, offsets grow, no record is
 // larger than the limit.
 func FuzzStream(f *testing.F) {
 	for codec := range codecs {
@@ -17,13 +19,18 @@ func FuzzStream(f *testing.F) {
 		f.Add(raw[21:], int64(0), int64(-1))
 		f.Add(raw[21:], int64(3), int64(-1))
 	}
+	large, err := encodeBatch([]outRecord{{key: []byte("k"), value: make([]byte, 2000), headers: []pipeline.Header{{Key: "h"}}}}, 0)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(large[21:], int64(0), int64(-1))
 	f.Fuzz(func(t *testing.T, tail []byte, offset, aborted int64) {
 		raw := append(make([]byte, 21), tail...)
 		binary.BigEndian.PutUint32(raw[8:], uint32(len(raw)-batchPrefix))
 		raw[16] = 2
 		binary.BigEndian.PutUint32(raw[17:], crc32.Checksum(tail, castagnoli))
 		offset = max(offset, 0)
-		const limit = 1 << 16
+		const limit = 1 << 10
 		s := newStream(&fetchResponse{records: raw, aborted: []abortedTransaction{{aborted, 0}}}, offset, limit)
 		recs, _ := readAll(s)
 		last := offset - 1
@@ -32,8 +39,11 @@ func FuzzStream(f *testing.F) {
 				t.Fatalf("offset %d after %d", recs[i].Offset, last)
 			}
 			last = recs[i].Offset
-			if n := recs[i].Size(); n > max(limit, len(raw)) {
+			if n := recs[i].Size(); n > limit {
 				t.Fatalf("record of %d bytes", n)
+			}
+			if o := recs[i].Oversize; o != nil && (recs[i].Value != nil || o.Bytes <= limit || o.ValueBytes > o.Bytes) {
+				t.Fatalf("record of %+v", o)
 			}
 		}
 		if s.offset <= last {

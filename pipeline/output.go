@@ -137,8 +137,8 @@ func deadOutput(r *Record, reject *RejectError, maxBytes int) Output {
 	kept := r
 	if size > maxBytes {
 		out.OmitValue = true
-		ours = append(ours, header(HeaderValueOmitted, strconv.Itoa(len(r.Value))))
-		if size-len(r.Value) > maxBytes {
+		ours = append(ours, header(HeaderValueOmitted, strconv.Itoa(r.valueBytes())))
+		if size-r.valueBytes() > maxBytes {
 			out.OmitKey = true
 			kept = &Record{}
 		}
@@ -150,5 +150,9 @@ func deadOutput(r *Record, reject *RejectError, maxBytes int) Output {
 // recordBytes is an upper bound of the record's size on the wire, without our headers: payload and framing.
 func recordBytes(r *Record) int {
 	const framing = 128 // batch header 61, record varints
-	return r.Size() + framing + 10*len(r.Headers)
+	n := r.Size()
+	if r.Oversize != nil {
+		n = int(r.Oversize.Bytes)
+	}
+	return n + framing + 10*len(r.Headers)
 }

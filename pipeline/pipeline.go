@@ -72,12 +72,12 @@ func (p *Pipeline) Prepare(recs []Record) *Batch {
 }
 
 func (p *Pipeline) prepare(r *Record) item {
-	if r.Value == nil {
-		return item{tombstone: true}
-	}
 	if n := recordBytes(r) + maxVerdictHeaderBytes; n > p.cfg.MaxMessageBytes {
 		return item{reject: &RejectError{TooLarge, fmt.Sprintf(
 			"%d bytes with headers, but the output topics take %d", n, p.cfg.MaxMessageBytes)}}
+	}
+	if r.Value == nil {
+		return item{tombstone: true}
 	}
 	start := time.Now()
 	doc, err := p.cfg.Decode.Decode(r)

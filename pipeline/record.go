@@ -42,6 +42,23 @@ type Record struct {
 	// Time is the record timestamp, with millisecond resolution. Values before 1970 (a missing
 	// timestamp among them) count as 1970 in the window.
 	Time time.Time
+	// Oversize is set for a record larger than what output topics take: its value was passed over, and where key and headers
+	// alone are too large these as well.
+	Oversize *Oversize
+}
+
+// Oversize says what a record was that is not kept whole.
+type Oversize struct {
+	Bytes      int64 // of the whole record
+	ValueBytes int64
+}
+
+// valueBytes is the length of the value, kept or not.
+func (r *Record) valueBytes() int {
+	if r.Oversize != nil {
+		return int(r.Oversize.ValueBytes)
+	}
+	return len(r.Value)
 }
 
 // Size is the number of payload bytes that the record keeps in memory: key, value and headers.

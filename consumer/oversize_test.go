@@ -1,0 +1,185 @@
+package consumer
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"echosieve/pipeline"
+
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
+	"github.com/segmentio/kafka-go/compress"
+	"github.com/stretchr/testify/require"
+)
+
+// packings are the forms in which payloads come, and what reading one may take of memory beyond its records: blocks and
+// windows, or all of it where it is one block of snappy.
+var packings = []struct {
+	name  string
+	codec byte
+	pack  func(dst io.Writer) io.WriteCloser
+	bytes func(payload int) uint64
+}{
+	{"none", 0, func(dst io.Writer) io.WriteCloser { return uncompressed{dst} }, few},
+	{"gzip", 1, compress.Gzip.Codec().NewWriter, few},
+	{"snappy in frames", 2, compress.Snappy.Codec().NewWriter, few},
+	{"snappy in one block", 2, func(dst io.Writer) io.WriteCloser { return &oneBlock{dst: dst} }, func(payload int) uint64 { return few(0) + uint64(payload) }},
+	{"lz4", 3, compress.Lz4.Codec().NewWriter, few},
+	{"zstd", 4, compress.Zstd.Codec().NewWriter, few},
+}
+
+func few(int) uint64 { return 24 << 20 }
+
+type uncompressed struct{ io.Writer }
+
+func (uncompressed) Close() error { return nil }
+
+type oneBlock struct {
+	bytes.Buffer
+	dst io.Writer
+}
+
+func (b *oneBlock) Close() error {
+	_, err := b.dst.Write(snappy.Encode(nil, b.Bytes()))
+	return err
+}
+
+// packed is a batch of the records.
+func packed(t *testing.T, records []outRecord, codec byte, pack func(io.Writer) io.WriteCloser) []byte {
+	var payload bytes.Buffer
+	w := pack(&payload)
+	for i, r := range records {
+		_, err := w.Write(r.append(nil, 0, int64(i)))
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	return rebatch(batchOf(payload.Bytes(), codec), func(b []byte) {
+		binary.BigEndian.PutUint32(b[23:], uint32(len(records)-1))
+		binary.BigEndian.PutUint32(b[57:], uint32(len(records)))
+	})
+}
+
+// allocated is what run allocates, garbage included.
+func allocated(run func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	run()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// One record of a batch is far larger than may be kept: it is told with its size, and its neighbours come whole.
+func TestOversizeRecordsAreCut(t *testing.T) {
+	const limit, huge = 1 << 16, 16 << 20
+	large := make([]byte, huge)
+	headers := []pipeline.Header{{Key: "crawler", Value: []byte("x")}, {Key: "null"}}
+	records := []outRecord{
+		{key: []byte("before"), value: []byte("v")},
+		{key: []byte("k"), value: large, headers: headers},
+		{value: large, headers: headers},
+		{key: large, value: []byte("vv"), headers: headers},
+		{key: large},
+		{key: []byte("k"), value: large, headers: []pipeline.Header{{Key: "large", Value: large}}},
+		{key: []byte{}, value: make([]byte, limit/2), headers: []pipeline.Header{{Key: "large", Value: large[:limit/2]}}},
+		{key: []byte("after"), value: []byte("v")},
+	}
+	for _, p := range packings {
+		t.Run(p.name, func(t *testing.T) {
+			raw := packed(t, records, p.codec, p.pack)
+			var got []pipeline.Record
+			var err error
+			used := allocated(func() {
+				s := newStream(&fetchResponse{records: raw}, 0, limit)
+				defer s.close()
+				got, err = readAll(s)
+			})
+			require.NoError(t, err)
+			require.Less(t, used, p.bytes(6*huge))
+			require.Len(t, got, len(records))
+			for i, want := range []struct {
+				key     []byte
+				headers []pipeline.Header
+				value   int64
+			}{
+				1: {records[1].key, headers, huge},
+				2: {nil, headers, huge},
+				3: {nil, nil, 2},
+				4: {nil, nil, 0},
+				5: {nil, nil, huge},
+				6: {[]byte{}, records[6].headers, limit / 2},
+			} {
+				if i == 0 {
+					continue
+				}
+				r := got[i]
+				require.EqualValues(t, i, r.Offset)
+				require.Equal(t, records[i].key == nil || want.key == nil, r.Key == nil, i)
+				require.Equal(t, want.key, r.Key, i)
+				require.Equal(t, want.headers, r.Headers, i)
+				require.Nil(t, r.Value)
+				require.Equal(t, want.value, r.Oversize.ValueBytes, i)
+				require.InDelta(t, records[i].bodySize(), r.Oversize.Bytes, maxRecordOverhead)
+			}
+			for _, i := range []int{0, 7} {
+				require.Nil(t, got[i].Oversize)
+				require.Equal(t, records[i].key, got[i].Key)
+				require.Equal(t, records[i].value, got[i].Value)
+			}
+		})
+	}
+}
+
+// A batch of very many records never stands in memory.
+func TestLargeBatchesAreReadRecordByRecord(t *testing.T) {
+	const limit, n = 1 << 16, 4000
+	records := make([]outRecord, n)
+	for i := range records {
+		records[i] = outRecord{value: []byte(strings.Repeat("article ", 4000))}
+	}
+	for _, p := range packings {
+		t.Run(p.name, func(t *testing.T) {
+			raw := packed(t, records, p.codec, p.pack)
+			var before, during runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			s := newStream(&fetchResponse{records: raw}, 0, limit)
+			defer s.close()
+			for i := range n {
+				rec, ok, err := s.next()
+				require.NoError(t, err)
+				require.True(t, ok)
+				require.True(t, bytes.Equal(rec.Value, records[i].value) && rec.Offset == int64(i))
+				if i == n/2 {
+					runtime.GC()
+					runtime.ReadMemStats(&during)
+				}
+			}
+			_, ok, err := s.next()
+			require.NoError(t, err)
+			require.False(t, ok)
+			require.Less(t, int64(during.HeapAlloc)-int64(before.HeapAlloc), int64(p.bytes(n*len(records[0].value))))
+		})
+	}
+}
+
+// Brokers take windows of 128 MiB, so some day one comes.
+func TestLargestZstdWindowIsRead(t *testing.T) {
+	records := []outRecord{{value: []byte(strings.Repeat("article ", 1<<20)), time: time.UnixMilli(0)}}
+	raw := packed(t, records, 4, func(dst io.Writer) io.WriteCloser {
+		w, err := zstd.NewWriter(dst, zstd.WithWindowSize(maxZstdWindow), zstd.WithSingleSegment(false), zstd.WithEncoderConcurrency(1))
+		require.NoError(t, err)
+		return w
+	})
+	var frame zstd.Header
+	require.NoError(t, frame.Decode(raw[batchHeader:]))
+	require.EqualValues(t, maxZstdWindow, frame.WindowSize, "the test sends what it means to")
+	got, err := readAll(newStream(&fetchResponse{records: raw}, 0, 16<<20))
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+	require.Equal(t, records[0].value, got[0].Value)
+}

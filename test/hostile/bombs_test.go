@@ -1,0 +1,94 @@
+package hostile
+
+import (
+	"context"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/pipeline"
+	"echosieve/test/kafkaserver"
+	"echosieve/test/redisserver"
+)
+
+const (
+	bombRecords     = 1000
+	bombRecordBytes = 100 << 10 // each, of the batch of many
+	bombBytes       = 300 << 20 // of the one record
+	// bombResident is the peak of a service with default limits: one block of snappy stands in memory as a whole.
+	bombResident = 1 << 30
+)
+
+// Batches that are small on the wire and do not fit into memory, each between ordinary articles: what is too large alone becomes
+// a dead letter without its value, all else goes its way.
+func TestBombs(t *testing.T) {
+	s := &stage{kafka: kafkaserver.Start(t, kafkaserver.V4).Addr, redis: redisserver.Addr(t), random: rand.New(rand.NewPCG(5, 0))}
+	s.createTopics(t)
+	many := dead("one of many in a batch", "not_json", strings.Repeat("bomb ", bombRecordBytes/5))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for _, c := range codecs {
+		if c.name == "none" {
+			continue
+		}
+		largest := &largestBatch{}
+		cl, err := kgo.NewClient(kgo.SeedBrokers(s.kafka), kgo.DefaultProduceTopic(inputTopic), kgo.ProducerBatchCompression(c.codec),
+			kgo.ProducerBatchMaxBytes(1<<29), kgo.BrokerMaxWriteBytes(1<<30), kgo.ProducerLinger(time.Second), kgo.WithHooks(largest))
+		require.NoError(t, err)
+		send := func(r record, n int) {
+			var batch []*kgo.Record
+			for range n {
+				in := &kgo.Record{Key: []byte(c.name), Value: r.value, Timestamp: time.Now(), Headers: []kgo.RecordHeader{{Key: "crawler", Value: []byte("kept")}}}
+				r.headers = in.Headers
+				batch = append(batch, in)
+				s.sent = append(s.sent, sent{r, in})
+			}
+			require.NoError(t, cl.ProduceSync(ctx, batch...).FirstErr(), c.name)
+		}
+		ordinary := func() record {
+			return unique("ordinary article with "+c.name, text(strings.Join(words(s.random, 60, latin), " ")))
+		}
+		send(ordinary(), 1)
+		send(many, bombRecords)
+		require.Greater(t, largest.bytes, bombRecords*bombRecordBytes, "one batch was to hold them all")
+		send(ordinary(), 1)
+		size := bombBytes
+		if c.name == "snappy" { // one block, which stands in the broker's memory as a whole, too
+			size /= 3
+		}
+		send(dead("one far too large", "too_large", strings.Repeat("bomb ", size/5)), 1)
+		require.Greater(t, largest.bytes, size)
+		send(ordinary(), 1)
+		cl.Close()
+	}
+
+	p := s.start(t, "small", nil)
+	start := time.Now()
+	outs := s.watch(t, "small")
+	t.Logf("%d records in %s, peak %d MiB resident", len(outs), time.Since(start).Round(time.Second), p.peak(t)>>20)
+	require.Less(t, p.peak(t), bombResident)
+	for i, out := range outs {
+		in := s.sent[i]
+		if in.reason == "too_large" {
+			require.Equal(t, strconv.Itoa(len(in.value)), headersOf(out)[pipeline.HeaderValueOmitted])
+			require.Nil(t, out.Value)
+			in.value = nil // all else is as it was
+		}
+		s.check(t, in, out, in.verdict, in.reason)
+	}
+	require.Equal(t, float64(len(codecs)-1), p.metric(t, `echosieve_pipeline_records_total{reason="too_large",verdict="dead"}`))
+}
+
+// largestBatch notes the size of the largest batch before compression.
+type largestBatch struct{ bytes int }
+
+var _ kgo.HookProduceBatchWritten = (*largestBatch)(nil)
+
+func (l *largestBatch) OnProduceBatchWritten(_ kgo.BrokerMetadata, _ string, _ int32, m kgo.ProduceBatchMetrics) {
+	l.bytes = max(l.bytes, m.UncompressedBytes)
+}
