@@ -107,6 +107,28 @@ echosieve_pipeline_records_total{reason="wrong_type",verdict="dead"} 0
 `), "echosieve_pipeline_records_total"))
 }
 
+func TestRecordsThatFitNoOutputTopicAreDead(t *testing.T) {
+	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: pipeline.DefaultRecipeConfig().Search()})
+	p := newPipeline(t, index, nil, nil)
+	recs := records("null", "null", "null", "null")
+	recs[0].Key = make([]byte, 1<<20) // kept whole, yet too large with our headers
+	recs[1].Key, recs[1].Oversize = []byte("k"), &pipeline.Oversize{Bytes: 3 << 20, ValueBytes: 3<<20 - 100}
+	recs[2].Oversize = &pipeline.Oversize{Bytes: 3 << 20, ValueBytes: 100}
+	recs[3].Oversize = &pipeline.Oversize{Bytes: 3 << 20}
+	outputs, err := p.Decide(t.Context(), p.Prepare(recs))
+	require.NoError(t, err)
+	for i, want := range []struct {
+		omitKey bool
+		bytes   string
+	}{{true, "0"}, {false, "3145628"}, {true, "100"}, {true, "0"}} {
+		require.Equal(t, pipeline.ToDead, outputs[i].Destination, i)
+		require.Equal(t, "too_large", header(outputs[i], pipeline.HeaderReason), i)
+		require.Equal(t, want.bytes, header(outputs[i], pipeline.HeaderValueOmitted), i)
+		require.True(t, outputs[i].OmitValue)
+		require.Equal(t, want.omitKey, outputs[i].OmitKey, i)
+	}
+}
+
 func TestTombstonesCanBeSkipped(t *testing.T) {
 	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: pipeline.DefaultRecipeConfig().Search()})
 	p := newPipeline(t, index, nil, func(c *pipeline.Config) { c.Decode.Tombstones = pipeline.TombstonesSkip })
