@@ -31,8 +31,8 @@ func FuzzCut(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		clean := Clean(text)
-		cut := s.cut(nil, clean)
-		if want := s.cutAny(nil, clean); !slices.Equal(termsOf(want), termsOf(cut)) {
+		cut := s.cut(nil, clean, nil)
+		if want := s.cutAny(nil, clean, nil); !slices.Equal(termsOf(want), termsOf(cut)) {
 			t.Fatalf("%q: %q, jieba %q", clean, cut, want)
 		}
 	})

@@ -137,7 +137,9 @@ func LoadRecipe(config RecipeConfig) (*Recipe, error) {
 	}
 	r := &Recipe{config: config, id: id, segmenter: segmenter, terms: terms}
 	if config.Name != News {
-		if r.classic, err = classic.New(config.Name, segmenter.cutAny); err != nil {
+		if r.classic, err = classic.New(config.Name, func(dst []string, text string) []string {
+			return segmenter.cutAny(dst, text, nil)
+		}); err != nil {
 			return nil, fmt.Errorf("pipeline: load recipe: %w", err)
 		}
 	}

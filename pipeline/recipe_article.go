@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unsafe"
 
 	"echosieve/pipeline/signature"
 	"echosieve/simhash"
@@ -64,22 +65,25 @@ func (r *Recipe) Fingerprint(text string) (Article, Timing) {
 	}
 
 	start := time.Now()
-	s.clean = appendClean(s.clean[:0], text)
-	clean := string(s.clean)
+	s.clean = appendClean(slices.Grow(s.clean[:0], len(text)), text)
+	clean := unsafe.String(unsafe.SliceData(s.clean), len(s.clean)) // until release
 	cleaned := time.Now()
-	s.cut = r.segmenter.cut(s.cut[:0], clean)
+	s.cut = r.segmenter.cut(s.cut[:0], clean, s.tally) // of a long text, most words are counted here
 	segmented := time.Now()
 
-	s.tally(s.cut, r.terms)
+	s.cut = s.tally(s.cut)
+	s.weigh(r.terms)
+	s.features = slices.Grow(s.features, len(s.words))
 	for _, w := range s.words {
 		s.features = append(s.features, simhash.Feature{Hash: w.hash, Weight: w.weight()})
 	}
-	s.normalised = appendNormalised(s.normalised[:0], clean)
+	// Nine bytes more are for identify.
+	s.normalised = appendNormalised(slices.Grow(s.normalised[:0], len(clean)+9), clean)
 	sums := new(simhash.Sums)
 	a := Article{SimHash: simhash.SumWeights(s.features, sums), Features: len(s.features), CleanBytes: len(clean)}
 	r.identify(s, &a, sums)
 	if !a.LittleText {
-		a.Signature = s.signature.Append(nil, clean, s.sequence)
+		a.Signature = s.signature.Append(nil, clean)
 	}
 	return a, Timing{
 		Clean:       cleaned.Sub(start),
@@ -95,11 +99,11 @@ func (r *Recipe) Weights(text string) []WeightedWord {
 	}
 	s := r.scratch.Get().(*scratch)
 	defer r.release(s)
-	s.cut = r.segmenter.cut(s.cut[:0], Clean(text))
-	s.tally(s.cut, r.terms)
+	s.cut = s.tally(r.segmenter.cut(s.cut[:0], Clean(text), s.tally))
+	s.weigh(r.terms)
 	words := make([]WeightedWord, len(s.words))
 	for i, w := range s.words {
-		words[i] = WeightedWord{Word: w.text, Count: w.count, IDF: float64(w.idf), Weight: w.weight(), Hash: w.hash}
+		words[i] = WeightedWord{Word: w.text, Count: int(w.count), IDF: float64(w.idf), Weight: w.weight(), Hash: w.hash}
 	}
 	sortByWeight(words)
 	return words
@@ -115,9 +119,9 @@ func sortByWeight(words []WeightedWord) {
 type scratch struct {
 	clean      []byte
 	cut        []string
-	sequence   []uint64 // hashes of all words that hold a letter or digit, in order
+	sequence   []uint64 // hashes of the words that hold a letter or digit, in order; those tallied last
 	words      []word
-	slots      []int32 // open addressing by hash: index into words plus 1, 0 = free; a power of two long
+	slots      []int32 // open addressing by hash: index into words plus 1, 0 = free; a power of two long, at most half full
 	features   []simhash.Feature
 	normalised []byte
 	signature  signature.Builder
@@ -126,7 +130,7 @@ type scratch struct {
 type word struct {
 	text  string
 	hash  uint64
-	count int
+	count int32
 	idf   float32
 }
 
@@ -148,22 +152,20 @@ const maxScratch = 1 << 14
 func newScratch() *scratch { return &scratch{slots: make([]int32, 1<<10)} }
 
 func (r *Recipe) release(s *scratch) {
-	if cap(s.cut) > maxScratch || cap(s.clean) > 16*maxScratch || cap(s.normalised) > 16*maxScratch {
+	if cap(s.cut) > 2*maxScratch || cap(s.words) > maxScratch || cap(s.clean) > 16*maxScratch || cap(s.normalised) > 16*maxScratch {
 		return
 	}
-	clear(s.cut) // they hold on to the text
-	clear(s.words)
-	s.sequence, s.words, s.features = s.sequence[:0], s.words[:0], s.features[:0]
+	clear(s.words) // they hold on to the text
+	clear(s.slots)
+	s.signature.Reset()
+	s.words, s.features = s.words[:0], s.features[:0]
 	r.scratch.Put(s)
 }
 
-// tally fills sequence, and words with the different terms among cut, in the order of their first occurrence.
-func (s *scratch) tally(cut []string, terms *terms) {
-	for len(s.slots) < 2*len(cut) {
-		s.slots = make([]int32, 2*len(s.slots))
-	}
-	clear(s.slots)
-	mask, shift := uint64(len(s.slots)-1), bits.LeadingZeros64(uint64(len(s.slots)-1))
+// tally counts more words of the text: words gets the different terms among them, in the order of their first occurrence.
+// It returns cut, emptied.
+func (s *scratch) tally(cut []string) []string {
+	s.sequence = s.sequence[:0]
 	for _, text := range cut {
 		text = strings.TrimRight(text, ".") // jieba leaves the full stop with a number
 		if !isWord(text) {
@@ -174,18 +176,37 @@ func (s *scratch) tally(cut []string, terms *terms) {
 		if isSingle(text) {
 			continue
 		}
-		slot := hash * slotSeed >> shift
-		for s.slots[slot] != 0 && s.words[s.slots[slot]-1].hash != hash {
-			slot = (slot + 1) & mask
-		}
-		if at := s.slots[slot]; at != 0 {
-			s.words[at-1].count++
+		slot := s.slot(hash)
+		if *slot != 0 {
+			s.words[*slot-1].count++
 			continue
 		}
 		s.words = append(s.words, word{text: text, hash: hash, count: 1})
-		s.slots[slot] = int32(len(s.words))
+		*slot = int32(len(s.words))
+		if 2*len(s.words) > len(s.slots) {
+			s.slots = make([]int32, 2*len(s.slots))
+			for i := range s.words {
+				*s.slot(s.words[i].hash) = int32(i + 1)
+			}
+		}
 	}
-	// In a loop of their own the cache misses overlap.
+	s.signature.Add(s.sequence)
+	clear(cut) // they hold on to the text
+	return cut[:0]
+}
+
+// slot returns the slot of the word with this hash, or the free one where it belongs.
+func (s *scratch) slot(hash uint64) *int32 {
+	mask := uint64(len(s.slots) - 1)
+	at := hash * slotSeed >> bits.LeadingZeros64(mask)
+	for s.slots[at] != 0 && s.words[s.slots[at]-1].hash != hash {
+		at = (at + 1) & mask
+	}
+	return &s.slots[at]
+}
+
+// weigh looks up what the words are worth, in a loop of their own so that the cache misses overlap, and drops stop words.
+func (s *scratch) weigh(terms *terms) {
 	for i := range s.words {
 		s.words[i].idf = terms.of(s.words[i].hash)
 		if first := s.words[i].text[0]; first >= '0' && first <= '9' {

@@ -225,7 +225,7 @@ func TestOnlyEmbeddedDictionariesAreUsed(t *testing.T) {
 	s, err := newSegmenter([]byte("某词 x\n"))
 	require.NoError(t, err)
 	defer s.jieba.Free()
-	require.Equal(t, []string{"北京", "清华大学"}, s.cut(nil, "北京清华大学"))
+	require.Equal(t, []string{"北京", "清华大学"}, s.cut(nil, "北京清华大学", nil))
 	left, err := os.ReadDir(tmp)
 	require.NoError(t, err)
 	require.Empty(t, left, "the unpacked dictionaries stay behind")

@@ -28,17 +28,32 @@ type segmenter struct {
 	plain bool
 }
 
-// cut appends the words of a clean text to dst, in order. Punctuation and white space may be among them or not.
-func (s *segmenter) cut(dst []string, clean string) []string {
+// spillAt is the number of words from which on they are spilled: no ordinary article has as many.
+const spillAt = 1 << 14
+
+// spill takes the words cut so far and returns the slice to append the next ones to. It may be nil.
+type spill func(words []string) []string
+
+func (f spill) append(dst []string, words ...string) []string {
+	dst = append(dst, words...)
+	if len(dst) >= spillAt && f != nil {
+		return f(dst)
+	}
+	return dst
+}
+
+// cut appends the words of a clean text to dst, in order. Punctuation and white space may be among them or not. Those of a long
+// text are spilled in between, so that they never are in memory all at once.
+func (s *segmenter) cut(dst []string, clean string, full spill) []string {
 	if !s.plain {
-		return s.cutAny(dst, clean)
+		return s.cutAny(dst, clean, full)
 	}
 	done, run := 0, 0 // what is cut; where the run of plain fields began
 	for i := 0; i < len(clean); {
 		n, plain := nextField(clean[i:])
 		if !plain {
 			if i-run >= minPlainRun {
-				dst = cutPlain(s.cutAny(dst, clean[done:run]), clean[run:i])
+				dst = cutPlain(s.cutAny(dst, clean[done:run], full), clean[run:i], full)
 				done = i
 			}
 			run = i + n
@@ -46,16 +61,16 @@ func (s *segmenter) cut(dst []string, clean string) []string {
 		i += n
 	}
 	if len(clean)-run < minPlainRun {
-		return s.cutAny(dst, clean[done:])
+		return s.cutAny(dst, clean[done:], full)
 	}
-	return cutPlain(s.cutAny(dst, clean[done:run]), clean[run:])
+	return cutPlain(s.cutAny(dst, clean[done:run], full), clean[run:], full)
 }
 
 // cutAny appends the words of any clean text as jieba cuts it.
-func (s *segmenter) cutAny(dst []string, clean string) []string {
+func (s *segmenter) cutAny(dst []string, clean string, full spill) []string {
 	for len(clean) > 0 {
 		n := cutLength(clean)
-		dst = append(dst, s.jieba.Cut(clean[:n], true)...)
+		dst = full.append(dst, s.jieba.Cut(clean[:n], true)...)
 		clean = clean[n:]
 	}
 	return dst

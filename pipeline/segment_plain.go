@@ -32,7 +32,7 @@ func nextField(text string) (length int, plain bool) {
 
 // cutPlain appends the words of plain text: a letter with the letters and digits that follow, or a digit with the
 // digits and full stops that follow.
-func cutPlain(dst []string, text string) []string {
+func cutPlain(dst []string, text string, full spill) []string {
 	for i := 0; i < len(text); {
 		start, c := i, text[i]
 		i++
@@ -48,7 +48,7 @@ func cutPlain(dst []string, text string) []string {
 		default:
 			continue
 		}
-		dst = append(dst, text[start:i])
+		dst = full.append(dst, text[start:i])
 	}
 	return dst
 }

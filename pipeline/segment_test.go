@@ -36,7 +36,7 @@ func TestCut(t *testing.T) {
 		"gdp增长3.5%，高于预期": "gdp/增长/3.5/%/，/高于/预期",
 		"":               "",
 	} {
-		require.Equal(t, want, strings.Join(s.cut(nil, text), "/"), text)
+		require.Equal(t, want, strings.Join(s.cut(nil, text, nil), "/"), text)
 	}
 }
 
@@ -52,12 +52,12 @@ func TestPlainTextIsCutAsByJieba(t *testing.T) {
 	s := testRecipe(t).segmenter
 	require.True(t, s.plain)
 	for _, text := range plainTexts {
-		require.Equal(t, termsOf(s.cutAny(nil, text)), termsOf(s.cut(nil, text)), text)
+		require.Equal(t, termsOf(s.cutAny(nil, text, nil)), termsOf(s.cut(nil, text, nil)), text)
 	}
 	for _, name := range []string{"en_senate2006", "bench_en", "bench_zh"} {
 		for _, d := range corpus(t, name, 400) {
 			clean := Clean(d.Text)
-			require.Equal(t, termsOf(s.cutAny(nil, clean)), termsOf(s.cut(nil, clean)), d.ID)
+			require.Equal(t, termsOf(s.cutAny(nil, clean, nil)), termsOf(s.cut(nil, clean, nil)), d.ID)
 		}
 	}
 }
@@ -67,10 +67,10 @@ func TestLongTextIsCutAtSeparators(t *testing.T) {
 	s := testRecipe(t).segmenter
 	long := strings.Repeat("我来到北京清华大学。他来到了网易杭研大厦。\n", 1000)
 	require.Greater(t, len(long), 3*maxCut)
-	require.Equal(t, s.jieba.Cut(long, true), s.cutAny(nil, long))
+	require.Equal(t, s.jieba.Cut(long, true), s.cutAny(nil, long, nil))
 
 	unbroken := strings.Repeat("长", maxCut)
-	require.Equal(t, unbroken, strings.Join(s.cutAny(nil, unbroken), ""))
+	require.Equal(t, unbroken, strings.Join(s.cutAny(nil, unbroken, nil), ""))
 }
 
 func TestUserDictionary(t *testing.T) {

@@ -50,34 +50,54 @@ func (s *Signature) bigrams() float64 { return math.Exp2(float64(s.raw[countAt])
 // first texts. Not safe for concurrent use.
 type Builder struct {
 	facts []uint64
+	words int              // added so far
+	last  uint64           // the last of them
 	mins  [minSlots]uint64 // least hash of each slot's bigrams plus 1; 0 = no bigram
 }
 
-// Append appends the signature of an article to dst, Size bytes, and returns the extended slice. clean is the text in
-// clean form, from which numbers are read; words are the hashes of its words in order, all that hold a letter or
-// digit. Time is linear in the length of both.
-func (b *Builder) Append(dst []byte, clean string, words []uint64) []byte {
-	var raw [Size]byte
-	raw[0] = Version
-	n := max(0, len(words)-1)
-	raw[countAt] = byte(min(255, math.Round(16*math.Log2(float64(n+1)))))
-	b.minHash(raw[minAt:contextAt], words)
-	b.numbers(&raw, clean)
-	return append(dst, raw[:]...)
+// Reset forgets the words added.
+func (b *Builder) Reset() {
+	b.words = 0
+	clear(b.mins[:])
 }
 
-func (b *Builder) minHash(dst []byte, words []uint64) {
-	if len(words) < 2 {
+// Add adds words of an article, as many at a time as you like: the hashes, in order, of those that hold a letter or digit.
+func (b *Builder) Add(words []uint64) {
+	if len(words) == 0 {
 		return
 	}
-	clear(b.mins[:])
-	for i, w := range words[1:] {
-		h := simhash.Mix(w ^ simhash.Mix(words[i]))
+	bigrams, last := words, b.last
+	if b.words == 0 {
+		bigrams, last = words[1:], words[0]
+	}
+	for _, w := range bigrams {
+		h := simhash.Mix(w ^ simhash.Mix(last))
 		slot, rest := h>>57, h&(1<<57-1)+1
 		if b.mins[slot] == 0 || rest < b.mins[slot] {
 			b.mins[slot] = rest
 		}
+		last = w
 	}
+	b.words, b.last = b.words+len(words), last
+}
+
+// Append appends the signature of the article whose words were added to dst, Size bytes, and returns the extended slice. clean
+// is its text in clean form, from which numbers are read. Then the builder is ready for the next article. Time is linear in the
+// length of words and text.
+func (b *Builder) Append(dst []byte, clean string) []byte {
+	var raw [Size]byte
+	raw[0] = Version
+	n := max(0, b.words-1)
+	raw[countAt] = byte(min(255, math.Round(16*math.Log2(float64(n+1)))))
+	if n > 0 {
+		b.minHash(raw[minAt:contextAt])
+	}
+	b.numbers(&raw, clean)
+	b.Reset()
+	return append(dst, raw[:]...)
+}
+
+func (b *Builder) minHash(dst []byte) {
 	for i := range uint64(minSlots) {
 		from := i
 		for try := uint64(1); b.mins[from] == 0; try++ {

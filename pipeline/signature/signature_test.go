@@ -23,9 +23,14 @@ func words(text string) []uint64 {
 	return list
 }
 
+func build(b *Builder, text string) []byte {
+	b.Add(words(text))
+	return b.Append(nil, text)
+}
+
 func of(t testing.TB, text string) Signature {
 	var b Builder
-	s, ok := Decode(b.Append(nil, text, words(text)))
+	s, ok := Decode(build(&b, text))
 	require.True(t, ok)
 	return s
 }
@@ -51,7 +56,25 @@ const golden = "01401b80ef2be51200cb60139fc1cc9e9bcf9f4cfc9c732e380c5763a464c03b
 func TestGolden(t *testing.T) {
 	var b Builder
 	text := "the port handled 1,200 ships in 2025 and eleven ferries, 3.5 percent more than in 2024"
-	require.Equal(t, golden, hex.EncodeToString(b.Append(nil, text, words(text))))
+	require.Equal(t, golden, hex.EncodeToString(build(&b, text)))
+}
+
+// In whatever pieces words are added, and whatever was added before, the signature is the same.
+func TestWordsMayBeAddedInPieces(t *testing.T) {
+	r := seeded(t)
+	text := strings.Join(article(r, 200), " ")
+	var b Builder
+	want := build(&b, text)
+	for range 100 {
+		b.Add(words("given up"))
+		b.Reset()
+		for rest := words(text); len(rest) > 0; {
+			n := r.IntN(min(5, len(rest)) + 1)
+			b.Add(rest[:n])
+			rest = rest[n:]
+		}
+		require.Equal(t, want, b.Append(nil, text))
+	}
 }
 
 func TestJaccardIsEstimated(t *testing.T) {
@@ -152,9 +175,10 @@ func TestNoAllocations(t *testing.T) {
 	text := strings.Repeat("exports rose 12 percent to 345 billion ", 50)
 	list, dst := words(text), make([]byte, 0, Size)
 	var b Builder
-	b.Append(dst, text, list)
+	build(&b, text)
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		s, _ := Decode(b.Append(dst, text, list))
+		b.Add(list)
+		s, _ := Decode(b.Append(dst, text))
 		_, _ = Judge(Compare(&s, &s), DefaultThresholds())
 	}))
 }
@@ -172,14 +196,14 @@ func TestHostileTexts(t *testing.T) {
 		"broken":    strings.Repeat("\xff1", 500_000),
 	} {
 		start := time.Now()
-		require.Len(t, b.Append(nil, text, words(text)), Size)
+		require.Len(t, build(&b, text), Size)
 		require.Less(t, time.Since(start), 2*time.Second, name)
 	}
 }
 
 func FuzzDecode(f *testing.F) {
 	var b Builder
-	f.Add([]byte{}, b.Append(nil, "a 1 b 2", words("a 1 b 2")))
+	f.Add([]byte{}, build(&b, "a 1 b 2"))
 	f.Fuzz(func(t *testing.T, x, y []byte) {
 		a, ok := Decode(x)
 		c, ok2 := Decode(y)
@@ -204,7 +228,8 @@ func BenchmarkAppend(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		builder.Append(dst, text, hashes)
+		builder.Add(hashes)
+		builder.Append(dst, text)
 	}
 }
 
