@@ -20,7 +20,7 @@ const (
 	bombRecords     = 1000
 	bombRecordBytes = 100 << 10 // each, of the batch of many
 	bombBytes       = 300 << 20 // of the one record
-	// bombResident is the peak of a service with default limits: one block of snappy stands in memory as a whole.
+	// bombResident bounds the peak of a service with default limits, in which one block of snappy stands in memory as a whole.
 	bombResident = 1 << 30
 )
 

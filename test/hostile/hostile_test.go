@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { os.Exit(service.Main(m)) }
 
 const (
 	largest     = 64 << 20 // what the raised topics take
-	maxResident = 2 << 30  // bytes of the service that takes the 50 MB value, at its peak
+	maxResident = 1 << 30  // bytes of the service that takes the 50 MB value, at its peak
 	patience    = 5 * time.Minute
 )
 
