@@ -189,19 +189,19 @@ func TestDamagedBatches(t *testing.T) {
 		want error
 		text string
 	}{
-		"flipped bit":       {raw: func() []byte { b := bytes.Clone(good); b[200] ^= 1; return b }(), want: errChecksum},
-		"old format":        {raw: func() []byte { b := bytes.Clone(good); b[16] = 1; return b }(), text: "message format 1"},
-		"length":            {raw: func() []byte { b := bytes.Clone(good); binary.BigEndian.PutUint32(b[8:], 1); return b }(), want: errMalformed},
-		"negative length":   {raw: func() []byte { b := bytes.Clone(good); binary.BigEndian.PutUint32(b[8:], math.MaxUint32); return b }(), want: errMalformed},
-		"too many records":  {raw: rebatch(good, func(b []byte) { binary.BigEndian.PutUint32(b[57:], 1<<30) }), want: errMalformed},
-		"too few records":   {raw: rebatch(good, func(b []byte) { binary.BigEndian.PutUint32(b[57:], 3) }), want: errMalformed},
-		"record length":     {raw: rebatch(good, func(b []byte) { b[61] = 0x7f }), want: errMalformed},
-		"offset delta":      {raw: rebatch(good, func(b []byte) { binary.BigEndian.PutUint32(b[23:], 1) }), want: errMalformed},
-		"unknown codec":     {raw: rebatch(good, func(b []byte) { b[22] = 7 }), text: "unknown codec 7"},
-		"snappy claim":      {raw: batchOf(claim, 2), want: errMalformed},
-		"xerial block":      {raw: batchOf(append(append(bytes.Clone(xerialMagic), make([]byte, 8)...), 0xff, 0xff, 0xff, 0xff), 2), want: errMalformed},
-		"gzip of nothing":   {raw: batchOf([]byte("this is not gzip at all"), 1), text: "decompress"},
-		"zstd big window":   {raw: batchOf([]byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa0, 0, 0, 0}, 4), text: "window"},
+		"flipped bit":      {raw: func() []byte { b := bytes.Clone(good); b[200] ^= 1; return b }(), want: errChecksum},
+		"old format":       {raw: func() []byte { b := bytes.Clone(good); b[16] = 1; return b }(), text: "message format 1"},
+		"length":           {raw: func() []byte { b := bytes.Clone(good); binary.BigEndian.PutUint32(b[8:], 1); return b }(), want: errMalformed},
+		"negative length":  {raw: func() []byte { b := bytes.Clone(good); binary.BigEndian.PutUint32(b[8:], math.MaxUint32); return b }(), want: errMalformed},
+		"too many records": {raw: rebatch(good, func(b []byte) { binary.BigEndian.PutUint32(b[57:], 1<<30) }), want: errMalformed},
+		"too few records":  {raw: rebatch(good, func(b []byte) { binary.BigEndian.PutUint32(b[57:], 3) }), want: errMalformed},
+		"record length":    {raw: rebatch(good, func(b []byte) { b[61] = 0x7f }), want: errMalformed},
+		"offset delta":     {raw: rebatch(good, func(b []byte) { binary.BigEndian.PutUint32(b[23:], 1) }), want: errMalformed},
+		"unknown codec":    {raw: rebatch(good, func(b []byte) { b[22] = 7 }), text: "unknown codec 7"},
+		"snappy claim":     {raw: batchOf(claim, 2), want: errMalformed},
+		"xerial block":     {raw: batchOf(append(append(bytes.Clone(xerialMagic), make([]byte, 8)...), 0xff, 0xff, 0xff, 0xff), 2), want: errMalformed},
+		"gzip of nothing":  {raw: batchOf([]byte("this is not gzip at all"), 1), text: "decompress"},
+		"zstd big window":  {raw: batchOf([]byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa0, 0, 0, 0}, 4), text: "window"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			limit := 1 << 19
