@@ -81,7 +81,7 @@ func TestBombs(t *testing.T) {
 		}
 		s.check(t, in, out, in.verdict, in.reason)
 	}
-	require.Equal(t, float64(len(codecs)-1), p.metric(t, `echosieve_pipeline_records_total{reason="too_large",verdict="dead"}`))
+	require.Equal(t, float64(len(codecs)-1), p.Metric(t, `echosieve_pipeline_records_total{reason="too_large",verdict="dead"}`))
 }
 
 // largestBatch notes the size of the largest batch before compression.
