@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unsafe"
 
 	"echosieve/pipeline/signature"
 	"echosieve/simhash"
@@ -66,7 +65,7 @@ func (r *Recipe) Fingerprint(text string) (Article, Timing) {
 
 	start := time.Now()
 	s.clean = appendClean(slices.Grow(s.clean[:0], len(text)), text)
-	clean := unsafe.String(unsafe.SliceData(s.clean), len(s.clean)) // until release
+	clean := string(s.clean)
 	cleaned := time.Now()
 	s.cut = r.segmenter.cut(s.cut[:0], clean, s.tally) // of a long text, most words are counted here
 	segmented := time.Now()
