@@ -20,7 +20,7 @@ type FieldConfig struct {
 	Title  []string `koanf:"title" help:"Paths of the title. It is not part of the fingerprint."`
 	Text   []string `koanf:"text" help:"Paths of the text. The first that exists must be a string."`
 	Source []string `koanf:"source" help:"Paths of the publisher's name."`
-	URL    []string `koanf:"url" help:"Paths of the article's address."`
+	URL    []string `koanf:"url" help:"Paths of the article's address, which eval threshold shows where the source is not known."`
 }
 
 // The values of DecodeConfig.Format and DecodeConfig.Tombstones.

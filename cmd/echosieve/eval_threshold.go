@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,8 +112,8 @@ func evalThreshold(cmd *cobra.Command, cfg Config, o thresholdOptions) (eval.Thr
 		a, b := documents[pair.Earlier], documents[pair.Article]
 		shown := eval.SamplePair{
 			Limit:   scale.Limits[pair.Level],
-			Earlier: eval.Side{ID: a.ID, Title: a.Title, Source: a.Source},
-			Later:   eval.Side{ID: b.ID, Title: b.Title, Source: b.Source},
+			Earlier: eval.Side{ID: a.ID, Title: a.Title, Source: cmp.Or(a.Source, a.URL)},
+			Later:   eval.Side{ID: b.ID, Title: b.Title, Source: cmp.Or(b.Source, b.URL)},
 		}
 		shown.Earlier.Text, shown.Later.Text = eval.Differ(pipeline.Clean(a.Text), pipeline.Clean(b.Text))
 		result.Samples = append(result.Samples, shown)

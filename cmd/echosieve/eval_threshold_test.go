@@ -91,3 +91,15 @@ func TestWrapped(t *testing.T) {
 	require.Equal(t, "abcdefgh\n[中文中文]\n[中文]xyz", got)
 	require.Equal(t, "abcdefghij\nklm", wrapped(10, [2]string{"[", "]"}, eval.Piece{Text: "abcdefghijklm"}))
 }
+
+func TestEvalThresholdShowsTheAddress(t *testing.T) {
+	docs := writeLines(t, `{"id":"a","text":"`+storm+`","url":"https://news.example/a"}`,
+		`{"id":"b","text":"`+storm+` Red.","url":"https://news.example/b","source":"Daily"}`)
+	code, out, errOut := runEval(t, "threshold", "--docs", docs, "--span", "50", "--json")
+	require.Equal(t, exitOK, code, errOut)
+	var r eval.ThresholdResult
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.NotEmpty(t, r.Samples)
+	require.Equal(t, "https://news.example/a", r.Samples[0].Earlier.Source)
+	require.Equal(t, "Daily", r.Samples[0].Later.Source)
+}
