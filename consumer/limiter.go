@@ -40,8 +40,9 @@ func (l *limiter) acquire(ctx context.Context, records, bytes int) (permit, erro
 }
 
 func (l *limiter) release(p permit) {
-	l.records.Release(p.records)
-	l.bytes.Release(p.bytes)
+	// First the metrics: they never show more than the limit.
 	l.metrics.inFlightRecords.Sub(float64(p.records))
 	l.metrics.inFlightBytes.Sub(float64(p.bytes))
+	l.records.Release(p.records)
+	l.bytes.Release(p.bytes)
 }
