@@ -45,7 +45,7 @@ func slow(component string) func(context.Context, *round, *rand.Rand, time.Durat
 			return "", err
 		}
 		start := time.Now()
-		if err := knock(ctx, component, l.addr(), 5*time.Second); err != nil {
+		if err := knock(ctx, component, l.addr(), readyTimeout); err != nil {
 			return "", fmt.Errorf("no answer over the slow network: %w", err)
 		}
 		took := time.Since(start)
@@ -116,7 +116,7 @@ func knock(ctx context.Context, component, addr string, limit time.Duration) err
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if component == "redis" {
-		client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true})
+		client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1, ReadTimeout: limit, ContextTimeoutEnabled: true})
 		defer client.Close()
 		return client.Ping(ctx).Err()
 	}

@@ -30,7 +30,7 @@ func injectRedisStall(ctx context.Context, r *round, random *rand.Rand, d time.D
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 			return "", err
 		}
-		if err := r.w.redis.Ping(ctx).Err(); err == nil {
+		if knock(ctx, "redis", r.w.redisServer.Addr, time.Second) == nil {
 			return "", errors.New("a PING was answered")
 		}
 		return "a PING timed out", nil

@@ -40,7 +40,8 @@ func (w *world) startRedis() (err error) {
 	}
 	o := &redis.UniversalOptions{
 		Addrs: w.redisAddrs, IsClusterMode: w.o.redis == clusterRedis,
-		MaxRetries: -1, DialerRetries: 1, DialTimeout: time.Second, ReadTimeout: time.Second, WriteTimeout: time.Second,
+		MaxRetries: -1, DialerRetries: 1, DialTimeout: time.Second, // on a busy machine a healthy server may take seconds
+		ReadTimeout: readyTimeout, WriteTimeout: readyTimeout, ContextTimeoutEnabled: true,
 	}
 	if w.o.redis == sentinelRedis {
 		o.MasterName = redisserver.MasterName
