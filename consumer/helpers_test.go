@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -133,15 +135,21 @@ func committed(t *testing.T, cl *kgo.Client, cfg Config) int64 {
 	return n
 }
 
-// feed produces n records in portions of 200.
-func feed(t *testing.T, cfg Config, n int, pause time.Duration) {
+// feed produces n records in portions of 200, the first at once, the others while the caller goes on. It returns what
+// waits for the last.
+func feed(t *testing.T, cfg Config, n int, pause time.Duration) (wait func()) {
 	cl := client(t, cfg)
-	recs := numbered(cfg.Topics.Input, "u", n, cfg.Partitions)
-	for i := 0; i < n; i += 200 {
-		if err := cl.ProduceSync(context.Background(), recs[i:i+200]...).FirstErr(); err != nil {
-			t.Error(err)
-			return
+	portions := slices.Collect(slices.Chunk(numbered(cfg.Topics.Input, "u", n, cfg.Partitions), 200))
+	produce(t, cl, portions[0]...) // a client that meets its broker only when that goes away gives up
+	var feeding sync.WaitGroup
+	feeding.Go(func() {
+		for _, portion := range portions[1:] {
+			time.Sleep(pause)
+			if err := cl.ProduceSync(context.Background(), portion...).FirstErr(); err != nil {
+				t.Error(err)
+				return
+			}
 		}
-		time.Sleep(pause)
-	}
+	})
+	return feeding.Wait
 }

@@ -3,7 +3,6 @@ package consumer
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,15 +18,14 @@ func TestMembersJoinAndLeaveWithoutLoss(t *testing.T) {
 	ensureTopics(t, cfg)
 	cl := client(t, cfg)
 	const n = 12000
-	var feeding sync.WaitGroup
-	feeding.Go(func() { feed(t, cfg, n, 20*time.Millisecond) })
+	wait := feed(t, cfg, n, 20*time.Millisecond)
 	first := startMember(t, cfg, &router{})
 	time.Sleep(300 * time.Millisecond)
 	second := startMember(t, cfg, &router{})
 	time.Sleep(500 * time.Millisecond)
 	first.stop(t)
 	third := startMember(t, cfg, &router{})
-	feeding.Wait()
+	wait()
 	all := consumeUntil(t, cfg, outputs, func(all []*kgo.Record) bool { return len(bySource(all)) == n })
 	second.stop(t)
 	third.stop(t)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -137,14 +136,13 @@ func realMembers(t *testing.T, cfg Config) {
 	cfg.Partitions = 6
 	ensureTopics(t, cfg)
 	const n = 12000
-	var feeding sync.WaitGroup
-	feeding.Go(func() { feed(t, cfg, n, 20*time.Millisecond) })
+	wait := feed(t, cfg, n, 20*time.Millisecond)
 	first := startMember(t, cfg, &router{})
 	time.Sleep(500 * time.Millisecond)
 	second := startMember(t, cfg, &router{})
 	time.Sleep(time.Second)
 	first.stop(t)
-	feeding.Wait()
+	wait()
 	all := consumeUntil(t, cfg, cfg.Topics.out(), func(all []*kgo.Record) bool { return len(bySource(all)) == n })
 	eventuallyCommitted(t, cfg)
 	require.NoError(t, second.health.last())
@@ -157,8 +155,7 @@ func realRestart(t *testing.T, s *kafkaserver.Server, cfg Config) {
 	cfg.Partitions = 6
 	ensureTopics(t, cfg)
 	const n = 8000
-	var feeding sync.WaitGroup
-	feeding.Go(func() { feed(t, cfg, n, 40*time.Millisecond) })
+	wait := feed(t, cfg, n, 40*time.Millisecond)
 	m := startMember(t, cfg, &router{})
 	time.Sleep(700 * time.Millisecond)
 	s.Kill()
@@ -166,7 +163,7 @@ func realRestart(t *testing.T, s *kafkaserver.Server, cfg Config) {
 	require.Error(t, m.Ping(context.Background()))
 	t.Logf("while the broker is away: %v", m.health.last())
 	s.Restart()
-	feeding.Wait()
+	wait()
 	all := consumeUntil(t, cfg, cfg.Topics.out(), func(all []*kgo.Record) bool { return len(bySource(all)) == n })
 	eventuallyCommitted(t, cfg)
 	require.Eventually(t, func() bool { return m.health.last() == nil }, 10*time.Second, 20*time.Millisecond, "healthy again")
