@@ -30,11 +30,8 @@ var servers = []struct {
 func newClient(t testing.TB, addr string) redis.UniversalClient {
 	t.Helper()
 	o := DefaultOptions()
-	o.Addrs = []string{addr}
-	client, err := Connect(o)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = client.Close() })
-	return client
+	o.Addrs, o.Timeout = []string{addr}, 30*time.Second // a crowded machine takes its time
+	return connect(t, o)
 }
 
 // testConfig returns a configuration whose namespace no one else uses.
