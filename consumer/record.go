@@ -49,20 +49,17 @@ func (r *recordReader) next() (pipeline.Record, bool, error) {
 	if r.err != nil {
 		return pipeline.Record{}, false, r.err
 	}
-	rec, ok := r.parse(body)
-	if !ok {
-		return pipeline.Record{}, false, r.err
-	}
+	rec := r.parse(body)
 	rec.Oversize = oversize
-	return rec, true, nil
+	return rec, r.err == nil, r.err
 }
 
 // parse makes a record of its fields.
-func (r *recordReader) parse(body cursor) (pipeline.Record, bool) {
+func (r *recordReader) parse(body cursor) (rec pipeline.Record) {
 	body.take(1) // attributes of a record: none are defined
 	timeDelta := body.varint()
 	delta := body.varint()
-	rec := pipeline.Record{Key: body.nullable(), Value: body.nullable()}
+	rec.Key, rec.Value = body.nullable(), body.nullable()
 	headers := body.varint()
 	// A header takes two bytes at least, so a lie about their number is found before memory is given to it.
 	if headers < 0 || headers > int64(len(body.buf))/2 {
@@ -77,11 +74,11 @@ func (r *recordReader) parse(body cursor) (pipeline.Record, bool) {
 	}
 	if body.bad || len(body.buf) != 0 {
 		r.fail(nil, "record fields")
-		return rec, false
+		return rec
 	}
 	if delta <= r.lastDelta || delta > r.batch.lastOffset-r.batch.baseOffset {
 		r.fail(nil, "record offset")
-		return rec, false
+		return rec
 	}
 	r.lastDelta = delta
 	rec.Offset = r.batch.baseOffset + delta
@@ -90,7 +87,7 @@ func (r *recordReader) parse(body cursor) (pipeline.Record, bool) {
 		stamp = r.batch.maxTimestamp
 	}
 	rec.Time = time.UnixMilli(stamp).UTC()
-	return rec, true
+	return rec
 }
 
 // cut reads a record that is longer than the limit. It passes over the value and, if key and headers alone are above the
