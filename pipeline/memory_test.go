@@ -1,14 +1,15 @@
-//go:build !race
+//go:build linux && !race
 
 package pipeline
 
 import (
-	"fmt"
 	"os"
-	"regexp"
 	"runtime/debug"
-	"strconv"
 	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/test/child"
 )
 
 // Articles that are much larger than any real one take little memory for each byte of their value, that of jieba and of garbage
@@ -29,10 +30,7 @@ func TestPeakMemory(t *testing.T) {
 		{"open tags", 26},
 	} {
 		value := asJSON(hostileTexts(4 << 20)[c.kind])
-		peak, err := peakMemory(func() { decodeAndFingerprint(r, value) })
-		if err != nil {
-			t.Skip(err)
-		}
+		peak := peakMemory(t, func() { decodeAndFingerprint(r, value) })
 		perByte := float64(peak) / float64(len(value))
 		t.Logf("%-10s %5.1f", c.kind, perByte)
 		if perByte > c.most {
@@ -42,32 +40,12 @@ func TestPeakMemory(t *testing.T) {
 }
 
 // peakMemory is how much the memory of this process, cgo's included, grows while run runs.
-func peakMemory(run func()) (int, error) {
+func peakMemory(t *testing.T, run func()) int64 {
+	t.Helper()
 	debug.FreeOSMemory()
-	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil { // resets the high-water mark
-		return 0, fmt.Errorf("this system does not tell the most memory used: %w", err)
-	}
-	before, err := highWater()
-	if err != nil {
-		return 0, err
-	}
+	require.NoError(t, os.WriteFile("/proc/self/clear_refs", []byte("5"), 0), "resets the high-water mark")
+	before := child.PeakMemory(os.Getpid())
+	require.Positive(t, before)
 	run()
-	after, err := highWater()
-	return after - before, err
-}
-
-var highWaterLine = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
-
-// highWater is the most memory that was resident since the mark was reset.
-func highWater() (int, error) {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0, err
-	}
-	line := highWaterLine.FindSubmatch(status)
-	if line == nil {
-		return 0, fmt.Errorf("no VmHWM in /proc/self/status")
-	}
-	kib, err := strconv.Atoi(string(line[1]))
-	return kib << 10, err
+	return child.PeakMemory(os.Getpid()) - before
 }
