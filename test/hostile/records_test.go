@@ -19,6 +19,7 @@ type record struct {
 	codec   kgo.CompressionCodec
 	verdict string // unique, exact or near; empty: a dead letter
 	reason  string // of a dead letter or a copy
+	alike   bool   // it may be named as a possible copy, not more
 }
 
 // text wraps a text in the JSON that crawlers send, escaping nothing but what must be.
@@ -182,6 +183,7 @@ func lookalikes(random *rand.Rand) []record {
 			{"one Han character 20 MB long", strings.Repeat([]string{"中", "文"}[i], 20_000_000/3)},
 		} {
 			r := unique(fmt.Sprintf("%s, %d", c.name, i+1), text(c.text))
+			r.alike = true // random texts of fifty letters can come near each other
 			if len(c.text) > 10e6 {
 				r.codec = kgo.ZstdCompression() // a few hundred bytes on the wire
 			}
