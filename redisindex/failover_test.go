@@ -30,12 +30,14 @@ func TestSlotMigrationUnderLoad(t *testing.T) {
 	for _, to := range cluster.Servers {
 		slots, err := cluster.SlotsWithKeys(ctx, from, 60)
 		require.NoError(t, err)
-		slots = append(slots, l.counterSlot(t)) // the busiest of all
+		held := len(slots)
+		slots = append(slots, l.counterSlot(t)) // the busiest of all, and perhaps one of them
 		moved = append(moved, slots...)
 		keys, err := cluster.MigrateSlots(ctx, slots, to, 300*time.Millisecond)
 		require.NoError(t, err)
 		if to != from {
-			require.Greater(t, keys, 60)
+			require.Positive(t, held)
+			require.GreaterOrEqual(t, keys, held)
 		}
 		l.waitProgress(t)
 	}
