@@ -31,13 +31,22 @@ type Cluster struct {
 // extraArgs are redis-server's, for every node. Redis 7 or later is needed.
 func StartCluster(t testing.TB, masters, replicas int, extraArgs ...string) *Cluster {
 	t.Helper()
+	return StartClusterBehind(t, nil, masters, replicas, extraArgs...)
+}
+
+// StartClusterBehind is StartCluster with a front, which gets two addresses of each node: of its port and of its port
+// for the other nodes.
+func StartClusterBehind(t testing.TB, front Front, masters, replicas int, extraArgs ...string) *Cluster {
+	t.Helper()
 	c := &Cluster{clients: map[*Server]*redis.Client{}}
 	for range masters * (1 + replicas) {
-		args := append([]string{
-			"--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(freePort(t)), "--cluster-node-timeout", "3000",
-			"--repl-diskless-sync-delay", "0",
-		}, extraArgs...)
-		s := Start(t, args...)
+		port, bus := freePort(t), freePort(t)
+		reached := front.before(port, bus)
+		s := start(t, port, reached[0], append([]string{
+			"--cluster-enabled", "yes", "--cluster-node-timeout", "3000", "--repl-diskless-sync-delay", "0",
+			"--cluster-port", fmt.Sprint(bus),
+			"--cluster-announce-port", portOf(reached[0]), "--cluster-announce-bus-port", portOf(reached[1]),
+		}, extraArgs...)...)
 		c.Servers = append(c.Servers, s)
 		c.clients[s] = nodeClient(t, s)
 	}
@@ -51,7 +60,7 @@ func StartCluster(t testing.TB, masters, replicas int, extraArgs ...string) *Clu
 
 // nodeClient returns a client that speaks to one server and follows no redirection. It ends with the test.
 func nodeClient(t testing.TB, s *Server) *redis.Client {
-	client := redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1, DialerRetries: 1, DialTimeout: 2 * time.Second})
+	client := redis.NewClient(&redis.Options{Addr: s.own, MaxRetries: -1, DialerRetries: 1, DialTimeout: 2 * time.Second})
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
@@ -67,7 +76,7 @@ func (c *Cluster) join(ctx context.Context, masters int) error {
 		if err != nil {
 			return err
 		}
-		bus := s.args[slices.Index(s.args, "--cluster-port")+1]
+		bus := s.args[slices.Index(s.args, "--cluster-announce-bus-port")+1]
 		if err := c.clients[c.Servers[0]].Do(ctx, "CLUSTER", "MEET", host, port, bus).Err(); err != nil {
 			return err
 		}

@@ -18,8 +18,9 @@ import (
 
 // Server is a redis-server on a free loopback port with a directory of its own. The test that started it stops it.
 type Server struct {
-	Addr string // host:port
+	Addr string // host:port at which others reach it
 
+	own  string // host:port at which it listens: Addr, unless it is behind a Front
 	t    testing.TB
 	args []string
 	cmd  *exec.Cmd
@@ -40,14 +41,26 @@ func Addr(t testing.TB) string {
 // nothing on disk unless told to. The server ends with the test. Without redis-server the test fails.
 func Start(t testing.TB, extraArgs ...string) *Server {
 	t.Helper()
+	return StartBehind(t, nil, extraArgs...)
+}
+
+// StartBehind is Start with a front.
+func StartBehind(t testing.TB, front Front, extraArgs ...string) *Server {
+	t.Helper()
+	port := freePort(t)
+	return start(t, port, front.before(port)[0], extraArgs...)
+}
+
+// start starts a server that others reach at addr.
+func start(t testing.TB, port int, addr string, extraArgs ...string) *Server {
+	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Fatal("redis-server is missing; install it with: apt-get install -y redis-server")
 	}
-	port := freePort(t)
-	s := &Server{Addr: address(port), t: t}
+	s := &Server{Addr: addr, own: address(port), t: t}
 	s.args = append([]string{
 		"--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--dir", t.TempDir(),
-		"--save", "", "--appendonly", "no", "--logfile", "redis.log",
+		"--save", "", "--appendonly", "no", "--logfile", "redis.log", "--replica-announce-port", portOf(addr),
 	}, extraArgs...)
 	t.Cleanup(s.Stop)
 	s.Restart()
@@ -97,7 +110,7 @@ func (s *Server) Restart() {
 	s.cmd, s.done = cmd, done
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	client := redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1})
+	client := redis.NewClient(&redis.Options{Addr: s.own, MaxRetries: -1})
 	defer client.Close()
 	for !answers(client.Ping(ctx).Err()) {
 		select {

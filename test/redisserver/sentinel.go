@@ -28,9 +28,15 @@ type Sentinel struct {
 // not answer for two seconds is replaced. extraArgs are redis-server's, for master and replica.
 func StartSentinel(t testing.TB, extraArgs ...string) *Sentinel {
 	t.Helper()
+	return StartSentinelBehind(t, nil, extraArgs...)
+}
+
+// StartSentinelBehind is StartSentinel with a front, also before the sentinels.
+func StartSentinelBehind(t testing.TB, front Front, extraArgs ...string) *Sentinel {
+	t.Helper()
 	c := &Sentinel{clients: map[*Server]*redis.Client{}}
 	for len(c.Servers) < 2 {
-		s := Start(t, append([]string{"--repl-diskless-sync-delay", "0"}, extraArgs...)...)
+		s := StartBehind(t, front, append([]string{"--repl-diskless-sync-delay", "0"}, extraArgs...)...)
 		c.Servers = append(c.Servers, s)
 		c.clients[s] = nodeClient(t, s)
 	}
@@ -48,7 +54,7 @@ func StartSentinel(t testing.TB, extraArgs ...string) *Sentinel {
 		t.Fatal(err)
 	}
 	for range 3 {
-		s := startSentinel(t, host, port)
+		s := startSentinel(t, front, host, port)
 		c.Sentinels = append(c.Sentinels, s)
 		c.clients[s] = nodeClient(t, s)
 	}
@@ -59,22 +65,24 @@ func StartSentinel(t testing.TB, extraArgs ...string) *Sentinel {
 }
 
 // startSentinel starts one sentinel. It keeps what it learns in its configuration file.
-func startSentinel(t testing.TB, host, port string) *Server {
+func startSentinel(t testing.TB, front Front, host, port string) *Server {
 	t.Helper()
 	own, dir := freePort(t), t.TempDir()
+	addr := front.before(own)[0]
 	file := filepath.Join(dir, "sentinel.conf")
 	text := fmt.Sprintf(`port %d
 bind 127.0.0.1
 dir %s
 logfile redis.log
-sentinel monitor %[3]s %s %s 2
-sentinel down-after-milliseconds %[3]s 2000
-sentinel failover-timeout %[3]s 5000
-`, own, dir, MasterName, host, port)
+sentinel announce-port %s
+sentinel monitor %[4]s %s %s 2
+sentinel down-after-milliseconds %[4]s 2000
+sentinel failover-timeout %[4]s 5000
+`, own, dir, portOf(addr), MasterName, host, port)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Addr: address(own), t: t, args: []string{file, "--sentinel", "--dir", dir}}
+	s := &Server{Addr: addr, own: address(own), t: t, args: []string{file, "--sentinel", "--dir", dir}}
 	t.Cleanup(s.Stop)
 	s.Restart()
 	return s

@@ -18,6 +18,7 @@ var failoverFaults = map[string]fault{
 	"redis-master-kill":   {ofRedis, failover(killMaster)},
 	"redis-master-behind": {ofRedis, failover(killMasterAhead)},
 	"redis-master-frozen": {ofRedis, failover(freezeMaster)},
+	"redis-master-cut":    {ofRedis, failover(cutMaster)},
 	"redis-readonly":      {ofRedis, injectReadOnly},
 	"redis-slots":         {ofRedis, injectSlots},
 }
@@ -42,7 +43,7 @@ func (w *world) replicated(random *rand.Rand) replicated {
 }
 
 // taking takes a master away. It says how, and gives back what it took when the replica has become the master.
-type taking func(ctx context.Context, random *rand.Rand, servers replicated, master *redisserver.Server) (proof string, giveBack func() error, err error)
+type taking func(ctx context.Context, r *round, random *rand.Rand, servers replicated, master *redisserver.Server) (proof string, giveBack func() error, err error)
 
 // failover is a fault in which another server becomes the master. Then the former one comes back as a replica, so that
 // the next fault finds everything whole.
@@ -60,7 +61,7 @@ func failover(take taking) func(context.Context, *round, *rand.Rand, time.Durati
 				return "", err
 			}
 			start := time.Now()
-			how, giveBack, err := take(limited, random, servers, before)
+			how, giveBack, err := take(limited, r, random, servers, before)
 			if err != nil {
 				return "", err
 			}
@@ -93,13 +94,13 @@ func replaced(ctx context.Context, servers replicated, former *redisserver.Serve
 func nothing() error { return nil }
 
 // byCommand changes the roles as an operator does.
-func byCommand(ctx context.Context, _ *rand.Rand, servers replicated, _ *redisserver.Server) (string, func() error, error) {
+func byCommand(ctx context.Context, _ *round, _ *rand.Rand, servers replicated, _ *redisserver.Server) (string, func() error, error) {
 	_, err := servers.Failover(ctx)
 	return "replaced by command", nothing, err
 }
 
 // killMaster kills it. Whoever watches it notices and promotes the replica.
-func killMaster(_ context.Context, _ *rand.Rand, _ replicated, master *redisserver.Server) (string, func() error, error) {
+func killMaster(_ context.Context, _ *round, _ *rand.Rand, _ replicated, master *redisserver.Server) (string, func() error, error) {
 	master.Kill()
 	return "killed", func() error {
 		master.Restart()
@@ -109,7 +110,7 @@ func killMaster(_ context.Context, _ *rand.Rand, _ replicated, master *redisserv
 
 // killMasterAhead kills it when the replica lacks its last writes, which are lost for certain then. Nobody may rely on
 // them who waits for replicas.
-func killMasterAhead(ctx context.Context, random *rand.Rand, servers replicated, master *redisserver.Server) (string, func() error, error) {
+func killMasterAhead(ctx context.Context, r *round, random *rand.Rand, servers replicated, master *redisserver.Server) (string, func() error, error) {
 	mend, err := servers.CutReplication(ctx)
 	if err != nil {
 		return "", nil, err
@@ -125,7 +126,7 @@ func killMasterAhead(ctx context.Context, random *rand.Rand, servers replicated,
 	if err != nil {
 		return "", nil, errors.Join(err, mend(ctx))
 	}
-	how, restart, err := killMaster(ctx, random, servers, master)
+	how, restart, err := killMaster(ctx, r, random, servers, master)
 	return fmt.Sprintf("%s %d bytes ahead of its replica", how, ahead), func() error {
 		err := mend(ctx)
 		return errors.Join(err, restart())
@@ -144,7 +145,7 @@ func written(ctx context.Context, master *redis.Client) (int, error) {
 }
 
 // freezeMaster stops it until it was replaced. Then it goes on, for a moment with the belief that it is the master.
-func freezeMaster(ctx context.Context, _ *rand.Rand, servers replicated, master *redisserver.Server) (string, func() error, error) {
+func freezeMaster(ctx context.Context, _ *round, _ *rand.Rand, servers replicated, master *redisserver.Server) (string, func() error, error) {
 	pid := master.Pid()
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		return "", nil, err
@@ -154,4 +155,24 @@ func freezeMaster(ctx context.Context, _ *rand.Rand, servers replicated, master 
 		return "", nil, errors.Join(errors.New("a PING was answered"), goOn())
 	}
 	return "frozen", goOn, nil
+}
+
+// cutMaster cuts the network before it until it was replaced. It runs, and still has what it was asked to do.
+func cutMaster(ctx context.Context, r *round, random *rand.Rand, servers replicated, master *redisserver.Server) (string, func() error, error) {
+	n, err := r.w.redisNet.to(master.Addr)
+	if err != nil {
+		return "", nil, err
+	}
+	how, err := n.sever(ctx, "redis", random)
+	if part, ok := servers.(shard); ok && err == nil {
+		// It still speaks to the other nodes, which see no reason to replace it: that is up to the operator.
+		_, err = part.Promote(ctx, part.slot, "FORCE")
+	}
+	if err != nil {
+		n.heal(ctx)
+	}
+	return "cut off " + how, func() error {
+		n.heal(ctx)
+		return nil
+	}, err
 }

@@ -4,12 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 var networkFaults = map[string]fault{
@@ -23,83 +19,113 @@ var networkFaults = map[string]fault{
 
 var errNoProxy = errors.New("there is no proxy in front of this server")
 
-func (w *world) link(component string) (*link, error) {
-	l := map[string]*link{"redis": w.redisLink, "kafka": w.kafkaLink}[component]
-	if l == nil {
+// network is all that lies between a component and the others.
+func (w *world) network(component string) (network, error) {
+	n := map[string]network{"redis": w.redisNet, "kafka": w.kafkaNet}[component]
+	if len(n) == 0 {
 		return nil, errNoProxy
 	}
-	return l, nil
+	return n, nil
 }
 
-// slow delays what goes to a server and what comes back.
+// vital draws links without which the processes can do nothing and no replica takes over: all, or in a Redis Cluster,
+// where the nodes still hear it, perhaps those of one master.
+func (w *world) vital(ctx context.Context, component string, random *rand.Rand) (network, error) {
+	all, err := w.network(component)
+	if err != nil || component != "redis" || w.cluster == nil || random.IntN(2) == 0 {
+		return all, err
+	}
+	master, err := w.cluster.Owner(ctx, random.IntN(slots))
+	if err != nil {
+		return nil, err
+	}
+	return all.to(master.Addr)
+}
+
+// mend heals the links. Servers that replicate must find each other again; until then some may think that a master is
+// gone, and replace it.
+func (r *round) mend(ctx context.Context, component string, n network) error {
+	n.heal(ctx)
+	if component != "redis" || r.w.o.redis == plainRedis {
+		return nil
+	}
+	if r.w.o.waitReplicas == 0 {
+		r.destroy()
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	if r.w.cluster != nil {
+		return r.w.cluster.WaitReady(ctx)
+	}
+	return r.w.sentinel.WaitReady(ctx)
+}
+
+// slow delays what goes to servers and what comes back.
 func slow(component string) func(context.Context, *round, *rand.Rand, time.Duration) (string, error) {
-	return func(ctx context.Context, r *round, random *rand.Rand, d time.Duration) (string, error) {
-		l, err := r.w.link(component)
+	return func(ctx context.Context, r *round, random *rand.Rand, d time.Duration) (proof string, err error) {
+		all, err := r.w.network(component)
 		if err != nil {
 			return "", err
 		}
 		delay := between(random, 50*time.Millisecond, 150*time.Millisecond)
-		defer l.heal(ctx)
+		n := all.some(random)
+		defer func() { err = errors.Join(err, r.mend(ctx, component, n)) }()
 		attributes := fmt.Sprintf(`"latency": %d, "jitter": %d`, delay.Milliseconds(), delay.Milliseconds()/4)
-		if err := errors.Join(l.poison("latency", "upstream", 1, attributes), l.poison("latency", "downstream", 1, attributes)); err != nil {
+		if err := errors.Join(n.poison("latency", "upstream", 1, attributes), n.poison("latency", "downstream", 1, attributes)); err != nil {
 			return "", err
 		}
-		start := time.Now()
-		if err := knock(ctx, component, l.addr(), readyTimeout); err != nil {
-			return "", fmt.Errorf("no answer over the slow network: %w", err)
+		answers, quickest := n.knock(ctx, component, readyTimeout)
+		if answers < len(n) || quickest < delay {
+			return "", fmt.Errorf("%d of %d servers answered over the slow network, the first after %s", answers, len(n), quickest)
 		}
-		took := time.Since(start)
-		if took < delay {
-			return "", fmt.Errorf("an answer took only %s", took)
-		}
-		return fmt.Sprintf("an answer took %s", took.Round(time.Millisecond)), pause(ctx, atLeast(d, random, 3*time.Second, 6*time.Second))
+		return fmt.Sprintf("an answer took %s (servers: %d)", quickest.Round(time.Millisecond), len(n)), pause(ctx, atLeast(d, random, 3*time.Second, 6*time.Second))
 	}
 }
 
-// cut swallows what goes to a server, or only its answers: then it does what it is asked to, and nobody hears of it.
+// cut swallows what goes to servers, or only their answers: then they do what they are asked to, and nobody hears of it.
 func cut(component string) func(context.Context, *round, *rand.Rand, time.Duration) (string, error) {
 	return func(ctx context.Context, r *round, random *rand.Rand, d time.Duration) (string, error) {
-		l, err := r.w.link(component)
+		n, err := r.w.vital(ctx, component, random)
 		if err != nil {
 			return "", err
 		}
-		direction := []string{"upstream", "downstream"}[random.IntN(2)]
-		proof, err := r.outage(ctx, component, atLeast(d, random, 3*time.Second, 6*time.Second), func() (string, error) {
-			if err := l.poison("timeout", direction, 1, `"timeout": 0`); err != nil {
-				return "", err
-			}
-			if knock(ctx, component, l.addr(), time.Second) == nil {
-				return "", errors.New("a request was answered")
-			}
-			return direction + ": no answer", nil
-		}, func() error {
-			l.heal(ctx)
-			return nil
-		})
-		return proof, err
+		return r.outage(ctx, component, atLeast(d, random, 3*time.Second, 6*time.Second),
+			func() (string, error) { return n.sever(ctx, component, random) },
+			func() error { return r.mend(ctx, component, n) })
 	}
+}
+
+// sever cuts the links in one direction.
+func (n network) sever(ctx context.Context, component string, random *rand.Rand) (string, error) {
+	direction := []string{"upstream", "downstream"}[random.IntN(2)]
+	if err := n.poison("timeout", direction, 1, `"timeout": 0`); err != nil {
+		return "", err
+	}
+	if answers, _ := n.knock(ctx, component, time.Second); answers > 0 {
+		return "", fmt.Errorf("%d of %d servers answered", answers, len(n))
+	}
+	return fmt.Sprintf("%s: no answer (servers: %d)", direction, len(n)), nil
 }
 
 // hangUps ends a part of the connections soon after they first carry something.
 func hangUps(component string) func(context.Context, *round, *rand.Rand, time.Duration) (string, error) {
-	return func(ctx context.Context, r *round, random *rand.Rand, d time.Duration) (string, error) {
-		l, err := r.w.link(component)
+	return func(ctx context.Context, r *round, random *rand.Rand, d time.Duration) (proof string, err error) {
+		n, err := r.w.network(component)
 		if err != nil {
 			return "", err
 		}
-		defer l.heal(ctx)
+		defer func() { err = errors.Join(err, r.mend(ctx, component, n)) }()
 		lasts := atLeast(d, random, 2*time.Second, 4*time.Second)
 		failed, tries := 0, 0
 		// Several times anew, since what survived is left alone after that.
-		for end := time.Now().Add(lasts); time.Now().Before(end); tries++ {
-			l.heal(ctx)
+		for end := time.Now().Add(lasts); time.Now().Before(end); tries += len(n) {
+			n.heal(ctx)
 			direction := []string{"upstream", "downstream"}[random.IntN(2)]
-			if err := l.poison("reset_peer", direction, 0.5, fmt.Sprintf(`"timeout": %d`, random.IntN(20))); err != nil {
+			if err := n.poison("reset_peer", direction, 0.5, fmt.Sprintf(`"timeout": %d`, random.IntN(20))); err != nil {
 				return "", err
 			}
-			if knock(ctx, component, l.addr(), time.Second) != nil {
-				failed++
-			}
+			answers, _ := n.knock(ctx, component, time.Second)
+			failed += len(n) - answers
 			if err := pause(ctx, between(random, 50*time.Millisecond, 300*time.Millisecond)); err != nil {
 				return "", err
 			}
@@ -109,28 +135,4 @@ func hangUps(component string) func(context.Context, *round, *rand.Rand, time.Du
 		}
 		return fmt.Sprintf("%d of %d connections of ours ended", failed, tries), nil
 	}
-}
-
-// knock asks a server for a sign of life over a new connection.
-func knock(ctx context.Context, component, addr string, limit time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	if component == "redis" {
-		client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1, ReadTimeout: limit, ContextTimeoutEnabled: true})
-		defer client.Close()
-		return client.Ping(ctx).Err()
-	}
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	end, _ := ctx.Deadline()
-	_ = conn.SetDeadline(end)
-	// ApiVersions version 0, without a client id. A client library would try again by itself.
-	if _, err := conn.Write([]byte{0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 1, 0xff, 0xff}); err != nil {
-		return err
-	}
-	_, err = io.ReadFull(conn, make([]byte, 8))
-	return err
 }

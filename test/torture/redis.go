@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
@@ -19,46 +20,55 @@ const (
 )
 
 // startRedis starts what the options say, unless they name servers that run already, and a client for the runner.
-func (w *world) startRedis() (err error) {
+func (w *world) startRedis() {
 	switch {
 	case !w.o.ownRedis():
 		w.redisAddrs = w.o.redisAddrs
 	case w.o.redis == clusterRedis:
-		w.cluster = redisserver.StartCluster(w.host, 3, 1)
+		w.cluster = redisserver.StartClusterBehind(w.host, w.redisFront(), 3, 1)
 		w.redisAddrs = w.cluster.Addrs()
 	case w.o.redis == sentinelRedis:
-		w.sentinel = redisserver.StartSentinel(w.host)
+		w.sentinel = redisserver.StartSentinelBehind(w.host, w.redisFront())
 		w.redisAddrs = w.sentinel.Addrs()
 	default:
-		w.redisServer = redisserver.Start(w.host, "--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction")
+		w.redisServer = redisserver.StartBehind(w.host, w.redisFront(), "--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction")
 		w.redisAddrs = []string{w.redisServer.Addr}
-		if !w.direct() {
-			if w.redisLink, err = startLink(w.host, "redis", w.redisServer.Addr); err != nil {
-				return err
-			}
-		}
 	}
+	dialer := net.Dialer{Timeout: time.Second}
 	o := &redis.UniversalOptions{
 		Addrs: w.redisAddrs, IsClusterMode: w.o.redis == clusterRedis,
-		MaxRetries: -1, DialerRetries: 1, DialTimeout: time.Second, // on a busy machine a healthy server may take seconds
-		ReadTimeout: readyTimeout, WriteTimeout: readyTimeout, ContextTimeoutEnabled: true,
+		MaxRetries: -1, DialerRetries: 1,
+		ReadTimeout: readyTimeout, WriteTimeout: readyTimeout, ContextTimeoutEnabled: true, // on a busy machine a healthy server may take seconds
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return dialer.DialContext(ctx, network, w.redisNet.past(addr))
+		},
 	}
 	if w.o.redis == sentinelRedis {
 		o.MasterName = redisserver.MasterName
 	}
 	w.redis = redis.NewUniversalClient(o)
 	w.host.Cleanup(func() { _ = w.redis.Close() })
-	return nil
+}
+
+// redisFront puts a proxy in front of each server.
+func (w *world) redisFront() redisserver.Front {
+	if w.direct() {
+		return nil
+	}
+	return func(own ...string) []string {
+		l, err := startLink(w.host, "redis", own...)
+		if err != nil {
+			w.host.Fatal(err)
+		}
+		w.redisNet = append(w.redisNet, l)
+		return l.addrs()
+	}
 }
 
 // redisFlags tell a service process where Redis is.
 func (w *world) redisFlags() []string {
-	addrs := w.redisAddrs
-	if w.redisLink != nil {
-		addrs = []string{w.redisLink.addr()}
-	}
 	flags := []string{"--redis.timeout", "1s"}
-	for _, addr := range addrs {
+	for _, addr := range w.redisAddrs {
 		flags = append(flags, "--redis.addrs", addr)
 	}
 	switch w.o.redis {

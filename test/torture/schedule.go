@@ -47,12 +47,12 @@ func faultNames() []string { return slices.Sorted(maps.Keys(faults)) }
 // notUsual are faults that a round has only when they are named.
 var notUsual = []string{"redis-empty", "crash-every"}
 
-// Some faults need one server behind a proxy, others several that replicate.
+// Some faults need one server, others several that replicate.
 var (
 	ofOneBroker    = []string{"broker-kill", "broker-restart", "kafka-slow", "kafka-cut", "kafka-hang-ups"}
 	ofThreeBrokers = []string{"leader-kill", "leader-stop", "broker-lost", "two-brokers-lost"}
-	ofPlainRedis   = []string{"redis-stall", "redis-restart", "redis-empty", "redis-slow", "redis-cut", "redis-hang-ups"}
-	ofReplicas     = []string{"redis-failover", "redis-master-kill", "redis-master-behind", "redis-master-frozen"}
+	ofPlainRedis   = []string{"redis-stall", "redis-restart", "redis-empty"}
+	ofReplicas     = []string{"redis-failover", "redis-master-kill", "redis-master-behind", "redis-master-frozen", "redis-master-cut"}
 	ofSentinel     = []string{"redis-readonly"}
 	ofSlots        = []string{"redis-slots"}
 )

@@ -40,15 +40,15 @@ type world struct {
 	cluster     *redisserver.Cluster
 	redisAddrs  []string
 	redis       redis.UniversalClient
-	redisLink   *link // nil: the processes take the direct way
-	kafkaLink   *link
+	redisNet    network // empty: there are no proxies
+	kafkaNet    network
 }
 
 // direct says that there are no proxies: comparisons with other systems measure no network of ours.
 func (w *world) direct() bool { return w.o.scenario != "" }
 
 // startKafka starts the broker, with a listener behind a proxy for the service processes.
-func (w *world) startKafka() (err error) {
+func (w *world) startKafka() error {
 	if w.o.brokers > 1 {
 		w.brokers = kafkaserver.StartCluster(w.host, kafkaserver.V4, w.o.brokers)
 		w.kafkaAddrs = w.brokers.Addrs()
@@ -63,18 +63,20 @@ func (w *world) startKafka() (err error) {
 	if err != nil {
 		return err
 	}
-	if w.kafkaLink, err = startLink(w.host, "kafka", behind); err != nil {
+	l, err := startLink(w.host, "kafka", behind)
+	if err != nil {
 		return err
 	}
-	w.kafka = kafkaserver.Start(w.host, kafkaserver.V4, kafkaserver.Listener("PROXIED", behind, w.kafkaLink.addr()))
+	w.kafkaNet = network{l}
+	w.kafka = kafkaserver.Start(w.host, kafkaserver.V4, kafkaserver.Listener("PROXIED", behind, l.addr()))
 	w.kafkaAddrs = []string{w.kafka.Addr}
 	return nil
 }
 
 // serviceKafka is where the service processes find the broker.
 func (w *world) serviceKafka() string {
-	if w.kafkaLink != nil {
-		return w.kafkaLink.addr()
+	if len(w.kafkaNet) > 0 {
+		return w.kafkaNet[0].addr()
 	}
 	return strings.Join(w.kafkaAddrs, ",")
 }
@@ -93,9 +95,7 @@ func newWorld(h *host, o options, out io.Writer) (*world, error) {
 	if w.recipe, err = pipeline.LoadRecipe(pipeline.DefaultRecipeConfig()); err != nil {
 		return nil, err
 	}
-	if err := w.startRedis(); err != nil {
-		return nil, err
-	}
+	w.startRedis()
 	if err := w.startKafka(); err != nil {
 		return nil, err
 	}
