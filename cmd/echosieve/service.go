@@ -71,7 +71,7 @@ func (s *service) Run(ctx context.Context) error {
 	group.Go(func() error { return serveHTTP(ctx, s.listener, s.registry, s.health, s.cfg.HTTP.Pprof) })
 	group.Go(func() error {
 		s.health.probe(ctx, "redis", func(ctx context.Context) error {
-			return redisindex.Explain(s.redis.Ping(ctx).Err(), s.cfg.Redis.Namespace)
+			return redisindex.Explain(redisindex.Ping(ctx, s.redis), s.cfg.Redis.Namespace)
 		})
 		return nil
 	})
