@@ -1,6 +1,8 @@
 package redisindex
 
 import (
+	"context"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,6 +12,7 @@ import (
 
 // A cluster is up when all its masters answer: claims need each of them.
 func TestPingAsksAllMasters(t *testing.T) {
+	t.Parallel()
 	cluster := redisserver.StartCluster(t, 3, 0)
 	client := connect(t, clusterOptions(cluster))
 	require.NoError(t, Ping(t.Context(), client))
@@ -21,4 +24,22 @@ func TestPingAsksAllMasters(t *testing.T) {
 	killed.Restart()
 	require.NoError(t, cluster.WaitReady(t.Context()))
 	require.NoError(t, Ping(t.Context(), client))
+}
+
+// A replica that swallows requests says nothing about the masters.
+func TestPingNeedsNoReplica(t *testing.T) {
+	t.Parallel()
+	cluster := redisserver.StartCluster(t, 1, 1, "--cluster-node-timeout", "60000")
+	client := connect(t, clusterOptions(cluster))
+	require.NoError(t, Ping(t.Context(), client))
+	replicas, err := cluster.Replicas(t.Context(), 0)
+	require.NoError(t, err)
+	pid := replicas[0].Pid()
+	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	defer func() { require.NoError(t, syscall.Kill(pid, syscall.SIGCONT)) }()
+	for range 5 { // every other one asks the replica who the masters are
+		ctx, cancel := context.WithTimeout(t.Context(), DefaultOptions().Timeout)
+		require.NoError(t, Ping(ctx, client))
+		cancel()
+	}
 }

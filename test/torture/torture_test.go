@@ -25,12 +25,12 @@ func TestRound(t *testing.T) {
 	require.Zero(t, code)
 }
 
-// Short rounds on Redis with replicas: masters change, one of them when its replica lacks the last writes, and clients
-// hear READONLY, MOVED and ASK. Longer ones by hand.
+// Short rounds on Redis with replicas: masters change, one of them when its replica lacks the last writes, the network is
+// cut, and clients hear READONLY, MOVED and ASK. Longer ones by hand.
 func TestRoundWithReplicas(t *testing.T) {
 	for redis, faults := range map[string]string{
-		sentinelRedis: "kill,redis-readonly,redis-failover,redis-master-behind",
-		clusterRedis:  "kill,redis-slots,redis-script-flush,redis-failover,redis-master-behind",
+		sentinelRedis: "kill,redis-readonly,redis-failover,redis-master-behind,redis-master-cut",
+		clusterRedis:  "kill,redis-slots,redis-script-flush,redis-failover,redis-master-behind,redis-cut",
 	} {
 		t.Run(redis, func(t *testing.T) {
 			code, _ := run(t.Context(), []string{"--redis", redis, "--rounds", "1", "--rate", "300", "--faults", faults}, output{t})
