@@ -42,17 +42,21 @@ func (c *Cluster) CutReplication(ctx context.Context, slot int) (mend func(conte
 
 // WaitPromotion waits until a server other than the former master serves the slot and the cluster is ready.
 func (c *Cluster) WaitPromotion(ctx context.Context, slot int, former *Server) error {
-	err := poll(ctx, "a promotion", func() error {
+	if err := c.waitOwner(ctx, slot, former); err != nil {
+		return err
+	}
+	return c.WaitReady(ctx)
+}
+
+// waitOwner waits until a server other than the former master serves the slot.
+func (c *Cluster) waitOwner(ctx context.Context, slot int, former *Server) error {
+	return poll(ctx, "a promotion", func() error {
 		s, err := c.Owner(ctx, slot)
 		if err == nil && s == former {
 			err = fmt.Errorf("%s still owns slot %d", s.Addr, slot)
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return c.WaitReady(ctx)
 }
 
 // Promote makes a replica of the slot's master the master, and waits until all nodes agree. In good order (how is
@@ -80,9 +84,12 @@ func (c *Cluster) Promote(ctx context.Context, slot int, how string) (*Server, e
 		}
 		// Servers give up after five seconds, for instance because too few masters voted in time.
 		attempt, cancel := context.WithTimeout(ctx, 8*time.Second)
-		err := c.WaitPromotion(attempt, slot, former)
+		err := c.waitOwner(attempt, slot, former)
 		cancel()
-		if err == nil || ctx.Err() != nil {
+		if err == nil {
+			return former, c.WaitReady(ctx)
+		}
+		if ctx.Err() != nil {
 			return former, err
 		}
 	}
