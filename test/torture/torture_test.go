@@ -29,8 +29,8 @@ func TestRound(t *testing.T) {
 // cut, and clients hear READONLY, MOVED and ASK. Longer ones by hand.
 func TestRoundWithReplicas(t *testing.T) {
 	for redis, faults := range map[string]string{
-		sentinelRedis: "kill,redis-readonly,redis-failover,redis-master-behind,redis-master-cut",
-		clusterRedis:  "kill,redis-slots,redis-script-flush,redis-failover,redis-master-behind,redis-cut",
+		sentinelRedis: "kill,redis-readonly,redis-failover,redis-master-behind,redis-cut",
+		clusterRedis:  "kill,redis-slots,redis-script-flush,redis-failover,redis-master-behind,redis-master-cut",
 	} {
 		t.Run(redis, func(t *testing.T) {
 			code, _ := run(t.Context(), []string{"--redis", redis, "--rounds", "1", "--rate", "300", "--faults", faults}, output{t})
