@@ -43,6 +43,8 @@ const (
 	minVersion = "6.2"
 	// listpackBytes is what a field of entries may hold for its hash to stay a listpack: a handful of entries.
 	listpackBytes = 1024
+	// tableBytes is the length of the value by which place.lua makes a hash of block lists a hash table.
+	tableBytes = 2048
 )
 
 // Check looks at every server behind client and says what keeps the index from working, or makes it lose articles
@@ -140,6 +142,12 @@ func checkServer(ctx context.Context, server *redis.Client) []Finding {
 				}
 				break
 			}
+		}
+	}
+	for _, name := range []string{"hash-max-listpack-value", "hash-max-ziplist-value"} {
+		if n, _ := strconv.Atoi(settings[name]); n >= tableBytes {
+			add(Warning, name, fmt.Sprintf("is %d: look-ups in small hashes of block lists take several times as long", n), fmt.Sprintf("CONFIG SET %s %d", name, listpackBytes))
+			break
 		}
 	}
 	if settings["appendonly"] == "no" {

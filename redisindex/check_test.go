@@ -33,6 +33,7 @@ func TestCheck(t *testing.T) {
 		{"evicts", []string{"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"}, nil, []string{"warning maxmemory-policy"}},
 		{"may evict later", []string{"--maxmemory-policy", "volatile-ttl"}, nil, []string{"note maxmemory-policy"}},
 		{"large hashes", []string{"--hash-max-listpack-value", "64"}, nil, []string{"warning hash-max-listpack-value"}},
+		{"very large hashes", []string{"--hash-max-listpack-value", "2048"}, nil, []string{"warning hash-max-listpack-value"}},
 		{"many fields", []string{"--hash-max-listpack-entries", "16"}, nil, []string{"warning hash-max-listpack-entries"}},
 		{"password", []string{"--requirepass", "x"}, nil, []string{"error redis"}},
 		{"no rights", nil, []any{"-zmscore"}, []string{"error redis"}},

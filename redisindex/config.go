@@ -118,7 +118,7 @@ func newLayout(c Config) layout {
 		lifetime:     c.Window + min(c.Window/2, time.Duration(seconds)*time.Second) + time.Second,
 		shardBits:    shardBits,
 		blocks:       simhash.Layout{Count: c.Layout.Count, Bits: blockBits},
-		tag:          fmt.Sprintf("%s.%d.%dx%d", strconv.FormatInt(seconds, 36), shardBits, c.Layout.Count, blockBits),
+		tag:          fmt.Sprintf("%s.%d.%dx%d.%d", strconv.FormatInt(seconds, 36), shardBits, c.Layout.Count, blockBits, listFieldBits),
 	}
 }
 

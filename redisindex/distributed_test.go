@@ -75,7 +75,9 @@ func TestInterleavingDistributed(t *testing.T) {
 func TestKeysSpreadOverMasters(t *testing.T) {
 	cluster := redisserver.StartCluster(t, 3, 0)
 	client := connect(t, clusterOptions(cluster))
-	x := newIndex(t, client, testConfig(standard))
+	cfg := testConfig(standard)
+	cfg.ExpectedArticles = 8_000_000 // 256 hashes of block lists
+	x := newIndex(t, client, cfg)
 	claims := make([]pipeline.Claim, 1000)
 	for n := range claims {
 		claims[n] = article(n, simhash.Fingerprint(n)*0x9E3779B97F4A7C15)

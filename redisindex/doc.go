@@ -11,8 +11,7 @@
 // An article is a copy if an alike article has a lower ticket. Of two alike articles the one with the higher
 // ticket drew it after the other's insert, so it finds the other, at the latest as an entry without a ticket,
 // which it then helps to one. Hence no lock and no transaction is needed, and all steps can be repeated: after any
-// error the batch is run again from the start. Every command may touch a single key, as a cluster wants it; a single
-// server reads and writes many block lists with one, which is cheaper and promises no more.
+// error the batch is run again from the start. Every command touches a single key, as a cluster wants it.
 //
 // Redis 6.2 or later is needed. The original of a copy is the alike article with the lowest ticket, except that an
 // exact repeat inside one generation is answered by the entry it repeats and stores nothing.

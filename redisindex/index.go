@@ -27,10 +27,7 @@ type Index struct {
 	log     *slog.Logger
 	health  func(component string, err error)
 	loaded  atomic.Bool // the server knows the scripts, as far as we know
-	// keysPerCommand is how many block lists one command may touch: in a cluster one, for each has a slot of its own.
-	// Elsewhere they share the cost of a command, and no command keeps the server long.
-	keysPerCommand int
-	now            func() time.Time
+	now     func() time.Time
 }
 
 var _ pipeline.Index = (*Index)(nil)
@@ -48,13 +45,9 @@ func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, lo
 	}
 	l := newLayout(cfg)
 	cfg.Layout = l.blocks
-	keysPerCommand := 128
-	if _, cluster := client.(*redis.ClusterClient); cluster {
-		keysPerCommand = 1
-	}
 	return &Index{
 		client: client, cfg: cfg, layout: l, keys: newKeys(cfg.Namespace, l), metrics: newMetrics(reg),
-		log: log, health: health, keysPerCommand: keysPerCommand, now: time.Now,
+		log: log, health: health, now: time.Now,
 	}, nil
 }
 

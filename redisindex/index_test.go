@@ -102,47 +102,6 @@ func TestEveryKeyExpires(t *testing.T) {
 	}
 }
 
-func TestKeysStayCompact(t *testing.T) {
-	client := newClient(t, redisserver.Addr(t))
-	x := newIndex(t, client, testConfig(standard))
-	for n := range 100 {
-		claimOne(t, x, article(n, 1<<63|simhash.Fingerprint(n%50)*0x123456789abcdef1))
-	}
-	members := 0
-	for _, key := range client.Keys(t.Context(), x.keys.prefix+"b:*").Val() {
-		members += len(client.Get(t.Context(), key).Val()) / fingerprintBytes
-	}
-	require.Equal(t, 4*50, members, "each fingerprint once in each block")
-}
-
-func TestPlace(t *testing.T) {
-	for _, server := range servers {
-		t.Run(server.name, func(t *testing.T) {
-			client := newClient(t, server.start(t))
-			key := testConfig(standard).Namespace + ":list"
-			place := func(fp string) {
-				for range 2 { // the second time it is there
-					require.ErrorIs(t, placeScript.Run(t.Context(), client, []string{key}, fp, 60).Err(), redis.Nil)
-				}
-			}
-			a, b := "\x00\x01\x02\x03\x04\x05\x06\x07", "\x04\xff%[a]\r\n"
-			straddling := (a + b)[4:12]
-			for _, fp := range []string{a, b, straddling} {
-				place(fp)
-			}
-			want := a + b + straddling
-			require.Equal(t, want, client.Get(t.Context(), key).Val())
-			for n := range 1000 { // a flood
-				fp := fieldRef{fingerprint: simhash.Fingerprint(n)}.name()
-				place(fp)
-				want += fp
-			}
-			require.Equal(t, want, client.Get(t.Context(), key).Val())
-			require.Greater(t, client.TTL(t.Context(), key).Val(), 50*time.Second)
-		})
-	}
-}
-
 func TestScriptsAreLoadedAgain(t *testing.T) {
 	for _, server := range servers {
 		t.Run(server.name, func(t *testing.T) {

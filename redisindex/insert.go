@@ -11,28 +11,17 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"echosieve/pipeline"
-	"echosieve/simhash"
 )
 
 // insert puts the fingerprints into the lists of their blocks, registers the generations and stores the entries.
 func (b *batch) insert(ctx context.Context) error {
 	x, pipe := b.x, b.x.client.Pipeline()
 	lifetime := int64(x.layout.lifetime / time.Second)
-	var blocks []simhash.Block
+	b.placeLists(ctx, pipe)
 	generations := map[int64]bool{}
 	stored := make([]*redis.Cmd, len(b.items))
 	for i, it := range b.items {
 		generations[it.home.generation] = true
-		if !it.claim.LittleText {
-			blocks = x.cfg.Layout.AppendBlocks(blocks[:0], it.claim.Fingerprint)
-			lists := make([]string, len(blocks))
-			for i, block := range blocks {
-				lists[i] = x.keys.block(blockRef{it.home.generation, block.Index, block.Value})
-			}
-			for keys := range slices.Chunk(lists, x.keysPerCommand) {
-				placeScript.EvalSha(ctx, pipe, keys, it.home.name(), lifetime)
-			}
-		}
 		stored[i] = storeScript.EvalSha(ctx, pipe, []string{x.keys.entries(it.home)},
 			it.home.name(), it.claim.Digest[:], appendEntry(nil, &it.claim, it.ms), maxEntries, lifetime)
 	}

@@ -153,9 +153,6 @@ func runSchedule(t *testing.T, clients []*steppedClient, seed uint64, seen map[s
 		x, err := New(c, w.cfg, nil, slog.New(slog.DiscardHandler), nil)
 		require.NoError(t, err)
 		x.loaded.Store(true)
-		if _, cluster := c.UniversalClient.(*redis.ClusterClient); cluster || r.IntN(2) == 0 {
-			x.keysPerCommand = 1
-		}
 		w.indexes[c] = x
 	}
 	w.articles(2 + r.IntN(4))

@@ -24,19 +24,13 @@ func (k keys) sequence() string { return k.prefix + "seq" }
 // generations is the sorted set of the generations that exist, by the Unix second in which they expire.
 func (k keys) generations() string { return k.prefix + "g" }
 
-// blockRef names one list: the fingerprints of a generation that have the value in the block.
-type blockRef struct {
-	generation int64
-	block      int
-	value      uint64
-}
-
-func (k keys) block(b blockRef) string {
+// lists is the key of a hash of lists, as blockRef.hash names it.
+func (k keys) lists(hash blockRef) string {
 	buf := make([]byte, 0, 128)
 	buf = append(append(buf, k.prefix...), "b:"...)
-	buf = append(strconv.AppendInt(buf, b.generation, 10), ':')
-	buf = append(strconv.AppendInt(buf, int64(b.block), 10), ':')
-	return string(strconv.AppendUint(buf, b.value, 16))
+	buf = append(strconv.AppendInt(buf, hash.generation, 10), ':')
+	buf = append(strconv.AppendInt(buf, int64(hash.block), 10), ':')
+	return string(strconv.AppendUint(buf, hash.value, 16))
 }
 
 // fieldRef names one field of entries: those of a fingerprint in a generation.

@@ -3,7 +3,6 @@ package redisindex
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/redis/go-redis/v9"
@@ -69,34 +68,6 @@ func (b *batch) look(ctx context.Context) error {
 		b.limit(it)
 	}
 	return nil
-}
-
-// readLists reads block lists.
-func (b *batch) readLists(ctx context.Context, refs []blockRef) ([]string, error) {
-	names := make([]string, len(refs))
-	for i, ref := range refs {
-		names[i] = b.x.keys.block(ref)
-	}
-	pipe := b.x.client.Pipeline()
-	var cmds []*redis.SliceCmd
-	for keys := range slices.Chunk(names, b.x.keysPerCommand) {
-		cmds = append(cmds, pipe.MGet(ctx, keys...))
-	}
-	if err := b.exec(ctx, "look", pipe); err != nil {
-		return nil, err
-	}
-	lists := make([]string, 0, len(refs))
-	for _, cmd := range cmds {
-		for _, reply := range cmd.Val() {
-			list, _ := reply.(string) // nil: nobody has the value
-			b.x.metrics.members.Add(float64(len(list) / fingerprintBytes))
-			lists = append(lists, list)
-		}
-	}
-	if len(lists) != len(refs) {
-		return nil, fmt.Errorf("look: %d answers about %d block values", len(lists), len(refs))
-	}
-	return lists, nil
 }
 
 // limit keeps the nearest candidates; of equally near ones the oldest generation's come first.

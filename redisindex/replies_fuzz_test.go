@@ -53,7 +53,7 @@ func FuzzReplies(f *testing.F) {
 	ticket := "$6\r\n000005\r\n*5\r\n$1\r\n1\r\n_\r\n$-1\r\n$1\r\n2\r\n$1\r\n3\r\n~"
 	for _, replies := range []string{
 		"", hello, hello + insert, hello + insert + number, hello + insert + number + ticket,
-		hello + insert + number + ticket + strings.Repeat("$8\r\n\x00\x00\x00\x00\x00\x00\x00\x05\r\n", 12) + "~$-1\r\n~" + "$1\r\n\x01\r\n",
+		hello + insert + number + ticket + strings.Repeat("*1\r\n$8\r\n\x00\x00\x00\x00\x00\x00\x00\x05\r\n", 12) + "~$-1\r\n~" + "$1\r\n\x01\r\n",
 		hello + insert + number + "$0\r\n\r\n*9\r\n" + strings.Repeat("$1\r\n1\r\n", 9),
 		hello + strings.Repeat("$5\r\nhello\r\n", 20), hello + "-MOVED 1 127.0.0.1:1\r\n", hello + "*-1\r\n", hello + "*2147483647\r\n",
 		hello + "$2147483647\r\n", strings.Repeat("*1\r\n", 1000), "%1\r\n+server\r\n+redis\r\n+OK\r\n", ">2\r\n+a\r\n+b\r\n",

@@ -103,13 +103,12 @@ func (p *preload) store(b *testing.B, x *Index) {
 		p.storeRecords(b, x, min(p.stored-p.made, 200_000), lists)
 	}
 	withRecords := usedMemory(b, p.client)
+	require.NoError(b, loadScripts(b.Context(), p.client))
 	pipe := p.client.Pipeline()
 	for ref, list := range lists {
-		key := x.keys.block(ref)
-		for part := range slices.Chunk(list, 4*fingerprintBytes) {
-			pipe.Append(b.Context(), key, string(part))
-		}
-		pipe.Expire(b.Context(), key, x.layout.lifetime)
+		key := x.keys.lists(ref.hash())
+		placeScript.EvalSha(b.Context(), pipe, []string{key}, int64(x.layout.lifetime/time.Second)) // makes the hash
+		pipe.HSet(b.Context(), key, ref.field(), list)
 		p.flush(b, pipe, 2000)
 	}
 	pipe.IncrBy(b.Context(), x.keys.sequence(), int64(p.made))

@@ -64,7 +64,7 @@ var mutants = []mutant{
 		{"store.lua", "redis.call('EXPIRE', key, ARGV[5])", ""},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"lists-never-expire", []edit{
-		{"place.lua", "redis.call('EXPIRE', key, ARGV[2])", ""},
+		{"place.lua", "  redis.call('EXPIRE', key, ARGV[1])\nend", "end"},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"window-edge-outside", []edit{
 		{"config.go", "<= l.windowMs", "< l.windowMs"},
@@ -91,7 +91,7 @@ var mutants = []mutant{
 		{"place.lua", "while at and at % 8 ~= 1 do", "while false do"},
 	}, "^TestPlace$/^Mini$"},
 	{"members-twice", []edit{
-		{"place.lua", "at and '' or fingerprint", "fingerprint"},
+		{"place.lua", "if not at then", "if true then"},
 	}, "^TestKeysStayCompact$"},
 }
 

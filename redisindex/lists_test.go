@@ -1,0 +1,88 @@
+package redisindex
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/simhash"
+	"echosieve/test/redisserver"
+)
+
+func TestKeysStayCompact(t *testing.T) {
+	client := newClient(t, redisserver.Addr(t))
+	x := newIndex(t, client, testConfig(standard))
+	for n := range 100 {
+		claimOne(t, x, article(n, 1<<63|simhash.Fingerprint(n%50)*0x123456789abcdef1))
+	}
+	members := 0
+	for _, key := range client.Keys(t.Context(), x.keys.prefix+"b:*").Val() {
+		for field, list := range client.HGetAll(t.Context(), key).Val() {
+			if field != "" {
+				members += len(list) / fingerprintBytes
+			}
+		}
+	}
+	require.Equal(t, 4*50, members, "each fingerprint once in each block")
+}
+
+func TestPlace(t *testing.T) {
+	for _, server := range servers {
+		t.Run(server.name, func(t *testing.T) {
+			client := newClient(t, server.start(t))
+			key := testConfig(standard).Namespace + ":lists"
+			place := func(pairs ...any) {
+				for range 2 { // the second time all are there
+					require.ErrorIs(t, placeScript.Run(t.Context(), client, []string{key}, append([]any{60}, pairs...)...).Err(), redis.Nil)
+				}
+			}
+			a, b := "\x00\x01\x02\x03\x04\x05\x06\x07", "\x04\xff%[a]\r\n"
+			straddling := (a + b)[4:12]
+			place("x", a, "x", b, "y", b, "x", straddling, "x", a)
+			want := a + b + straddling
+			require.Equal(t, want, client.HGet(t.Context(), key, "x").Val())
+			require.Equal(t, b, client.HGet(t.Context(), key, "y").Val())
+			for n := range 1000 { // a flood
+				fp := fieldRef{fingerprint: simhash.Fingerprint(n)}.name()
+				place("x", fp)
+				want += fp
+			}
+			require.Equal(t, want, client.HGet(t.Context(), key, "x").Val())
+			require.Greater(t, client.TTL(t.Context(), key).Val(), 50*time.Second)
+		})
+	}
+}
+
+// A listpack is searched from the front, which would make every look-up in a young index dear.
+func TestListsAreHashTables(t *testing.T) {
+	client := newClient(t, redisserver.Start(t, "--hash-max-listpack-value", strconv.Itoa(listpackBytes)).Addr)
+	x := newIndex(t, client, testConfig(standard))
+	claimOne(t, x, article(1, 5))
+	keys := client.Keys(t.Context(), x.keys.prefix+"b:*").Val()
+	require.Len(t, keys, 4)
+	for _, key := range keys {
+		require.Equal(t, "hashtable", client.ObjectEncoding(t.Context(), key).Val(), key)
+	}
+}
+
+// The lists of one hash share commands, but no command touches more of them than it may.
+func TestListsShareCommands(t *testing.T) {
+	var refs []blockRef
+	for value := range uint64(300) {
+		refs = append(refs, blockRef{1, 0, value}, blockRef{1, 1, value}, blockRef{2, 0, value | 1<<listFieldBits})
+	}
+	seen := map[blockRef]bool{}
+	groups := byHash(refs)
+	require.Len(t, groups, 3*3)
+	for _, group := range groups {
+		require.LessOrEqual(t, len(group), listsPerCommand)
+		for _, n := range group {
+			require.Equal(t, refs[group[0]].hash(), refs[n].hash())
+			seen[refs[n]] = true
+		}
+	}
+	require.Len(t, seen, len(refs))
+}
