@@ -61,11 +61,13 @@ func byHash(refs []blockRef) [][]int32 {
 	return groups
 }
 
-// placeLists queues the commands that put the fingerprints of all items into the lists of their blocks.
+// placeLists queues the commands that put the fingerprints of all items into the lists of their blocks. A list is
+// written once, however many items belong there: its whole value goes to the log and to replicas.
 func (b *batch) placeLists(ctx context.Context, pipe redis.Pipeliner) {
 	x := b.x
 	var refs []blockRef
-	var names []string // the fingerprint for each list
+	var members []string // for each of refs
+	at := map[blockRef]int{}
 	var blocks []simhash.Block
 	for _, it := range b.items {
 		if it.claim.LittleText {
@@ -74,8 +76,14 @@ func (b *batch) placeLists(ctx context.Context, pipe redis.Pipeliner) {
 		blocks = x.cfg.Layout.AppendBlocks(blocks[:0], it.claim.Fingerprint)
 		name := it.home.name()
 		for _, block := range blocks {
-			refs = append(refs, blockRef{it.home.generation, block.Index, block.Value})
-			names = append(names, name)
+			ref := blockRef{it.home.generation, block.Index, block.Value}
+			if n, known := at[ref]; known {
+				members[n] += name
+				continue
+			}
+			at[ref] = len(refs)
+			refs = append(refs, ref)
+			members = append(members, name)
 		}
 	}
 	lifetime := int64(x.layout.lifetime / time.Second)
@@ -83,13 +91,13 @@ func (b *batch) placeLists(ctx context.Context, pipe redis.Pipeliner) {
 		args := make([]any, 1, 1+2*len(group))
 		args[0] = lifetime
 		for _, n := range group {
-			args = append(args, refs[n].field(), names[n])
+			args = append(args, refs[n].field(), members[n])
 		}
 		placeScript.EvalSha(ctx, pipe, []string{x.keys.lists(refs[group[0]].hash())}, args...)
 	}
 }
 
-// readLists reads lists.
+// readLists reads lists, those of one hash with one command, whichever articles want them.
 func (b *batch) readLists(ctx context.Context, refs []blockRef) ([]string, error) {
 	groups := byHash(refs)
 	pipe := b.x.client.Pipeline()
