@@ -77,7 +77,7 @@ func (c Config) Validate() error {
 }
 
 // The number of entries in a hash and of fingerprints in a list at the expected volume, at least and less than twice as
-// many. Below it the overhead of a key weighs; far above it look-ups read too much and Redis searches its listpacks too
+// many. Below it the overhead of a hash or list weighs; far above it look-ups read too much and Redis searches its listpacks too
 // long. Fuller lists of fewer bits find more with the same look-ups.
 const (
 	perHash = 16

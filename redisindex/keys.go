@@ -24,13 +24,14 @@ func (k keys) sequence() string { return k.prefix + "seq" }
 // generations is the sorted set of the generations that exist, by the Unix second in which they expire.
 func (k keys) generations() string { return k.prefix + "g" }
 
-// lists is the key of a hash of lists, as blockRef.hash names it.
-func (k keys) lists(hash blockRef) string {
+// lists is the hash that holds the list.
+func (k keys) lists(r blockRef) string {
+	r = r.hash()
 	buf := make([]byte, 0, 128)
 	buf = append(append(buf, k.prefix...), "b:"...)
-	buf = append(strconv.AppendInt(buf, hash.generation, 10), ':')
-	buf = append(strconv.AppendInt(buf, int64(hash.block), 10), ':')
-	return string(strconv.AppendUint(buf, hash.value, 16))
+	buf = append(strconv.AppendInt(buf, r.generation, 10), ':')
+	buf = append(strconv.AppendInt(buf, int64(r.block), 10), ':')
+	return string(strconv.AppendUint(buf, r.value, 16))
 }
 
 // fieldRef names one field of entries: those of a fingerprint in a generation.

@@ -93,7 +93,7 @@ func (b *batch) placeLists(ctx context.Context, pipe redis.Pipeliner) {
 		for _, n := range group {
 			args = append(args, refs[n].field(), members[n])
 		}
-		placeScript.EvalSha(ctx, pipe, []string{x.keys.lists(refs[group[0]].hash())}, args...)
+		placeScript.EvalSha(ctx, pipe, []string{x.keys.lists(refs[group[0]])}, args...)
 	}
 }
 
@@ -104,7 +104,7 @@ func (b *batch) readLists(ctx context.Context, refs []blockRef) ([]string, error
 	cmds := make([]*redis.SliceCmd, len(groups))
 	for i, group := range groups {
 		args := make([]any, 2, 2+len(group))
-		args[0], args[1] = "hmget", b.x.keys.lists(refs[group[0]].hash())
+		args[0], args[1] = "hmget", b.x.keys.lists(refs[group[0]])
 		for _, n := range group {
 			args = append(args, refs[n].field())
 		}

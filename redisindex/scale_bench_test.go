@@ -105,7 +105,7 @@ func (p *preload) store(b *testing.B, x *Index) {
 	withRecords := usedMemory(b, p.client)
 	pipe, made := p.client.Pipeline(), map[string]bool{}
 	for ref, list := range lists {
-		key := x.keys.lists(ref.hash())
+		key := x.keys.lists(ref)
 		if !made[key] {
 			made[key] = true
 			require.ErrorIs(b, placeScript.Run(b.Context(), p.client, []string{key}, int64(x.layout.lifetime/time.Second)).Err(), redis.Nil)
