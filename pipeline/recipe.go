@@ -20,7 +20,8 @@ type RecipeConfig struct {
 	MaxDistance    int    `koanf:"max_distance" help:"Largest Hamming distance between the fingerprints of copies, in bits. In the recipe news, those within it face the second check. -1: the recipe's own, 16 for news, 3 for the classic ones."`
 	Blocks         int    `koanf:"blocks" help:"Number of blocks under which a fingerprint is stored, up to 16. 0: the recipe's own, 4 for news, max_distance + 1 for the classic ones."`
 	Probes         int    `koanf:"probes" help:"Look-ups per block besides its own value, up to 63: more find more copies and cost more; see docs/tuning.md. Can be changed at any time. -1: the recipe's own, 12 for news, none for the classic ones."`
-	MinFeatures    int    `koanf:"min_features" help:"An article with fewer different words is little text: only the same text counts as a copy of it. 0: the recipe's own, 16 for news, 1 for the classic ones."`
+	MinFeatures    int    `koanf:"min_features" help:"An article with fewer different words is little text: only the same text counts as a copy of it. 0: the recipe's own, 4 for news, 1 for the classic ones."`
+	FlashFeatures  int    `koanf:"flash_features" help:"An article with fewer different words is a flash: only the same text counts as a copy, or one with something added before or after it. 0: the recipe's own, 16 for news, none for the classic ones."`
 	UserDictionary string `koanf:"user_dictionary" help:"File of more words for segmentation, one a line: word [frequency] [tag]."`
 	StopWords      string `koanf:"stop_words" help:"File of more words that do not count, one a line."`
 
@@ -33,7 +34,7 @@ const News = "news"
 // A change of code or tables that changes fingerprints, signatures or digests of a recipe, or how it judges them, raises
 // its version. TestGoldenArticles and the tests of package signature notice.
 const (
-	newsVersion    = 2
+	newsVersion    = 3
 	classicVersion = 1
 )
 
@@ -52,11 +53,12 @@ func DefaultRecipeConfig() RecipeConfig {
 }
 
 // resolved fills in what is left to the recipe. In the recipe news, below 16 different words articles on one template (a
-// flash on the stock market, a broadcast's opening) come close to each other; one article in a hundred is that short.
+// flash on the stock market, a broadcast's opening) come close to each other; one article in a hundred is that short. Below 4
+// a fingerprint means nothing.
 func (c RecipeConfig) resolved() RecipeConfig {
-	distance, blocks, probes, features := 16, 4, 12, 16
+	distance, blocks, probes, features, flash := 16, 4, 12, 4, 16
 	if c.Name != News {
-		distance, probes, features = simhash.DefaultMaxDistance, 0, 1
+		distance, probes, features, flash = simhash.DefaultMaxDistance, 0, 1, 0
 	}
 	if c.MaxDistance == -1 {
 		c.MaxDistance = distance
@@ -72,6 +74,9 @@ func (c RecipeConfig) resolved() RecipeConfig {
 	}
 	if c.MinFeatures == 0 {
 		c.MinFeatures = features
+	}
+	if c.FlashFeatures == 0 {
+		c.FlashFeatures = flash
 	}
 	return c
 }
@@ -93,6 +98,9 @@ func (c RecipeConfig) Validate() error {
 	}
 	if c.MinFeatures < 1 {
 		return fmt.Errorf("min_features is %d, must be at least 1", c.MinFeatures)
+	}
+	if c.FlashFeatures < 0 {
+		return fmt.Errorf("flash_features is %d, must not be negative", c.FlashFeatures)
 	}
 	return c.Thresholds.Validate()
 }
@@ -150,7 +158,7 @@ func LoadRecipe(config RecipeConfig) (*Recipe, error) {
 // recipeID hashes everything that decides about fingerprints and verdicts, in a fixed order.
 func recipeID(config RecipeConfig, userWords, stopWords []byte) (string, error) {
 	h := sha256.New()
-	h.Write(fmt.Appendf(nil, "%d %d %d %v %d %d\n", config.MaxDistance, config.Blocks, config.MinFeatures, config.Thresholds,
+	h.Write(fmt.Appendf(nil, "%d %d %d %d %v %d %d\n", config.MaxDistance, config.Blocks, config.MinFeatures, config.FlashFeatures, config.Thresholds,
 		len(userWords), len(stopWords)))
 	h.Write(userWords)
 	h.Write(stopWords)

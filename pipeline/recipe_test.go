@@ -14,6 +14,7 @@ import (
 	"github.com/yanyiwu/gojieba"
 	"golang.org/x/text/width"
 
+	"echosieve/pipeline/signature"
 	"echosieve/simhash"
 )
 
@@ -32,16 +33,16 @@ func TestGoldenArticles(t *testing.T) {
 	r := testRecipe(t)
 	for name, c := range map[string]struct{ text, simhash, digest string }{
 		"zh":    {zhArticle, "710c80b2e9dba930", "978a711517564953fe491bb360a2b207"},
-		"en":    {enArticle, "2b66ded397573068", "69ffdb95f4939337899a8989af608cce"},
-		"mixed": {zhArticle + enArticle, "332cc8b2815ba970", "f8d1f43a1bf2041f6f4d2f912dd8be8b"},
-		"flash": {"快讯：央行下调利率25个基点", "06af9d29c55781e5", "c3be0a271d36daeddc68128e46915794"},
+		"en":    {enArticle, "2b6fded397573168", "e08acf0ac9b2b3a5d7b8b9bb43850eb8"},
+		"mixed": {zhArticle + enArticle, "3b2cc8b281dba970", "9d07f442382a9e3307102113e0b047e3"},
+		"flash": {"快讯：央行下调利率25个基点", "06af9d29c55781e5", "b5d832807b290d8300a5ea97927ebc76"},
 	} {
 		a, _ := r.Fingerprint(c.text)
 		const advice = "fingerprints changed: raise the recipe's version in recipeVersions, then these values"
 		require.Equal(t, c.simhash, a.SimHash.String(), "%s: %s", name, advice)
 		require.Equal(t, c.digest, hex.EncodeToString(a.Digest[:]), "%s: %s", name, advice)
 	}
-	require.Equal(t, "news-2-55b0d154", r.ID())
+	require.Equal(t, "news-3-4547e168", r.ID())
 }
 
 // The index finds articles by fingerprint: where punctuation moves a word boundary, the digests must differ as well.
@@ -115,6 +116,11 @@ func TestLittleText(t *testing.T) {
 	require.Equal(t, hex.EncodeToString(a.Digest[:8]), a.Fingerprint.String())
 	require.NotEqual(t, a.Fingerprint, a.SimHash)
 
+	flash, _ := r.Fingerprint("快讯：沪指收涨1.5%，创业板指跌幅扩大")
+	require.False(t, flash.LittleText)
+	require.Equal(t, flash.SimHash, flash.Fingerprint)
+	require.Len(t, flash.Signature, signature.Size)
+
 	long, _ := r.Fingerprint(zhArticle)
 	require.False(t, long.LittleText)
 	require.Equal(t, long.SimHash, long.Fingerprint)
@@ -150,12 +156,14 @@ func TestWeightsMakeTheFingerprint(t *testing.T) {
 	require.Equal(t, a.SimHash, simhash.Sum(features))
 
 	table := map[string]WeightedWord{}
-	for _, w := range r.Weights("新华社新华社新华社新华社 Qwertyuiop the of 记者") {
+	for _, w := range r.Weights("新华社新华社新华社新华社 Qwertyuiop 强哥说 the of 1234567 记者") {
 		table[w.Word] = w
 	}
 	require.Equal(t, 4, table["新华社"].Count)
 	require.InDelta(t, 4*table["新华社"].IDF, table["新华社"].Weight, 1e-9)
-	require.InDelta(t, 11.7392, table["qwertyuiop"].IDF, 1e-4, "unknown words have the average IDF")
+	require.InDelta(t, 11.7392, table["强哥"].IDF, 1e-4, "unknown words have the average IDF")
+	require.InDelta(t, latinIDF, table["qwertyuiop"].IDF, 1e-4)
+	require.InDelta(t, numberIDF, table["1234567"].IDF, 1e-4)
 	require.NotContains(t, table, "the")
 }
 
@@ -163,14 +171,15 @@ func TestRecipeConfig(t *testing.T) {
 	require.NoError(t, DefaultRecipeConfig().Validate())
 	for want, breakIt := range map[string]func(*RecipeConfig){
 		`unknown recipe "gossip", known: news, classic-fnv`: func(c *RecipeConfig) { c.Name = "gossip" },
-		"max_distance is -2": func(c *RecipeConfig) { c.MaxDistance = -2 },
-		"max_distance is 33": func(c *RecipeConfig) { c.MaxDistance = 33 },
-		"blocks is -1":       func(c *RecipeConfig) { c.Blocks = -1 },
-		"blocks is 17":       func(c *RecipeConfig) { c.Blocks = 17 },
-		"probes is -2":       func(c *RecipeConfig) { c.Probes = -2 },
-		"probes is 64":       func(c *RecipeConfig) { c.Probes = 64 },
-		"min_features is -1": func(c *RecipeConfig) { c.MinFeatures = -1 },
-		"near is 1.1":        func(c *RecipeConfig) { c.Thresholds.Near = 1.1 },
+		"max_distance is -2":   func(c *RecipeConfig) { c.MaxDistance = -2 },
+		"max_distance is 33":   func(c *RecipeConfig) { c.MaxDistance = 33 },
+		"blocks is -1":         func(c *RecipeConfig) { c.Blocks = -1 },
+		"blocks is 17":         func(c *RecipeConfig) { c.Blocks = 17 },
+		"probes is -2":         func(c *RecipeConfig) { c.Probes = -2 },
+		"probes is 64":         func(c *RecipeConfig) { c.Probes = 64 },
+		"min_features is -1":   func(c *RecipeConfig) { c.MinFeatures = -1 },
+		"flash_features is -1": func(c *RecipeConfig) { c.FlashFeatures = -1 },
+		"near is 1.1":          func(c *RecipeConfig) { c.Thresholds.Near = 1.1 },
 	} {
 		cfg := DefaultRecipeConfig()
 		breakIt(&cfg)
@@ -191,7 +200,7 @@ func TestRecipeConfig(t *testing.T) {
 
 func TestRecipeID(t *testing.T) {
 	r := testRecipe(t)
-	require.Regexp(t, regexp.MustCompile(`^news-2-[0-9a-f]{8}$`), r.ID())
+	require.Regexp(t, regexp.MustCompile(`^news-3-[0-9a-f]{8}$`), r.ID())
 	require.Equal(t, r.ID(), testRecipe(t).ID())
 	seen := map[string]bool{r.ID(): true}
 	for _, change := range []func(*RecipeConfig){
@@ -199,6 +208,7 @@ func TestRecipeID(t *testing.T) {
 		func(c *RecipeConfig) { c.Blocks = 5 },
 		func(c *RecipeConfig) { c.Thresholds.Values = .5 },
 		func(c *RecipeConfig) { c.MinFeatures = 17 },
+		func(c *RecipeConfig) { c.FlashFeatures = 17 },
 	} {
 		cfg := DefaultRecipeConfig()
 		change(&cfg)

@@ -95,7 +95,7 @@ const (
 	TestOverlap              // the words in common
 	TestNumbers              // different numbers in the same places
 	TestValues               // the numbers in common
-	TestLittle               // little text: only the same text is a copy
+	TestLittle               // little text: only the same text is a copy, or one that contains it
 	TestShort                // too short for the words in common to be enough
 	TestUnknown              // no signature to compare
 	testCount
@@ -117,6 +117,7 @@ var testOf = map[signature.Reason]Test{
 	signature.ReasonNumbers: TestNumbers,
 	signature.ReasonValues:  TestValues,
 	signature.ReasonShort:   TestShort,
+	signature.ReasonLittle:  TestLittle,
 }
 
 // judgeBySignature is the second check. Signatures of an unknown version say nothing, so that nothing is held to be a

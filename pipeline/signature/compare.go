@@ -7,8 +7,11 @@ import (
 
 // Comparison is what two signatures tell about two articles.
 type Comparison struct {
-	// Known is false if one of the signatures holds no information. All other fields are 0 then.
+	// Known is false if one of the signatures holds no information, or if one is that of a flash and the other is not. All
+	// fields but Flash are 0 then.
 	Known bool
+	// Flash tells that one of the two is a flash. J and Containment then are about bits of filters.
+	Flash bool
 	// J estimates the Jaccard similarity of the sets of word bigrams, 0 to 1; its standard error is about 0.06.
 	J float64
 	// Containment estimates the share of the shorter text's bigrams that the longer one has, 0 to 1.
@@ -28,10 +31,16 @@ func Compare(a, b *Signature) Comparison {
 	if !a.Known() || !b.Known() {
 		return Comparison{}
 	}
-	c := Comparison{Known: true}
+	c := Comparison{Known: a.flash() == b.flash(), Flash: a.flash() || b.flash()}
+	if !c.Known {
+		return c
+	}
 	na, nb := a.bigrams(), b.bigrams()
 	c.Bigrams = min(na, nb)
-	if c.Bigrams > 0 {
+	switch {
+	case c.Flash:
+		c.compareFilters(a, b)
+	case c.Bigrams > 0:
 		c.J = a.jaccard(b)
 		c.Containment = min(1, c.J/(1+c.J)*(na+nb)/c.Bigrams)
 	}

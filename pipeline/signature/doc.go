@@ -2,7 +2,7 @@
 // fingerprints are near are copies of each other. A SimHash alone cannot: reports on one template that differ in
 // their figures only are as near as copies are.
 //
-// Layout of version 1, 64 bytes:
+// Layout of version 1, 64 bytes; a flash has version 2, with a filter of its words in bytes 2 to 33 (flash.go):
 //
 //	 0      version, 1
 //	 1      number of word bigrams n as round(16 log2(n+1)), at most 255

@@ -8,11 +8,13 @@ type Thresholds struct {
 	Possible       float64 `koanf:"possible" help:"Least similarity of an article that is marked as a possible copy."`
 	Contradictions float64 `koanf:"contradictions" help:"Share of different numbers in the same places from which an article is no copy."`
 	Values         float64 `koanf:"values" help:"Least share of numbers in common."`
+	Vouched        float64 `koanf:"vouched" help:"Least similarity of a copy that has all of four numbers or more in common, or that the other text contains; of a short one, if both is so."`
 	Sure           float64 `koanf:"sure" help:"Similarity from which one different number in the same place is forgiven, as a correction, unless the text is short."`
-	SureValues     float64 `koanf:"sure_values" help:"Similarity from which one number that the other lacks is forgiven, if no numbers in the same place differ."`
+	SureValues     float64 `koanf:"sure_values" help:"Similarity from which one number is forgiven if all others agree: one that the other text lacks, or, if they are four or more, one that differs in its place."`
 	ShortPairs     float64 `koanf:"short_pairs" help:"A text with fewer pairs of words is short: nothing is forgiven, and the next two are asked of it."`
 	ShortNear      float64 `koanf:"short_near" help:"Least similarity of short texts."`
 	ShortValues    float64 `koanf:"short_values" help:"Least share of numbers in common of short texts."`
+	FlashNear      float64 `koanf:"flash_near" help:"Least similarity of flashes: the share of words and pairs of words in common. If one contains the other they are copies, else possible ones."`
 }
 
 // Validate reports the first threshold that makes no sense.
@@ -25,10 +27,12 @@ func (t Thresholds) Validate() error {
 		{"possible", t.Possible},
 		{"contradictions", t.Contradictions},
 		{"values", t.Values},
+		{"vouched", t.Vouched},
 		{"sure", t.Sure},
 		{"sure_values", t.SureValues},
 		{"short_near", t.ShortNear},
 		{"short_values", t.ShortValues},
+		{"flash_near", t.FlashNear},
 	} {
 		if !(f.val >= 0 && f.val <= 1) {
 			return fmt.Errorf("%s is %v, must be between 0 and 1", f.name, f.val)
@@ -46,8 +50,8 @@ func (t Thresholds) Validate() error {
 // DefaultThresholds returns thresholds chosen on labelled pairs of Chinese and English news articles.
 func DefaultThresholds() Thresholds {
 	return Thresholds{
-		Near: 0.435, Possible: 0.3, Contradictions: 0.14, Values: 0.6, Sure: 0.85, SureValues: 0.75,
-		ShortPairs: 80, ShortNear: 0.62, ShortValues: 0.8,
+		Near: 0.46, Possible: 0.3, Contradictions: 0.14, Values: 0.6, Vouched: 0.4, Sure: 0.85, SureValues: 0.75,
+		ShortPairs: 80, ShortNear: 0.62, ShortValues: 0.8, FlashNear: 0.6,
 	}
 }
 
@@ -71,30 +75,33 @@ const (
 	ReasonNumbers Reason = "numbers" // other numbers in the same places
 	ReasonValues  Reason = "values"  // too few numbers in common
 	ReasonShort   Reason = "short"   // a copy, were it not short
+	ReasonLittle  Reason = "little"  // one of the two is a flash, and neither contains the other or the other is none
 )
 
-// manyValues is the number of numbers in common that outweigh one that differs, even in a short text: results and
-// dividends are short and full of figures.
-const manyValues = 8
+// Numbers in common that weigh.
+const (
+	someValues = 4 // all of them, in a text of as many: hardly another report
+	manyValues = 8 // outweigh one that differs, even in a short text: results and dividends are short and full of figures
+)
+
+// contained is the share of a text's bigrams from which the other is held to contain it, but for what the estimate errs.
+const contained = 0.85
 
 // Judge decides by a comparison. Both articles are taken to be candidates: their fingerprints are near. Without
 // information the verdict is Different.
 func Judge(c Comparison, t Thresholds) (Verdict, Reason) {
+	if c.Flash {
+		return judgeFlash(c, t)
+	}
 	short := c.Bigrams < t.ShortPairs
-	contradictions, common, leastValues := c.Contradictions, c.CommonValues, t.Values
+	near, leastValues := t.Near, t.Values
 	if short {
-		leastValues = t.ShortValues
+		near, leastValues = max(t.Near, t.ShortNear), t.ShortValues
 	}
-	// In texts nearly the same, one other number is rather a correction, or the date of another edition, than another
-	// report.
-	others := c.SharedContexts-contradictions >= 2 && !short && c.J >= t.Sure
-	many := common >= manyValues && common >= c.LeastValues-1 && c.J >= t.SureValues
-	if contradictions > 0 && (others || many) {
-		contradictions--
+	if c.vouched(short) {
+		near = min(near, t.Vouched)
 	}
-	if c.J >= t.SureValues && c.Contradictions == 0 && common == c.LeastValues-1 && (!short || common > 0) {
-		common++
-	}
+	contradictions, common := c.forgiven(t, short)
 	switch {
 	case !c.Known:
 		return Different, ReasonUnknown
@@ -104,10 +111,40 @@ func Judge(c Comparison, t Thresholds) (Verdict, Reason) {
 		return Different, ReasonNumbers
 	case float64(common) < leastValues*float64(c.LeastValues):
 		return Possible, ReasonValues
-	case c.J < t.Near:
-		return Possible, ReasonOverlap
-	case short && c.J < t.ShortNear:
+	case c.J >= near:
+		return Near, ReasonOverlap
+	case short && c.J >= t.Near:
 		return Possible, ReasonShort
 	}
-	return Near, ReasonOverlap
+	return Possible, ReasonOverlap
+}
+
+// vouched tells whether something besides the bigrams in common speaks for a copy. Reports on one template are about as long as
+// each other and each has words and numbers of its own; of a copy one side is cut or added to, or words are changed and
+// the numbers are not. Of a short text both is asked: it has few numbers, and a page of a kind may contain it.
+func (c *Comparison) vouched(short bool) bool {
+	many := c.CommonValues >= manyValues && c.CommonValues >= c.LeastValues-1
+	numbers := c.Contradictions == 0 && (many || c.CommonValues >= someValues && c.CommonValues == c.LeastValues)
+	whole := c.Containment >= contained
+	if short {
+		return numbers && (many || whole)
+	}
+	return numbers || whole
+}
+
+// forgiven counts contradictions and common numbers as if one number that differs did not: in texts nearly the same it is
+// rather a correction, a slip or the date of another edition than another report.
+func (c *Comparison) forgiven(t Thresholds, short bool) (contradictions, common int) {
+	contradictions, common = c.Contradictions, c.CommonValues
+	inPlace := !short && c.SharedContexts-contradictions >= 2
+	othersAgree := common >= c.LeastValues-1 && c.J >= t.SureValues
+	switch {
+	case contradictions == 0:
+		if othersAgree && common < c.LeastValues && (!short || common > 0) {
+			common++
+		}
+	case inPlace && (c.J >= t.Sure || othersAgree && common >= someValues), othersAgree && common >= manyValues:
+		contradictions--
+	}
+	return contradictions, common
 }

@@ -34,17 +34,21 @@ type Signature struct{ raw [Size]byte }
 // Decode reads what Append wrote. Anything else, such as a signature of another version, is no information: the zero
 // value and false.
 func Decode(data []byte) (s Signature, ok bool) {
-	if len(data) != Size || data[0] != Version {
+	if len(data) != Size || data[0] != Version && data[0] != flashVersion {
 		return Signature{}, false
 	}
 	return Signature{[Size]byte(data)}, true
 }
 
 // Known tells whether the signature holds information.
-func (s *Signature) Known() bool { return s.raw[0] == Version }
+func (s *Signature) Known() bool { return s.raw[0] != 0 }
+
+func (s *Signature) flash() bool { return s.raw[0] == flashVersion }
 
 // bigrams is the number of word bigrams, to about 2 %.
 func (s *Signature) bigrams() float64 { return math.Exp2(float64(s.raw[countAt])/16) - 1 }
+
+func logCount(n int) byte { return byte(min(255, math.Round(16*math.Log2(float64(n+1))))) }
 
 // Builder makes signatures. Its zero value is ready; it keeps its buffers, so that nothing is allocated after the
 // first texts. Not safe for concurrent use.
@@ -88,7 +92,7 @@ func (b *Builder) Append(dst []byte, clean string) []byte {
 	var raw [Size]byte
 	raw[0] = Version
 	n := max(0, b.words-1)
-	raw[countAt] = byte(min(255, math.Round(16*math.Log2(float64(n+1)))))
+	raw[countAt] = logCount(n)
 	if n > 0 {
 		b.minHash(raw[minAt:contextAt])
 	}

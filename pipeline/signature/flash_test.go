@@ -1,0 +1,98 @@
+package signature
+
+import (
+	"encoding/hex"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func buildFlash(b *Builder, text string) []byte {
+	list := words(text)
+	b.Add(list)
+	return b.AppendFlash(nil, text, list)
+}
+
+func ofFlash(t testing.TB, text string) Signature {
+	var b Builder
+	s, ok := Decode(buildFlash(&b, text))
+	require.True(t, ok)
+	return s
+}
+
+const goldenFlash = "022d04002100002000000000c000010008600009202000301000020000001040498" +
+	"000b00000100000000000000000000000d0000d0000000000800000000200"
+
+// See TestGolden.
+func TestGoldenFlash(t *testing.T) {
+	var b Builder
+	require.Equal(t, goldenFlash, hex.EncodeToString(buildFlash(&b, "the port handled 1,200 ships in 2025")))
+}
+
+// Whatever stands before or after a flash, it is contained; hardly ever is one with another word.
+func TestFlashContainment(t *testing.T) {
+	r := seeded(t)
+	missed := 0
+	for range 1000 {
+		list := article(r, 8+r.IntN(17))
+		more := article(r, 1+r.IntN(4))
+		a, b := ofFlash(t, strings.Join(list, " ")), ofFlash(t, strings.Join(slices.Concat(more[:1], list, more[1:]), " "))
+		c := Compare(&a, &b)
+		require.InDelta(t, 1, c.Containment, 0)
+		verdict, reason := Judge(c, DefaultThresholds())
+		require.True(t, verdict == Near || c.J < DefaultThresholds().FlashNear, "%+v %s", c, reason)
+
+		list[r.IntN(len(list))] = "another"
+		other := ofFlash(t, strings.Join(list, " "))
+		c = Compare(&a, &other)
+		if verdict, _ = Judge(c, DefaultThresholds()); verdict == Near {
+			missed++
+		}
+	}
+	require.LessOrEqual(t, missed, 20)
+}
+
+func TestJudgeFlash(t *testing.T) {
+	flash := Comparison{Known: true, Flash: true, J: .6, Containment: 1, Bigrams: 10, SharedContexts: 1, LeastValues: 2, CommonValues: 2}
+	for name, c := range map[string]struct {
+		change func(*Comparison)
+		want   Verdict
+		reason Reason
+	}{
+		"contained":         {func(*Comparison) {}, Near, ReasonOverlap},
+		"much added":        {func(c *Comparison) { c.J = .59 }, Different, ReasonOverlap},
+		"a word in between": {func(c *Comparison) { c.J, c.Containment = .9, .99 }, Possible, ReasonLittle},
+		"another number":    {func(c *Comparison) { c.J, c.Contradictions = .9, 1 }, Different, ReasonNumbers},
+		"a number less":     {func(c *Comparison) { c.J, c.CommonValues = .9, 1 }, Different, ReasonValues},
+		"no numbers":        {func(c *Comparison) { c.SharedContexts, c.LeastValues, c.CommonValues = 0, 0, 0 }, Near, ReasonOverlap},
+		"one is no flash":   {func(c *Comparison) { *c = Comparison{Flash: true} }, Different, ReasonLittle},
+	} {
+		t.Run(name, func(t *testing.T) {
+			comparison := flash
+			c.change(&comparison)
+			got, reason := Judge(comparison, DefaultThresholds())
+			require.Equal(t, c.want, got)
+			require.Equal(t, c.reason, reason)
+		})
+	}
+}
+
+// Nothing is said of a flash that is none: a filter that is full contains everything.
+func TestFullFilter(t *testing.T) {
+	many := strings.Join(article(seeded(t), 400), " ")
+	a, b := ofFlash(t, many), ofFlash(t, many+" more")
+	verdict, reason := Judge(Compare(&a, &b), DefaultThresholds())
+	require.Equal(t, Different, verdict)
+	require.Equal(t, ReasonOverlap, reason)
+}
+
+func TestFlashAndArticle(t *testing.T) {
+	text := "the port handled 1,200 ships in 2025"
+	a, b := ofFlash(t, text), of(t, text)
+	require.Equal(t, Comparison{Flash: true}, Compare(&a, &b))
+	require.Equal(t, Comparison{Flash: true}, Compare(&b, &a))
+	var nothing Signature
+	require.False(t, Compare(&a, &nothing).Known)
+}

@@ -1,0 +1,91 @@
+package signature
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestJudge(t *testing.T) {
+	long := Comparison{Known: true, J: .9, Containment: 1, Bigrams: 300, SharedContexts: 8, LeastValues: 8, CommonValues: 8}
+	for name, c := range map[string]struct {
+		change func(*Comparison)
+		want   Verdict
+		reason Reason
+	}{
+		"copy":                 {func(*Comparison) {}, Near, ReasonOverlap},
+		"unknown":              {func(c *Comparison) { *c = Comparison{} }, Different, ReasonUnknown},
+		"at the threshold":     {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues, c.Containment = .46, 3, 3, .84 }, Near, ReasonOverlap},
+		"below":                {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues, c.Containment = .45, 3, 3, .84 }, Possible, ReasonOverlap},
+		"far below":            {func(c *Comparison) { c.J = .29 }, Different, ReasonOverlap},
+		"numbers vouch":        {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues, c.Containment = .4, 4, 4, .6 }, Near, ReasonOverlap},
+		"but not below":        {func(c *Comparison) { c.J, c.Containment = .39, 1 }, Possible, ReasonOverlap},
+		"all but one":          {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues, c.Containment = .4, 7, 6, .6 }, Possible, ReasonOverlap},
+		"all but one of many":  {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues, c.Containment = .4, 9, 8, .6 }, Near, ReasonOverlap},
+		"vouch, contradicted":  {func(c *Comparison) { c.J, c.Contradictions, c.Containment = .4, 1, .6 }, Possible, ReasonOverlap},
+		"contained":            {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues, c.Containment = .4, 0, 0, .85 }, Near, ReasonOverlap},
+		"a few contradictions": {func(c *Comparison) { c.J, c.Contradictions = .8, 1 }, Near, ReasonOverlap},
+		"many contradictions":  {func(c *Comparison) { c.Contradictions = 3 }, Different, ReasonNumbers},
+		"sure, a correction":   {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 3 }, Near, ReasonOverlap},
+		"less sure, all else": {func(c *Comparison) {
+			c.J, c.Contradictions, c.SharedContexts, c.LeastValues, c.CommonValues = .75, 1, 3, 5, 4
+		}, Near, ReasonOverlap},
+		"less sure, not all": {func(c *Comparison) {
+			c.J, c.Contradictions, c.SharedContexts, c.LeastValues, c.CommonValues = .8, 1, 3, 6, 4
+		}, Different, ReasonNumbers},
+		"less sure, of little": {func(c *Comparison) {
+			c.J, c.Contradictions, c.SharedContexts, c.LeastValues, c.CommonValues = .8, 1, 3, 3, 3
+		}, Different, ReasonNumbers},
+		"not sure, all else":   {func(c *Comparison) { c.J, c.Contradictions, c.SharedContexts = .74, 1, 3 }, Different, ReasonNumbers},
+		"sure, but of little":  {func(c *Comparison) { c.Contradictions, c.SharedContexts, c.LeastValues, c.CommonValues = 1, 2, 2, 2 }, Different, ReasonNumbers},
+		"other values":         {func(c *Comparison) { c.CommonValues = 3 }, Possible, ReasonValues},
+		"sure, one value":      {func(c *Comparison) { c.LeastValues, c.CommonValues = 2, 1 }, Near, ReasonOverlap},
+		"not sure, one value":  {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues = .7, 2, 1 }, Possible, ReasonValues},
+		"sure, the only value": {func(c *Comparison) { c.LeastValues, c.CommonValues = 1, 0 }, Near, ReasonOverlap},
+		"sure, two values":     {func(c *Comparison) { c.LeastValues, c.CommonValues = 3, 1 }, Possible, ReasonValues},
+		"sure, in its place":   {func(c *Comparison) { c.Contradictions, c.LeastValues, c.CommonValues = 1, 2, 1 }, Possible, ReasonValues},
+		"no values":            {func(c *Comparison) { c.LeastValues, c.CommonValues = 0, 0 }, Near, ReasonOverlap},
+		"short":                {func(c *Comparison) { c.Bigrams = 20 }, Near, ReasonOverlap},
+		"short, lower":         {func(c *Comparison) { c.Bigrams, c.J, c.LeastValues, c.CommonValues = 20, .6, 3, 3 }, Possible, ReasonShort},
+		"short, much lower":    {func(c *Comparison) { c.Bigrams, c.J, c.LeastValues, c.CommonValues = 20, .45, 3, 3 }, Possible, ReasonOverlap},
+		"short, vouched":       {func(c *Comparison) { c.Bigrams, c.J, c.LeastValues, c.CommonValues = 20, .4, 4, 4 }, Near, ReasonOverlap},
+		"short, by half":       {func(c *Comparison) { c.Bigrams, c.J, c.Containment, c.LeastValues, c.CommonValues = 20, .6, .84, 7, 7 }, Possible, ReasonShort},
+		"short, many numbers":  {func(c *Comparison) { c.Bigrams, c.J, c.Containment, c.LeastValues, c.CommonValues = 20, .6, .6, 9, 8 }, Near, ReasonOverlap},
+		"short, contradiction": {func(c *Comparison) {
+			c.Bigrams, c.J, c.Contradictions, c.SharedContexts, c.LeastValues, c.CommonValues = 20, .7, 1, 6, 7, 7
+		}, Different, ReasonNumbers},
+		"short, one value":   {func(c *Comparison) { c.Bigrams, c.LeastValues, c.CommonValues = 20, 2, 1 }, Near, ReasonOverlap},
+		"short, only value":  {func(c *Comparison) { c.Bigrams, c.LeastValues, c.CommonValues = 20, 1, 0 }, Possible, ReasonValues},
+		"short, many values": {func(c *Comparison) { c.Bigrams, c.J, c.Contradictions, c.SharedContexts = 20, .8, 1, 5 }, Near, ReasonOverlap},
+		"short, few values": {func(c *Comparison) {
+			c.Bigrams, c.Contradictions, c.SharedContexts, c.LeastValues, c.CommonValues = 20, 1, 5, 7, 7
+		}, Different, ReasonNumbers},
+		"short, other values": {func(c *Comparison) { c.Bigrams, c.CommonValues = 20, 5 }, Possible, ReasonValues},
+	} {
+		t.Run(name, func(t *testing.T) {
+			comparison := long
+			c.change(&comparison)
+			got, reason := Judge(comparison, DefaultThresholds())
+			require.Equal(t, c.want, got)
+			require.Equal(t, c.reason, reason)
+		})
+	}
+}
+
+func TestThresholds(t *testing.T) {
+	require.NoError(t, DefaultThresholds().Validate())
+	for want, change := range map[string]func(*Thresholds){
+		"near is 1.5":          func(t *Thresholds) { t.Near = 1.5 },
+		"vouched is 2":         func(t *Thresholds) { t.Vouched = 2 },
+		"flash_near is 1.1":    func(t *Thresholds) { t.FlashNear = 1.1 },
+		"contradictions is -1": func(t *Thresholds) { t.Contradictions = -1 },
+		"short_values is NaN":  func(t *Thresholds) { t.ShortValues = math.NaN() },
+		"possible is 0.5":      func(t *Thresholds) { t.Possible = .5 },
+		"short_pairs is -1":    func(t *Thresholds) { t.ShortPairs = -1 },
+	} {
+		thresholds := DefaultThresholds()
+		change(&thresholds)
+		require.ErrorContains(t, thresholds.Validate(), want)
+	}
+}
