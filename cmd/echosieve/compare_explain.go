@@ -16,6 +16,7 @@ type compareSignature struct {
 	Contradictions int     `json:"contradictions"`  // of them, those with different numbers
 	Numbers        int     `json:"numbers"`         // different ones of the text with fewer, about
 	NumbersShared  int     `json:"numbers_in_both"` // of them, those that the other has as well
+	Flash          bool    `json:"flash,omitempty"` // similarity and containment are about words as well, and hardly estimated
 }
 
 // compareSignatures returns nil if one of the two has no signature.
@@ -26,7 +27,7 @@ func compareSignatures(a, b []byte) *compareSignature {
 	if !c.Known {
 		return nil
 	}
-	return &compareSignature{c.J, c.Containment, int(c.Bigrams), c.SharedContexts, c.Contradictions, c.LeastValues, c.CommonValues}
+	return &compareSignature{c.J, c.Containment, int(c.Bigrams), c.SharedContexts, c.Contradictions, c.LeastValues, c.CommonValues, c.Flash}
 }
 
 // explain gives the verdict in one word and in a sentence.
@@ -43,14 +44,13 @@ func (c *comparison) explain(j pipeline.Judgement, cfg pipeline.RecipeConfig) {
 	case pipeline.TestDistance:
 		why = fmt.Sprintf("the fingerprints differ in %d bits, at most %d are allowed (detection.max_distance).", c.Distance, c.MaxDistance)
 	case pipeline.TestOverlap:
-		why = fmt.Sprintf("they share %.0f %% of their word pairs; a copy has %.0f %% or more (detection.near), a possible one %.0f %% (detection.possible).",
-			100*c.Signature.Similarity, 100*cfg.Thresholds.Near, 100*cfg.Thresholds.Possible)
+		why = c.Signature.explainOverlap(j.Kind, cfg.Thresholds)
 	case pipeline.TestNumbers:
 		why = fmt.Sprintf("in %d of %d places that both have, the numbers differ (detection.contradictions).", c.Signature.Contradictions, c.Signature.SharedPlaces)
 	case pipeline.TestValues:
 		why = fmt.Sprintf("only %d of %d numbers are in both (detection.values, detection.short_values).", c.Signature.NumbersShared, c.Signature.Numbers)
 	case pipeline.TestLittle:
-		why = "a text with so few different words (detection.min_features) is a copy only of the same text."
+		why = "of a text with so few different words only the same text is a copy (detection.min_features), or one that contains it and little more (detection.flash_features)."
 	case pipeline.TestShort:
 		why = fmt.Sprintf("for texts as short as these, %.0f %% of word pairs in common is too little (detection.short_near).", 100*c.Signature.Similarity)
 	case pipeline.TestUnknown:
@@ -70,5 +70,21 @@ func (c *comparison) explain(j pipeline.Judgement, cfg pipeline.RecipeConfig) {
 	}
 	if j.Kind.IsCopy() && !c.Found {
 		c.Explanation += " But the service would not notice: its look-ups do not find one from the other (detection.probes)."
+	}
+}
+
+// explainOverlap says why the words in common decided.
+func (s *compareSignature) explainOverlap(kind pipeline.Kind, t signature.Thresholds) string {
+	switch {
+	case s.Flash && kind == pipeline.Near:
+		return "the texts are flashes, and one contains the other with all its numbers."
+	case s.Flash:
+		return fmt.Sprintf("they share %.0f %% of their words and word pairs; flashes that may be copies share %.0f %% or more (detection.flash_near).",
+			100*s.Similarity, 100*t.FlashNear)
+	case kind == pipeline.Near && s.Similarity < t.Near:
+		return fmt.Sprintf("they share %.0f %% of their word pairs, and their numbers agree or one contains the other (detection.vouched).", 100*s.Similarity)
+	default:
+		return fmt.Sprintf("they share %.0f %% of their word pairs; a copy has %.0f %% or more (detection.near), a possible one %.0f %% (detection.possible).",
+			100*s.Similarity, 100*t.Near, 100*t.Possible)
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"echosieve/pipeline"
+	"echosieve/pipeline/signature"
 	"echosieve/simhash"
 )
 
@@ -20,6 +22,8 @@ const (
 		"the figure of two years ago. Lime trees along the canal provide most of the nectar. Hotels pay for the hives and " +
 		"serve the harvest at breakfast. Ecologists warn that honeybees may crowd out wild species."
 )
+
+const compareFlash = "Dockers in the port of Riverton call off their strike after three days, unions and employers agree on a pay rise."
 
 func compareJSON(t *testing.T, stdin string, args ...string) comparison {
 	t.Helper()
@@ -39,6 +43,9 @@ func TestCompareVerdicts(t *testing.T) {
 		{"another article", compareText, compareOther, "different", "max_distance"},
 		{"little text, the same", "Dockers call off strike.", "DOCKERS call off strike", "exact", "Exact copy"},
 		{"little text, almost the same", "Dockers call off strike.", "Dockers call off strikes.", "different", "min_features"},
+		{"flash, a source added", compareFlash, compareFlash + " (Harbour News)", "near", "flashes"},
+		{"flash, another figure", compareFlash, strings.Replace(compareFlash, "three", "five", 1), "different", "numbers differ"},
+		{"flash, another name", compareFlash, strings.Replace(compareFlash, "Riverton", "Westhaven", 1), "possible", "flash_features"},
 		{"nothing left", compareText, "<script>x()</script> --", "empty", "dead letter"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -47,6 +54,16 @@ func TestCompareVerdicts(t *testing.T) {
 			require.Contains(t, got.Explanation, c.explanation)
 		})
 	}
+}
+
+func TestExplainOverlap(t *testing.T) {
+	thresholds := signature.DefaultThresholds()
+	s := compareSignature{Similarity: thresholds.Vouched}
+	require.Contains(t, s.explainOverlap(pipeline.Near, thresholds), "40 %")
+	require.Contains(t, s.explainOverlap(pipeline.Near, thresholds), "detection.vouched")
+	require.Contains(t, s.explainOverlap(pipeline.Possible, thresholds), "46 % or more (detection.near)")
+	s.Flash = true
+	require.Contains(t, s.explainOverlap(0, thresholds), "detection.flash_near")
 }
 
 func TestCompareFindsWhatItShows(t *testing.T) {
