@@ -22,6 +22,9 @@ type Claim struct {
 	Fingerprint simhash.Fingerprint
 	// Sums are those behind Fingerprint, from which probes are chosen; nil: no probes.
 	Sums *simhash.Sums
+	// Anchors are what the article is looked up by beside its fingerprint; see Search.AppendPlaces. None: only by its
+	// fingerprint.
+	Anchors []uint64
 	// Signature summarises the article for the second check, at most MaxSignatureBytes. The index keeps it.
 	Signature []byte
 	// LittleText says that the text has too few features for its fingerprint to mean anything: the

@@ -111,7 +111,7 @@ func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 		claims = append(claims, Claim{
 			Coordinates: r.Coordinates, ID: it.id, Time: r.Time, Digest: it.article.Digest,
 			Fingerprint: it.article.Fingerprint, LittleText: it.article.LittleText,
-			Sums: it.article.Sums, Signature: it.article.Signature,
+			Sums: it.article.Sums, Anchors: it.article.Anchors, Signature: it.article.Signature,
 		})
 	}
 	var matches []Match

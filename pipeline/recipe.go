@@ -14,12 +14,13 @@ import (
 	"echosieve/simhash"
 )
 
-// RecipeConfig says how fingerprints are made and compared. All of it but Probes becomes part of the recipe's id.
+// RecipeConfig says how fingerprints are made and compared. All of it but Probes and Anchors becomes part of the recipe's id.
 type RecipeConfig struct {
 	Name           string `koanf:"-"`
 	MaxDistance    int    `koanf:"max_distance" help:"Largest Hamming distance between the fingerprints of copies, in bits. In the recipe news, those within it face the second check. -1: the recipe's own, 16 for news, 3 for the classic ones."`
 	Blocks         int    `koanf:"blocks" help:"Number of blocks under which a fingerprint is stored, up to 16. 0: the recipe's own, 4 for news, max_distance + 1 for the classic ones."`
-	Probes         int    `koanf:"probes" help:"Look-ups per block besides its own value, up to 63: more find more copies and cost more; see docs/tuning.md. Can be changed at any time. -1: the recipe's own, 12 for news, none for the classic ones."`
+	Probes         int    `koanf:"probes" help:"Look-ups per block besides its own value, up to 63: more find more copies and cost more; see docs/tuning.md. Can be changed at any time. -1: the recipe's own, 4 for news, none for the classic ones."`
+	Anchors        int    `koanf:"anchors" help:"Look-ups beside those of the fingerprint: by samples of the wording (runs of four words), up to 8; an article is stored under the first two. 0: none. -1: the recipe's own, 4 for news, none for the classic ones."`
 	MinFeatures    int    `koanf:"min_features" help:"An article with fewer different words is little text: only the same text counts as a copy of it. 0: the recipe's own, 4 for news, 1 for the classic ones."`
 	FlashFeatures  int    `koanf:"flash_features" help:"An article with fewer different words is a flash: only the same text counts as a copy, or one with something added before or after it. 0: the recipe's own, 16 for news, none for the classic ones."`
 	UserDictionary string `koanf:"user_dictionary" help:"File of more words for segmentation, one a line: word [frequency] [tag]."`
@@ -49,16 +50,16 @@ const (
 
 // DefaultRecipeConfig returns the recipe "news", with everything left to it.
 func DefaultRecipeConfig() RecipeConfig {
-	return RecipeConfig{Name: News, MaxDistance: -1, Probes: -1, Thresholds: signature.DefaultThresholds()}
+	return RecipeConfig{Name: News, MaxDistance: -1, Probes: -1, Anchors: -1, Thresholds: signature.DefaultThresholds()}
 }
 
 // resolved fills in what is left to the recipe. In the recipe news, below 16 different words articles on one template (a
 // flash on the stock market, a broadcast's opening) come close to each other; one article in a hundred is that short. Below 4
 // a fingerprint means nothing.
 func (c RecipeConfig) resolved() RecipeConfig {
-	distance, blocks, probes, features, flash := 16, 4, 12, 4, 16
+	distance, blocks, probes, anchors, features, flash := 16, 4, 4, 4, 4, 16
 	if c.Name != News {
-		distance, probes, features, flash = simhash.DefaultMaxDistance, 0, 1, 0
+		distance, probes, anchors, features, flash = simhash.DefaultMaxDistance, 0, 0, 1, 0
 	}
 	if c.MaxDistance == -1 {
 		c.MaxDistance = distance
@@ -71,6 +72,9 @@ func (c RecipeConfig) resolved() RecipeConfig {
 	}
 	if c.Probes == -1 {
 		c.Probes = probes
+	}
+	if c.Anchors == -1 {
+		c.Anchors = anchors
 	}
 	if c.MinFeatures == 0 {
 		c.MinFeatures = features
@@ -95,6 +99,9 @@ func (c RecipeConfig) Validate() error {
 	}
 	if c.Probes < 0 || c.Probes > simhash.MaxProbes {
 		return fmt.Errorf("probes is %d, must be between 0 and %d", c.Probes, simhash.MaxProbes)
+	}
+	if c.Anchors < 0 || c.Anchors > signature.MaxAnchors {
+		return fmt.Errorf("anchors is %d, must be between 0 and %d", c.Anchors, signature.MaxAnchors)
 	}
 	if c.MinFeatures < 1 {
 		return fmt.Errorf("min_features is %d, must be at least 1", c.MinFeatures)

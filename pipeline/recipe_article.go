@@ -22,6 +22,9 @@ type Article struct {
 	SimHash simhash.Fingerprint
 	// Sums are those behind SimHash, from which probes are chosen; nil for little text.
 	Sums *simhash.Sums
+	// Anchors are what the article is found by beside its SimHash (see signature.Builder.AppendAnchors), the foremost
+	// first; none for little text and in classic recipes.
+	Anchors []uint64
 	// Signature summarises the article for the second check; nil for little text and in classic recipes.
 	Signature []byte
 	// Digest identifies the normalised text (see clean_normalise.go) together with the fingerprint: equal digests mean
@@ -82,6 +85,9 @@ func (r *Recipe) Fingerprint(text string) (Article, Timing) {
 	sums := new(simhash.Sums)
 	a := Article{SimHash: simhash.SumWeights(s.features, sums), Features: len(s.features), CleanBytes: len(clean)}
 	r.identify(s, &a, sums)
+	if !a.LittleText {
+		a.Anchors = s.signature.AppendAnchors(nil, r.config.Anchors)
+	}
 	switch {
 	case a.LittleText:
 	case a.Features < r.config.FlashFeatures: // the words tallied last are all, unless they are repeated endlessly

@@ -32,12 +32,31 @@ type Judgement struct {
 	Test Test
 }
 
-// AppendLooks appends the blocks to look into for an article: its own and the probes.
-func (s *Search) AppendLooks(dst []simhash.Block, fp simhash.Fingerprint, sums *simhash.Sums) []simhash.Block {
+// StoredAnchors is the number of an article's foremost anchors under which it is stored: each more finds more, with fewer
+// probes, and takes as much memory as a block.
+const StoredAnchors = 2
+
+// AppendPlaces appends the blocks under which an article is stored: those of its fingerprint and of its foremost anchors.
+func (s *Search) AppendPlaces(dst []simhash.Block, fp simhash.Fingerprint, anchors []uint64) []simhash.Block {
+	return s.appendAnchors(s.Layout.AppendBlocks(dst, fp), anchors[:min(StoredAnchors, len(anchors))])
+}
+
+// AppendLooks appends the blocks to look into for an article: its own, the probes and its anchors.
+func (s *Search) AppendLooks(dst []simhash.Block, fp simhash.Fingerprint, sums *simhash.Sums, anchors []uint64) []simhash.Block {
 	if sums == nil || s.Probes == 0 {
-		return s.Layout.AppendBlocks(dst, fp)
+		dst = s.Layout.AppendBlocks(dst, fp)
+	} else {
+		dst = s.Layout.AppendProbes(dst, fp, sums, s.Probes)
 	}
-	return s.Layout.AppendProbes(dst, fp, sums, s.Probes)
+	return s.appendAnchors(dst, anchors)
+}
+
+// appendAnchors appends anchors as values of one more block, as wide as the first one.
+func (s *Search) appendAnchors(dst []simhash.Block, anchors []uint64) []simhash.Block {
+	for _, a := range anchors {
+		dst = append(dst, simhash.Block{Index: s.Layout.Count, Value: a >> (64 - s.Layout.Width(0))})
+	}
+	return dst
 }
 
 // Finds says whether looking for the later of two articles meets the earlier one, however far away.
@@ -45,9 +64,9 @@ func (s *Search) Finds(later, earlier *Article) bool {
 	if later.LittleText || earlier.LittleText {
 		return later.Fingerprint == earlier.Fingerprint
 	}
-	stored := s.Layout.AppendBlocks(make([]simhash.Block, 0, 16), earlier.Fingerprint)
-	looks := s.AppendLooks(make([]simhash.Block, 0, 256), later.Fingerprint, later.Sums)
-	return slices.ContainsFunc(looks, func(b simhash.Block) bool { return b == stored[b.Index] })
+	stored := s.AppendPlaces(make([]simhash.Block, 0, 16), earlier.Fingerprint, earlier.Anchors)
+	looks := s.AppendLooks(make([]simhash.Block, 0, 256), later.Fingerprint, later.Sums, later.Anchors)
+	return slices.ContainsFunc(looks, func(b simhash.Block) bool { return slices.Contains(stored, b) })
 }
 
 // Compare says what the later of two articles inside one window is to the earlier one, provided that a look-up Finds

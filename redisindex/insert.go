@@ -17,7 +17,7 @@ import (
 func (b *batch) insert(ctx context.Context) error {
 	x, pipe := b.x, b.x.client.Pipeline()
 	lifetime := int64(x.layout.lifetime / time.Second)
-	b.placeLists(ctx, pipe)
+	placed := b.placeLists(ctx, pipe)
 	generations := map[int64]bool{}
 	stored := make([]*redis.Cmd, len(b.items))
 	for i, it := range b.items {
@@ -28,6 +28,10 @@ func (b *batch) insert(ctx context.Context) error {
 	b.register(ctx, pipe, generations)
 	if err := b.exec(ctx, "insert", pipe); err != nil {
 		return err
+	}
+	for _, cmd := range placed {
+		refused, _ := cmd.Val().(int64)
+		x.metrics.full.Add(float64(refused))
 	}
 	for i, cmd := range stored {
 		if err := b.stored(b.items[i], cmd.Val()); err != nil {
@@ -75,7 +79,7 @@ func (b *batch) stored(it *item, reply any) error {
 			Coordinates: e.ref.Coordinates, ID: e.ref.ID, Time: time.UnixMilli(e.ms),
 			Digest: e.digest, Fingerprint: it.claim.Fingerprint, LittleText: e.little,
 			// The sums of the same text; only where it was cut otherwise they may differ, and only in their size.
-			Sums: it.claim.Sums, Signature: e.signature,
+			Sums: it.claim.Sums, Anchors: it.claim.Anchors, Signature: e.signature,
 		}
 		it.repeats = b.item(c)
 		return b.settle(it.repeats, e)

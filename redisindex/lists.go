@@ -19,6 +19,9 @@ const (
 	listFieldBits = 10
 	// listsPerCommand bounds the lists of one command, so that none keeps the server long.
 	listsPerCommand = 128
+	// maxListBytes bounds a list, so that neither a flood of articles on one template nor a phrase that everybody uses
+	// makes all others read, and the log write, ever more. By a full list, newer articles are not found.
+	maxListBytes = 2048 * fingerprintBytes
 )
 
 // blockRef names one list: the fingerprints of a generation that have the value in the block.
@@ -61,9 +64,9 @@ func byHash(refs []blockRef) [][]int32 {
 	return groups
 }
 
-// placeLists queues the commands that put the fingerprints of all items into the lists of their blocks. A list is
-// written once, however many items belong there: its whole value goes to the log and to replicas.
-func (b *batch) placeLists(ctx context.Context, pipe redis.Pipeliner) {
+// placeLists queues the commands that put the fingerprints of all items into the lists of their blocks, and returns them.
+// A list is written once, however many items belong there: its whole value goes to the log and to replicas.
+func (b *batch) placeLists(ctx context.Context, pipe redis.Pipeliner) []*redis.Cmd {
 	x := b.x
 	var refs []blockRef
 	var members []string // for each of refs
@@ -73,7 +76,7 @@ func (b *batch) placeLists(ctx context.Context, pipe redis.Pipeliner) {
 		if it.claim.LittleText {
 			continue
 		}
-		blocks = x.cfg.Layout.AppendBlocks(blocks[:0], it.claim.Fingerprint)
+		blocks = x.cfg.AppendPlaces(blocks[:0], it.claim.Fingerprint, it.claim.Anchors)
 		name := it.home.name()
 		for _, block := range blocks {
 			ref := blockRef{it.home.generation, block.Index, block.Value}
@@ -87,14 +90,17 @@ func (b *batch) placeLists(ctx context.Context, pipe redis.Pipeliner) {
 		}
 	}
 	lifetime := int64(x.layout.lifetime / time.Second)
-	for _, group := range byHash(refs) {
-		args := make([]any, 1, 1+2*len(group))
-		args[0] = lifetime
+	groups := byHash(refs)
+	cmds := make([]*redis.Cmd, len(groups))
+	for i, group := range groups {
+		args := make([]any, 2, 2+2*len(group))
+		args[0], args[1] = lifetime, maxListBytes
 		for _, n := range group {
 			args = append(args, refs[n].field(), members[n])
 		}
-		placeScript.EvalSha(ctx, pipe, []string{x.keys.lists(refs[group[0]])}, args...)
+		cmds[i] = placeScript.EvalSha(ctx, pipe, []string{x.keys.lists(refs[group[0]])}, args...)
 	}
+	return cmds
 }
 
 // readLists reads lists, those of one hash with one command, whichever articles want them.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"echosieve/pipeline"
 	"echosieve/simhash"
 	"echosieve/test/redisserver"
 )
@@ -36,7 +36,9 @@ func TestPlace(t *testing.T) {
 			key := testConfig(standard).Namespace + ":lists"
 			place := func(pairs ...any) {
 				for range 2 { // the second time all are there
-					require.ErrorIs(t, placeScript.Run(t.Context(), client, []string{key}, append([]any{60}, pairs...)...).Err(), redis.Nil)
+					refused, err := placeScript.Run(t.Context(), client, []string{key}, append([]any{60, maxListBytes}, pairs...)...).Int()
+					require.NoError(t, err)
+					require.Zero(t, refused)
 				}
 			}
 			a, b := "\x00\x01\x02\x03\x04\x05\x06\x07", "\x04\xff%[a]\r\n"
@@ -54,6 +56,28 @@ func TestPlace(t *testing.T) {
 			require.Equal(t, want, client.HGet(t.Context(), key, "x").Val())
 			require.Greater(t, client.TTL(t.Context(), key).Val(), 50*time.Second)
 		})
+	}
+}
+
+func TestFullList(t *testing.T) {
+	x := newIndex(t, newClient(t, redisserver.Addr(t)), testConfig(standard))
+	const most = maxListBytes / fingerprintBytes
+	claims := make([]pipeline.Claim, most+3)
+	for n := range claims {
+		claims[n] = article(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16) // all of one block, else apart
+	}
+	last := claims[most:]
+	for range 2 { // the second time nothing changes
+		_, err := x.Claim(t.Context(), claims[:most])
+		require.NoError(t, err)
+		require.Zero(t, counted(x.metrics.full))
+	}
+	_, err := x.Claim(t.Context(), last)
+	require.NoError(t, err)
+	require.Equal(t, len(last), counted(x.metrics.full))
+	for i, c := range last {
+		copied := article(1_000_000+i, c.Fingerprint^1<<60)
+		require.Equal(t, c.ID, claimOne(t, x, copied).Original.ID, "its other blocks find it")
 	}
 }
 

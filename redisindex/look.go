@@ -27,7 +27,7 @@ func (b *batch) look(ctx context.Context) error {
 	reads := make([][]int32, len(open)) // for each item the refs it reads
 	var blocks []simhash.Block
 	for i, it := range open {
-		blocks = x.cfg.AppendLooks(blocks[:0], it.claim.Fingerprint, it.claim.Sums)
+		blocks = x.cfg.AppendLooks(blocks[:0], it.claim.Fingerprint, it.claim.Sums, it.claim.Anchors)
 		for g, last := x.layout.reach(it.ms); g <= last; g++ {
 			if !b.generations[g] {
 				continue

@@ -12,6 +12,7 @@ type metrics struct {
 	members    prometheus.Counter
 	candidates prometheus.Histogram
 	capped     prometheus.Counter
+	full       prometheus.Counter
 	overflow   prometheus.Counter
 	helped     prometheus.Counter
 	replayed   prometheus.Counter
@@ -41,6 +42,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		members:    counter("members_read_total", "Fingerprints read from block lists."),
 		candidates: histogram("candidates_per_article", "Fingerprints within the maximal distance, before the cap.", counts),
 		capped:     counter("candidates_capped_total", "Articles whose candidates were capped."),
+		full:       counter("full_lists_total", "Fingerprints not put into a list because it was full."),
 		overflow:   counter("overflow_entries_total", "Entries stored beyond the cap of one fingerprint."),
 		helped:     counter("helped_total", "Pending candidates given a ticket."),
 		replayed:   counter("replayed_total", "Claims answered by the verdict they already had."),

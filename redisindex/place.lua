@@ -1,7 +1,9 @@
--- Step 1: puts fingerprints into the lists of their block values, unless they are there.
+-- Step 1: puts fingerprints into the lists of their block values, unless they are there or the list is full.
 -- KEYS[1]  hash of lists: fingerprints of 8 bytes, one after another
 -- ARGV[1]  seconds until the key expires
--- ARGV[2]  field of a list, ARGV[3] fingerprints for it, one after another, and so on
+-- ARGV[2]  bytes that a list may hold
+-- ARGV[3]  field of a list, ARGV[4] fingerprints for it, one after another, and so on
+-- Output: how many found a full list.
 local key = KEYS[1]
 if redis.call('EXPIRE', key, ARGV[1]) == 0 then
   -- A new hash. Redis keeps small ones as listpacks, in which every look-up searches from the front. One value longer
@@ -9,7 +11,8 @@ if redis.call('EXPIRE', key, ARGV[1]) == 0 then
   redis.call('HSET', key, '', string.rep(' ', 2048))
   redis.call('EXPIRE', key, ARGV[1])
 end
-for i = 2, #ARGV, 2 do
+local most, refused = tonumber(ARGV[2]), 0
+for i = 3, #ARGV, 2 do
   local field, list = ARGV[i], redis.call('HGET', key, ARGV[i]) or ''
   local before = #list
   for from = 1, #ARGV[i + 1], 8 do
@@ -18,7 +21,10 @@ for i = 2, #ARGV, 2 do
     while at and at % 8 ~= 1 do -- it straddles two others
       at = string.find(list, fingerprint, at + 1, true)
     end
-    if not at then list = list .. fingerprint end
+    if not at then
+      if #list < most then list = list .. fingerprint else refused = refused + 1 end
+    end
   end
   if #list > before then redis.call('HSET', key, field, list) end
 end
+return refused

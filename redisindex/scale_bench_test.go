@@ -108,7 +108,7 @@ func (p *preload) store(b *testing.B, x *Index) {
 		key := x.keys.lists(ref)
 		if !made[key] {
 			made[key] = true
-			require.ErrorIs(b, placeScript.Run(b.Context(), p.client, []string{key}, int64(x.layout.lifetime/time.Second)).Err(), redis.Nil)
+			require.NoError(b, placeScript.Run(b.Context(), p.client, []string{key}, int64(x.layout.lifetime/time.Second), maxListBytes).Err())
 		}
 		pipe.HSet(b.Context(), key, ref.field(), list)
 		p.flush(b, pipe, 2000)
@@ -129,7 +129,7 @@ func (p *preload) storeRecords(b *testing.B, x *Index, articles int, lists map[b
 		c := p.next()
 		home := fieldRef{x.layout.generation(windowTime(c.Time)), c.Fingerprint}
 		p.generations[home.generation] = true
-		blocks = x.cfg.Layout.AppendBlocks(blocks[:0], c.Fingerprint)
+		blocks = x.cfg.AppendPlaces(blocks[:0], c.Fingerprint, c.Anchors)
 		for _, block := range blocks {
 			ref := blockRef{home.generation, block.Index, block.Value}
 			lists[ref] = append(lists[ref], home.name()...)

@@ -49,11 +49,11 @@ func (l Layout) AppendBlocks(dst []Block, fp Fingerprint) []Block {
 // block returns block i and where it starts, in bits from the most significant one.
 func (l Layout) block(fp Fingerprint, i int) (b Block, start int) {
 	start = i*(64/l.Count) + min(i, 64%l.Count)
-	return Block{Index: i, Value: bits.RotateLeft64(uint64(fp), start) >> (64 - l.width(i))}, start
+	return Block{Index: i, Value: bits.RotateLeft64(uint64(fp), start) >> (64 - l.Width(i))}, start
 }
 
-// width is the width of block i in bits. Those that make up a fingerprint differ by at most one, the wider first.
-func (l Layout) width(i int) int {
+// Width is the width of block i in bits. Those that make up a fingerprint differ by at most one, the wider first.
+func (l Layout) Width(i int) int {
 	switch {
 	case l.Bits > 0:
 		return l.Bits
@@ -79,7 +79,7 @@ func BlockBits(i, k int) int {
 	if i < 0 || i > k {
 		panic(fmt.Sprintf("simhash: no block %d of %d", i, k+1))
 	}
-	return Layout{Count: k + 1}.width(i)
+	return Layout{Count: k + 1}.Width(i)
 }
 
 func checkDistance(k int) {

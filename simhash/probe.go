@@ -27,7 +27,7 @@ func (l Layout) AppendProbes(dst []Block, fp Fingerprint, sums *Sums, n int) []B
 	for i := range l.Count {
 		block, start := l.block(fp, i)
 		var own Sums // of the block's bits, the least significant first
-		width := l.width(i)
+		width := l.Width(i)
 		for bit := range width {
 			own[bit] = sums[(128-start-width+bit)%64]
 		}

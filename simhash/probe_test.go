@@ -40,7 +40,7 @@ func TestProbesComeByCost(t *testing.T) {
 		layout := Layout{Count: k + 1, Bits: r.IntN(64/(k+1)+8) * r.IntN(2)}
 		probes := layout.AppendProbes(nil, fp, &sums, n)
 		for i, block := range layout.AppendBlocks(nil, fp) {
-			width := layout.width(i)
+			width := layout.Width(i)
 			own := sumsOfBlock(&sums, layout, i)
 			count := min(n+1, 1<<min(width, probeBits))
 			seen, last := map[uint64]bool{}, -1.0
@@ -68,7 +68,7 @@ func TestProbesComeByCost(t *testing.T) {
 
 // sumsOfBlock finds out by trying which bits of a fingerprint the bits of a block are.
 func sumsOfBlock(sums *Sums, layout Layout, i int) []float64 {
-	own := make([]float64, layout.width(i))
+	own := make([]float64, layout.Width(i))
 	for bit, v := range sums {
 		if value := layout.AppendBlocks(nil, 1<<bit)[i].Value; value != 0 {
 			own[bits.TrailingZeros64(value)] = v

@@ -178,6 +178,28 @@ func testProbes(t *testing.T, newIndex factory) {
 	}
 }
 
+// No block in common: only anchors find the other. It is stored under the foremost two, and looked up by all.
+func testAnchors(t *testing.T, newIndex factory) {
+	anchored := func(n int, fp simhash.Fingerprint, anchors ...uint64) pipeline.Claim {
+		c := article(n, 0, fp, fmt.Sprint(n))
+		for _, a := range anchors {
+			c.Anchors = append(c.Anchors, a<<58)
+		}
+		return c
+	}
+	const apart simhash.Fingerprint = 1<<63 | 1<<47 | 1<<31 | 1<<15
+	const further simhash.Fingerprint = 0xff<<55 | 0xff<<39 | 0xff<<23
+	a := anchored(1, base, 1, 2, 3)
+	b := anchored(2, base^apart, 9, 8, 2)
+	third := anchored(3, base^apart>>1, 3) // a is not stored under its third anchor
+	far := anchored(4, base^further, 1)     // found, but too far away
+	same := anchored(5, base, 7)            // found by its blocks, and stored under its anchor as well
+	last := anchored(6, base^apart>>2, 7)
+	x := newIndex(t, Params{Window: time.Hour, Generations: 2, MaxDistance: 8, Blocks: 4})
+	want := []pipeline.Match{unique(a), near(a, a, 4), unique(third), unique(far), near(a, a, 0), near(a, a, 4)}
+	require.Equal(t, want, claim(t, x, a, b, third, far, same, last))
+}
+
 func testExactRepeats(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
 	a, b := article(1, 0, base, "a"), article(2, 0, base^1, "b")

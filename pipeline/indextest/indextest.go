@@ -70,6 +70,7 @@ func Run(t *testing.T, newIndex func(t *testing.T, p Params) pipeline.Index) {
 		{"LittleText", testLittleText},
 		{"SecondCheck", testSecondCheck},
 		{"Probes", testProbes},
+		{"Anchors", testAnchors},
 		{"Flood", testFlood},
 		{"ExactRepeats", testExactRepeats},
 		{"Roots", testRoots},

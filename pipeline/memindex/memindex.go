@@ -91,8 +91,8 @@ func (x *Index) claim(c *pipeline.Claim) pipeline.Match {
 	a := &article{
 		Traits: c.Traits(), arrival: x.arrivals, ms: ms, ref: pipeline.Ref{ID: c.ID, Coordinates: c.Coordinates},
 	}
-	a.match = x.match(a, c.Sums)
-	x.store(g, a)
+	a.match = x.match(a, c)
+	x.store(g, a, c.Anchors)
 	return a.match
 }
 
@@ -109,7 +109,7 @@ func (x *Index) generation(n int64) *generation {
 }
 
 // match finds the earliest article that a repeats, or else the earliest that it looks like.
-func (x *Index) match(a *article, sums *simhash.Sums) pipeline.Match {
+func (x *Index) match(a *article, c *pipeline.Claim) pipeline.Match {
 	var copied, similar found
 	seen := map[*article]bool{}
 	for n := max(0, a.ms-x.windowMs) / x.generationMs; n <= saturate(a.ms, x.windowMs)/x.generationMs; n++ {
@@ -117,7 +117,7 @@ func (x *Index) match(a *article, sums *simhash.Sums) pipeline.Match {
 		if g == nil {
 			continue
 		}
-		for fp := range x.near(g, a, sums) {
+		for fp := range x.near(g, c) {
 			for _, o := range g.byPrint[fp] {
 				if seen[o] {
 					continue
@@ -162,15 +162,15 @@ func (f *found) offer(o *article, j pipeline.Judgement) {
 }
 
 // near iterates over the fingerprints of a generation within the maximal distance of an article's, some repeatedly.
-func (x *Index) near(g *generation, a *article, sums *simhash.Sums) iter.Seq[simhash.Fingerprint] {
+func (x *Index) near(g *generation, c *pipeline.Claim) iter.Seq[simhash.Fingerprint] {
 	return func(yield func(simhash.Fingerprint) bool) {
-		if a.LittleText {
-			yield(a.Fingerprint)
+		if c.LittleText {
+			yield(c.Fingerprint)
 			return
 		}
-		for _, block := range x.cfg.AppendLooks(nil, a.Fingerprint, sums) {
+		for _, block := range x.cfg.AppendLooks(nil, c.Fingerprint, c.Sums, c.Anchors) {
 			for _, fp := range g.blocks[block] {
-				if simhash.Distance(a.Fingerprint, fp) <= x.cfg.MaxDistance && !yield(fp) {
+				if simhash.Distance(c.Fingerprint, fp) <= x.cfg.MaxDistance && !yield(fp) {
 					return
 				}
 			}
@@ -186,13 +186,16 @@ func (x *Index) judge(a, o *article) pipeline.Judgement {
 	return x.cfg.Decide(a.Traits, o.Traits)
 }
 
-func (x *Index) store(g *generation, a *article) {
+func (x *Index) store(g *generation, a *article, anchors []uint64) {
 	if x.stored >= x.sweepAt {
 		x.sweep(a.ms)
 	}
-	if !a.LittleText && !slices.ContainsFunc(g.byPrint[a.Fingerprint], func(o *article) bool { return !o.LittleText }) {
-		for _, block := range x.cfg.Layout.AppendBlocks(nil, a.Fingerprint) {
-			g.blocks[block] = append(g.blocks[block], a.Fingerprint)
+	if !a.LittleText {
+		known := slices.ContainsFunc(g.byPrint[a.Fingerprint], func(o *article) bool { return !o.LittleText })
+		for _, block := range x.cfg.AppendPlaces(nil, a.Fingerprint, anchors) {
+			if !known || !slices.Contains(g.blocks[block], a.Fingerprint) {
+				g.blocks[block] = append(g.blocks[block], a.Fingerprint)
+			}
 		}
 	}
 	g.byPlace[a.ref.Coordinates] = a

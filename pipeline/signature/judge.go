@@ -50,7 +50,7 @@ func (t Thresholds) Validate() error {
 // DefaultThresholds returns thresholds chosen on labelled pairs of Chinese and English news articles.
 func DefaultThresholds() Thresholds {
 	return Thresholds{
-		Near: 0.46, Possible: 0.3, Contradictions: 0.14, Values: 0.6, Vouched: 0.4, Sure: 0.85, SureValues: 0.75,
+		Near: 0.5, Possible: 0.3, Contradictions: 0.14, Values: 0.6, Vouched: 0.42, Sure: 0.85, SureValues: 0.75,
 		ShortPairs: 80, ShortNear: 0.62, ShortValues: 0.8, FlashNear: 0.6,
 	}
 }

@@ -3,6 +3,7 @@ package signature
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 
 	"echosieve/simhash"
 )
@@ -57,12 +58,16 @@ type Builder struct {
 	words int              // added so far
 	last  uint64           // the last of them
 	mins  [minSlots]uint64 // least hash of each slot's bigrams plus 1; 0 = no bigram
+
+	before  [2]uint64 // hashes of the last bigrams, the latest second
+	anchors leastHashes
 }
 
 // Reset forgets the words added.
 func (b *Builder) Reset() {
 	b.words = 0
 	clear(b.mins[:])
+	b.before, b.anchors = [2]uint64{}, leastHashes{}
 }
 
 // Add adds words of an article, as many at a time as you like: the hashes, in order, of those that hold a letter or digit.
@@ -74,15 +79,21 @@ func (b *Builder) Add(words []uint64) {
 	if b.words == 0 {
 		bigrams, last = words[1:], words[0]
 	}
+	before, n := b.before, b.words+len(words)-len(bigrams)
 	for _, w := range bigrams {
 		h := simhash.Mix(w ^ simhash.Mix(last))
+		if n >= 3 {
+			b.anchors.add(simhash.Mix(h ^ bits.RotateLeft64(before[0], 32)))
+		}
+		before[0], before[1] = before[1], h
+		n++
 		slot, rest := h>>57, h&(1<<57-1)+1
 		if b.mins[slot] == 0 || rest < b.mins[slot] {
 			b.mins[slot] = rest
 		}
 		last = w
 	}
-	b.words, b.last = b.words+len(words), last
+	b.words, b.last, b.before = b.words+len(words), last, before
 }
 
 // Append appends the signature of the article whose words were added to dst, Size bytes, and returns the extended slice. clean

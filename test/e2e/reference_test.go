@@ -34,7 +34,7 @@ func checkAgainstReference(t testing.TB, recipe *pipeline.Recipe, search pipelin
 		claims = append(claims, pipeline.Claim{
 			Coordinates: pipeline.Coordinates{Topic: in.Topic, Partition: in.Partition, Offset: in.Offset},
 			ID:          doc.ID, Time: in.Timestamp, Digest: a.Digest, Fingerprint: a.Fingerprint, LittleText: a.LittleText,
-			Sums: a.Sums, Signature: a.Signature,
+			Sums: a.Sums, Anchors: a.Anchors, Signature: a.Signature,
 		})
 	}
 	slices.SortFunc(claims, func(a, b pipeline.Claim) int {

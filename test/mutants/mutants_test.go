@@ -79,8 +79,17 @@ var mutants = []mutant{
 		{"look.go", "it.proposal = b.earliest(it, pipeline.Kind.IsCopy)", "it.proposal = b.earliest(it, func(k pipeline.Kind) bool { return k != 0 })"},
 	}, contract + "/^SecondCheck$"},
 	{"no-probes", []edit{
-		{"look.go", "x.cfg.AppendLooks(blocks[:0], it.claim.Fingerprint, it.claim.Sums)", "x.cfg.Layout.AppendBlocks(blocks[:0], it.claim.Fingerprint)"},
+		{"look.go", "x.cfg.AppendLooks(blocks[:0], it.claim.Fingerprint, it.claim.Sums, it.claim.Anchors)", "x.cfg.AppendPlaces(blocks[:0], it.claim.Fingerprint, it.claim.Anchors)"},
 	}, contract + "/^Probes$"},
+	{"no-anchors", []edit{
+		{"look.go", "it.claim.Sums, it.claim.Anchors)", "it.claim.Sums, nil)"},
+	}, contract + "/^Anchors$"},
+	{"stored-without-anchors", []edit{
+		{"lists.go", "it.claim.Fingerprint, it.claim.Anchors)", "it.claim.Fingerprint, nil)"},
+	}, contract + "/^Anchors$"},
+	{"lists-without-end", []edit{
+		{"place.lua", "if #list < most then", "if true then"},
+	}, "^TestFullList$"},
 	{"does-not-wait-for-replicas", []edit{
 		{"wait.go", "wait.Val() >= int64(r.replicas)", "wait.Val() >= 0"},
 	}, "^TestTooFewReplicas$/^Single$"},
@@ -91,7 +100,7 @@ var mutants = []mutant{
 		{"place.lua", "while at and at % 8 ~= 1 do", "while false do"},
 	}, "^TestPlace$/^Mini$"},
 	{"members-twice", []edit{
-		{"place.lua", "if not at then", "if true then"},
+		{"place.lua", "if not at then\n      if #list", "if true then\n      if #list"},
 	}, "^TestKeysStayCompact$"},
 }
 

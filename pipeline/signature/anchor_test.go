@@ -1,0 +1,92 @@
+package signature
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/simhash"
+)
+
+func someWords(r *rand.Rand, n int) []uint64 {
+	words := make([]uint64, n)
+	for i := range words {
+		words[i] = simhash.Mix(r.Uint64N(200)) // some come again
+	}
+	return words
+}
+
+// anchorsOf is what the anchors are by their definition.
+func anchorsOf(words []uint64, n int) []uint64 {
+	pair := func(i int) uint64 { return simhash.Mix(words[i+1] ^ simhash.Mix(words[i])) }
+	var hashes []uint64
+	for i := range len(words) - 3 {
+		hashes = append(hashes, simhash.Mix(pair(i+2)^bits.RotateLeft64(pair(i), 32)))
+	}
+	slices.Sort(hashes)
+	hashes = slices.Compact(hashes)
+	for i, h := range hashes {
+		hashes[i] = simhash.Mix(h)
+	}
+	return hashes[:min(n, len(hashes))]
+}
+
+func TestAnchorsAreTheLeastHashes(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var b Builder
+	for range 300 {
+		words := someWords(r, r.IntN(60))
+		for part := words; len(part) > 0; { // in pieces, some of them empty
+			n := r.IntN(len(part) + 1)
+			b.Add(part[:n])
+			part = part[n:]
+		}
+		n := r.IntN(MaxAnchors + 1)
+		want := anchorsOf(words, n)
+		require.Equal(t, append([]uint64{7}, want...), b.AppendAnchors([]uint64{7}, n))
+		b.Reset()
+		require.Empty(t, b.AppendAnchors(nil, MaxAnchors), "the next article has its own")
+	}
+}
+
+// Who edits a text in a few places, or adds as much again, mostly keeps an anchor; other texts have none in common.
+func TestAnchorsOfCopies(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	anchors := func(words []uint64) []uint64 {
+		var b Builder
+		b.Add(words)
+		return b.AppendAnchors(nil, 4)
+	}
+	edited, longer, other := 0, 0, 0
+	const texts = 500
+	for range texts {
+		words := make([]uint64, 400)
+		for i := range words {
+			words[i] = r.Uint64()
+		}
+		first := anchors(words)[:2]
+		common := func(of []uint64) int {
+			if slices.ContainsFunc(first, func(a uint64) bool { return slices.Contains(of, a) }) {
+				return 1
+			}
+			return 0
+		}
+		more := make([]uint64, 800)
+		for i := range more {
+			more[i] = r.Uint64()
+		}
+		copy(more[300:], words)
+		longer += common(anchors(more))
+		other += common(anchors(more[:300]))
+		for range 10 {
+			words[r.IntN(len(words))]++
+		}
+		edited += common(anchors(words))
+	}
+	require.Greater(t, edited, texts*97/100) // a run survives with .9
+	require.Greater(t, longer, texts*90/100)
+	require.Zero(t, other)
+}
