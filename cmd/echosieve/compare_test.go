@@ -59,9 +59,9 @@ func TestCompareVerdicts(t *testing.T) {
 func TestExplainOverlap(t *testing.T) {
 	thresholds := signature.DefaultThresholds()
 	s := compareSignature{Similarity: thresholds.Vouched}
-	require.Contains(t, s.explainOverlap(pipeline.Near, thresholds), "40 %")
+	require.Contains(t, s.explainOverlap(pipeline.Near, thresholds), "42 %")
 	require.Contains(t, s.explainOverlap(pipeline.Near, thresholds), "detection.vouched")
-	require.Contains(t, s.explainOverlap(pipeline.Possible, thresholds), "46 % or more (detection.near)")
+	require.Contains(t, s.explainOverlap(pipeline.Possible, thresholds), "50 % or more (detection.near)")
 	s.Flash = true
 	require.Contains(t, s.explainOverlap(0, thresholds), "detection.flash_near")
 }
