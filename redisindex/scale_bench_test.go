@@ -30,11 +30,11 @@ import (
 //	ECHOSIEVE_BENCH_STORED=1000000 ECHOSIEVE_BENCH_BITS=15,16,17,20 ECHOSIEVE_BENCH_PROBES=4,8,12,16 \
 //		go test ./redisindex -run NONE -bench Stored -benchtime 20000x -timeout 1h
 //
-// ECHOSIEVE_BENCH_DISTANCE is the largest distance of a candidate. With ECHOSIEVE_BENCH_HOURS=48 the articles stored are
+// ECHOSIEVE_BENCH_DISTANCE is the largest distance of a candidate, ECHOSIEVE_BENCH_ANCHORS the number of anchors. With ECHOSIEVE_BENCH_HOURS=48 the articles stored are
 // spread over a window, which takes three generations, instead of lying in one. ECHOSIEVE_BENCH_EXPECTED is the setting
 // expected_articles; 0: as many as stored.
 func BenchmarkStored(b *testing.B) {
-	distance := benchNumbers(b, "DISTANCE", "16")[0]
+	distance, anchors := benchNumbers(b, "DISTANCE", "16")[0], benchNumbers(b, "ANCHORS", "4")[0]
 	for _, stored := range benchNumbers(b, "STORED", "20000") {
 		for _, width := range benchNumbers(b, "BITS", "15,20") {
 			b.Run(fmt.Sprintf("Stored=%d/Bits=%d", stored, width), func(b *testing.B) {
@@ -43,7 +43,7 @@ func BenchmarkStored(b *testing.B) {
 				cfg.Namespace, cfg.BlockBits, cfg.MaxDistance = "echosieve:news-1-0123abcd", width, distance
 				cfg.ExpectedArticles = cmp.Or(benchNumbers(b, "EXPECTED", "0")[0], stored)
 				p := preload{
-					client: newClient(b, server.Addr), r: rand.New(rand.NewPCG(1, 2)), stored: stored,
+					client: newClient(b, server.Addr), r: rand.New(rand.NewPCG(1, 2)), stored: stored, anchors: anchors,
 					span: time.Duration(benchNumbers(b, "HOURS", "0")[0]) * time.Hour, generations: map[int64]bool{},
 				}
 				p.store(b, newIndex(b, p.client, cfg))
@@ -79,6 +79,7 @@ type preload struct {
 	client                     redis.UniversalClient
 	r                          *rand.Rand
 	stored                     int           // articles to be stored
+	anchors                    int           // of each article, at most 4
 	span                       time.Duration // over which they are spread
 	made                       int           // articles stored or claimed so far
 	generations                map[int64]bool
@@ -90,6 +91,7 @@ type preload struct {
 func (p *preload) next() pipeline.Claim {
 	end := time.UnixMilli((1_700_000_000_000/86_400_000)*86_400_000 + 43_200_000)
 	c := random(p.r, p.made, end.Add(-p.span/time.Duration(p.stored)*time.Duration(max(0, p.stored-p.made))))
+	c.Anchors = c.Anchors[:p.anchors]
 	p.made++
 	return c
 }
