@@ -192,8 +192,8 @@ func testAnchors(t *testing.T, newIndex factory) {
 	a := anchored(1, base, 1, 2, 3)
 	b := anchored(2, base^apart, 9, 8, 2)
 	third := anchored(3, base^apart>>1, 3) // a is not stored under its third anchor
-	far := anchored(4, base^further, 1)     // found, but too far away
-	same := anchored(5, base, 7)            // found by its blocks, and stored under its anchor as well
+	far := anchored(4, base^further, 1)    // found, but too far away
+	same := anchored(5, base, 7)           // found by its blocks, and stored under its anchor as well
 	last := anchored(6, base^apart>>2, 7)
 	x := newIndex(t, Params{Window: time.Hour, Generations: 2, MaxDistance: 8, Blocks: 4})
 	want := []pipeline.Match{unique(a), near(a, a, 4), unique(third), unique(far), near(a, a, 0), near(a, a, 4)}
