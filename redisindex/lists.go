@@ -40,7 +40,7 @@ func (r blockRef) hash() blockRef {
 // field is the name of the list within its hash.
 func (r blockRef) field() any { return listFields[r.value%uint64(len(listFields))] }
 
-// listFields are the names of all fields of a hash, made once: an article has some fifty.
+// listFields are the names of all fields of a hash, made once: an article has some thirty.
 var listFields = func() (names [1 << listFieldBits]any) {
 	for i := range names {
 		names[i] = string(binary.BigEndian.AppendUint16(nil, uint16(i)))

@@ -21,7 +21,7 @@ type candidate struct {
 // several items share is read once.
 func (b *batch) look(ctx context.Context) error {
 	x, open := b.x, b.open()
-	most := len(open) * x.cfg.Layout.Count * (x.cfg.Probes + 1)
+	most := len(open) * (x.cfg.Layout.Count + 1) * (x.cfg.Probes + 1)
 	refs := make([]blockRef, 0, most) // each once
 	at := make(map[blockRef]int32, most)
 	reads := make([][]int32, len(open)) // for each item the refs it reads

@@ -69,7 +69,7 @@ func (c *comparison) explain(j pipeline.Judgement, cfg pipeline.RecipeConfig) {
 		c.Explanation = "Not a copy: " + why
 	}
 	if j.Kind.IsCopy() && !c.Found {
-		c.Explanation += " But the service would not notice: its look-ups do not find one from the other (detection.probes)."
+		c.Explanation += " But the service would not notice: its look-ups do not find one from the other (detection.probes, detection.anchors)."
 	}
 }
 

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"os/exec"
 	"strings"
@@ -26,6 +27,13 @@ func TestRedisCluster(t *testing.T) {
 	recipe, err := pipeline.LoadRecipe(pipeline.DefaultRecipeConfig())
 	require.NoError(t, err)
 	servers := redisserver.StartCluster(t, 3, 1)
+	t.Cleanup(func() {
+		for _, s := range servers.Servers {
+			if t.Failed() {
+				t.Logf("%s sees: %v", s.Addr, servers.Client(s).ClusterNodes(context.Background()))
+			}
+		}
+	})
 	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, strings.Join(servers.Addrs(), ","))
 	settings := c.settings().With(service.Settings{"redis.cluster": "true", "redis.wait_replicas": "1"})
 	checkAsksEveryNode(t, settings, servers.Addrs())

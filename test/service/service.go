@@ -95,6 +95,9 @@ func Start(t testing.TB, s Settings, change ...func(*exec.Cmd)) *Process {
 		close(p.Done)
 	}()
 	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("readiness of the service: %s", p.Get("/readyz"))
+		}
 		p.End(t)
 		if t.Failed() {
 			t.Logf("log of the service:\n%s", p.Log())
@@ -137,7 +140,8 @@ func (p *Process) Kill() {
 
 // Get returns status and body of a page, or the error.
 func (p *Process) Get(path string) string {
-	res, err := http.Get("http://" + p.HTTP + path)
+	client := http.Client{Timeout: 10 * time.Second} // it may be frozen
+	res, err := client.Get("http://" + p.HTTP + path)
 	if err != nil {
 		return err.Error()
 	}
