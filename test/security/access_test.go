@@ -43,7 +43,7 @@ func (f *fortress) testWorks(t *testing.T) {
 func (f *fortress) testMistakes(t *testing.T) {
 	other := certs.NewAuthority(t)
 	stranger := other.Client("echosieve")
-	f.allowRedis(t, "lame", "lame-password", "get")
+	f.allowRedis(t, "lame", "lame-password", "hget")
 	f.secrets = append(f.secrets, "not-the-password", "lame-password")
 	for _, m := range []struct {
 		name    string
@@ -205,7 +205,7 @@ func (f *fortress) testKafkaRights(t *testing.T) {
 func (f *fortress) testRedisRights(t *testing.T) {
 	p := f.run(t, f.settings)
 	p.WaitReady(t)
-	for _, right := range []string{"ping", "hset", "append", "zmscore", "incrby"} {
+	for _, right := range []string{"ping", "hget", "hset", "hmget", "zmscore", "incrby"} {
 		t.Run(right, func(t *testing.T) {
 			require.NoError(t, f.redis.Do(t.Context(), "ACL", "SETUSER", "echosieve", "-"+right).Err())
 			code, findings := f.check(t, f.settings)
