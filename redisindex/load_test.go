@@ -35,10 +35,14 @@ type load struct {
 
 // startLoad starts about 800 claims a second. The test ends it with account.
 func startLoad(t *testing.T, o Options) *load {
+	return startLoadOn(t, o, testConfig(standard))
+}
+
+// startLoadOn is startLoad on indexes of a configuration of one's own.
+func startLoadOn(t *testing.T, o Options, cfg Config) *load {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	l := &load{stop: make(chan struct{}), r: rand.New(rand.NewPCG(seed, 0)), answers: map[pipeline.Coordinates][]pipeline.Match{}}
-	cfg := testConfig(standard)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(func() { cancel(); l.workers.Wait() })
 	for range 3 {
