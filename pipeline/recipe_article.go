@@ -87,13 +87,11 @@ func (r *Recipe) Fingerprint(text string) (Article, Timing) {
 	r.identify(s, &a, sums)
 	if !a.LittleText {
 		a.Anchors = s.signature.AppendAnchors(nil, r.config.Anchors)
-	}
-	switch {
-	case a.LittleText:
-	case a.Features < r.config.FlashFeatures: // the words tallied last are all, unless they are repeated endlessly
-		a.Signature = s.signature.AppendFlash(nil, clean, s.sequence)
-	default:
-		a.Signature = s.signature.Append(nil, clean)
+		if a.Features < r.config.FlashFeatures { // the words tallied last are all, unless they are repeated endlessly
+			a.Signature = s.signature.AppendFlash(nil, clean, s.sequence)
+		} else {
+			a.Signature = s.signature.Append(nil, clean)
+		}
 	}
 	return a, Timing{
 		Clean:       cleaned.Sub(start),

@@ -177,6 +177,8 @@ func TestRecipeConfig(t *testing.T) {
 		"blocks is 17":         func(c *RecipeConfig) { c.Blocks = 17 },
 		"probes is -2":         func(c *RecipeConfig) { c.Probes = -2 },
 		"probes is 64":         func(c *RecipeConfig) { c.Probes = 64 },
+		"anchors is -2":        func(c *RecipeConfig) { c.Anchors = -2 },
+		"anchors is 9":         func(c *RecipeConfig) { c.Anchors = 9 },
 		"min_features is -1":   func(c *RecipeConfig) { c.MinFeatures = -1 },
 		"flash_features is -1": func(c *RecipeConfig) { c.FlashFeatures = -1 },
 		"near is 1.1":          func(c *RecipeConfig) { c.Thresholds.Near = 1.1 },

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -128,26 +129,23 @@ func checkServer(ctx context.Context, server *redis.Client) []Finding {
 		add(severity, "maxmemory-policy", policy+" drops articles "+when+", and their copies pass as unique", "CONFIG SET maxmemory-policy noeviction")
 	}
 	for _, f := range []struct {
-		names []string
-		least int
-		why   string
+		names       []string
+		least, most int
 	}{
-		{[]string{"hash-max-listpack-value", "hash-max-ziplist-value"}, listpackBytes, "articles take about twice the memory"},
-		{[]string{"hash-max-listpack-entries", "hash-max-ziplist-entries"}, 8 * perHash, "articles take about twice the memory"},
+		{[]string{"hash-max-listpack-value", "hash-max-ziplist-value"}, listpackBytes, tableBytes - 1},
+		{[]string{"hash-max-listpack-entries", "hash-max-ziplist-entries"}, 8 * perHash, math.MaxInt},
 	} {
 		for _, name := range f.names {
 			if n, err := strconv.Atoi(settings[name]); err == nil {
-				if n < f.least {
-					add(Warning, name, fmt.Sprintf("is %d: %s", n, f.why), fmt.Sprintf("CONFIG SET %s %d", name, f.least))
+				remedy := fmt.Sprintf("CONFIG SET %s %d", name, f.least)
+				switch {
+				case n < f.least:
+					add(Warning, name, fmt.Sprintf("is %d: articles take about twice the memory", n), remedy)
+				case n > f.most:
+					add(Warning, name, fmt.Sprintf("is %d: look-ups in small hashes of block lists take several times as long", n), remedy)
 				}
 				break
 			}
-		}
-	}
-	for _, name := range []string{"hash-max-listpack-value", "hash-max-ziplist-value"} {
-		if n, _ := strconv.Atoi(settings[name]); n >= tableBytes {
-			add(Warning, name, fmt.Sprintf("is %d: look-ups in small hashes of block lists take several times as long", n), fmt.Sprintf("CONFIG SET %s %d", name, listpackBytes))
-			break
 		}
 	}
 	if settings["appendonly"] == "no" {

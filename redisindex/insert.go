@@ -17,7 +17,7 @@ import (
 func (b *batch) insert(ctx context.Context) error {
 	x, pipe := b.x, b.x.client.Pipeline()
 	lifetime := int64(x.layout.lifetime / time.Second)
-	placed := b.placeLists(ctx, pipe)
+	placed := b.placeLists(ctx, pipe, lifetime)
 	generations := map[int64]bool{}
 	stored := make([]*redis.Cmd, len(b.items))
 	for i, it := range b.items {

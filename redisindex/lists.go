@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -65,8 +64,8 @@ func byHash(refs []blockRef) [][]int32 {
 }
 
 // placeLists queues the commands that put the fingerprints of all items into the lists of their blocks, and returns them.
-// A list is written once, however many items belong there: its whole value goes to the log and to replicas.
-func (b *batch) placeLists(ctx context.Context, pipe redis.Pipeliner) []*redis.Cmd {
+// Lifetime is in seconds. A list is written once, however many items belong there: its whole value goes to the log and to replicas.
+func (b *batch) placeLists(ctx context.Context, pipe redis.Pipeliner, lifetime int64) []*redis.Cmd {
 	x := b.x
 	var refs []blockRef
 	var members []string // for each of refs
@@ -89,7 +88,6 @@ func (b *batch) placeLists(ctx context.Context, pipe redis.Pipeliner) []*redis.C
 			members = append(members, name)
 		}
 	}
-	lifetime := int64(x.layout.lifetime / time.Second)
 	groups := byHash(refs)
 	cmds := make([]*redis.Cmd, len(groups))
 	for i, group := range groups {

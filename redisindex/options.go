@@ -78,7 +78,7 @@ func Connect(o Options) (redis.UniversalClient, error) {
 		ContextTimeoutEnabled: true, TLSConfig: tlsConfig,
 		// CLIENT SETINFO would need a right that servers before 7.2 cannot even be told about.
 		DisableIdentity: true,
-		// They need RESP3, and making a client would wait for the name service to hear where each server is.
+		// Notices of maintenance need RESP3, and making a client would wait for the name service to hear where each server is.
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	if o.WaitReplicas > 0 {

@@ -8,7 +8,7 @@ local key = KEYS[1]
 if redis.call('EXPIRE', key, ARGV[1]) == 0 then
   -- A new hash. Redis keeps small ones as listpacks, in which every look-up searches from the front. One value longer
   -- than hash-max-listpack-value makes it a hash table from the start.
-  redis.call('HSET', key, '', string.rep(' ', 2048))
+  redis.call('HSET', key, '', string.rep(' ', TABLE_BYTES))
   redis.call('EXPIRE', key, ARGV[1])
 end
 local most, refused = tonumber(ARGV[2]), 0

@@ -57,7 +57,8 @@ func FuzzReplies(f *testing.F) {
 		"", insert, insert + number, insert + number + ticket,
 		insert + number + ticket + strings.Repeat("*1\r\n$8\r\n\x00\x00\x00\x00\x00\x00\x00\x05\r\n", 12) + "~$-1\r\n~" + "$1\r\n\x01\r\n",
 		insert + number + "$0\r\n\r\n*9\r\n" + strings.Repeat("$1\r\n1\r\n", 9),
-		strings.Repeat("$5\r\nhello\r\n", 20), "-MOVED 1 127.0.0.1:1\r\n", "*-1\r\n", "*2147483647\r\n", "$2147483647\r\n", strings.Repeat("*1\r\n", 1000), "%1\r\n+server\r\n+redis\r\n+OK\r\n", ">2\r\n+a\r\n+b\r\n",
+		strings.Repeat("$5\r\nhello\r\n", 20), "-MOVED 1 127.0.0.1:1\r\n", "*-1\r\n", "*2147483647\r\n",
+		"$2147483647\r\n", strings.Repeat("*1\r\n", 1000), "%1\r\n+server\r\n+redis\r\n+OK\r\n", ">2\r\n+a\r\n+b\r\n",
 	} {
 		f.Add(replies)
 	}

@@ -30,9 +30,9 @@ import (
 //	ECHOSIEVE_BENCH_STORED=1000000 ECHOSIEVE_BENCH_BITS=15,16,17,20 ECHOSIEVE_BENCH_PROBES=4,8,12,16 \
 //		go test ./redisindex -run NONE -bench Stored -benchtime 20000x -timeout 1h
 //
-// ECHOSIEVE_BENCH_DISTANCE is the largest distance of a candidate, ECHOSIEVE_BENCH_ANCHORS the number of anchors. With ECHOSIEVE_BENCH_HOURS=48 the articles stored are
-// spread over a window, which takes three generations, instead of lying in one. ECHOSIEVE_BENCH_EXPECTED is the setting
-// expected_articles; 0: as many as stored.
+// ECHOSIEVE_BENCH_DISTANCE is the largest distance of a candidate, ECHOSIEVE_BENCH_ANCHORS the number of anchors. With
+// ECHOSIEVE_BENCH_HOURS=48 the articles stored are spread over a window, which takes three generations, instead of lying
+// in one. ECHOSIEVE_BENCH_EXPECTED is the setting expected_articles; 0: as many as stored.
 func BenchmarkStored(b *testing.B) {
 	distance, anchors := benchNumbers(b, "DISTANCE", "16")[0], benchNumbers(b, "ANCHORS", "4")[0]
 	for _, stored := range benchNumbers(b, "STORED", "20000") {

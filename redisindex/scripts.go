@@ -20,7 +20,7 @@ var (
 	//go:embed decide.lua
 	decideSource string
 
-	placeScript  = redis.NewScript(placeSource)
+	placeScript  = redis.NewScript(fmt.Sprintf("local TABLE_BYTES = %d\n", tableBytes) + placeSource)
 	storeScript  = redis.NewScript(findSource + storeSource)
 	ticketScript = redis.NewScript(findSource + ticketSource)
 	decideScript = redis.NewScript(findSource + decideSource)

@@ -26,7 +26,7 @@ func (b *Builder) AppendFlash(dst []byte, clean string, words []uint64) []byte {
 	for i, w := range words {
 		add(simhash.Mix(w))
 		if i > 0 {
-			add(simhash.Mix(w ^ simhash.Mix(words[i-1])))
+			add(bigram(words[i-1], w))
 		}
 	}
 	b.numbers(&raw, clean)

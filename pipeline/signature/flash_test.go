@@ -56,11 +56,7 @@ func TestFlashContainment(t *testing.T) {
 
 func TestJudgeFlash(t *testing.T) {
 	flash := Comparison{Known: true, Flash: true, J: .6, Containment: 1, Bigrams: 10, SharedContexts: 1, LeastValues: 2, CommonValues: 2}
-	for name, c := range map[string]struct {
-		change func(*Comparison)
-		want   Verdict
-		reason Reason
-	}{
+	checkJudge(t, flash, map[string]judged{
 		"contained":         {func(*Comparison) {}, Near, ReasonOverlap},
 		"much added":        {func(c *Comparison) { c.J = .59 }, Different, ReasonOverlap},
 		"a word in between": {func(c *Comparison) { c.J, c.Containment = .9, .99 }, Possible, ReasonLittle},
@@ -68,15 +64,7 @@ func TestJudgeFlash(t *testing.T) {
 		"a number less":     {func(c *Comparison) { c.J, c.CommonValues = .9, 1 }, Different, ReasonValues},
 		"no numbers":        {func(c *Comparison) { c.SharedContexts, c.LeastValues, c.CommonValues = 0, 0, 0 }, Near, ReasonOverlap},
 		"one is no flash":   {func(c *Comparison) { *c = Comparison{Flash: true} }, Different, ReasonLittle},
-	} {
-		t.Run(name, func(t *testing.T) {
-			comparison := flash
-			c.change(&comparison)
-			got, reason := Judge(comparison, DefaultThresholds())
-			require.Equal(t, c.want, got)
-			require.Equal(t, c.reason, reason)
-		})
-	}
+	})
 }
 
 // Nothing is said of a flash that is none: a filter that is full contains everything.

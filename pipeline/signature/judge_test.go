@@ -7,13 +7,28 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// judged is a change of a comparison and what is made of the changed one.
+type judged struct {
+	change func(*Comparison)
+	want   Verdict
+	reason Reason
+}
+
+func checkJudge(t *testing.T, base Comparison, cases map[string]judged) {
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			comparison := base
+			c.change(&comparison)
+			got, reason := Judge(comparison, DefaultThresholds())
+			require.Equal(t, c.want, got)
+			require.Equal(t, c.reason, reason)
+		})
+	}
+}
+
 func TestJudge(t *testing.T) {
 	long := Comparison{Known: true, J: .9, Containment: 1, Bigrams: 300, SharedContexts: 8, LeastValues: 8, CommonValues: 8}
-	for name, c := range map[string]struct {
-		change func(*Comparison)
-		want   Verdict
-		reason Reason
-	}{
+	checkJudge(t, long, map[string]judged{
 		"copy":                 {func(*Comparison) {}, Near, ReasonOverlap},
 		"unknown":              {func(c *Comparison) { *c = Comparison{} }, Different, ReasonUnknown},
 		"at the threshold":     {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues, c.Containment = .5, 3, 3, .84 }, Near, ReasonOverlap},
@@ -62,15 +77,7 @@ func TestJudge(t *testing.T) {
 			c.Bigrams, c.Contradictions, c.SharedContexts, c.LeastValues, c.CommonValues = 20, 1, 5, 7, 7
 		}, Different, ReasonNumbers},
 		"short, other values": {func(c *Comparison) { c.Bigrams, c.CommonValues = 20, 5 }, Possible, ReasonValues},
-	} {
-		t.Run(name, func(t *testing.T) {
-			comparison := long
-			c.change(&comparison)
-			got, reason := Judge(comparison, DefaultThresholds())
-			require.Equal(t, c.want, got)
-			require.Equal(t, c.reason, reason)
-		})
-	}
+	})
 }
 
 func TestThresholds(t *testing.T) {

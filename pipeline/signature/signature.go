@@ -81,7 +81,7 @@ func (b *Builder) Add(words []uint64) {
 	}
 	before, n := b.before, b.words+len(words)-len(bigrams)
 	for _, w := range bigrams {
-		h := simhash.Mix(w ^ simhash.Mix(last))
+		h := bigram(last, w)
 		if n >= 3 {
 			b.anchors.add(simhash.Mix(h ^ bits.RotateLeft64(before[0], 32)))
 		}
@@ -95,6 +95,9 @@ func (b *Builder) Add(words []uint64) {
 	}
 	b.words, b.last, b.before = b.words+len(words), last, before
 }
+
+// bigram is the hash of two words in a row.
+func bigram(first, second uint64) uint64 { return simhash.Mix(second ^ simhash.Mix(first)) }
 
 // Append appends the signature of the article whose words were added to dst, Size bytes, and returns the extended slice. clean
 // is its text in clean form, from which numbers are read. Then the builder is ready for the next article. Time is linear in the

@@ -28,10 +28,11 @@ func TestRedisCluster(t *testing.T) {
 	require.NoError(t, err)
 	servers := redisserver.StartCluster(t, 3, 1)
 	t.Cleanup(func() {
+		if !t.Failed() {
+			return
+		}
 		for _, s := range servers.Servers {
-			if t.Failed() {
-				t.Logf("%s sees: %v", s.Addr, servers.Client(s).ClusterNodes(context.Background()))
-			}
+			t.Logf("%s sees: %v", s.Addr, servers.Client(s).ClusterNodes(context.Background()))
 		}
 	})
 	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, strings.Join(servers.Addrs(), ","))
