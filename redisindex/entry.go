@@ -17,7 +17,8 @@ const (
 )
 
 // maxEntries is the number of entries that the field of one fingerprint holds. Those beyond lie in fields of
-// their own: found again by their own digest, but no longer offered as originals.
+// their own: found again by their own digest, but no longer offered as originals. What those see counts as earlier,
+// whoever drew first (ticket.lua).
 const maxEntries = 8
 
 var errCorrupt = errors.New("entry in Redis is not one of ours")

@@ -28,6 +28,7 @@ type Index struct {
 	health  func(component string, err error)
 	loaded  atomic.Bool // the server knows the scripts, as far as we know
 	now     func() time.Time
+	entries int // maxEntries, but in tests
 }
 
 var _ pipeline.Index = (*Index)(nil)
@@ -47,7 +48,7 @@ func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, lo
 	cfg.Layout = l.blocks
 	return &Index{
 		client: client, cfg: cfg, layout: l, keys: newKeys(cfg.Namespace, l), metrics: newMetrics(reg),
-		log: log, health: health, now: time.Now,
+		log: log, health: health, now: time.Now, entries: maxEntries,
 	}, nil
 }
 

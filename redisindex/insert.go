@@ -23,7 +23,7 @@ func (b *batch) insert(ctx context.Context) error {
 	for i, it := range b.items {
 		generations[it.home.generation] = true
 		stored[i] = storeScript.EvalSha(ctx, pipe, []string{x.keys.entries(it.home)},
-			it.home.name(), it.claim.Digest[:], appendEntry(nil, &it.claim, it.ms), maxEntries, lifetime)
+			it.home.name(), it.claim.Digest[:], appendEntry(nil, &it.claim, it.ms), x.entries, lifetime)
 	}
 	b.register(ctx, pipe, generations)
 	if err := b.exec(ctx, "insert", pipe); err != nil {

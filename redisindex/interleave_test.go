@@ -66,7 +66,7 @@ func interleave(t *testing.T, schedules int, seed uint64, connect func() redis.U
 	}
 	t.Logf("seed %d, %d schedules: %v", seed, schedules, seen)
 	// What is meant to happen in the schedules must have happened.
-	for _, what := range []string{"commands", "crashes", "zombies", "replays", "near", "exact", "unique", "helped", "capped"} {
+	for _, what := range []string{"commands", "crashes", "zombies", "replays", "near", "exact", "unique", "helped", "capped", "crowded"} {
 		if seen[what] == 0 && schedules >= 100 {
 			t.Errorf("no schedule had %s", what)
 		}
@@ -148,14 +148,18 @@ func runSchedule(t *testing.T, clients []*steppedClient, seed uint64, seen map[s
 	if capped {
 		w.cfg.MaxCandidates = 1 + r.IntN(2)
 	}
+	crowded := !capped && r.IntN(3) == 0
 	w.idle = append(w.idle, clients...)
 	for _, c := range clients {
 		x, err := New(c, w.cfg, nil, slog.New(slog.DiscardHandler), nil)
 		require.NoError(t, err)
 		x.loaded.Store(true)
+		if crowded {
+			x.entries = 1
+		}
 		w.indexes[c] = x
 	}
-	w.articles(2 + r.IntN(4))
+	w.articles(2+r.IntN(4), !crowded)
 	w.answers = make([][]pipeline.Match, len(w.claims))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -166,8 +170,9 @@ func runSchedule(t *testing.T, clients []*steppedClient, seed uint64, seen map[s
 	return w.problem(!capped)
 }
 
-// articles makes n claims, most of them alike.
-func (w *world) articles(n int) {
+// articles makes n claims, most of them alike. Varied ones differ in time and some have little text, so that of two with
+// one fingerprint a third may resemble only one.
+func (w *world) articles(n int, varied bool) {
 	spread := w.r.IntN(3)
 	family := 1 + w.r.IntN(len(prints))
 	for i := range n {
@@ -175,10 +180,10 @@ func (w *world) articles(n int) {
 		if w.r.IntN(3) == 0 && i > 0 { // the text of an earlier one
 			o := w.claims[w.r.IntN(i)]
 			c.Digest, c.Fingerprint, c.LittleText = o.Digest, o.Fingerprint, o.LittleText
-		} else if w.r.IntN(8) == 0 {
+		} else if varied && w.r.IntN(8) == 0 {
 			c.LittleText = true
 		}
-		if spread > 0 { // over two or three generations, sometimes beyond the window
+		if varied && spread > 0 { // over two or three generations, sometimes beyond the window
 			c.Time = c.Time.Add(time.Duration(w.r.IntN(3)*spread) * 20 * time.Minute)
 		}
 		w.claims = append(w.claims, c)
@@ -299,6 +304,7 @@ func (w *world) problem(complete bool) string {
 	for _, x := range w.indexes {
 		w.seen["helped"] += counted(x.metrics.helped)
 		w.seen["capped"] += counted(x.metrics.capped)
+		w.seen["crowded"] += counted(x.metrics.overflow)
 	}
 	return indextest.Inconsistent(standard, w.claims, final, complete)
 }

@@ -3,9 +3,11 @@
 -- ARGV[1]  fingerprint, 8 bytes
 -- ARGV[2]  digest, 16 bytes
 -- ARGV[3]  ticket, 6 bytes
--- Output: the ticket that the entry has now, or nil: no such entry (any more).
+-- Output: the ticket that the entry has now, or nil: no such entry (any more). An entry in a field of its own is shown to
+-- no other article, so that none would know itself the later one of the two. Hence it comes last: its ticket is the highest.
 local field, value, pos = locate(KEYS[1], ARGV[1], ARGV[2])
 if not field then return false end
+if field ~= ARGV[1] then return string.rep(string.char(255), 6) end
 local ticket = string.sub(value, pos + 4, pos + 9)
 if ticket ~= string.rep(string.char(0), 6) then return ticket end
 redis.call('HSET', KEYS[1], field, string.sub(value, 1, pos + 3) .. ARGV[3] .. string.sub(value, pos + 10))

@@ -51,6 +51,9 @@ var mutants = []mutant{
 	{"last-ticket-wins", []edit{
 		{"ticket.lua", "if ticket ~= string.rep(string.char(0), 6) then", "if false then"},
 	}, interleaving},
+	{"crowded-out-keeps-its-turn", []edit{
+		{"ticket.lua", "if field ~= ARGV[1] then return string.rep(string.char(255), 6) end", ""},
+	}, interleaving},
 	{"replay-does-not-know-its-own-record", []edit{
 		{"insert.go", "if e.ref.Coordinates == it.ref.Coordinates {", "if false {"},
 	}, interleaving},
