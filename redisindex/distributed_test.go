@@ -1,8 +1,10 @@
 package redisindex
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
+	"syscall"
 	"testing"
 	"time"
 
@@ -129,6 +131,38 @@ func TestTooFewReplicas(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A replica that went away without a word (its master is cut off, or will be frozen until after it was replaced) had all that
+// there was to acknowledge. What the master shows then may be old, so it is not believed either.
+func TestReadsNeedReplicas(t *testing.T) {
+	cluster := redisserver.StartCluster(t, 3, 1)
+	o := clusterOptions(cluster)
+	o.WaitReplicas, o.WaitTimeout = 1, 200*time.Millisecond
+	client := connect(t, o)
+	for _, namespace := range []string{"plain", "a{tag}"} {
+		read := func() error {
+			pipe := client.Pipeline()
+			for i := range 30 {
+				pipe.HGet(t.Context(), fmt.Sprint(namespace, ":", i), "field")
+			}
+			_, err := pipe.Exec(t.Context())
+			return err
+		}
+		require.ErrorIs(t, read(), redis.Nil)
+		for _, s := range cluster.Servers[3:] {
+			require.NoError(t, syscall.Kill(s.Pid(), syscall.SIGSTOP))
+		}
+		err := read()
+		for _, s := range cluster.Servers[3:] {
+			require.NoError(t, syscall.Kill(s.Pid(), syscall.SIGCONT))
+		}
+		require.ErrorIs(t, err, errReplicas)
+		require.Eventually(t, func() bool { return errors.Is(read(), redis.Nil) }, 10*time.Second, 20*time.Millisecond)
+	}
+	seen, err := cluster.Errors(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, seen["MOVED"], "a fence in another slot than its reads")
 }
 
 // Check asks every node of a cluster: a replica's settings count as soon as it is a master.

@@ -29,6 +29,7 @@ func Rights() []Right {
 		{Command: "zmscore", For: "finding which generations exist"},
 		{Command: "zremrangebyscore", For: "forgetting expired generations"},
 		{Command: "incrby", For: "drawing tickets"},
+		{Command: "set", For: "a write that replicas must have after every answer", When: "redis.wait_replicas"},
 		{Command: "wait", For: "waiting for replicas", When: "redis.wait_replicas"},
 		{Command: "select", For: "another database than 0", When: "redis.db"},
 		{Command: "cluster|slots", For: "finding the nodes", When: "redis.cluster"},

@@ -14,15 +14,17 @@ import (
 // there already is found, and waited for.
 var errReplicas = errors.New("too few replicas have the writes")
 
-// replication makes a client wait for replicas: each pipeline ends in a WAIT. WAIT counts the writes of its own
-// connection to its own server, so it must travel with them. A pipeline of a cluster client is split by node only
-// inside the client; hence the hook sits on the clients of the nodes, where each part, redirected commands
-// included, is one pipeline on one connection.
+// replication makes a client wait for replicas: each pipeline ends in a write, the fence, and a WAIT. WAIT counts the
+// replicas that have what the server had written when it ran the connection's last command, so it must travel with the
+// commands. A pipeline of a cluster client is split by node only inside the client; hence the hook sits on the clients
+// of the nodes, where each part, redirected commands included, is one pipeline on one connection.
 //
 // All steps wait, not only the ones that store entry and verdict. A ticket that a failover takes back would be
-// drawn again by a later article, which would then not see that it is the later one. And a master that was replaced
-// without having noticed has no replicas any more, so what it answers to a look is not believed. What remains is a
-// master frozen until after it was replaced, in the moment before it notices: for that moment it shows old data.
+// drawn again by a later article, which would then not see that it is the later one. And what a master answers to a
+// look counts only if it still is the master: one that was cut off, or frozen, may have been replaced without knowing
+// it, and shows old data. WAIT alone lets that pass, for the replica once acknowledged all there was. The fence is newer
+// than the answers: a replica that acknowledges it followed this master when they were given. While a slot moves,
+// the fence may be redirected, and WAIT stands alone.
 type replication struct {
 	replicas int
 	millis   int64 // longest wait
@@ -51,17 +53,15 @@ func (r replication) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 		if !slices.ContainsFunc(cmds, aboutKeys) {
 			return next(ctx, cmds)
 		}
+		fence := redis.NewStatusCmd(ctx, "SET", fenceKey(cmds), "", "EX", 1)
 		wait := redis.NewIntCmd(ctx, "WAIT", r.replicas, r.millis)
-		err := next(ctx, append(slices.Clip(cmds), wait))
+		err := next(ctx, append(slices.Clip(cmds), fence, wait))
 		if err != nil && !errors.Is(err, redis.Nil) {
 			return err
 		}
-		if err := wait.Err(); err == nil && wait.Val() >= int64(r.replicas) {
+		lack := r.lack(fence, wait)
+		if lack == nil {
 			return nil
-		}
-		lack := fmt.Errorf("%w: %d of %d", errReplicas, wait.Val(), r.replicas)
-		if err := wait.Err(); err != nil {
-			lack = fmt.Errorf("%w: %w", errReplicas, err)
 		}
 		// A cluster client takes errors from the commands alone. Those with an error are left: they were redirected,
 		// and are answered, and waited for, on another node.
@@ -72,6 +72,32 @@ func (r replication) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 		}
 		return lack
 	}
+}
+
+// lack says why the replicas cannot be counted on; nil: they can.
+func (r replication) lack(fence *redis.StatusCmd, wait *redis.IntCmd) error {
+	if err := fence.Err(); err != nil && !isRedirect(err) {
+		return fmt.Errorf("%w: %w", errReplicas, err)
+	}
+	if err := wait.Err(); err != nil {
+		return fmt.Errorf("%w: %w", errReplicas, err)
+	}
+	if wait.Val() < int64(r.replicas) {
+		return fmt.Errorf("%w: %d of %d", errReplicas, wait.Val(), r.replicas)
+	}
+	return nil
+}
+
+// fenceKey is a key below the namespace and in the slot of the first key of the commands. That whole key is its hash tag,
+// unless the namespace holds one: then that comes first, in both.
+func fenceKey(cmds []redis.Cmder) string {
+	cmd := cmds[slices.IndexFunc(cmds, aboutKeys)]
+	at := 1
+	if cmd.Name() == "evalsha" {
+		at = 3
+	}
+	key := fmt.Sprint(cmd.Args()[at])
+	return key + "{" + key + "}"
 }
 
 // aboutKeys is false for what is about the connection: with that the client opens one, also to replicas, which do not

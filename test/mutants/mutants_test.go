@@ -94,8 +94,11 @@ var mutants = []mutant{
 		{"place.lua", "if #list < most then", "if true then"},
 	}, "^TestFullList$"},
 	{"does-not-wait-for-replicas", []edit{
-		{"wait.go", "wait.Val() >= int64(r.replicas)", "wait.Val() >= 0"},
+		{"wait.go", "wait.Val() < int64(r.replicas)", "wait.Val() < 0"},
 	}, "^TestTooFewReplicas$/^Single$"},
+	{"believes-a-master-without-replicas", []edit{
+		{"wait.go", "append(slices.Clip(cmds), fence, wait)", "append(slices.Clip(cmds), wait)"},
+	}, "^TestReadsNeedReplicas$"},
 	{"forgets-replicas-of-a-cluster", []edit{
 		{"wait.go", "cluster.OnNewNode(func(node *redis.Client) { node.AddHook(r) })", "_ = cluster"},
 	}, "^TestTooFewReplicas$/^Cluster$"},

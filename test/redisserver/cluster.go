@@ -44,6 +44,7 @@ func StartClusterBehind(t testing.TB, front Front, masters, replicas int, extraA
 		reached := front.before(port, bus)
 		s := start(t, port, reached[0], append([]string{
 			"--cluster-enabled", "yes", "--cluster-node-timeout", "3000", "--repl-diskless-sync-delay", "0",
+			"--cluster-replica-validity-factor", "0", // or none is promoted once elections have failed for 40 s, on a machine that is busy
 			"--cluster-port", fmt.Sprint(bus),
 			"--cluster-announce-port", portOf(reached[0]), "--cluster-announce-bus-port", portOf(reached[1]),
 		}, extraArgs...)...)
