@@ -108,8 +108,12 @@ func deleteKeys(b *testing.B, client redis.UniversalClient, prefix string) {
 }
 
 func usedMemory(b *testing.B, client redis.UniversalClient) float64 {
-	info := client.Info(context.Background(), "memory").Val()
-	_, rest, _ := strings.Cut(info, "used_memory:")
+	return infoNumber(b, client, "memory", "used_memory")
+}
+
+func infoNumber(b *testing.B, client redis.UniversalClient, section, name string) float64 {
+	info := client.Info(context.Background(), section).Val()
+	_, rest, _ := strings.Cut(info, name+":")
 	n, err := strconv.ParseFloat(strings.TrimSpace(strings.SplitN(rest, "\n", 2)[0]), 64)
 	require.NoError(b, err)
 	return n

@@ -23,8 +23,8 @@ import (
 )
 
 // BenchmarkStored claims b.N articles of an index that holds others already, and reports for each article claimed the
-// CPU of client and server and what was looked up and read, and for each article stored the memory of its place in the
-// block lists and of its record. Fingerprints are uniform: those of real news lie closer together, so that more are
+// CPU of client and server, what was looked up and read and what the append-only file grew by, and for each article
+// stored the memory of its place in the block lists and of its record. Fingerprints are uniform: those of real news lie closer together, so that more are
 // read. By hand:
 //
 //	ECHOSIEVE_BENCH_STORED=1000000 ECHOSIEVE_BENCH_BITS=15,16,17,20 ECHOSIEVE_BENCH_PROBES=4,8,12,16 \
@@ -50,7 +50,9 @@ func BenchmarkStored(b *testing.B) {
 				for _, probes := range benchNumbers(b, "PROBES", "4,16") {
 					b.Run(fmt.Sprintf("Probes=%d", probes), func(b *testing.B) {
 						cfg.Probes = probes
-						p.measure(b, newIndex(b, p.client, cfg), server.Pid())
+						x := newIndex(b, p.client, cfg)
+						p.measure(b, x, server.Pid())
+						b.ReportMetric(p.logBytes(b, x), "log-B/op")
 						b.ReportMetric(p.listsMemory/float64(stored), "lists-B/stored")
 						b.ReportMetric(p.recordsMemory/float64(stored), "records-B/stored")
 					})
@@ -182,6 +184,27 @@ func (p *preload) measure(b *testing.B, x *Index, pid int) {
 	b.ReportMetric(per(sum(b, x.metrics.lookups)), "lookups/op")
 	b.ReportMetric(per(float64(counted(x.metrics.members))), "members/op")
 	b.ReportMetric(per(sum(b, x.metrics.candidates)), "candidates/op")
+}
+
+// logBytes is what a claimed article adds to the append-only file. A replica receives the same.
+func (p *preload) logBytes(b *testing.B, x *Index) float64 {
+	require.NoError(b, p.client.ConfigSet(b.Context(), "appendonly", "yes").Err())
+	require.Eventually(b, func() bool {
+		return infoNumber(b, p.client, "persistence", "aof_rewrite_in_progress")+
+			infoNumber(b, p.client, "persistence", "aof_rewrite_scheduled") == 0
+	}, 5*time.Minute, 50*time.Millisecond)
+	before := infoNumber(b, p.client, "persistence", "aof_current_size")
+	claims := make([]pipeline.Claim, 10*128)
+	for i := range claims {
+		claims[i] = p.next()
+	}
+	for part := range slices.Chunk(claims, 128) {
+		_, err := x.Claim(b.Context(), part)
+		require.NoError(b, err)
+	}
+	grown := infoNumber(b, p.client, "persistence", "aof_current_size") - before
+	require.NoError(b, p.client.ConfigSet(b.Context(), "appendonly", "no").Err())
+	return grown / float64(len(claims))
 }
 
 // sum is the sum of what a histogram observed.
