@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -103,6 +105,8 @@ func (c Config) Validate() error {
 		ok  bool
 		why string
 	}{
+		{"kafka.brokers", !slices.ContainsFunc(c.Kafka.Brokers, isURL), "must be host:port, without scheme, user or password"},
+		{"redis.addrs", !slices.ContainsFunc(c.Redis.Addrs, isURL), "must be host:port, without scheme, user or password: redis.username and redis.password_file are for these"},
 		{"redis.namespace", c.Redis.Namespace != "", "must not be empty"},
 		{"http.listen", listen == nil, `must be an address such as "127.0.0.1:9464" or ":9464"`},
 		{"log.level", badLevel == nil, "must be debug, info, warn or error"},
@@ -114,6 +118,9 @@ func (c Config) Validate() error {
 	}
 	return errors.Join(errs...)
 }
+
+// isURL recognises an address that may hold a password. Addresses are no secrets: they stand in logs and errors.
+func isURL(addr string) bool { return strings.Contains(addr, "@") || strings.Contains(addr, "://") }
 
 // inSection puts the section before each of the joined errors.
 func inSection(section string, err error) error {

@@ -106,11 +106,15 @@ func TestConfigMistakes(t *testing.T) {
 		"--input.format=xml":                   `input: format: "xml"`,
 		"--config=/does/not/exist.yaml":        "no such file",
 		"--kafka.sasl.username=x":              "kafka.sasl has settings",
+		"--kafka.brokers=a:1,u:hunter2@b:1":    "kafka.brokers must be host:port, without scheme, user or password",
+		"--redis.addrs=redis://:hunter2@r:1":   "redis.addrs must be host:port, without scheme, user or password",
+		"--redis.password=hunter2":             "unknown flag: --redis.password",
 		"--kafka.sasl.password_file=/nowhere/": "kafka.sasl.password_file",
 	} {
 		code, out, errOut := echosieve(t, "", "config", "print", args)
 		require.Equal(t, exitFailed, code, args)
 		require.Contains(t, errOut, want)
+		require.NotContains(t, errOut, "hunter2")
 		require.Empty(t, out)
 	}
 	_, _, errOut := echosieve(t, "", "config", "print", "--log.level=loud", "--redis.addrs=", "--redis.pool_size=0")

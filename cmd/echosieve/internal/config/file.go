@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -31,7 +32,7 @@ func (s *Schema) readFile(path string) (layer, error) {
 		if errors.Is(err, io.EOF) {
 			return layer{}, nil
 		}
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, withoutValue(err))
 	}
 	f := fileReader{schema: s, path: path, out: layer{}}
 	f.section("", doc.Content[0])
@@ -39,6 +40,17 @@ func (s *Schema) readFile(path string) (layer, error) {
 		f.errs = append(f.errs, fmt.Errorf("%s: holds more than one YAML document", path))
 	}
 	return f.out, errors.Join(f.errs...)
+}
+
+// errAlias takes the place of the parser's message about an unknown alias, the only one that quotes the file: what
+// begins with an asterisk can be a password without quotes.
+var errAlias = errors.New("yaml: a value begins with * but names no anchor; put it in quotes")
+
+func withoutValue(err error) error {
+	if strings.HasPrefix(err.Error(), "yaml: unknown anchor ") {
+		return errAlias
+	}
+	return err
 }
 
 type fileReader struct {

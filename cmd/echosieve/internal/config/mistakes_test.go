@@ -34,6 +34,10 @@ func TestFileMistakes(t *testing.T) {
 		"not YAML":          {"a: [\n", []string{"e.yaml: yaml:"}},
 		"all are reported":  {"windw: 1h\nsmall: x\n", []string{":1: unknown key windw", ":2: small wants"}},
 		"secret not shown":  {"kafka: {password: [hunter2]}\n", []string{"kafka.password wants one value of type string"}},
+		"secret as alias":   {"kafka: {password: *hunter2}\n", []string{"e.yaml: yaml: a value begins with *"}},
+		"secret as anchor":  {"kafka: {password: &hunter2}\n", []string{"kafka.password has no value"}},
+		"secret as map":     {"kafka: {password: {hunter2: x}}\n", []string{"kafka.password wants one value"}},
+		"secret cut open":   {"kafka: {password: hunter2\n", []string{"e.yaml: yaml:"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := load(t, c.yaml, nil, nil)
