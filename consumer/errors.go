@@ -85,6 +85,10 @@ func explainConnection(err error) *Problem {
 		return &Problem{Cause: "the broker's certificate is for another name", Remedy: "use that name in kafka.brokers or set kafka.tls.server_name", Permanent: true}
 	case tlsfiles.Untrusted:
 		return &Problem{Cause: "the broker's certificate is not trusted", Remedy: "set kafka.tls.ca_file to the authority that signed it", Permanent: true}
+	case tlsfiles.Expired:
+		return &Problem{Cause: "the broker's certificate has expired or is not valid yet", Remedy: "renew it, or correct the clock of this machine", Permanent: true}
+	case tlsfiles.TooOld:
+		return &Problem{Cause: "the broker speaks no TLS 1.2 or later", Remedy: "allow TLSv1.2 in the listener's ssl.enabled.protocols", Permanent: true}
 	case tlsfiles.NotTLS:
 		return &Problem{Cause: "the listener does not speak TLS", Remedy: "set kafka.tls.enabled: false or use the port of the TLS listener", Permanent: true}
 	case tlsfiles.Refused:

@@ -74,6 +74,10 @@ func explainConnection(err error) Problem {
 		return Problem{Cause: "Redis' certificate is for another name", Remedy: "use that name in redis.addrs or set redis.tls.server_name"}
 	case tlsfiles.Untrusted:
 		return Problem{Cause: "Redis' certificate is not trusted", Remedy: "set redis.tls.ca_file to the authority that signed it"}
+	case tlsfiles.Expired:
+		return Problem{Cause: "Redis' certificate has expired or is not valid yet", Remedy: "renew it, or correct the clock of this machine"}
+	case tlsfiles.TooOld:
+		return Problem{Cause: "Redis speaks no TLS 1.2 or later", Remedy: "allow TLSv1.2 in the server's tls-protocols"}
 	case tlsfiles.NotTLS:
 		return Problem{Cause: "this port of Redis does not speak TLS", Remedy: "set redis.tls.enabled: false or use the TLS port"}
 	case tlsfiles.Refused:

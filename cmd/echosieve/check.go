@@ -93,6 +93,9 @@ func check(ctx context.Context, cfg Config) checkResult {
 	id, findings := checkRecipe(cfg)
 	result.Recipe = id
 	add("recipe", findings...)
+	for _, f := range unprotected(cfg) {
+		add(f.Component, f)
+	}
 	add("kafka", checkKafka(ctx, cfg)...)
 	add("redis", checkRedis(ctx, cfg, id)...)
 

@@ -67,6 +67,9 @@ func (s *service) Run(ctx context.Context) error {
 	s.log.Info("starting", "version", buildVersion(), "recipe", s.recipe.ID(), "input", s.cfg.Kafka.Topics.Input,
 		"group", s.cfg.Kafka.Group, "brokers", s.cfg.Kafka.Brokers, "redis", s.cfg.Redis.Addrs,
 		"window", s.cfg.Window, "http", s.listener.Addr().String())
+	for _, f := range unprotected(s.cfg) {
+		s.log.Warn("a connection is not protected", "component", f.Component, "problem", f.Problem, "remedy", f.Remedy)
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return serveHTTP(ctx, s.listener, s.registry, s.health, s.cfg.HTTP.Pprof) })
 	group.Go(func() error {

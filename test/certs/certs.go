@@ -59,6 +59,14 @@ func (a *Authority) ServerOn(ip string) Pair {
 	})
 }
 
+// Expired is ServerOn, but the certificate's time was over a minute ago.
+func (a *Authority) Expired(ip string) Pair {
+	return a.pair(&x509.Certificate{
+		Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.ParseIP(ip)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, NotAfter: time.Now().Add(-time.Minute),
+	})
+}
+
 // Client makes a client certificate.
 func (a *Authority) Client(name string) Pair {
 	return a.pair(&x509.Certificate{
@@ -70,7 +78,10 @@ func (a *Authority) pair(template *x509.Certificate) Pair {
 	a.t.Helper()
 	key := newKey(a.t)
 	template.SerialNumber = serial(a.t)
-	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	template.NotBefore = time.Now().Add(-time.Hour)
+	if template.NotAfter.IsZero() {
+		template.NotAfter = time.Now().Add(time.Hour)
+	}
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		a.t.Fatal(err)
