@@ -79,6 +79,11 @@ func (c *cluster) checkTopic(ctx context.Context, name string, t *metaapi.Respon
 	case t == nil:
 		return []Finding{{Failure, subject, "the broker says nothing about it", "see the broker's log"}}
 	case t.ErrorCode == int16(kafka.UnknownTopicOrPartition) && c.cfg.CreateTopics:
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+		if err := c.createTopics(ctx, []string{name}, true); err != nil {
+			return []Finding{fromError(subject, err)}
+		}
 		return []Finding{{Severity: OK, Subject: subject, Problem: "does not exist yet; it is created at start"}}
 	case t.ErrorCode != 0:
 		return []Finding{fromError(subject, kafka.Error(t.ErrorCode))}

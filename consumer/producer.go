@@ -64,7 +64,7 @@ func (p *Producer) Produce(ctx context.Context, records []pipeline.Record) error
 		return errProducerClosed
 	}
 	if err := p.start(ctx); err != nil {
-		return fmt.Errorf("consumer: produce to %s: %w", p.topic, explain(err))
+		return p.explained(err)
 	}
 	parts := make([][]outRecord, len(p.queues))
 	for i := range records {
@@ -165,13 +165,23 @@ func (p *Producer) send(partition int, records []outRecord) {
 		}
 		if err := p.deliver(partition, part); err != nil {
 			p.once.Do(func() {
-				p.failure = fmt.Errorf("consumer: produce to %s: %w", p.topic, explain(err))
+				p.failure = p.explained(err)
 				close(p.broken)
 			})
 			return
 		}
 		p.acked.Add(int64(len(part)))
 	}
+}
+
+// explained names the right that a producer needs, which is another one than the service's on the same topic.
+func (p *Producer) explained(err error) error {
+	err = explain(err)
+	var problem *Problem
+	if errors.As(err, &problem) && errors.Is(err, kafka.TopicAuthorizationFailed) {
+		problem.Remedy = "grant Write on it, and check that it exists"
+	}
+	return fmt.Errorf("consumer: produce to %s: %w", p.topic, err)
 }
 
 func (p *Producer) deliver(partition int, records []outRecord) error {

@@ -158,8 +158,16 @@ func (c *cluster) ensureTopics(ctx context.Context) error {
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	req := &kafka.CreateTopicsRequest{}
-	for _, name := range missing {
+	if err := c.createTopics(ctx, missing, false); err != nil {
+		return err
+	}
+	return c.waitForTopics(ctx, 15*time.Second)
+}
+
+// createTopics creates topics, or with dry only asks whether the broker would.
+func (c *cluster) createTopics(ctx context.Context, names []string, dry bool) error {
+	req := &kafka.CreateTopicsRequest{ValidateOnly: dry}
+	for _, name := range names {
 		topic := kafka.TopicConfig{Topic: name, NumPartitions: c.cfg.Partitions, ReplicationFactor: c.cfg.Replication}
 		if name != c.cfg.Topics.Input {
 			topic.ConfigEntries = []kafka.ConfigEntry{
@@ -174,12 +182,19 @@ func (c *cluster) ensureTopics(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range missing {
-		if err := res.Errors[name]; err != nil && !errors.Is(err, kafka.TopicAlreadyExists) {
+	for _, name := range names {
+		err := res.Errors[name]
+		switch {
+		case errors.Is(err, kafka.TopicAuthorizationFailed), errors.Is(err, kafka.ClusterAuthorizationFailed):
+			return &Problem{
+				Cause: "this user may not create the topic " + name, Remedy: "grant Create on it or on the cluster, or create it beforehand",
+				Err: err, Permanent: true,
+			}
+		case err != nil && !errors.Is(err, kafka.TopicAlreadyExists):
 			return fmt.Errorf("topic %s: %w", name, err)
 		}
 	}
-	return c.waitForTopics(ctx, 15*time.Second)
+	return nil
 }
 
 // waitForTopics returns when all four topics have leaders. After patience it returns what is missing.

@@ -18,6 +18,8 @@ func TestSecuredServers(t *testing.T) {
 	f := build(t)
 	t.Run("works", f.testWorks)
 	t.Run("mistakes", f.testMistakes)
+	t.Run("produce", f.testProduce)
+	t.Run("create topics", f.testCreateTopics)
 	t.Run("kafka rights", f.testKafkaRights)
 	t.Run("redis rights", f.testRedisRights)
 	t.Run("config print", f.testConfigPrint)
@@ -66,7 +68,7 @@ func (f *fortress) testMistakes(t *testing.T) {
 		{
 			"kafka: no login",
 			settings{"kafka.sasl.mechanism": "", "kafka.sasl.username": "", "kafka.sasl.password": ""},
-			"", "kafka.sasl.mechanism", false, false,
+			"the broker closed the connection | the broker wants a login first", "kafka.sasl.mechanism", false, false,
 		},
 		{
 			"kafka: untrusted certificate",

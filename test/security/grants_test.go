@@ -47,7 +47,9 @@ type acl struct {
 // parseACL reads a command line of kafka-acls.sh.
 func parseACL(t *testing.T, command string) acl {
 	t.Helper()
-	a := acl{operation: map[string]kmsg.ACLOperation{"Read": kmsg.ACLOperationRead, "Write": kmsg.ACLOperationWrite}[option(t, command, "--operation")]}
+	a := acl{operation: map[string]kmsg.ACLOperation{
+		"Read": kmsg.ACLOperationRead, "Write": kmsg.ACLOperationWrite, "Create": kmsg.ACLOperationCreate,
+	}[option(t, command, "--operation")]}
 	require.NotZero(t, a.operation, command)
 	a.principal = option(t, command, "--allow-principal")
 	if strings.Contains(command, "--topic") {
