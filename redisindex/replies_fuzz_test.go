@@ -3,14 +3,15 @@ package redisindex
 import (
 	"context"
 	"io"
-	"log/slog"
 	"net"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
 )
@@ -45,48 +46,119 @@ func (p *parrot) SetWriteDeadline(time.Time) error { return nil }
 func (p *parrot) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
 func (p *parrot) LocalAddr() net.Addr              { return &net.TCPAddr{} }
 
+// dictaphone notes what a real server answers, in the form that parrot repeats.
+type dictaphone struct {
+	net.Conn
+	answers []string
+}
+
+func (d *dictaphone) Read(b []byte) (int, error) {
+	n, err := d.Conn.Read(b)
+	d.answers[len(d.answers)-1] += string(b[:n])
+	return n, err
+}
+
+func (d *dictaphone) Write(b []byte) (int, error) {
+	d.answers = append(d.answers, "")
+	return d.Conn.Write(b)
+}
+
+// handshake is how many answers come before those to our commands: to HELLO and CLIENT SETNAME.
+const handshake = 2
+
+// over returns an index that talks over one connection.
+func over(t testing.TB, cfg Config, conn net.Conn) *Index {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{
+		Addr: "127.0.0.1:1", Protocol: 2, MaxRetries: -1, DialerRetries: 1, ReadTimeout: 10 * time.Second, DisableIdentity: true, ClientName: "echosieve",
+		Dialer: func(context.Context, string, string) (net.Conn, error) { return conn, nil },
+	})
+	t.Cleanup(func() { _ = client.Close() })
+	x := newIndex(t, client, cfg)
+	x.loaded.Store(true)
+	return x
+}
+
+// answer is a conversation in which an article gets its verdict.
+type answer struct {
+	name    string
+	kind    pipeline.Kind
+	replies string // "~" ends each
+}
+
+// record has an article decided by a server that has seen others.
+func record(t testing.TB, c pipeline.Claim, name string, kind pipeline.Kind, before ...pipeline.Claim) answer {
+	t.Helper()
+	addr, cfg := miniredis.RunT(t).Addr(), testConfig(standard)
+	for _, b := range before {
+		claimOne(t, newIndex(t, newClient(t, addr), cfg), b)
+	}
+	require.NoError(t, loadScripts(t.Context(), newClient(t, addr)))
+	conn, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	d := &dictaphone{Conn: conn}
+	_, err = over(t, cfg, d).run(t.Context(), []pipeline.Claim{c})
+	require.NoError(t, err)
+	for _, reply := range d.answers {
+		require.NotContains(t, reply, "~", "choose other articles")
+	}
+	return answer{name, kind, strings.Join(d.answers[handshake:], "~")}
+}
+
+func recordAll(t testing.TB, c pipeline.Claim) []answer {
+	t.Helper()
+	near, repeated := article(2, c.Fingerprint^1), article(3, c.Fingerprint)
+	repeated.Digest = c.Digest
+	return []answer{
+		record(t, c, "first", pipeline.Unique),
+		record(t, c, "near copy", pipeline.Near, near),
+		record(t, c, "exact copy", pipeline.Exact, repeated),
+		record(t, c, "replay", pipeline.Near, near, c),
+	}
+}
+
+// repeatTo lets a parrot answer one batch.
+func repeatTo(t testing.TB, c pipeline.Claim, replies string) ([]pipeline.Match, error) {
+	t.Helper()
+	hello := []string{"-ERR unknown command\r\n", "+OK\r\n"} // always good: what a failed handshake does is the client library's business
+	x := over(t, testConfig(standard), &parrot{answers: slices.Concat(hello, strings.Split(replies, "~"))})
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	matches, err := x.run(ctx, []pipeline.Claim{c})
+	if ctx.Err() != nil {
+		t.Fatal("the batch does not end")
+	}
+	return matches, err
+}
+
+var fuzzed = article(1, 5)
+
+// What FuzzReplies starts from leads through every step up to a verdict.
+func TestRecordedReplies(t *testing.T) {
+	for _, a := range recordAll(t, fuzzed) {
+		matches, err := repeatTo(t, fuzzed, a.replies)
+		require.NoError(t, err, "%s: %q", a.name, a.replies)
+		require.Equal(t, a.kind, matches[0].Kind, a.name)
+	}
+}
+
 // Whatever a server answers, a batch ends: with verdicts or with an error, never with a panic.
 func FuzzReplies(f *testing.F) {
-	// "~" ends an answer. Those to HELLO and CLIENT SETNAME are always good: what a failed handshake does is the client
-	// library's business.
-	hello := []string{"-ERR unknown command\r\n", "+OK\r\n"}
-	insert := strings.Repeat(":1\r\n", 4) + ":0\r\n:1\r\n:0\r\n:1\r\n~"
-	number := ":5\r\n:1\r\n~"
-	ticket := "$6\r\n000005\r\n*5\r\n$1\r\n1\r\n_\r\n$-1\r\n$1\r\n2\r\n$1\r\n3\r\n~"
+	for _, a := range recordAll(f, fuzzed) {
+		f.Add(a.replies)
+	}
 	for _, replies := range []string{
-		"", insert, insert + number, insert + number + ticket,
-		insert + number + ticket + strings.Repeat("*1\r\n$8\r\n\x00\x00\x00\x00\x00\x00\x00\x05\r\n", 12) + "~$-1\r\n~" + "$1\r\n\x01\r\n",
-		insert + number + "$0\r\n\r\n*9\r\n" + strings.Repeat("$1\r\n1\r\n", 9),
-		strings.Repeat("$5\r\nhello\r\n", 20), "-MOVED 1 127.0.0.1:1\r\n", "*-1\r\n", "*2147483647\r\n",
+		"", strings.Repeat("$5\r\nhello\r\n", 20), "-MOVED 1 127.0.0.1:1\r\n", "*-1\r\n", "*2147483647\r\n",
 		"$2147483647\r\n", strings.Repeat("*1\r\n", 1000), "%1\r\n+server\r\n+redis\r\n+OK\r\n", ">2\r\n+a\r\n+b\r\n",
 	} {
 		f.Add(replies)
 	}
-	claim := article(1, 5)
 	f.Fuzz(func(t *testing.T, replies string) {
 		if longCount(replies) {
 			t.Skip("the client library takes the memory that a length asks for")
 		}
-		client := redis.NewClient(&redis.Options{
-			Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1, ReadTimeout: time.Second, DisableIdentity: true, ClientName: "echosieve",
-			Dialer: func(context.Context, string, string) (net.Conn, error) {
-				return &parrot{answers: slices.Concat(hello, strings.Split(replies, "~"))}, nil
-			},
-		})
-		defer client.Close()
-		x, err := New(client, testConfig(standard), nil, slog.New(slog.DiscardHandler), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x.loaded.Store(true)
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		matches, err := x.run(ctx, []pipeline.Claim{claim})
-		if err == nil && len(matches) != 1 {
+		if matches, err := repeatTo(t, fuzzed, replies); err == nil && len(matches) != 1 {
 			t.Fatalf("%d matches", len(matches))
-		}
-		if ctx.Err() != nil {
-			t.Fatal("the batch does not end")
 		}
 	})
 }
