@@ -90,19 +90,29 @@ func TestHTTPMethodsAndPaths(t *testing.T) {
 	h.report("kafka", nil)
 	for _, withPprof := range []bool{false, true} {
 		url := startHTTP(t, prometheus.NewRegistry(), h, withPprof)
-		for _, path := range []string{"/metrics", "/healthz", "/readyz"} {
+		paths := []string{"/metrics", "/healthz", "/readyz"}
+		if withPprof {
+			paths = append(paths, "/debug/pprof/", "/debug/pprof/symbol")
+		}
+		for _, path := range paths {
 			status, _, body := fetch(t, http.MethodHead, url+path)
 			require.Equal(t, http.StatusOK, status, path)
 			require.Empty(t, body)
-			for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete} {
+			for _, method := range []string{
+				http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, http.MethodTrace, "PROPFIND", "get",
+			} {
 				status, header, _ := fetch(t, method, url+path)
 				require.Equal(t, http.StatusMethodNotAllowed, status, path)
 				require.Equal(t, "GET, HEAD", header.Get("Allow"))
 			}
 		}
-		status, _, _ := fetch(t, http.MethodGet, url+"/")
-		require.Equal(t, http.StatusNotFound, status)
-		status, _, _ = fetch(t, http.MethodGet, url+"/debug/pprof/goroutine?debug=1")
+		for _, path := range []string{
+			"/", "/metrics/", "/readyz/x", "/favicon.ico", "/..%2f..%2fetc/passwd", "/metrics%00", "/debug/vars", "/debug", "/debug/pprof/../vars", "//etc/passwd",
+		} {
+			status, _, _ := fetch(t, http.MethodGet, url+path)
+			require.Equal(t, http.StatusNotFound, status, path)
+		}
+		status, _, _ := fetch(t, http.MethodGet, url+"/debug/pprof/goroutine?debug=1")
 		require.Equal(t, map[bool]int{false: http.StatusNotFound, true: http.StatusOK}[withPprof], status)
 	}
 }

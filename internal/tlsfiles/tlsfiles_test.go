@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"math/big"
@@ -44,6 +45,7 @@ func TestLoad(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "kafka", on.ServerName)
 	require.False(t, on.InsecureSkipVerify)
+	require.EqualValues(t, tls.VersionTLS12, on.MinVersion)
 	require.NotNil(t, on.RootCAs)
 	require.Len(t, on.Certificates, 1)
 
