@@ -24,7 +24,7 @@ demo: build ## the whole service on the shipped sample, with nothing else instal
 test: ## everything: vet, race detector, real Redis, real Kafka, mutants, fuzz seeds, benchmarks once
 	go vet ./...
 	go test -race -timeout 40m ./...
-	go test -run PeakMemory ./pipeline
+	go test -run 'PeakMemory|LinearTime' ./pipeline
 	go test -run NONE -bench . -benchtime 1x ./... > /dev/null
 
 torture: ## faults on real servers, every record accounted for (make torture ROUNDS=100 SEED=7)

@@ -108,6 +108,18 @@ func TestDecodeConfigValidate(t *testing.T) {
 	}
 }
 
+// Values nest as deep as SECURITY.md says, the object itself counted, and not deeper. Brackets in strings do not count.
+func TestDepth(t *testing.T) {
+	cfg := DefaultDecodeConfig()
+	nested := func(depth int) string {
+		return `{"a":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + `,"b":"` + strings.Repeat("[", 5000) + `\"{","text":"x"}`
+	}
+	_, reject := cfg.Decode(record(nested(1000)))
+	require.Nil(t, reject)
+	_, reject = cfg.Decode(record(nested(1001)))
+	require.Equal(t, NotJSON, reject.Reason)
+}
+
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{`{"text":"x"}`, `{"_id":{"$oid":"1"},"text":"\ud800"}`, `{"text":{"$numberLong":1}}`, "[[[[", "\x00", `{"text":"a","text":5}`} {
 		f.Add([]byte(s))
