@@ -165,6 +165,32 @@ func TestReadsNeedReplicas(t *testing.T) {
 	require.Zero(t, seen["MOVED"], "a fence in another slot than its reads")
 }
 
+// Sentinels can want a login of their own. Without it, or with a wrong one, the error says so.
+func TestSentinelsWantALogin(t *testing.T) {
+	servers := redisserver.StartSentinel(t)
+	for _, s := range servers.Sentinels {
+		require.NoError(t, servers.Client(s).Do(t.Context(), "ACL", "SETUSER", "watcher", "on", ">right", "+@all", "&*", "~*").Err())
+		require.NoError(t, servers.Client(s).Do(t.Context(), "ACL", "SETUSER", "default", "resetpass", ">other").Err())
+	}
+	o := sentinelOptions(servers)
+	for _, login := range []struct{ user, password, cause string }{
+		{"", "", "the sentinels refused the login"},
+		{"watcher", "wrong", "the sentinels refused the login"},
+		{"watcher", "right", ""},
+		{"", "other", ""},
+	} {
+		o.SentinelUsername, o.SentinelPassword = login.user, login.password
+		err := Explain(Ping(t.Context(), connect(t, o)), "echosieve")
+		if login.cause == "" {
+			require.NoError(t, err)
+			continue
+		}
+		var p *Problem
+		require.ErrorAs(t, err, &p)
+		require.Equal(t, login.cause, p.Cause, err)
+	}
+}
+
 // Check asks every node of a cluster: a replica's settings count as soon as it is a master.
 func TestCheckAsksAllNodes(t *testing.T) {
 	cluster := redisserver.StartCluster(t, 3, 1, "--appendonly", "yes", "--hash-max-listpack-value", "1024")

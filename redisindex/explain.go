@@ -45,6 +45,8 @@ func explainReply(err error, namespace string) Problem {
 	switch {
 	case isRightMissing(err):
 		return Problem{Cause: "a right is missing in Redis", Remedy: "ACL SETUSER <user> " + ACLRule(namespace)}
+	case strings.Contains(err.Error(), "all sentinels") && classify(err) == "auth": // go-redis has no type for it
+		return Problem{Cause: "the sentinels refused the login", Remedy: "set redis.sentinel_username and redis.sentinel_password_file to what they expect"}
 	case redis.HasErrorPrefix(err, "NOAUTH"):
 		return Problem{Cause: "Redis wants a login", Remedy: "set redis.username and a password"}
 	case redis.IsAuthError(err):

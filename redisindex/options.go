@@ -14,15 +14,19 @@ import (
 
 // Options say how to reach Redis: a single server, one behind Sentinel (MasterName) or a cluster (Cluster).
 type Options struct {
-	Addrs      []string        `koanf:"addrs" help:"host:port of the server, of the sentinels, or of some cluster nodes"`
-	Username   string          `koanf:"username" help:"ACL user; empty: the default user"`
-	Password   string          `koanf:"password" secret:"true" help:"password; better in password_file or the environment"`
-	DB         int             `koanf:"db" help:"database number; a cluster has only 0"`
-	MasterName string          `koanf:"master_name" help:"name of the master that the sentinels watch; addrs are sentinels then"`
-	Cluster    bool            `koanf:"cluster" help:"addrs belong to a Redis Cluster"`
-	PoolSize   int             `koanf:"pool_size" help:"most connections to one server"`
-	Timeout    time.Duration   `koanf:"timeout" help:"longest wait for a connection, a read or a write"`
-	TLS        tlsfiles.Config `koanf:"tls"`
+	Addrs      []string `koanf:"addrs" help:"host:port of the server, of the sentinels, or of some cluster nodes"`
+	Username   string   `koanf:"username" help:"ACL user; empty: the default user"`
+	Password   string   `koanf:"password" secret:"true" help:"password; better in password_file or the environment"`
+	DB         int      `koanf:"db" help:"database number; a cluster has only 0"`
+	MasterName string   `koanf:"master_name" help:"name of the master that the sentinels watch; addrs are sentinels then"`
+	// The sentinels' own login, which may differ from the servers'.
+	SentinelUsername string `koanf:"sentinel_username" help:"ACL user at the sentinels; empty: the default user"`
+	SentinelPassword string `koanf:"sentinel_password" secret:"true" help:"password of the sentinels; empty: they want none"`
+
+	Cluster  bool            `koanf:"cluster" help:"addrs belong to a Redis Cluster"`
+	PoolSize int             `koanf:"pool_size" help:"most connections to one server"`
+	Timeout  time.Duration   `koanf:"timeout" help:"longest wait for a connection, a read or a write"`
+	TLS      tlsfiles.Config `koanf:"tls"`
 	// WaitReplicas is the number of replicas that must have a write before the next step relies on it. With fewer in
 	// reach, claims block.
 	WaitReplicas int `koanf:"wait_replicas" help:"replicas of each master that must have what was written before a verdict counts; 0: a failover can lose the latest writes, and copies of what was lost pass as unique"`
@@ -45,6 +49,7 @@ func (o Options) Validate() error {
 		{len(o.Addrs) == 0, "addrs is empty"},
 		{o.Cluster && o.MasterName != "", "cluster and master_name exclude each other"},
 		{!o.Cluster && o.MasterName == "" && len(o.Addrs) > 1, "several addrs need cluster or master_name"},
+		{o.MasterName == "" && o.SentinelUsername+o.SentinelPassword != "", "a login at sentinels needs master_name"},
 		{o.DB < 0, "db is negative"},
 		{o.Cluster && o.DB != 0, "a cluster has only db 0"},
 		{o.PoolSize < 1, "pool_size must be at least 1"},
@@ -71,7 +76,8 @@ func Connect(o Options) (redis.UniversalClient, error) {
 	}
 	client := redis.NewUniversalClient(&redis.UniversalOptions{
 		Addrs: o.Addrs, Username: o.Username, Password: o.Password, DB: o.DB,
-		MasterName: o.MasterName, IsClusterMode: o.Cluster, ClientName: "echosieve",
+		MasterName: o.MasterName, SentinelUsername: o.SentinelUsername, SentinelPassword: o.SentinelPassword,
+		IsClusterMode: o.Cluster, ClientName: "echosieve",
 		// RESP3 has nothing that we need, and looks for pushed messages before every reply.
 		Protocol: 2, PoolSize: o.PoolSize, MaxRetries: -1, DialerRetries: 1,
 		DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, PoolTimeout: o.Timeout,
