@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"echosieve/pipeline"
@@ -30,6 +31,7 @@ type Handler interface {
 type Consumer struct {
 	cfg        Config
 	cluster    *cluster
+	input      *inputTopic
 	publisher  *publisher
 	handler    Handler
 	limiter    *limiter
@@ -37,6 +39,7 @@ type Consumer struct {
 	reporter   *reporter
 	log        *slog.Logger
 	chunkBytes int
+	shared     atomic.Int64            // partitions shared out for the generation to come; -1: not by us
 	fail       context.CancelCauseFunc // ends Run with an error
 }
 
@@ -58,11 +61,13 @@ func New(cfg Config, handler Handler, reg prometheus.Registerer, log *slog.Logge
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
 	r := &reporter{metrics: m, log: log, health: health, failing: map[failure]error{}}
-	return &Consumer{
-		cfg: cfg, cluster: cl, publisher: newPublisher(cl, m, r), handler: handler, metrics: m, reporter: r, log: log,
+	c := &Consumer{
+		cfg: cfg, cluster: cl, input: &inputTopic{cluster: cl, name: cfg.Topics.Input}, publisher: newPublisher(cl, m, r), handler: handler, metrics: m, reporter: r, log: log,
 		limiter:    newLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m),
 		chunkBytes: min(maxChunkBytes, max(cfg.MaxInFlightBytes/4, 1)),
-	}, nil
+	}
+	c.shared.Store(-1)
+	return c, nil
 }
 
 // Ping makes one round trip to a broker. The error says what to do.
@@ -139,7 +144,8 @@ func (c *Consumer) follow(ctx context.Context, group *kafka.ConsumerGroup) error
 		case err == nil:
 			joined = true
 			c.reporter.ok(opJoin, c.cfg.Group)
-			gen.Start(func(ctx context.Context) { c.generation(ctx, gen) })
+			shared := c.shared.Swap(-1)
+			gen.Start(func(ctx context.Context) { c.generation(ctx, gen, shared) })
 		case ctx.Err() != nil: // the group was closed: no failure
 		case !joined && permanent(err):
 			return fmt.Errorf("consumer: join group %s: %w", c.cfg.Group, explain(err))
@@ -165,16 +171,16 @@ func (c *Consumer) waitUntilLeft(left <-chan struct{}) {
 
 func (c *Consumer) groupConfig() kafka.ConsumerGroupConfig {
 	return kafka.ConsumerGroupConfig{
-		ID:                    c.cfg.Group,
-		Brokers:               c.cfg.Brokers,
-		Dialer:                c.cluster.dialer,
-		Topics:                []string{c.cfg.Topics.Input},
-		HeartbeatInterval:     c.cfg.HeartbeatInterval,
-		SessionTimeout:        c.cfg.SessionTimeout,
-		RebalanceTimeout:      c.cfg.SessionTimeout, // members drain first: the drain timeout is at most half of it
-		JoinGroupBackoff:      time.Second,
-		WatchPartitionChanges: true,
-		StartOffset:           kafka.FirstOffset,
+		ID:                c.cfg.Group,
+		Brokers:           c.cfg.Brokers,
+		Dialer:            c.cluster.dialer,
+		Topics:            []string{c.input.name},
+		GroupBalancers:    []kafka.GroupBalancer{balancer{topic: c.input.name, shared: &c.shared}},
+		HeartbeatInterval: c.cfg.HeartbeatInterval,
+		SessionTimeout:    c.cfg.SessionTimeout,
+		RebalanceTimeout:  c.cfg.SessionTimeout, // members drain first: the drain timeout is at most half of it
+		JoinGroupBackoff:  time.Second,
+		StartOffset:       kafka.FirstOffset,
 		ErrorLogger: kafka.LoggerFunc(func(format string, args ...any) {
 			c.log.Debug("kafka-go reports", "detail", fmt.Sprintf(format, args...))
 		}),

@@ -123,6 +123,9 @@ func permanent(err error) bool {
 	return errors.As(explain(err), &p) && p.Permanent
 }
 
+// kindTooLarge is the kind of errors that a smaller batch may mend.
+const kindTooLarge = "too_large"
+
 // kind is the label of an error in the metrics.
 func kind(err error) string {
 	var code kafka.Error
@@ -152,7 +155,7 @@ func kind(err error) string {
 		kafka.RebalanceInProgress, kafka.IllegalGeneration, kafka.UnknownMemberId:
 		return "coordinator"
 	case kafka.MessageSizeTooLarge, kafka.RecordListTooLarge:
-		return "too_large"
+		return kindTooLarge
 	case kafka.BrokerNotAvailable, kafka.NetworkException:
 		return "connection"
 	default:

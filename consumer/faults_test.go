@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"fmt"
+	"net"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -99,4 +100,53 @@ func TestLeaderMovesBetweenBrokers(t *testing.T) {
 	m.stop(t)
 	require.Len(t, out, 300)
 	require.NoError(t, m.health.last())
+}
+
+func TestPartitionsMissedWhenSharingOutAreFoundLater(t *testing.T) {
+	k, cfg := fake(t)
+	ensureTopics(t, cfg)
+	var asked atomic.Int64
+	k.ControlKey(int16(kmsg.Metadata), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		k.KeepControl()
+		if req.GetVersion() != 6 || asked.Add(1) > 1 { // that of the group's leader, who asks a broker that lags behind
+			return nil, nil, false
+		}
+		res := req.ResponseKind().(*kmsg.MetadataResponse)
+		topic := kmsg.NewMetadataResponseTopic()
+		topic.Topic, topic.ErrorCode = kmsg.StringPtr(cfg.Topics.Input), 3 // unknown
+		res.Topics = append(res.Topics, topic)
+		return res, nil, true
+	})
+	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 3)...)
+	m := startMember(t, cfg, &router{})
+	consumeUntil(t, cfg, outputs, atLeast(10))
+	m.stop(t)
+	require.Greater(t, asked.Load(), int64(1), "the fault fired")
+}
+
+// hanging accepts connections and never answers, as a broker does whose process is stopped.
+func hanging(t *testing.T) (address string) {
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	return l.Addr().String()
+}
+
+func TestFirstBrokerThatHangsIsPassedOver(t *testing.T) {
+	for _, login := range []SASL{{}, {Mechanism: "plain", Username: "u", Password: "p"}} {
+		t.Run("login "+login.Mechanism, func(t *testing.T) {
+			var opts []kfake.Opt
+			if login.Mechanism != "" {
+				opts = append(opts, kfake.EnableSASL(), kfake.Superuser("PLAIN", login.Username, login.Password))
+			}
+			_, cfg := fake(t, opts...)
+			cfg.SASL = login
+			ensureTopics(t, cfg)
+			cfg.Brokers = append([]string{hanging(t)}, cfg.Brokers...)
+			m := startMember(t, cfg, &router{})
+			require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") == 3 },
+				60*time.Second, 50*time.Millisecond, "the group is joined through the second")
+			m.stop(t)
+		})
+	}
 }

@@ -13,13 +13,16 @@ import (
 
 // generation serves the partitions that one generation of the group gave us, until ctx (the generation) ends;
 // then it lets work under way finish, commits, and returns. kafka-go joins the next generation, or leaves the
-// group, only after that.
-func (c *Consumer) generation(ctx context.Context, gen *kafka.Generation) {
+// group, only after that. shared is how many partitions we have shared out for it, or negative.
+func (c *Consumer) generation(ctx context.Context, gen *kafka.Generation, shared int64) {
 	topic := c.cfg.Topics.Input
 	assigned := gen.Assignments[topic]
 	c.metrics.rebalances.Inc()
 	c.metrics.assigned.Set(float64(len(assigned)))
 	c.log.Info("joined generation", "group", c.cfg.Group, "generation", gen.ID, "partitions", len(assigned))
+
+	anew := c.input.adopt(ctx)
+	gen.Start(func(ctx context.Context) { c.watch(ctx, shared) })
 
 	// Work under way outlives the generation by the drain timeout.
 	work, abort := context.WithCancel(context.WithoutCancel(ctx))
@@ -28,6 +31,13 @@ func (c *Consumer) generation(ctx context.Context, gen *kafka.Generation) {
 	partitions := make([]*partition, 0, len(assigned))
 	var stages sync.WaitGroup
 	for _, a := range assigned {
+		if anew {
+			c.metrics.offsetResets.Inc()
+			c.log.Warn("the topic was made anew, going on at the start of its log", "topic", topic, "partition", a.ID, "offset", a.Offset)
+			a.Offset = kafka.FirstOffset
+		} else if a.Offset < 0 {
+			c.log.Info("the group has no committed offset, starting at the start of the log", "topic", topic, "partition", a.ID)
+		}
 		p := newPartition(c, delivery, topic, int32(a.ID), a.Offset)
 		partitions = append(partitions, p)
 		fetched, prepared := make(chan *chunk, 1), make(chan *chunk, 1)
@@ -51,7 +61,12 @@ func (c *Consumer) generation(ctx context.Context, gen *kafka.Generation) {
 		abort()
 		<-drained
 	}
-	c.commit(delivery, partitions)
+	// Marks in a topic that is gone would be wrong in the one that has its name now.
+	asking, done := context.WithTimeout(context.WithoutCancel(ctx), watchInterval)
+	defer done()
+	if !c.input.replaced(asking) {
+		c.commit(delivery, partitions)
+	}
 
 	c.reporter.forget(opFetch)
 	c.reporter.forget(opPublish)

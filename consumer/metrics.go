@@ -48,7 +48,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	}
 	for _, op := range operations {
 		m.retries.WithLabelValues(op)
-		for _, k := range []string{"connection", "timeout", "auth", "not_leader", "coordinator", "too_large", "other"} {
+		for _, k := range []string{"connection", "timeout", "auth", "not_leader", "coordinator", kindTooLarge, "other"} {
 			m.errors.WithLabelValues(op, k)
 		}
 	}

@@ -149,9 +149,11 @@ func (p *partition) send(ctx context.Context, ch *chunk, size int, out chan<- *c
 	}
 }
 
+// errReplaced stands until the generation ends.
+var errReplaced = errors.New("the topic was made anew")
+
 // reset finds a place to go on when the broker no longer has offset: the log start, whether records were deleted
-// before they were read or the topic was made anew (its end is then below offset). The counter and the
-// warning are all that is left of what was lost.
+// before they were read or the end of the log was lost. The counter and the warning are all that is left of it.
 func (p *partition) reset(ctx context.Context, offset int64, out chan<- *chunk) (int64, error) {
 	first, last, err := p.c.cluster.offsets(ctx, p.topic, p.id)
 	if err != nil {
@@ -160,8 +162,11 @@ func (p *partition) reset(ctx context.Context, offset int64, out chan<- *chunk) 
 	if first <= offset && offset <= last {
 		return offset, kafka.OffsetOutOfRange // a leader change in between: ask again
 	}
+	if p.c.input.replaced(ctx) {
+		return offset, errReplaced
+	}
 	p.c.metrics.offsetResets.Inc()
-	p.c.log.Warn("the broker no longer has the wanted offset, going on at the start of the log: data was lost or the topic was made anew",
+	p.c.log.Warn("the broker no longer has the wanted offset, going on at the start of the log: data was lost",
 		"topic", p.topic, "partition", p.id, "offset", offset, "log_start", first, "log_end", last)
 	return first, p.send(ctx, &chunk{next: first}, 0, out)
 }

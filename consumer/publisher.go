@@ -40,29 +40,44 @@ func (p *publisher) home(to pipeline.Destination) pipeline.Destination {
 // publish sends the records to one topic, batch after batch, each as often as it takes: a batch is sent only when
 // the one before it is acknowledged, so that a retry cannot change the order. It returns only ctx's error.
 func (p *publisher) publish(ctx context.Context, to pipeline.Destination, source int32, records []outRecord) error {
+	for part := range split(records, p.cluster.cfg.MaxMessageBytes) {
+		if err := p.send(ctx, to, source, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send publishes one batch. If the topic takes no batch of this size, it sends the halves: perhaps it takes the records.
+func (p *publisher) send(ctx context.Context, to pipeline.Destination, source int32, part []outRecord) error {
 	topic := p.topics[to]
 	subject := topic + "<" + strconv.Itoa(int(source))
-	for part := range split(records, p.cluster.cfg.MaxMessageBytes) {
-		raw, err := encodeBatch(part, p.cluster.codec)
-		if err != nil {
-			return fmt.Errorf("consumer: publish to %s: %w", topic, err)
+	raw, err := encodeBatch(part, p.cluster.codec)
+	if err != nil {
+		return fmt.Errorf("consumer: publish to %s: %w", topic, err)
+	}
+	var retry backoff
+	for {
+		if err = p.cluster.produce(ctx, topic, source, raw); err == nil {
+			break
 		}
-		var retry backoff
-		for {
-			if err = p.cluster.produce(ctx, topic, source, raw); err == nil {
-				break
-			}
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			p.reporter.failed(opPublish, subject, fmt.Errorf("consumer: publish to %s: %w", topic, err))
-			if err := retry.wait(ctx); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if half := len(part) / 2; half > 0 && kind(err) == kindTooLarge {
+			p.metrics.errors.WithLabelValues(opPublish, kindTooLarge).Inc()
+			if err := p.send(ctx, to, source, part[:half]); err != nil {
 				return err
 			}
+			return p.send(ctx, to, source, part[half:])
 		}
-		p.reporter.ok(opPublish, subject)
-		p.metrics.published.WithLabelValues(to.String()).Add(float64(len(part)))
+		p.reporter.failed(opPublish, subject, fmt.Errorf("consumer: publish to %s: %w", topic, err))
+		if err := retry.wait(ctx); err != nil {
+			return err
+		}
 	}
+	p.reporter.ok(opPublish, subject)
+	p.metrics.published.WithLabelValues(to.String()).Add(float64(len(part)))
 	return nil
 }
 

@@ -25,6 +25,10 @@ func TestRealKafka(t *testing.T) {
 			t.Run("codecs", func(t *testing.T) { realCodecs(t, realConfig(s, "codecs")) })
 			t.Run("compacted", func(t *testing.T) { realCompacted(t, realConfig(s, "compacted")) })
 			t.Run("members", func(t *testing.T) { realMembers(t, realConfig(s, "members")) })
+			t.Run("deleted", func(t *testing.T) { realDeleted(t, realConfig(s, "deleted")) })
+			t.Run("anew", func(t *testing.T) { realAnew(t, realConfig(s, "anew")) })
+			t.Run("offset deltas", func(t *testing.T) { realOffsetDeltas(t, realConfig(s, "deltas")) })
+			t.Run("small limit", func(t *testing.T) { realSmallLimit(t, realConfig(s, "limit")) })
 			t.Run("check", func(t *testing.T) { realCheck(t, realConfig(s, "check")) })
 			if s.Pid() != 0 {
 				t.Run("restart", func(t *testing.T) { realRestart(t, s, realConfig(s, "restart")) })

@@ -76,6 +76,10 @@ func (r *recordReader) parse(body cursor) (rec pipeline.Record) {
 		r.fail(nil, "record fields")
 		return rec
 	}
+	if all := r.batch.lastOffset - r.batch.baseOffset + 1; int64(r.batch.count) == all {
+		// No record is missing, so their places are known. Brokers do not look at what uncompressed batches say of them.
+		delta = int64(r.read) - 1
+	}
 	if delta <= r.lastDelta || delta > r.batch.lastOffset-r.batch.baseOffset {
 		r.fail(nil, "record offset")
 		return rec

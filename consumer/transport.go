@@ -1,12 +1,15 @@
 package consumer
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"slices"
 	"time"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+	"github.com/segmentio/kafka-go/protocol/apiversions"
 	"github.com/segmentio/kafka-go/sasl"
 	"github.com/segmentio/kafka-go/sasl/plain"
 	"github.com/segmentio/kafka-go/sasl/scram"
@@ -15,6 +18,8 @@ import (
 const (
 	// dialTimeout bounds connecting, TLS and login together.
 	dialTimeout = 10 * time.Second
+	// answerTimeout bounds small requests that another broker could answer as well.
+	answerTimeout = 3 * time.Second
 	// metadataTTL is how old the known partition leaders can be: recovery from a moved leader takes as long.
 	metadataTTL = time.Second
 	// requestTimeout bounds a request that the broker answers at once.
@@ -55,8 +60,33 @@ func newCluster(cfg Config, topics ...string) (*cluster, error) {
 	c.dialer = &kafka.Dialer{
 		ClientID: cfg.ClientID, Timeout: dialTimeout, DualStack: true, TLS: tlsConfig, SASLMechanism: mechanism,
 	}
+	if tlsConfig == nil {
+		c.dialer.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			if err := answers(ctx, dialer, network, address, cfg.ClientID); err != nil {
+				return nil, err
+			}
+			return dialer.DialContext(ctx, network, address)
+		}
+	}
 	c.client = &kafka.Client{Addr: c.addr, Timeout: requestTimeout, Transport: c.transport}
 	return c, nil
+}
+
+// answers makes sure that a broker answers, on a connection of its own. To find the group's coordinator, kafka-go asks the first of
+// kafka.brokers that it can connect to, every time, and logs in without a deadline. The system accepts connections for
+// a process that hangs as well: one broker that hung would keep everybody from joining. A TLS handshake shows it too, and
+// kafka-go bounds that.
+func answers(ctx context.Context, d *net.Dialer, network, address, clientID string) error {
+	conn, err := d.DialContext(ctx, network, address)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
+		return err
+	}
+	_, err = protocol.RoundTrip(conn, 0, correlationID, clientID, &apiversions.Request{})
+	return err
 }
 
 // close drops idle connections; requests under way end on their own.

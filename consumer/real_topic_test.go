@@ -1,0 +1,129 @@
+package consumer
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// produceAnew waits until brokers know a topic that was made a moment ago.
+func produceAnew(t *testing.T, cfg Config, recs ...*kgo.Record) {
+	t.Helper()
+	produce(t, client(t, cfg, kgo.UnknownTopicRetries(-1)), recs...)
+}
+
+// inUnique waits until every record is in the unique topic.
+func inUnique(t *testing.T, cfg Config, want []*kgo.Record) []*kgo.Record {
+	t.Helper()
+	return consumeUntil(t, cfg, []string{cfg.Topics.Unique}, func(all []*kgo.Record) bool {
+		seen := map[string]bool{}
+		for _, r := range all {
+			seen[string(r.Value)] = true
+		}
+		for _, r := range want {
+			if !seen[string(r.Value)] {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func realDeleted(t *testing.T, cfg Config) {
+	ensureTopics(t, cfg)
+	admin := kadm.NewClient(client(t, cfg))
+	before := numbered(cfg.Topics.Input, "before", 30, 3)
+	produce(t, client(t, cfg), before...)
+	m := startMember(t, cfg, &router{})
+	inUnique(t, cfg, before)
+	_, err := admin.DeleteTopics(context.Background(), cfg.Topics.Input)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return m.health.last() != nil }, 30*time.Second, 50*time.Millisecond, "it is said that there is no topic")
+	other := startMember(t, func() Config { c := cfg; c.CreateTopics = false; return c }(), &router{})
+	require.ErrorContains(t, <-other.done, cfg.Topics.Input)
+	time.Sleep(4 * time.Second)
+	require.Error(t, m.health.last(), "and that does not end by itself")
+	require.LessOrEqual(t, m.value(t, "echosieve_consumer_rebalances_total"), 3.0, "the group rests meanwhile")
+
+	ensureTopics(t, cfg)
+	after := numbered(cfg.Topics.Input, "after", 30, 3)
+	produceAnew(t, cfg, after...)
+	inUnique(t, cfg, after)
+	eventuallyCommitted(t, cfg)
+	require.Eventually(t, func() bool { return m.health.last() == nil }, 30*time.Second, 50*time.Millisecond, "healthy again")
+	m.stop(t)
+}
+
+// realAnew makes the topic anew so quickly, and fills it so far, that the old positions are inside the new log.
+func realAnew(t *testing.T, cfg Config) {
+	ensureTopics(t, cfg)
+	admin := kadm.NewClient(client(t, cfg))
+	before := numbered(cfg.Topics.Input, "before", 30, 3)
+	produce(t, client(t, cfg), before...)
+	m := startMember(t, cfg, &router{})
+	inUnique(t, cfg, before)
+	eventuallyCommitted(t, cfg)
+	_, err := admin.DeleteTopics(context.Background(), cfg.Topics.Input)
+	require.NoError(t, err)
+	ensureTopics(t, cfg)
+	after := numbered(cfg.Topics.Input, "after", 3000, 3)
+	produceAnew(t, cfg, after...)
+	inUnique(t, cfg, after)
+	eventuallyCommitted(t, cfg)
+	require.Positive(t, m.value(t, "echosieve_consumer_offset_resets_total"), "the operator hears of it")
+	m.stop(t)
+}
+
+// realOffsetDeltas sends what brokers take although it contradicts itself: records of an uncompressed batch that all
+// claim the batch's first offset.
+func realOffsetDeltas(t *testing.T, cfg Config) {
+	cfg.Partitions = 1
+	ensureTopics(t, cfg)
+	c, err := newCluster(cfg, cfg.Topics.all()...)
+	require.NoError(t, err)
+	defer c.close()
+	var batch []outRecord
+	for _, r := range numbered(cfg.Topics.Input, "u", 5, 1) {
+		batch = append(batch, outRecord{value: r.Value, time: time.Now()})
+	}
+	raw, err := encodeBatch(batch, 0)
+	require.NoError(t, err)
+	payload := []byte(nil)
+	for i := range batch {
+		payload = batch[i].append(payload, 0, 0)
+	}
+	raw = rebatch(append(raw[:batchHeader], payload...), func([]byte) {})
+	require.Eventually(t, func() bool { return c.produceTo(context.Background(), cfg.Topics.Input, 0, raw) == nil }, 30*time.Second, 100*time.Millisecond)
+	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u-next", 5, 1)...)
+	m := startMember(t, cfg, &router{})
+	out := consumeUntil(t, cfg, cfg.Topics.out(), atLeast(10))
+	m.stop(t)
+	require.Len(t, out, 10)
+	require.Len(t, bySource(out), 10, "each record has coordinates of its own")
+	require.Equal(t, "u000004", string(out[4].Value))
+}
+
+// realSmallLimit publishes to a topic that takes single records, but no batch of the usual size.
+func realSmallLimit(t *testing.T, cfg Config) {
+	cfg.Partitions, cfg.Compression = 1, "none"
+	ensureTopics(t, cfg)
+	limit := "4096"
+	_, err := kadm.NewClient(client(t, cfg)).AlterTopicConfigs(context.Background(), []kadm.AlterConfig{{Name: "max.message.bytes", Value: &limit}}, cfg.Topics.Unique)
+	require.NoError(t, err)
+	const n = 100
+	recs := numbered(cfg.Topics.Input, "u"+strings.Repeat("words ", 100), n, 1)
+	produce(t, client(t, cfg), recs...)
+	m := startMember(t, cfg, &router{})
+	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(n))
+	m.stop(t)
+	require.Len(t, out, n)
+	for i, r := range out {
+		require.Equal(t, string(recs[i].Value), string(r.Value), "in order")
+	}
+	require.Positive(t, m.value(t, "echosieve_consumer_errors_total"), "the limit was met")
+}
