@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -120,7 +121,7 @@ func (c *cluster) checkOutputSettings(ctx context.Context, name string) []Findin
 	defer cancel()
 	res, err := c.client.DescribeConfigs(ctx, &kafka.DescribeConfigsRequest{Resources: []kafka.DescribeConfigRequestResource{{
 		ResourceType: kafka.ResourceTypeTopic, ResourceName: name,
-		ConfigNames: []string{"max.message.bytes", "message.timestamp.type", "cleanup.policy", futureLimit},
+		ConfigNames: []string{"max.message.bytes", "message.timestamp.type", "cleanup.policy", futureLimit, pastLimit},
 	}}})
 	if err == nil && len(res.Resources) == 1 {
 		err = res.Resources[0].Error
@@ -146,6 +147,13 @@ func (c *cluster) checkOutputSettings(ctx context.Context, name string) []Findin
 			if strings.Contains(e.ConfigValue, "compact") {
 				findings = append(findings, Finding{Failure, subject, "cleanup.policy is compact: records without a key are refused, and records disappear", "set it to delete"})
 			}
+		case pastLimit:
+			if n, err := strconv.ParseInt(e.ConfigValue, 10, 64); err == nil && n < math.MaxInt64 {
+				findings = append(findings, Finding{
+					Warning, subject, fmt.Sprintf("%s is %d: a record that is older when its verdict comes, after an outage or in an archive, would block the stream", pastLimit, n),
+					"remove the limit",
+				})
+			}
 		case futureLimit:
 			in, known := c.inputFutureLimit(ctx)
 			if n, err := strconv.ParseInt(e.ConfigValue, 10, 64); err == nil && known && n < in {
@@ -159,8 +167,11 @@ func (c *cluster) checkOutputSettings(ctx context.Context, name string) []Findin
 	return findings
 }
 
-// futureLimit is the topic setting that bounds how far ahead of the broker's clock a timestamp may be.
-const futureLimit = "message.timestamp.after.max.ms"
+// Topic settings that bound how far ahead of the broker's clock a timestamp may be, and how far behind.
+const (
+	futureLimit = "message.timestamp.after.max.ms"
+	pastLimit   = "message.timestamp.before.max.ms"
+)
 
 // inputFutureLimit returns the setting of the input topic, if it can be read: brokers before 3.6 do not have it.
 func (c *cluster) inputFutureLimit(ctx context.Context) (limit int64, known bool) {

@@ -190,21 +190,22 @@ func realCheck(t *testing.T, cfg Config) {
 	hour, far := "3600000", "9223372036854775807"
 	admin := kadm.NewClient(client(t, cfg))
 	for _, step := range []struct {
-		output  *string
-		limited int
-	}{{&hour, 3}, {&far, 0}} {
+		setting       string
+		input, output *string
+		limited       int
+	}{{futureLimit, &far, &hour, 3}, {futureLimit, &far, &far, 0}, {pastLimit, &hour, &hour, 3}, {pastLimit, &hour, &far, 0}} {
 		for _, topic := range cfg.Topics.all() {
 			limit := step.output
 			if topic == cfg.Topics.Input {
-				limit = &far
+				limit = step.input
 			}
-			_, err := admin.AlterTopicConfigs(ctx, []kadm.AlterConfig{{Name: futureLimit, Value: limit}}, topic)
+			_, err := admin.AlterTopicConfigs(ctx, []kadm.AlterConfig{{Name: step.setting, Value: limit}}, topic)
 			require.NoError(t, err)
 		}
 		require.Eventually(t, func() bool { // the broker hears of settings a moment later
 			limited := 0
 			for _, f := range Check(ctx, cfg) {
-				if f.Severity == Warning && strings.Contains(f.Problem, "would block the stream") {
+				if f.Severity == Warning && strings.Contains(f.Problem, step.setting) && strings.Contains(f.Problem, "would block the stream") {
 					limited++
 				}
 			}
