@@ -5,6 +5,8 @@ import (
 	"maps"
 	"strings"
 	"testing"
+
+	"echosieve/test/loopback"
 )
 
 // Cluster is several brokers that replicate. Each is a controller as well: a majority must run.
@@ -14,34 +16,47 @@ type Cluster struct{ Servers []*Server }
 // (min.insync.replicas = n-1). Topics that are created with -1 replicas get n.
 func StartCluster(t testing.TB, version string, n int) *Cluster {
 	t.Helper()
+	return StartClusterBehind(t, nil, version, n)
+}
+
+// StartClusterBehind is StartCluster with a front, which gets 1+2n addresses of each server: of the listener for clients,
+// of one for each broker that replicates from it, and of one for each that asks it as a controller, its own included.
+// Who calls is told by the address that it calls, so that a server can be cut off in both directions. At Addr tests
+// go past the front.
+func StartClusterBehind(t testing.TB, f loopback.Front, version string, n int) *Cluster {
+	t.Helper()
 	c := &Cluster{}
-	ports := freePorts(t, 2*n)
-	var voters []string
-	for i := range n {
-		voters = append(voters, fmt.Sprintf("%d@127.0.0.1:%d", i+1, ports[2*i+1]))
-	}
+	brokers, controllers := names("BROKER", n), names("CONTROLLER", n)
+	fronted := append(append([]string{"CLIENTS"}, brokers...), controllers...)
+	ports := loopback.Ports(t, n*(1+len(fronted)))
+	var all []options
+	voters := make([]string, n) // as each server reaches them
 	for i := range n {
 		s := &Server{t: t, classPath: jars(t, version), Dir: t.TempDir(), heap: "256"}
-		s.Addr = fmt.Sprintf("127.0.0.1:%d", ports[2*i])
-		o := options{properties: properties(s.Dir, ports[2*i:2*i+2])}
-		all, most := fmt.Sprint(n), fmt.Sprint(max(n-1, 1))
-		maps.Copy(o.properties, map[string]string{
-			"node.id":                        fmt.Sprint(i + 1),
-			"controller.quorum.voters":       strings.Join(voters, ","),
-			"default.replication.factor":     all,
-			"min.insync.replicas":            most,
-			"replica.lag.time.max.ms":        "5000",
-			"unclean.leader.election.enable": "false",
+		own := ports[i*(1+len(fronted)):][:1+len(fronted)]
+		reached := f.Before(own[1:]...)
+		s.Addr, s.Reached = loopback.Addr(own[0]), reached[0]
+		o := options{properties: properties(s.Dir)}
+		o.listen("PLAINTEXT", "PLAINTEXT", s.Addr, s.Addr)
+		for j, name := range fronted {
+			o.listen(name, "PLAINTEXT", loopback.Addr(own[1+j]), reached[j])
+		}
+		for j := range n {
+			voters[j] += fmt.Sprintf(",%d@%s", i+1, reached[1+n+j])
+		}
+		c.Servers, all = append(c.Servers, s), append(all, o)
+	}
+	for i, s := range c.Servers {
+		replicate(all[i].properties, n)
+		maps.Copy(all[i].properties, map[string]string{
+			"node.id":                    fmt.Sprint(i + 1),
+			"inter.broker.listener.name": brokers[i],
+			// A server calls the others at the first.
+			"controller.listener.names": strings.Join(append([]string{controllers[i]}, append(controllers[:i:i], controllers[i+1:]...)...), ","),
+			"controller.quorum.voters":  voters[i][1:],
 		})
-		for _, topic := range []string{"offsets.topic", "transaction.state.log", "share.coordinator.state.topic"} {
-			o.properties[topic+".replication.factor"] = all
-		}
-		for _, topic := range []string{"transaction.state.log", "share.coordinator.state.topic"} {
-			o.properties[topic+".min.isr"] = most
-		}
-		s.format(o)
+		s.format(all[i])
 		t.Cleanup(s.Stop)
-		c.Servers = append(c.Servers, s)
 	}
 	// None is up before a majority is.
 	for _, s := range c.Servers {
@@ -51,6 +66,32 @@ func StartCluster(t testing.TB, version string, n int) *Cluster {
 		s.await()
 	}
 	return c
+}
+
+// names numbers listeners.
+func names(of string, n int) []string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprint(of, i+1))
+	}
+	return all
+}
+
+// replicate gives every topic n replicas.
+func replicate(properties map[string]string, n int) {
+	all, most := fmt.Sprint(n), fmt.Sprint(max(n-1, 1))
+	maps.Copy(properties, map[string]string{
+		"default.replication.factor":     all,
+		"min.insync.replicas":            most,
+		"replica.lag.time.max.ms":        "5000",
+		"unclean.leader.election.enable": "false",
+	})
+	for _, topic := range []string{"offsets.topic", "transaction.state.log", "share.coordinator.state.topic"} {
+		properties[topic+".replication.factor"] = all
+	}
+	for _, topic := range []string{"transaction.state.log", "share.coordinator.state.topic"} {
+		properties[topic+".min.isr"] = most
+	}
 }
 
 // Addrs are the brokers' addresses.

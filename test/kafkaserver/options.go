@@ -47,27 +47,25 @@ func Secure(keyStore, caFile string, users map[string]string) Option {
 	}
 }
 
-// Listener adds a plaintext listener that listens on one address and is known to clients by another, such as that of
-// a proxy in front of it. Clients that start from the advertised address stay behind it.
-func Listener(name, listen, advertised string) Option {
-	return func(o *options) {
-		o.properties["listeners"] += "," + name + "://" + listen
-		o.properties["advertised.listeners"] += "," + name + "://" + advertised
-		o.properties["listener.security.protocol.map"] += "," + name + ":PLAINTEXT"
-		o.properties["inter.broker.listener.name"] = "PLAINTEXT"
+// listen adds a listener that others reach at the address advertised; those of a controller are not advertised.
+func (o *options) listen(name, protocol, own, advertised string) {
+	add := func(key, value string) {
+		if o.properties[key] != "" {
+			value = o.properties[key] + "," + value
+		}
+		o.properties[key] = value
+	}
+	add("listeners", name+"://"+own)
+	add("listener.security.protocol.map", name+":"+protocol)
+	if advertised != "" {
+		add("advertised.listeners", name+"://"+advertised)
 	}
 }
 
 // properties are those of every broker.
-func properties(dir string, ports []int) map[string]string {
+func properties(dir string) map[string]string {
 	return map[string]string{
 		"process.roles":                  "broker,controller",
-		"node.id":                        "1",
-		"controller.quorum.voters":       fmt.Sprintf("1@127.0.0.1:%d", ports[1]),
-		"controller.listener.names":      "CONTROLLER",
-		"listeners":                      fmt.Sprintf("PLAINTEXT://127.0.0.1:%d,CONTROLLER://127.0.0.1:%d", ports[0], ports[1]),
-		"advertised.listeners":           fmt.Sprintf("PLAINTEXT://127.0.0.1:%d", ports[0]),
-		"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
 		"log.dirs":                       filepath.Join(dir, "data"),
 		"auto.create.topics.enable":      "false",
 		"num.network.threads":            "2",

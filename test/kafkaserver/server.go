@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"maps"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"echosieve/test/child"
+	"echosieve/test/loopback"
 )
 
 // The versions that tests run on.
@@ -29,6 +29,9 @@ const (
 type Server struct {
 	// Addr is host:port of the plaintext listener, or a list of them from ECHOSIEVE_TEST_KAFKA.
 	Addr string
+	// Reached is where clients find the broker that shall stay behind a front, if it has one: who starts there is told
+	// of such addresses only.
+	Reached string
 	// SecureAddr is host:port of the SASL_SSL listener; empty without the Secure option.
 	SecureAddr string
 	// Dir holds configuration, data and log.
@@ -44,21 +47,35 @@ type Server struct {
 // Start starts a broker of the version and waits until it serves. It is stopped at the end of the test.
 func Start(t testing.TB, version string, opts ...Option) *Server {
 	t.Helper()
+	return StartBehind(t, nil, version, opts...)
+}
+
+// StartBehind is Start with a front. It gets one address of the broker; at Addr tests go past it.
+func StartBehind(t testing.TB, f loopback.Front, version string, opts ...Option) *Server {
+	t.Helper()
 	if addr := os.Getenv("ECHOSIEVE_TEST_KAFKA"); addr != "" {
-		return &Server{Addr: addr, t: t}
+		return &Server{Addr: addr, Reached: addr, t: t}
 	}
 	s := &Server{t: t, classPath: jars(t, version), Dir: t.TempDir(), heap: "512"}
-	ports := freePorts(t, 3)
-	s.Addr = fmt.Sprintf("127.0.0.1:%d", ports[0])
-	o := options{properties: properties(s.Dir, ports)}
+	o := options{properties: properties(s.Dir)}
 	for _, opt := range opts {
 		opt(&o)
 	}
+	ports := loopback.Ports(t, 4)
+	s.Addr, s.Reached = loopback.Addr(ports[0]), f.Before(ports[1])[0]
+	o.listen("PLAINTEXT", "PLAINTEXT", s.Addr, s.Addr)
+	o.listen("CLIENTS", "PLAINTEXT", loopback.Addr(ports[1]), s.Reached)
+	controller := loopback.Addr(ports[2])
+	o.listen("CONTROLLER", "PLAINTEXT", controller, "")
+	maps.Copy(o.properties, map[string]string{
+		"node.id":                    "1",
+		"inter.broker.listener.name": "PLAINTEXT",
+		"controller.listener.names":  "CONTROLLER",
+		"controller.quorum.voters":   "1@" + controller,
+	})
 	if o.secure {
-		s.SecureAddr = fmt.Sprintf("127.0.0.1:%d", ports[2])
-		o.properties["listeners"] += fmt.Sprintf(",SECURE://127.0.0.1:%d", ports[2])
-		o.properties["advertised.listeners"] += fmt.Sprintf(",SECURE://localhost:%d", ports[2])
-		o.properties["listener.security.protocol.map"] += ",SECURE:SASL_SSL"
+		s.SecureAddr = loopback.Addr(ports[3])
+		o.listen("SECURE", "SASL_SSL", s.SecureAddr, fmt.Sprintf("localhost:%d", ports[3]))
 	}
 	s.format(o)
 	t.Cleanup(s.Stop)
@@ -174,19 +191,4 @@ func (s *Server) end(signal syscall.Signal) {
 		<-s.exited
 	}
 	s.cmd = nil
-}
-
-// freePorts returns ports that were free a moment ago.
-func freePorts(t testing.TB, n int) []int {
-	t.Helper()
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = l.Close() }()
-		ports[i] = l.Addr().(*net.TCPAddr).Port
-	}
-	return ports
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"echosieve/test/loopback"
 )
 
 // slotCount is the number of hash slots of every Redis Cluster.
@@ -36,16 +38,16 @@ func StartCluster(t testing.TB, masters, replicas int, extraArgs ...string) *Clu
 
 // StartClusterBehind is StartCluster with a front, which gets two addresses of each node: of its port and of its port
 // for the other nodes.
-func StartClusterBehind(t testing.TB, front Front, masters, replicas int, extraArgs ...string) *Cluster {
+func StartClusterBehind(t testing.TB, f loopback.Front, masters, replicas int, extraArgs ...string) *Cluster {
 	t.Helper()
 	c := &Cluster{clients: map[*Server]*redis.Client{}}
 	for range masters * (1 + replicas) {
-		port, bus := freePort(t), freePort(t)
-		reached := front.before(port, bus)
-		s := start(t, port, reached[0], append([]string{
+		ports := loopback.Ports(t, 2)
+		reached := f.Before(ports...)
+		s := start(t, ports[0], reached[0], append([]string{
 			"--cluster-enabled", "yes", "--cluster-node-timeout", "3000", "--repl-diskless-sync-delay", "0",
 			"--cluster-replica-validity-factor", "0", // or none is promoted once elections have failed for 40 s, on a machine that is busy
-			"--cluster-port", fmt.Sprint(bus),
+			"--cluster-port", fmt.Sprint(ports[1]),
 			"--cluster-announce-port", portOf(reached[0]), "--cluster-announce-bus-port", portOf(reached[1]),
 		}, extraArgs...)...)
 		c.Servers = append(c.Servers, s)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"echosieve/test/child"
+	"echosieve/test/loopback"
 )
 
 // Server is a redis-server on a free loopback port with a directory of its own. The test that started it stops it.
@@ -45,10 +47,10 @@ func Start(t testing.TB, extraArgs ...string) *Server {
 }
 
 // StartBehind is Start with a front.
-func StartBehind(t testing.TB, front Front, extraArgs ...string) *Server {
+func StartBehind(t testing.TB, f loopback.Front, extraArgs ...string) *Server {
 	t.Helper()
-	port := freePort(t)
-	return start(t, port, front.before(port)[0], extraArgs...)
+	ports := loopback.Ports(t, 1)
+	return start(t, ports[0], f.Before(ports...)[0], extraArgs...)
 }
 
 // start starts a server that others reach at addr.
@@ -57,7 +59,7 @@ func start(t testing.TB, port int, addr string, extraArgs ...string) *Server {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Fatal("redis-server is missing; install it with: apt-get install -y redis-server")
 	}
-	s := &Server{Addr: addr, own: address(port), t: t}
+	s := &Server{Addr: addr, own: loopback.Addr(port), t: t}
 	s.args = append([]string{
 		"--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--dir", t.TempDir(),
 		"--save", "", "--appendonly", "no", "--logfile", "redis.log", "--replica-announce-port", portOf(addr),
@@ -139,4 +141,10 @@ func (s *Server) log() string {
 		}
 	}
 	return "no log"
+}
+
+// portOf is the port of an address that the loopback package made.
+func portOf(addr string) string {
+	_, port, _ := net.SplitHostPort(addr)
+	return port
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"echosieve/test/loopback"
 )
 
 // MasterName is the name under which the sentinels of StartSentinel watch their master.
@@ -32,11 +34,11 @@ func StartSentinel(t testing.TB, extraArgs ...string) *Sentinel {
 }
 
 // StartSentinelBehind is StartSentinel with a front, also before the sentinels.
-func StartSentinelBehind(t testing.TB, front Front, extraArgs ...string) *Sentinel {
+func StartSentinelBehind(t testing.TB, f loopback.Front, extraArgs ...string) *Sentinel {
 	t.Helper()
 	c := &Sentinel{clients: map[*Server]*redis.Client{}}
 	for len(c.Servers) < 2 {
-		s := StartBehind(t, front, append([]string{"--repl-diskless-sync-delay", "0"}, extraArgs...)...)
+		s := StartBehind(t, f, append([]string{"--repl-diskless-sync-delay", "0"}, extraArgs...)...)
 		c.Servers = append(c.Servers, s)
 		c.clients[s] = nodeClient(t, s)
 	}
@@ -54,7 +56,7 @@ func StartSentinelBehind(t testing.TB, front Front, extraArgs ...string) *Sentin
 		t.Fatal(err)
 	}
 	for range 3 {
-		s := startSentinel(t, front, host, port)
+		s := startSentinel(t, f, host, port)
 		c.Sentinels = append(c.Sentinels, s)
 		c.clients[s] = nodeClient(t, s)
 	}
@@ -65,10 +67,10 @@ func StartSentinelBehind(t testing.TB, front Front, extraArgs ...string) *Sentin
 }
 
 // startSentinel starts one sentinel. It keeps what it learns in its configuration file.
-func startSentinel(t testing.TB, front Front, host, port string) *Server {
+func startSentinel(t testing.TB, f loopback.Front, host, port string) *Server {
 	t.Helper()
-	own, dir := freePort(t), t.TempDir()
-	addr := front.before(own)[0]
+	own, dir := loopback.Ports(t, 1)[0], t.TempDir()
+	addr := f.Before(own)[0]
 	file := filepath.Join(dir, "sentinel.conf")
 	text := fmt.Sprintf(`port %d
 bind 127.0.0.1
@@ -82,7 +84,7 @@ sentinel failover-timeout %[4]s 5000
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Addr: addr, own: address(own), t: t, args: []string{file, "--sentinel", "--dir", dir}}
+	s := &Server{Addr: addr, own: loopback.Addr(own), t: t, args: []string{file, "--sentinel", "--dir", dir}}
 	t.Cleanup(s.Stop)
 	s.Restart()
 	return s

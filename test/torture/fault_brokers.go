@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/test/kafkaserver"
 )
@@ -13,6 +17,7 @@ var brokerFaults = map[string]fault{
 	"leader-kill":      {ofKafka, injectLeaderKill},
 	"leader-stop":      {ofKafka, injectLeaderStop},
 	"broker-lost":      {ofKafka, injectBrokerLost},
+	"broker-cut":       {ofKafka, injectBrokerCut},
 	"two-brokers-lost": {ofKafka, injectTwoBrokersLost},
 }
 
@@ -28,55 +33,109 @@ func injectLeaderStop(ctx context.Context, r *round, random *rand.Rand, _ time.D
 
 func (r *round) moveLeader(ctx context.Context, random *rand.Rand, stop func(*kafkaserver.Server)) (string, error) {
 	partition := int32(random.IntN(r.w.o.partitions))
-	before, err := r.leader(ctx, partition)
+	before, err := r.leader(ctx, r.w.brokers[0], partition)
 	if err != nil {
 		return "", err
 	}
-	s := r.w.brokers.Servers[before-1]
-	stop(s)
+	stop(r.w.brokers[before])
+	proof, err := r.deposed(ctx, partition, before)
+	if err != nil {
+		return "", err
+	}
+	r.w.brokers[before].Restart()
+	return proof, r.inSync(ctx)
+}
+
+// injectBrokerCut cuts the leader of a partition off from clients and from the other brokers, while it goes on running and
+// believes that it leads; with min.insync.replicas=2 it can acknowledge nothing.
+func injectBrokerCut(ctx context.Context, r *round, random *rand.Rand, d time.Duration) (string, error) {
+	all, err := r.w.network("kafka")
+	if err != nil {
+		return "", err
+	}
+	return r.disturb(ctx, "kafka", func([]witness) (proof string, err error) {
+		partition := int32(random.IntN(r.w.o.partitions))
+		before, err := r.leader(ctx, r.w.brokers[0], partition)
+		if err != nil {
+			return "", err
+		}
+		n := all.around(before)
+		defer func() { err = errors.Join(err, r.mend(ctx, "kafka", n)) }()
+		how, err := n.sever(ctx, "kafka", directions...)
+		if err != nil {
+			return "", err
+		}
+		moved, err := r.deposed(ctx, partition, before)
+		if err != nil {
+			return "", err
+		}
+		if believed, err := r.leader(ctx, r.w.brokers[before], partition); err != nil || believed != before {
+			return "", fmt.Errorf("the broker that is cut off believes that %d leads: %w", believed, err)
+		}
+		wentOn, err := r.goesOn(ctx, atLeast(d, random, 10*time.Second, 15*time.Second))
+		return fmt.Sprintf("%s; %s; it still believed to lead; %s", how, moved, wentOn), err
+	})
+}
+
+// deposed waits until another broker leads the partition, as that one itself sees it.
+func (r *round) deposed(ctx context.Context, partition int32, before int) (string, error) {
+	start := time.Now()
+	witness := r.w.brokers[(before+1)%len(r.w.brokers)]
 	after := before
-	for end := time.Now().Add(readyTimeout); after == before || after < 1; {
+	for after == before {
 		if err := pause(ctx, 200*time.Millisecond); err != nil {
 			return "", err
 		}
-		if now, err := r.leader(ctx, partition); err == nil {
+		if now, err := r.leader(ctx, witness, partition); err == nil {
 			after = now
 		}
-		if time.Now().After(end) {
-			return "", fmt.Errorf("broker %d still leads partition %d", after, partition)
+		if time.Since(start) > readyTimeout {
+			return "", fmt.Errorf("%s still leads partition %d", r.w.brokers[before].Addr, partition)
 		}
 	}
-	s.Restart()
-	return fmt.Sprintf("broker %d led partition %d, then broker %d", before, partition, after), r.inSync(ctx)
+	return fmt.Sprintf("broker %d led partition %d, %.1fs later broker %d", before+1, partition, time.Since(start).Seconds(), after+1), nil
 }
 
-// leader returns the broker that leads a partition of the input topic.
-func (r *round) leader(ctx context.Context, partition int32) (int32, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	topics, err := r.w.admin.ListTopics(ctx, r.topic)
+// leader returns which broker leads a partition of the input topic, as one of them sees it.
+func (r *round) leader(ctx context.Context, asked *kafkaserver.Server, partition int32) (int, error) {
+	topics, err := seenBy(ctx, asked, r.topic)
 	if err != nil {
 		return 0, err
 	}
 	p, known := topics[r.topic].Partitions[partition]
-	if !known {
-		return 0, fmt.Errorf("partition %d is unknown", partition)
+	if !known || p.Leader < 1 {
+		return 0, fmt.Errorf("partition %d has no leader: %w", partition, p.Err)
 	}
-	return p.Leader, p.Err
+	return int(p.Leader) - 1, p.Err
 }
 
-// inSync waits until every replica of the round's topics has caught up, so that the next broker may fail.
+// seenBy returns what one broker knows of topics. It may be behind the others, or cut off from them.
+func seenBy(ctx context.Context, asked *kafkaserver.Server, topics ...string) (kadm.TopicDetails, error) {
+	client, err := kgo.NewClient(kgo.SeedBrokers(asked.Addr)) // a fresh one knows nobody else to ask
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return kadm.NewClient(client).ListTopics(ctx, topics...)
+}
+
+// inSync waits until every replica of the round's topics has caught up and all brokers know it, so that the next may fail.
 func (r *round) inSync(ctx context.Context) error {
 	for end := time.Now().Add(readyTimeout); ; {
 		behind := 0
-		topics, err := r.w.admin.ListTopics(ctx, r.topic, r.topic+"-unique", r.topic+"-duplicate", r.topic+"-dead")
-		for _, t := range topics {
-			for _, p := range t.Partitions {
+		var errs []error
+		for _, s := range r.w.brokers {
+			topics, err := seenBy(ctx, s, r.topic, r.topic+"-unique", r.topic+"-duplicate", r.topic+"-dead")
+			errs = append(errs, err, topics.Error())
+			topics.EachPartition(func(p kadm.PartitionDetail) {
 				if len(p.ISR) < r.w.o.brokers || p.Leader < 1 {
 					behind++
 				}
-			}
+			})
 		}
+		err := errors.Join(errs...)
 		if err == nil && behind == 0 {
 			return nil
 		}
@@ -91,21 +150,30 @@ func (r *round) inSync(ctx context.Context) error {
 
 // injectBrokerLost takes one broker away for longer; with min.insync.replicas=2 everything goes on.
 func injectBrokerLost(ctx context.Context, r *round, random *rand.Rand, d time.Duration) (string, error) {
-	s := r.w.brokers.Servers[random.IntN(len(r.w.brokers.Servers))]
+	s := r.w.brokers[random.IntN(len(r.w.brokers))]
 	s.Kill()
 	if _, err := refused(ctx, s.Addr); err != nil {
 		return "", err
 	}
+	proof, err := r.goesOn(ctx, atLeast(d, random, 10*time.Second, 15*time.Second))
+	s.Restart()
+	if err != nil {
+		return "", err
+	}
+	return proof, r.inSync(ctx)
+}
+
+// goesOn waits, and checks that records are published and decided meanwhile.
+func (r *round) goesOn(ctx context.Context, d time.Duration) (string, error) {
 	published, decided := r.feed.acknowledged.Load(), r.decided()
-	if err := pause(ctx, atLeast(d, random, 10*time.Second, 15*time.Second)); err != nil {
+	if err := pause(ctx, d); err != nil {
 		return "", err
 	}
 	published, decided = r.feed.acknowledged.Load()-published, r.decided()-decided
-	s.Restart()
 	if published == 0 || decided == 0 {
-		return "", fmt.Errorf("with one of three brokers lost, %d records were published and %d decided", published, decided)
+		return "", fmt.Errorf("with one of three brokers away, %d records were published and %d decided", published, decided)
 	}
-	return fmt.Sprintf("%d records were published and %d decided meanwhile", published, decided), r.inSync(ctx)
+	return fmt.Sprintf("%d records were published and %d decided meanwhile", published, decided), nil
 }
 
 // decided counts the records with a verdict so far.
@@ -118,8 +186,8 @@ func (r *round) decided() int64 {
 // injectTwoBrokersLost takes two brokers away: no write is acknowledged until one of them is back.
 func injectTwoBrokersLost(ctx context.Context, r *round, random *rand.Rand, d time.Duration) (string, error) {
 	var lost []*kafkaserver.Server
-	for _, i := range random.Perm(len(r.w.brokers.Servers))[:2] {
-		lost = append(lost, r.w.brokers.Servers[i])
+	for _, i := range random.Perm(len(r.w.brokers))[:2] {
+		lost = append(lost, r.w.brokers[i])
 	}
 	proof, err := r.outage(ctx, "kafka", atLeast(d, random, 3*time.Second, 8*time.Second), func() (string, error) {
 		for _, s := range lost {

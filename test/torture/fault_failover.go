@@ -163,7 +163,7 @@ func cutMaster(ctx context.Context, r *round, random *rand.Rand, servers replica
 	if err != nil {
 		return "", nil, err
 	}
-	how, err := n.sever(ctx, "redis", random)
+	how, err := n.sever(ctx, "redis", directions[random.IntN(2)])
 	if part, ok := servers.(shard); ok && err == nil {
 		// It still speaks to the other nodes, which see no reason to replace it: that is up to the operator.
 		_, err = part.Promote(ctx, part.slot, "FORCE")

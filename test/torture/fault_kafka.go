@@ -8,6 +8,8 @@ import (
 	"net"
 	"syscall"
 	"time"
+
+	"echosieve/test/kafkaserver"
 )
 
 var kafkaFaults = map[string]fault{
@@ -20,23 +22,24 @@ var errNotOurs = errors.New("this server is not ours to break")
 
 // injectBrokerKill ends the broker with kill -9 and starts it again.
 func injectBrokerKill(ctx context.Context, r *round, random *rand.Rand, d time.Duration) (string, error) {
-	return r.brokerAway(ctx, atLeast(d, random, time.Second, 4*time.Second), r.w.kafka.Kill)
+	return r.brokerAway(ctx, atLeast(d, random, time.Second, 4*time.Second), (*kafkaserver.Server).Kill)
 }
 
 // injectBrokerRestart ends the broker in good order and starts it again.
 func injectBrokerRestart(ctx context.Context, r *round, random *rand.Rand, d time.Duration) (string, error) {
-	return r.brokerAway(ctx, atLeast(d, random, time.Second, 4*time.Second), r.w.kafka.Stop)
+	return r.brokerAway(ctx, atLeast(d, random, time.Second, 4*time.Second), (*kafkaserver.Server).Stop)
 }
 
-func (r *round) brokerAway(ctx context.Context, d time.Duration, stop func()) (string, error) {
-	if r.w.kafka.Pid() == 0 {
+func (r *round) brokerAway(ctx context.Context, d time.Duration, stop func(*kafkaserver.Server)) (string, error) {
+	s := r.w.brokers[0]
+	if s.Pid() == 0 {
 		return "", errNotOurs
 	}
 	return r.outage(ctx, "kafka", d, func() (string, error) {
-		stop()
-		return refused(ctx, r.w.kafka.Addr)
+		stop(s)
+		return refused(ctx, s.Addr)
 	}, func() error {
-		r.w.kafka.Restart()
+		s.Restart()
 		return nil
 	})
 }

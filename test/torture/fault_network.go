@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 )
 
@@ -46,7 +47,10 @@ func (w *world) vital(ctx context.Context, component string, random *rand.Rand) 
 // gone, and replace it.
 func (r *round) mend(ctx context.Context, component string, n network) error {
 	n.heal(ctx)
-	if component != "redis" || r.w.o.redis == plainRedis {
+	switch {
+	case component == "kafka":
+		return r.inSync(ctx)
+	case r.w.o.redis == plainRedis:
 		return nil
 	}
 	if r.w.o.waitReplicas == 0 {
@@ -90,21 +94,22 @@ func cut(component string) func(context.Context, *round, *rand.Rand, time.Durati
 			return "", err
 		}
 		return r.outage(ctx, component, atLeast(d, random, 3*time.Second, 6*time.Second),
-			func() (string, error) { return n.sever(ctx, component, random) },
+			func() (string, error) { return n.sever(ctx, component, directions[random.IntN(2)]) },
 			func() error { return r.mend(ctx, component, n) })
 	}
 }
 
-// sever cuts the links in one direction.
-func (n network) sever(ctx context.Context, component string, random *rand.Rand) (string, error) {
-	direction := []string{"upstream", "downstream"}[random.IntN(2)]
-	if err := n.poison("timeout", direction, 1, `"timeout": 0`); err != nil {
-		return "", err
+// sever cuts the links in these directions.
+func (n network) sever(ctx context.Context, component string, cut ...string) (string, error) {
+	for _, direction := range cut {
+		if err := n.poison("timeout", direction, 1, `"timeout": 0`); err != nil {
+			return "", err
+		}
 	}
 	if answers, _ := n.knock(ctx, component, time.Second); answers > 0 {
 		return "", fmt.Errorf("%d of %d servers answered", answers, len(n))
 	}
-	return fmt.Sprintf("%s: no answer (servers: %d)", direction, len(n)), nil
+	return fmt.Sprintf("%s: no answer (servers: %d)", strings.Join(cut, " and "), len(n)), nil
 }
 
 // hangUps ends a part of the connections soon after they first carry something.
@@ -120,8 +125,7 @@ func hangUps(component string) func(context.Context, *round, *rand.Rand, time.Du
 		// Several times anew, since what survived is left alone after that.
 		for end := time.Now().Add(lasts); time.Now().Before(end); tries += len(n) {
 			n.heal(ctx)
-			direction := []string{"upstream", "downstream"}[random.IntN(2)]
-			if err := n.poison("reset_peer", direction, 0.5, fmt.Sprintf(`"timeout": %d`, random.IntN(20))); err != nil {
+			if err := n.poison("reset_peer", directions[random.IntN(2)], 0.5, fmt.Sprintf(`"timeout": %d`, random.IntN(20))); err != nil {
 				return "", err
 			}
 			answers, _ := n.knock(ctx, component, time.Second)

@@ -5,44 +5,42 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"strings"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
+
+	"echosieve/test/loopback"
 )
 
-// link is the proxied way to one server, for everybody but the runner: to its port and, in a Redis Cluster, to its port
-// for the other nodes as well.
+// link is the proxied way to one server, for everybody but the runner: to its port and, where servers form a cluster, to
+// its ports for the others as well.
 type link []*toxiproxy.Proxy
 
-// startLink puts a proxy in front of each address of a server.
-func startLink(h *host, name string, upstreams ...string) (link, error) {
-	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop())
-	var l link
-	for _, upstream := range upstreams {
-		p := toxiproxy.NewProxy(server, name, "127.0.0.1:0", upstream)
-		if err := p.Start(); err != nil {
-			return nil, fmt.Errorf("proxy for %s: %w", name, err)
-		}
-		h.Cleanup(p.Stop)
-		l = append(l, p)
+// front puts a proxy in front of each address of a server, and adds the link to the network.
+func (w *world) front(component string, n *network) loopback.Front {
+	if w.direct() {
+		return nil
 	}
-	return l, nil
+	return func(own ...string) (reached []string) {
+		server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop())
+		var l link
+		for _, upstream := range own {
+			p := toxiproxy.NewProxy(server, component, "127.0.0.1:0", upstream)
+			if err := p.Start(); err != nil {
+				w.host.Fatal(fmt.Errorf("proxy for %s: %w", component, err))
+			}
+			w.host.Cleanup(p.Stop)
+			l, reached = append(l, p), append(reached, p.Listen)
+		}
+		*n = append(*n, l)
+		return reached
+	}
 }
 
 // addr is where the others reach the server.
 func (l link) addr() string { return l[0].Listen }
-
-// addrs is where they reach all its addresses.
-func (l link) addrs() []string {
-	var addrs []string
-	for _, p := range l {
-		addrs = append(addrs, p.Listen)
-	}
-	return addrs
-}
 
 // network is the links to all servers of a kind, or to some of them.
 type network []link
@@ -55,6 +53,20 @@ func (n network) to(addr string) (network, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s: %w", addr, errNoProxy)
+}
+
+// around returns all links of a broker and from it, but for those to itself. What is cut off there hears nobody, and nobody
+// hears it.
+func (n network) around(broker int) network {
+	all := link{n[broker][0]}
+	for to, l := range n {
+		for from := range n {
+			if (to == broker) != (from == broker) {
+				all = append(all, l[1+from], l[1+len(n)+from])
+			}
+		}
+	}
+	return network{all}
 }
 
 // past returns the server's own address, if addr is one that others reach it at.
@@ -77,8 +89,10 @@ func (n network) some(random *rand.Rand) network {
 	return drawn
 }
 
-// poison does something bad to the share of the connections given, in one direction: downstream is what the servers
-// answer.
+// directions of what passes a link: downstream is what the servers answer.
+var directions = []string{"upstream", "downstream"}
+
+// poison does something bad to the share of the connections given, in one direction.
 func (n network) poison(kind, direction string, share float64, attributes string) error {
 	toxic := fmt.Sprintf(`{"name": "%[1]s-%[2]s", "type": %[1]q, "stream": %[2]q, "toxicity": %[3]f, "attributes": {%[4]s}}`,
 		kind, direction, share, attributes)
@@ -99,14 +113,4 @@ func (n network) heal(ctx context.Context) {
 			p.Toxics.ResetToxics(ctx)
 		}
 	}
-}
-
-// freeAddress is a loopback address that was free a moment ago.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
 }

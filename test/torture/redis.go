@@ -21,17 +21,18 @@ const (
 
 // startRedis starts what the options say, unless they name servers that run already, and a client for the runner.
 func (w *world) startRedis() {
+	front := w.front("redis", &w.redisNet)
 	switch {
 	case !w.o.ownRedis():
 		w.redisAddrs = w.o.redisAddrs
 	case w.o.redis == clusterRedis:
-		w.cluster = redisserver.StartClusterBehind(w.host, w.redisFront(), 3, 1)
+		w.cluster = redisserver.StartClusterBehind(w.host, front, 3, 1)
 		w.redisAddrs = w.cluster.Addrs()
 	case w.o.redis == sentinelRedis:
-		w.sentinel = redisserver.StartSentinelBehind(w.host, w.redisFront())
+		w.sentinel = redisserver.StartSentinelBehind(w.host, front)
 		w.redisAddrs = w.sentinel.Addrs()
 	default:
-		w.redisServer = redisserver.StartBehind(w.host, w.redisFront(), "--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction")
+		w.redisServer = redisserver.StartBehind(w.host, front, "--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction")
 		w.redisAddrs = []string{w.redisServer.Addr}
 	}
 	dialer := net.Dialer{Timeout: time.Second}
@@ -48,21 +49,6 @@ func (w *world) startRedis() {
 	}
 	w.redis = redis.NewUniversalClient(o)
 	w.host.Cleanup(func() { _ = w.redis.Close() })
-}
-
-// redisFront puts a proxy in front of each server.
-func (w *world) redisFront() redisserver.Front {
-	if w.direct() {
-		return nil
-	}
-	return func(own ...string) []string {
-		l, err := startLink(w.host, "redis", own...)
-		if err != nil {
-			w.host.Fatal(err)
-		}
-		w.redisNet = append(w.redisNet, l)
-		return l.addrs()
-	}
 }
 
 // redisFlags tell a service process where Redis is.

@@ -49,8 +49,8 @@ var notUsual = []string{"redis-empty", "crash-every"}
 
 // Some faults need one server, others several that replicate.
 var (
-	ofOneBroker    = []string{"broker-kill", "broker-restart", "kafka-slow", "kafka-cut", "kafka-hang-ups"}
-	ofThreeBrokers = []string{"leader-kill", "leader-stop", "broker-lost", "two-brokers-lost"}
+	ofOneBroker    = []string{"broker-kill", "broker-restart"}
+	ofThreeBrokers = []string{"leader-kill", "leader-stop", "broker-lost", "broker-cut", "two-brokers-lost"}
 	ofPlainRedis   = []string{"redis-stall", "redis-restart", "redis-empty"}
 	ofReplicas     = []string{"redis-failover", "redis-master-kill", "redis-master-behind", "redis-master-frozen", "redis-master-cut"}
 	ofSentinel     = []string{"redis-readonly"}

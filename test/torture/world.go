@@ -30,8 +30,7 @@ type world struct {
 	binary string
 	dir    string // logs
 
-	kafka       *kafkaserver.Server  // of one broker
-	brokers     *kafkaserver.Cluster // of three
+	brokers     []*kafkaserver.Server
 	kafkaAddrs  []string
 	kafkaClient *kgo.Client
 	admin       *kadm.Client
@@ -47,38 +46,26 @@ type world struct {
 // direct says that there are no proxies: comparisons with other systems measure no network of ours.
 func (w *world) direct() bool { return w.o.scenario != "" }
 
-// startKafka starts the broker, with a listener behind a proxy for the service processes.
-func (w *world) startKafka() error {
+// startKafka starts one broker, or several that replicate.
+func (w *world) startKafka() {
+	front := w.front("kafka", &w.kafkaNet)
 	if w.o.brokers > 1 {
-		w.brokers = kafkaserver.StartCluster(w.host, kafkaserver.V4, w.o.brokers)
-		w.kafkaAddrs = w.brokers.Addrs()
-		return nil
+		w.brokers = kafkaserver.StartClusterBehind(w.host, front, kafkaserver.V4, w.o.brokers).Servers
+	} else {
+		w.brokers = []*kafkaserver.Server{kafkaserver.StartBehind(w.host, front, kafkaserver.V4)}
 	}
-	if w.direct() || os.Getenv("ECHOSIEVE_TEST_KAFKA") != "" {
-		w.kafka = kafkaserver.Start(w.host, kafkaserver.V4)
-		w.kafkaAddrs = strings.Split(w.kafka.Addr, ",")
-		return nil
+	for _, s := range w.brokers {
+		w.kafkaAddrs = append(w.kafkaAddrs, strings.Split(s.Addr, ",")...)
 	}
-	behind, err := freeAddress()
-	if err != nil {
-		return err
-	}
-	l, err := startLink(w.host, "kafka", behind)
-	if err != nil {
-		return err
-	}
-	w.kafkaNet = network{l}
-	w.kafka = kafkaserver.Start(w.host, kafkaserver.V4, kafkaserver.Listener("PROXIED", behind, l.addr()))
-	w.kafkaAddrs = []string{w.kafka.Addr}
-	return nil
 }
 
-// serviceKafka is where the service processes find the broker.
+// serviceKafka is where the service processes find the brokers.
 func (w *world) serviceKafka() string {
-	if len(w.kafkaNet) > 0 {
-		return w.kafkaNet[0].addr()
+	var addrs []string
+	for _, s := range w.brokers {
+		addrs = append(addrs, s.Reached)
 	}
-	return strings.Join(w.kafkaAddrs, ",")
+	return strings.Join(addrs, ",")
 }
 
 func newWorld(h *host, o options, out io.Writer) (*world, error) {
@@ -96,9 +83,7 @@ func newWorld(h *host, o options, out io.Writer) (*world, error) {
 		return nil, err
 	}
 	w.startRedis()
-	if err := w.startKafka(); err != nil {
-		return nil, err
-	}
+	w.startKafka()
 	if w.kafkaClient, err = kgo.NewClient(kgo.SeedBrokers(w.kafkaAddrs...)); err != nil {
 		return nil, err
 	}
