@@ -163,17 +163,22 @@ func injectBrokerLost(ctx context.Context, r *round, random *rand.Rand, d time.D
 	return proof, r.inSync(ctx)
 }
 
-// goesOn waits, and checks that records are published and decided meanwhile.
+// goesOn waits for d, and longer if need be, until records were published and decided meanwhile.
 func (r *round) goesOn(ctx context.Context, d time.Duration) (string, error) {
-	published, decided := r.feed.acknowledged.Load(), r.decided()
-	if err := pause(ctx, d); err != nil {
-		return "", err
+	start, before, decidedBefore := time.Now(), r.feed.acknowledged.Load(), r.decided()
+	for {
+		if err := pause(ctx, d); err != nil {
+			return "", err
+		}
+		published, decided := r.feed.acknowledged.Load()-before, r.decided()-decidedBefore
+		switch {
+		case published > 0 && decided > 0:
+			return fmt.Sprintf("%d records were published and %d decided meanwhile", published, decided), nil
+		case time.Since(start) > readyTimeout:
+			return "", fmt.Errorf("with one of three brokers away, %d records were published and %d decided", published, decided)
+		}
+		d = time.Second // Redis may be away as well
 	}
-	published, decided = r.feed.acknowledged.Load()-published, r.decided()-decided
-	if published == 0 || decided == 0 {
-		return "", fmt.Errorf("with one of three brokers away, %d records were published and %d decided", published, decided)
-	}
-	return fmt.Sprintf("%d records were published and %d decided meanwhile", published, decided), nil
 }
 
 // decided counts the records with a verdict so far.
