@@ -3,6 +3,7 @@ package kafkaserver
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +28,7 @@ func StartClusterBehind(t testing.TB, f loopback.Front, version string, n int) *
 	t.Helper()
 	c := &Cluster{}
 	brokers, controllers := names("BROKER", n), names("CONTROLLER", n)
-	fronted := append(append([]string{"CLIENTS"}, brokers...), controllers...)
+	fronted := slices.Concat([]string{"CLIENTS"}, brokers, controllers)
 	ports := loopback.Ports(t, n*(1+len(fronted)))
 	var all []options
 	voters := make([]string, n) // as each server reaches them
@@ -52,7 +53,7 @@ func StartClusterBehind(t testing.TB, f loopback.Front, version string, n int) *
 			"node.id":                    fmt.Sprint(i + 1),
 			"inter.broker.listener.name": brokers[i],
 			// A server calls the others at the first.
-			"controller.listener.names": strings.Join(append([]string{controllers[i]}, append(controllers[:i:i], controllers[i+1:]...)...), ","),
+			"controller.listener.names": strings.Join(slices.Concat(controllers[i:], controllers[:i]), ","),
 			"controller.quorum.voters":  voters[i][1:],
 		})
 		s.format(all[i])

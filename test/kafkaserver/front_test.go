@@ -47,6 +47,7 @@ func TestFront(t *testing.T) {
 	}
 	brokers, err := kadm.NewClient(client(t, c.Servers[0].Reached)).ListBrokers(t.Context())
 	require.NoError(t, err)
+	require.Len(t, brokers, n)
 	for i, b := range brokers {
 		require.Equal(t, reached[i][0], loopback.Addr(int(b.Port)), "and one that starts at the front is told of the front")
 	}

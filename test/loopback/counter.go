@@ -36,7 +36,7 @@ func forward(l net.Listener, addr string, n *atomic.Int64) {
 			return
 		}
 		n.Add(1)
-		to, err := net.Dial("tcp", addr) //nolint:noctx // ends with the connection it serves
+		to, err := net.Dial("tcp", addr)
 		if err != nil {
 			_ = from.Close()
 			continue

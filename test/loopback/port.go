@@ -9,23 +9,36 @@ import (
 )
 
 // Ports returns different ports that nobody listens on. They lie below the range from which systems take the ports of
-// outgoing connections: a server that is killed must find its port free when it is started again.
+// outgoing connections: a server that is killed must find its port free when it is started again. Until the test ends,
+// a UDP socket keeps each from the other callers, for it takes a while until a cluster listens.
 func Ports(t testing.TB, n int) []int {
 	t.Helper()
 	var ports []int
-	var err error
 	for tries := 0; len(ports) < n; tries++ {
-		if tries > 100*n {
-			t.Fatalf("no free port: %v", err)
-		}
 		port := 12_000 + rand.IntN(20_000)
-		var l net.Listener
-		if l, err = new(net.ListenConfig).Listen(t.Context(), "tcp", Addr(port)); err == nil {
-			defer func() { _ = l.Close() }() // not before all are drawn, so that none is drawn twice
+		err := reserve(t, port)
+		if err == nil {
 			ports = append(ports, port)
+		} else if tries > 100*n {
+			t.Fatalf("no free port: %v", err)
 		}
 	}
 	return ports
+}
+
+func reserve(t testing.TB, port int) error {
+	var config net.ListenConfig
+	held, err := config.ListenPacket(t.Context(), "udp", Addr(port))
+	if err != nil {
+		return err
+	}
+	l, err := config.Listen(t.Context(), "tcp", Addr(port))
+	if err != nil {
+		_ = held.Close()
+		return err
+	}
+	t.Cleanup(func() { _ = held.Close() })
+	return l.Close()
 }
 
 // Addr is the address of a port.
