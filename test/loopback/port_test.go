@@ -1,0 +1,20 @@
+package loopback
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A port that was given to somebody is given to nobody else while the test runs, even if nobody listens on it.
+func TestPorts(t *testing.T) {
+	ports := Ports(t, 50)
+	require.Len(t, ports, 50)
+	for i, port := range ports {
+		require.NotContains(t, ports[:i], port)
+		require.Error(t, reserve(t, port))
+	}
+	var given int
+	t.Run("Other", func(t *testing.T) { given = Ports(t, 1)[0] })
+	require.NoError(t, reserve(t, given), "its test has ended")
+}
