@@ -32,7 +32,7 @@ type identity struct {
 	digest pipeline.Digest
 }
 
-// batch is one run of the five steps over one call's claims. Items beyond those claimed are articles of other
+// batch is one run of the steps over one call's claims. Items beyond those claimed are articles of other
 // calls that a claim repeats exactly and that have no verdict yet: the batch reaches it for them, as their own
 // worker would, because the repeat's root depends on it and must be the same in every replay.
 type batch struct {
@@ -115,7 +115,6 @@ func (b *batch) numbers(ctx context.Context, n int) (first uint64, err error) {
 	}
 	pipe, key := b.x.client.Pipeline(), b.x.keys.sequence()
 	last := pipe.IncrBy(ctx, key, int64(n))
-	// The counter must outlive every entry: starting over below existing tickets would let copies through.
 	pipe.Expire(ctx, key, 2*b.x.layout.lifetime)
 	if err := b.exec(ctx, "ticket", pipe); err != nil {
 		return 0, err
@@ -124,7 +123,8 @@ func (b *batch) numbers(ctx context.Context, n int) (first uint64, err error) {
 }
 
 // ticket gives each open item's entry its number, unless it has a ticket, and reads which generations exist.
-// That is read after drawing: a lower ticket's generation was registered before it was drawn, hence is seen.
+// That is read after drawing: a lower ticket's generation was registered before it was drawn, hence is seen. A ticket above
+// the item's own number was drawn by a helper, maybe after another node of a cluster answered: it is read again.
 func (b *batch) ticket(ctx context.Context) error {
 	open := b.open()
 	if len(open) == 0 {
@@ -135,6 +135,26 @@ func (b *batch) ticket(ctx context.Context) error {
 	for i, it := range open {
 		tickets[i] = b.setTicket(ctx, pipe, it.home, it.claim.Digest, it.number)
 	}
+	if err := b.readGenerations(ctx, pipe, open); err != nil {
+		return err
+	}
+	helped := false
+	for i, it := range open {
+		reply, ok := tickets[i].Val().(string)
+		if !ok {
+			return errLost
+		}
+		it.ticket = ticketNumber(reply)
+		helped = helped || it.ticket > it.number
+	}
+	if helped {
+		return b.readGenerations(ctx, b.x.client.Pipeline(), open)
+	}
+	return nil
+}
+
+// readGenerations runs the pipeline and reads with it which of the generations in reach of the items exist.
+func (b *batch) readGenerations(ctx context.Context, pipe redis.Pipeliner, open []*item) error {
 	var reach []int64
 	for _, it := range open {
 		for g, last := b.x.layout.reach(it.ms); g <= last; g++ {
@@ -151,13 +171,6 @@ func (b *batch) ticket(ctx context.Context) error {
 	_ = pipe.Process(ctx, scores) // queues only
 	if err := b.exec(ctx, "ticket", pipe); err != nil {
 		return err
-	}
-	for i, it := range open {
-		reply, ok := tickets[i].Val().(string)
-		if !ok {
-			return errLost
-		}
-		it.ticket = ticketNumber(reply)
 	}
 	if n := len(scores.Val()); n != len(reach) {
 		return fmt.Errorf("ticket: %d answers about %d generations", n, len(reach))

@@ -122,6 +122,9 @@ func newLayout(c Config) layout {
 	}
 }
 
+// lifetimeSeconds is lifetime as EXPIRE wants it.
+func (l layout) lifetimeSeconds() int64 { return int64(l.lifetime / time.Second) }
+
 // generation numbers the piece of time in which a timestamp lies.
 func (l layout) generation(ms int64) int64 { return ms / l.generationMs }
 

@@ -1,4 +1,4 @@
--- Step 5: writes an entry's verdict unless it has one.
+-- Step 6: writes an entry's verdict unless it has one.
 -- KEYS[1]  hash of the shard
 -- ARGV[1]  fingerprint, 8 bytes
 -- ARGV[2]  digest, 16 bytes

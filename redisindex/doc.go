@@ -1,8 +1,9 @@
 // Package redisindex keeps the article index in Redis: a single server, one behind Sentinel, or a cluster.
 //
-// A batch of claims takes five steps, each a pipelined round trip that is acknowledged before the next begins:
+// A batch of claims takes six steps, each a pipelined round trip that is acknowledged before the next begins:
 //
-//	insert  the fingerprints go into the lists of their blocks, the entries into their hashes
+//	place   the fingerprints go into the lists of their blocks
+//	insert  the entries go into their hashes
 //	ticket  numbers are drawn from a counter; each entry keeps the first it is given
 //	look    the block lists of the generations in reach are read
 //	read    the entries of the fingerprints within the maximal distance are read; one without a ticket is given one

@@ -111,7 +111,8 @@ func (x *Index) attempt(ctx context.Context, claims []pipeline.Claim) ([]pipelin
 
 // afterStep names the places behind the steps of run.
 var afterStep = [...]crashpoint.Point{
-	crashpoint.AfterInsert, crashpoint.AfterDraw, crashpoint.AfterTicket, crashpoint.AfterLook, crashpoint.AfterRead, crashpoint.AfterDecide,
+	crashpoint.AfterPlace, crashpoint.AfterInsert, crashpoint.AfterDraw, crashpoint.AfterTicket,
+	crashpoint.AfterLook, crashpoint.AfterRead, crashpoint.AfterDecide,
 }
 
 func (x *Index) run(ctx context.Context, claims []pipeline.Claim) ([]pipeline.Match, error) {
@@ -123,7 +124,7 @@ func (x *Index) run(ctx context.Context, claims []pipeline.Claim) ([]pipeline.Ma
 	}
 	b := newBatch(x, claims)
 	// The order carries the proof (see the package comment): each step is acknowledged before the next begins.
-	for i, step := range []func(context.Context) error{b.insert, b.draw, b.ticket, b.look, b.read, b.decide} {
+	for i, step := range []func(context.Context) error{b.place, b.insert, b.draw, b.ticket, b.look, b.read, b.decide} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}

@@ -13,25 +13,35 @@ import (
 	"echosieve/pipeline"
 )
 
-// insert puts the fingerprints into the lists of their blocks, registers the generations and stores the entries.
-func (b *batch) insert(ctx context.Context) error {
+// place puts the fingerprints into the lists of their blocks and registers the generations. It comes before insert,
+// because who meets an entry by one list, or as an exact repeat, may give it a ticket: by then all lists must lead to it.
+func (b *batch) place(ctx context.Context) error {
 	x, pipe := b.x, b.x.client.Pipeline()
-	lifetime := int64(x.layout.lifetime / time.Second)
-	placed := b.placeLists(ctx, pipe, lifetime)
-	generations := map[int64]bool{}
-	stored := make([]*redis.Cmd, len(b.items))
-	for i, it := range b.items {
-		generations[it.home.generation] = true
-		stored[i] = storeScript.EvalSha(ctx, pipe, []string{x.keys.entries(it.home)},
-			it.home.name(), it.claim.Digest[:], appendEntry(nil, &it.claim, it.ms), x.entries, lifetime)
-	}
-	b.register(ctx, pipe, generations)
-	if err := b.exec(ctx, "insert", pipe); err != nil {
+	placed := b.placeLists(ctx, pipe)
+	b.register(ctx, pipe)
+	// The counter must outlive every entry: starting over below existing tickets would let copies through. Replays and
+	// exact repeats make entries live on, but draw nothing.
+	pipe.Expire(ctx, x.keys.sequence(), 2*x.layout.lifetime)
+	if err := b.exec(ctx, "place", pipe); err != nil {
 		return err
 	}
 	for _, cmd := range placed {
 		refused, _ := cmd.Val().(int64)
 		x.metrics.full.Add(float64(refused))
+	}
+	return nil
+}
+
+// insert stores the entries.
+func (b *batch) insert(ctx context.Context) error {
+	x, pipe := b.x, b.x.client.Pipeline()
+	stored := make([]*redis.Cmd, len(b.items))
+	for i, it := range b.items {
+		stored[i] = storeScript.EvalSha(ctx, pipe, []string{x.keys.entries(it.home)},
+			it.home.name(), it.claim.Digest[:], appendEntry(nil, &it.claim, it.ms), x.entries, x.layout.lifetimeSeconds())
+	}
+	if err := b.exec(ctx, "insert", pipe); err != nil {
+		return err
 	}
 	for i, cmd := range stored {
 		if err := b.stored(b.items[i], cmd.Val()); err != nil {
@@ -43,8 +53,12 @@ func (b *batch) insert(ctx context.Context) error {
 
 // register notes the generations of the batch with the time they expire, and forgets those long expired: one
 // lifetime later, so that processes whose clocks differ do not drop what another still writes.
-func (b *batch) register(ctx context.Context, pipe redis.Pipeliner, generations map[int64]bool) {
+func (b *batch) register(ctx context.Context, pipe redis.Pipeliner) {
 	x, now := b.x, b.x.now()
+	generations := map[int64]bool{}
+	for _, it := range b.items {
+		generations[it.home.generation] = true
+	}
 	members := make([]redis.Z, 0, len(generations))
 	for g := range generations {
 		members = append(members, redis.Z{Score: float64(now.Add(x.layout.lifetime).Unix()), Member: g})

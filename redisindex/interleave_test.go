@@ -1,6 +1,7 @@
 package redisindex
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -78,6 +80,7 @@ type steppedClient struct {
 	redis.UniversalClient
 	wants chan struct{} // the worker stands before a command
 	pass  chan bool     // the scheduler lets it pass, or makes it crash
+	nodes *rand.Rand    // draws the order in which the nodes of a cluster come to the commands of a pipeline; nil: a single server
 }
 
 var errCrash = errors.New("crashed by the scheduler")
@@ -99,7 +102,7 @@ func (c *steppedClient) ProcessHook(next redis.ProcessHook) redis.ProcessHook { 
 // ProcessPipelineHook implements redis.Hook: it cuts the pipeline into single commands.
 func (c *steppedClient) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		for _, cmd := range cmds {
+		for _, cmd := range c.order(cmds) {
 			if cmd.Name() != "expire" { // nothing expires here
 				c.wants <- struct{}{}
 				if !<-c.pass {
@@ -112,6 +115,30 @@ func (c *steppedClient) ProcessPipelineHook(next redis.ProcessPipelineHook) redi
 		}
 		return nil
 	}
+}
+
+// order is an order in which the commands of a pipeline may be run: as they come, or, on a cluster, those about one key.
+func (c *steppedClient) order(cmds []redis.Cmder) []redis.Cmder {
+	if c.nodes == nil {
+		return cmds
+	}
+	rank := map[string]int{}
+	ranks := c.nodes.Perm(len(cmds))
+	cmds = slices.Clone(cmds)
+	for i, cmd := range cmds {
+		if key := keyOf(cmd); rank[key] == 0 {
+			rank[key] = 1 + ranks[i]
+		}
+	}
+	slices.SortStableFunc(cmds, func(a, b redis.Cmder) int { return cmp.Compare(rank[keyOf(a)], rank[keyOf(b)]) })
+	return cmds
+}
+
+func keyOf(cmd redis.Cmder) string {
+	if cmd.Name() == "evalsha" {
+		return cmd.Args()[3].(string)
+	}
+	return cmd.Args()[1].(string)
 }
 
 // worker is one delivery of some articles.
@@ -134,6 +161,8 @@ type world struct {
 	live    []*worker
 	seen    map[string]int
 	indexes map[*steppedClient]*Index
+	bursts  int     // about as many steps a worker takes in a row
+	last    *worker // took the last step
 }
 
 // prints differ from the first in 1, 3, 5 and 40 bits: the third is near the second and the fourth, the fourth
@@ -142,15 +171,20 @@ var prints = []simhash.Fingerprint{0, 1, 1 | 1<<17 | 1<<40, 1 | 3<<17 | 1<<40 | 
 
 func runSchedule(t *testing.T, clients []*steppedClient, seed uint64, seen map[string]int) string {
 	r := rand.New(rand.NewPCG(seed, 1))
-	w := &world{r: r, cfg: testConfig(standard), seen: seen, indexes: map[*steppedClient]*Index{}}
+	w := &world{r: r, cfg: testConfig(standard), seen: seen, indexes: map[*steppedClient]*Index{}, bursts: 1 + 19*r.IntN(2)}
 	w.cfg.Namespace += fmt.Sprintf("-%x", seed)
 	capped := r.IntN(3) == 0
 	if capped {
 		w.cfg.MaxCandidates = 1 + r.IntN(2)
 	}
 	crowded := !capped && r.IntN(3) == 0
+	nodes := r.IntN(2) == 0
 	w.idle = append(w.idle, clients...)
-	for _, c := range clients {
+	for i, c := range clients {
+		c.nodes = nil
+		if nodes {
+			c.nodes = rand.New(rand.NewPCG(seed, uint64(2+i)))
+		}
 		x, err := New(c, w.cfg, nil, slog.New(slog.DiscardHandler), nil)
 		require.NoError(t, err)
 		x.loaded.Store(true)
@@ -175,11 +209,15 @@ func runSchedule(t *testing.T, clients []*steppedClient, seed uint64, seen map[s
 func (w *world) articles(n int, varied bool) {
 	spread := w.r.IntN(3)
 	family := 1 + w.r.IntN(len(prints))
+	signatures := w.r.IntN(2) == 0
 	for i := range n {
 		c := article(i, prints[w.r.IntN(family)])
+		if varied && signatures {
+			c.Signature = []byte{byte(w.r.IntN(3))}
+		}
 		if w.r.IntN(3) == 0 && i > 0 { // the text of an earlier one
 			o := w.claims[w.r.IntN(i)]
-			c.Digest, c.Fingerprint, c.LittleText = o.Digest, o.Fingerprint, o.LittleText
+			c.Digest, c.Fingerprint, c.LittleText, c.Signature = o.Digest, o.Fingerprint, o.LittleText, o.Signature
 		} else if varied && w.r.IntN(8) == 0 {
 			c.LittleText = true
 		}
@@ -275,7 +313,11 @@ func (w *world) settle(k *worker) {
 
 // step lets one worker pass its command, or crashes it there.
 func (w *world) step() {
-	k := w.live[w.r.IntN(len(w.live))]
+	k := w.last
+	if !slices.Contains(w.live, k) || w.r.IntN(w.bursts) == 0 {
+		k = w.live[w.r.IntN(len(w.live))]
+	}
+	w.last = k
 	if w.r.IntN(60) == 0 {
 		w.seen["crashes"]++
 		k.cancel()

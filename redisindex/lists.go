@@ -64,8 +64,8 @@ func byHash(refs []blockRef) [][]int32 {
 }
 
 // placeLists queues the commands that put the fingerprints of all items into the lists of their blocks, and returns them.
-// Lifetime is in seconds. A list is written once, however many items belong there: its whole value goes to the log and to replicas.
-func (b *batch) placeLists(ctx context.Context, pipe redis.Pipeliner, lifetime int64) []*redis.Cmd {
+// A list is written once, however many items belong there: its whole value goes to the log and to replicas.
+func (b *batch) placeLists(ctx context.Context, pipe redis.Pipeliner) []*redis.Cmd {
 	x := b.x
 	var refs []blockRef
 	var members []string // for each of refs
@@ -92,7 +92,7 @@ func (b *batch) placeLists(ctx context.Context, pipe redis.Pipeliner, lifetime i
 	cmds := make([]*redis.Cmd, len(groups))
 	for i, group := range groups {
 		args := make([]any, 2, 2+2*len(group))
-		args[0], args[1] = lifetime, maxListBytes
+		args[0], args[1] = x.layout.lifetimeSeconds(), maxListBytes
 		for _, n := range group {
 			args = append(args, refs[n].field(), members[n])
 		}

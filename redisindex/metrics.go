@@ -21,7 +21,7 @@ type metrics struct {
 }
 
 // steps are the values of the label step.
-var steps = []string{"insert", "ticket", "look", "read", "decide"}
+var steps = []string{"place", "insert", "ticket", "look", "read", "decide"}
 
 // newMetrics registers the metrics with reg; with nil they count unseen.
 func newMetrics(reg prometheus.Registerer) *metrics {

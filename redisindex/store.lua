@@ -1,4 +1,4 @@
--- Step 1: stores an article's entry unless its digest has one.
+-- Step 2: stores an article's entry unless its digest has one.
 -- KEYS[1]  hash of the shard
 -- ARGV[1]  fingerprint, 8 bytes
 -- ARGV[2]  digest, 16 bytes

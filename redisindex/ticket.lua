@@ -1,4 +1,4 @@
--- Steps 2 and 4: gives an entry a ticket unless it has one.
+-- Steps 3 and 5: gives an entry a ticket unless it has one.
 -- KEYS[1]  hash of the shard
 -- ARGV[1]  fingerprint, 8 bytes
 -- ARGV[2]  digest, 16 bytes

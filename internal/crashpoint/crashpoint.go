@@ -17,6 +17,7 @@ type Point string
 const (
 	AfterFetch   Point = "after-fetch"
 	AfterPrepare Point = "after-prepare"
+	AfterPlace   Point = "after-place"
 	AfterInsert  Point = "after-insert"
 	AfterDraw    Point = "after-draw"
 	AfterTicket  Point = "after-ticket"
@@ -34,7 +35,7 @@ const (
 // Points returns all of them.
 func Points() []Point {
 	return []Point{
-		AfterFetch, AfterPrepare, AfterInsert, AfterDraw, AfterTicket, AfterLook, AfterRead, AfterDecide,
+		AfterFetch, AfterPrepare, AfterPlace, AfterInsert, AfterDraw, AfterTicket, AfterLook, AfterRead, AfterDecide,
 		BeforeWrite, BetweenSends, AfterWrite, AfterMark, BeforeCommit, AfterCommit,
 	}
 }

@@ -1,0 +1,119 @@
+package redisindex
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+	"echosieve/simhash"
+)
+
+// onCluster runs the commands of a pipeline one by one, those that first picks before the others, as the nodes of a cluster
+// may. Between the two runs then, whose error ends the pipeline.
+type onCluster struct {
+	first func(redis.Cmder) bool
+	then  func() error
+}
+
+// DialHook implements redis.Hook.
+func (c *onCluster) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+// ProcessHook implements redis.Hook.
+func (c *onCluster) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+// ProcessPipelineHook implements redis.Hook.
+func (c *onCluster) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		var early, late []redis.Cmder
+		for _, cmd := range cmds {
+			if c.first(cmd) {
+				early = append(early, cmd)
+			} else {
+				late = append(late, cmd)
+			}
+		}
+		if len(early) == 0 || len(late) == 0 {
+			return next(ctx, cmds)
+		}
+		if err := next(ctx, early); err != nil && !errors.Is(err, redis.Nil) {
+			return err
+		}
+		if err := c.then(); err != nil {
+			for _, cmd := range late {
+				cmd.SetErr(err)
+			}
+			return err
+		}
+		return next(ctx, late)
+	}
+}
+
+// While an article's ticket is on its way, a copy opens another generation, draws, and helps it to a later ticket. It must see
+// that generation, although it asked which there are before it was helped.
+func TestHelpedWhileItAsksForGenerations(t *testing.T) {
+	addr := miniredis.RunT(t).Addr()
+	cfg := testConfig(standard)
+	slow, quick := newClient(t, addr), newIndex(t, newClient(t, addr), cfg)
+	late, earlier := article(1, 5), article(2, 5)
+	earlier.Time = earlier.Time.Add(45 * time.Minute)
+	require.NotEqual(t, quick.layout.generation(windowTime(late.Time)), quick.layout.generation(windowTime(earlier.Time)))
+	var got pipeline.Match
+	slow.AddHook(&onCluster{
+		first: func(cmd redis.Cmder) bool { return cmd.Name() == "zmscore" },
+		then: func() error {
+			got = claimOne(t, quick, earlier)
+			return nil
+		},
+	})
+	m := claimOne(t, newIndex(t, slow, cfg), late)
+	require.Equal(t, pipeline.Unique, got.Kind)
+	require.Equal(t, earlier.Coordinates, m.Original.Coordinates, "two copies, both unique")
+}
+
+// The node with one of an article's lists is away when the others take the article up. Nobody may see it, and help it to a
+// ticket, before it can be found by all its lists: who looks into that one afterwards would not find it.
+func TestNodeAwayDuringInsert(t *testing.T) {
+	addr := miniredis.RunT(t).Addr()
+	cfg := testConfig(standard)
+	cut, x := newClient(t, addr), newIndex(t, newClient(t, addr), cfg)
+	a, similar, copied := article(1, 0), article(2, 1), article(3, 1<<15|1<<31|1<<63)
+	a.Signature, similar.Signature, copied.Signature = []byte{1}, []byte{2}, []byte{1}
+	away := errors.New("node away")
+	common := simhash.Block{Index: 1, Value: 0}
+	for i, block := range x.cfg.AppendLooks(nil, copied.Fingerprint, nil, nil) {
+		require.Equal(t, i == common.Index, block.Value == 0, "the only block in common")
+	}
+	missing := x.keys.lists(blockRef{x.layout.generation(windowTime(a.Time)), common.Index, common.Value})
+	cut.AddHook(&onCluster{
+		first: func(cmd redis.Cmder) bool { return cmd.Name() == "evalsha" && cmd.Args()[3] != missing },
+		then:  func() error { return away },
+	})
+	_, err := newIndex(t, cut, cfg).attempt(t.Context(), []pipeline.Claim{a})
+	require.ErrorIs(t, err, away)
+	require.Equal(t, pipeline.Unique, claimOne(t, x, similar).Kind)
+	kind := claimOne(t, x, copied).Kind
+	require.True(t, kind.IsCopy() || claimOne(t, x, a).Kind.IsCopy(), "two copies, both held to be none")
+}
+
+// Replays and exact repeats keep entries alive without a ticket being drawn. The counter must not expire before them.
+func TestCounterOutlivesReplayedEntries(t *testing.T) {
+	server := miniredis.RunT(t)
+	x := newIndex(t, newClient(t, server.Addr()), testConfig(standard))
+	claimOne(t, x, article(1, 0xff<<32))
+	a := article(2, 0)
+	want := claimOne(t, x, a)
+	for range 5 {
+		server.FastForward(x.layout.lifetime * 2 / 3)
+		require.Equal(t, want, claimOne(t, x, a))
+	}
+	require.Equal(t, a.Coordinates, claimOne(t, x, article(3, 1)).Original.Coordinates)
+}
