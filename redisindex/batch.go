@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -155,29 +154,20 @@ func (b *batch) ticket(ctx context.Context) error {
 
 // readGenerations runs the pipeline and reads with it which of the generations in reach of the items exist.
 func (b *batch) readGenerations(ctx context.Context, pipe redis.Pipeliner, open []*item) error {
-	var reach []int64
+	exist := map[int64]*redis.StringCmd{}
 	for _, it := range open {
 		for g, last := b.x.layout.reach(it.ms); g <= last; g++ {
-			reach = append(reach, g)
+			if exist[g] == nil {
+				exist[g] = pipe.HGet(ctx, b.x.keys.exists(g), "")
+			}
 		}
 	}
-	slices.Sort(reach)
-	reach = slices.Compact(reach)
-	args := []any{"ZMSCORE", b.x.keys.generations()}
-	for _, g := range reach {
-		args = append(args, g)
-	}
-	scores := redis.NewSliceCmd(ctx, args...)
-	_ = pipe.Process(ctx, scores) // queues only
 	if err := b.exec(ctx, "ticket", pipe); err != nil {
 		return err
 	}
-	if n := len(scores.Val()); n != len(reach) {
-		return fmt.Errorf("ticket: %d answers about %d generations", n, len(reach))
-	}
-	b.generations = make(map[int64]bool, len(reach))
-	for i, score := range scores.Val() {
-		b.generations[reach[i]] = score != nil
+	b.generations = make(map[int64]bool, len(exist))
+	for g, cmd := range exist {
+		b.generations[g] = cmd.Err() == nil
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func checkRights(ctx context.Context, client redis.UniversalClient, cfg Config) 
 	// Another article each time: one that has its verdict already would not go through all steps.
 	offset := rand.Int64()
 	claim := pipeline.Claim{
-		Coordinates: pipeline.Coordinates{Topic: "check", Offset: offset}, ID: "check", Time: x.now(),
+		Coordinates: pipeline.Coordinates{Topic: "check", Offset: offset}, ID: "check", Time: time.Now(),
 		Fingerprint: simhash.Fingerprint(offset),
 	}
 	binary.BigEndian.PutUint64(claim.Digest[:], uint64(offset))

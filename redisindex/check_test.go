@@ -36,7 +36,7 @@ func TestCheck(t *testing.T) {
 		{"very large hashes", []string{"--hash-max-listpack-value", "2048"}, nil, []string{"warning hash-max-listpack-value"}},
 		{"many fields", []string{"--hash-max-listpack-entries", "16"}, nil, []string{"warning hash-max-listpack-entries"}},
 		{"password", []string{"--requirepass", "x"}, nil, []string{"error redis"}},
-		{"no rights", nil, []any{"-zmscore"}, []string{"error redis"}},
+		{"no rights", nil, []any{"-hmget"}, []string{"error redis"}},
 		{"no rights to ask", nil, []any{"-config", "-info"}, []string{"note version", "note settings"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -54,5 +54,5 @@ func TestHostileTimestamps(t *testing.T) {
 	require.NoError(t, keys.Err())
 	blocks := cfg.Layout.Count
 	require.Greater(t, n, len(stamps))
-	require.LessOrEqual(t, n, len(stamps)*(blocks+1)+2)
+	require.LessOrEqual(t, n, len(stamps)*(blocks+2)+1)
 }

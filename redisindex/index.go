@@ -27,7 +27,6 @@ type Index struct {
 	log     *slog.Logger
 	health  func(component string, err error)
 	loaded  atomic.Bool // the server knows the scripts, as far as we know
-	now     func() time.Time
 	entries int // maxEntries, but in tests
 }
 
@@ -48,7 +47,7 @@ func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, lo
 	cfg.Layout = l.blocks
 	return &Index{
 		client: client, cfg: cfg, layout: l, keys: newKeys(cfg.Namespace, l), metrics: newMetrics(reg),
-		log: log, health: health, now: time.Now, entries: maxEntries,
+		log: log, health: health, entries: maxEntries,
 	}, nil
 }
 

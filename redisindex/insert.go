@@ -1,11 +1,8 @@
 package redisindex
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -51,23 +48,17 @@ func (b *batch) insert(ctx context.Context) error {
 	return nil
 }
 
-// register notes the generations of the batch with the time they expire, and forgets those long expired: one
-// lifetime later, so that processes whose clocks differ do not drop what another still writes.
+// register notes that the generations of the batch exist, for longer than their entries do.
 func (b *batch) register(ctx context.Context, pipe redis.Pipeliner) {
-	x, now := b.x, b.x.now()
-	generations := map[int64]bool{}
+	known := map[int64]bool{}
 	for _, it := range b.items {
-		generations[it.home.generation] = true
+		if g := it.home.generation; !known[g] {
+			known[g] = true
+			key := b.x.keys.exists(g)
+			pipe.HSet(ctx, key, "", "")
+			pipe.Expire(ctx, key, 2*b.x.layout.lifetime)
+		}
 	}
-	members := make([]redis.Z, 0, len(generations))
-	for g := range generations {
-		members = append(members, redis.Z{Score: float64(now.Add(x.layout.lifetime).Unix()), Member: g})
-	}
-	slices.SortFunc(members, func(a, b redis.Z) int { return cmp.Compare(a.Member.(int64), b.Member.(int64)) })
-	key := x.keys.generations()
-	pipe.ZAdd(ctx, key, members...)
-	pipe.ZRemRangeByScore(ctx, key, "-inf", strconv.FormatInt(now.Add(-x.layout.lifetime).Unix(), 10))
-	pipe.Expire(ctx, key, 2*x.layout.lifetime)
 }
 
 // stored takes the store script's reply for an item.

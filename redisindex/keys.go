@@ -21,8 +21,10 @@ func newKeys(namespace string, l layout) keys {
 // sequence is the ticket counter.
 func (k keys) sequence() string { return k.prefix + "seq" }
 
-// generations is the sorted set of the generations that exist, by the Unix second in which they expire.
-func (k keys) generations() string { return k.prefix + "g" }
+// exists is the hash that says that a generation exists. It expires by the server's clock: those of processes may differ.
+func (k keys) exists(generation int64) string {
+	return k.prefix + "g:" + strconv.FormatInt(generation, 10)
+}
 
 // lists is the hash that holds the list.
 func (k keys) lists(r blockRef) string {

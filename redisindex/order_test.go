@@ -68,7 +68,7 @@ func TestHelpedWhileItAsksForGenerations(t *testing.T) {
 	require.NotEqual(t, quick.layout.generation(windowTime(late.Time)), quick.layout.generation(windowTime(earlier.Time)))
 	var got pipeline.Match
 	slow.AddHook(&onCluster{
-		first: func(cmd redis.Cmder) bool { return cmd.Name() == "zmscore" },
+		first: func(cmd redis.Cmder) bool { return cmd.Name() == "hget" },
 		then: func() error {
 			got = claimOne(t, quick, earlier)
 			return nil

@@ -119,7 +119,7 @@ func (p *preload) store(b *testing.B, x *Index) {
 	}
 	pipe.IncrBy(b.Context(), x.keys.sequence(), int64(p.made))
 	for g := range p.generations {
-		pipe.ZAdd(b.Context(), x.keys.generations(), redis.Z{Score: 1e12, Member: g})
+		pipe.HSet(b.Context(), x.keys.exists(g), "", "")
 	}
 	p.flush(b, pipe, 1)
 	p.recordsMemory, p.listsMemory = withRecords-empty, usedMemory(b, p.client)-withRecords
