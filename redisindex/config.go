@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"echosieve/pipeline"
@@ -46,11 +48,17 @@ func DefaultConfig() Config {
 	return Config{Generations: 1, MaxCandidates: 64, ExpectedArticles: 1_000_000}
 }
 
+// oneHashTag matches the braces that a namespace may have. With others there is no other key in the slot of one of ours (wait.go).
+var oneHashTag = regexp.MustCompile(`^[^{}]*\{[^{}]+\}[^{}]*$`)
+
 // Validate says everything that is wrong with the configuration.
 func (c Config) Validate() error {
 	var errs []error
 	if c.Namespace == "" {
 		errs = append(errs, errors.New("namespace is empty"))
+	}
+	if strings.ContainsAny(c.Namespace, "{}") && !oneHashTag.MatchString(c.Namespace) {
+		errs = append(errs, fmt.Errorf("namespace %q has braces that are not one hash tag", c.Namespace))
 	}
 	for _, f := range []struct {
 		name          string

@@ -81,7 +81,7 @@ func FuzzCutEntry(f *testing.F) {
 func TestConfigValidate(t *testing.T) {
 	require.NoError(t, testConfig(standard).Validate())
 	for name, breakIt := range map[string]func(*Config){
-		"namespace": func(c *Config) { c.Namespace = "" }, "window": func(c *Config) { c.Window = time.Second },
+		"namespace is": func(c *Config) { c.Namespace = "" }, "window": func(c *Config) { c.Window = time.Second },
 		"max_distance": func(c *Config) { c.MaxDistance = -1 }, "generations": func(c *Config) { c.Generations = 0 },
 		"blocks": func(c *Config) { c.Layout.Count = 0 }, "probes": func(c *Config) { c.Probes = 64 },
 		"block_bits":     func(c *Config) { c.BlockBits = 33 },
@@ -90,6 +90,13 @@ func TestConfigValidate(t *testing.T) {
 		cfg := testConfig(standard)
 		breakIt(&cfg)
 		require.ErrorContains(t, cfg.Validate(), name)
+	}
+	for namespace, good := range map[string]bool{
+		"a{tag}b": true, "{tag}": true, "a{}b": false, "a}b": false, "a{b": false, "{a}{b}": false, "{{a}}": false,
+	} {
+		cfg := testConfig(standard)
+		cfg.Namespace = namespace
+		require.Equal(t, good, cfg.Validate() == nil, namespace)
 	}
 }
 

@@ -27,7 +27,7 @@ type Index struct {
 	log     *slog.Logger
 	health  func(component string, err error)
 	loaded  atomic.Bool // the server knows the scripts, as far as we know
-	entries int // maxEntries, but in tests
+	entries int         // maxEntries, but in tests
 }
 
 var _ pipeline.Index = (*Index)(nil)

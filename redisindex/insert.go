@@ -93,8 +93,10 @@ func (b *batch) stored(it *item, reply any) error {
 	}
 }
 
-// settle takes over the verdict of an item's entry, if there is one.
+// settle takes over what an item's entry says: its verdict, if there is one, and the id, which a replay may have read from
+// another field.
 func (b *batch) settle(it *item, e entry) (err error) {
+	it.ref = e.ref
 	if len(e.verdict) > 0 {
 		it.verdict, err = decodeVerdict(e.verdict, it.ref)
 	}

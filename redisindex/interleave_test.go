@@ -174,9 +174,6 @@ func runSchedule(t *testing.T, clients []*steppedClient, seed uint64, seen map[s
 	w := &world{r: r, cfg: testConfig(standard), seen: seen, indexes: map[*steppedClient]*Index{}, bursts: 1 + 19*r.IntN(2)}
 	w.cfg.Namespace += fmt.Sprintf("-%x", seed)
 	capped := r.IntN(3) == 0
-	if capped {
-		w.cfg.MaxCandidates = 1 + r.IntN(2)
-	}
 	crowded := !capped && r.IntN(3) == 0
 	nodes := r.IntN(2) == 0
 	w.idle = append(w.idle, clients...)
@@ -185,7 +182,11 @@ func runSchedule(t *testing.T, clients []*steppedClient, seed uint64, seen map[s
 		if nodes {
 			c.nodes = rand.New(rand.NewPCG(seed, uint64(2+i)))
 		}
-		x, err := New(c, w.cfg, nil, slog.New(slog.DiscardHandler), nil)
+		cfg := w.cfg
+		if capped { // by settings that change while the workers run
+			cfg.MaxCandidates, cfg.MaxDistance = 1+r.IntN(3), r.IntN(6)
+		}
+		x, err := New(c, cfg, nil, slog.New(slog.DiscardHandler), nil)
 		require.NoError(t, err)
 		x.loaded.Store(true)
 		if crowded {

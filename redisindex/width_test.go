@@ -71,6 +71,9 @@ func weakFamilies() []pipeline.Claim {
 		for range 3 {
 			c := random(r, len(claims), first.Time)
 			c.Fingerprint, c.Sums, c.Signature = first.Fingerprint, first.Sums, nil
+			if r.IntN(4) == 0 {
+				c.Anchors[r.IntN(len(c.Anchors))] = first.Anchors[r.IntN(len(first.Anchors))]
+			}
 			for range 1 + r.IntN(8) {
 				c.Fingerprint ^= 1 << weakest[r.IntN(40)]
 			}

@@ -56,6 +56,9 @@ func testReplay(t *testing.T, newIndex factory) {
 	}
 	for i := len(claims) - 1; i >= 0; i-- {
 		require.Equal(t, first[i], claimOne(t, x, claims[i]), "replay of %d, in another order", i)
+		renamed := claims[i]
+		renamed.ID += " by another setting"
+		require.Equal(t, first[i], claimOne(t, x, renamed), "replay of %d, its id read from another field", i)
 	}
 }
 

@@ -71,6 +71,18 @@ func testLongNames(t *testing.T, newIndex factory) {
 	require.Equal(t, first, claim(t, x, claims...), "replay")
 }
 
+// A topic was deleted and made anew, and offsets begin again: no article is a copy of what is at its own coordinates.
+func testTwoTextsAtOnePlace(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	a, b, late := article(1, 0, base, "a"), article(1, 0, base^1, "b"), article(1, 50*time.Minute, base, "a")
+	want := []pipeline.Match{unique(a), unique(b), unique(late)}
+	for range 2 { // the second time as a replay
+		for i, c := range []pipeline.Claim{a, b, late} {
+			require.Equal(t, want[i], claimOne(t, x, c))
+		}
+	}
+}
+
 func testHighBits(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
 	for n, fp := range []simhash.Fingerprint{1 << 63, math.MaxUint64, 0, 0x8000ffff00001234} {

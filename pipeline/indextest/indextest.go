@@ -76,6 +76,7 @@ func Run(t *testing.T, newIndex func(t *testing.T, p Params) pipeline.Index) {
 		{"Roots", testRoots},
 		{"OddTimes", testOddTimes},
 		{"LongNames", testLongNames},
+		{"TwoTextsAtOnePlace", testTwoTextsAtOnePlace},
 		{"HighBits", testHighBits},
 		{"Reference", testReference},
 		{"Concurrent", testConcurrent},

@@ -42,7 +42,6 @@ const minSweep = 1 << 16
 
 type generation struct {
 	lastArrival int
-	byPlace     map[pipeline.Coordinates]*article
 	byDigest    map[pipeline.Digest]*article
 	byPrint     map[simhash.Fingerprint][]*article // in order of arrival
 	blocks      map[simhash.Block][]simhash.Fingerprint
@@ -82,10 +81,10 @@ func (x *Index) Claim(ctx context.Context, claims []pipeline.Claim) ([]pipeline.
 func (x *Index) claim(c *pipeline.Claim) pipeline.Match {
 	ms := max(0, c.Time.UnixMilli())
 	g := x.generation(ms / x.generationMs)
-	if own := g.byPlace[c.Coordinates]; own != nil && own.Digest == c.Digest {
-		return own.match
-	}
 	if o := g.byDigest[c.Digest]; o != nil {
+		if o.ref.Coordinates == c.Coordinates {
+			return o.match
+		}
 		return pipeline.Match{Kind: pipeline.Exact, Test: pipeline.TestDigest, Original: o.ref, Root: o.match.Root}
 	}
 	a := &article{
@@ -100,8 +99,7 @@ func (x *Index) generation(n int64) *generation {
 	g := x.generations[n]
 	if g == nil {
 		g = &generation{
-			byPlace: map[pipeline.Coordinates]*article{}, byDigest: map[pipeline.Digest]*article{},
-			byPrint: map[simhash.Fingerprint][]*article{}, blocks: map[simhash.Block][]simhash.Fingerprint{},
+			byDigest: map[pipeline.Digest]*article{}, byPrint: map[simhash.Fingerprint][]*article{}, blocks: map[simhash.Block][]simhash.Fingerprint{},
 		}
 		x.generations[n] = g
 	}
@@ -180,7 +178,7 @@ func (x *Index) near(g *generation, c *pipeline.Claim) iter.Seq[simhash.Fingerpr
 
 // judge says what a is to the earlier article o.
 func (x *Index) judge(a, o *article) pipeline.Judgement {
-	if max(a.ms, o.ms)-min(a.ms, o.ms) > x.windowMs {
+	if a.ref.Coordinates == o.ref.Coordinates || max(a.ms, o.ms)-min(a.ms, o.ms) > x.windowMs {
 		return pipeline.Judgement{}
 	}
 	return x.cfg.Decide(a.Traits, o.Traits)
@@ -198,7 +196,6 @@ func (x *Index) store(g *generation, a *article, anchors []uint64) {
 			}
 		}
 	}
-	g.byPlace[a.ref.Coordinates] = a
 	g.byDigest[a.Digest] = a
 	g.byPrint[a.Fingerprint] = append(g.byPrint[a.Fingerprint], a)
 	g.lastArrival = x.arrivals
@@ -212,7 +209,7 @@ func (x *Index) sweep(now int64) {
 	for n, g := range x.generations {
 		far := (n+1)*x.generationMs < now-x.windowMs || n*x.generationMs > saturate(now, x.windowMs)
 		if far && g.lastArrival < x.lastSweep {
-			x.stored -= len(g.byPlace)
+			x.stored -= len(g.byDigest)
 			delete(x.generations, n)
 		}
 	}

@@ -30,12 +30,21 @@ const (
 
 var mutants = []mutant{
 	{"look-first", []edit{
-		{"index.go", "{b.insert, b.draw, b.ticket, b.look, b.read, b.decide}", "{b.look, b.insert, b.draw, b.ticket, b.read, b.decide}"},
+		{"index.go", "{b.place, b.insert, b.draw, b.ticket, b.look, b.read, b.decide}", "{b.look, b.place, b.insert, b.draw, b.ticket, b.read, b.decide}"},
 		{"look.go", "if !b.generations[g] {", "if false {"},
 	}, interleaving},
 	{"ticket-before-insert", []edit{
-		{"index.go", "{b.insert, b.draw,", "{b.draw, b.insert,"},
+		{"index.go", "{b.place, b.insert, b.draw,", "{b.draw, b.place, b.insert,"},
 	}, interleaving},
+	{"entry-before-its-lists", []edit{
+		{"index.go", "{b.place, b.insert,", "{b.insert, b.place,"},
+	}, "^TestNodeAwayDuringInsert$"},
+	{"generations-from-before-it-was-helped", []edit{
+		{"batch.go", "if helped {", "if false {"},
+	}, "^TestHelpedWhileItAsksForGenerations$"},
+	{"replays-forget-the-counter", []edit{
+		{"insert.go", "pipe.Expire(ctx, x.keys.sequence(), 2*x.layout.lifetime)", ""},
+	}, "^TestCounterOutlivesReplayedEntries$"},
 	{"no-ticket", []edit{
 		{"look.go", "if e.ticket == 0 || !earlier(", "if false && !earlier("},
 	}, interleaving},
@@ -68,6 +77,9 @@ var mutants = []mutant{
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"lists-never-expire", []edit{
 		{"place.lua", "  redis.call('EXPIRE', key, ARGV[1])\nend", "end"},
+	}, "^TestEveryKeyExpires$/^Mini$"},
+	{"generations-never-expire", []edit{
+		{"insert.go", "pipe.Expire(ctx, key, 2*b.x.layout.lifetime)", ""},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"window-edge-outside", []edit{
 		{"config.go", "<= l.windowMs", "< l.windowMs"},
