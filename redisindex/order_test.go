@@ -3,7 +3,6 @@ package redisindex
 import (
 	"context"
 	"errors"
-	"net"
 	"testing"
 	"time"
 
@@ -15,20 +14,13 @@ import (
 	"echosieve/simhash"
 )
 
-// onCluster runs the commands of a pipeline one by one, those that first picks before the others, as the nodes of a cluster
-// may. Between the two runs then, whose error ends the pipeline.
+// onCluster runs those commands of a pipeline that first picks before the others, as the nodes of a cluster may. Between the
+// two runs then, whose error ends the pipeline.
 type onCluster struct {
+	noHook
 	first func(redis.Cmder) bool
 	then  func() error
 }
-
-// DialHook implements redis.Hook.
-func (c *onCluster) DialHook(next redis.DialHook) redis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
-}
-
-// ProcessHook implements redis.Hook.
-func (c *onCluster) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
 
 // ProcessPipelineHook implements redis.Hook.
 func (c *onCluster) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
