@@ -52,7 +52,11 @@ func injectRedisRestart(ctx context.Context, r *round, random *rand.Rand, d time
 		return "connection refused", nil
 	}, func() error {
 		s.Restart()
-		if now, err := r.w.redis.DBSize(ctx).Result(); err != nil || now < keys {
+		now, err := r.w.redis.DBSize(ctx).Result()
+		for try := 0; err != nil && try < 3; try++ { // the client can hand out a connection that failed before
+			now, err = r.w.redis.DBSize(ctx).Result()
+		}
+		if err != nil || now < keys {
 			return fmt.Errorf("redis came back with %d of %d keys: %w", now, keys, err)
 		}
 		return nil
