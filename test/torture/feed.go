@@ -107,8 +107,11 @@ func newWatcher(addrs []string, topic string) (*watcher, error) {
 		w.position[t] = map[int32]int64{}
 	}
 	var err error
+	// Metadata is refreshed often: a broker that is cut off from the others, but not from us, believes to lead and answers
+	// without an error.
 	w.client, err = kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.ConsumeTopics(w.topics...),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(200*time.Millisecond))
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(200*time.Millisecond),
+		kgo.MetadataMinAge(250*time.Millisecond), kgo.MetadataMaxAge(2*time.Second))
 	return w, err
 }
 
