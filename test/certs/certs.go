@@ -52,18 +52,15 @@ func (a *Authority) Server() Pair {
 }
 
 // ServerOn makes a certificate for localhost and an address.
-func (a *Authority) ServerOn(ip string) Pair {
-	return a.pair(&x509.Certificate{
-		Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.ParseIP(ip)},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	})
-}
+func (a *Authority) ServerOn(ip string) Pair { return a.serverOn(ip, time.Time{}) }
 
 // Expired is ServerOn, but the certificate's time was over a minute ago.
-func (a *Authority) Expired(ip string) Pair {
+func (a *Authority) Expired(ip string) Pair { return a.serverOn(ip, time.Now().Add(-time.Minute)) }
+
+func (a *Authority) serverOn(ip string, end time.Time) Pair {
 	return a.pair(&x509.Certificate{
 		Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.ParseIP(ip)},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, NotAfter: time.Now().Add(-time.Minute),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, NotAfter: end,
 	})
 }
 

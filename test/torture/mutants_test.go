@@ -36,7 +36,7 @@ var mutants = []mutant{
 		{"consumer/publisher.go", "		if err := retry.wait(ctx); err != nil {\n			return err\n		}\n", "		_ = retry\n		break\n"},
 	}, "kafka-hang-ups,kafka-hang-ups", []ledger.Kind{ledger.Lost, ledger.Order}, plainRedis, false},
 	{"look-before-insert", []edit{
-		{"redisindex/index.go", "{b.place, b.insert, b.draw, b.ticket, b.look, b.read, b.decide}", "{b.look, b.insert, b.draw, b.ticket, b.read, b.decide}"},
+		{"redisindex/index.go", "{b.place, b.insert, b.draw, b.ticket, b.look, b.read, b.decide}", "{b.look, b.place, b.insert, b.draw, b.ticket, b.read, b.decide}"},
 		{"redisindex/look.go", "if !b.generations[g] {", "if false {"},
 	}, "redis-stall", []ledger.Kind{ledger.Twin}, plainRedis, true},
 	{"publish-unacknowledged", []edit{
