@@ -34,15 +34,26 @@ func inUnique(t *testing.T, cfg Config, want []*kgo.Record) []*kgo.Record {
 	})
 }
 
-func realDeleted(t *testing.T, cfg Config) {
+// startOnThirty starts a member, and waits until it has decided the thirty records of the input topic.
+func startOnThirty(t *testing.T, cfg Config) *member {
+	t.Helper()
 	ensureTopics(t, cfg)
-	admin := kadm.NewClient(client(t, cfg))
 	before := numbered(cfg.Topics.Input, "before", 30, 3)
 	produce(t, client(t, cfg), before...)
 	m := startMember(t, cfg, &router{})
 	inUnique(t, cfg, before)
-	_, err := admin.DeleteTopics(context.Background(), cfg.Topics.Input)
+	return m
+}
+
+func deleteInput(t *testing.T, cfg Config) {
+	t.Helper()
+	_, err := kadm.NewClient(client(t, cfg)).DeleteTopics(context.Background(), cfg.Topics.Input)
 	require.NoError(t, err)
+}
+
+func realDeleted(t *testing.T, cfg Config) {
+	m := startOnThirty(t, cfg)
+	deleteInput(t, cfg)
 	require.Eventually(t, func() bool { return m.health.last() != nil }, 30*time.Second, 50*time.Millisecond, "it is said that there is no topic")
 	other := startMember(t, func() Config { c := cfg; c.CreateTopics = false; return c }(), &router{})
 	require.ErrorContains(t, <-other.done, cfg.Topics.Input)
@@ -61,15 +72,9 @@ func realDeleted(t *testing.T, cfg Config) {
 
 // realAnew makes the topic anew so quickly, and fills it so far, that the old positions are inside the new log.
 func realAnew(t *testing.T, cfg Config) {
-	ensureTopics(t, cfg)
-	admin := kadm.NewClient(client(t, cfg))
-	before := numbered(cfg.Topics.Input, "before", 30, 3)
-	produce(t, client(t, cfg), before...)
-	m := startMember(t, cfg, &router{})
-	inUnique(t, cfg, before)
+	m := startOnThirty(t, cfg)
 	eventuallyCommitted(t, cfg)
-	_, err := admin.DeleteTopics(context.Background(), cfg.Topics.Input)
-	require.NoError(t, err)
+	deleteInput(t, cfg)
 	ensureTopics(t, cfg)
 	after := numbered(cfg.Topics.Input, "after", 3000, 3)
 	produceAnew(t, cfg, after...)
