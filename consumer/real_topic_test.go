@@ -47,8 +47,30 @@ func startOnThirty(t *testing.T, cfg Config) *member {
 
 func deleteInput(t *testing.T, cfg Config) {
 	t.Helper()
-	_, err := kadm.NewClient(client(t, cfg)).DeleteTopics(context.Background(), cfg.Topics.Input)
+	_, err := kadm.NewClient(client(t, cfg)).DeleteTopic(context.Background(), cfg.Topics.Input)
 	require.NoError(t, err)
+}
+
+// inputID returns the id by which the broker knows the input topic, zero while it knows none.
+func inputID(t *testing.T, cfg Config) kadm.TopicID {
+	t.Helper()
+	topics, err := kadm.NewClient(client(t, cfg)).ListTopics(context.Background(), cfg.Topics.Input)
+	require.NoError(t, err)
+	return topics[cfg.Topics.Input].ID
+}
+
+// makeInputAnew returns when the broker has the new topic. It knows the old one for a moment after the controller has
+// deleted it: EnsureTopics would find nothing missing, and records could still go to the old log.
+func makeInputAnew(t *testing.T, cfg Config) {
+	t.Helper()
+	before := inputID(t, cfg)
+	deleteInput(t, cfg)
+	_, err := kadm.NewClient(client(t, cfg)).CreateTopic(context.Background(), int32(cfg.Partitions), int16(cfg.Replication), nil, cfg.Topics.Input)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		id := inputID(t, cfg)
+		return id != before && id != kadm.TopicID{}
+	}, 30*time.Second, 10*time.Millisecond, "the broker has the new topic")
 }
 
 func realDeleted(t *testing.T, cfg Config) {
@@ -74,8 +96,7 @@ func realDeleted(t *testing.T, cfg Config) {
 func realAnew(t *testing.T, cfg Config) {
 	m := startOnThirty(t, cfg)
 	eventuallyCommitted(t, cfg)
-	deleteInput(t, cfg)
-	ensureTopics(t, cfg)
+	makeInputAnew(t, cfg)
 	after := numbered(cfg.Topics.Input, "after", 3000, 3)
 	produceAnew(t, cfg, after...)
 	inUnique(t, cfg, after)
