@@ -67,6 +67,10 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	if err != nil {
 		return err
 	}
+	// Before the service asks for them: it would take what it hears of missing ones for true for a second.
+	if err := consumer.EnsureTopics(ctx, cfg.Kafka); err != nil {
+		return err
+	}
 	s, err := newService(ctx, cfg, newLogger(cfg.Log, logs))
 	if err != nil {
 		return err
@@ -99,11 +103,8 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	return err
 }
 
-// publishSample waits for the service to have created the topics, then publishes.
+// publishSample publishes the records, all with the same time.
 func publishSample(ctx context.Context, cfg consumer.Config, records []pipeline.Record) (err error) {
-	if err := consumer.EnsureTopics(ctx, cfg); err != nil {
-		return err
-	}
 	p, err := consumer.NewProducer(cfg, cfg.Topics.Input)
 	if err != nil {
 		return err
