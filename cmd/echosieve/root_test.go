@@ -176,7 +176,7 @@ func wait(t *testing.T, cmd *exec.Cmd) error {
 	select {
 	case err := <-ended:
 		return err
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		require.Fail(t, "the process did not end")
 		return nil
 	}
