@@ -12,6 +12,7 @@ import (
 
 	"echosieve/pipeline"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -127,9 +128,10 @@ func TestRecordAboveTheWholeBudgetPasses(t *testing.T) {
 }
 
 func TestMetricsHaveTheirNames(t *testing.T) {
-	_, cfg := fake(t)
-	m := startMember(t, cfg, &router{})
-	families, err := m.reg.Gather()
+	reg := prometheus.NewRegistry()
+	_, err := New(testConfig("127.0.0.1:1"), &router{}, reg, testLog(t), (&health{}).report)
+	require.NoError(t, err)
+	families, err := reg.Gather()
 	require.NoError(t, err)
 	var names []string
 	for _, f := range families {
@@ -143,5 +145,4 @@ func TestMetricsHaveTheirNames(t *testing.T) {
 		"echosieve_consumer_offset_resets_total", "echosieve_consumer_published_records_total",
 		"echosieve_consumer_rebalances_total", "echosieve_consumer_retries_total", "echosieve_consumer_skipped_records_total",
 	}, names, "lag_records appears with the first partition")
-	m.stop(t)
 }

@@ -15,6 +15,7 @@ import (
 func TestMembersJoinAndLeaveWithoutLoss(t *testing.T) {
 	_, cfg := fake(t)
 	cfg.Partitions = 6
+	cfg.SessionTimeout, cfg.DrainTimeout = 30*time.Second, 15*time.Second // an orderly hand-over on a busy machine, too
 	ensureTopics(t, cfg)
 	cl := client(t, cfg)
 	const n = 12000
@@ -74,7 +75,7 @@ func TestDrainGivesUpAfterItsTimeoutWithoutCommitting(t *testing.T) {
 	<-deciding
 	start := time.Now()
 	m.stop(t)
-	require.Less(t, time.Since(start), 5*time.Second)
+	require.Less(t, time.Since(start), 20*time.Second)
 	require.Zero(t, committed(t, cl, cfg))
 }
 
@@ -86,7 +87,7 @@ func TestMissingTopicsAreNamed(t *testing.T) {
 	case err := <-m.done:
 		require.ErrorContains(t, err, "articles, articles-dead, articles-duplicate, articles-unique")
 		require.ErrorContains(t, err, "create them or set kafka.create_topics: true")
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("Run goes on")
 	}
 }
@@ -100,7 +101,7 @@ func TestErrorOfTheHandlerEndsRun(t *testing.T) {
 	select {
 	case err := <-m.done:
 		require.ErrorIs(t, err, broken)
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("Run goes on")
 	}
 }

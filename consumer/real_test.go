@@ -68,7 +68,10 @@ func eventuallyCommitted(t *testing.T, cfg Config) {
 	t.Helper()
 	cl := client(t, cfg)
 	want := ends(t, cfg)
-	require.Eventually(t, func() bool { return committed(t, cl, cfg) == want }, 15*time.Second, 100*time.Millisecond, "committed offsets reach the end of the log")
+	require.Eventually(t, func() bool {
+		n, err := askCommitted(cl, cfg)
+		return err == nil && n == want
+	}, time.Minute, 100*time.Millisecond, "committed offsets reach the end of the log")
 }
 
 func realTransactions(t *testing.T, cfg Config) {
@@ -138,6 +141,7 @@ func realCodecs(t *testing.T, cfg Config) {
 
 func realMembers(t *testing.T, cfg Config) {
 	cfg.Partitions = 6
+	cfg.SessionTimeout, cfg.DrainTimeout = 30*time.Second, 15*time.Second // an orderly hand-over on a busy machine, too
 	ensureTopics(t, cfg)
 	const n = 12000
 	wait := feed(t, cfg, n, 20*time.Millisecond)
@@ -161,16 +165,16 @@ func realRestart(t *testing.T, s *kafkaserver.Server, cfg Config) {
 	const n = 8000
 	wait := feed(t, cfg, n, 40*time.Millisecond)
 	m := startMember(t, cfg, &router{})
-	time.Sleep(700 * time.Millisecond)
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_published_records_total") > 0 }, time.Minute, 20*time.Millisecond, "it is at work")
 	s.Kill()
-	require.Eventually(t, func() bool { return m.health.last() != nil }, 10*time.Second, 20*time.Millisecond, "the loss is reported")
+	require.Eventually(t, func() bool { return m.health.last() != nil }, time.Minute, 20*time.Millisecond, "the loss is reported")
 	require.Error(t, m.Ping(context.Background()))
 	t.Logf("while the broker is away: %v", m.health.last())
 	s.Restart()
 	wait()
 	all := consumeUntil(t, cfg, cfg.Topics.out(), func(all []*kgo.Record) bool { return len(bySource(all)) == n })
 	eventuallyCommitted(t, cfg)
-	require.Eventually(t, func() bool { return m.health.last() == nil }, 10*time.Second, 20*time.Millisecond, "healthy again")
+	require.Eventually(t, func() bool { return m.health.last() == nil }, time.Minute, 20*time.Millisecond, "healthy again")
 	require.NoError(t, m.Ping(context.Background()))
 	m.stop(t)
 	t.Logf("%d of %d records delivered again", len(all)-n, n)
@@ -210,7 +214,7 @@ func realCheck(t *testing.T, cfg Config) {
 				}
 			}
 			return limited == step.limited
-		}, 20*time.Second, 200*time.Millisecond)
+		}, time.Minute, 200*time.Millisecond)
 	}
 	cfg.MaxMessageBytes *= 2
 	require.Contains(t, fmt.Sprint(Check(ctx, cfg)), "max.message.bytes is 1048576, below kafka.max_message_bytes 2097152")

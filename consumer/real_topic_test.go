@@ -137,10 +137,10 @@ func realOffsetDeltas(t *testing.T, cfg Config) {
 // realSmallLimit publishes to a topic that takes single records, but no batch of the usual size.
 func realSmallLimit(t *testing.T, cfg Config) {
 	cfg.Partitions, cfg.Compression = 1, "none"
-	ensureTopics(t, cfg)
-	limit := "4096"
-	_, err := kadm.NewClient(client(t, cfg)).AlterTopicConfigs(context.Background(), []kadm.AlterConfig{{Name: "max.message.bytes", Value: &limit}}, cfg.Topics.Unique)
+	limit := "4096" // from the start, since brokers hear of a change a moment later
+	_, err := kadm.NewClient(client(t, cfg)).CreateTopic(context.Background(), 1, 1, map[string]*string{"max.message.bytes": &limit}, cfg.Topics.Unique)
 	require.NoError(t, err)
+	ensureTopics(t, cfg)
 	const n = 100
 	recs := numbered(cfg.Topics.Input, "u"+strings.Repeat("words ", 100), n, 1)
 	produce(t, client(t, cfg), recs...)

@@ -95,7 +95,7 @@ func runFor(t *testing.T, cfg Config) error {
 	select {
 	case err := <-m.done:
 		return err
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("Run goes on")
 		return nil
 	}
@@ -122,4 +122,17 @@ func allow(t *testing.T, cfg Config, user string) {
 	for _, r := range res.Results {
 		require.Zero(t, r.ErrorCode)
 	}
+	principal := "User:" + user
+	heard := kmsg.NewPtrDescribeACLsRequest() // the broker hears of rules a moment later
+	heard.ResourceType, heard.ResourcePatternType = kmsg.ACLResourceTypeAny, kmsg.ACLResourcePatternTypeAny
+	heard.Principal, heard.Operation, heard.PermissionType = &principal, kmsg.ACLOperationAny, kmsg.ACLPermissionTypeAny
+	cl := client(t, cfg)
+	require.Eventually(t, func() bool {
+		res, err := heard.RequestWith(context.Background(), cl)
+		n := 0
+		for i := 0; err == nil && i < len(res.Resources); i++ {
+			n += len(res.Resources[i].ACLs)
+		}
+		return n == len(req.Creations)
+	}, time.Minute, 10*time.Millisecond)
 }

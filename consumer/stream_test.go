@@ -65,7 +65,7 @@ func TestBatchesOfAnotherClientAreRead(t *testing.T) {
 		t.Run(codecs[codec], func(t *testing.T) {
 			_, cfg := fake(t)
 			ensureTopics(t, cfg)
-			cl := client(t, cfg, kgo.ProducerBatchCompression(compression), kgo.ProducerLinger(20*time.Millisecond))
+			cl := client(t, cfg, kgo.ProducerBatchCompression(compression), kgo.ProducerLinger(300*time.Millisecond))
 			var in []*kgo.Record
 			for i, r := range sample(500) {
 				rec := &kgo.Record{Topic: cfg.Topics.Input, Key: r.key, Value: r.value, Timestamp: r.time, Headers: []kgo.RecordHeader{{Key: "n", Value: fmt.Append(nil, i)}, {Key: "nil"}, {Key: "empty", Value: []byte{}}}}
