@@ -84,7 +84,7 @@ func properties(dir string) map[string]string {
 		"share.coordinator.state.topic.num.partitions":                "4",
 		"group.initial.rebalance.delay.ms":                            "0",
 		"group.min.session.timeout.ms":                                "1000",
-		"broker.session.timeout.ms":                                   "2000",
+		"broker.session.timeout.ms":                                   "4000", // a machine that stands still for a moment must not lose its brokers: nobody could create topics then
 		"broker.heartbeat.interval.ms":                                "500",
 		"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
 	}

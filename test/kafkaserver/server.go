@@ -136,7 +136,7 @@ func (s *Server) launch() {
 // await waits until the process says that it serves.
 func (s *Server) await() {
 	s.t.Helper()
-	deadline := time.Now().Add(90 * time.Second)
+	deadline := time.Now().Add(4 * time.Minute) // three that start together on a busy machine
 	for !strings.Contains(s.Log(), "Kafka Server started") {
 		select {
 		case <-s.exited:
