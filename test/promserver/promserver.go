@@ -20,16 +20,16 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/test/service"
+	"echosieve/test/loopback"
 )
 
 // Install is the command that a test prints when Prometheus or promtool is missing.
 const Install = "apt-get install -y --no-install-recommends prometheus"
 
 const (
-	startTimeout  = 30 * time.Second
+	startTimeout  = 90 * time.Second
 	stopTimeout   = 10 * time.Second
-	answerTimeout = 45 * time.Second // rates need two scrapes after the event that they count
+	answerTimeout = 90 * time.Second // rates need two scrapes after the event that they count
 	pollInterval  = 250 * time.Millisecond
 )
 
@@ -49,7 +49,7 @@ func Start(t testing.TB, targets ...string) *Prom {
 	if err := os.WriteFile(config, configFor(t, targets), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	addr := service.FreeAddress(t)
+	addr := loopback.Addr(loopback.Ports(t, 1)[0])
 	// The test's context ends just before its cleanups run; then Prometheus is asked to stop, and killed if it does not.
 	cmd := exec.CommandContext(t.Context(), binary,
 		"--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+addr)

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/test/certs"
+	"echosieve/test/loopback"
 	"echosieve/test/redisserver"
-	"echosieve/test/service"
 )
 
 // Certificates whose time is over and versions of TLS that are too old are refused, by check and by run, each with a cause
@@ -91,7 +91,7 @@ func handshakes(t *testing.T, pair certs.Pair, version uint16) string {
 // startRedis starts a Redis with this certificate and returns the address of its TLS port.
 func (f *fortress) startRedis(t *testing.T, pair certs.Pair, args ...string) string {
 	t.Helper()
-	addr := service.FreeAddress(t)
+	addr := loopback.Addr(loopback.Ports(t, 1)[0])
 	_, port, err := net.SplitHostPort(addr)
 	require.NoError(t, err)
 	redisserver.Start(t, append([]string{

@@ -23,6 +23,7 @@ import (
 
 	"echosieve/test/certs"
 	"echosieve/test/kafkaserver"
+	"echosieve/test/loopback"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
 )
@@ -74,7 +75,7 @@ func build(t *testing.T) *fortress {
 		f.grant(t, line)
 	}
 
-	f.redisTLS = service.FreeAddress(t)
+	f.redisTLS = loopback.Addr(loopback.Ports(t, 1)[0])
 	_, port, _ := net.SplitHostPort(f.redisTLS)
 	server := f.authority.ServerOn("127.0.0.1")
 	plain := redisserver.Start(t, "--tls-port", port, "--tls-cert-file", server.Cert, "--tls-key-file", server.Key,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,6 +18,7 @@ import (
 	"time"
 
 	"echosieve/test/child"
+	"echosieve/test/loopback"
 )
 
 // Patience bounds every wait for something that takes a second or two.
@@ -79,7 +79,7 @@ type Process struct {
 // Start starts the service; it ends with the test at the latest. If the test has failed by then, its log is shown.
 func Start(t testing.TB, s Settings, change ...func(*exec.Cmd)) *Process {
 	t.Helper()
-	p := &Process{HTTP: FreeAddress(t), Done: make(chan struct{})}
+	p := &Process{HTTP: loopback.Addr(loopback.Ports(t, 1)[0]), Done: make(chan struct{})}
 	p.Cmd = exec.Command(Binary, "run") // ended by End, not by a context
 	p.Cmd.Env = s.With(Settings{"http.listen": p.HTTP}).Environ()
 	p.Cmd.Stdout, p.Cmd.Stderr = &p.log, &p.log
@@ -177,17 +177,6 @@ func (p *Process) Metric(t testing.TB, name string) float64 {
 	}
 	t.Fatalf("no metric %s", name)
 	return 0
-}
-
-// FreeAddress returns a loopback address that was free a moment ago.
-func FreeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // lockedBuffer hides the buffer's other methods: os/exec would copy into its ReadFrom, past the lock.
