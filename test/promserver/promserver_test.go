@@ -26,7 +26,8 @@ func TestUnansweredTellsAnswersFromSilence(t *testing.T) {
 	p := promserver.Start(t, strings.TrimPrefix(target.URL, "http://"))
 	p.CheckQueries(t, []string{`up{job="echosieve"}`, "quiet_total", "rate(quiet_total[1m])"})
 
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	// Long enough for each to be asked, on a busy machine too.
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	open := p.Unanswered(ctx, []string{
 		"quiet_total", "loud_total", "rate(quiet_total", "histogram_quantile(0.9, rate(empty_seconds_bucket[1m]))",
