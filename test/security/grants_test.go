@@ -4,11 +4,13 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"echosieve/redisindex"
+	"echosieve/test/service"
 )
 
 // allowRedis gives a user the documented rule, less one command.
@@ -83,6 +85,7 @@ func (f *fortress) grant(t *testing.T, command string) {
 	res, err := req.RequestWith(t.Context(), f.adminRaw)
 	require.NoError(t, err)
 	require.Zero(t, res.Results[0].ErrorCode)
+	f.awaitRight(t, a, true)
 }
 
 func (f *fortress) revoke(t *testing.T, command string) {
@@ -96,4 +99,17 @@ func (f *fortress) revoke(t *testing.T, command string) {
 	res, err := req.RequestWith(t.Context(), f.adminRaw)
 	require.NoError(t, err)
 	require.Len(t, res.Results[0].MatchingACLs, 1)
+	f.awaitRight(t, a, false)
+}
+
+// awaitRight waits until the broker knows the right, or no longer does: it hears of a change a moment later.
+func (f *fortress) awaitRight(t *testing.T, a acl, given bool) {
+	t.Helper()
+	req := kmsg.NewPtrDescribeACLsRequest()
+	req.ResourceType, req.ResourceName, req.ResourcePatternType = a.kind, &a.name, kmsg.ACLResourcePatternTypeLiteral
+	req.Principal, req.Operation, req.PermissionType = &a.principal, a.operation, kmsg.ACLPermissionTypeAllow
+	require.Eventually(t, func() bool {
+		res, err := req.RequestWith(t.Context(), f.adminRaw)
+		return err == nil && res.ErrorCode == 0 && (len(res.Resources) > 0) == given
+	}, service.Patience, 10*time.Millisecond)
 }
