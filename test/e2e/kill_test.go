@@ -84,7 +84,7 @@ func stallRedis(t *testing.T, redis *redisserver.Server, s *service.Process, sta
 	require.NoError(t, syscall.Kill(redis.Pid(), syscall.SIGSTOP))
 	defer func() { require.NoError(t, syscall.Kill(redis.Pid(), syscall.SIGCONT)) }()
 	red := false
-	for end := time.Now().Add(3 * stall); time.Now().Before(end) && !red; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(service.Patience); time.Now().Before(end) && !red; time.Sleep(100 * time.Millisecond) {
 		red = strings.HasPrefix(s.Get("/readyz"), "503")
 	}
 	require.True(t, red, "readyz must be red while Redis does not answer")
