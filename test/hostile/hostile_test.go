@@ -55,7 +55,7 @@ func TestHostileRecords(t *testing.T) {
 		// A short session timeout: the longest of the articles takes several times that.
 		p := s.start(t, "raised", service.Settings{
 			"kafka.max_message_bytes": strconv.Itoa(largest - 1<<20), "kafka.fetch_max_bytes": strconv.Itoa(largest),
-			"kafka.session_timeout": "2s", "kafka.heartbeat_interval": "300ms", "kafka.drain_timeout": "1s",
+			"kafka.session_timeout": "2500ms", "kafka.heartbeat_interval": "300ms", "kafka.drain_timeout": "1s",
 		})
 		start := time.Now()
 		outs := s.watch(t, "raised")
