@@ -95,7 +95,7 @@ func (r *round) crash(ctx context.Context, settings []string) (string, error) {
 
 // awaitCrash waits until the process has ended itself, and checks that it did so at its point.
 func (p *process) awaitCrash(ctx context.Context, r *round, setting string) error {
-	limit := time.NewTimer(readyTimeout)
+	limit := time.NewTimer(2 * readyTimeout) // it starts, joins, and waits for servers that are away
 	defer limit.Stop()
 	select {
 	case <-p.exited:

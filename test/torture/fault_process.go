@@ -94,11 +94,30 @@ func (r *round) moved(ctx context.Context, before, by int) (string, error) {
 	return "", fmt.Errorf("the group stayed in generation %d", r.generation())
 }
 
+// joined waits until the process is in the group: nobody would miss one that is still starting.
+func (p *process) joined(ctx context.Context) error {
+	for end := time.Now().Add(readyTimeout); time.Now().Before(end); {
+		p.log.mu.Lock()
+		generation := p.log.generation
+		p.log.mu.Unlock()
+		if generation > 0 {
+			return nil
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s has not joined the group", p.name)
+}
+
 // injectZombie freezes a process until the others have got its partitions, and then lets it go on with what it had in
 // its hands.
 func injectZombie(ctx context.Context, r *round, random *rand.Rand, _ time.Duration) (string, error) {
 	p, err := r.pick(random)
 	if err != nil {
+		return "", err
+	}
+	if err := p.joined(ctx); err != nil {
 		return "", err
 	}
 	before := r.generation()

@@ -84,18 +84,26 @@ func (p *process) warnings(component string) int {
 	return p.log.warnings[component] + p.log.warnings[speaker]
 }
 
-// checkMetric looks whether the gauge says what /readyz says.
+// checkMetric looks whether the gauge says what /readyz says. It waits: when a generation of the group ends, its failures are
+// forgotten, and until the next attempt fails a process can say that Kafka is up.
 func (r *round) checkMetric(ctx context.Context, procs []witness, component string) error {
+	want := fmt.Sprintf("echosieve_connection_up{component=%q} 0\n", component)
 	for _, p := range procs {
-		text, err := p.metrics(ctx)
-		if p.excused() {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if want := fmt.Sprintf("echosieve_connection_up{component=%q} 0\n", component); !strings.Contains(text, want) {
-			r.violate(unready, "%s is away and the metric of %s does not say so", component, p.name)
+		for end := time.Now().Add(redLimit); !p.excused(); {
+			text, err := p.metrics(ctx)
+			if strings.Contains(text, want) || p.excused() {
+				break
+			}
+			if time.Now().After(end) {
+				if err != nil {
+					return err
+				}
+				r.violate(unready, "%s is away and the metric of %s does not say so", component, p.name)
+				break
+			}
+			if err := pause(ctx, 100*time.Millisecond); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
