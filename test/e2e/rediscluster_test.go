@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,7 +47,10 @@ func TestRedisCluster(t *testing.T) {
 	inputs := map[string]*kgo.Record{}
 	var outputs []*kgo.Record
 	var watching sync.WaitGroup
-	watching.Go(func() { outputs = watch(t, c, len(records), func(int) {}) })
+	var decided atomic.Int64
+	watching.Go(func() {
+		outputs = watch(t, c, len(records), func(sources int) { decided.Store(int64(sources)) })
+	})
 	const slices = 8
 	part := func(i int) {
 		for at, r := range publish(t, c, records[i*len(records)/slices:(i+1)*len(records)/slices]) {
@@ -55,6 +59,7 @@ func TestRedisCluster(t *testing.T) {
 	}
 	part(0)
 	part(1)
+	require.Eventually(t, func() bool { return decided.Load() >= 100 }, patience, 10*time.Millisecond, "there are keys to move")
 	from, err := servers.Owner(t.Context(), 0)
 	require.NoError(t, err)
 	to, err := servers.Owner(t.Context(), 16383)
