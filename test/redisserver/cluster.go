@@ -18,8 +18,8 @@ import (
 // slotCount is the number of hash slots of every Redis Cluster.
 const slotCount = 16384
 
-// patience bounds each wait for a cluster or a sentinel to agree: far more than an idle machine needs.
-const patience = time.Minute
+// patience bounds each wait for a server to answer, or for a cluster or the sentinels to agree: far more than an idle machine needs.
+const patience = 3 * time.Minute
 
 // Cluster is a Redis Cluster of real servers on loopback. The test that started it stops it. The methods that
 // change it (clusterfaults.go) return errors and may be called from any goroutine, but only one at a time.
@@ -75,14 +75,6 @@ func (c *Cluster) join(ctx context.Context, masters int) error {
 		if err := c.clients[s].Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {
 			return err
 		}
-		host, port, err := net.SplitHostPort(s.Addr)
-		if err != nil {
-			return err
-		}
-		bus := s.args[slices.Index(s.args, "--cluster-announce-bus-port")+1]
-		if err := c.clients[c.Servers[0]].Do(ctx, "CLUSTER", "MEET", host, port, bus).Err(); err != nil {
-			return err
-		}
 		if i < masters {
 			first, last := i*slotCount/masters, (i+1)*slotCount/masters-1
 			if err := c.clients[s].ClusterAddSlotsRange(ctx, first, last).Err(); err != nil {
@@ -90,8 +82,7 @@ func (c *Cluster) join(ctx context.Context, masters int) error {
 			}
 		}
 	}
-	known := fmt.Sprintf("cluster_known_nodes:%d\r", len(c.Servers))
-	if err := poll(ctx, "all nodes to meet", func() error { return c.everywhere(ctx, known) }); err != nil {
+	if err := poll(ctx, "all nodes to meet", func() error { return c.meet(ctx) }); err != nil {
 		return err
 	}
 	for i, s := range c.Servers[masters:] {
@@ -105,6 +96,33 @@ func (c *Cluster) join(ctx context.Context, masters int) error {
 		}
 	}
 	return nil
+}
+
+// meet makes the first node know the others, and says whether all know all. A node forgets what does not answer within
+// three seconds, so it may have to be told again.
+func (c *Cluster) meet(ctx context.Context) error {
+	first := c.clients[c.Servers[0]]
+	nodes, err := first.ClusterNodes(ctx).Result()
+	if err != nil {
+		return err
+	}
+	for _, s := range c.Servers[1:] {
+		if strings.Contains(nodes, s.Addr+"@") {
+			continue
+		}
+		host, port, err := net.SplitHostPort(s.Addr)
+		if err != nil {
+			return err
+		}
+		bus := s.args[slices.Index(s.args, "--cluster-announce-bus-port")+1]
+		if err := first.Do(ctx, "CLUSTER", "MEET", host, port, bus).Err(); err != nil {
+			return err
+		}
+	}
+	if strings.Contains(nodes, "handshake") {
+		return fmt.Errorf("not all have answered:\n%s", nodes)
+	}
+	return c.everywhere(ctx, fmt.Sprintf("cluster_known_nodes:%d\r", len(c.Servers)))
 }
 
 // everywhere says whether CLUSTER INFO of every running node holds the text.

@@ -110,7 +110,7 @@ func (s *Server) Restart() {
 		close(done)
 	}()
 	s.cmd, s.done = cmd, done
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	client := redis.NewClient(&redis.Options{Addr: s.own, MaxRetries: -1})
 	defer client.Close()

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -170,17 +171,25 @@ func (c *Sentinel) Failover(ctx context.Context) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A sentinel refuses while an earlier failover is fresh.
-	err = poll(ctx, "a sentinel to accept", func() error {
-		return c.clients[c.Sentinels[0]].Do(ctx, "SENTINEL", "FAILOVER", MasterName).Err()
-	})
-	if err != nil {
-		return nil, err
+	for {
+		// A sentinel refuses while an earlier failover is fresh.
+		err = poll(ctx, "a sentinel to accept", func() error {
+			return c.clients[c.Sentinels[0]].Do(ctx, "SENTINEL", "FAILOVER", MasterName).Err()
+		})
+		if err != nil {
+			return nil, err
+		}
+		// It gives up after five seconds, for instance because it was not run in time.
+		attempt, cancel := context.WithTimeout(ctx, time.Minute)
+		err := c.WaitPromotion(attempt, former)
+		cancel()
+		if err == nil {
+			return former, c.WaitReady(ctx)
+		}
+		if ctx.Err() != nil {
+			return nil, err
+		}
 	}
-	if err := c.WaitPromotion(ctx, former); err != nil {
-		return nil, err
-	}
-	return former, c.WaitReady(ctx)
 }
 
 // KillMaster ends the master at once, as a crash would, and returns it. The sentinels promote the replica after
