@@ -127,7 +127,7 @@ func runSchedule(t *testing.T, clients []*steppedClient, seed uint64, seen map[s
 	}
 	w.articles(2+r.IntN(4), !crowded)
 	w.answers = make([][]pipeline.Match, len(w.claims))
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	w.run(ctx)
 	if ctx.Err() != nil {

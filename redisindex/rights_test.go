@@ -31,7 +31,7 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 		{"", nil, func(*Options) {}},
 		{"redis.db", nil, func(o *Options) { o.DB = 1 }},
 		{"redis.cluster", []string{"--cluster-enabled", "yes"}, func(o *Options) { o.Cluster = true }},
-		{"redis.wait_replicas", nil, func(o *Options) { o.WaitReplicas = 1 }},
+		{"redis.wait_replicas", nil, func(o *Options) { o.WaitReplicas, o.WaitTimeout = 1, 4*time.Second }},
 	} {
 		t.Run("server "+kind.setting, func(t *testing.T) {
 			t.Parallel()
@@ -42,13 +42,13 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 				redisserver.Start(t, "--replicaof", host, port)
 				require.Eventually(t, func() bool {
 					return strings.Contains(admin.Info(t.Context(), "replication").Val(), "state=online")
-				}, 20*time.Second, 20*time.Millisecond)
+				}, time.Minute, 20*time.Millisecond)
 			}
 			if kind.args != nil {
 				require.NoError(t, admin.Do(t.Context(), "CLUSTER", "ADDSLOTSRANGE", 0, 16383).Err())
 				require.Eventually(t, func() bool {
 					return strings.Contains(admin.ClusterInfo(t.Context()).Val(), "cluster_state:ok")
-				}, 20*time.Second, 20*time.Millisecond)
+				}, time.Minute, 20*time.Millisecond)
 			}
 			cfg := testConfig(standard)
 			cfg.Namespace += ":news-1-01234567"

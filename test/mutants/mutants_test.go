@@ -128,7 +128,7 @@ func TestMutants(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
 			overlay := write(t, source, m.edits)
-			cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-timeout=2m", "-failfast", "-overlay", overlay, "-run", m.run, ".")
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-timeout=10m", "-failfast", "-overlay", overlay, "-run", m.run, ".")
 			cmd.Dir = source
 			cmd.Env = append(os.Environ(), "ECHOSIEVE_TEST_SCHEDULES=4000")
 			output, err := cmd.CombinedOutput()
