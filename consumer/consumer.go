@@ -66,6 +66,7 @@ func New(cfg Config, handler Handler, reg prometheus.Registerer, log *slog.Logge
 		limiter:    newLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m),
 		chunkBytes: min(maxChunkBytes, max(cfg.MaxInFlightBytes/4, 1)),
 	}
+	c.input.id.Store(&topicID{})
 	c.shared.Store(-1)
 	return c, nil
 }

@@ -24,14 +24,16 @@ type delivery interface {
 // atLeastOnce publishes first and commits later: after a crash in between, outputs are published again.
 type atLeastOnce struct {
 	publisher *publisher
+	cluster   *cluster
 	gen       *kafka.Generation
 	topic     string
+	id        topicID
 }
 
 var _ delivery = (*atLeastOnce)(nil)
 
 func (d *atLeastOnce) commit(offsets map[int]int64) error {
-	return d.gen.CommitOffsets(map[string]map[int]int64{d.topic: offsets})
+	return d.cluster.commit(d.gen, d.topic, d.id, offsets)
 }
 
 // deliver publishes to the topics in parallel.

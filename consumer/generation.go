@@ -21,27 +21,30 @@ func (c *Consumer) generation(ctx context.Context, gen *kafka.Generation, shared
 	c.metrics.assigned.Set(float64(len(assigned)))
 	c.log.Info("joined generation", "group", c.cfg.Group, "generation", gen.ID, "partitions", len(assigned))
 
-	anew := c.input.adopt(ctx)
 	gen.Start(func(ctx context.Context) { c.watch(ctx, shared) })
+	starts, err := c.begin(ctx, assigned)
+	if err != nil {
+		return // the generation has ended
+	}
 
 	// Work under way outlives the generation by the drain timeout.
 	work, abort := context.WithCancel(context.WithoutCancel(ctx))
 	defer abort()
-	delivery := &atLeastOnce{publisher: c.publisher, gen: gen, topic: topic}
+	delivery := &atLeastOnce{publisher: c.publisher, cluster: c.cluster, gen: gen, topic: topic, id: *c.input.id.Load()}
 	partitions := make([]*partition, 0, len(assigned))
 	var stages sync.WaitGroup
-	for _, a := range assigned {
-		if anew {
+	for _, at := range starts {
+		switch {
+		case at.anew:
 			c.metrics.offsetResets.Inc()
-			c.log.Warn("the topic was made anew, going on at the start of its log", "topic", topic, "partition", a.ID, "offset", a.Offset)
-			a.Offset = kafka.FirstOffset
-		} else if a.Offset < 0 {
-			c.log.Info("the group has no committed offset, starting at the start of the log", "topic", topic, "partition", a.ID)
+			c.log.Warn("the topic was made anew since the group committed, going on at the start of its log", "topic", topic, "partition", at.partition)
+		case at.offset < 0:
+			c.log.Info("the group has no committed offset, starting at the start of the log", "topic", topic, "partition", at.partition)
 		}
-		p := newPartition(c, delivery, topic, int32(a.ID), a.Offset)
+		p := newPartition(c, delivery, topic, int32(at.partition), at.offset)
 		partitions = append(partitions, p)
 		fetched, prepared := make(chan *chunk, 1), make(chan *chunk, 1)
-		stages.Go(func() { p.fetch(ctx, a.Offset, fetched) })
+		stages.Go(func() { p.fetch(ctx, at.offset, fetched) })
 		stages.Go(func() { p.prepare(work, fetched, prepared) })
 		stages.Go(func() { p.publish(work, prepared) })
 	}
@@ -61,12 +64,7 @@ func (c *Consumer) generation(ctx context.Context, gen *kafka.Generation, shared
 		abort()
 		<-drained
 	}
-	// Marks in a topic that is gone would be wrong in the one that has its name now.
-	asking, done := context.WithTimeout(context.WithoutCancel(ctx), watchInterval)
-	defer done()
-	if !c.input.replaced(asking) {
-		c.commit(delivery, partitions)
-	}
+	c.commit(delivery, partitions)
 
 	c.reporter.forget(opFetch)
 	c.reporter.forget(opPublish)

@@ -27,6 +27,7 @@ func TestRealKafka(t *testing.T) {
 			t.Run("members", func(t *testing.T) { realMembers(t, realConfig(s, "members")) })
 			t.Run("deleted", func(t *testing.T) { realDeleted(t, realConfig(s, "deleted")) })
 			t.Run("anew", func(t *testing.T) { realAnew(t, realConfig(s, "anew")) })
+			t.Run("stale commit", func(t *testing.T) { realStaleCommit(t, realConfig(s, "stale")) })
 			t.Run("offset deltas", func(t *testing.T) { realOffsetDeltas(t, realConfig(s, "deltas")) })
 			t.Run("small limit", func(t *testing.T) { realSmallLimit(t, realConfig(s, "limit")) })
 			t.Run("check", func(t *testing.T) { realCheck(t, realConfig(s, "check")) })

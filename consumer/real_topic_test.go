@@ -105,6 +105,48 @@ func realAnew(t *testing.T, cfg Config) {
 	m.stop(t)
 }
 
+// realStaleCommit starts on what a member leaves behind that commits once more before it notices that the topic is another, and is
+// killed: offsets inside the new log.
+func realStaleCommit(t *testing.T, cfg Config) {
+	m := startOnThirty(t, cfg)
+	eventuallyCommitted(t, cfg)
+	m.stop(t)
+	cl := client(t, cfg)
+	group := kadm.NewClient(cl)
+	left, err := group.FetchOffsets(t.Context(), cfg.Group)
+	require.NoError(t, err)
+	makeInputAnew(t, cfg)
+	require.Eventually(t, func() bool { return committed(t, cl, cfg) == 0 }, 30*time.Second, 50*time.Millisecond, "the broker drops the offsets with the topic")
+	require.NoError(t, group.CommitAllOffsets(t.Context(), cfg.Group, left.Offsets()))
+	require.Equal(t, int64(30), committed(t, cl, cfg))
+
+	after := numbered(cfg.Topics.Input, "after", 300, 3)
+	produceAnew(t, cfg, after...)
+	m = startMember(t, cfg, &router{})
+	inUnique(t, cfg, after)
+	eventuallyCommitted(t, cfg)
+	m.stop(t)
+	require.Equal(t, 3.0, m.value(t, "echosieve_consumer_offset_resets_total"))
+
+	again := func(value string, fetched float64) {
+		last := &kgo.Record{Topic: cfg.Topics.Input, Value: []byte(value)}
+		produce(t, cl, last)
+		m = startMember(t, cfg, &router{})
+		inUnique(t, cfg, []*kgo.Record{last})
+		eventuallyCommitted(t, cfg)
+		m.stop(t)
+		require.Zero(t, m.value(t, "echosieve_consumer_offset_resets_total"))
+		require.Equal(t, fetched, m.value(t, "echosieve_consumer_fetched_records_total"))
+	}
+	again("what the group has committed is its own now", 1)
+	set := kadm.Offsets{}
+	for p := range int32(3) {
+		set.AddOffset(cfg.Topics.Input, p, 90, -1)
+	}
+	require.NoError(t, group.CommitAllOffsets(t.Context(), cfg.Group, set))
+	again("what a tool sets is taken as it is", 30+2)
+}
+
 // realOffsetDeltas sends what brokers take although it contradicts itself: records of an uncompressed batch that all
 // claim the batch's first offset.
 func realOffsetDeltas(t *testing.T, cfg Config) {

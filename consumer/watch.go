@@ -3,7 +3,6 @@ package consumer
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,15 +12,13 @@ import (
 // watchInterval is how long a change of the input topic can go unnoticed.
 const watchInterval = 2 * time.Second
 
-// inputTopic knows which topic the positions of this process belong to. When a topic is deleted and made anew, the old
+// inputTopic knows which topic the positions of this generation belong to. When a topic is deleted and made anew, the old
 // positions mean other records: whoever went on from them would pass over what stands before. The broker only complains if
 // the new log is shorter.
 type inputTopic struct {
 	cluster *cluster
 	name    string
-
-	mu sync.Mutex
-	id topicID // as of this generation
+	id      atomic.Pointer[topicID]
 }
 
 // replaced says whether the topic is known to be another than that of this generation.
@@ -30,28 +27,9 @@ func (t *inputTopic) replaced(ctx context.Context) bool {
 	return err == nil && t.differs(now.id)
 }
 
-func (t *inputTopic) differs(id topicID) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.id.known() {
-		t.id = id
-	}
-	return id.known() && t.id != id
-}
-
-// adopt begins a generation. It returns true if the positions of the group may be those of another topic.
-func (t *inputTopic) adopt(ctx context.Context) bool {
-	now, err := t.cluster.topicState(ctx, t.name)
-	if err != nil {
-		return false // watch asks again
-	}
-	if !t.differs(now.id) {
-		return false
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.id = now.id
-	return true
+func (t *inputTopic) differs(now topicID) bool {
+	id := *t.id.Load()
+	return id.known() && now.known() && id != now
 }
 
 // watch returns, which ends the generation, when the input topic was made anew or, for the member that has shared it out (shared
