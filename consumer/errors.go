@@ -103,7 +103,7 @@ func explainConnection(err error) *Problem {
 		return &Problem{Cause: "the topic or partition does not exist, or this user has no right on it", Remedy: "create it, or grant Read on the input topic and Write on the output topics"}
 	case errors.Is(err, protocol.ErrNoLeader), errors.Is(err, kafka.BrokerNotAvailable):
 		return &Problem{Cause: "the partition has no leader", Remedy: "look for brokers that are down"}
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return &Problem{Cause: "the broker closed the connection", Remedy: "if this lasts, kafka.tls.enabled or kafka.sasl.mechanism is not what its listener expects"}
 	case isTimeout(err):
 		return &Problem{Cause: "the broker did not answer in time", Remedy: "check the network, firewalls and the load on the brokers"}
