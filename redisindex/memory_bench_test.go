@@ -107,11 +107,11 @@ func deleteKeys(b *testing.B, client redis.UniversalClient, prefix string) {
 	}
 }
 
-func usedMemory(b *testing.B, client redis.UniversalClient) float64 {
+func usedMemory(b testing.TB, client redis.UniversalClient) float64 {
 	return infoNumber(b, client, "memory", "used_memory")
 }
 
-func infoNumber(b *testing.B, client redis.UniversalClient, section, name string) float64 {
+func infoNumber(b testing.TB, client redis.UniversalClient, section, name string) float64 {
 	info := client.Info(context.Background(), section).Val()
 	_, rest, _ := strings.Cut(info, name+":")
 	n, err := strconv.ParseFloat(strings.TrimSpace(strings.SplitN(rest, "\n", 2)[0]), 64)

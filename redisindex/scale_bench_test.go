@@ -100,7 +100,7 @@ func (p *preload) next() pipeline.Claim {
 
 // store leaves behind what the steps insert, ticket and decide do, except that many articles share a command, so that
 // it takes a fraction of their time.
-func (p *preload) store(b *testing.B, x *Index) {
+func (p *preload) store(b testing.TB, x *Index) {
 	empty := usedMemory(b, p.client)
 	lists := map[blockRef][]byte{}
 	for p.made < p.stored {
@@ -126,7 +126,7 @@ func (p *preload) store(b *testing.B, x *Index) {
 }
 
 // storeRecords stores the records of some articles and notes their places in the lists.
-func (p *preload) storeRecords(b *testing.B, x *Index, articles int, lists map[blockRef][]byte) {
+func (p *preload) storeRecords(b testing.TB, x *Index, articles int, lists map[blockRef][]byte) {
 	records := map[string][]any{}
 	var blocks []simhash.Block
 	for range articles {
@@ -153,7 +153,7 @@ func (p *preload) storeRecords(b *testing.B, x *Index, articles int, lists map[b
 }
 
 // flush sends what is in a pipeline if that are so many commands.
-func (p *preload) flush(b *testing.B, pipe redis.Pipeliner, least int) {
+func (p *preload) flush(b testing.TB, pipe redis.Pipeliner, least int) {
 	if pipe.Len() >= least {
 		_, err := pipe.Exec(b.Context())
 		require.NoError(b, err)
@@ -208,7 +208,7 @@ func (p *preload) logBytes(b *testing.B, x *Index) float64 {
 }
 
 // sum is the sum of what a histogram observed.
-func sum(b *testing.B, h prometheus.Histogram) float64 {
+func sum(b testing.TB, h prometheus.Histogram) float64 {
 	var m dto.Metric
 	require.NoError(b, h.Write(&m))
 	return m.GetHistogram().GetSampleSum()

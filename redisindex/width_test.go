@@ -3,7 +3,6 @@ package redisindex
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -57,16 +56,6 @@ func weakFamilies() []pipeline.Claim {
 	for range 100 {
 		first := random(r, len(claims), time.UnixMilli(1_700_000_000_000))
 		first.Signature = nil
-		weakest := make([]int, 64)
-		for bit := range weakest {
-			weakest[bit] = bit
-		}
-		slices.SortFunc(weakest, func(a, b int) int {
-			if first.Sums[a]*first.Sums[a] < first.Sums[b]*first.Sums[b] {
-				return -1
-			}
-			return 1
-		})
 		claims = append(claims, first)
 		for range 3 {
 			c := random(r, len(claims), first.Time)
@@ -74,9 +63,7 @@ func weakFamilies() []pipeline.Claim {
 			if r.IntN(4) == 0 {
 				c.Anchors[r.IntN(len(c.Anchors))] = first.Anchors[r.IntN(len(first.Anchors))]
 			}
-			for range 1 + r.IntN(8) {
-				c.Fingerprint ^= 1 << weakest[r.IntN(40)]
-			}
+			turnWeak(&c, 1+r.IntN(8), r)
 			claims = append(claims, c)
 		}
 	}

@@ -1,0 +1,107 @@
+package redisindex
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+	"echosieve/test/redisserver"
+)
+
+// A bit more in the keys halves what a look reads: four bits more serve sixteen times as many articles, and copies are found
+// as before. The layouts are those of docs/scale.md. By hand at its size, in 7 GB of memory:
+//
+//	ECHOSIEVE_TEST_STORED=5000000 go test ./redisindex -run WiderKeys -v -timeout 1h
+func TestWiderKeysServeMoreArticles(t *testing.T) {
+	stored := 80_000
+	if text := os.Getenv("ECHOSIEVE_TEST_STORED"); text != "" {
+		var err error
+		stored, err = strconv.Atoi(text)
+		require.NoError(t, err)
+	}
+	fits := max(minKeyBits, bits.Len(uint(stored/16/4))-1) // a sixteenth of the articles makes lists of 4 to 8
+	small := readOfLooks(t, stored/16, fits)
+	large := readOfLooks(t, stored, fits)
+	wide := readOfLooks(t, stored, fits+4)
+	require.Greater(t, large, 10*small, "with the same keys more is read")
+	require.Less(t, wide, 1.5*small)
+}
+
+// readOfLooks stores articles under keys of so many bits, checks that copies are found among them, and returns how many
+// fingerprints an article reads.
+func readOfLooks(t *testing.T, stored, width int) (members float64) {
+	t.Run(fmt.Sprintf("Stored=%d,Bits=%d", stored, width), func(t *testing.T) {
+		server := redisserver.Start(t, "--hash-max-listpack-value", "1024")
+		cfg := testConfig(benchParams)
+		cfg.BlockBits, cfg.ExpectedArticles = width, stored
+		cfg.Judge = func(_ int, a, b []byte) pipeline.Judgement {
+			if bytes.Equal(a, b) {
+				return pipeline.Judgement{Kind: pipeline.Near, Test: pipeline.TestOverlap}
+			}
+			return pipeline.Judgement{Test: pipeline.TestNumbers}
+		}
+		p := preload{client: newClient(t, server.Addr), r: rand.New(rand.NewPCG(1, 2)), stored: stored, anchors: 2, generations: map[int64]bool{}}
+		x := newIndex(t, p.client, cfg)
+		p.store(t, x)
+
+		const n = 2000
+		others := make([]pipeline.Claim, n)
+		for i := range others {
+			others[i] = p.next()
+		}
+		for part := range slices.Chunk(others, 100) {
+			matches, err := x.Claim(t.Context(), part)
+			require.NoError(t, err)
+			for _, m := range matches {
+				require.Equal(t, pipeline.Unique, m.Kind)
+			}
+		}
+		members = float64(counted(x.metrics.members)) / n
+
+		// The same articles again, as copies would come: other coordinates, up to eight of the forty weakest bits turned.
+		again := preload{r: rand.New(rand.NewPCG(1, 2)), stored: stored, anchors: 2}
+		found, r := 0, rand.New(rand.NewPCG(3, 4))
+		for range n / 100 {
+			copies, originals := make([]pipeline.Claim, 0, 100), make([]pipeline.Ref, 0, 100)
+			for range cap(copies) {
+				c := again.next()
+				originals = append(originals, pipeline.Ref{ID: c.ID, Coordinates: c.Coordinates})
+				c.Partition, c.ID, c.Anchors = 7, "copy", nil
+				c.Digest[0]++
+				turnWeak(&c, 1+r.IntN(8), r)
+				copies = append(copies, c)
+			}
+			matches, err := x.Claim(t.Context(), copies)
+			require.NoError(t, err)
+			for i, m := range matches {
+				if m.Kind == pipeline.Near && m.Original == originals[i] {
+					found++
+				}
+			}
+		}
+		t.Logf("%.0f fingerprints read by an article, %d of %d copies found", members, found, n)
+		require.Greater(t, found, n*85/100)
+	})
+	return members
+}
+
+// turnWeak turns n of the forty weakest bits.
+func turnWeak(c *pipeline.Claim, n int, r *rand.Rand) {
+	weakest := make([]int, len(c.Sums))
+	for bit := range weakest {
+		weakest[bit] = bit
+	}
+	slices.SortFunc(weakest, func(a, b int) int { return cmp.Compare(c.Sums[a]*c.Sums[a], c.Sums[b]*c.Sums[b]) })
+	for range n {
+		c.Fingerprint ^= 1 << weakest[r.IntN(40)]
+	}
+}
