@@ -46,14 +46,11 @@ func injectRedisRestart(ctx context.Context, r *round, random *rand.Rand, d time
 	}
 	proof, err := r.outage(ctx, "redis", atLeast(d, random, 3*time.Second, 6*time.Second), func() (string, error) {
 		s.Kill()
-		if err := r.w.redis.Ping(ctx).Err(); !errors.Is(err, syscall.ECONNREFUSED) {
-			return "", fmt.Errorf("the connection was not refused: %w", err)
-		}
-		return "connection refused", nil
+		return refused(ctx, r.w.redisNet.past(s.Addr))
 	}, func() error {
 		s.Restart()
 		now, err := r.w.redis.DBSize(ctx).Result()
-		for try := 0; err != nil && try < 3; try++ { // the client can hand out a connection that failed before
+		for try := 0; err != nil && try < 3; try++ { // connections from before
 			now, err = r.w.redis.DBSize(ctx).Result()
 		}
 		if err != nil || now < keys {
