@@ -25,7 +25,8 @@ test: ## everything: vet, race detector, real Redis, real Kafka, mutants, fuzz s
 	go vet ./...
 	go test -race -timeout 40m ./...
 	go test -run 'PeakMemory|LinearTime' ./pipeline
-	go test -run NONE -bench . -benchtime 1x ./... > /dev/null
+	mkdir -p bin
+	go test -run NONE -bench . -benchtime 1x ./... > bin/benchmarks.txt || { cat bin/benchmarks.txt; exit 1; }
 
 torture: ## faults on real servers, every record accounted for (make torture ROUNDS=100 SEED=7)
 	go run ./test/torture --rounds $(ROUNDS) --seed $(SEED)

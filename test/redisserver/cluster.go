@@ -98,15 +98,15 @@ func (c *Cluster) join(ctx context.Context, masters int) error {
 	return nil
 }
 
-// meet makes the first node know the others, and says whether all know all. A node forgets what does not answer within
-// three seconds, so it may have to be told again.
+// meet makes the first node know all, itself too (so it learns its address), and says whether all know all. A node forgets
+// what does not answer within three seconds, so it may have to be told again.
 func (c *Cluster) meet(ctx context.Context) error {
 	first := c.clients[c.Servers[0]]
 	nodes, err := first.ClusterNodes(ctx).Result()
 	if err != nil {
 		return err
 	}
-	for _, s := range c.Servers[1:] {
+	for _, s := range c.Servers {
 		if strings.Contains(nodes, s.Addr+"@") {
 			continue
 		}
