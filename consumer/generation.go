@@ -19,6 +19,7 @@ func (c *Consumer) generation(ctx context.Context, gen *kafka.Generation, shared
 	assigned := gen.Assignments[topic]
 	c.metrics.rebalances.Inc()
 	c.metrics.assigned.Set(float64(len(assigned)))
+	defer c.metrics.assigned.Set(0)
 	c.log.Info("joined generation", "group", c.cfg.Group, "generation", gen.ID, "partitions", len(assigned))
 
 	gen.Start(func(ctx context.Context) { c.watch(ctx, shared) })
@@ -69,7 +70,6 @@ func (c *Consumer) generation(ctx context.Context, gen *kafka.Generation, shared
 	c.reporter.forget(opFetch)
 	c.reporter.forget(opPublish)
 	c.reporter.forget(opCommit)
-	c.metrics.assigned.Set(0)
 	for _, p := range partitions {
 		c.metrics.lag.DeleteLabelValues(p.name)
 	}
