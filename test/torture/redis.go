@@ -39,7 +39,8 @@ func (w *world) startRedis() {
 	o := &redis.UniversalOptions{
 		Addrs: w.redisAddrs, IsClusterMode: w.o.redis == clusterRedis,
 		MaxRetries: -1, DialerRetries: 1,
-		PoolSize:    10_000,                                                                // once so many attempts to connect have failed, in all, answers are earlier failures for a second
+		// Once so many attempts to connect have failed, in all, the client answers with earlier failures for a second.
+		PoolSize:    10_000,
 		ReadTimeout: readyTimeout, WriteTimeout: readyTimeout, ContextTimeoutEnabled: true, // on a busy machine a healthy server may take seconds
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			return dialer.DialContext(ctx, network, w.redisNet.past(addr))
