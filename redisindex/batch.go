@@ -13,16 +13,18 @@ import (
 
 // item is one article on its way to its verdict.
 type item struct {
-	claim    pipeline.Claim
-	ref      pipeline.Ref
-	ms       int64 // time in the window
-	home     fieldRef
-	number   uint64         // drawn for it in this run
-	ticket   uint64         // what its entry has
-	repeats  *item          // the article whose entry answers for this one: same generation, same digest
-	found    []candidate    // fingerprints to read, nearest first
-	proposal pipeline.Match // what this run would answer
-	verdict  pipeline.Match // what its entry says; zero Kind: undecided
+	claim   pipeline.Claim
+	ref     pipeline.Ref
+	ms      int64 // time in the window
+	home    fieldRef
+	number  uint64      // drawn for it in this run
+	ticket  uint64      // what its entry has
+	repeats *item       // the article whose entry answers for this one: same generation, same digest
+	found   []candidate // fingerprints to read, nearest first
+	// relatives are the stored articles that it resembles; after the step read only those with a lower ticket, the lowest first.
+	relatives []relative
+	proposal  pipeline.Match // the verdict that this run reaches
+	verdict   pipeline.Match // the verdict in its entry; zero Kind: undecided
 }
 
 // identity tells items apart. The digest guards against coordinates that, against all rules, come with two texts.
@@ -40,11 +42,15 @@ type batch struct {
 	claimed     []*item // the item of each claim; one item for claims with the same coordinates
 	known       map[identity]*item
 	generations map[int64]bool // those that exist, of those in reach
-	entries     map[fieldRef][]*entry
+	entries     [][]*entry     // of the fields read, see candidate.at
+	waits       waits
 }
 
-func newBatch(x *Index, claims []pipeline.Claim) *batch {
-	b := &batch{x: x, claimed: make([]*item, len(claims)), known: make(map[identity]*item, len(claims))}
+// waits says since when a call of Claim waits for the verdicts of which articles. It outlives the runs of the call.
+type waits map[identity]time.Time
+
+func newBatch(x *Index, claims []pipeline.Claim, w waits) *batch {
+	b := &batch{x: x, claimed: make([]*item, len(claims)), known: make(map[identity]*item, len(claims)), waits: w}
 	for i := range claims {
 		b.claimed[i] = b.item(claims[i])
 	}
@@ -88,7 +94,7 @@ func (b *batch) exec(ctx context.Context, step string, pipe redis.Pipeliner) err
 	b.x.metrics.roundTrip.WithLabelValues(step).Observe(time.Since(start).Seconds())
 	for _, cmd := range cmds {
 		if e := cmd.Err(); e != nil && !errors.Is(e, redis.Nil) {
-			return fmt.Errorf("%s: %w", step, e)
+			return fmt.Errorf("%s: %w", step, aboutData(cmd, e))
 		}
 	}
 	if err != nil && !errors.Is(err, redis.Nil) {
@@ -117,6 +123,9 @@ func (b *batch) numbers(ctx context.Context, n int) (first uint64, err error) {
 	pipe.Expire(ctx, key, 2*b.x.layout.lifetime)
 	if err := b.exec(ctx, "ticket", pipe); err != nil {
 		return 0, err
+	}
+	if v := last.Val(); v < int64(n) || v >= maxTicket {
+		return 0, &keyError{key: key, err: fmt.Errorf("the ticket counter is %d", v)}
 	}
 	return uint64(last.Val()) - uint64(n) + 1, nil
 }
@@ -174,32 +183,6 @@ func (b *batch) readGenerations(ctx context.Context, pipe redis.Pipeliner, open 
 
 func (b *batch) setTicket(ctx context.Context, pipe redis.Pipeliner, f fieldRef, d pipeline.Digest, number uint64) *redis.Cmd {
 	return ticketScript.EvalSha(ctx, pipe, []string{b.x.keys.entries(f)}, f.name(), d[:], ticketBytes(number))
-}
-
-// decide writes the verdict of each open item. The first one written counts, whoever reached it.
-func (b *batch) decide(ctx context.Context) error {
-	open := b.open()
-	pipe := b.x.client.Pipeline()
-	decided := make([]*redis.Cmd, len(open))
-	for i, it := range open {
-		decided[i] = decideScript.EvalSha(ctx, pipe, []string{b.x.keys.entries(it.home)},
-			it.home.name(), it.claim.Digest[:], appendVerdict(nil, it.proposal))
-	}
-	if err := b.exec(ctx, "decide", pipe); err != nil {
-		return err
-	}
-	for i, it := range open {
-		reply, ok := decided[i].Val().(string)
-		if !ok {
-			return errLost
-		}
-		verdict, err := decodeVerdict([]byte(reply), it.ref)
-		if err != nil {
-			return err
-		}
-		it.verdict = verdict
-	}
-	return nil
 }
 
 // matches answers the claims, once everything is decided.

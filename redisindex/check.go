@@ -79,7 +79,7 @@ func checkRights(ctx context.Context, client redis.UniversalClient, cfg Config) 
 		Fingerprint: simhash.Fingerprint(offset),
 	}
 	binary.BigEndian.PutUint64(claim.Digest[:], uint64(offset))
-	_, err = x.run(ctx, []pipeline.Claim{claim})
+	_, err = x.run(ctx, []pipeline.Claim{claim}, waits{})
 	if err == nil {
 		return nil
 	}

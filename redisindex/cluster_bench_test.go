@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
+	"echosieve/test/child"
 	"echosieve/test/redisserver"
 )
 
@@ -48,7 +49,7 @@ func BenchmarkServers(b *testing.B) {
 			claim(0, 128) // connections, scripts
 			before := make([]float64, len(masters))
 			for i, s := range masters {
-				before[i] = serverSeconds(b, s.Pid())
+				before[i] = child.CPU(b, s.Pid())
 			}
 			cpu := clientSeconds()
 			b.ResetTimer()
@@ -60,7 +61,7 @@ func BenchmarkServers(b *testing.B) {
 			b.ReportMetric(per(clientSeconds()-cpu), "client-us/op")
 			var all, busiest float64
 			for i, s := range masters {
-				used := serverSeconds(b, s.Pid()) - before[i]
+				used := child.CPU(b, s.Pid()) - before[i]
 				all += used
 				busiest = max(busiest, used)
 			}

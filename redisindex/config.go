@@ -27,6 +27,10 @@ type Config struct {
 	// Search says how articles are found and judged. The number of blocks decides where an
 	// article lies, the rest only who meets it; the width of the blocks is this package's.
 	pipeline.Search
+	// UndecidedTimeout is how long a copy waits for the verdict of its original. The original's worker may be dead: then its
+	// partition goes to another process after the session timeout of the consumer group, which decides it. If
+	// that does not happen, its record is gone, and its copies go on without it.
+	UndecidedTimeout time.Duration
 
 	// Generations is the number of pieces into which the window is cut; keys live and expire by piece. With one,
 	// most articles look into two pieces, with two into three, and so on; look-ups are most of what an article
@@ -45,7 +49,7 @@ type Config struct {
 
 // DefaultConfig returns the defaults of what a user sets. Namespace, Window and Search are left empty.
 func DefaultConfig() Config {
-	return Config{Generations: 1, MaxCandidates: 64, ExpectedArticles: 1_000_000}
+	return Config{UndecidedTimeout: time.Minute, Generations: 1, MaxCandidates: 24, ExpectedArticles: 1_000_000}
 }
 
 // oneHashTag matches the braces that a namespace may have. With others there is no other key in the slot of one of ours (wait.go).
@@ -68,7 +72,7 @@ func (c Config) Validate() error {
 		{"blocks", c.Layout.Count, 1, 64},
 		{"probes", c.Probes, 0, simhash.MaxProbes},
 		{"generations", c.Generations, 1, 8},
-		{"max_candidates", c.MaxCandidates, 1, 100_000},
+		{"max_candidates", c.MaxCandidates, 1, 1000},
 		{"expected_articles", c.ExpectedArticles, 1, 1 << 40},
 	} {
 		if f.val < f.min || f.val > f.max {
@@ -80,6 +84,9 @@ func (c Config) Validate() error {
 	}
 	if c.Window < time.Minute || c.Window > 100*365*24*time.Hour {
 		errs = append(errs, fmt.Errorf("window is %s, must be between 1 minute and 100 years", c.Window))
+	}
+	if c.UndecidedTimeout <= 0 {
+		errs = append(errs, fmt.Errorf("the timeout of undecided articles is %s, must be above 0", c.UndecidedTimeout))
 	}
 	return errors.Join(errs...)
 }

@@ -12,7 +12,7 @@ const (
 	ticketAt   = 4
 	digestAt   = 10
 	headAt     = 26
-	version    = 2
+	version    = 2      // another version must have keys of its own: an entry of an unknown version is treated as damaged
 	flagLittle = 1 << 7 // set on an entry of little text
 )
 
@@ -21,7 +21,7 @@ const (
 // whoever drew first (ticket.lua).
 const maxEntries = 8
 
-var errCorrupt = errors.New("entry in Redis is not one of ours")
+var errCorrupt = errors.New("bytes in Redis are no entry")
 
 // entry is what Redis keeps of an article.
 type entry struct {
@@ -34,6 +34,8 @@ type entry struct {
 	signature []byte
 	verdict   []byte // nil: undecided
 }
+
+func (e *entry) identity() identity { return identity{e.ref.Coordinates, e.digest} }
 
 // appendEntry appends the entry of a new article: no ticket, no verdict.
 func appendEntry(dst []byte, c *pipeline.Claim, ms int64) []byte {
@@ -81,6 +83,9 @@ func cutEntry(data string) (e entry, rest string, err error) {
 	}
 	return e, data[length:], nil
 }
+
+// maxTicket is the ticket of an entry in a field of its own (ticket.lua). The counter must stay below it.
+const maxTicket = 1<<48 - 1
 
 // ticketBytes is a ticket as the scripts want it. 48 bits last for 200,000 articles a second during 44 years.
 func ticketBytes(n uint64) string {

@@ -16,12 +16,17 @@ import (
 var errLost = errors.New("an entry was lost before its verdict")
 
 // errorKinds are the values of the label kind, in the order in which classify tests for them.
-var errorKinds = []string{"timeout", "connection", "readonly", "out_of_memory", "loading", "auth", "replicas", "cluster", "other"}
+var errorKinds = []string{"timeout", "connection", "readonly", "out_of_memory", "loading", "auth", "replicas", "cluster", "lost", "damaged", "other"}
 
 // classify sorts an error of a round trip into one of errorKinds.
 func classify(err error) string {
 	var netErr net.Error
+	var key *keyError
 	switch {
+	case errors.Is(err, errLost):
+		return "lost"
+	case errors.Is(err, errCorrupt), errors.As(err, &key):
+		return "damaged"
 	case redis.IsReadOnlyError(err):
 		return "readonly"
 	case redis.IsOOMError(err):

@@ -42,7 +42,17 @@ func Explain(err error, namespace string) error {
 
 // explainReply translates what a server answers.
 func explainReply(err error, namespace string) Problem {
+	var key *keyError
 	switch {
+	case errors.As(err, &key):
+		return Problem{
+			Cause:  fmt.Sprintf("Redis key %q holds a value that is not Echosieve's", key.key),
+			Remedy: fmt.Sprintf("find out which program writes it; then give either program another database or redis.namespace, and move the key away: RENAME %q to a name outside of %s:*", key.key, namespace),
+		}
+	case errors.Is(err, errLost):
+		return Problem{Cause: "Redis loses entries as soon as they are stored", Remedy: "CONFIG SET maxmemory-policy noeviction, raise maxmemory, and make sure that no other program deletes keys of " + namespace}
+	case errors.Is(err, errCorrupt):
+		return Problem{Cause: "an entry in Redis is damaged and could not be set aside", Remedy: "delete the field named here: HDEL with the key, and the field in hexadecimal"}
 	case isRightMissing(err):
 		return Problem{Cause: "a right is missing in Redis", Remedy: "ACL SETUSER <user> " + ACLRule(namespace)}
 	case strings.Contains(err.Error(), "all sentinels") && classify(err) == "auth": // go-redis has no type for it

@@ -27,7 +27,11 @@ type Index struct {
 	log     *slog.Logger
 	health  func(component string, err error)
 	loaded  atomic.Bool // the server knows the scripts, as far as we know
-	entries int         // maxEntries, but in tests
+
+	// Tests set these: the number of entries in a fingerprint's field, and the clock by which claims wait for each other.
+	entries int
+	now     func() time.Time
+	sleep   func(ctx context.Context, d time.Duration) error
 }
 
 var _ pipeline.Index = (*Index)(nil)
@@ -47,7 +51,7 @@ func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, lo
 	cfg.Layout = l.blocks
 	return &Index{
 		client: client, cfg: cfg, layout: l, keys: newKeys(cfg.Namespace, l), metrics: newMetrics(reg),
-		log: log, health: health, entries: maxEntries,
+		log: log, health: health, entries: maxEntries, now: time.Now, sleep: sleep,
 	}, nil
 }
 
@@ -67,11 +71,17 @@ func (x *Index) Claim(ctx context.Context, claims []pipeline.Claim) ([]pipeline.
 	pause.InitialInterval = 20 * time.Millisecond
 	pause.Multiplier = 2
 	pause.MaxInterval = 5 * time.Second
+	waits, lost := waits{}, 0
 	var last error
 	matches, err := backoff.Retry(ctx,
 		func() ([]pipeline.Match, error) {
 			var m []pipeline.Match
-			m, last = x.attempt(ctx, claims)
+			m, last = x.attempt(ctx, claims, waits)
+			if errors.Is(last, errLost) {
+				if lost++; lost >= lostAttempts && ctx.Err() == nil {
+					x.health("redis", Explain(last, x.cfg.base()))
+				}
+			}
 			return m, last
 		},
 		backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(0),
@@ -88,24 +98,60 @@ func (x *Index) Claim(ctx context.Context, claims []pipeline.Claim) ([]pipeline.
 	return matches, nil
 }
 
-// attempt runs the batch once, or twice if the server turns out to have forgotten the scripts.
-func (x *Index) attempt(ctx context.Context, claims []pipeline.Claim) ([]pipeline.Match, error) {
-	matches, err := x.run(ctx, claims)
-	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		x.loaded.Store(false)
-		x.metrics.retries.Inc()
-		matches, err = x.run(ctx, claims)
+// lostAttempts is the number of attempts of a call that may lose an entry before the index counts as unhealthy: an entry that expires
+// while its batch is under way is lost once, but a server that evicts what it has just stored loses one each time.
+const lostAttempts = 3
+
+// attempt runs the batch until it ends with verdicts, or with an error that a pause may cure.
+func (x *Index) attempt(ctx context.Context, claims []pipeline.Claim, waits waits) ([]pipeline.Match, error) {
+	for {
+		matches, err := x.run(ctx, claims, waits)
+		again, err := x.cure(ctx, err)
+		switch {
+		case again:
+			x.metrics.retries.Inc()
+			continue
+		case err == nil:
+			x.health("redis", nil)
+		case ctx.Err() != nil: // the caller's end is no sign of ill health
+		case errors.Is(err, errLost): // told by a healthy server, and stored again by the next attempt
+			x.metrics.errors.WithLabelValues(classify(err)).Inc()
+		default:
+			x.metrics.errors.WithLabelValues(classify(err)).Inc()
+			x.health("redis", Explain(err, x.cfg.base()))
+		}
+		return matches, err
 	}
+}
+
+// cure removes the cause of an error of a run where that needs no pause, and says whether to run again at once. It
+// returns the error that is left.
+func (x *Index) cure(ctx context.Context, err error) (again bool, left error) {
+	var damaged *damagedError
 	switch {
-	case err == nil:
-		x.health("redis", nil)
-	case ctx.Err() != nil, errors.Is(err, errLost):
-		// The caller's end is no sign of ill health, and a lost entry was told by a healthy server.
+	case redis.HasErrorPrefix(err, "NOSCRIPT"):
+		again = x.loaded.Swap(false) // scripts that a server forgets at once are not loaded without a pause
+		return again, err
+	case errors.Is(err, errLookAgain):
+		return ctx.Err() == nil, err
+	case errors.As(err, &damaged):
+		again, failed := x.setAside(ctx, damaged)
+		return again && failed == nil, errors.Join(failed, err)
 	default:
-		x.metrics.errors.WithLabelValues(classify(err)).Inc()
-		x.health("redis", Explain(err, x.cfg.base()))
+		return false, err
 	}
-	return matches, err
+}
+
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // afterStep names the places behind the steps of run.
@@ -114,14 +160,14 @@ var afterStep = [...]crashpoint.Point{
 	crashpoint.AfterLook, crashpoint.AfterRead, crashpoint.AfterDecide,
 }
 
-func (x *Index) run(ctx context.Context, claims []pipeline.Claim) ([]pipeline.Match, error) {
+func (x *Index) run(ctx context.Context, claims []pipeline.Claim, waits waits) ([]pipeline.Match, error) {
 	if !x.loaded.Load() {
 		if err := loadScripts(ctx, x.client); err != nil {
 			return nil, err
 		}
 		x.loaded.Store(true)
 	}
-	b := newBatch(x, claims)
+	b := newBatch(x, claims, waits)
 	// The order carries the proof (see the package comment): each step is acknowledged before the next begins.
 	for i, step := range []func(context.Context) error{b.place, b.insert, b.draw, b.ticket, b.look, b.read, b.decide} {
 		if err := step(ctx); err != nil {

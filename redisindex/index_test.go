@@ -136,7 +136,7 @@ func TestRepeatOfUndecidedArticle(t *testing.T) {
 	a, b, c := article(1, 0xff), article(2, 0xfe), article(3, 0xfe)
 	c.Digest = b.Digest
 	require.Equal(t, pipeline.Unique, claimOne(t, x, a).Kind)
-	require.NoError(t, newBatch(x, []pipeline.Claim{b}).insert(t.Context()))
+	require.NoError(t, newBatch(x, []pipeline.Claim{b}, waits{}).insert(t.Context()))
 	refA, refB := pipeline.Ref{ID: a.ID, Coordinates: a.Coordinates}, pipeline.Ref{ID: b.ID, Coordinates: b.Coordinates}
 	want := pipeline.Match{Kind: pipeline.Exact, Test: pipeline.TestDigest, Original: refB, Root: refA}
 	require.Equal(t, want, claimOne(t, x, c))

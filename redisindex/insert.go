@@ -23,8 +23,16 @@ func (b *batch) place(ctx context.Context) error {
 		return err
 	}
 	for _, cmd := range placed {
-		refused, _ := cmd.Val().(int64)
-		x.metrics.full.Add(float64(refused))
+		reply, _ := cmd.Int64Slice()
+		if len(reply) != 2 {
+			return fmt.Errorf("place: reply %v", cmd.Val())
+		}
+		x.metrics.full.Add(float64(reply[0]))
+		if reply[1] > 0 {
+			x.metrics.damaged.Add(float64(reply[1]))
+			x.log.ErrorContext(ctx, "damaged block lists were cut to their whole fingerprints: copies of articles that they held can pass as unique; did another program write into this namespace?",
+				"key", keyOf(cmd), "lists", reply[1])
+		}
 	}
 	return nil
 }
@@ -72,7 +80,7 @@ func (b *batch) stored(it *item, reply any) error {
 	case string:
 		e, _, err := cutEntry(r)
 		if err != nil {
-			return err
+			return b.x.damaged(it.home, it.claim.Digest)
 		}
 		if e.ref.Coordinates == it.ref.Coordinates { // its own: a replay
 			if len(e.verdict) > 0 {
@@ -95,10 +103,14 @@ func (b *batch) stored(it *item, reply any) error {
 
 // settle takes over what an item's entry says: its verdict, if there is one, and the id, which a replay may have read from
 // another field.
-func (b *batch) settle(it *item, e entry) (err error) {
+func (b *batch) settle(it *item, e entry) error {
 	it.ref = e.ref
-	if len(e.verdict) > 0 {
-		it.verdict, err = decodeVerdict(e.verdict, it.ref)
+	if len(e.verdict) == 0 {
+		return nil
 	}
-	return err
+	var err error
+	if it.verdict, err = decodeVerdict(e.verdict, it.ref); err != nil {
+		return b.x.damaged(it.home, it.claim.Digest)
+	}
+	return nil
 }

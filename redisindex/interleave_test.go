@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,8 +22,9 @@ import (
 
 // TestInterleaving runs the index in several workers whose commands are interleaved one by one in an order drawn
 // from a seed. Workers crash at any command; their articles, and others, are delivered again, also while the first
-// worker is only slow. All answers to one article must be the same, no two alike articles may both be unique, and
-// every chain of originals must end in a unique article. ECHOSIEVE_TEST_SCHEDULES sets the number of schedules,
+// worker is only slow. All answers to one article must be the same, no two alike articles may both be unique,
+// every chain of originals must end in a unique article, and this article must be the root of the whole chain. All schedules
+// end, although copies wait for originals whose workers are dead: their tickets are withdrawn. ECHOSIEVE_TEST_SCHEDULES sets the number of schedules,
 // ECHOSIEVE_TEST_SEED the first seed: schedule i of seed s is schedule 0 of seed s+i.
 func TestInterleaving(t *testing.T) {
 	schedules, seed := interleavings(t)
@@ -65,7 +67,7 @@ func interleave(t *testing.T, schedules int, seed uint64, connect func() redis.U
 	}
 	t.Logf("seed %d, %d schedules: %v", seed, schedules, seen)
 	// What is meant to happen in the schedules must have happened.
-	for _, what := range []string{"commands", "crashes", "zombies", "replays", "near", "exact", "unique", "helped", "capped", "crowded"} {
+	for _, what := range []string{"commands", "crashes", "zombies", "replays", "near", "exact", "unique", "helped", "capped", "crowded", "waits", "withdrawn", "chains"} {
 		if seen[what] == 0 && schedules >= 100 {
 			t.Errorf("no schedule had %s", what)
 		}
@@ -92,6 +94,11 @@ type world struct {
 	live    []*worker
 	seen    map[string]int
 	indexes map[*steppedClient]*Index
+	clock   time.Duration
+	steps   int
+	failure atomic.Pointer[error]
+	end     func()  // ends all calls
+	patient bool    // nobody crashes or withdraws a ticket: all articles must be answered all the same
 	bursts  int     // about as many steps a worker takes in a row
 	last    *worker // took the last step
 }
@@ -104,6 +111,10 @@ func runSchedule(t *testing.T, clients []*steppedClient, seed uint64, seen map[s
 	r := rand.New(rand.NewPCG(seed, 1))
 	w := &world{r: r, cfg: testConfig(standard), seen: seen, indexes: map[*steppedClient]*Index{}, bursts: 1 + 19*r.IntN(2)}
 	w.cfg.Namespace += fmt.Sprintf("-%x", seed)
+	w.cfg.UndecidedTimeout = time.Duration(1+r.IntN(500)) * time.Millisecond // of a clock that only pauses move
+	if w.patient = r.IntN(4) == 0; w.patient {
+		w.cfg.UndecidedTimeout = 1 << 62
+	}
 	capped := r.IntN(3) == 0
 	crowded := !capped && r.IntN(3) == 0
 	nodes := r.IntN(2) == 0
@@ -117,9 +128,19 @@ func runSchedule(t *testing.T, clients []*steppedClient, seed uint64, seen map[s
 		if capped { // by settings that change while the workers run
 			cfg.MaxCandidates, cfg.MaxDistance = 1+r.IntN(3), r.IntN(6)
 		}
-		x, err := New(c, cfg, nil, slog.New(slog.DiscardHandler), nil)
+		x, err := New(c, cfg, nil, slog.New(slog.DiscardHandler), func(_ string, err error) {
+			if err != nil { // not a crash: the server does not fail
+				w.failure.CompareAndSwap(nil, &err)
+				w.end()
+			}
+		})
 		require.NoError(t, err)
 		x.loaded.Store(true)
+		x.now = func() time.Time { return time.UnixMilli(0).Add(w.clock) }
+		x.sleep = func(_ context.Context, d time.Duration) error {
+			w.clock += d
+			return nil
+		}
 		if crowded {
 			x.entries = 1
 		}
@@ -127,11 +148,14 @@ func runSchedule(t *testing.T, clients []*steppedClient, seed uint64, seen map[s
 	}
 	w.articles(2+r.IntN(4), !crowded)
 	w.answers = make([][]pipeline.Match, len(w.claims))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	w.run(ctx)
-	if ctx.Err() != nil {
-		return "the articles were not answered in time"
+	w.end = cancel
+	if !w.run(ctx) {
+		return fmt.Sprintf("the articles were not answered within %d commands", maxSteps)
+	}
+	if err := w.failure.Load(); err != nil {
+		return (*err).Error()
 	}
 	return w.problem(!capped)
 }
@@ -142,8 +166,12 @@ func (w *world) articles(n int, varied bool) {
 	spread := w.r.IntN(3)
 	family := 1 + w.r.IntN(len(prints))
 	signatures := w.r.IntN(2) == 0
+	partitions := w.patient || w.r.IntN(2) == 0 // else an article's original may be one that its own partition delivers later
 	for i := range n {
 		c := article(i, prints[w.r.IntN(family)])
+		if partitions {
+			c.Partition = int32(i)
+		}
 		if varied && signatures {
 			c.Signature = []byte{byte(w.r.IntN(3))}
 		}
@@ -160,8 +188,12 @@ func (w *world) articles(n int, varied bool) {
 	}
 }
 
-// run starts workers and lets one of them take one step at a time until all articles are answered.
-func (w *world) run(ctx context.Context) {
+// maxSteps is far more commands than any schedule takes whose workers do not wait for each other without end.
+const maxSteps = 100_000
+
+// run starts workers and lets one of them take one step at a time until all articles are answered. It returns
+// whether they were.
+func (w *world) run(ctx context.Context) bool {
 	again := 1 + w.r.IntN(2*len(w.claims)) // deliveries beyond the necessary ones
 	for {
 		var open []int
@@ -184,7 +216,14 @@ func (w *world) run(ctx context.Context) {
 			}
 			w.deliver(ctx, []int{i})
 		case len(w.live) == 0:
-			return
+			return true
+		case w.steps > maxSteps || w.failure.Load() != nil:
+			for _, k := range w.live { // before the next schedule takes their clients
+				k.cancel()
+				k.client.pass <- false
+				<-k.done
+			}
+			return w.steps <= maxSteps
 		default:
 			w.step()
 		}
@@ -250,7 +289,8 @@ func (w *world) step() {
 		k = w.live[w.r.IntN(len(w.live))]
 	}
 	w.last = k
-	if w.r.IntN(60) == 0 {
+	w.steps++
+	if !w.patient && w.r.IntN(60) == 0 {
 		w.seen["crashes"]++
 		k.cancel()
 		k.client.pass <- false
@@ -279,6 +319,16 @@ func (w *world) problem(complete bool) string {
 		w.seen["helped"] += counted(x.metrics.helped)
 		w.seen["capped"] += counted(x.metrics.capped)
 		w.seen["crowded"] += counted(x.metrics.overflow)
+		w.seen["waits"] += counted(x.metrics.waits)
+		w.seen["withdrawn"] += counted(x.metrics.withdrawn)
+		if w.patient && counted(x.metrics.withdrawn) > 0 {
+			return "a ticket was withdrawn although every worker writes the verdicts that it can"
+		}
+	}
+	for _, m := range final {
+		if m.Kind.IsCopy() && m.Root != m.Original {
+			w.seen["chains"]++
+		}
 	}
 	return indextest.Inconsistent(standard, w.claims, final, complete)
 }

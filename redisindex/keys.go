@@ -2,7 +2,9 @@ package redisindex
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"strconv"
+	"strings"
 
 	"echosieve/simhash"
 )
@@ -55,6 +57,11 @@ func (k keys) entries(f fieldRef) string {
 // name is the field's name within the hash.
 func (f fieldRef) name() string {
 	return string(binary.BigEndian.AppendUint64(nil, uint64(f.fingerprint)))
+}
+
+// damaged is the hash that keeps a copy of a damaged field of another key.
+func (k keys) damaged(key, field string) string {
+	return k.prefix + "d:" + strings.TrimPrefix(key, k.prefix) + ":" + hex.EncodeToString([]byte(field))
 }
 
 // fingerprintBytes is the size of a fingerprint in a list and as a field's name.

@@ -125,7 +125,8 @@ func (b *batch) readLists(ctx context.Context, refs []blockRef) ([]string, error
 			return nil, fmt.Errorf("look: %d answers about %d block values", len(replies), len(group))
 		}
 		for j, n := range group {
-			lists[n], _ = replies[j].(string) // nil: nobody has the value
+			list, _ := replies[j].(string)                 // nil: no article has the value
+			lists[n] = list[:min(len(list), maxListBytes)] // only a foreign value is longer
 			b.x.metrics.members.Add(float64(len(lists[n]) / fingerprintBytes))
 		}
 	}

@@ -1,12 +1,10 @@
 package redisindex
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,6 +18,7 @@ import (
 	"echosieve/pipeline/indextest"
 	"echosieve/pipeline/signature"
 	"echosieve/simhash"
+	"echosieve/test/child"
 	"echosieve/test/redisserver"
 )
 
@@ -45,7 +44,7 @@ func BenchmarkClaim(b *testing.B) {
 			r := rand.New(rand.NewPCG(1, 2))
 			const batch = 128
 			claims := make([]pipeline.Claim, 0, batch)
-			cpu, serverCPU := clientSeconds(), serverSeconds(b, server.Pid())
+			cpu, serverCPU := clientSeconds(), child.CPU(b, server.Pid())
 			b.ResetTimer()
 			start := time.UnixMilli(int64(20_000 * 24 * time.Hour / time.Millisecond))
 			for n := 0; n < b.N; n += batch {
@@ -59,7 +58,7 @@ func BenchmarkClaim(b *testing.B) {
 			b.StopTimer()
 			per := func(v float64) float64 { return v / float64(b.N) }
 			b.ReportMetric(per((clientSeconds()-cpu)*1e6), "client-us/op")
-			b.ReportMetric(per((serverSeconds(b, server.Pid())-serverCPU)*1e6), "server-us/op")
+			b.ReportMetric(per((child.CPU(b, server.Pid())-serverCPU)*1e6), "server-us/op")
 			full := usedMemory(b, client)
 			deleteKeys(b, client, x.keys.prefix+"o:")
 			withoutRecords := usedMemory(b, client)
@@ -123,16 +122,4 @@ func clientSeconds() float64 {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
-}
-
-// serverSeconds is the CPU time of a process in clock ticks of 10 ms.
-func serverSeconds(b *testing.B, pid int) float64 {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	require.NoError(b, err)
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	user, err := strconv.ParseFloat(string(fields[11]), 64)
-	require.NoError(b, err)
-	system, err := strconv.ParseFloat(string(fields[12]), 64)
-	require.NoError(b, err)
-	return (user + system) / 100
 }

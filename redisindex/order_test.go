@@ -89,7 +89,7 @@ func TestNodeAwayDuringInsert(t *testing.T) {
 		first: func(cmd redis.Cmder) bool { return cmd.Name() == "evalsha" && cmd.Args()[3] != missing },
 		then:  func() error { return away },
 	})
-	_, err := newIndex(t, cut, cfg).attempt(t.Context(), []pipeline.Claim{a})
+	_, err := newIndex(t, cut, cfg).attempt(t.Context(), []pipeline.Claim{a}, waits{})
 	require.ErrorIs(t, err, away)
 	require.Equal(t, pipeline.Unique, claimOne(t, x, similar).Kind)
 	kind := claimOne(t, x, copied).Kind

@@ -3,7 +3,7 @@
 -- ARGV[1]  seconds until the key expires
 -- ARGV[2]  bytes that a list may hold
 -- ARGV[3]  field of a list, ARGV[4] fingerprints for it, one after another, and so on
--- Output: how many found a full list.
+-- Output: how many fingerprints found a full list, and how many lists were damaged: of those the whole fingerprints stay.
 local key = KEYS[1]
 if redis.call('EXPIRE', key, ARGV[1]) == 0 then
   -- A new hash. Redis keeps small ones as listpacks, in which every look-up searches from the front. One value longer
@@ -11,10 +11,13 @@ if redis.call('EXPIRE', key, ARGV[1]) == 0 then
   redis.call('HSET', key, '', string.rep(' ', TABLE_BYTES))
   redis.call('EXPIRE', key, ARGV[1])
 end
-local most, refused = tonumber(ARGV[2]), 0
+local most, refused, damaged = tonumber(ARGV[2]), 0, 0
 for i = 3, #ARGV, 2 do
   local field, list = ARGV[i], redis.call('HGET', key, ARGV[i]) or ''
   local before = #list
+  if before % 8 ~= 0 then
+    list, damaged = string.sub(list, 1, before - before % 8), damaged + 1
+  end
   for from = 1, #ARGV[i + 1], 8 do
     local fingerprint = string.sub(ARGV[i + 1], from, from + 7)
     local at = string.find(list, fingerprint, 1, true)
@@ -25,6 +28,6 @@ for i = 3, #ARGV, 2 do
       if #list < most then list = list .. fingerprint else refused = refused + 1 end
     end
   end
-  if #list > before then redis.call('HSET', key, field, list) end
+  if #list ~= before then redis.call('HSET', key, field, list) end
 end
-return refused
+return {refused, damaged}

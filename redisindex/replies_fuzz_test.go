@@ -97,7 +97,7 @@ func record(t testing.TB, c pipeline.Claim, name string, kind pipeline.Kind, bef
 	conn, err := net.Dial("tcp", addr)
 	require.NoError(t, err)
 	d := &dictaphone{Conn: conn}
-	_, err = over(t, cfg, d).run(t.Context(), []pipeline.Claim{c})
+	_, err = over(t, cfg, d).run(t.Context(), []pipeline.Claim{c}, waits{})
 	require.NoError(t, err)
 	for _, reply := range d.answers {
 		require.NotContains(t, reply, "~", "choose other articles")
@@ -124,7 +124,7 @@ func repeatTo(t testing.TB, c pipeline.Claim, replies string) ([]pipeline.Match,
 	x := over(t, testConfig(standard), &parrot{answers: slices.Concat(hello, strings.Split(replies, "~"))})
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	matches, err := x.run(ctx, []pipeline.Claim{c})
+	matches, err := x.run(ctx, []pipeline.Claim{c}, waits{})
 	if ctx.Err() != nil {
 		t.Fatal("the batch does not end")
 	}

@@ -19,6 +19,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/simhash"
+	"echosieve/test/child"
 	"echosieve/test/redisserver"
 )
 
@@ -172,7 +173,7 @@ func (p *preload) measure(b *testing.B, x *Index, pid int) {
 	}
 	claim(claims[:128]) // connections, scripts
 	x.metrics = newMetrics(nil)
-	cpu, serverCPU := clientSeconds(), serverSeconds(b, pid)
+	cpu, serverCPU := clientSeconds(), child.CPU(b, pid)
 	b.ResetTimer()
 	for part := range slices.Chunk(claims[128:], 128) {
 		claim(part)
@@ -180,7 +181,7 @@ func (p *preload) measure(b *testing.B, x *Index, pid int) {
 	b.StopTimer()
 	per := func(v float64) float64 { return v / float64(b.N) }
 	b.ReportMetric(per((clientSeconds()-cpu)*1e6), "client-us/op")
-	b.ReportMetric(per((serverSeconds(b, pid)-serverCPU)*1e6), "server-us/op")
+	b.ReportMetric(per((child.CPU(b, pid)-serverCPU)*1e6), "server-us/op")
 	b.ReportMetric(per(sum(b, x.metrics.lookups)), "lookups/op")
 	b.ReportMetric(per(float64(counted(x.metrics.members))), "members/op")
 	b.ReportMetric(per(sum(b, x.metrics.candidates)), "candidates/op")

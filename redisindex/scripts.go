@@ -19,18 +19,27 @@ var (
 	ticketSource string
 	//go:embed decide.lua
 	decideSource string
+	//go:embed withdraw.lua
+	withdrawSource string
+	//go:embed mend.lua
+	mendSource string
 
 	placeScript  = redis.NewScript(fmt.Sprintf("local TABLE_BYTES = %d\n", tableBytes) + placeSource)
 	storeScript  = redis.NewScript(findSource + storeSource)
 	ticketScript = redis.NewScript(findSource + ticketSource)
 	decideScript = redis.NewScript(findSource + decideSource)
+
+	withdrawScript = redis.NewScript(findSource + withdrawSource)
+	mendScript     = redis.NewScript(mendSource)
+
+	scripts = []*redis.Script{placeScript, storeScript, ticketScript, decideScript, withdrawScript, mendScript}
 )
 
 // loadScripts makes the scripts known to the server, on a cluster to every master. Afterwards they are called
 // by their hash; a server that has forgotten them (a restart, a failover, a new master) answers NOSCRIPT.
 func loadScripts(ctx context.Context, client redis.UniversalClient) error {
 	load := func(ctx context.Context, c redis.Scripter) error {
-		for _, s := range []*redis.Script{placeScript, storeScript, ticketScript, decideScript} {
+		for _, s := range scripts {
 			if err := s.Load(ctx, c).Err(); err != nil {
 				return fmt.Errorf("load scripts: %w", err)
 			}

@@ -73,10 +73,3 @@ func (c *steppedClient) order(cmds []redis.Cmder) []redis.Cmder {
 	slices.SortStableFunc(cmds, func(a, b redis.Cmder) int { return cmp.Compare(rank[keyOf(a)], rank[keyOf(b)]) })
 	return cmds
 }
-
-func keyOf(cmd redis.Cmder) string {
-	if cmd.Name() == "evalsha" {
-		return cmd.Args()[3].(string)
-	}
-	return cmd.Args()[1].(string)
-}

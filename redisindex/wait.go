@@ -91,12 +91,7 @@ func (r replication) lack(fence *redis.StatusCmd, wait *redis.IntCmd) error {
 // fenceKey is a key below the namespace and in the slot of the first key of the commands. That whole key is its hash tag,
 // unless the namespace holds one: then that comes first, in both.
 func fenceKey(cmds []redis.Cmder) string {
-	cmd := cmds[slices.IndexFunc(cmds, aboutKeys)]
-	at := 1
-	if cmd.Name() == "evalsha" {
-		at = 3
-	}
-	key := fmt.Sprint(cmd.Args()[at])
+	key := keyOf(cmds[slices.IndexFunc(cmds, aboutKeys)])
 	return key + "{" + key + "}"
 }
 

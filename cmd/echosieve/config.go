@@ -85,6 +85,8 @@ func (c Config) index(recipeID string) redisindex.Config {
 	index.Window = c.Window
 	index.Search = c.recipe().Search()
 	index.Layout = index.BlockLayout()
+	// A worker that dies is noticed after one session timeout; after two, another one has had time to take its place.
+	index.UndecidedTimeout = 2 * c.Kafka.SessionTimeout
 	return index
 }
 

@@ -146,7 +146,7 @@ func testConcurrent(t *testing.T, newIndex factory) {
 }
 
 // Inconsistent says how answers contradict each other, "" if they do not: every original must have been claimed,
-// every chain of originals must end in an article that is no copy, and, if complete, no two copies inside the window
+// every chain of originals must end in an article that is no copy and is the root of all in the chain, and, if complete, no two copies inside the window
 // may both be none (an index that limits what it reads may let copies through).
 func Inconsistent(p Params, claims []pipeline.Claim, answers map[pipeline.Coordinates]pipeline.Match, complete bool) string {
 	for i, a := range claims {
@@ -165,6 +165,9 @@ func Inconsistent(p Params, claims []pipeline.Claim, answers map[pipeline.Coordi
 		}
 		if answers[at].Kind == 0 {
 			return fmt.Sprintf("the chain of %v ends in an article that was not claimed", a.Coordinates)
+		}
+		if root := answers[a.Coordinates].Root.Coordinates; root != at {
+			return fmt.Sprintf("%v names the root %v, but its chain ends in %v", a.Coordinates, root, at)
 		}
 	}
 	return ""

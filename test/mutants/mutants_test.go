@@ -46,17 +46,41 @@ var mutants = []mutant{
 		{"insert.go", "pipe.Expire(ctx, x.keys.sequence(), 2*x.layout.lifetime)", ""},
 	}, "^TestCounterOutlivesReplayedEntries$"},
 	{"no-ticket", []edit{
-		{"look.go", "if e.ticket == 0 || !earlier(", "if false && !earlier("},
+		{"read.go", "return r.ticket == 0 || !earlier(", "return false && !earlier("},
 	}, interleaving},
 	{"no-help", []edit{
-		{"look.go", "if e.ticket == 0 && !seen[e]", "if false && !seen[e]"},
+		{"read.go", "if r.ticket == 0 && !seen[r.entry]", "if false && !seen[r.entry]"},
 	}, interleaving},
 	{"no-decide", []edit{
-		{"batch.go", "it.verdict = verdict", "it.verdict, _ = it.proposal, verdict"},
+		{"decide.go", "it.verdict = verdict", "it.verdict, _ = it.proposal, verdict"},
 	}, interleaving},
 	{"last-verdict-wins", []edit{
 		{"decide.lua", "if len > head then return string.sub(value, pos + head, pos + len - 1) end", "value, len = string.sub(value, 1, pos + head - 1) .. string.sub(value, pos + len), head"},
 	}, interleaving},
+	{"root-early", []edit{
+		{"decide.go", "return pipeline.Ref{}, false, nil", "return r.ref, true, nil"},
+	}, interleaving},
+	{"decide-any", []edit{
+		{"decide.lua", "if field == ARGV[1] and string.sub(value, pos + 4, pos + 9) ~= ARGV[3] then return 1 end", ""},
+	}, "^TestVerdictOfAWithdrawnTicketIsNotWritten$"},
+	{"batches-wait-as-a-whole", []edit{
+		{"decide.go", "case len(ready) > 0:", "case len(ready) > 0 && len(awaited) == 0:"},
+	}, interleaving},
+	{"waits-without-end", []edit{
+		{"decide.go", "return now.Sub(since) >= b.x.cfg.UndecidedTimeout", "return false && now.Sub(since) > 0"},
+	}, "^TestUndecidedOriginalIsWithdrawn$"},
+	{"waits-for-itself", []edit{
+		{"decide.go", "if b.comesLater(r.ref.Coordinates) {", "if false {"},
+	}, "^TestDoesNotWaitForItself$"},
+	{"damage-is-taken-for-the-end", []edit{
+		{"find.lua", "error('ECHOSIEVE_DAMAGED', 0)", "break"},
+	}, "^TestDamagedOwnEntry$"},
+	{"keeps-the-farthest", []edit{
+		{"candidate.go", "if c.distance == n.cutoff {\n\t\t\treturn", "if true {\n\t\t\treturn"},
+	}, "^TestNearest$"},
+	{"candidates-twice", []edit{
+		{"candidate.go", "if slices.Contains(n.byBits[c.distance], c) {", "if false {"},
+	}, "^TestNearest$"},
 	{"last-ticket-wins", []edit{
 		{"ticket.lua", "if ticket ~= string.rep(string.char(0), 6) then", "if false then"},
 	}, interleaving},
@@ -70,7 +94,7 @@ var mutants = []mutant{
 		{"batch.go", "Root: o.verdict.Root}", "Root: o.ref}"},
 	}, contract + "/^ExactRepeats$"},
 	{"copy-of-its-copy", []edit{
-		{"look.go", "if root.Coordinates == it.ref.Coordinates {", "if false {"},
+		{"decide.go", "if root.Coordinates == it.ref.Coordinates {", "if false {"},
 	}, "^TestLostOriginalStaysUnique$"},
 	{"records-never-expire", []edit{
 		{"store.lua", "redis.call('EXPIRE', key, ARGV[5])", ""},
@@ -88,10 +112,10 @@ var mutants = []mutant{
 		{"config.go", "l.generation(saturate(ms, l.windowMs))", "l.generation(ms)"},
 	}, contract + "/^WindowEdges$"},
 	{"little-texts-collapse", []edit{
-		{"look.go", "return b.x.cfg.Decide(it.claim.Traits(),", "mine := it.claim.Traits()\nmine.LittleText, e.little = false, false\nreturn b.x.cfg.Decide(mine,"},
+		{"read.go", "LittleText: e.little, Signature", "LittleText: false, Signature"},
 	}, contract + "/^LittleText$"},
 	{"look-alikes-before-copies", []edit{
-		{"look.go", "it.proposal = b.earliest(it, pipeline.Kind.IsCopy)", "it.proposal = b.earliest(it, func(k pipeline.Kind) bool { return k != 0 })"},
+		{"decide.go", "if !r.judged.Kind.IsCopy() {", "if r.judged.Kind == 0 {"},
 	}, contract + "/^SecondCheck$"},
 	{"no-probes", []edit{
 		{"look.go", "x.cfg.AppendLooks(blocks[:0], it.claim.Fingerprint, it.claim.Sums, it.claim.Anchors)", "x.cfg.AppendPlaces(blocks[:0], it.claim.Fingerprint, it.claim.Anchors)"},

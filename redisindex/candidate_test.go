@@ -1,0 +1,83 @@
+package redisindex
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/simhash"
+)
+
+// The candidates kept are the nearest of all that the lists hold, each once, and of those at the last distance the ones met
+// first: compared with collecting and sorting everything.
+func TestNearest(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	capped := 0
+	for range 2000 {
+		const maxDistance = 8
+		most := 1 + r.IntN(12)
+		near := newNearest(most)
+		near.reset(maxDistance)
+		var all []candidate
+		for range 1 + r.IntN(6) {
+			generation, list := int64(r.IntN(2)), []byte(nil)
+			for range r.IntN(12) {
+				fp := simhash.Fingerprint(0)
+				for range r.IntN(10) {
+					fp |= 1 << r.IntN(12)
+				}
+				list = binary.BigEndian.AppendUint64(list, uint64(fp))
+				c := candidate{fieldRef: fieldRef{generation, fp}, distance: simhash.Distance(0, fp)}
+				if c.distance <= maxDistance && !slices.Contains(all, c) {
+					all = append(all, c)
+				}
+			}
+			near.offerList(generation, string(list), 0)
+		}
+		slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
+		want := all[:min(most, len(all))]
+		found := near.take()
+		require.Len(t, found, len(want))
+		if len(want) < len(all) {
+			capped++
+		}
+		require.Equal(t, len(want) < len(all), near.capped)
+		for i, c := range found {
+			require.Equal(t, want[i].distance, c.distance)
+			require.False(t, slices.Contains(found[:i], c), "%v twice", c)
+			require.Contains(t, all, c)
+		}
+	}
+	require.Greater(t, capped, 100)
+}
+
+// BenchmarkNearest goes through full lists of an article in a flood on one template: all fingerprints lie near each other, and
+// most lists hold the same ones.
+func BenchmarkNearest(b *testing.B) {
+	r := rand.New(rand.NewPCG(7, 8))
+	lists := make([]string, 24)
+	for i := range lists {
+		var list []byte
+		for range maxListBytes / fingerprintBytes {
+			fp := uint64(0)
+			for range 6 {
+				fp ^= 1 << r.IntN(16)
+			}
+			list = binary.BigEndian.AppendUint64(list, fp)
+		}
+		lists[i] = string(list)
+	}
+	near := newNearest(DefaultConfig().MaxCandidates)
+	b.ReportAllocs()
+	for b.Loop() {
+		near.reset(16)
+		for _, list := range lists {
+			near.offerList(1, list, 0xff)
+		}
+		_ = near.take()
+	}
+}

@@ -1,0 +1,201 @@
+package redisindex
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+)
+
+// damages are bytes that stand in a field of entries instead of an entry, or behind one.
+func damages(t *testing.T) map[string]string {
+	c := article(9, 0xff)
+	whole := string(appendEntry(nil, &c, windowTime(c.Time)))
+	return map[string]string{
+		"text":            "hello, this is another program speaking",
+		"a byte":          "x",
+		"zeros":           strings.Repeat("\x00", 60),
+		"ones":            strings.Repeat("\xff", 60),
+		"cut off":         whole[:len(whole)-1],
+		"another version": whole[:headAt] + "\x63" + whole[headAt+1:],
+	}
+}
+
+// Whatever bytes stand in a field of entries, its partition goes on: the damage is set aside, counted and told, once, and
+// nothing grows. Entries before the damage stay.
+func TestDamagedEntryIsSetAside(t *testing.T) {
+	for _, server := range servers {
+		t.Run(server.name, func(t *testing.T) {
+			client := newClient(t, server.start(t))
+			for name, bytes := range damages(t) {
+				for _, before := range []bool{false, true} {
+					t.Run(name, func(t *testing.T) { damageOnce(t, client, bytes, before) })
+				}
+			}
+		})
+	}
+}
+
+// claimSoon is claimOne for an index that a mistake would make try again without end.
+func claimSoon(t *testing.T, x *Index, c pipeline.Claim) pipeline.Match {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	m, err := x.Claim(ctx, []pipeline.Claim{c})
+	require.NoError(t, err)
+	return m[0]
+}
+
+func damageOnce(t *testing.T, client redis.UniversalClient, damage string, before bool) {
+	var said bytes.Buffer
+	x, err := New(client, testConfig(standard), nil, slog.New(slog.NewTextHandler(&said, nil)), nil)
+	require.NoError(t, err)
+	a, b := article(1, 0xff), article(2, 0xfe)
+	home := fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint}
+	key, intact := x.keys.entries(home), ""
+	if before { // the damage is behind an entry that is whole
+		require.Equal(t, pipeline.Unique, claimSoon(t, x, a).Kind)
+		intact = client.HGet(t.Context(), key, home.name()).Val()
+	} else { // only the fingerprint is in its lists
+		require.NoError(t, loadScripts(t.Context(), client))
+		require.NoError(t, newBatch(x, []pipeline.Claim{a}, waits{}).place(t.Context()))
+	}
+	require.NoError(t, client.HSet(t.Context(), key, home.name(), intact+damage).Err())
+
+	near, again := claimSoon(t, x, b), claimSoon(t, x, a)
+	if before {
+		require.Equal(t, a.Coordinates, near.Original.Coordinates)
+		require.Equal(t, pipeline.Unique, again.Kind)
+	} else {
+		require.Equal(t, pipeline.Unique, near.Kind)
+		require.Equal(t, b.Coordinates, again.Original.Coordinates)
+	}
+	require.Equal(t, 1, counted(x.metrics.damaged))
+	require.Equal(t, 1, strings.Count(said.String(), "set aside"), said.String())
+	require.Contains(t, said.String(), hex.EncodeToString([]byte(home.name())))
+	copied := x.keys.damaged(key, home.name())
+	require.Equal(t, intact+damage, client.HGet(t.Context(), copied, "value").Val())
+	require.Positive(t, client.TTL(t.Context(), copied).Val())
+	value := client.HGet(t.Context(), key, home.name()).Val()
+	require.Equal(t, len(value), intactBytes(value))
+	entries, err := x.decodeField(home, value)
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+}
+
+// A damaged own entry, of an article that is claimed again, is set aside as well.
+func TestDamagedOwnEntry(t *testing.T) {
+	for _, server := range servers {
+		t.Run(server.name, func(t *testing.T) {
+			client := newClient(t, server.start(t))
+			for name, bytes := range damages(t) {
+				t.Run(name, func(t *testing.T) {
+					x, a := newIndex(t, client, testConfig(standard)), article(1, 0xff)
+					home := fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint}
+					require.NoError(t, client.HSet(t.Context(), x.keys.entries(home), home.name(), bytes).Err())
+					for range 3 {
+						require.Equal(t, pipeline.Unique, claimSoon(t, x, a).Kind)
+					}
+					require.Equal(t, 1, counted(x.metrics.damaged))
+				})
+			}
+		})
+	}
+}
+
+// A verdict that cannot be read is damage as well, for the article's own worker and for its copies.
+func TestDamagedVerdictIsSetAside(t *testing.T) {
+	client := newClient(t, miniredis.RunT(t).Addr())
+	for _, replay := range []bool{false, true} {
+		x, a, b := newIndex(t, client, testConfig(standard)), article(1, 0xff), article(2, 0xfe)
+		require.Equal(t, pipeline.Unique, claimSoon(t, x, a).Kind)
+		home := fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint}
+		key := x.keys.entries(home)
+		value := client.HGet(t.Context(), key, home.name()).Val()
+		require.Equal(t, byte(pipeline.Unique), value[len(value)-1])
+		require.NoError(t, client.HSet(t.Context(), key, home.name(), value[:len(value)-1]+"\x63").Err())
+		if replay {
+			require.Equal(t, pipeline.Unique, claimSoon(t, x, a).Kind)
+			require.Equal(t, a.Coordinates, claimSoon(t, x, b).Original.Coordinates)
+		} else {
+			require.Equal(t, pipeline.Unique, claimSoon(t, x, b).Kind)
+			require.Equal(t, b.Coordinates, claimSoon(t, x, a).Original.Coordinates)
+		}
+		require.Equal(t, 1, counted(x.metrics.damaged))
+	}
+}
+
+// A key of the wrong type stops the partition: only an operator can know whose value it is. The reason names the key and what to do.
+func TestForeignValueNamesItsKey(t *testing.T) {
+	for _, server := range servers {
+		t.Run(server.name, func(t *testing.T) {
+			client := newClient(t, server.start(t))
+			a := article(1, 0xff)
+			for name, pick := range map[string]func(x *Index) string{
+				"entries": func(x *Index) string {
+					return x.keys.entries(fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint})
+				},
+				"lists":       func(x *Index) string { return x.keys.lists(blockRef{x.layout.generation(windowTime(a.Time)), 0, 0}) },
+				"generations": func(x *Index) string { return x.keys.exists(x.layout.generation(windowTime(a.Time))) },
+				"counter":     func(x *Index) string { return x.keys.sequence() },
+			} {
+				t.Run(name, func(t *testing.T) {
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					told := make(chan error, 1)
+					x, err := New(client, testConfig(standard), prometheus.NewRegistry(), slog.New(slog.DiscardHandler), func(_ string, err error) {
+						if err != nil {
+							select {
+							case told <- err:
+							default:
+							}
+						}
+					})
+					require.NoError(t, err)
+					key := pick(x)
+					require.NoError(t, client.Set(ctx, key, "not a number", 0).Err())
+					answered := make(chan pipeline.Match, 1)
+					go func() {
+						if m, err := x.Claim(ctx, []pipeline.Claim{a}); err == nil {
+							answered <- m[0]
+						}
+					}()
+					why := <-told
+					require.ErrorContains(t, why, key)
+					require.ErrorContains(t, why, "RENAME")
+					require.NoError(t, client.Del(ctx, key).Err())
+					require.Equal(t, pipeline.Unique, (<-answered).Kind, "the partition goes on by itself")
+				})
+			}
+		})
+	}
+}
+
+// A list whose length is no whole number of fingerprints would shift all that are added behind it.
+func TestRaggedListIsMended(t *testing.T) {
+	for _, server := range servers {
+		t.Run(server.name, func(t *testing.T) {
+			client := newClient(t, server.start(t))
+			x := newIndex(t, client, testConfig(standard))
+			a := article(1, 0xff)
+			home := fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint}
+			for _, block := range x.cfg.AppendPlaces(nil, a.Fingerprint, nil) {
+				ref := blockRef{home.generation, block.Index, block.Value}
+				require.NoError(t, client.HSet(t.Context(), x.keys.lists(ref), "", "", ref.field(), "12345678abc").Err())
+			}
+			claimSoon(t, x, a)
+			require.Equal(t, a.Coordinates, claimSoon(t, x, article(2, 0xfe)).Original.Coordinates)
+			require.Equal(t, 4, counted(x.metrics.damaged))
+		})
+	}
+}

@@ -1,0 +1,214 @@
+package redisindex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+	"echosieve/pipeline/indextest"
+	"echosieve/simhash"
+)
+
+// leave runs the steps up to the tickets for a claim and leaves its entry undecided, as a worker does that dies there.
+func leave(t *testing.T, x *Index, c pipeline.Claim) {
+	t.Helper()
+	require.NoError(t, loadScripts(t.Context(), x.client))
+	b := newBatch(x, []pipeline.Claim{c}, waits{})
+	for _, step := range []func(context.Context) error{b.place, b.insert, b.draw, b.ticket} {
+		require.NoError(t, step(t.Context()))
+	}
+}
+
+// hands is a clock that stands still but for the pauses of claims.
+type hands struct {
+	now    time.Time
+	pauses int
+}
+
+// drive gives the clock to an index whose claims are made on the goroutine of the test.
+func (h *hands) drive(t *testing.T, x *Index) {
+	x.now = func() time.Time { return h.now }
+	x.sleep = func(_ context.Context, d time.Duration) error {
+		h.now = h.now.Add(d)
+		if h.pauses++; h.pauses > 10_000 {
+			t.Fatal("a claim waits without end")
+		}
+		return nil
+	}
+}
+
+// The original's worker died after it drew a ticket, and nobody takes its record up: its copy waits for the timeout, takes
+// the ticket away and becomes the earlier one of the two.
+func TestUndecidedOriginalIsWithdrawn(t *testing.T) {
+	client := newClient(t, miniredis.RunT(t).Addr())
+	cfg := testConfig(standard)
+	cfg.UndecidedTimeout = 10 * time.Second
+	x, clock := newIndex(t, client, cfg), &hands{}
+	clock.drive(t, x)
+	a, b := article(1, 0xff), article(2, 0xfe)
+	a.Partition, b.Partition = 1, 2
+	leave(t, x, a)
+	require.Equal(t, pipeline.Unique, claimOne(t, x, b).Kind)
+	require.InDelta(t, 10, clock.now.Sub(time.Time{}).Seconds(), 1)
+	require.Equal(t, 1, counted(x.metrics.withdrawn))
+	require.Equal(t, b.Coordinates, claimOne(t, x, a).Original.Coordinates, "the record was delivered after all")
+}
+
+// The worker of an original is only slow: it has read everything when its ticket is withdrawn, and must not write the verdict that
+// it has reached.
+func TestVerdictOfAWithdrawnTicketIsNotWritten(t *testing.T) {
+	client := newClient(t, miniredis.RunT(t).Addr())
+	cfg := testConfig(standard)
+	x := newIndex(t, client, cfg)
+	(&hands{}).drive(t, x)
+	a, b := article(1, 0xff), article(2, 0xfe)
+	a.Partition, b.Partition = 1, 2
+	require.NoError(t, loadScripts(t.Context(), client))
+	slow := newBatch(x, []pipeline.Claim{a}, waits{})
+	for _, step := range []func(context.Context) error{slow.place, slow.insert, slow.draw, slow.ticket, slow.look, slow.read} {
+		require.NoError(t, step(t.Context()))
+	}
+	require.Equal(t, pipeline.Unique, claimOne(t, x, b).Kind)
+	require.ErrorIs(t, slow.decide(t.Context()), errLookAgain)
+	require.Equal(t, b.Coordinates, claimOne(t, x, a).Original.Coordinates)
+}
+
+// After a crash, a record can have a later ticket than one that follows it in its partition. Its worker decides the
+// partition in order, so it must not wait for a record that it will only reach afterwards.
+func TestDoesNotWaitForItself(t *testing.T) {
+	client := newClient(t, miniredis.RunT(t).Addr())
+	x, clock := newIndex(t, client, testConfig(standard)), &hands{}
+	clock.drive(t, x)
+	first, second := article(1, 0xff), article(2, 0xfe)
+	leave(t, x, second)
+	require.Equal(t, pipeline.Unique, claimOne(t, x, first).Kind)
+	require.Zero(t, clock.pauses)
+	require.Equal(t, first.Coordinates, claimOne(t, x, second).Original.Coordinates)
+}
+
+// An end of the caller ends the wait.
+func TestWaitEndsWithTheCaller(t *testing.T) {
+	client := newClient(t, miniredis.RunT(t).Addr())
+	x := newIndex(t, client, testConfig(standard))
+	a, b := article(1, 0xff), article(2, 0xfe)
+	a.Partition, b.Partition = 1, 2
+	leave(t, x, a)
+	ctx, cancel := context.WithCancel(t.Context())
+	x.sleep = func(ctx context.Context, _ time.Duration) error {
+		cancel()
+		return ctx.Err()
+	}
+	_, err := x.Claim(ctx, []pipeline.Claim{b})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// Three articles of which the second is near the first, and the third near the second alone, are claimed at once by three workers:
+// the root of all is the first by ticket. Workers give up now and then and are followed by others, as those of killed processes
+// are. ECHOSIEVE_TEST_CHAINS sets the number of chains.
+func TestChainsNameTheirRoot(t *testing.T) {
+	chains := 600
+	if s := os.Getenv("ECHOSIEVE_TEST_CHAINS"); s != "" {
+		var err error
+		chains, err = strconv.Atoi(s)
+		require.NoError(t, err)
+	}
+	for _, server := range servers {
+		t.Run(server.name, func(t *testing.T) {
+			addr, cfg := server.start(t), testConfig(standard)
+			const workers = 3
+			claims := make([][]pipeline.Claim, workers) // by partition
+			r := rand.New(rand.NewPCG(uint64(chains), 1))
+			var all []pipeline.Claim
+			for n := range chains {
+				base := simhash.Fingerprint(r.Uint64())
+				for i, w := range r.Perm(workers) {
+					c := article(n, base^[]simhash.Fingerprint{0, 3, 31}[i])
+					c.Partition, c.ID = int32(w), fmt.Sprintf("%d/%d", n, i)
+					copy(c.Digest[:], c.ID)
+					claims[w] = append(claims[w], c)
+					all = append(all, c)
+				}
+			}
+			answers := make([][]pipeline.Match, workers)
+			var group sync.WaitGroup
+			for w := range workers {
+				client := newClient(t, addr)
+				client.AddHook(crasher{})
+				x, err := New(client, cfg, nil, slog.New(slog.DiscardHandler), nil)
+				require.NoError(t, err)
+				r := rand.New(rand.NewPCG(uint64(chains), uint64(2+w)))
+				group.Go(func() { answers[w] = claimThroughCrashes(t, x, claims[w], r) })
+			}
+			group.Wait()
+			final, long := map[pipeline.Coordinates]pipeline.Match{}, 0
+			for w := range workers {
+				require.Len(t, answers[w], len(claims[w]))
+				for i, m := range answers[w] {
+					final[claims[w][i].Coordinates] = m
+					if m.Kind.IsCopy() && m.Root != m.Original {
+						long++
+					}
+				}
+			}
+			require.Empty(t, indextest.Inconsistent(standard, all, final, true))
+			require.Greater(t, long, chains/20, "chains of three")
+		})
+	}
+}
+
+// crash makes the client fail at one of the pipelines of a call, and ends the call.
+type crash struct {
+	left   int // pipelines until then
+	cancel context.CancelFunc
+}
+
+type crashKey struct{}
+
+// crasher is the hook that carries out a crash.
+type crasher struct{ noHook }
+
+// ProcessPipelineHook implements redis.Hook.
+func (crasher) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if c, ok := ctx.Value(crashKey{}).(*crash); ok {
+			if c.left--; c.left < 0 {
+				c.cancel()
+				return errCrash
+			}
+		}
+		return next(ctx, cmds)
+	}
+}
+
+// claimThroughCrashes claims one claim after another. One attempt in ten crashes, and is followed by another.
+func claimThroughCrashes(t *testing.T, x *Index, claims []pipeline.Claim, r *rand.Rand) (answers []pipeline.Match) {
+	for i := 0; i < len(claims); {
+		ctx, cancel := context.WithCancel(t.Context())
+		if r.IntN(10) == 0 {
+			ctx = context.WithValue(ctx, crashKey{}, &crash{r.IntN(8), cancel})
+		}
+		m, err := x.Claim(ctx, claims[i:i+1])
+		cancel()
+		switch {
+		case err == nil:
+			answers = append(answers, m[0])
+			i++
+		case !errors.Is(err, errCrash):
+			t.Error(err)
+			return answers
+		}
+	}
+	return answers
+}
