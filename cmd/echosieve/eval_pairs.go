@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -22,12 +23,21 @@ verdicts with labels. It prints
   candidate recall     share of the copies that a look-up in the index finds at all; no second look can exceed it
 
 then the share flagged of each kind of pair, and what a plain limit on the Hamming distance would give at every
-distance from 0 to 32 bits, as if all pairs were compared.
+distance from 0 to 32 bits, as if all pairs were compared, and the pairs with a wrong verdict. --html shows each of
+those side by side, with the reason of its verdict and what differs marked.
+
+Beside each figure stands its 95 % interval. Pairs of one family, such as reports on one template, are right or wrong
+together, so families are resampled, not pairs (cluster bootstrap, 2,000 resamples, always the same). Where fewer than
+20 families stand behind a rate, it may be chance, and the output says so.
 
 --docs has the articles, one JSON object a line, with the fields named by input.fields (id, title, text). --pairs has
-tab-separated lines "id_a id_b label kind" below a header line that begins with id_a; further columns are ignored.
-Labels are 1 for a copy, 0 for a look-alike that is none, -1 for a partial copy, which counts in nothing but the row
-of its kind. Pairs in the --ignore file (id_a, id_b) count in nothing but a row "ignored".`
+tab-separated lines "id_a id_b label kind" below a header line that begins with id_a. A column "base" or "cluster" names
+the family of a pair, several names with commas between them; where it is missing or empty, the fields "base" or
+"cluster" of the two articles do. Pairs with a name in common, directly or through other pairs behind the same rate, are
+one family. A pair without a name is a family by itself. Further columns are ignored.
+Labels are 1 for a copy, 0 for a look-alike that is none, -1 for a pair that is debatable, such as a partial copy: it
+counts in nothing but its kind, in a table apart. Pairs in the --ignore file (id_a, id_b) count in nothing but a row
+"ignored" there.`
 
 const evalPairsExample = `  # a report with charts
   echosieve eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --ignore ignore.tsv --html report.html
@@ -55,7 +65,7 @@ func newEvalPairsCommand() *cobra.Command {
 	cmd.Flags().StringVar(&docs, "docs", "", "articles, JSON Lines")
 	cmd.Flags().StringVar(&pairs, "pairs", "", "labelled pairs, tab-separated")
 	cmd.Flags().StringVar(&ignore, "ignore", "", "pairs that count only in a row of their own, tab-separated")
-	output := newEvalOutput(cmd, "charts", report.Pairs, printPairs)
+	output := newEvalOutput(cmd, "charts and all wrong pairs", report.Pairs, printPairs)
 	limits := gates{cmd: cmd}
 	limits.add("min-recall", "exit with 1 if recall is below", true, 1)
 	limits.add("min-precision", "exit with 1 if precision is below", true, 1)
@@ -74,7 +84,7 @@ func newEvalPairsCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		result, recipeID, err := evalPairs(cmd, cfg, docs, pairs, ignore)
+		result, recipeID, err := evalPairs(cmd, cfg, docs, pairs, ignore, output.html != "")
 		if err != nil {
 			return err
 		}
@@ -92,7 +102,8 @@ func newEvalPairsCommand() *cobra.Command {
 	return cmd
 }
 
-func evalPairs(cmd *cobra.Command, cfg Config, docs, pairs, ignore string) (eval.PairsResult, string, error) {
+// evalPairs judges the pairs; withTexts adds the texts of those with a wrong verdict.
+func evalPairs(cmd *cobra.Command, cfg Config, docs, pairs, ignore string, withTexts bool) (eval.PairsResult, string, error) {
 	labelled, err := readPairs(cmd.Context(), pairs, true)
 	if err != nil {
 		return eval.PairsResult{}, "", err
@@ -114,20 +125,49 @@ func evalPairs(cmd *cobra.Command, cfg Config, docs, pairs, ignore string) (eval
 		return eval.PairsResult{}, "", err
 	}
 	articles := make(map[string]pipeline.Article, len(list))
+	places := make(map[string]fingerprinted, len(list))
 	for _, a := range list {
 		if _, known := articles[a.id]; known {
 			return eval.PairsResult{}, "", fmt.Errorf("%s: two articles have the id %q", docs, a.id)
 		}
-		articles[a.id] = a.article
+		articles[a.id], places[a.id] = a.article, a
+	}
+	for _, pairs := range [][]eval.Pair{labelled, ignored} {
+		for i, p := range pairs {
+			if len(p.Families) == 0 {
+				pairs[i].Families = slices.Concat(places[p.A].families, places[p.B].families)
+			}
+		}
 	}
 	result, err := eval.Pairs(articles, labelled, ignored, newJudge(cfg))
+	if err == nil && withTexts {
+		err = addTexts(cmd.Context(), cfg, docs, result.Wrong, places)
+	}
 	return result, recipe.ID(), err
+}
+
+// addTexts reads the articles of the wrong pairs again, to show them side by side.
+func addTexts(ctx context.Context, cfg Config, docs string, wrong []eval.WrongPair, places map[string]fingerprinted) error {
+	wanted := map[int]bool{}
+	for _, p := range wrong {
+		wanted[places[p.A].line], wanted[places[p.B].line] = true, true
+	}
+	documents, err := documentsAt(ctx, cfg, docs, wanted)
+	if err != nil {
+		return err
+	}
+	for i := range wrong {
+		p := &wrong[i]
+		p.Earlier, p.Later = sidesOf(documents[places[p.A].line], documents[places[p.B].line])
+	}
+	return nil
 }
 
 func readPairs(ctx context.Context, name string, labelled bool) ([]eval.Pair, error) {
 	var pairs []eval.Pair
+	parser := eval.PairParser{Labelled: labelled}
 	err := eachLine(ctx, name, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
-		p, header, err := eval.ParsePair(string(line), labelled)
+		p, header, err := parser.Parse(string(line))
 		if err == nil && !header {
 			pairs = append(pairs, p)
 		}

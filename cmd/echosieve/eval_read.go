@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,9 @@ import (
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
+	"github.com/tidwall/gjson"
 
+	"echosieve/cmd/echosieve/internal/eval"
 	"echosieve/pipeline"
 )
 
@@ -89,17 +92,19 @@ func (r *evalReader) finish(errOut io.Writer) {
 
 // fingerprinted is an article of a file. One that the service could not judge is marked as empty.
 type fingerprinted struct {
-	line    int // place in the file, blank lines apart
-	id      string
-	article pipeline.Article
+	line     int // place in the file, blank lines apart
+	id       string
+	families []string // what the article was made from, if its line says so
+	article  pipeline.Article
 }
 
 // fingerprint makes the fingerprints of the articles in a file, at most limit unless that is 0, on all cores. They
 // are returned in the order of the file.
 func (r *evalReader) fingerprint(ctx context.Context, cfg Config, recipe *pipeline.Recipe, name string, limit int) ([]fingerprinted, error) {
 	type work struct {
-		line int
-		doc  pipeline.Document
+		line     int
+		families []string
+		doc      pipeline.Document
 	}
 	var (
 		list    []fingerprinted
@@ -120,7 +125,7 @@ func (r *evalReader) fingerprint(ctx context.Context, cfg Config, recipe *pipeli
 				if a.Empty {
 					r.progress.bad.Add(1)
 				}
-				add(fingerprinted{w.line, w.doc.ID, a})
+				add(fingerprinted{w.line, w.doc.ID, w.families, a})
 			}
 		})
 	}
@@ -134,9 +139,9 @@ func (r *evalReader) fingerprint(ctx context.Context, cfg Config, recipe *pipeli
 		})
 		if reject != nil {
 			r.progress.bad.Add(1)
-			add(fingerprinted{lines, doc.ID, pipeline.Article{Empty: true}})
+			add(fingerprinted{lines, doc.ID, familiesIn(line), pipeline.Article{Empty: true}})
 		} else {
-			queue <- work{lines, doc}
+			queue <- work{lines, familiesIn(line), doc}
 		}
 		lines++
 		return nil
@@ -145,4 +150,46 @@ func (r *evalReader) fingerprint(ctx context.Context, cfg Config, recipe *pipeli
 	workers.Wait()
 	slices.SortFunc(list, func(a, b fingerprinted) int { return a.line - b.line })
 	return list, err
+}
+
+// familiesIn reads the families of an article from its line.
+func familiesIn(line []byte) []string {
+	for _, name := range eval.FamilyColumns {
+		if families := eval.SplitFamilies(idLabel(gjson.GetBytes(line, name))); len(families) > 0 {
+			return families
+		}
+	}
+	return nil
+}
+
+// documentsAt reads articles again, by place in the file: keeping all texts in the meantime would take as much memory as
+// the file.
+func documentsAt(ctx context.Context, cfg Config, name string, wanted map[int]bool) (map[int]pipeline.Document, error) {
+	documents := make(map[int]pipeline.Document, len(wanted))
+	place := 0
+	err := eachLine(ctx, name, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
+		if len(documents) == len(wanted) {
+			return errEnough
+		}
+		if wanted[place] {
+			// One that the service could not judge is shown as far as it could be read.
+			documents[place], _ = cfg.Input.Decode(&pipeline.Record{
+				Coordinates: pipeline.Coordinates{Topic: evalTopic, Offset: int64(place)}, Value: line,
+			})
+		}
+		place++
+		return nil
+	})
+	if err == nil && len(documents) < len(wanted) {
+		err = fmt.Errorf("%s has changed while it was read: %d articles are missing", name, len(wanted)-len(documents))
+	}
+	return documents, err
+}
+
+// sidesOf shows two articles side by side: what only one of them has is marked.
+func sidesOf(earlier, later pipeline.Document) (a, b eval.Side) {
+	a = eval.Side{ID: earlier.ID, Title: earlier.Title, Source: cmp.Or(earlier.Source, earlier.URL)}
+	b = eval.Side{ID: later.ID, Title: later.Title, Source: cmp.Or(later.Source, later.URL)}
+	a.Text, b.Text = eval.Differ(pipeline.Clean(earlier.Text), pipeline.Clean(later.Text))
+	return a, b
 }

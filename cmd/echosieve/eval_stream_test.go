@@ -22,13 +22,15 @@ func TestEvalStream(t *testing.T) {
 	code, out, errOut := runEval(t, append(args, "--json", "--html", html, "--min-caught", "0.8", "--max-dropped", "0", "--max-wrong-original", "0")...)
 	require.Equal(t, exitOK, code, errOut)
 	requireShape(
-		t, out, []string{"languages", "kinds"},
+		t, out, []string{"languages", "kinds", "sources"},
 		"articles", "candidates_per_article", "dead", "delay_seconds", "delay_seconds.median", "delay_seconds.p90",
 		"dropped_originals", "gaps", "gaps.caught", "gaps.copies", "gaps.from",
 		"kinds", "kinds.*", "kinds.*.caught", "kinds.*.copies", "kinds.*.dropped", "kinds.*.originals", "kinds.*.possible", "kinds.*.wrong_original",
 		"languages", "languages.*", "languages.*.caught", "languages.*.copies", "languages.*.dropped", "languages.*.originals",
 		"languages.*.possible", "languages.*.wrong_original",
-		"lookups_per_article", "missed_copies", "original_missing", "skipped", "wrong_originals",
+		"lookups_per_article", "missed_copies", "original_missing", "skipped",
+		"sources", "sources.*", "sources.*.caught", "sources.*.copies", "sources.*.dropped", "sources.*.originals",
+		"sources.*.possible", "sources.*.wrong_original", "wrong_originals",
 	)
 	var r eval.StreamResult
 	require.NoError(t, json.Unmarshal([]byte(out), &r))
@@ -125,6 +127,35 @@ func TestEvalStreamUnlabelled(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(out), &r))
 	require.Equal(t, map[string]eval.StreamCounts{"unknown": {Originals: 3, Dropped: 1}}, r.Languages)
 	require.Equal(t, "1", r.Dropped[0].OriginalID)
+}
+
+// Figures by source: the field, else the host of the address; the largest source first, small ones only in JSON.
+func TestEvalStreamSources(t *testing.T) {
+	docs := []string{
+		article("storm", storm, `,"source":"Harbour Daily"`),
+		article("storm-again", storm, `,"source":"Harbour Daily","dup_of":"storm"`),
+		article("choir", choir, `,"url":"https://choir.example:8443/spring?x=1"`),
+		article("choir-dropped", choir, `,"url":"https://other.example/","source":"Harbour Daily"`),
+		article("bees", bees, `,"url":"%zz"`),
+	}
+	for i := range mostListed {
+		docs = append(docs, article(fmt.Sprint("s", i), fmt.Sprintf("%d %s %d", i, bees, i), fmt.Sprintf(`,"source":"site-%02d"`, i)))
+	}
+	file, html := writeLines(t, docs...), filepath.Join(t.TempDir(), "report.html")
+	code, out, errOut := runEval(t, "stream", "--docs", file, "--json", "--html", html)
+	require.Equal(t, exitOK, code, errOut)
+	var r eval.StreamResult
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Equal(t, eval.StreamCounts{Copies: 1, Caught: 1, Originals: 2, Dropped: 1}, r.Sources["Harbour Daily"])
+	require.Equal(t, 1, r.Sources["choir.example"].Originals)
+	require.Equal(t, 1, r.Sources["unknown"].Originals)
+	require.Len(t, r.Sources, mostListed+3)
+	require.Equal(t, []string{"Harbour Daily", "choir.example", "site-00"}, r.LargestSources()[:3])
+	require.Contains(t, readFile(t, html), "<td>choir.example</td>")
+
+	_, out, _ = runEval(t, "stream", "--docs", file)
+	require.Contains(t, out, "│ Harbour Daily ")
+	require.Contains(t, out, "and 3 smaller ones, see --json")
 }
 
 func TestEvalStreamBadInput(t *testing.T) {

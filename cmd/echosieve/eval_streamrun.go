@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -54,7 +55,7 @@ func (s *streamEval) add(ctx context.Context, line []byte) error {
 	}
 	s.articles = append(s.articles, eval.StreamArticle{
 		ID: doc.ID, Title: beginning(doc.Title, longestTitle), DupOf: idLabel(labels[2]), Language: labels[3].String(), Kind: labels[4].String(),
-		Time: record.Time,
+		Source: sourceOf(doc), Time: record.Time,
 	})
 	s.batch = append(s.batch, record)
 	if len(s.batch) < s.cfg.Kafka.BatchRecords {
@@ -74,6 +75,18 @@ func beginning(s string, characters int) string {
 		characters--
 	}
 	return s
+}
+
+// sourceOf names the source of an article: the field of input.fields, else the host of its address.
+func sourceOf(doc pipeline.Document) string {
+	if doc.Source != "" || doc.URL == "" {
+		return doc.Source
+	}
+	address, err := url.Parse(doc.URL)
+	if err != nil {
+		return ""
+	}
+	return address.Hostname()
 }
 
 // idLabel reads an id as the decoder does.

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -104,47 +101,18 @@ func evalThreshold(cmd *cobra.Command, cfg Config, o thresholdOptions) (eval.Thr
 		LimitsResult: limits, Current: scale.Limits[scale.Current], Seed: o.seed, Samples: []eval.SamplePair{},
 	}
 	drawn := limits.Sample(scale.Current-o.span, scale.Current+o.span, o.each, o.seed)
-	documents, err := documentsAt(ctx, cfg, o.docs, drawn)
-	if err != nil {
-		return eval.ThresholdResult{}, "", err
-	}
-	for _, pair := range drawn {
-		a, b := documents[pair.Earlier], documents[pair.Article]
-		shown := eval.SamplePair{
-			Limit:   scale.Limits[pair.Level],
-			Earlier: eval.Side{ID: a.ID, Title: a.Title, Source: cmp.Or(a.Source, a.URL)},
-			Later:   eval.Side{ID: b.ID, Title: b.Title, Source: cmp.Or(b.Source, b.URL)},
-		}
-		shown.Earlier.Text, shown.Later.Text = eval.Differ(pipeline.Clean(a.Text), pipeline.Clean(b.Text))
-		result.Samples = append(result.Samples, shown)
-	}
-	return result, recipe.ID(), nil
-}
-
-// documentsAt reads the articles of the drawn pairs again, by place in the file: keeping all texts in the meantime
-// would take as much memory as the file.
-func documentsAt(ctx context.Context, cfg Config, name string, drawn []eval.Nearest) (map[int]pipeline.Document, error) {
-	documents := map[int]pipeline.Document{}
 	wanted := map[int]bool{}
 	for _, pair := range drawn {
 		wanted[pair.Article], wanted[pair.Earlier] = true, true
 	}
-	place := 0
-	err := eachLine(ctx, name, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
-		if len(documents) == len(wanted) {
-			return errEnough
-		}
-		if wanted[place] {
-			doc, reject := cfg.Input.Decode(&pipeline.Record{
-				Coordinates: pipeline.Coordinates{Topic: evalTopic, Offset: int64(place)}, Value: line,
-			})
-			if reject != nil {
-				return fmt.Errorf("the file has changed: %w", reject)
-			}
-			documents[place] = doc
-		}
-		place++
-		return nil
-	})
-	return documents, err
+	documents, err := documentsAt(ctx, cfg, o.docs, wanted)
+	if err != nil {
+		return eval.ThresholdResult{}, "", err
+	}
+	for _, pair := range drawn {
+		shown := eval.SamplePair{Limit: scale.Limits[pair.Level]}
+		shown.Earlier, shown.Later = sidesOf(documents[pair.Earlier], documents[pair.Article])
+		result.Samples = append(result.Samples, shown)
+	}
+	return result, recipe.ID(), nil
 }

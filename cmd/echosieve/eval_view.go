@@ -16,29 +16,8 @@ import (
 	"echosieve/cmd/echosieve/internal/eval"
 )
 
-// mostListed is the number of articles of one list that are printed; --json has all of them.
+// mostListed is the number of articles, pairs or sources of one list that are printed; --json has all of them.
 const mostListed = 20
-
-func printPairs(w io.Writer, r eval.PairsResult) error {
-	kinds := newTable("kind", "label", "pairs", "flagged", "possible", "share flagged")
-	for _, name := range sortedKeys(r.Kinds) {
-		k := r.Kinds[name]
-		kinds.AppendRow(table.Row{printable(name), k.Label, k.N, k.Flagged, k.Possible, share(float64(k.Flagged) / float64(k.N))})
-	}
-	distances := newTable("distance", "recall", "precision", "false positives")
-	for _, d := range r.Distance {
-		distances.AppendRow(table.Row{d.K, gauge(d.Recall), gauge(d.Precision), gauge(d.FalsePositiveRate)})
-	}
-	_, err := fmt.Fprintf(w, `%d articles, %d pairs
-recall %.4f, precision %.4f, F1 %.4f, false-positive rate %.4f, candidate recall %.4f
-
-%s
-
-A plain limit on the Hamming distance would give:
-%s
-`, r.Docs, r.Pairs, r.Recall, r.Precision, r.F1, r.FalsePositiveRate, r.CandidateRecall, kinds.Render(), distances.Render())
-	return err
-}
 
 func printStream(w io.Writer, r eval.StreamResult) error {
 	var b strings.Builder
@@ -56,15 +35,27 @@ func printStream(w io.Writer, r eval.StreamResult) error {
 	for _, part := range []struct {
 		name   string
 		counts map[string]eval.StreamCounts
-	}{{"language", r.Languages}, {"kind", r.Kinds}} {
+		order  []string
+	}{
+		{"language", r.Languages, sortedKeys(r.Languages)},
+		{"kind", r.Kinds, sortedKeys(r.Kinds)},
+		{"source", r.Sources, r.LargestSources()},
+	} {
 		t := newTable(part.name, "copies", "caught", "share", "originals", "dropped", "wrong original", "possible")
-		for _, name := range sortedKeys(part.counts) {
+		shown := part.order
+		if part.name == "source" {
+			shown = shown[:min(len(shown), mostListed)]
+		}
+		for _, name := range shown {
 			c := part.counts[name]
 			caught := "-"
 			if c.Copies > 0 {
 				caught = share(c.CaughtShare())
 			}
 			t.AppendRow(table.Row{printable(name), c.Copies, c.Caught, caught, c.Originals, c.Dropped, c.WrongOriginal, c.Possible})
+		}
+		if more := len(part.order) - len(shown); more > 0 {
+			t.AppendFooter(table.Row{fmt.Sprintf("and %d smaller ones, see --json", more)})
 		}
 		fmt.Fprintf(&b, "%s\n\n", t.Render())
 	}

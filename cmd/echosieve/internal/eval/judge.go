@@ -1,12 +1,23 @@
 package eval
 
-import "echosieve/pipeline"
+import (
+	"echosieve/pipeline"
+	"echosieve/simhash"
+)
+
+// Reasons of a Judgement that no test of the second check gave.
+const (
+	ReasonNotFound = "not found" // no look-up meets the earlier article
+	ReasonNoText   = "no text"   // of one of the two
+)
 
 // Judgement is what the service would make of two articles inside one window.
 type Judgement struct {
-	Flagged   bool // the later one is published as a copy
-	Possible  bool // they look alike, but not enough; never with Flagged
-	Candidate bool // a look-up for the later one meets the earlier one
+	Flagged   bool   // the later one is published as a copy
+	Possible  bool   // they look alike, but not enough; never with Flagged
+	Candidate bool   // a look-up for the later one meets the earlier one
+	Distance  int    // between the fingerprints, in bits
+	Reason    string // the test that decided, as in the header echosieve-reason, or one of the above
 }
 
 // Judge tells what the later of two articles is to the earlier one. Safe for concurrent use.
@@ -15,10 +26,15 @@ type Judge func(later, earlier pipeline.Article) Judgement
 // ByRecipe is the rule of the service.
 func ByRecipe(search pipeline.Search) Judge {
 	return func(later, earlier pipeline.Article) Judgement {
-		if later.Empty || earlier.Empty || !search.Finds(&later, &earlier) {
-			return Judgement{}
+		if later.Empty || earlier.Empty {
+			return Judgement{Reason: ReasonNoText}
 		}
-		kind := search.Compare(&later, &earlier).Kind
-		return Judgement{Flagged: kind.IsCopy(), Possible: kind == pipeline.Possible, Candidate: true}
+		out := Judgement{Distance: simhash.Distance(later.Fingerprint, earlier.Fingerprint), Reason: ReasonNotFound}
+		if search.Finds(&later, &earlier) {
+			decided := search.Compare(&later, &earlier)
+			out.Flagged, out.Possible, out.Candidate = decided.Kind.IsCopy(), decided.Kind == pipeline.Possible, true
+			out.Reason = decided.Test.String()
+		}
+		return out
 	}
 }

@@ -3,6 +3,7 @@ package eval
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -13,6 +14,7 @@ type StreamArticle struct {
 	ID, Title string
 	DupOf     string // id of the earlier article that it repeats; empty for an original
 	Language  string
+	Source    string // may be empty
 	Kind      string // how the copy was edited; may be empty
 	Time      time.Time
 }
@@ -28,7 +30,7 @@ type StreamVerdict struct {
 	Reason   string // the test that decided
 }
 
-// StreamCounts counts the articles of a language or kind.
+// StreamCounts counts the articles of a language, kind or source.
 type StreamCounts struct {
 	Copies        int `json:"copies"`
 	Caught        int `json:"caught"` // copies held to repeat something
@@ -88,6 +90,7 @@ type StreamResult struct {
 	OriginalMissing int                     `json:"original_missing"` // the article that they repeat is not there: they count as originals
 	Languages       map[string]StreamCounts `json:"languages"`
 	Kinds           map[string]StreamCounts `json:"kinds"`
+	Sources         map[string]StreamCounts `json:"sources"`
 	Gaps            []GapCounts             `json:"gaps"`
 	Delay           Delay                   `json:"delay_seconds"`
 	Lookups         float64                 `json:"lookups_per_article"`
@@ -95,6 +98,14 @@ type StreamResult struct {
 	Dropped         []Repeat                `json:"dropped_originals"`
 	Wrong           []Repeat                `json:"wrong_originals"`
 	Missed          []Repeat                `json:"missed_copies"`
+}
+
+// LargestSources names the sources by the number of their articles, the largest first.
+func (r *StreamResult) LargestSources() []string {
+	articles := func(source string) int { return r.Sources[source].Copies + r.Sources[source].Originals }
+	return slices.SortedFunc(maps.Keys(r.Sources), func(a, b string) int {
+		return cmp.Or(articles(b)-articles(a), cmp.Compare(a, b))
+	})
 }
 
 // Total adds up all languages.
@@ -121,7 +132,8 @@ func Stream(articles []StreamArticle, verdicts []StreamVerdict) (StreamResult, e
 	}
 	r := StreamResult{
 		Articles: len(articles), OriginalMissing: missing,
-		Languages: map[string]StreamCounts{}, Kinds: map[string]StreamCounts{}, Gaps: make([]GapCounts, len(gaps)),
+		Languages: map[string]StreamCounts{}, Kinds: map[string]StreamCounts{}, Sources: map[string]StreamCounts{},
+		Gaps:    make([]GapCounts, len(gaps)),
 		Dropped: []Repeat{}, Wrong: []Repeat{}, Missed: []Repeat{},
 	}
 	for i, gap := range gaps {
@@ -165,9 +177,10 @@ func Stream(articles []StreamArticle, verdicts []StreamVerdict) (StreamResult, e
 				r.Missed = append(r.Missed, repeat(articles, i, v.Original, v))
 			}
 		}
-		language, kind := cmp.Or(a.Language, "unknown"), kindOf(a)
+		language, kind, source := cmp.Or(a.Language, "unknown"), kindOf(a), cmp.Or(a.Source, "unknown")
 		r.Languages[language] = r.Languages[language].plus(one)
 		r.Kinds[kind] = r.Kinds[kind].plus(one)
+		r.Sources[source] = r.Sources[source].plus(one)
 	}
 	slices.Sort(delays)
 	r.Delay = Delay{Median: quantile(delays, 0.5), P90: quantile(delays, 0.9)}

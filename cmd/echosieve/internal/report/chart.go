@@ -25,8 +25,9 @@ var (
 	faint      = color.RGBA{R: 225, G: 225, B: 225, A: 255}
 )
 
-// chartWidth is the width on which text sizes are based; the page scales charts to the screen.
-const chartWidth = 17 * vg.Centimeter
+// chartWidth is the width on which text sizes are based; the page scales charts to the screen. Text of 10 points is
+// about as many pixels high on a telephone.
+const chartWidth = 12.5 * vg.Centimeter
 
 // line is a line of a chart.
 type line struct {
@@ -34,13 +35,6 @@ type line struct {
 	colour color.RGBA
 	points plotter.XYs
 	dashed bool
-}
-
-// bar is a bar of a chart, from 0 to value.
-type bar struct {
-	label  string
-	value  float64
-	colour color.RGBA
 }
 
 // newPlot returns an empty chart with our fonts and a grid.
@@ -60,12 +54,14 @@ func newPlot(x, y string) *plot.Plot {
 	return p
 }
 
-// ticks labels the places 0, 1, ... of an axis, all or every fourth.
+// ticks labels the places 0, 1, ... of an axis: as many as do not run into each other.
 func ticks(labels []string) plot.ConstantTicks {
+	const most = 10
+	every := (len(labels) + most - 1) / most
 	out := make(plot.ConstantTicks, len(labels))
 	for i, text := range labels {
 		out[i].Value = float64(i)
-		if len(labels) <= 20 || i%4 == 0 {
+		if i%every == 0 {
 			out[i].Label = label(text)
 		}
 	}
@@ -105,32 +101,8 @@ func lineChart(x, y string, labels []string, now int, lines ...line) (template.H
 		fmt.Fprintf(&legend, `<span><b style="color:#%02x%02x%02x">%s</b> %s</span> `,
 			l.colour.R, l.colour.G, l.colour.B, mark, template.HTMLEscapeString(l.name))
 	}
-	svg, err := render(p, 9*vg.Centimeter, x+" and "+y)
+	svg, err := render(p, 7.5*vg.Centimeter, x+" and "+y)
 	return "<figcaption>" + template.HTML(legend.String()) + "</figcaption>" + svg, err
-}
-
-// barChart draws one horizontal bar below the other, the first on top.
-func barChart(x string, most float64, bars []bar) (template.HTML, error) {
-	if len(bars) == 0 {
-		return "", nil
-	}
-	p := newPlot(x, "")
-	p.Y.Tick.Label.Handler = wideText{text.Plain{Fonts: font.DefaultCache}}
-	names := make([]string, len(bars))
-	for i, b := range bars {
-		at := len(bars) - 1 - i // the axis begins at the bottom
-		names[at] = label(b.label)
-		drawn, err := plotter.NewBarChart(plotter.Values{b.value}, vg.Points(9))
-		if err != nil {
-			return "", fmt.Errorf("report: chart: %w", err)
-		}
-		drawn.Horizontal, drawn.XMin, drawn.Color, drawn.LineStyle.Width = true, float64(at), b.colour, 0
-		p.Add(drawn)
-	}
-	p.NominalY(names...)
-	p.X.Min, p.X.Max = 0, most
-	p.Y.Min, p.Y.Max = -0.6, float64(len(bars))-0.4 // room for half a bar
-	return render(p, vg.Length(len(bars))*vg.Points(15)+1.6*vg.Centimeter, x)
 }
 
 // render draws the chart as an SVG element. The names of namespaces are left out, as HTML knows them: what is in a

@@ -29,9 +29,8 @@ func parse(page string) *template.Template {
 	functions := template.FuncMap{
 		"share": func(x float64) string { return fmt.Sprintf("%.4f", x) },
 		"base":  filepath.Base,
-		"ratio": func(part, whole int) float64 { return float64(part) / float64(max(1, whole)) },
 	}
-	return template.Must(template.New(page).Funcs(functions).ParseFS(files, "layout.html", page))
+	return template.Must(template.New(page).Funcs(functions).ParseFS(files, "layout.html", "parts.html", page))
 }
 
 // page is what every template gets.

@@ -1,7 +1,7 @@
 package report
 
 import (
-	"cmp"
+	"fmt"
 	"html/template"
 	"io"
 	"maps"
@@ -15,14 +15,42 @@ import (
 
 // kindRow is a row of the table by kind.
 type kindRow struct {
-	Name, Label string
+	Name string
 	eval.KindResult
-	Share float64 // flagged
+}
+
+// kindsPart is the kinds of one label.
+type kindsPart struct {
+	Title, About string
+	Rows         []kindRow
+	Chart        bars
+}
+
+// wrongKind is the wrong pairs of one kind and label.
+type wrongKind struct {
+	Kind  string
+	Alarm bool // look-alikes that were taken for copies, else copies that were missed
+	Pairs []eval.WrongPair
 }
 
 // Pairs writes the report of eval.Pairs.
 func Pairs(w io.Writer, about About, r eval.PairsResult) error {
 	charts := map[string]template.HTML{}
+	if len(r.Distance) > 1 {
+		var err error
+		if charts["distance"], err = distanceChart(&r); err != nil {
+			return err
+		}
+	}
+	return write(w, pairsPage, "Labelled pairs", about, charts, struct {
+		eval.PairsResult
+		Figures    []eval.Figure
+		Parts      []kindsPart
+		WrongKinds []wrongKind
+	}{r, r.Figures(), kindParts(r.Kinds), wrongKinds(r.Wrong)})
+}
+
+func distanceChart(r *eval.PairsResult) (template.HTML, error) {
 	lines := []line{
 		{"precision", blue, make(plotter.XYs, len(r.Distance)), false},
 		{"recall", green, make(plotter.XYs, len(r.Distance)), false},
@@ -35,57 +63,48 @@ func Pairs(w io.Writer, about About, r eval.PairsResult) error {
 			lines[j].points[i] = plotter.XY{X: float64(d.K), Y: y}
 		}
 	}
-	if last := len(r.Distance) - 1; last > 0 {
-		end := float64(r.Distance[last].K)
-		lines = append(lines,
-			line{"recall as set", green, plotter.XYs{{X: 0, Y: r.Recall}, {X: end, Y: r.Recall}}, true},
-			line{"false positives as set", vermillion, plotter.XYs{{X: 0, Y: r.FalsePositiveRate}, {X: end, Y: r.FalsePositiveRate}}, true})
-		var err error
-		if charts["distance"], err = lineChart("largest Hamming distance, bits", "share", labels, -1, lines...); err != nil {
-			return err
-		}
-	}
-	rows := kindRows(r.Kinds)
-	var err error
-	if charts["kinds"], err = barChart("share flagged", 1, kindBars(rows)); err != nil {
-		return err
-	}
-	return write(w, pairsPage, "Labelled pairs", about, charts, struct {
-		eval.PairsResult
-		Rows []kindRow
-	}{r, rows})
+	end := float64(r.Distance[len(r.Distance)-1].K)
+	lines = append(lines,
+		line{"recall as set", green, plotter.XYs{{X: 0, Y: r.Recall}, {X: end, Y: r.Recall}}, true},
+		line{"false positives as set", vermillion, plotter.XYs{{X: 0, Y: r.FalsePositiveRate}, {X: end, Y: r.FalsePositiveRate}}, true})
+	return lineChart("largest Hamming distance, bits", "share", labels, -1, lines...)
 }
 
-var labelNames = map[int]string{eval.Copy: "copies", eval.HardNegative: "look-alikes", eval.Partial: "partial copies"}
-
-// kindRows lists copies first, then look-alikes, then the rest, by name.
-func kindRows(kinds map[string]eval.KindResult) []kindRow {
-	var rows []kindRow
-	for _, name := range slices.Sorted(maps.Keys(kinds)) {
-		k := kinds[name]
-		label := labelNames[k.Label]
-		if name == eval.IgnoredKind {
-			label = "ignored"
+// kindParts lists copies first, then look-alikes, then the rest, each by name.
+func kindParts(kinds map[string]eval.KindResult) []kindsPart {
+	var parts []kindsPart
+	for _, p := range []struct {
+		label              int
+		title, about, bars string
+	}{
+		{eval.Copy, "Copies by kind", "All of them should be flagged. The line in a bar is its 95 % interval.", goodBar},
+		{eval.HardNegative, "Look-alikes by kind", "None of them should be flagged. The line in a bar is its 95 % interval.", badBar},
+		{eval.Partial, "Debatable pairs by kind", "Partial copies, other pairs labelled -1 and ignored pairs: they count in no figure above.", neutralBar},
+	} {
+		part := kindsPart{Title: p.title, About: p.about, Chart: shareBars("share flagged")}
+		for _, name := range slices.Sorted(maps.Keys(kinds)) {
+			if k := kinds[name]; k.Label == p.label {
+				part.Rows = append(part.Rows, kindRow{name, k})
+				part.Chart.addShare(name, p.bars, k.Share(), k.Interval, fmt.Sprintf("of %d", k.N))
+			}
 		}
-		rows = append(rows, kindRow{name, label, k, float64(k.Flagged) / float64(max(1, k.N))})
+		if len(part.Rows) > 0 {
+			parts = append(parts, part)
+		}
 	}
-	order := []int{eval.Copy, eval.HardNegative, eval.Partial}
-	slices.SortStableFunc(rows, func(a, b kindRow) int {
-		return cmp.Compare(slices.Index(order, a.KindResult.Label), slices.Index(order, b.KindResult.Label))
-	})
-	return rows
+	return parts
 }
 
-func kindBars(rows []kindRow) []bar {
-	bars := make([]bar, len(rows))
-	for i, row := range rows {
-		bars[i] = bar{row.Name, row.Share, green}
-		switch row.KindResult.Label {
-		case eval.HardNegative:
-			bars[i].colour = vermillion
-		case eval.Partial:
-			bars[i].colour = grey
+// wrongKinds groups wrong pairs, which are in the order of label and kind.
+func wrongKinds(wrong []eval.WrongPair) []wrongKind {
+	var out []wrongKind
+	for _, p := range wrong {
+		alarm := p.Label == eval.HardNegative
+		if last := len(out) - 1; last < 0 || out[last].Kind != p.Kind || out[last].Alarm != alarm {
+			out = append(out, wrongKind{Kind: p.Kind, Alarm: alarm})
 		}
+		last := &out[len(out)-1]
+		last.Pairs = append(last.Pairs, p)
 	}
-	return bars
+	return out
 }

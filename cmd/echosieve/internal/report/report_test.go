@@ -38,14 +38,21 @@ func pages(t *testing.T) map[string]string {
 	}
 	return map[string]string{
 		"pairs": render(func(w io.Writer) error {
+			interval := &eval.Interval{Low: 0.25, High: 0.75, Families: 3, Few: true}
+			wrong := eval.WrongPair{A: hostile, B: hostile, Kind: hostile, Reason: "overlap", Distance: 7, Earlier: side, Later: side}
+			missed := wrong
+			missed.Label, missed.Possible = eval.Copy, true
 			return Pairs(w, about, eval.PairsResult{
-				Docs: 2, Pairs: 3, Distance: distances,
-				Kinds: map[string]eval.KindResult{hostile: {Label: 1, N: 2, Flagged: 1}, "look-alike": {N: 1}, "part": {Label: -1, N: 1}},
+				Docs: 2, Pairs: 3, Distance: distances, Intervals: eval.Intervals{Recall: interval},
+				WithoutFamily: 2, Warnings: []string{"recall: few"}, Wrong: []eval.WrongPair{wrong, wrong, missed},
+				Kinds: map[string]eval.KindResult{
+					hostile: {Label: 1, N: 2, Flagged: 1, Interval: interval}, "look-alike": {N: 1}, "part": {Label: -1, N: 1},
+				},
 			})
 		}),
 		"stream": render(func(w io.Writer) error {
 			return Stream(w, about, eval.StreamResult{
-				Languages: counts, Kinds: counts, Dropped: repeats, Wrong: repeats, Missed: repeats,
+				Languages: counts, Kinds: counts, Sources: counts, Dropped: repeats, Wrong: repeats, Missed: repeats,
 				Gaps: []eval.GapCounts{{From: "0", Copies: 2, Caught: 1}, {From: "1h"}},
 			})
 		}),
@@ -79,7 +86,7 @@ var loads = regexp.MustCompile(`(?i)url\(|@import|https?:|javascript:`)
 func TestPagesAreSelfContained(t *testing.T) {
 	allowed := map[string]bool{}
 	for _, name := range strings.Fields(`html head meta title style body h1 h2 h3 p dl div dt dd figure figcaption span b br
-		table tbody tr th td small footer article section header mark svg g path text`) {
+		table tbody tr th td small footer article section header mark i details summary svg g path text`) {
 		allowed[name] = true
 	}
 	for name, page := range pages(t) {
@@ -123,7 +130,7 @@ var svgs = regexp.MustCompile(`(?s)<svg.*?</svg>`)
 
 // Charts are well-formed, so that browsers do not have to guess, and hold text.
 func TestChartsAreWellFormed(t *testing.T) {
-	for name, want := range map[string]int{"pairs": 2, "stream": 2, "threshold": 2, "empty pairs": 0} {
+	for name, want := range map[string]int{"pairs": 1, "stream": 0, "threshold": 1, "empty pairs": 0} {
 		found := svgs.FindAllString(pages(t)[name], -1)
 		require.Len(t, found, want, name)
 		for _, svg := range found {
@@ -141,7 +148,83 @@ func TestChartsAreWellFormed(t *testing.T) {
 			require.Greater(t, paths, 5, name)
 		}
 	}
-	require.Contains(t, pages(t)["stream"], ">转载</text>")
+}
+
+// Every wrong pair is shown side by side with its reason and what differs, false alarms apart from what was missed.
+func TestWrongPairs(t *testing.T) {
+	var summaries, headers []string
+	sections, marks := 0, 0
+	elements(t, pages(t)["pairs"], func(n *html.Node) {
+		switch parent := n.Parent; n.Data {
+		case "summary":
+			summaries = append(summaries, n.FirstChild.Data)
+		case "header":
+			if parent.Data == "article" {
+				headers = append(headers, n.FirstChild.Data)
+			}
+		case "section":
+			sections++
+		case "mark":
+			if parent.Data == "p" {
+				marks++
+			}
+		}
+	})
+	require.Len(t, summaries, 2)
+	require.Contains(t, summaries[0], ": 2 false alarms")
+	require.Contains(t, summaries[1], ": 1 missed")
+	require.Equal(t, []string{
+		"false alarm · reason: overlap · 7 bits", "false alarm · reason: overlap · 7 bits", "missed, possible · reason: overlap · 7 bits",
+	}, headers)
+	require.Equal(t, [2]int{6, 6}, [2]int{sections, marks})
+}
+
+// Intervals, families and warnings stand beside the figures; what is debatable stands apart.
+func TestIntervalsOnPage(t *testing.T) {
+	page := pages(t)["pairs"]
+	require.Contains(t, page, `<small>0.2500 - 0.7500<br>3 <mark>few</mark> families</small>`)
+	require.Contains(t, page, `<td>0.2500 - 0.7500</td><td>3 <mark>few</mark></td>`)
+	require.Contains(t, page, `<i style="left:25%;width:50%"></i>`)
+	require.Contains(t, page, `<p class="warning">recall: few</p>`)
+	require.Contains(t, page, "2 pairs name no base or cluster")
+	var titles []string
+	elements(t, page, func(n *html.Node) {
+		if n.Data == "h2" {
+			titles = append(titles, n.FirstChild.Data)
+		}
+	})
+	require.Subset(t, titles, []string{"Copies by kind", "Look-alikes by kind", "Debatable pairs by kind"})
+}
+
+// Names of bars are text of the page, in any script.
+func TestBarNames(t *testing.T) {
+	require.Contains(t, pages(t)["stream"], `<span class="name">转载</span>`)
+}
+
+// A peak must not hide what is beside it: the valley that the user looks for.
+func TestCountBars(t *testing.T) {
+	names := []string{"a", "b", "c", "d"}
+	linear := countBars("articles", names, []int{40, 10, 0, 1}, 1)
+	require.Equal(t, "articles", linear.Title)
+	require.Equal(t, []float64{100, 25, 0, 2.5}, lengths(linear))
+	require.Equal(t, []tick{{0, "0"}, {100, "40"}}, linear.Ticks)
+	require.Equal(t, badBar, linear.Bars[1].Class, "the present one")
+	require.Equal(t, plainBar, linear.Bars[0].Class)
+
+	peaked := countBars("articles", names, []int{9999, 99, 0, 9}, -1)
+	require.Equal(t, "articles (logarithmic)", peaked.Title)
+	require.InDeltaSlice(t, []float64{100, 50, 0, 25}, lengths(peaked), 1e-9)
+	require.Len(t, peaked.Ticks, 5)
+	require.Equal(t, "1000", peaked.Ticks[4].Text)
+
+	require.Equal(t, []float64{0, 0}, lengths(countBars("none", names[:2], []int{0, 0}, -1)))
+}
+
+func lengths(c bars) (out []float64) {
+	for _, b := range c.Bars {
+		out = append(out, b.To)
+	}
+	return out
 }
 
 func TestLabel(t *testing.T) {

@@ -1,7 +1,7 @@
 package report
 
 import (
-	"html/template"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -13,7 +13,10 @@ import (
 // mostMissed is the number of missed copies that a page lists. Dropped originals are all listed.
 const mostMissed = 500
 
-// countsRow is a row of a table by language or kind.
+// mostSources is the number of sources that a page lists, the largest.
+const mostSources = 100
+
+// countsRow is a row of a table by language, kind or source.
 type countsRow struct {
 	Name string
 	eval.StreamCounts
@@ -21,46 +24,43 @@ type countsRow struct {
 
 // Stream writes the report of eval.Stream.
 func Stream(w io.Writer, about About, r eval.StreamResult) error {
-	kinds, languages := countsRows(r.Kinds), countsRows(r.Languages)
-	var bars []bar
+	kinds := countsRows(r.Kinds, slices.Sorted(maps.Keys(r.Kinds)))
+	kindBars := shareBars("share of copies caught")
 	for _, row := range kinds {
 		if row.Copies > 0 {
-			bars = append(bars, bar{row.Name, row.CaughtShare(), green})
+			kindBars.addShare(row.Name, goodBar, row.CaughtShare(), nil, fmt.Sprintf("of %d", row.Copies))
 		}
 	}
-	charts := map[string]template.HTML{}
-	var err error
-	if charts["kinds"], err = barChart("share of copies caught", 1, bars); err != nil {
-		return err
-	}
-	bars = nil
+	gapBars := shareBars("share caught, by time since the original")
 	for _, gap := range r.Gaps {
 		if gap.Copies > 0 {
-			bars = append(bars, bar{gap.From + " and later", float64(gap.Caught) / float64(gap.Copies), blue})
+			share := float64(gap.Caught) / float64(gap.Copies)
+			gapBars.addShare(gap.From+" and later", plainBar, share, nil, fmt.Sprintf("of %d", gap.Copies))
 		}
 	}
-	if charts["gaps"], err = barChart("share caught, by time since the original", 1, bars); err != nil {
-		return err
-	}
-	total := r.Total()
-	return write(w, streamPage, "Stream", about, charts, struct {
+	sources := r.LargestSources()
+	return write(w, streamPage, "Stream", about, nil, struct {
 		eval.StreamResult
-		Total                    countsRow
-		LanguageRows, KindRows   []countsRow
-		MissedRows               []eval.Repeat
-		MedianDelay, LongerDelay time.Duration
+		Total                              countsRow
+		LanguageRows, KindRows, SourceRows []countsRow
+		KindBars, GapBars                  bars
+		MissedRows                         []eval.Repeat
+		MedianDelay, LongerDelay           time.Duration
 	}{
 		r,
-		countsRow{"all", total},
-		languages, kinds, r.Missed[:min(len(r.Missed), mostMissed)],
+		countsRow{"all", r.Total()},
+		countsRows(r.Languages, slices.Sorted(maps.Keys(r.Languages))), kinds,
+		countsRows(r.Sources, sources[:min(len(sources), mostSources)]),
+		kindBars, gapBars,
+		r.Missed[:min(len(r.Missed), mostMissed)],
 		rounded(r.Delay.Median), rounded(r.Delay.P90),
 	})
 }
 
-func countsRows(counts map[string]eval.StreamCounts) []countsRow {
-	var rows []countsRow
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		rows = append(rows, countsRow{name, counts[name]})
+func countsRows(counts map[string]eval.StreamCounts, order []string) []countsRow {
+	rows := make([]countsRow, len(order))
+	for i, name := range order {
+		rows[i] = countsRow{name, counts[name]}
 	}
 	return rows
 }
