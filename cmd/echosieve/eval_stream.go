@@ -11,7 +11,7 @@ import (
 )
 
 const evalStreamHelp = `Stream sends labelled articles, in the order of the file, through the service's own stages and index, batch by batch,
-without Kafka, and compares the verdicts with the labels. It prints, by language and by kind,
+without Kafka, and compares the verdicts with the labels. It prints, by language, kind and source,
 
   caught           copies that are held to repeat something
   dropped          originals that are held to repeat something: articles that no reader would see. Each one is listed
@@ -27,6 +27,7 @@ The articles are JSON Lines with the fields named by input.fields and these labe
   dup_of   id of the earlier article that this one repeats; without it, an article is an original
   lang     language, for the table by language
   kind     how the copy was made, for the table by kind
+  source   the path of input.fields.source, else the host of the address, for the table by source
   ambig    true: skip the article, its label is not certain
 
 A stream without any dup_of is welcome: if you know that nothing in it repeats, all that is flagged is wrong.
