@@ -124,7 +124,10 @@ func TestEvalPairsWithoutFamilies(t *testing.T) {
 	require.Greater(t, r.Recall, r.Intervals.Recall.Low)
 	_, out, _ = runEval(t, args...)
 	require.Contains(t, out, "pairs name no base or cluster")
-	require.Contains(t, out, "Debatable or ignored, in no figure above:")
+	figures, debatable, found := strings.Cut(out, "Debatable or ignored, in no figure above:")
+	require.True(t, found)
+	require.NotContains(t, figures, "│ partial ")
+	require.Contains(t, debatable, "│ partial ")
 }
 
 func TestEvalPairsExitCodes(t *testing.T) {

@@ -194,6 +194,11 @@ func TestIntervalsOnPage(t *testing.T) {
 		}
 	})
 	require.Subset(t, titles, []string{"Copies by kind", "Look-alikes by kind", "Debatable pairs by kind"})
+	for name, title := range map[string]string{"look-alike": "Look-alikes by kind", "part": "Debatable pairs by kind"} {
+		before, _, _ := strings.Cut(page, "<td>"+name+"</td>")
+		require.Equal(t, 1, strings.Count(page, "<td>"+name+"</td>"))
+		require.Equal(t, title, before[strings.LastIndex(before, "<h2>")+len("<h2>"):strings.LastIndex(before, "</h2>")])
+	}
 }
 
 // Names of bars are text of the page, in any script.
