@@ -88,9 +88,9 @@ func familiesOf(terms []term) []family {
 		place := len(out)
 		if len(t.families) > 0 {
 			root := rootOf(t.families[0])
-			known := false
-			if place, known = places[root]; !known {
-				place = len(out)
+			if known, found := places[root]; found {
+				place = known
+			} else {
 				places[root] = place
 			}
 		}
