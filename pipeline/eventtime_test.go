@@ -14,6 +14,32 @@ import (
 	"echosieve/pipeline/memindex"
 )
 
+// A delay is never negative: what is a little ahead of the clock counts as 0, what is far ahead is left out. A negative
+// observation would make the sum of the histogram fall, which Prometheus takes for a restart.
+func TestDelayOfTimestampsAheadOfTheClock(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: pipeline.DefaultRecipeConfig().Search()})
+	p := newPipeline(t, index, reg, nil)
+	recs := records("null", "null", "null")
+	recs[0].Time = time.Now().Add(-20 * time.Minute)
+	recs[1].Time = time.Now().Add(time.Hour)     // another machine's clock
+	recs[2].Time = time.UnixMilli(math.MaxInt64) // another unit
+	outputs, err := p.Decide(t.Context(), p.Prepare(recs))
+	require.NoError(t, err)
+	p.Published(outputs, time.Millisecond)
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		if family.GetName() == "echosieve_pipeline_verdict_delay_seconds" {
+			h := family.GetMetric()[0].GetHistogram()
+			require.EqualValues(t, 2, h.GetSampleCount())
+			require.InDelta(t, 1200, h.GetSampleSum(), 300)
+			return
+		}
+	}
+	require.Fail(t, "no histogram of the delay")
+}
+
 // Timestamps far from the clock are counted, and decide as every other: what lies within a window of each other is
 // compared, whenever that was or will be.
 func TestTimestampsFarFromTheClock(t *testing.T) {

@@ -42,7 +42,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}, []string{"stage"}),
 		delay: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "echosieve_pipeline_verdict_delay_seconds",
-			Help:    "From the record timestamp to the acknowledged verdict.",
+			Help:    "From the record timestamp to the acknowledged verdict; 0 for a timestamp ahead of the clock.",
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600, 86400},
 		}),
 		distance: f.NewHistogram(prometheus.HistogramOpts{
@@ -66,6 +66,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		{"possible", TestOverlap.String()},
 		{"possible", TestValues.String()},
 		{"possible", TestShort.String()},
+		{"possible", TestLittle.String()},
 		{"skipped", "tombstone"},
 		{"dead", string(NotJSON)},
 		{"dead", string(NoText)},

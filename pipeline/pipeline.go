@@ -147,8 +147,7 @@ func (p *Pipeline) Published(outputs []Output, took time.Duration) {
 	for i := range outputs {
 		o := &outputs[i]
 		p.metrics.records.WithLabelValues(o.verdict, o.reason).Inc()
-		p.metrics.delay.Observe(now.Sub(o.Record.Time).Seconds())
-		p.countEventTime(o.Record.Time, now)
+		p.observeTime(o.Record.Time, now)
 		if o.distance >= 0 {
 			p.metrics.distance.Observe(float64(o.distance))
 		}
@@ -156,14 +155,19 @@ func (p *Pipeline) Published(outputs []Output, took time.Duration) {
 	p.metrics.observe(StagePublish, took)
 }
 
-// countEventTime counts a timestamp that is far from the clock. It does nothing else: verdicts depend on the records'
-// timestamps alone, so that a backlog gets those it would have got in time, and keys expire by the clock whatever the
-// timestamps say.
-func (p *Pipeline) countEventTime(at, now time.Time) {
+// observeTime counts a timestamp that is far from the clock and observes the delay of the verdict. It does nothing else:
+// verdicts depend on the records' timestamps alone, so that a backlog gets those it would have got in time, and keys expire
+// by the clock whatever the timestamps say.
+//
+// A delay is never negative: a timestamp ahead of the clock counts as 0 s. One beyond MaxFuture says nothing about the
+// delay and is left out.
+func (p *Pipeline) observeTime(at, now time.Time) {
 	switch {
 	case p.cfg.Decode.MaxFuture > 0 && at.After(now.Add(p.cfg.Decode.MaxFuture)):
 		p.metrics.eventTime.WithLabelValues(eventFuture).Inc()
+		return
 	case p.cfg.Window > 0 && at.Before(now.Add(-p.cfg.Window)):
 		p.metrics.eventTime.WithLabelValues(eventLate).Inc()
 	}
+	p.metrics.delay.Observe(max(0, now.Sub(at)).Seconds())
 }

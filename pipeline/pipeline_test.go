@@ -94,6 +94,7 @@ echosieve_pipeline_records_total{reason="digest",verdict="exact"} 1
 echosieve_pipeline_records_total{reason="distance",verdict="near"} 0
 echosieve_pipeline_records_total{reason="overlap",verdict="near"} 0
 echosieve_pipeline_records_total{reason="overlap",verdict="possible"} 0
+echosieve_pipeline_records_total{reason="little",verdict="possible"} 0
 echosieve_pipeline_records_total{reason="short",verdict="possible"} 0
 echosieve_pipeline_records_total{reason="values",verdict="possible"} 0
 echosieve_pipeline_records_total{reason="empty_text",verdict="dead"} 1

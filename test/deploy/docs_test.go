@@ -1,8 +1,12 @@
 package deploy_test
 
 import (
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
@@ -22,5 +26,42 @@ func TestOutputDocumentationNamesEveryHeader(t *testing.T) {
 		string(pipeline.TooLarge),
 	} {
 		require.Contains(t, doc, "| `"+reason+"` |")
+	}
+}
+
+// docs/metrics.md lists the reasons of records_total that the service exposes from its start, and docs/output.md explains
+// each.
+func TestDocumentationNamesEveryReason(t *testing.T) {
+	recipe, err := pipeline.LoadRecipe(pipeline.DefaultRecipeConfig())
+	require.NoError(t, err)
+	reg := prometheus.NewRegistry()
+	pipeline.New(pipeline.Config{}, recipe, nil, reg)
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	var exposed []string
+	for _, family := range families {
+		if family.GetName() != "echosieve_pipeline_records_total" {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if l.GetName() == "reason" {
+					exposed = append(exposed, l.GetValue())
+				}
+			}
+		}
+	}
+	slices.Sort(exposed)
+	exposed = slices.Compact(exposed)
+	row := regexp.MustCompile("(?m)^\\| `echosieve_pipeline_records_total` .*reason: (.*) \\|$").FindStringSubmatch(string(read(t, "docs/metrics.md")))
+	require.NotNil(t, row)
+	listed := regexp.MustCompile(`[a-z_]+`).FindAllString(strings.ReplaceAll(row[1], "the test that decided", ""), -1)
+	slices.Sort(listed)
+	require.Equal(t, exposed, listed)
+	output := string(read(t, "docs/output.md"))
+	for _, reason := range exposed {
+		if reason != "none" && reason != "tombstone" { // these stand in no header
+			require.Contains(t, output, "| `"+reason+"` |")
+		}
 	}
 }
