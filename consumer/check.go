@@ -41,11 +41,11 @@ func Check(ctx context.Context, cfg Config) []Finding {
 	}
 	defer c.close()
 	if err := c.ping(ctx); err != nil {
-		return []Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), err)}
+		return []Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), c.explainClosed(ctx, err))}
 	}
 	m, err := c.metadata(ctx, cfg.Topics.all())
 	if err != nil {
-		return []Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), err)}
+		return []Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), c.explainClosed(ctx, err))}
 	}
 	findings := []Finding{{Severity: OK, Subject: "brokers " + strings.Join(cfg.Brokers, ","), Problem: fmt.Sprintf("%d reachable", len(m.Brokers))}}
 	topics := make(map[string]*metaapi.ResponseTopic)

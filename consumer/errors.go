@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 
 	"echosieve/internal/tlsfiles"
@@ -55,7 +56,7 @@ func explain(err error) error {
 var problems = map[kafka.Error]Problem{
 	kafka.SASLAuthenticationFailed:           {Cause: "the broker refused the login", Remedy: "check kafka.sasl.username and the password", Permanent: true},
 	kafka.UnsupportedSASLMechanism:           {Cause: "the broker does not offer this SASL mechanism", Remedy: "set kafka.sasl.mechanism to one that the listener has enabled", Permanent: true},
-	kafka.IllegalSASLState:                   {Cause: "the broker wants a login first", Remedy: "set kafka.sasl.mechanism, kafka.sasl.username and a password", Permanent: true},
+	kafka.IllegalSASLState:                   {Cause: "the listener knows no login (SASL), but kafka.sasl.mechanism is set", Remedy: "set kafka.sasl.mechanism to \"\" and remove the other settings under kafka.sasl, or use the port of a listener with SASL", Permanent: true},
 	kafka.UnknownTopicOrPartition:            {Cause: "the topic does not exist, or this user has no right on it", Remedy: "create it or set kafka.create_topics: true; else grant Read on the input topic and Write on the output topics"},
 	kafka.TopicAuthorizationFailed:           {Cause: "a right on the topic is missing, or the topic does not exist", Remedy: "grant Read on the input topic and Write on the output topics, and check that they exist", Permanent: true},
 	kafka.GroupAuthorizationFailed:           {Cause: "this user may not use the consumer group", Remedy: "grant Read on the group named in kafka.group", Permanent: true},
@@ -77,6 +78,12 @@ var problems = map[kafka.Error]Problem{
 	kafka.GroupMaxSizeReached:                {Cause: "the group is full", Remedy: "raise group.max.size or run fewer processes"},
 }
 
+// A listener without TLS answers a TLS handshake with nonsense or closes the connection.
+const (
+	causeNotTLS  = "the listener does not speak TLS"
+	remedyNotTLS = "set kafka.tls.enabled: false or use the port of the TLS listener"
+)
+
 // explainConnection translates what happens before a broker answers anything.
 func explainConnection(err error) *Problem {
 	var dns *net.DNSError
@@ -90,7 +97,7 @@ func explainConnection(err error) *Problem {
 	case tlsfiles.TooOld:
 		return &Problem{Cause: "the broker speaks no TLS 1.2 or later", Remedy: "allow TLSv1.2 in the listener's ssl.enabled.protocols", Permanent: true}
 	case tlsfiles.NotTLS:
-		return &Problem{Cause: "the listener does not speak TLS", Remedy: "set kafka.tls.enabled: false or use the port of the TLS listener", Permanent: true}
+		return &Problem{Cause: causeNotTLS, Remedy: remedyNotTLS, Permanent: true}
 	case tlsfiles.Refused:
 		return &Problem{Cause: "the broker refused the TLS handshake", Remedy: "set kafka.tls.cert_file and kafka.tls.key_file to a certificate that it trusts", Permanent: true}
 	}
@@ -103,14 +110,19 @@ func explainConnection(err error) *Problem {
 		return &Problem{Cause: "the topic or partition does not exist, or this user has no right on it", Remedy: "create it, or grant Read on the input topic and Write on the output topics"}
 	case errors.Is(err, protocol.ErrNoLeader), errors.Is(err, kafka.BrokerNotAvailable):
 		return &Problem{Cause: "the partition has no leader", Remedy: "look for brokers that are down"}
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return &Problem{Cause: "the broker closed the connection", Remedy: "if this lasts, kafka.tls.enabled or kafka.sasl.mechanism is not what its listener expects"}
+	case strings.Contains(err.Error(), expectsTLS):
+		return &Problem{Cause: "the listener speaks TLS", Remedy: "set kafka.tls.enabled: true or use the port of a listener without TLS"}
+	case isClosed(err):
+		return &Problem{Cause: "the broker closed the connection", Remedy: "if this lasts, kafka.tls.enabled or kafka.sasl.mechanism is not what its listener expects: echosieve check finds out which"}
 	case isTimeout(err):
 		return &Problem{Cause: "the broker did not answer in time", Remedy: "check the network, firewalls and the load on the brokers"}
 	default:
 		return nil
 	}
 }
+
+// expectsTLS is how kafka-go says that a TLS alert came in place of an answer. It has no type for it.
+const expectsTLS = "broker appears to be expecting TLS"
 
 func isTimeout(err error) bool {
 	var timeout interface{ Timeout() bool }

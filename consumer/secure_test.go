@@ -76,6 +76,7 @@ func TestSecuredKafka(t *testing.T) {
 			require.True(t, failed)
 		})
 	}
+	t.Run("listeners", func(t *testing.T) { listeners(t, s, cfg) })
 	t.Run("run ends on a wrong password", func(t *testing.T) {
 		cfg := cfg
 		cfg.SASL = SASL{Mechanism: "scram-sha-512", Username: "alice", Password: "wrong"}
@@ -87,6 +88,57 @@ func TestSecuredKafka(t *testing.T) {
 		cfg.SASL = SASL{Mechanism: "scram-sha-512", Username: "alice", Password: "secret"}
 		require.ErrorContains(t, runFor(t, cfg), "grant Read on the group")
 	})
+}
+
+// listeners holds each kind of client against each kind of listener: the check names the setting that does not fit, and in
+// which direction.
+func listeners(t *testing.T, s *kafkaserver.Server, cfg Config) {
+	const (
+		fits   = ""
+		login  = "set kafka.sasl.mechanism, kafka.sasl.username and a password"
+		logout = `set kafka.sasl.mechanism to ""`
+		encode = "set kafka.tls.enabled: true"
+		decode = "set kafka.tls.enabled: false"
+	)
+	encrypted := cfg.TLS
+	for _, listener := range []struct {
+		name, addr                          string
+		plain, withLogin, withTLS, withBoth string
+	}{
+		{"PLAINTEXT", s.Addr, fits, logout, decode, decode},
+		{"SASL_PLAINTEXT", s.LoginAddr, login, fits, decode, decode},
+		{"SSL", s.TLSAddr, encode, encode, fits, logout},
+		{"SASL_SSL", s.SecureAddr, encode, encode, login, fits},
+	} {
+		for _, c := range []struct {
+			name       string
+			tls, login bool
+			want       string
+		}{
+			{"plain", false, false, listener.plain},
+			{"login", false, true, listener.withLogin},
+			{"TLS", true, false, listener.withTLS},
+			{"TLS and login", true, true, listener.withBoth},
+		} {
+			for _, mechanism := range []string{"plain", "scram-sha-256"} {
+				cfg := cfg
+				cfg.Brokers, cfg.TLS, cfg.SASL = []string{listener.addr}, tlsfiles.Config{}, SASL{}
+				if c.tls {
+					cfg.TLS = encrypted
+				}
+				if c.login {
+					cfg.SASL = SASL{Mechanism: mechanism, Username: "alice", Password: "secret"}
+				}
+				f := Check(t.Context(), cfg)[0]
+				if c.want == fits {
+					require.Equal(t, OK, f.Severity, "%s to %s: %+v", c.name, listener.name, f)
+					continue
+				}
+				require.Equal(t, Failure, f.Severity, "%s to %s: %+v", c.name, listener.name, f)
+				require.Contains(t, f.Remedy, c.want, "%s to %s: %+v", c.name, listener.name, f)
+			}
+		}
+	}
 }
 
 func runFor(t *testing.T, cfg Config) error {

@@ -20,8 +20,9 @@ type options struct {
 func With(key, value string) Option { return func(o *options) { o.properties[key] = value } }
 
 // Secure adds a SASL_SSL listener with SCRAM-SHA-256, SCRAM-SHA-512 and PLAIN, and an authorizer that denies
-// what no ACL allows. keyStore holds the PEM key and certificate of the broker, caFile the authority. The
-// plaintext listener stays open, for a super user.
+// what no ACL allows. keyStore holds the PEM key and certificate of the broker, caFile the authority. It adds a
+// SASL_PLAINTEXT listener with the same logins and an SSL listener, too. The plaintext listener stays open. Clients
+// without a login are super users.
 func Secure(keyStore, caFile string, users map[string]string) Option {
 	return func(o *options) {
 		o.secure = true
@@ -40,10 +41,14 @@ func Secure(keyStore, caFile string, users map[string]string) Option {
 			"sasl.enabled.mechanisms": "SCRAM-SHA-256,SCRAM-SHA-512,PLAIN",
 			"authorizer.class.name":   "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
 			"super.users":             "User:admin;User:ANONYMOUS",
-			"listener.name.secure.scram-sha-256.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
-			"listener.name.secure.scram-sha-512.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
-			"listener.name.secure.plain.sasl.jaas.config":         "org.apache.kafka.common.security.plain.PlainLoginModule required" + plain + ";",
 		})
+		for _, listener := range []string{"secure", "login"} {
+			maps.Copy(o.properties, map[string]string{
+				"listener.name." + listener + ".scram-sha-256.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
+				"listener.name." + listener + ".scram-sha-512.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
+				"listener.name." + listener + ".plain.sasl.jaas.config":         "org.apache.kafka.common.security.plain.PlainLoginModule required" + plain + ";",
+			})
+		}
 	}
 }
 

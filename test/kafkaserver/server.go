@@ -34,6 +34,8 @@ type Server struct {
 	Reached string
 	// SecureAddr is host:port of the SASL_SSL listener; empty without the Secure option.
 	SecureAddr string
+	// LoginAddr and TLSAddr are host:port of the SASL_PLAINTEXT and the SSL listener; empty without the Secure option.
+	LoginAddr, TLSAddr string
 	// Dir holds configuration, data and log.
 	Dir string
 
@@ -61,7 +63,7 @@ func StartBehind(t testing.TB, f loopback.Front, version string, opts ...Option)
 	for _, opt := range opts {
 		opt(&o)
 	}
-	ports := loopback.Ports(t, 4)
+	ports := loopback.Ports(t, 6)
 	s.Addr, s.Reached = loopback.Addr(ports[0]), f.Before(ports[1])[0]
 	o.listen("PLAINTEXT", "PLAINTEXT", s.Addr, s.Addr)
 	o.listen("CLIENTS", "PLAINTEXT", loopback.Addr(ports[1]), s.Reached)
@@ -76,6 +78,9 @@ func StartBehind(t testing.TB, f loopback.Front, version string, opts ...Option)
 	if o.secure {
 		s.SecureAddr = loopback.Addr(ports[3])
 		o.listen("SECURE", "SASL_SSL", s.SecureAddr, fmt.Sprintf("localhost:%d", ports[3]))
+		s.LoginAddr, s.TLSAddr = loopback.Addr(ports[4]), loopback.Addr(ports[5])
+		o.listen("LOGIN", "SASL_PLAINTEXT", s.LoginAddr, s.LoginAddr)
+		o.listen("ENCRYPTED", "SSL", s.TLSAddr, fmt.Sprintf("localhost:%d", ports[5]))
 	}
 	s.format(o)
 	t.Cleanup(s.Stop)

@@ -1,0 +1,65 @@
+package consumer
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/segmentio/kafka-go/protocol"
+	"github.com/segmentio/kafka-go/protocol/apiversions"
+)
+
+// isClosed says whether the broker closed the connection without an answer.
+func isClosed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// explainClosed finds out why the brokers close connections. A listener that expects a login, or no TLS, closes the
+// connection and says nothing, so that the error alone cannot tell the two apart. A listener that expects a login answers a
+// client that has not logged in one question: which versions of the protocol it knows.
+func (c *cluster) explainClosed(ctx context.Context, err error) error {
+	if !isClosed(err) {
+		return err
+	}
+	for _, addr := range c.cfg.Brokers {
+		switch {
+		case asks(ctx, addr, c.transport.TLS, c.cfg.ClientID) == nil:
+			if c.cfg.SASL.Mechanism != "" {
+				return err
+			}
+			return &Problem{
+				Cause: "the listener wants a login (SASL)", Remedy: "set kafka.sasl.mechanism, kafka.sasl.username and a password",
+				Err: err, Permanent: true,
+			}
+		case c.transport.TLS != nil && asks(ctx, addr, nil, c.cfg.ClientID) == nil:
+			return &Problem{Cause: causeNotTLS, Remedy: remedyNotTLS, Err: err, Permanent: true}
+		}
+	}
+	return err
+}
+
+// asks asks a broker which versions of the protocol it knows, on a connection of its own. Nil means that it answered.
+func asks(ctx context.Context, addr string, config *tls.Config, clientID string) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	var conn net.Conn
+	var err error
+	if config == nil {
+		conn, err = new(net.Dialer).DialContext(ctx, "tcp", addr)
+	} else {
+		conn, err = (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", addr)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
+		return err
+	}
+	_, err = protocol.RoundTrip(conn, 0, correlationID, clientID, &apiversions.Request{})
+	return err
+}
