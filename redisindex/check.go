@@ -40,7 +40,7 @@ type Finding struct {
 }
 
 const (
-	// minVersion is the oldest server with every command in use; ZMSCORE is the youngest of them.
+	// minVersion is the oldest server that is supported.
 	minVersion = "6.2"
 	// listpackBytes is what a field of entries may hold for its hash to stay a listpack: a handful of entries.
 	listpackBytes = 1024
@@ -91,7 +91,7 @@ func fromError(subject string, err error, cfg Config) Finding {
 	f := Finding{Error, subject, err.Error(), "see the server's log"}
 	var p *Problem
 	if errors.As(Explain(err, cfg.base()), &p) {
-		f.Problem, f.Remedy = fmt.Sprintf("%s (%v)", p.Cause, p.Err), p.Remedy
+		f.Problem, f.Remedy = fmt.Sprintf("%s (%s)", p.Cause, oneLine(p.Err)), p.Remedy
 	}
 	return f
 }

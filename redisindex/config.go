@@ -47,6 +47,12 @@ type Config struct {
 	BlockBits int `koanf:"block_bits" help:"width in bits of the block values in Redis keys, 6 to 32; 0: by expected_articles, but without overlaps (16 for 4 blocks), see docs/tuning.md; a change starts an empty index"`
 }
 
+// Bounds of Config.Window.
+const (
+	MinWindow = time.Minute
+	MaxWindow = 100 * 365 * 24 * time.Hour
+)
+
 // DefaultConfig returns the defaults of what a user sets. Namespace, Window and Search are left empty.
 func DefaultConfig() Config {
 	return Config{UndecidedTimeout: time.Minute, Generations: 1, MaxCandidates: 24, ExpectedArticles: 1_000_000}
@@ -82,7 +88,7 @@ func (c Config) Validate() error {
 	if c.BlockBits != 0 && (c.BlockBits < minKeyBits || c.BlockBits > maxKeyBits) {
 		errs = append(errs, fmt.Errorf("block_bits is %d, must be 0 or between %d and %d", c.BlockBits, minKeyBits, maxKeyBits))
 	}
-	if c.Window < time.Minute || c.Window > 100*365*24*time.Hour {
+	if c.Window < MinWindow || c.Window > MaxWindow {
 		errs = append(errs, fmt.Errorf("window is %s, must be between 1 minute and 100 years", c.Window))
 	}
 	if c.UndecidedTimeout <= 0 {
@@ -105,7 +111,7 @@ const (
 	maxKeyBits = 32
 )
 
-// BlockLayout is the block layout that an index of this configuration uses.
+// BlockLayout is the block layout that an index of this configuration, which must be valid, uses.
 func (c Config) BlockLayout() simhash.Layout { return newLayout(c).blocks }
 
 // layout is where the index puts what, as it follows from a Config.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -21,7 +22,16 @@ type Problem struct {
 }
 
 // Error returns cause, remedy and the original error in one line.
-func (p *Problem) Error() string { return fmt.Sprintf("%s: %s (%v)", p.Cause, p.Remedy, p.Err) }
+func (p *Problem) Error() string {
+	return fmt.Sprintf("%s: %s (%s)", p.Cause, p.Remedy, oneLine(p.Err))
+}
+
+// oneLine puts the errors of several servers, which go-redis joins line by line, into one line, each once.
+func oneLine(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	slices.Sort(lines[1:]) // the first has the introduction
+	return strings.Join(slices.Compact(lines), "; ")
+}
 
 // Unwrap returns the original error.
 func (p *Problem) Unwrap() error { return p.Err }
@@ -55,8 +65,18 @@ func explainReply(err error, namespace string) Problem {
 		return Problem{Cause: "an entry in Redis is damaged and could not be set aside", Remedy: "delete the field named here: HDEL with the key, and the field in hexadecimal"}
 	case isRightMissing(err):
 		return Problem{Cause: "a right is missing in Redis", Remedy: "ACL SETUSER <user> " + ACLRule(namespace)}
-	case strings.Contains(err.Error(), "all sentinels") && classify(err) == "auth": // go-redis has no type for it
+	case saysSentinels(err, "") && classify(err) == "auth":
 		return Problem{Cause: "the sentinels refused the login", Remedy: "set redis.sentinel_username and redis.sentinel_password_file to what they expect"}
+	case saysSentinels(err, "unknown command"):
+		return Problem{Cause: "the servers of redis.addrs are no sentinels", Remedy: "set redis.addrs to the sentinels (port 26379 as a rule), or remove redis.master_name"}
+	case saysSentinels(err, redis.Nil.Error()):
+		return Problem{Cause: "the sentinels watch no master of this name", Remedy: "set redis.master_name to one that SENTINEL MASTERS lists"}
+	case strings.Contains(err.Error(), "cluster support disabled"): // without a prefix of its own
+		return Problem{Cause: "this Redis is not part of a Redis Cluster", Remedy: "set redis.cluster: false, or redis.addrs to nodes of the cluster"}
+	case isRedirect(err):
+		return Problem{Cause: "this Redis is a node of a Redis Cluster", Remedy: "set redis.cluster: true; if it is set, slots are being moved: wait"}
+	case strings.Contains(err.Error(), "ERR unknown command"):
+		return Problem{Cause: "this is no Redis server that the index can use", Remedy: "set redis.addrs to a Redis " + minVersion + " or later that has all its commands; for a sentinel set redis.master_name as well"}
 	case redis.HasErrorPrefix(err, "NOAUTH"):
 		return Problem{Cause: "Redis wants a login", Remedy: "set redis.username and a password"}
 	case redis.IsAuthError(err):
@@ -72,10 +92,15 @@ func explainReply(err error, namespace string) Problem {
 	case classify(err) == "replicas":
 		return Problem{Cause: "too few replicas have what was written", Remedy: "start the missing ones, or lower redis.wait_replicas or the server's min-replicas-to-write"}
 	case classify(err) == "cluster":
-		return Problem{Cause: "the Redis Cluster does not serve all slots, or redis.cluster is not set", Remedy: "check CLUSTER INFO and the setting"}
+		return Problem{Cause: "the Redis Cluster does not serve all slots", Remedy: "look for masters that are down: CLUSTER INFO, CLUSTER SHARDS"}
 	default:
 		return Problem{}
 	}
+}
+
+// saysSentinels recognises the error of go-redis that no sentinel named a master, for the reason given: it has no type.
+func saysSentinels(err error, reason string) bool {
+	return strings.Contains(err.Error(), "all sentinels") && strings.Contains(err.Error(), reason)
 }
 
 // explainConnection translates what happens before a server answers anything.

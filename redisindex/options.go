@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"echosieve/internal/hostport"
 	"echosieve/internal/tlsfiles"
 )
 
@@ -42,19 +44,31 @@ func DefaultOptions() Options {
 // Validate says everything that is wrong with the options, without dialling or reading files.
 func (o Options) Validate() error {
 	var errs []error
+	port := "6379"
+	if o.MasterName != "" {
+		port = "26379"
+	}
+	for _, addr := range o.Addrs {
+		if strings.HasPrefix(addr, "/") { // a Unix socket
+			continue
+		}
+		if err := hostport.Check(addr, port); err != nil {
+			errs = append(errs, fmt.Errorf("addrs %w", err))
+		}
+	}
 	for _, f := range []struct {
 		bad  bool
 		text string
 	}{
-		{len(o.Addrs) == 0, "addrs is empty"},
-		{o.Cluster && o.MasterName != "", "cluster and master_name exclude each other"},
-		{!o.Cluster && o.MasterName == "" && len(o.Addrs) > 1, "several addrs need cluster or master_name"},
-		{o.MasterName == "" && o.SentinelUsername+o.SentinelPassword != "", "a login at sentinels needs master_name"},
-		{o.DB < 0, "db is negative"},
-		{o.Cluster && o.DB != 0, "a cluster has only db 0"},
+		{len(o.Addrs) == 0, "addrs is empty, needs at least one host:port"},
+		{o.Cluster && o.MasterName != "", "cluster and master_name exclude each other: keep one of them"},
+		{!o.Cluster && o.MasterName == "" && len(o.Addrs) > 1, "addrs has several servers: set cluster or master_name as well, or keep one server"},
+		{o.MasterName == "" && o.SentinelUsername+o.SentinelPassword != "", "sentinel_username and sentinel_password need master_name"},
+		{o.DB < 0, "db must not be negative"},
+		{o.Cluster && o.DB != 0, "db must be 0 with cluster"},
 		{o.PoolSize < 1, "pool_size must be at least 1"},
 		{o.Timeout < 10*time.Millisecond, "timeout must be at least 10ms"},
-		{o.WaitReplicas < 0, "wait_replicas is negative"},
+		{o.WaitReplicas < 0, "wait_replicas must not be negative"},
 		{o.WaitReplicas > 0 && (o.WaitTimeout < time.Millisecond || o.WaitTimeout >= o.Timeout), "wait_timeout must be at least 1ms and less than timeout"},
 	} {
 		if f.bad {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -148,6 +149,12 @@ func checkRedis(ctx context.Context, cfg Config, recipeID string) []finding {
 	var out []finding
 	found := redisindex.Check(ctx, client, cfg.index(recipeID))
 	found = append(found, redisindex.CheckReplicas(ctx, client, cfg.Redis.Options)...)
+	if slices.ContainsFunc(found, func(f redisindex.Finding) bool { return f.Severity == redisindex.Error }) {
+		// Servers of another kind than the settings say explain whatever went wrong.
+		if modes := redisindex.CheckMode(ctx, cfg.Redis.Options); len(modes) > 0 {
+			found = modes
+		}
+	}
 	for _, f := range found {
 		out = append(out, finding{Severity: severities[f.Severity], Subject: f.Subject, Problem: f.Problem, Remedy: f.Remedy})
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
+
+	"echosieve/test/redisserver"
 )
 
 // checkJSON runs the command and returns its result.
@@ -79,5 +81,29 @@ func TestPrintFindings(t *testing.T) {
 	require.NotContains(t, b.String(), "can start")
 	for _, line := range strings.Split(b.String(), "\n") {
 		require.LessOrEqual(t, len([]rune(line)), 170)
+	}
+}
+
+// A setting that takes a server for one of another kind is named, and no other finding hides it.
+func TestCheckNamesTheWrongMode(t *testing.T) {
+	server := redisserver.Start(t).Addr
+	for _, c := range []struct {
+		args   []string
+		remedy string
+	}{
+		{[]string{"--redis.cluster"}, "set redis.cluster: false"},
+		{[]string{"--redis.master_name", "news"}, "remove redis.master_name"},
+	} {
+		code, result := checkJSON(t, append([]string{"--kafka.brokers", "127.0.0.1:1", "--redis.addrs", server}, c.args...)...)
+		require.Equal(t, exitNo, code)
+		var found []finding
+		for _, f := range result.Findings {
+			if f.Component == "redis" {
+				found = append(found, f)
+			}
+		}
+		require.Len(t, found, 1)
+		require.Equal(t, severityFailure, found[0].Severity)
+		require.Contains(t, found[0].Remedy, c.remedy)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"echosieve/cmd/echosieve/internal/config"
 	"echosieve/consumer"
+	"echosieve/internal/hostport"
 	"echosieve/pipeline"
 	"echosieve/redisindex"
 )
@@ -28,7 +29,7 @@ type Config struct {
 	Redis     RedisConfig           `koanf:"redis" help:"The index of the articles seen."`
 	Window    time.Duration         `koanf:"window" help:"How far apart the timestamps of two articles may be for one to be a copy of the other."`
 	Recipe    string                `koanf:"recipe" help:"How fingerprints are made: news, or one of the classics of the field, for comparison: classic-fnv, classic-python-200, classic-python-30, classic-yanyiwu. First part of the recipe id; the second is a hash of all that changes fingerprints."`
-	Detection pipeline.RecipeConfig `koanf:"detection" help:"What counts as a copy. Each change here makes a new recipe id and with it a new, empty index."`
+	Detection pipeline.RecipeConfig `koanf:"detection" help:"What counts as a copy. Each change here, except of probes and anchors, makes a new recipe id and with it a new, empty index."`
 	Input     pipeline.DecodeConfig `koanf:"input" help:"How an article stands in a record's value."`
 	HTTP      HTTPConfig            `koanf:"http" help:"Metrics and health."`
 	Log       LogConfig             `koanf:"log" help:"The log, written to standard error."`
@@ -78,28 +79,34 @@ func (c Config) recipe() pipeline.RecipeConfig {
 	return r
 }
 
-// index completes the index's configuration by what it shares with the rest.
+// index completes the index's configuration by what it shares with the rest. The configuration must be valid.
 func (c Config) index(recipeID string) redisindex.Config {
-	index := c.Redis.Index
-	index.Namespace = c.Redis.Namespace + ":" + recipeID
-	index.Window = c.Window
-	index.Search = c.recipe().Search()
+	index := c.indexSettings(recipeID, c.recipe())
 	index.Layout = index.BlockLayout()
 	// A worker that dies is noticed after one session timeout; after two, another one has had time to take its place.
 	index.UndecidedTimeout = 2 * c.Kafka.SessionTimeout
 	return index
 }
 
-// Validate says all that is wrong with the configuration without asking any server.
+// indexSettings is index without the width of the blocks, which follows from valid settings only.
+func (c Config) indexSettings(recipeID string, recipe pipeline.RecipeConfig) redisindex.Config {
+	index := c.Redis.Index
+	index.Namespace = c.Redis.Namespace + ":" + recipeID
+	index.Window = c.Window
+	index.Search = recipe.Search()
+	return index
+}
+
+// Validate says all that is wrong with the configuration without asking any server, each mistake with its key.
 func (c Config) Validate() error {
 	_, _, listen := net.SplitHostPort(c.HTTP.Listen)
 	var level slog.Level
 	badLevel := level.UnmarshalText([]byte(c.Log.Level))
 	errs := []error{
 		c.Kafka.Validate(),
+		c.validateBrokers(),
 		inSection("redis", c.Redis.Validate()),
-		inSection("redis", c.index("recipe").Validate()),
-		inSection("detection", c.recipe().Validate()),
+		c.validateDetection(),
 		inSection("input", c.Input.Validate()),
 	}
 	for _, f := range []struct {
@@ -107,8 +114,7 @@ func (c Config) Validate() error {
 		ok  bool
 		why string
 	}{
-		{"kafka.brokers", !slices.ContainsFunc(c.Kafka.Brokers, isURL), "must be host:port, without scheme, user or password"},
-		{"redis.addrs", !slices.ContainsFunc(c.Redis.Addrs, isURL), "must be host:port, without scheme, user or password: redis.username and redis.password_file are for these"},
+		{"window", c.validWindow(), fmt.Sprintf("is %s, must be between 1 minute and 100 years, for example 168h", c.Window)},
 		{"redis.namespace", c.Redis.Namespace != "", "must not be empty"},
 		{"http.listen", listen == nil, `must be an address such as "127.0.0.1:9464" or ":9464"`},
 		{"log.level", badLevel == nil, "must be debug, info, warn or error"},
@@ -121,17 +127,46 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// isURL recognises an address that may hold a password. Addresses are no secrets: they stand in logs and errors.
-func isURL(addr string) bool { return strings.Contains(addr, "@") || strings.Contains(addr, "://") }
+func (c Config) validateBrokers() error {
+	var errs []error
+	for _, broker := range c.Kafka.Brokers {
+		if err := hostport.Check(broker, "9092"); err != nil && broker != "" { // Kafka.Validate finds empty ones
+			errs = append(errs, fmt.Errorf("kafka.brokers %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
 
-// inSection puts the section before each of the joined errors.
+// validateDetection holds the recipe and the index, which shares settings with it, against their limits. A mistake in what
+// they share is reported once.
+func (c Config) validateDetection() error {
+	if names := pipeline.RecipeNames(); !slices.Contains(names, c.Recipe) {
+		return fmt.Errorf("recipe is %q, must be one of %s", c.Recipe, strings.Join(names, ", "))
+	}
+	recipe := c.recipe()
+	bad := recipe.Validate()
+	if bad != nil {
+		recipe = DefaultConfig().recipe()
+	}
+	index := c.indexSettings("recipe", recipe)
+	if !c.validWindow() {
+		index.Window = DefaultConfig().Window
+	}
+	return errors.Join(inSection("detection", bad), inSection("redis", index.Validate()))
+}
+
+func (c Config) validWindow() bool {
+	return c.Window >= redisindex.MinWindow && c.Window <= redisindex.MaxWindow
+}
+
+// inSection puts the section before each of the joined errors, which begin with a key.
 func inSection(section string, err error) error {
 	if err == nil {
 		return nil
 	}
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
-		return fmt.Errorf("%s: %w", section, err)
+		return fmt.Errorf("%s.%w", section, err)
 	}
 	var errs []error
 	for _, e := range joined.Unwrap() {

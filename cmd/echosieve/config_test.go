@@ -98,16 +98,19 @@ func TestConfigMistakes(t *testing.T) {
 		"--log.level=loud":                     "log.level must be debug",
 		"--log.format=xml":                     "log.format must be text or json",
 		"--redis.namespace=":                   "redis.namespace must not be empty",
-		"--redis.addrs=":                       "redis: addrs is empty",
+		"--redis.addrs=":                       "redis.addrs is empty",
 		"--kafka.brokers=":                     "kafka.brokers needs at least one address",
-		"--window=1s":                          "redis: window is 1s",
-		"--recipe=olds":                        `unknown recipe "olds"`,
-		"--detection.max_distance=99":          "detection: max_distance is 99",
-		"--input.format=xml":                   `input: format: "xml"`,
+		"--window=1s":                          "window is 1s, must be between 1 minute and 100 years",
+		"--recipe=olds":                        `recipe is "olds", must be one of news, `,
+		"--detection.max_distance=99":          "detection.max_distance is 99",
+		"--input.format=xml":                   `input.format: "xml"`,
 		"--config=/does/not/exist.yaml":        "no such file",
 		"--kafka.sasl.username=x":              "kafka.sasl has settings",
 		"--kafka.brokers=a:1,u:hunter2@b:1":    "kafka.brokers must be host:port, without scheme, user or password",
 		"--redis.addrs=redis://:hunter2@r:1":   "redis.addrs must be host:port, without scheme, user or password",
+		"--redis.addrs=localhost":              `redis.addrs has "localhost" without a port; did you mean localhost:6379?`,
+		"--kafka.brokers=kafka":                `kafka.brokers has "kafka" without a port; did you mean kafka:9092?`,
+		"--redis.generations=0":                "redis.generations is 0, must be between 1 and 8",
 		"--redis.password=hunter2":             "unknown flag: --redis.password",
 		"--kafka.sasl.password_file=/nowhere/": "kafka.sasl.password_file",
 	} {
@@ -119,8 +122,8 @@ func TestConfigMistakes(t *testing.T) {
 	}
 	_, _, errOut := echosieve(t, "", "config", "print", "--log.level=loud", "--redis.addrs=", "--redis.pool_size=0")
 	require.Contains(t, errOut, "log.level")
-	require.Contains(t, errOut, "redis: addrs is empty")
-	require.Contains(t, errOut, "redis: pool_size must be at least 1")
+	require.Contains(t, errOut, "redis.addrs is empty")
+	require.Contains(t, errOut, "redis.pool_size must be at least 1")
 }
 
 func TestConfigSources(t *testing.T) {

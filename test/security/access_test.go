@@ -68,7 +68,7 @@ func (f *fortress) testMistakes(t *testing.T) {
 		{
 			"kafka: no login",
 			settings{"kafka.sasl.mechanism": "", "kafka.sasl.username": "", "kafka.sasl.password": ""},
-			"the broker closed the connection | the broker wants a login first", "kafka.sasl.mechanism", false, false,
+			"the listener wants a login | the broker closed the connection", "kafka.sasl.mechanism", false, false,
 		},
 		{
 			"kafka: untrusted certificate",
