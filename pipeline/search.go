@@ -64,9 +64,35 @@ func (s *Search) Finds(later, earlier *Article) bool {
 	if later.LittleText || earlier.LittleText {
 		return later.Fingerprint == earlier.Fingerprint
 	}
-	stored := s.AppendPlaces(make([]simhash.Block, 0, 16), earlier.Fingerprint, earlier.Anchors)
-	looks := s.AppendLooks(make([]simhash.Block, 0, 256), later.Fingerprint, later.Sums, later.Anchors)
+	stored, looks := s.lists(later, earlier)
 	return slices.ContainsFunc(looks, func(b simhash.Block) bool { return slices.Contains(stored, b) })
+}
+
+// lists returns the blocks under which the earlier article is stored and those into which the later one looks.
+func (s *Search) lists(later, earlier *Article) (stored, looks []simhash.Block) {
+	stored = s.AppendPlaces(make([]simhash.Block, 0, 16), earlier.Fingerprint, earlier.Anchors)
+	looks = s.AppendLooks(make([]simhash.Block, 0, 256), later.Fingerprint, later.Sums, later.Anchors)
+	return stored, looks
+}
+
+// Look is one look-up for an article.
+type Look struct {
+	Block int  // whose values are looked up, from 0; Layout.Count for anchors
+	Place int  // of the value in the block's look-ups: 0 is the article's own, the others are probes; of the anchor, from 0
+	Met   bool // it leads to the earlier article
+}
+
+// Looks lists the look-ups for the later of two articles, in their order, for people to look at.
+func (s *Search) Looks(later, earlier *Article) []Look {
+	stored, blocks := s.lists(later, earlier)
+	looks := make([]Look, len(blocks))
+	for i, b := range blocks {
+		looks[i] = Look{Block: b.Index, Met: slices.Contains(stored, b)}
+		if i > 0 && blocks[i-1].Index == b.Index {
+			looks[i].Place = looks[i-1].Place + 1
+		}
+	}
+	return looks
 }
 
 // Compare says what the later of two articles inside one window is to the earlier one, provided that a look-up Finds

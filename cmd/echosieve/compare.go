@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const compareHelp = `Compare shows why two texts are copies of each other, or why not: both fingerprints, the bits and blocks in
-which they differ, the heaviest words with their weights in each text, and the verdict that the service would
-reach if one followed the other within the window.
+const compareHelp = `Compare shows why two texts are copies of each other, or why not: both fingerprints, the bits in which they
+differ, the look-ups by which the service with the same configuration finds A when B comes, the heaviest words
+with their weights in each text, and the verdict that the service would reach if B followed A within the window.
 
 A and B are texts, or files that hold one: the name of an existing file, @FILE, or "-" for standard input. What
 a file holds is taken as text, with or without markup, not as a record.`
@@ -31,7 +31,10 @@ type comparison struct {
 	MaxDistance int               `json:"max_distance"`
 	Test        string            `json:"test"`         // the one that decided
 	Found       bool              `json:"found"`        // by the look-ups of the service
+	Layout      comparedLayout    `json:"layout"`       // of the look-ups
 	EqualBlocks []int             `json:"equal_blocks"` // 0 has the most significant bits
+	Lookups     int               `json:"lookups"`      // for B
+	FoundBy     []string          `json:"found_by"`     // those that lead from B to A
 	A           comparedText      `json:"a"`
 	B           comparedText      `json:"b"`
 	Words       []comparedWord    `json:"words"` // heaviest first
@@ -39,7 +42,13 @@ type comparison struct {
 	OnlyA       []string          `json:"only_in_a"` // words, heaviest first, not cut by --top
 	OnlyB       []string          `json:"only_in_b"`
 	Signature   *compareSignature `json:"signature,omitempty"` // of the second check; absent for little text
-	blocks      int
+}
+
+// comparedLayout is how fingerprints are cut into blocks, as the service with the same configuration cuts them.
+type comparedLayout struct {
+	Blocks int `json:"blocks"` // start at equal distances, 0 at the most significant bit
+	Bits   int `json:"bits"`   // width of each
+	Probes int `json:"probes"` // values looked up for each block besides its own, at most
 }
 
 // comparedText is one of the two texts.
@@ -139,8 +148,9 @@ func compareTexts(recipe *pipeline.Recipe, search pipeline.Search, names, texts 
 		Distance:    simhash.Distance(a.SimHash, b.SimHash),
 		MaxDistance: search.MaxDistance,
 		Found:       search.Finds(&b, &a),
-		blocks:      search.Layout.Count,
+		Layout:      comparedLayout{search.Layout.Count, search.Layout.Width(0), search.Probes},
 		EqualBlocks: []int{},
+		FoundBy:     []string{},
 		A:           describeText(names[0], a),
 		B:           describeText(names[1], b),
 		Words:       compareWords(recipe.Weights(texts[0]), recipe.Weights(texts[1])),
@@ -155,17 +165,30 @@ func compareTexts(recipe *pipeline.Recipe, search pipeline.Search, names, texts 
 			c.OnlyB = append(c.OnlyB, w.Word)
 		}
 	}
-	other := simhash.Blocks(b.SimHash, c.blocks-1)
-	for i, block := range simhash.Blocks(a.SimHash, c.blocks-1) {
-		if block == other[i] {
-			c.EqualBlocks = append(c.EqualBlocks, i)
-		}
-	}
+	c.addLooks(search, &a, &b)
 	judgement := search.Compare(&a, &b)
 	c.Test = judgement.Test.String()
 	c.Signature = compareSignatures(a.Signature, b.Signature)
 	c.explain(judgement, cfg)
 	return c
+}
+
+// addLooks lists the blocks that are equal and the look-ups by which the service finds A when B comes.
+func (c *comparison) addLooks(search pipeline.Search, a, b *pipeline.Article) {
+	looks := search.Looks(b, a)
+	c.Lookups = len(looks)
+	for _, look := range looks {
+		switch {
+		case !look.Met || !c.Found: // little text is found by its whole digest only
+		case look.Block == search.Layout.Count:
+			c.FoundBy = append(c.FoundBy, fmt.Sprintf("anchor %d", look.Place))
+		case look.Place == 0:
+			c.EqualBlocks = append(c.EqualBlocks, look.Block)
+			c.FoundBy = append(c.FoundBy, fmt.Sprintf("block %d", look.Block))
+		default:
+			c.FoundBy = append(c.FoundBy, fmt.Sprintf("block %d probe %d", look.Block, look.Place))
+		}
+	}
 }
 
 func describeText(name string, a pipeline.Article) comparedText {

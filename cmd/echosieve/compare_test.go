@@ -101,11 +101,66 @@ func TestCompareFindsWhatItShows(t *testing.T) {
 	require.Equal(t, c.B.Features, inB)
 }
 
+// The blocks are those of the index with the same configuration, not those that the number of blocks suggests.
+func TestCompareShowsTheLookupsOfTheService(t *testing.T) {
+	for _, c := range []struct {
+		args                 []string
+		blocks, bits, probes int
+		lookups              int
+	}{
+		{nil, 4, 14, 4, 4*5 + 4},
+		{[]string{"--redis.expected_articles", "100000000"}, 4, 16, 4, 4*5 + 4},
+		{[]string{"--redis.expected_articles", "10000"}, 4, 8, 4, 4*5 + 4},
+		{[]string{"--redis.generations", "8"}, 4, 11, 4, 4*5 + 4},
+		{[]string{"--redis.block_bits", "20", "--detection.anchors", "0"}, 4, 20, 4, 4 * 5},
+		{[]string{"--detection.blocks", "7", "--detection.probes", "0"}, 7, 9, 0, 7 + 4},
+		{[]string{"--recipe", "classic-fnv"}, 4, 14, 0, 4},
+	} {
+		got := compareJSON(t, "", append(c.args, compareText, compareText)...)
+		require.Equal(t, comparedLayout{c.blocks, c.bits, c.probes}, got.Layout, c.args)
+		require.Equal(t, c.lookups, got.Lookups, c.args)
+		require.Len(t, got.EqualBlocks, c.blocks, c.args)
+		require.True(t, got.Found)
+		require.Contains(t, got.FoundBy, "block 0")
+	}
+}
+
+// Two texts whose fingerprints differ only in bits that a look-up leaves out have an equal block.
 func TestCompareEqualBlocks(t *testing.T) {
-	c := compareJSON(t, "", compareText, compareText)
-	require.Equal(t, []int{0, 1, 2, 3}, c.EqualBlocks)
-	c = compareJSON(t, "", "--detection.blocks", "7", compareText, compareText)
-	require.Len(t, c.EqualBlocks, 7)
+	cfg := DefaultConfig()
+	recipe, err := pipeline.LoadRecipe(cfg.recipe())
+	require.NoError(t, err)
+	search := cfg.index(recipe.ID()).Search
+	narrower, probes, anchors := 0, 0, 0
+	for _, word := range strings.Fields(compareOther) {
+		c := compareTexts(recipe, search, [2]string{}, [2]string{compareText, compareText + " " + word}, cfg.Detection)
+		want, whole := []int{}, 0
+		for i := range 4 {
+			a, b := c.A.Bits[16*i:16*i+16], c.B.Bits[16*i:16*i+16]
+			if a[:14] == b[:14] {
+				want = append(want, i)
+			}
+			if a == b {
+				whole++
+			}
+		}
+		require.Equal(t, want, c.EqualBlocks)
+		require.Equal(t, c.Found, len(c.FoundBy) > 0)
+		if len(want) > whole {
+			narrower++
+		}
+		for _, by := range c.FoundBy {
+			if strings.Contains(by, "probe") {
+				probes++
+			}
+			if strings.Contains(by, "anchor") {
+				anchors++
+			}
+		}
+	}
+	require.Positive(t, narrower, "no pair shows the difference")
+	require.Positive(t, probes)
+	require.Positive(t, anchors)
 }
 
 func TestCompareReadsFilesAndStandardInput(t *testing.T) {
@@ -130,7 +185,7 @@ func TestCompareReadsFilesAndStandardInput(t *testing.T) {
 func TestCompareShowsAReadableReport(t *testing.T) {
 	code, out, errOut := echosieve(t, "", "compare", "--top", "5", compareText, compareText+" The ferry was late.")
 	require.Equal(t, exitOK, code, errOut)
-	for _, want := range []string{"clean text", "distance", "equal blocks", "only in B     late", "weight in A", "more", "recipe news-"} {
+	for _, want := range []string{"clean text", "distance", "equal blocks", "look-ups", "B finds A by block", "only in B     late", "weight in A", "more", "recipe news-"} {
 		require.Contains(t, out, want)
 	}
 	code, out, _ = echosieve(t, "", "compare", compareText, compareOther)
@@ -141,7 +196,11 @@ func TestCompareShowsAReadableReport(t *testing.T) {
 
 func TestCompareMarksDifferences(t *testing.T) {
 	require.Equal(t, " ^  ^", differences("10 11", "11 10"))
-	c := comparison{blocks: 4}
+	c := comparison{Layout: comparedLayout{Blocks: 4, Bits: 16}}
 	bits := simhash.Fingerprint(0xffff_0000_ffff_0000).Bits()
+	require.Equal(t, "1111111111111111 0000000000000000 1111111111111111 0000000000000000", c.inBlocks(bits))
+	c.Layout.Bits = 14
+	require.Equal(t, "11111111111111.11 00000000000000.00 11111111111111.11 00000000000000.00", c.inBlocks(bits))
+	c.Layout.Bits = 20
 	require.Equal(t, "1111111111111111 0000000000000000 1111111111111111 0000000000000000", c.inBlocks(bits))
 }

@@ -31,21 +31,25 @@ func (c comparison) print(w io.Writer) error {
 	if c.Distance > 0 {
 		fmt.Fprintf(&b, "   %s\n", differences(bitsA, bitsB))
 	}
-	fmt.Fprintf(&b, "\ndistance      %d of 64 bits\nequal blocks  %s\n%sonly in A     %s\nonly in B     %s\n\n",
-		c.Distance, c.equalBlocks(), c.signatureLines(), shortList(c.OnlyA), shortList(c.OnlyB))
+	fmt.Fprintf(&b, "\ndistance      %d of 64 bits\nequal blocks  %s\nlook-ups      %s\n%sonly in A     %s\nonly in B     %s\n\n",
+		c.Distance, c.equalBlocks(), c.lookups(), c.signatureLines(), shortList(c.OnlyA), shortList(c.OnlyB))
 	b.WriteString(c.wordTable())
 	fmt.Fprintf(&b, "\n\n%s\nrecipe %s\n", c.Explanation, c.Recipe)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// inBlocks puts a space between the blocks of a fingerprint written as binary digits.
+// inBlocks puts a space between the blocks of a fingerprint written as binary digits, and a dot between the bits of a block
+// that are looked up and those behind them, which are left out. Blocks that reach into the next one are not told apart.
 func (c comparison) inBlocks(bits string) string {
-	parts := make([]string, 0, c.blocks)
-	for i := range c.blocks {
-		width := simhash.BlockBits(i, c.blocks-1)
-		parts = append(parts, bits[:width])
-		bits = bits[width:]
+	parts := make([]string, 0, c.Layout.Blocks)
+	for i := range c.Layout.Blocks {
+		part := bits[:simhash.BlockBits(i, c.Layout.Blocks-1)]
+		bits = bits[len(part):]
+		if c.Layout.Bits < len(part) {
+			part = part[:c.Layout.Bits] + "." + part[c.Layout.Bits:]
+		}
+		parts = append(parts, part)
 	}
 	return strings.Join(parts, " ")
 }
@@ -61,17 +65,25 @@ func differences(a, b string) string {
 	return strings.TrimRight(string(marks), " ")
 }
 
-// equalBlocks lists the blocks by which the index would find one text from the other.
+// equalBlocks lists the blocks that are the same in both texts.
 func (c comparison) equalBlocks() string {
-	list := []string{fmt.Sprintf("%d of %d", len(c.EqualBlocks), c.blocks)}
+	list := []string{fmt.Sprintf("%d of %d, each of %d bits:", len(c.EqualBlocks), c.Layout.Blocks, c.Layout.Bits)}
 	for _, i := range c.EqualBlocks {
 		list = append(list, strconv.Itoa(i))
 	}
-	found := "found by look-up"
-	if !c.Found {
-		found = "not found by look-up"
+	return strings.TrimSuffix(strings.Join(list, " "), ":")
+}
+
+// lookups says by which look-ups the index would find A when B comes.
+func (c comparison) lookups() string {
+	kinds := fmt.Sprintf("%d (%d blocks, each with up to %d probes, and anchors): ", c.Lookups, c.Layout.Blocks, c.Layout.Probes)
+	if c.A.LittleText || c.B.LittleText {
+		kinds = fmt.Sprintf("%d (little text is looked up by its digest): ", c.Lookups)
 	}
-	return strings.Join(list, " ") + " (" + found + ")"
+	if len(c.FoundBy) == 0 {
+		return kinds + "B does not find A"
+	}
+	return kinds + "B finds A by " + strings.Join(c.FoundBy, ", ")
 }
 
 // signatureLines says what the second check compares.
