@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/segmentio/kafka-go"
 	metaapi "github.com/segmentio/kafka-go/protocol/metadata"
@@ -56,6 +57,33 @@ func Check(ctx context.Context, cfg Config) []Finding {
 		findings = append(findings, c.checkTopic(ctx, name, topics[name])...)
 	}
 	return append(findings, c.checkGroup(ctx))
+}
+
+// topicPatience is how long a topic may take to become known to all brokers after it was created.
+const topicPatience = 2 * time.Second
+
+// FindTopic makes sure, before anything is published into a topic, that it exists: a Producer waits for one that does not. The
+// error is a *MissingTopicsError or says what else is wrong and what to do.
+func FindTopic(ctx context.Context, cfg Config, topic string) error {
+	c, err := newCluster(cfg, topic)
+	if err != nil {
+		return fmt.Errorf("consumer: %w", err)
+	}
+	defer c.close()
+	patience, cancel := context.WithTimeout(ctx, topicPatience)
+	defer cancel()
+	var retry backoff
+	for {
+		missing, err := c.missing(ctx, []string{topic})
+		switch {
+		case err != nil:
+			return (&Producer{topic: topic}).explained(c.explainClosed(ctx, err))
+		case len(missing) == 0:
+			return nil
+		case retry.wait(patience) != nil:
+			return &MissingTopicsError{Topics: missing}
+		}
+	}
 }
 
 // fromError makes a Failure of an error.

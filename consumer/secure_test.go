@@ -76,6 +76,20 @@ func TestSecuredKafka(t *testing.T) {
 			require.True(t, failed)
 		})
 	}
+	t.Run("a topic that is missing is named at once", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), deliveryTimeout/2) // a Producer waits twice as long
+		defer cancel()
+		missing := (*MissingTopicsError)(nil)
+		require.ErrorAs(t, FindTopic(ctx, admin, "nowhere"), &missing)
+		require.Equal(t, []string{"nowhere"}, missing.Topics)
+		require.NoError(t, FindTopic(ctx, admin, admin.Topics.Input))
+		cfg := cfg
+		cfg.SASL = SASL{Mechanism: "scram-sha-256", Username: "alice", Password: "secret"}
+		require.NoError(t, FindTopic(ctx, cfg, cfg.Topics.Unique), "the right Write is enough")
+		require.ErrorContains(t, FindTopic(ctx, cfg, "nowhere"), "grant Write on it, and check that it exists")
+		cfg.SASL = SASL{}
+		require.ErrorContains(t, FindTopic(ctx, cfg, cfg.Topics.Unique), "the listener wants a login")
+	})
 	t.Run("listeners", func(t *testing.T) { listeners(t, s, cfg) })
 	t.Run("run ends on a wrong password", func(t *testing.T) {
 		cfg := cfg

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
 
@@ -55,15 +54,22 @@ the times, and the median of several rounds.`,
 	asJSON := addJSONFlag(cmd)
 	addConfigFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
+		if rounds < 1 || limit < 1 {
+			return errors.New("--rounds and --limit must be at least 1")
+		}
 		cfg, err := loadConfig(cmd)
 		if err != nil {
 			return err
 		}
-		records, err := benchRecords(files, limit, cfg.Kafka.MaxMessageBytes)
+		recipe, err := loadRecipe(cfg)
 		if err != nil {
 			return err
 		}
-		result, err := runBench(cmd.Context(), cfg, records, max(1, rounds), withRedis, cmd.ErrOrStderr())
+		records, err := benchRecords(files, limit, cfg, recipe)
+		if err != nil {
+			return err
+		}
+		result, err := runBench(cmd.Context(), cfg, recipe, records, rounds, withRedis, cmd.ErrOrStderr())
 		if err != nil {
 			return err
 		}
@@ -76,36 +82,45 @@ the times, and the median of several rounds.`,
 	return cmd
 }
 
-// benchRecords reads articles from files, or the sample repeated.
-func benchRecords(files []string, limit, maxLine int) ([]pipeline.Record, error) {
+// benchRecords reads articles from files, or the sample repeated. Lines that are none stay in: they cost something, too.
+func benchRecords(files []string, limit int, cfg Config, recipe *pipeline.Recipe) ([]pipeline.Record, error) {
 	var records []pipeline.Record
-	add := func(line []byte) {
-		records = append(records, pipeline.Record{
+	var usable bool
+	var first string // what is wrong with the first line that is no article
+	add := func(name string, number int, line []byte) bool {
+		record := pipeline.Record{
 			Coordinates: pipeline.Coordinates{Topic: "bench", Offset: int64(len(records))},
 			Value:       slices.Clone(line), Time: time.Now(),
-		})
+		}
+		if !usable {
+			var fault string
+			if usable, fault = isArticle(cfg, recipe, &record); fault != "" && first == "" {
+				first = fmt.Sprintf("%s:%d: %s", name, number, fault)
+			}
+		}
+		records = append(records, record)
+		return len(records) < limit
 	}
 	for _, name := range files {
-		if err := readBenchFile(name, maxLine, func(line []byte) bool {
-			add(line)
-			return len(records) < limit
-		}); err != nil {
+		if err := readBenchFile(name, cfg.Kafka.MaxMessageBytes, add); err != nil {
 			return nil, err
 		}
 	}
 	for len(files) == 0 && len(records) < min(limit, 2000) {
 		for line := range sample.Lines() {
-			add(line)
+			if !add("sample", len(records)+1, line) {
+				break
+			}
 		}
 	}
-	if len(records) == 0 {
-		return nil, errors.New("bench: no articles in the files")
+	if !usable {
+		return nil, errNoArticle(files, cfg.Input, first)
 	}
 	return records, nil
 }
 
-func readBenchFile(name string, maxLine int, take func(line []byte) bool) error {
-	f, err := os.Open(name)
+func readBenchFile(name string, maxLine int, take func(name string, number int, line []byte) bool) error {
+	f, err := openFile(name, holdsArticles)
 	if err != nil {
 		return err
 	}
@@ -125,7 +140,7 @@ func readBenchFile(name string, maxLine int, take func(line []byte) bool) error 
 			continue
 		case err != nil:
 			return fmt.Errorf("%s:%d: %w", name, number, err)
-		case !take(line):
+		case !take(name, number, line):
 			return nil
 		}
 	}

@@ -19,11 +19,7 @@ import (
 )
 
 // runBench measures in rounds, each a bare Cut and the whole over the same texts, and takes medians.
-func runBench(ctx context.Context, cfg Config, records []pipeline.Record, rounds int, withRedis bool, progress io.Writer) (benchResult, error) {
-	recipe, err := pipeline.LoadRecipe(cfg.recipe())
-	if err != nil {
-		return benchResult{}, err
-	}
+func runBench(ctx context.Context, cfg Config, recipe *pipeline.Recipe, records []pipeline.Record, rounds int, withRedis bool, progress io.Writer) (benchResult, error) {
 	result := benchResult{Articles: len(records), Rounds: rounds, Index: "in-process", Stages: map[string]float64{}}
 	if withRedis {
 		result.Index = "redis"
@@ -64,7 +60,7 @@ func runBench(ctx context.Context, cfg Config, records []pipeline.Record, rounds
 // benchWhole runs the records through the pipeline once and returns the CPU time and each
 // stage's share of it, by wall clock.
 func benchWhole(ctx context.Context, cfg Config, recipe *pipeline.Recipe, records []pipeline.Record, withRedis bool) (cpu time.Duration, shares map[pipeline.Stage]float64, err error) {
-	index, closeIndex, err := benchIndex(cfg, recipe.ID(), withRedis)
+	index, closeIndex, err := benchIndex(ctx, cfg, recipe.ID(), withRedis)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -96,7 +92,7 @@ func benchWhole(ctx context.Context, cfg Config, recipe *pipeline.Recipe, record
 }
 
 // benchIndex opens an empty index.
-func benchIndex(cfg Config, recipeID string, withRedis bool) (pipeline.Index, func() error, error) {
+func benchIndex(ctx context.Context, cfg Config, recipeID string, withRedis bool) (pipeline.Index, func() error, error) {
 	layout := cfg.index(recipeID)
 	layout.Window = time.Hour // all articles are of now; in Redis, keys live about that long
 	if !withRedis {
@@ -106,7 +102,7 @@ func benchIndex(cfg Config, recipeID string, withRedis bool) (pipeline.Index, fu
 		return index, func() error { return nil }, nil
 	}
 	layout.Namespace += ":bench-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	client, err := redisindex.Connect(cfg.Redis.Options)
+	client, err := dialRedis(ctx, cfg.Redis)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -56,7 +56,7 @@ func newCheckCommand() *cobra.Command {
 		GroupID: groupService,
 		Long:    checkHelp,
 		Example: `  echosieve check --config echosieve.yaml`,
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 	}
 	asJSON := addJSONFlag(cmd)
 	addConfigFlags(cmd)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ const compareHelp = `Compare shows why two texts are copies of each other, or wh
 differ, the look-ups by which the service with the same configuration finds A when B comes, the heaviest words
 with their weights in each text, and the verdict that the service would reach if B followed A within the window.
 
-A and B are texts, or files that hold one: the name of an existing file, @FILE, or "-" for standard input. What
+A and B are texts, or files that hold one: the name of a file, @FILE, or "-" for standard input. What
 a file holds is taken as text, with or without markup, not as a record.`
 
 // comparison is the command's result.
@@ -81,7 +82,7 @@ func newCompareCommand() *cobra.Command {
 		Example: `  echosieve compare old.txt new.html
   echosieve compare "first text" "second text" --json
   curl -s https://news.example/1 | echosieve compare - article.txt --detection.max_distance 6`,
-		Args: cobra.ExactArgs(2),
+		Args: twoTexts,
 	}
 	asJSON := addJSONFlag(cmd)
 	top := cmd.Flags().Int("top", 20, "number of words to list; 0: all")
@@ -103,7 +104,7 @@ func newCompareCommand() *cobra.Command {
 				return err
 			}
 		}
-		recipe, err := pipeline.LoadRecipe(cfg.recipe())
+		recipe, err := loadRecipe(cfg)
 		if err != nil {
 			return err
 		}
@@ -119,6 +120,14 @@ func newCompareCommand() *cobra.Command {
 	return cmd
 }
 
+// twoTexts wants A and B.
+func twoTexts(cmd *cobra.Command, args []string) error {
+	if len(args) != 2 {
+		return fmt.Errorf("%s wants two texts or files, A and B, but got %d; put a text with spaces in quotes", nameOf(cmd), len(args))
+	}
+	return nil
+}
+
 // readText returns the text that an argument stands for and how to call it.
 func readText(arg string, stdin io.Reader) (name, text string, err error) {
 	if arg == "-" {
@@ -129,14 +138,21 @@ func readText(arg string, stdin io.Reader) (name, text string, err error) {
 	if !explicit && !isFile(arg) {
 		return "argument", arg, nil
 	}
+	if err := checkFile(file, holdsText); err != nil {
+		return "", "", err
+	}
 	data, err := os.ReadFile(file)
 	return file, string(data), err
 }
 
-// isFile tells names of files from texts: most are no names at all, some too long for one.
+// fileName is what looks like the name of a file, and like no text.
+var fileName = regexp.MustCompile(`^[\w./~-]+\.[A-Za-z]\w{0,4}$`)
+
+// isFile tells names of files from texts: most are no names at all, some too long for one. A name of a file that does not
+// exist is taken for one all the same: nobody would compare it with anything.
 func isFile(arg string) bool {
-	info, err := os.Stat(arg)
-	return err == nil && info.Mode().IsRegular()
+	_, err := os.Stat(arg)
+	return err == nil || fileName.MatchString(arg)
 }
 
 // compareTexts does what the service does to two articles, and keeps what it finds on the way.

@@ -204,9 +204,14 @@ func loadConfigOrigins(cmd *cobra.Command) (Config, config.Origins, error) {
 	if err != nil {
 		return Config{}, nil, err
 	}
+	if file = cmp.Or(file, os.Getenv(envConfig)); file != "" {
+		if err := checkFile(file, holdsSettings); err != nil {
+			return Config{}, nil, fmt.Errorf("configuration: %w", err)
+		}
+	}
 	cfg := DefaultConfig()
 	origins, err := schema().Load(&cfg, config.Sources{
-		File:    cmp.Or(file, os.Getenv(envConfig)),
+		File:    file,
 		Environ: os.Environ(),
 		Ignored: []string{envConfig, envTesting},
 		Flags:   cmd.Flags(),

@@ -22,7 +22,7 @@ func newConfigPrintCommand() *cobra.Command {
 		Short: "Print the effective configuration as YAML; secrets show as (set)",
 		Example: `  echosieve config print --config echosieve.yaml --sources
   ECHOSIEVE_KAFKA_BROKERS=kafka:9092 echosieve config print`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 	}
 	asJSON := addJSONFlag(cmd)
 	sources := cmd.Flags().Bool("sources", false, "say where each value comes from")
@@ -52,7 +52,7 @@ func newConfigReferenceCommand() *cobra.Command {
 		Use:     "reference",
 		Short:   "Print a YAML file with every setting, its default and what it does",
 		Example: `  echosieve config reference > echosieve.yaml`,
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := cmd.OutOrStdout().Write(referenceYAML())
 			return err

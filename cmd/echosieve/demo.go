@@ -33,7 +33,7 @@ as "echosieve run" against them, publishes the shipped sample of news and prints
 
 With --serve it stays up afterwards and prints verdicts of whatever you publish into it from another terminal,
 for example with: echosieve produce --kafka.brokers ADDRESS my-articles.jsonl`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDemo(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), serve, asJSON)
 		},

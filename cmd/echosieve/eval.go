@@ -35,7 +35,6 @@ func newEvalCommand() *cobra.Command {
 		Short:   "Measure on your own articles how well copies are told from look-alikes",
 		Long:    evalHelp,
 		Example: evalExample,
-		Args:    cobra.NoArgs,
 	}
 	cmd.AddCommand(newEvalPairsCommand(), newEvalStreamCommand(), newEvalThresholdCommand())
 	return cmd

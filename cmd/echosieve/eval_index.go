@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
 
 	"echosieve/pipeline"
 	"echosieve/redisindex"
@@ -34,7 +36,7 @@ type evalIndex struct {
 func openEvalIndex(ctx context.Context, cfg Config, recipeID, addr string, logs io.Writer) (*evalIndex, error) {
 	layout := cfg.index(recipeID)
 	layout.Namespace += ":eval-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	options := cfg.Redis.Options
+	server := cfg.Redis
 	stop := func() {}
 	switch addr {
 	case "":
@@ -43,13 +45,13 @@ func openEvalIndex(ctx context.Context, cfg Config, recipeID, addr string, logs 
 			return nil, fmt.Errorf("in-process Redis: %w", err)
 		}
 		stop = store.Close
-		options = redisindex.DefaultOptions()
-		options.Addrs = []string{store.Addr()}
+		server.Options = redisindex.DefaultOptions()
+		server.Addrs = []string{store.Addr()}
 	case configuredRedis:
 	default:
-		options.Addrs, options.Cluster, options.MasterName = []string{addr}, false, ""
+		server.Addrs, server.Cluster, server.MasterName = []string{addr}, false, ""
 	}
-	client, err := redisindex.Connect(options)
+	client, err := dialRedis(ctx, server)
 	if err != nil {
 		stop()
 		return nil, err
@@ -67,10 +69,6 @@ func openEvalIndex(ctx context.Context, cfg Config, recipeID, addr string, logs 
 		defer stop()
 		return errors.Join(remove(), client.Close())
 	}
-	if err := client.Ping(ctx).Err(); err != nil {
-		stop()
-		return nil, errors.Join(fmt.Errorf("redis at %v does not answer: %w", options.Addrs, err), client.Close())
-	}
 	registry := prometheus.NewRegistry()
 	log := newLogger(cfg.Log, logs)
 	index, err := redisindex.New(client, layout, registry, log, func(_ string, err error) {
@@ -82,6 +80,18 @@ func openEvalIndex(ctx context.Context, cfg Config, recipeID, addr string, logs 
 		return nil, errors.Join(err, closeAll())
 	}
 	return &evalIndex{Index: index, close: closeAll, cost: func() (float64, float64, error) { return lookupCost(registry) }}, nil
+}
+
+// dialRedis connects to a Redis that must be there: the index would wait for it.
+func dialRedis(ctx context.Context, cfg RedisConfig) (redis.UniversalClient, error) {
+	client, err := redisindex.Connect(cfg.Options)
+	if err != nil {
+		return nil, err
+	}
+	if err := redisindex.Explain(redisindex.Ping(ctx, client), cfg.Namespace); err != nil {
+		return nil, errors.Join(fmt.Errorf("redis at %s does not answer: %w", strings.Join(cfg.Addrs, ", "), err), client.Close())
+	}
+	return client, nil
 }
 
 // lookupCost reads the means of the index's histograms.

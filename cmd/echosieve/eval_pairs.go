@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -60,7 +61,7 @@ func newEvalPairsCommand() *cobra.Command {
 		Short:   "Judge labelled pairs: recall, precision, false alarms, by kind and by distance",
 		Long:    evalPairsHelp,
 		Example: evalPairsExample,
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 	}
 	cmd.Flags().StringVar(&docs, "docs", "", "articles, JSON Lines")
 	cmd.Flags().StringVar(&pairs, "pairs", "", "labelled pairs, tab-separated")
@@ -77,7 +78,7 @@ func newEvalPairsCommand() *cobra.Command {
 		_ = cmd.MarkFlagRequired(required) // fails only for a flag that does not exist
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := limits.validate(); err != nil {
+		if err := errors.Join(limits.validate(), output.validate()); err != nil {
 			return err
 		}
 		cfg, err := loadConfig(cmd)
@@ -114,14 +115,13 @@ func evalPairs(cmd *cobra.Command, cfg Config, docs, pairs, ignore string, withT
 			return eval.PairsResult{}, "", err
 		}
 	}
-	recipe, err := pipeline.LoadRecipe(cfg.recipe())
+	recipe, err := loadRecipe(cfg)
 	if err != nil {
 		return eval.PairsResult{}, "", err
 	}
 	reader := newEvalReader(cmd, docs)
 	list, err := reader.fingerprint(cmd.Context(), cfg, recipe, docs, 0)
-	reader.finish(cmd.ErrOrStderr())
-	if err != nil {
+	if err := reader.finish(cmd.ErrOrStderr(), cfg.Input, err); err != nil {
 		return eval.PairsResult{}, "", err
 	}
 	articles := make(map[string]pipeline.Article, len(list))
@@ -166,12 +166,15 @@ func addTexts(ctx context.Context, cfg Config, docs string, wrong []eval.WrongPa
 func readPairs(ctx context.Context, name string, labelled bool) ([]eval.Pair, error) {
 	var pairs []eval.Pair
 	parser := eval.PairParser{Labelled: labelled}
-	err := eachLine(ctx, name, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
+	err := eachLine(ctx, name, holdsPairs, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
 		p, header, err := parser.Parse(string(line))
 		if err == nil && !header {
 			pairs = append(pairs, p)
 		}
 		return err
 	})
+	if err == nil && labelled && len(pairs) == 0 {
+		err = fmt.Errorf("there is no pair in %s; expected are %s", name, holdsPairs)
+	}
 	return pairs, err
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -27,14 +26,19 @@ const maxEvalLine = 64 << 20
 
 // evalReader reads the files of an evaluation and shows how far it has come.
 type evalReader struct {
+	file     string
 	articles atomic.Int64 // finished
 	progress *progress
 	stop     func()
+
+	mu         sync.Mutex
+	first      string // what is wrong with the first article without a verdict
+	firstPlace int
 }
 
 // newEvalReader starts the progress over the file; the caller calls finish.
 func newEvalReader(cmd *cobra.Command, file string) *evalReader {
-	r := &evalReader{}
+	r := &evalReader{file: file}
 	r.progress = newProgress(cmd.ErrOrStderr(), sizeOf([]string{file}), r.articles.Load)
 	r.progress.verb = "evaluated"
 	r.stop = r.progress.start()
@@ -43,7 +47,7 @@ func newEvalReader(cmd *cobra.Command, file string) *evalReader {
 
 // each calls f with every line of a file that is not blank, until one fails or the command is interrupted.
 func (r *evalReader) each(ctx context.Context, name string, f func(line []byte) error) error {
-	return eachLine(ctx, name, r.progress.counting, f)
+	return eachLine(ctx, name, holdsArticles, r.progress.counting, f)
 }
 
 // errEnough ends reading without an error.
@@ -51,8 +55,8 @@ var errEnough = errors.New("enough was read")
 
 // eachLine calls f with every line of a file that is not blank, until one fails or ctx ends. The file is read
 // through the function through.
-func eachLine(ctx context.Context, name string, through func(io.Reader) io.Reader, f func(line []byte) error) error {
-	file, err := os.Open(name)
+func eachLine(ctx context.Context, name, holds string, through func(io.Reader) io.Reader, f func(line []byte) error) error {
+	file, err := openFile(name, holds)
 	if err != nil {
 		return err
 	}
@@ -82,12 +86,30 @@ func eachLine(ctx context.Context, name string, through func(io.Reader) io.Reade
 	}
 }
 
-// finish ends the progress and tells of articles without a verdict.
-func (r *evalReader) finish(errOut io.Writer) {
+// noteBad counts an article without a verdict; the first one is remembered with what is wrong.
+func (r *evalReader) noteBad(place int, fault string) {
+	r.progress.bad.Add(1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.first == "" || place < r.firstPlace {
+		r.first, r.firstPlace = fmt.Sprintf("article %d: %s", place+1, fault), place
+	}
+}
+
+// finish ends the progress and tells of articles without a verdict. It returns an error if there is none with one; err is
+// what ended the reading.
+func (r *evalReader) finish(errOut io.Writer, input pipeline.DecodeConfig, err error) error {
 	r.stop()
-	if dead := r.progress.bad.Load(); dead > 0 {
+	dead := r.progress.bad.Load()
+	switch {
+	case err != nil:
+		return err
+	case dead == r.articles.Load():
+		return errNoArticle([]string{r.file}, input, r.first)
+	case dead > 0:
 		fmt.Fprintf(errOut, "%d lines hold no article that the service could judge: they would be dead letters\n", dead)
 	}
+	return nil
 }
 
 // fingerprinted is an article of a file. One that the service could not judge is marked as empty.
@@ -123,7 +145,7 @@ func (r *evalReader) fingerprint(ctx context.Context, cfg Config, recipe *pipeli
 			for w := range queue {
 				a, _ := recipe.Fingerprint(w.doc.Text)
 				if a.Empty {
-					r.progress.bad.Add(1)
+					r.noteBad(w.line, string(pipeline.EmptyText))
 				}
 				add(fingerprinted{w.line, w.doc.ID, w.families, a})
 			}
@@ -138,7 +160,7 @@ func (r *evalReader) fingerprint(ctx context.Context, cfg Config, recipe *pipeli
 			Coordinates: pipeline.Coordinates{Topic: evalTopic, Offset: int64(lines)}, Value: line,
 		})
 		if reject != nil {
-			r.progress.bad.Add(1)
+			r.noteBad(lines, reject.Error())
 			add(fingerprinted{lines, doc.ID, familiesIn(line), pipeline.Article{Empty: true}})
 		} else {
 			queue <- work{lines, familiesIn(line), doc}
@@ -167,7 +189,7 @@ func familiesIn(line []byte) []string {
 func documentsAt(ctx context.Context, cfg Config, name string, wanted map[int]bool) (map[int]pipeline.Document, error) {
 	documents := make(map[int]pipeline.Document, len(wanted))
 	place := 0
-	err := eachLine(ctx, name, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
+	err := eachLine(ctx, name, holdsArticles, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
 		if len(documents) == len(wanted) {
 			return errEnough
 		}

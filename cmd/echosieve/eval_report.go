@@ -29,6 +29,20 @@ func newEvalOutput[T any](
 	return o
 }
 
+// validate finds out before the work whether the page can be written where it shall be.
+func (o *evalOutput[T]) validate() error {
+	if o.html == "" {
+		return nil
+	}
+	if info, err := os.Stat(filepath.Dir(o.html)); err != nil || !info.IsDir() {
+		return fmt.Errorf("--html: there is no directory %s; make it, or name another file", filepath.Dir(o.html))
+	}
+	if info, err := os.Stat(o.html); err == nil && info.IsDir() {
+		return fmt.Errorf("--html: %s is a directory; name a file in it, such as %s", o.html, filepath.Join(o.html, "report.html"))
+	}
+	return nil
+}
+
 // show writes the page before it prints. files are those that were read.
 func (o *evalOutput[T]) show(out io.Writer, result T, recipeID string, files ...string) error {
 	if o.html != "" {

@@ -1,13 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"echosieve/cmd/echosieve/internal/eval"
 	"echosieve/cmd/echosieve/internal/report"
-	"echosieve/pipeline"
 )
 
 const evalStreamHelp = `Stream sends labelled articles, in the order of the file, through the service's own stages and index, batch by batch,
@@ -74,7 +74,7 @@ func newEvalStreamCommand() *cobra.Command {
 			}
 			redisAddr = args[0]
 		}
-		if err := limits.validate(); err != nil {
+		if err := errors.Join(limits.validate(), output.validate()); err != nil {
 			return err
 		}
 		cfg, err := loadConfig(cmd)
@@ -109,7 +109,7 @@ func streamFigures(r eval.StreamResult) []figure {
 
 func evalStream(cmd *cobra.Command, cfg Config, docs, redisAddr string) (result eval.StreamResult, recipeID string, err error) {
 	ctx := cmd.Context()
-	recipe, err := pipeline.LoadRecipe(cfg.recipe())
+	recipe, err := loadRecipe(cfg)
 	if err != nil {
 		return result, "", err
 	}
@@ -128,8 +128,7 @@ func evalStream(cmd *cobra.Command, cfg Config, docs, redisAddr string) (result 
 	if err == nil {
 		err = s.flush(ctx)
 	}
-	reader.finish(cmd.ErrOrStderr())
-	if err != nil {
+	if err = reader.finish(cmd.ErrOrStderr(), cfg.Input, err); err != nil {
 		return result, "", err
 	}
 	if result, err = eval.Stream(s.articles, s.verdicts); err != nil {

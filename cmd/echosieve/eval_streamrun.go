@@ -137,7 +137,7 @@ func (s *streamEval) flush(ctx context.Context) error {
 			return err
 		}
 		if v.Dead {
-			s.reader.progress.bad.Add(1)
+			s.reader.noteBad(len(s.verdicts), headerOf(&outputs[i], pipeline.HeaderReason))
 		}
 		s.verdicts = append(s.verdicts, v)
 	}
@@ -175,6 +175,15 @@ func streamVerdict(o *pipeline.Output) (eval.StreamVerdict, error) {
 		return v, fmt.Errorf("verdict on the article at %s names no original", o.Record)
 	}
 	return v, nil
+}
+
+func headerOf(o *pipeline.Output, key string) string {
+	for _, h := range o.Headers {
+		if h.Key == key {
+			return string(h.Value)
+		}
+	}
+	return ""
 }
 
 // offsetOf reads the offset in coordinates "topic/partition/offset".

@@ -142,13 +142,13 @@ func TestEvalPairsExitCodes(t *testing.T) {
 		{append(args, "--min-precision", "1"), exitNo, "precision 0.9"},
 		{append(args, "--min-recall", "98"), exitFailed, "must be between 0 and 1"},
 		{append(args, "--max-fpr", "NaN"), exitFailed, "must be between 0 and 1"},
-		{append(args, "--html", "/nonexistent/report.html"), exitFailed, "report"},
+		{append(args, "--html", "/nonexistent/report.html"), exitFailed, "--html"},
 		{append(args, "extra"), exitFailed, "extra"},
-		{[]string{"pairs", "--docs", evalDocs}, exitFailed, `"pairs" not set`},
+		{[]string{"pairs", "--docs", evalDocs}, exitFailed, `needs --pairs FILE`},
 		{[]string{"pairs", "--docs", evalDocs, "--pairs", evalDocs}, exitFailed, "stream.jsonl:1: want id_a"},
 		{[]string{"pairs", "--docs", "/nonexistent", "--pairs", evalPairsF}, exitFailed, "/nonexistent"},
 		{[]string{"pairs", "--docs", twice, "--pairs", evalPairsF}, exitFailed, `two articles have the id "a"`},
-		{[]string{"pairs", "--docs", writeLines(t, "{}"), "--pairs", evalPairsF}, exitFailed, "no such article"},
+		{[]string{"pairs", "--docs", writeLines(t, article("zz", storm, "")), "--pairs", evalPairsF}, exitFailed, "no such article"},
 	} {
 		code, _, errOut := runEval(t, c.args...)
 		require.Equal(t, c.code, code, "%v: %s", c.args, errOut)

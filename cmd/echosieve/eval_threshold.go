@@ -50,7 +50,7 @@ func newEvalThresholdCommand() *cobra.Command {
 		Short:   "Without labels: what each limit would flag, with pairs near the border to read",
 		Long:    evalThresholdHelp,
 		Example: evalThresholdExample,
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 	}
 	cmd.Flags().StringVar(&o.docs, "docs", "", "articles, JSON Lines")
 	output := newEvalOutput(cmd, "charts and pairs", report.Threshold, printThreshold)
@@ -63,6 +63,9 @@ func newEvalThresholdCommand() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if o.span < 0 || o.each < 0 || o.limit < 1 {
 			return errors.New("--span and --each must not be negative, --limit must be at least 1")
+		}
+		if err := output.validate(); err != nil {
+			return err
 		}
 		cfg, err := loadConfig(cmd)
 		if err != nil {
@@ -79,14 +82,13 @@ func newEvalThresholdCommand() *cobra.Command {
 
 func evalThreshold(cmd *cobra.Command, cfg Config, o thresholdOptions) (eval.ThresholdResult, string, error) {
 	ctx, scale := cmd.Context(), newScale(cfg)
-	recipe, err := pipeline.LoadRecipe(cfg.recipe())
+	recipe, err := loadRecipe(cfg)
 	if err != nil {
 		return eval.ThresholdResult{}, "", err
 	}
 	reader := newEvalReader(cmd, o.docs)
 	list, err := reader.fingerprint(ctx, cfg, recipe, o.docs, o.limit)
-	reader.finish(cmd.ErrOrStderr())
-	if err != nil {
+	if err := reader.finish(cmd.ErrOrStderr(), cfg.Input, err); err != nil {
 		return eval.ThresholdResult{}, "", err
 	}
 	articles := make([]pipeline.Article, len(list))

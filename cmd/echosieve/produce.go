@@ -63,7 +63,16 @@ func newProduceCommand() *cobra.Command {
 		if len(files) == 0 && onTerminal(in) {
 			return errors.New("no file named, and standard input is a terminal")
 		}
+		if len(files) == 0 {
+			files = []string{"-"}
+		}
+		if err := readyToProduce(cmd.Context(), cfg, files); err != nil {
+			return err
+		}
 		summary, err := produceFiles(cmd.Context(), cfg, files, in, cmd.ErrOrStderr(), *strict)
+		if noArticle := (*noArticleError)(nil); errors.As(err, &noArticle) {
+			return err
+		}
 		return errors.Join(printSummary(cmd.OutOrStdout(), summary, *asJSON), err)
 	}
 	return cmd
@@ -78,20 +87,33 @@ func printSummary(w io.Writer, s produceSummary, asJSON bool) error {
 	return err
 }
 
+// readyToProduce finds out what would stop the command, before it reads anything.
+func readyToProduce(ctx context.Context, cfg Config, files []string) error {
+	for _, name := range files {
+		if name == "-" {
+			continue
+		}
+		if err := checkFile(name, holdsArticles); err != nil {
+			return err
+		}
+	}
+	if cfg.Kafka.CreateTopics {
+		return consumer.EnsureTopics(ctx, cfg.Kafka)
+	}
+	err := consumer.FindTopic(ctx, cfg.Kafka, cfg.Kafka.Topics.Input)
+	if missing := (*consumer.MissingTopicsError)(nil); errors.As(err, &missing) {
+		return fmt.Errorf("the topic %s does not exist, or this user has no right on it; create it, type the command again with --kafka.create_topics, or name another one with --kafka.topics.input",
+			cfg.Kafka.Topics.Input)
+	}
+	return err
+}
+
 // produceFiles publishes all files. The summary counts what was done, also beside an error, which is an
 // *answerError if it is about bad lines.
 func produceFiles(
 	ctx context.Context, cfg Config, files []string, stdin io.Reader, errOut io.Writer, strict bool,
 ) (produceSummary, error) {
-	if len(files) == 0 {
-		files = []string{"-"}
-	}
 	summary := produceSummary{Topic: cfg.Kafka.Topics.Input}
-	if cfg.Kafka.CreateTopics {
-		if err := consumer.EnsureTopics(ctx, cfg.Kafka); err != nil {
-			return summary, err
-		}
-	}
 	out, err := consumer.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)
 	if err != nil {
 		return summary, err
@@ -114,6 +136,10 @@ func produceFiles(
 	if ctx.Err() != nil {
 		err = errors.New("interrupted: the rest was not published")
 	}
+	if err == nil && !p.good {
+		return summary, errNoArticle(files, cfg.Input, p.first)
+	}
+	p.release()
 
 	seconds := time.Since(p.progress.began).Seconds()
 	summary.Published, summary.Bad = out.Acknowledged(), p.progress.bad.Load()

@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"echosieve/consumer"
@@ -22,6 +22,31 @@ type lineProducer struct {
 
 	batch []pipeline.Record
 	bytes int
+
+	good  bool     // a line was an article
+	first string   // what is wrong with the first line that was none
+	held  []string // bad lines that are not reported yet
+}
+
+// mostHeld is the number of bad lines after which they are reported even if there was no good one.
+const mostHeld = 100
+
+// badLine counts a line and reports it. Before the first good line it waits with that: where no line is good, one sentence
+// says more than a report of each.
+func (p *lineProducer) badLine(text string) {
+	p.progress.bad.Add(1)
+	p.first = cmp.Or(p.first, text)
+	if p.held = append(p.held, text); p.good || p.strict || p.progress.bad.Load() > mostHeld {
+		p.release()
+	}
+}
+
+// release reports the bad lines that were held back.
+func (p *lineProducer) release() {
+	for _, text := range p.held {
+		p.progress.print(text)
+	}
+	p.held = nil
 }
 
 func (p *lineProducer) file(ctx context.Context, name string, stdin io.Reader) error {
@@ -29,7 +54,7 @@ func (p *lineProducer) file(ctx context.Context, name string, stdin io.Reader) e
 	if name == "-" {
 		name, in = "stdin", interruptible(ctx, stdin)
 	} else {
-		f, err := os.Open(name)
+		f, err := openFile(name, holdsArticles)
 		if err != nil {
 			return err
 		}
@@ -55,12 +80,14 @@ func (p *lineProducer) file(ctx context.Context, name string, stdin io.Reader) e
 			record, err = p.record(line)
 		}
 		if err != nil {
-			p.progress.badLine(fmt.Sprintf("%s:%d: %s", name, number, err))
+			p.badLine(fmt.Sprintf("%s:%d: %s", name, number, err))
 			if p.strict {
 				return &answerError{fmt.Sprintf("%s:%d: stopped at a bad line", name, number)}
 			}
 			continue
 		}
+		p.good = true
+		p.release()
 		p.batch = append(p.batch, record)
 		p.bytes += record.Size()
 		if len(p.batch) == produceBatchRecords || p.bytes >= produceBatchBytes || lines.idle() {

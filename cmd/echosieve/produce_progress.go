@@ -87,9 +87,8 @@ func (c *countingReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// badLine counts and reports a line.
-func (p *progress) badLine(text string) {
-	p.bad.Add(1)
+// print writes a line of text between the lines of the progress.
+func (p *progress) print(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar != nil {

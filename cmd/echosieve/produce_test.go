@@ -125,6 +125,22 @@ func TestProduceBadLines(t *testing.T) {
 	published(t, broker, 4)
 }
 
+// Bad lines before the first good one are reported all the same, and so are very many without a good one.
+func TestProduceReportsBadLinesBeforeTheFirstGoodOne(t *testing.T) {
+	broker := testBroker(t)
+	code, _, errOut := echosieve(t, "bad\n{\"text\":\"1\"}\n", "produce", "--kafka.brokers", broker.ListenAddrs()[0])
+	require.Equal(t, exitNo, code)
+	require.Contains(t, errOut, "stdin:1: the value is not a JSON object\n")
+	code, out, errOut := echosieve(t, strings.Repeat("bad\n", mostHeld+2), "produce", "--kafka.brokers", broker.ListenAddrs()[0])
+	require.Equal(t, exitFailed, code)
+	require.Empty(t, out)
+	require.Contains(t, errOut, fmt.Sprintf("stdin:%d: the value", mostHeld+2))
+	require.Contains(t, errOut, "there is no article in standard input")
+	code, _, errOut = echosieve(t, "bad\n", "produce", "--strict", "--kafka.brokers", broker.ListenAddrs()[0])
+	require.Equal(t, exitNo, code)
+	require.Contains(t, errOut, "stdin:1: stopped at a bad line")
+}
+
 func TestProduceStrict(t *testing.T) {
 	broker := testBroker(t)
 	file := writeTemp(t, "bad.jsonl", badLines)

@@ -9,10 +9,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"golang.org/x/term"
-
-	"echosieve/cmd/echosieve/internal/config"
 )
 
 // The exit codes of all commands.
@@ -63,6 +60,10 @@ func newRootCommand() *cobra.Command {
 		Example:       rootExample,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Args:          commandArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		PersistentPreRunE: requireFlags,
 	}
 	root.AddGroup(
 		&cobra.Group{ID: groupService, Title: "The service:"},
@@ -71,7 +72,8 @@ func newRootCommand() *cobra.Command {
 	for _, add := range commands {
 		root.AddCommand(add())
 	}
-	root.SetFlagErrorFunc(suggestFlag)
+	root.SetFlagErrorFunc(explainFlag)
+	root.SetHelpCommand(newHelpCommand())
 	root.SetUsageTemplate(usageTemplate)
 	return root
 }
@@ -102,6 +104,9 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errOut)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(args...)
+	refuseMistakes(root)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK
@@ -111,20 +116,6 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 		return exitNo
 	}
 	return exitFailed
-}
-
-// suggestFlag names the flag that was probably meant.
-func suggestFlag(cmd *cobra.Command, err error) error {
-	unknown := (*pflag.NotExistError)(nil)
-	if !errors.As(err, &unknown) {
-		return err
-	}
-	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := config.Nearest(unknown.GetSpecifiedName(), names); near != "" {
-		return fmt.Errorf("%w; did you mean --%s?", err, near)
-	}
-	return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 }
 
 // addJSONFlag adds --json to a command that prints a result.

@@ -51,21 +51,6 @@ func TestHelp(t *testing.T) {
 	require.NotContains(t, settings, "--redis.password ")
 }
 
-func TestWrongCommandLines(t *testing.T) {
-	for _, c := range []struct {
-		args, want string
-	}{
-		{"prodce", `unknown command "prodce"`},
-		{"version extra", "unknown command"},
-		{"version --jsn", "did you mean --json?"},
-		{"check --zzzzzzzzzzzz", "see echosieve check --help"},
-	} {
-		code, _, errOut := echosieve(t, "", strings.Fields(c.args)...)
-		require.Equal(t, exitFailed, code, c.args)
-		require.Contains(t, errOut, c.want)
-	}
-}
-
 func TestCompletion(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		code, out, _ := echosieve(t, "", "completion", shell)

@@ -17,7 +17,7 @@ While Kafka or Redis is away it waits, says so (/readyz, log, metrics) and goes 
 		Example: `  echosieve run --config echosieve.yaml
   echosieve run --kafka.brokers broker:9092 --kafka.topics.input articles --redis.addrs redis:6379
   ECHOSIEVE_KAFKA_BROKERS=broker:9092 echosieve run`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := loadConfig(cmd)
 			if err != nil {

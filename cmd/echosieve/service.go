@@ -38,7 +38,7 @@ func newService(ctx context.Context, cfg Config, log *slog.Logger) (*service, er
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	s.health = newHealth(s.registry, log, "kafka", "redis")
 	var err error
-	if s.recipe, err = pipeline.LoadRecipe(cfg.recipe()); err != nil {
+	if s.recipe, err = loadRecipe(cfg); err != nil {
 		return nil, err
 	}
 	registerBuildInfo(s.registry, s.recipe.ID())

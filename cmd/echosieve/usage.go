@@ -7,7 +7,7 @@ import (
 
 // usageTemplate is cobra's own, except that the settings of the configuration stand after a command's flags
 // in a list of their own: a hundred settings would bury the two flags that one is looking for.
-const usageTemplate = `Usage:{{if .Runnable}}
+const usageTemplate = `Usage:{{if and .Runnable (not .HasAvailableSubCommands)}}
   {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
   {{.CommandPath}} [command]{{end}}{{if .HasExample}}
 

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kfake"
+)
+
+// TestWrongUsage holds every kind of wrong usage to one answer: one sentence on standard error that says what to type, exit
+// code 2, and nothing on standard output, so that no script takes it for a result.
+func TestWrongUsage(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, DefaultConfig().Kafka.Topics.Input))
+	require.NoError(t, err)
+	t.Cleanup(broker.Close)
+	kafka := "--kafka.brokers=" + broker.ListenAddrs()[0]
+	notJSON := file("passwd", "root:x:0:0:root:/root:/bin/bash\nbin:x:1:1:bin:/bin:/sbin/nologin\n")
+	noText := file("notext.jsonl", `{"id":"1","headline":"x"}`+"\n")
+	onlyMarkup := file("markup.jsonl", `{"id":"1","text":"<br> -- <br>"}`+"\n")
+	empty := file("empty.jsonl", "")
+	unknownKey := file("unknown.yaml", "kafka:\n  broker: [a:1]\n")
+	broken := file("broken.yaml", "kafka: [\n")
+	badDuration := file("duration.yaml", "window: 7d\n")
+	badSize := file("size.yaml", "kafka:\n  max_message_bytes: big\n")
+
+	for _, c := range []struct {
+		env  string // NAME=value
+		args []string
+		want string // what to type is part of it
+	}{
+		// Commands.
+		{"", []string{"prodce"}, `unknown command "prodce"; did you mean echosieve produce?`},
+		{"", []string{"Run"}, "did you mean echosieve run?"},
+		{"", []string{"xyzzy"}, `unknown command "xyzzy"; see echosieve --help`},
+		{"", []string{"threshold"}, "did you mean echosieve eval threshold?"},
+		{"", []string{"eval"}, "eval needs a command behind it: pairs, stream, threshold; see echosieve eval --help"},
+		{"", []string{"eval", "pair"}, `unknown command "pair" of eval; did you mean echosieve eval pairs?`},
+		{"", []string{"eval", "pair", "--docs", "x"}, "see echosieve eval --help"},
+		{"", []string{"eval", "xyzzy"}, "see echosieve eval --help"},
+		{"", []string{"config"}, "config needs a command behind it: print, reference; see echosieve config --help"},
+		{"", []string{"config", "prnt"}, "did you mean echosieve config print?"},
+		{"", []string{"config", "refernce"}, "did you mean echosieve config reference?"},
+		{"", []string{"completion", "bsh"}, "did you mean echosieve completion bash?"},
+		{"", []string{"completion"}, "see echosieve completion --help"},
+		{"", []string{"completion", "bash", "extra"}, "see echosieve completion bash --help"},
+		{"", []string{"help", "prnt"}, "did you mean echosieve config print?"},
+		{"", []string{"help", "eval", "pair"}, "did you mean echosieve eval pairs?"},
+		// Arguments.
+		{"", []string{"version", "extra"}, `version takes no arguments, but got "extra"; see echosieve version --help`},
+		{"", []string{"run", "echosieve.yaml"}, "see echosieve run --help"},
+		{"", []string{"check", "echosieve.yaml"}, "see echosieve check --help"},
+		{"", []string{"demo", "serve"}, "see echosieve demo --help"},
+		{"", []string{"config", "print", "redis"}, "see echosieve config print --help"},
+		{"", []string{"eval", "threshold", "--docs", noText, noText}, "see echosieve eval threshold --help"},
+		{"", []string{"eval", "stream", "--docs", noText, "a", "b"}, "see echosieve eval stream --help"},
+		{"", []string{"eval", "stream", "--docs", noText, noText}, "Articles are named by --docs"},
+		{"", []string{"compare"}, "compare wants two texts or files, A and B, but got 0"},
+		{"", []string{"compare", "one"}, "put a text with spaces in quotes"},
+		{"", []string{"compare", "one", "two", "three"}, "put a text with spaces in quotes"},
+		{"", []string{"compare", "-", "-"}, "standard input can be only one of the two texts"},
+		// Flags.
+		{"", []string{"version", "--jsn"}, "unknown flag: --jsn; did you mean --json?"},
+		{"", []string{"version", "-json"}, "unknown flag: -json; did you mean --json?"},
+		{"", []string{"run", "--brokers", "a:1"}, "unknown flag: --brokers; did you mean --kafka.brokers?"},
+		{"", []string{"check", "--zzzzzzzzzzzz"}, "unknown flag: --zzzzzzzzzzzz; see echosieve check --help"},
+		{"", []string{"--config", "e.yaml"}, "unknown flag: --config; flags stand behind a command, such as echosieve run --help"},
+		{"", []string{"eval", "--docs", "x"}, "unknown flag: --docs; see echosieve eval --help"},
+		{"", []string{"run", "--redis.password", "x"}, "unknown flag: --redis.password; did you mean --redis.password_file?"},
+		{"", []string{"compare", "a", "b", "--top"}, "--top needs a value behind it, such as --top 20"},
+		{"", []string{"eval", "pairs", "--docs"}, "--docs needs a value behind it, such as --docs VALUE"},
+		{"", []string{"eval", "pairs"}, "eval pairs needs --docs FILE and --pairs FILE; see echosieve eval pairs --help"},
+		{"", []string{"eval", "stream", "--json"}, "eval stream needs --docs FILE"},
+		{"", []string{"version", "---"}, "see echosieve version --help"},
+		// Values.
+		{"", []string{"compare", "a", "b", "--top", "x"}, `--top wants a whole number, not "x"`},
+		{"", []string{"compare", "a", "b", "--top", "-1"}, "--top must not be negative"},
+		{"", []string{"version", "--json=maybe"}, `--json wants true or false, not "maybe"`},
+		{"", []string{"run", "--window", "7d"}, `--window wants a duration such as 168h, 30s or 250ms, not "7d"`},
+		{"", []string{"run", "--window", "1s"}, "window is 1s, must be between 1 minute and 100 years"},
+		{"", []string{"run", "--kafka.max_message_bytes", "big"}, `--kafka.max_message_bytes wants a size such as 1048576 or "64MiB", not "big"`},
+		{"", []string{"run", "--redis.db", "zero"}, `--redis.db wants a whole number`},
+		{"", []string{"run", "--detection.near", "half"}, `--detection.near wants a number, not "half"`},
+		{"", []string{"run", "--detection.near", "2"}, "detection.near is 2, must be between 0 and 1"},
+		{"", []string{"run", "--detection.max_distance", "99"}, "detection.max_distance is 99, must be between 0 and 32"},
+		{"", []string{"run", "--kafka.create_topics=maybe"}, "--kafka.create_topics wants true or false"},
+		{"", []string{"run", "--recipe", "new"}, `recipe is "new", must be one of news, `},
+		{"", []string{"run", "--redis.generations", "0"}, "redis.generations is 0, must be between 1 and 8"},
+		{"", []string{"run", "--redis.addrs", "localhost"}, "did you mean localhost:6379?"},
+		{"", []string{"run", "--redis.addrs", "redis://localhost:6379"}, "redis.addrs must be host:port, without scheme"},
+		{"", []string{"run", "--kafka.brokers", "kafka"}, "did you mean kafka:9092?"},
+		{"", []string{"run", "--http.listen", "9464"}, `http.listen must be an address such as "127.0.0.1:9464"`},
+		{"", []string{"run", "--log.level", "loud"}, "log.level must be debug, info, warn or error"},
+		{"", []string{"eval", "stream", "--docs", noText, "--min-caught", "95"}, "--min-caught is 95, must be between 0 and 1"},
+		{"", []string{"eval", "threshold", "--docs", noText, "--limit", "0"}, "--limit must be at least 1"},
+		{"", []string{"bench", "--rounds", "0"}, "--rounds and --limit must be at least 1"},
+		{"", []string{"bench", "--limit", "-4"}, "--rounds and --limit must be at least 1"},
+		// Settings that exclude or need each other.
+		{"", []string{"run", "--redis.cluster", "--redis.master_name", "news"}, "redis.cluster and master_name exclude each other: keep one"},
+		{"", []string{"run", "--redis.addrs", "a:1,b:1"}, "redis.addrs has several servers: set cluster or master_name"},
+		{"", []string{"run", "--kafka.sasl.username", "u"}, "kafka.sasl has settings but sasl.mechanism is empty"},
+		{"", []string{"run", "--kafka.tls.cert_file", "c.pem", "--kafka.tls.enabled"}, "tls.cert_file and tls.key_file belong together"},
+		{"", []string{"produce", kafka, "--input.format", "text", noText}, "produce publishes JSON, but input.format is text"},
+		// Configuration files and the environment.
+		{"", []string{"run", "--config", filepath.Join(dir, "none.yaml")}, "echosieve config reference"},
+		{"", []string{"run", "--config", dir}, "is a directory"},
+		{"", []string{"run", "--config", unknownKey}, "unknown.yaml:2: unknown key kafka.broker; did you mean kafka.brokers?"},
+		{"", []string{"run", "--config", broken}, "broken.yaml: yaml: line"},
+		{"", []string{"run", "--config", badDuration}, `duration.yaml:1: window wants a duration such as 168h, 30s or 250ms, not "7d"`},
+		{"", []string{"run", "--config", badSize}, "size.yaml:2: kafka.max_message_bytes wants a size such as"},
+		{"ECHOSIEVE_CONFIG=" + filepath.Join(dir, "none.yaml"), []string{"run"}, "echosieve config reference"},
+		{"ECHOSIEVE_KAFKA_BROKER=a:1", []string{"run"}, "unknown variable ECHOSIEVE_KAFKA_BROKER; did you mean ECHOSIEVE_KAFKA_BROKERS?"},
+		{"ECHOSIEVE_WINDOW=week", []string{"config", "print"}, "ECHOSIEVE_WINDOW wants a duration such as 168h"},
+		{"", []string{"run", "--redis.password_file", filepath.Join(dir, "none")}, "redis.password_file"},
+		{"", []string{"compare", "a", "b", "--detection.stop_words", filepath.Join(dir, "none")}, "detection.stop_words"},
+		// Files.
+		{"", []string{"bench", filepath.Join(dir, "none.jsonl")}, "none.jsonl; name a file of articles, one JSON object a line"},
+		{"", []string{"bench", dir}, "is a directory; name the files in it, such as " + dir},
+		{"", []string{"produce", kafka, filepath.Join(dir, "none.jsonl")}, "name a file of articles"},
+		{"", []string{"produce", kafka, dir}, "is a directory; name the files in it"},
+		{"", []string{"eval", "stream", "--docs", dir}, "is a directory; name the files in it"},
+		{"", []string{"eval", "pairs", "--docs", noText, "--pairs", filepath.Join(dir, "none.tsv")}, "name a file of pairs, tab-separated lines"},
+		{"", []string{"eval", "pairs", "--docs", evalDocs, "--pairs", notJSON}, "want id_a, id_b, label and kind, separated by tabs"},
+		{"", []string{"eval", "pairs", "--docs", evalDocs, "--pairs", empty}, "expected are pairs, tab-separated lines: id_a id_b label kind"},
+		{"", []string{"eval", "threshold", "--docs", evalDocs, "--html", filepath.Join(dir, "none", "x.html")}, "--html: there is no directory"},
+		{"", []string{"compare", "@" + filepath.Join(dir, "none.txt"), "b"}, "no such file"},
+		{"", []string{"compare", "none.txt", "b"}, "no such file: none.txt"},
+		{"", []string{"compare", dir, "b"}, "is a directory"},
+		// Files without an article.
+		{"", []string{"bench", notJSON}, "there is no article in " + notJSON + " (" + notJSON + ":1: not_json"},
+		{"", []string{"bench", empty}, "expected is one JSON object a line with its text under text, content, body (input.fields.text)"},
+		{"", []string{"bench", noText}, "no_text"},
+		{"", []string{"bench", onlyMarkup}, "empty_text"},
+		{"", []string{"produce", kafka, notJSON}, "expected is one JSON object a line"},
+		{"", []string{"produce", kafka, empty}, "there is no article in " + empty},
+		{"", []string{"produce", kafka}, "there is no article in standard input"},
+		{"", []string{"eval", "stream", "--docs", notJSON}, "expected is one JSON object a line"},
+		{"", []string{"eval", "stream", "--docs", empty}, "there is no article in " + empty},
+		{"", []string{"eval", "threshold", "--docs", notJSON}, "(article 1: not_json"},
+		{"", []string{"eval", "threshold", "--docs", onlyMarkup}, "(article 1: empty_text)"},
+		{"", []string{"eval", "pairs", "--docs", notJSON, "--pairs", evalPairsF}, "there is no article in " + notJSON},
+		// Servers that are not there.
+		{"", []string{"eval", "stream", "--docs", evalDocs, "--redis", "127.0.0.1:1"}, "check that it runs, redis.addrs and the port"},
+		{"", []string{"produce", "--kafka.brokers", "127.0.0.1:1", noText}, "check that it runs, kafka.brokers"},
+		// A topic that does not exist.
+		{"", []string{"produce", kafka, "--kafka.topics.input", "artikles", noText}, "the topic artikles does not exist, or this user has no right on it; create it, type the command again with --kafka.create_topics"},
+	} {
+		t.Run(strings.ReplaceAll(strings.Join(c.args, " "), dir, ""), func(t *testing.T) {
+			if name, value, ok := strings.Cut(c.env, "="); ok {
+				t.Setenv(name, value)
+			}
+			code, out, errOut := echosieve(t, "", c.args...)
+			require.Equal(t, exitFailed, code)
+			require.Empty(t, out)
+			require.Contains(t, errOut, c.want)
+			require.Equal(t, 1, strings.Count(errOut, "\n"), errOut)
+			require.True(t, strings.HasPrefix(errOut, "echosieve: "), errOut)
+			require.Less(t, len(errOut), 600)
+		})
+	}
+}
+
+// A benchmark on a Redis that is not there ends: it does not wait for one, as the service does.
+func TestBenchWithoutRedis(t *testing.T) {
+	code, out, errOut := echosieve(t, "", "bench", "--redis", "--redis.addrs", "127.0.0.1:1", "--limit", "10")
+	require.Equal(t, exitFailed, code)
+	require.Empty(t, out)
+	require.Contains(t, errOut, "10 articles")
+	require.Contains(t, errOut, "redis at 127.0.0.1:1 does not answer: no Redis answers at this address")
+}
+
+// Help that is asked for is no mistake.
+func TestHelpThatIsAskedFor(t *testing.T) {
+	for _, args := range [][]string{
+		nil, {"--help"}, {"help"}, {"help", "eval"}, {"help", "eval", "pairs"}, {"eval", "--help"}, {"config", "-h"}, {"completion", "--help"},
+	} {
+		code, out, errOut := echosieve(t, "", args...)
+		require.Equal(t, exitOK, code, args)
+		require.Contains(t, out, "Usage:", args)
+		require.Empty(t, errOut, args)
+	}
+	_, out, _ := echosieve(t, "", "eval", "--help")
+	require.Contains(t, out, "Usage:\n  echosieve eval [command]\n")
+}
