@@ -63,6 +63,38 @@ func TestConfigurationDocs(t *testing.T) {
 	golden(t, docsFile, []byte(before+tableStart+string(schema().Table())+tableEnd+after))
 }
 
+// The settings under detection that make a new recipe id, and with it an empty index, are those of which the help and the
+// documents say so: all but two.
+func TestSettingsThatStartAnEmptyIndex(t *testing.T) {
+	words := writeTemp(t, "words", "echosieve\n")
+	id := func(args ...string) string {
+		code, out, errOut := echosieve(t, "", append([]string{"compare", "--json", "one text", "another text"}, args...)...)
+		require.Equal(t, exitOK, code, errOut)
+		var c comparison
+		require.NoError(t, json.Unmarshal([]byte(out), &c))
+		return c.Recipe
+	}
+	same := []string{}
+	usual := id()
+	for _, k := range schema().Keys() {
+		name, ok := strings.CutPrefix(k.Name, "detection.")
+		if !ok {
+			continue
+		}
+		value := map[string]string{"int": "7", "float": "0.41", "string": words}[k.Type()]
+		if id("--"+k.Name, value) == usual {
+			same = append(same, name)
+		}
+	}
+	require.Equal(t, []string{"probes", "anchors"}, same)
+	require.Contains(t, schema().Section("detection").Help, "except of probes and anchors")
+	for _, file := range []string{docsFile, "../../docs/operations.md"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Contains(t, string(text), "under `detection` except `probes` and `anchors`", file)
+	}
+}
+
 // Every other configuration that is shipped loads as well.
 func TestShippedConfigurations(t *testing.T) {
 	files, err := filepath.Glob("../../deploy/echosieve*.yaml")

@@ -48,7 +48,7 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"eval", "xyzzy"}, "see echosieve eval --help"},
 		{"", []string{"config"}, "config needs a command behind it: print, reference; see echosieve config --help"},
 		{"", []string{"config", "prnt"}, "did you mean echosieve config print?"},
-		{"", []string{"config", "refernce"}, "did you mean echosieve config reference?"},
+		{"", []string{"config", "referenc"}, "did you mean echosieve config reference?"},
 		{"", []string{"completion", "bsh"}, "did you mean echosieve completion bash?"},
 		{"", []string{"completion"}, "see echosieve completion --help"},
 		{"", []string{"completion", "bash", "extra"}, "see echosieve completion bash --help"},

@@ -35,7 +35,7 @@ Settings come from a YAML file, the environment and flags, the later ones win:
   environment                   ECHOSIEVE_KAFKA_BROKERS=kafka:9092
   flag                          --kafka.brokers kafka:9092
 
-Exit codes: 0 done; 1 done, but with bad lines or problems found; 2 failed.`
+Exit codes: 0 done; 1 done, but with bad lines or problems found; 2 failed, or not understood.`
 
 const rootExample = `  # see it at work, without Kafka or Redis
   echosieve demo

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,17 +22,32 @@ func TestMetricsAreThoseInTheDocs(t *testing.T) {
 	families, err := s.registry.Gather()
 	require.NoError(t, err)
 	got := map[string]string{}
+	labels := map[string][]string{} // values of "metric label"
 	for _, f := range families {
-		if strings.HasPrefix(f.GetName(), "echosieve_") {
-			got[f.GetName()] = strings.ToLower(f.GetType().String())
+		if !strings.HasPrefix(f.GetName(), "echosieve_") {
+			continue
+		}
+		got[f.GetName()] = strings.ToLower(f.GetType().String())
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				of := f.GetName() + " " + l.GetName()
+				labels[of] = append(labels[of], l.GetValue())
+			}
 		}
 	}
 
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "metrics.md"))
 	require.NoError(t, err)
 	want := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `(echosieve_[a-z_]+)` \\| ([a-z]+) \\|").FindAllStringSubmatch(string(text), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `(echosieve_[a-z_]+)` \\| ([a-z]+) \\|([^|]*)\\|").FindAllStringSubmatch(string(text), -1) {
 		want[row[1]] = row[2]
+		for _, label := range regexp.MustCompile("`([a-z]+)` \\(([^)]*)\\)").FindAllStringSubmatch(row[3], -1) {
+			values := labels[row[1]+" "+label[1]]
+			slices.Sort(values)
+			listed := strings.Split(label[2], ", ")
+			slices.Sort(listed)
+			require.Equal(t, slices.Compact(values), listed, "%s{%s}", row[1], label[1])
+		}
 	}
 	// A partition's lag exists once the partition is assigned; test/e2e sees it.
 	require.Contains(t, want, "echosieve_consumer_lag_records")
