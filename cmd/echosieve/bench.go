@@ -40,7 +40,7 @@ func newBenchCommand() *cobra.Command {
 		Short:   "Measure CPU time per article of each stage, beside a bare jieba Cut",
 		Long: `Bench pushes articles through decode, clean, segment, fingerprint and index and prints the CPU time of this
 process per article for each stage, beside a bare gojieba.Cut over the same texts in the same run. Files are JSON
-Lines, plain, .gz or .zst; without any the shipped sample is used.
+Lines, plain, .gz or .zst; without any the shipped sample is used. A file without an article is an error.
 
 The index is in this process; with --redis it is the Redis of redis.addrs (its own CPU time is not counted), under a
 namespace of the benchmark's own that expires within two hours. Machines are noisy: compare the ratio rather than

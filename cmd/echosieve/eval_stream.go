@@ -55,7 +55,7 @@ func newEvalStreamCommand() *cobra.Command {
 		Long:    evalStreamHelp,
 		Example: evalStreamExample,
 		// The address may stand by itself behind --redis.
-		Args: cobra.MaximumNArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error { return noArgs(cmd, args[min(1, len(args)):]) },
 	}
 	cmd.Flags().StringVar(&docs, "docs", "", "articles in the order in which they come, JSON Lines")
 	output := newEvalOutput(cmd, "charts", report.Stream, printStream)

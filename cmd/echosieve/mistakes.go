@@ -15,23 +15,15 @@ import (
 // Wrong usage is answered by one sentence that says what to type; see TestWrongUsage. Cobra's own answers to a wrong
 // sub-command, to a missing one and to a wrong help topic are the help, and the exit code 0.
 
-// refuseMistakes makes the commands that only hold others refuse what is none of these, and puts what to type behind the
-// answers of the commands that cobra adds. It is called when all commands are there.
+// refuseMistakes makes the commands that only hold others refuse what is none of these, and those that cobra adds for
+// completion refuse arguments in our words. It is called when all commands are there.
 func refuseMistakes(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
-		refuseMistakes(sub)
-		switch {
-		case sub.HasSubCommands():
+		if sub.HasSubCommands() {
 			sub.Args, sub.RunE = commandArgs, needCommand
-		case sub.Args != nil:
-			valid := sub.Args
-			sub.Args = func(cmd *cobra.Command, args []string) error {
-				err := valid(cmd, args)
-				if err != nil && !strings.Contains(err.Error(), "; ") {
-					return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
-				}
-				return err
-			}
+			refuseMistakes(sub)
+		} else if cmd.Name() == "completion" {
+			sub.Args = noArgs
 		}
 	}
 }

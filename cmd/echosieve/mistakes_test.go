@@ -108,7 +108,7 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"run", "--redis.addrs", "a:1,b:1"}, "redis.addrs has several servers: set cluster or master_name"},
 		{"", []string{"run", "--kafka.sasl.username", "u"}, "kafka.sasl has settings but sasl.mechanism is empty"},
 		{"", []string{"run", "--kafka.tls.cert_file", "c.pem", "--kafka.tls.enabled"}, "tls.cert_file and tls.key_file belong together"},
-		{"", []string{"produce", kafka, "--input.format", "text", noText}, "produce publishes JSON, but input.format is text"},
+		{"", []string{"produce", kafka, "--input.format", "text", noText}, "but input.format is text; set it to json"},
 		// Configuration files and the environment.
 		{"", []string{"run", "--config", filepath.Join(dir, "none.yaml")}, "echosieve config reference"},
 		{"", []string{"run", "--config", dir}, "is a directory"},

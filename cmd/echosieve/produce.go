@@ -28,7 +28,7 @@ they are called; "-" or no file is standard input. What mongoexport writes can b
 A line that is no JSON object or too long for the topic is reported with its file and line number, counted and
 left out; --strict stops there. A line without text is published: it is for the service to refuse it.
 
-Exit codes: 0 all lines published; 1 some lines were bad; 2 failed.`
+Exit codes: 0 all lines published; 1 some lines were bad; 2 failed, or no line was an article.`
 
 // produceSummary is the command's result.
 type produceSummary struct {
@@ -57,11 +57,11 @@ func newProduceCommand() *cobra.Command {
 			return err
 		}
 		if cfg.Input.Format != pipeline.FormatJSON {
-			return fmt.Errorf("produce publishes JSON, but input.format is %s", cfg.Input.Format)
+			return fmt.Errorf("produce publishes JSON, but input.format is %s; set it to json", cfg.Input.Format)
 		}
 		in := cmd.InOrStdin()
 		if len(files) == 0 && onTerminal(in) {
-			return errors.New("no file named, and standard input is a terminal")
+			return errors.New("no file named, and standard input is a terminal; name files of " + holdsArticles)
 		}
 		if len(files) == 0 {
 			files = []string{"-"}
