@@ -18,7 +18,7 @@ import (
 )
 
 // damages are bytes that stand in a field of entries instead of an entry, or behind one.
-func damages(t *testing.T) map[string]string {
+func damages() map[string]string {
 	c := article(9, 0xff)
 	whole := string(appendEntry(nil, &c, windowTime(c.Time)))
 	return map[string]string{
@@ -37,7 +37,7 @@ func TestDamagedEntryIsSetAside(t *testing.T) {
 	for _, server := range servers {
 		t.Run(server.name, func(t *testing.T) {
 			client := newClient(t, server.start(t))
-			for name, bytes := range damages(t) {
+			for name, bytes := range damages() {
 				for _, before := range []bool{false, true} {
 					t.Run(name, func(t *testing.T) { damageOnce(t, client, bytes, before) })
 				}
@@ -98,7 +98,7 @@ func TestDamagedOwnEntry(t *testing.T) {
 	for _, server := range servers {
 		t.Run(server.name, func(t *testing.T) {
 			client := newClient(t, server.start(t))
-			for name, bytes := range damages(t) {
+			for name, bytes := range damages() {
 				t.Run(name, func(t *testing.T) {
 					x, a := newIndex(t, client, testConfig(standard)), article(1, 0xff)
 					home := fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint}

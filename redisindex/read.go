@@ -121,7 +121,7 @@ func (b *batch) help(ctx context.Context, open []*item) error {
 	}
 	for i, r := range pending {
 		if reply, ok := tickets[i].Val().(string); ok { // else the entry is lost, and will draw a later ticket
-			r.entry.ticket = ticketNumber(reply)
+			r.ticket = ticketNumber(reply)
 			b.x.metrics.helped.Inc()
 		}
 	}
