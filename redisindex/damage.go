@@ -80,15 +80,15 @@ func keyOf(cmd redis.Cmder) string {
 
 // setAside takes the damage out of the fields, so that their partition goes on: the damaged value is copied to a key of its own,
 // which expires like an entry, and only the entries before the damage stay. Articles whose entries were behind it are forgotten:
-// copies of them can pass as unique. It returns whether it found damage; another process may have been faster.
-func (x *Index) setAside(ctx context.Context, d *damagedError) (found bool, err error) {
+// copies of them can pass as unique. Where another process was faster, nothing is left to do.
+func (x *Index) setAside(ctx context.Context, d *damagedError) error {
 	for _, field := range d.fields {
 		value, err := x.client.HGet(ctx, d.key, field).Result()
 		if errors.Is(err, redis.Nil) {
 			continue
 		}
 		if err != nil {
-			return found, fmt.Errorf("set aside: %w", err)
+			return fmt.Errorf("set aside: %w", err)
 		}
 		intact := intactBytes(value)
 		if intact == len(value) {
@@ -99,21 +99,20 @@ func (x *Index) setAside(ctx context.Context, d *damagedError) (found bool, err 
 		pipe.HSet(ctx, copied, "value", value)
 		pipe.Expire(ctx, copied, x.layout.lifetime)
 		if _, err := pipe.Exec(ctx); err != nil {
-			return found, fmt.Errorf("set aside: %w", err)
+			return fmt.Errorf("set aside: %w", err)
 		}
 		pipe = x.client.Pipeline()
 		mended := mendScript.EvalSha(ctx, pipe, []string{d.key}, field, value, value[:intact])
 		if _, err := pipe.Exec(ctx); err != nil {
-			return found, fmt.Errorf("set aside: %w", err)
+			return fmt.Errorf("set aside: %w", err)
 		}
-		found = true
 		if n, _ := mended.Val().(int64); n == 1 {
 			x.metrics.damaged.Inc()
 			x.log.ErrorContext(ctx, "a damaged entry was set aside: copies of the article that it held can pass as unique; did another program write into this namespace?",
 				"key", d.key, "field", hex.EncodeToString([]byte(field)), "bytes", len(value)-intact, "copied_to", copied)
 		}
 	}
-	return found, nil
+	return nil
 }
 
 // intactBytes is the length of the whole entries at the beginning of a field's value.

@@ -102,26 +102,32 @@ func (x *Index) Claim(ctx context.Context, claims []pipeline.Claim) ([]pipeline.
 // while its batch is under way is lost once, but a server that evicts what it has just stored loses one each time.
 const lostAttempts = 3
 
+// immediateRuns bounds the runs of an attempt, so that a cause that comes back at once does not keep the servers busy.
+const immediateRuns = 10
+
 // attempt runs the batch until it ends with verdicts, or with an error that a pause may cure.
-func (x *Index) attempt(ctx context.Context, claims []pipeline.Claim, waits waits) ([]pipeline.Match, error) {
-	for {
-		matches, err := x.run(ctx, claims, waits)
-		again, err := x.cure(ctx, err)
-		switch {
-		case again:
-			x.metrics.retries.Inc()
-			continue
-		case err == nil:
+func (x *Index) attempt(ctx context.Context, claims []pipeline.Claim, waits waits) (matches []pipeline.Match, err error) {
+	for range immediateRuns {
+		matches, err = x.run(ctx, claims, waits)
+		if err == nil {
 			x.health("redis", nil)
-		case ctx.Err() != nil: // the caller's end is no sign of ill health
-		case errors.Is(err, errLost): // told by a healthy server, and stored again by the next attempt
-			x.metrics.errors.WithLabelValues(classify(err)).Inc()
-		default:
-			x.metrics.errors.WithLabelValues(classify(err)).Inc()
-			x.health("redis", Explain(err, x.cfg.base()))
+			return matches, nil
 		}
-		return matches, err
+		var again bool
+		if again, err = x.cure(ctx, err); !again {
+			break
+		}
+		x.metrics.retries.Inc()
 	}
+	switch {
+	case ctx.Err() != nil, errors.Is(err, errLookAgain): // the caller's end, and another worker's progress, are no signs of ill health
+	case errors.Is(err, errLost): // told by a healthy server, and stored again by the next attempt
+		x.metrics.errors.WithLabelValues(classify(err)).Inc()
+	default:
+		x.metrics.errors.WithLabelValues(classify(err)).Inc()
+		x.health("redis", Explain(err, x.cfg.base()))
+	}
+	return nil, err
 }
 
 // cure removes the cause of an error of a run where that needs no pause, and says whether to run again at once. It
@@ -129,14 +135,16 @@ func (x *Index) attempt(ctx context.Context, claims []pipeline.Claim, waits wait
 func (x *Index) cure(ctx context.Context, err error) (again bool, left error) {
 	var damaged *damagedError
 	switch {
+	case ctx.Err() != nil:
+		return false, err
 	case redis.HasErrorPrefix(err, "NOSCRIPT"):
-		again = x.loaded.Swap(false) // scripts that a server forgets at once are not loaded without a pause
-		return again, err
+		x.loaded.Store(false)
+		return true, err
 	case errors.Is(err, errLookAgain):
-		return ctx.Err() == nil, err
+		return true, err
 	case errors.As(err, &damaged):
-		again, failed := x.setAside(ctx, damaged)
-		return again && failed == nil, errors.Join(failed, err)
+		failed := x.setAside(ctx, damaged)
+		return failed == nil, errors.Join(failed, err)
 	default:
 		return false, err
 	}
