@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,7 +32,7 @@ type Finding struct {
 }
 
 // Check dials the cluster and looks at everything that Run needs. It changes nothing. Findings are in a fixed
-// order: brokers, topics (input first), group.
+// order: brokers, topics (input first), group, and whether batches can carry sequence numbers, if not.
 func Check(ctx context.Context, cfg Config) []Finding {
 	if err := cfg.Validate(); err != nil {
 		return []Finding{{Failure, "kafka settings", err.Error(), "correct the configuration"}}
@@ -56,7 +57,32 @@ func Check(ctx context.Context, cfg Config) []Finding {
 	for _, name := range cfg.Topics.all() {
 		findings = append(findings, c.checkTopic(ctx, name, topics[name])...)
 	}
-	return append(findings, c.checkGroup(ctx))
+	findings = append(findings, c.checkGroup(ctx))
+	if slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity == Failure }) {
+		return findings // without a topic or a right to write, producer ids are refused as well
+	}
+	return append(findings, c.checkProducerID(ctx)...)
+}
+
+// checkProducerID asks for a producer id, which changes nothing: it is a number that nobody uses. It finds only problems.
+func (c *cluster) checkProducerID(ctx context.Context) []Finding {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	const subject = "producer id"
+	var retry backoff
+	for {
+		_, _, err := c.initProducerID(ctx)
+		if p := notIdempotent(err); p != nil {
+			return []Finding{{Warning, subject, fmt.Sprintf("%s (%v)", p.Cause, p.Err), p.Remedy}}
+		}
+		if err == nil {
+			return nil
+		}
+		// Just after the start of a cluster no broker may have numbers to give yet.
+		if permanent(err) || retry.wait(ctx) != nil {
+			return []Finding{fromError(subject, err)}
+		}
+	}
 }
 
 // topicPatience is how long a topic may take to become known to all brokers after it was created.

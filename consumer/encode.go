@@ -31,7 +31,7 @@ func (r *outRecord) bodySize() int {
 	return n
 }
 
-// encodeBatch returns one record batch, message format 2, without producer id. records is not empty.
+// encodeBatch returns one record batch, message format 2, without producer id and sequence number: a writer adds these. records is not empty.
 func encodeBatch(records []outRecord, codec int16) ([]byte, error) {
 	size := 0
 	for i := range records {

@@ -52,6 +52,12 @@ func explain(err error) error {
 	return err
 }
 
+// forgotten is the answer to a batch whose producer id has no such next sequence number in the partition.
+var forgotten = Problem{
+	Cause:  "the broker has lost the sequence numbers of this producer",
+	Remedy: "none is needed, the batch is sent again under a new epoch; if this comes again and again, look for unclean leader elections",
+}
+
 // problems translates what brokers answer.
 var problems = map[kafka.Error]Problem{
 	kafka.SASLAuthenticationFailed:           {Cause: "the broker refused the login", Remedy: "check kafka.sasl.username and the password", Permanent: true},
@@ -65,6 +71,8 @@ var problems = map[kafka.Error]Problem{
 	kafka.MessageSizeTooLarge:                {Cause: "the topic takes no batch of this size", Remedy: "raise the topic's max.message.bytes or lower kafka.max_message_bytes"},
 	kafka.RecordListTooLarge:                 {Cause: "the topic takes no batch of this size", Remedy: "raise the topic's segment.bytes or lower kafka.max_message_bytes"},
 	kafka.InvalidTimestamp:                   {Cause: "the output topic refuses the record's timestamp", Remedy: "raise the topic's message.timestamp.before.max.ms and message.timestamp.after.max.ms"},
+	kafka.OutOfOrderSequenceNumber:           forgotten,
+	kafka.UnknownProducerId:                  forgotten,
 	kafka.NotEnoughReplicas:                  {Cause: "too few replicas are in sync", Remedy: "bring brokers back or lower min.insync.replicas"},
 	kafka.NotEnoughReplicasAfterAppend:       {Cause: "too few replicas are in sync", Remedy: "bring brokers back or lower min.insync.replicas"},
 	kafka.LeaderNotAvailable:                 {Cause: "the partition has no leader", Remedy: "look for brokers that are down"},

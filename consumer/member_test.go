@@ -77,6 +77,7 @@ func (h *health) last() error {
 // member is a running Consumer.
 type member struct {
 	*Consumer
+	t      *testing.T
 	reg    *prometheus.Registry
 	health *health
 	cancel context.CancelFunc
@@ -85,15 +86,26 @@ type member struct {
 
 func startMember(t *testing.T, cfg Config, h Handler) *member {
 	t.Helper()
-	m := &member{reg: prometheus.NewRegistry(), health: &health{}, done: make(chan error, 1)}
+	m := newMember(t, cfg, h)
+	m.start()
+	return m
+}
+
+// newMember is for tests that change the Consumer before it runs.
+func newMember(t *testing.T, cfg Config, h Handler) *member {
+	t.Helper()
+	m := &member{t: t, reg: prometheus.NewRegistry(), health: &health{}, done: make(chan error, 1)}
 	c, err := New(cfg, h, m.reg, testLog(t), m.health.report)
 	require.NoError(t, err)
 	m.Consumer = c
+	return m
+}
+
+func (m *member) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	m.cancel = cancel
-	go func() { m.done <- c.Run(ctx) }()
-	t.Cleanup(func() { m.cancel() })
-	return m
+	go func() { m.done <- m.Run(ctx) }()
+	m.t.Cleanup(cancel)
 }
 
 // stop ends the member and waits for Run.

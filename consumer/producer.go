@@ -23,10 +23,12 @@ const producerQueue = 2
 var errProducerClosed = errors.New("producer is closed")
 
 // Producer publishes records into one topic, partition after partition in order, as fast as acknowledgements come.
-// Records with a key are placed as the Java client places them, records without one go round. Safe for
+// A retry never repeats a record, as far as the user may write idempotently (see writer). Records with a key are placed as the Java client
+// places them, records without one go round. Safe for
 // concurrent use; the order between concurrent calls is not defined.
 type Producer struct {
 	cluster *cluster
+	ids     *producerIDs
 	topic   string
 	acked   atomic.Int64
 
@@ -50,7 +52,7 @@ func NewProducer(cfg Config, topic string) (*Producer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
-	return &Producer{cluster: c, topic: topic, broken: make(chan struct{})}, nil
+	return &Producer{cluster: c, ids: &producerIDs{cluster: c}, topic: topic, broken: make(chan struct{})}, nil
 }
 
 // Produce hands the records over and returns before they are acknowledged; it waits while too many are under
@@ -134,9 +136,10 @@ func (p *Producer) start(ctx context.Context) error {
 	for i := range n {
 		queue := make(chan []outRecord, producerQueue)
 		p.queues = append(p.queues, queue)
+		w := newWriter(p.cluster, p.ids, p.topic, func(int) int { return i })
 		p.workers.Go(func() {
 			for records := range queue {
-				p.send(i, records)
+				p.send(w, records)
 			}
 		})
 	}
@@ -156,14 +159,14 @@ func (p *Producer) place(key []byte) int {
 }
 
 // send delivers the records of one call to one partition. After a failure anywhere it drops them.
-func (p *Producer) send(partition int, records []outRecord) {
+func (p *Producer) send(w *writer, records []outRecord) {
 	for part := range split(records, p.cluster.cfg.MaxMessageBytes) {
 		select {
 		case <-p.broken:
 			return
 		default:
 		}
-		if err := p.deliver(partition, part); err != nil {
+		if err := p.deliver(w, part); err != nil {
 			p.once.Do(func() {
 				p.failure = p.explained(err)
 				close(p.broken)
@@ -184,7 +187,7 @@ func (p *Producer) explained(err error) error {
 	return fmt.Errorf("consumer: produce to %s: %w", p.topic, err)
 }
 
-func (p *Producer) deliver(partition int, records []outRecord) error {
+func (p *Producer) deliver(w *writer, records []outRecord) error {
 	raw, err := encodeBatch(records, p.cluster.codec)
 	if err != nil {
 		return err
@@ -194,7 +197,7 @@ func (p *Producer) deliver(partition int, records []outRecord) error {
 	defer cancel()
 	var retry backoff
 	for {
-		err := p.cluster.produceTo(ctx, p.topic, partition, raw)
+		err := w.write(ctx, raw, len(records))
 		if err == nil || permanent(err) || errors.Is(err, kafka.MessageSizeTooLarge) || retry.wait(ctx) != nil {
 			return err
 		}

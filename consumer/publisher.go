@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 
 	"echosieve/pipeline"
 
@@ -17,16 +18,42 @@ import (
 // publisher writes record batches and waits until all in-sync replicas have them.
 type publisher struct {
 	cluster  *cluster
+	ids      *producerIDs
 	topics   [pipeline.Destinations]string
 	metrics  *metrics
 	reporter *reporter
+
+	mu      sync.Mutex
+	writers map[route]*writer // they outlive generations: a broker can still hold a batch of an earlier one
+}
+
+// route is what one writer serves.
+type route struct {
+	to     pipeline.Destination
+	source int32 // input partition
 }
 
 func newPublisher(c *cluster, m *metrics, r *reporter) *publisher {
 	t := c.cfg.Topics
-	return &publisher{cluster: c, topics: [...]string{
+	ids := &producerIDs{cluster: c, tell: func(p *Problem) {
+		r.log.Warn("batches carry no sequence numbers", "cause", p.Cause, "remedy", p.Remedy, "err", p.Err)
+	}}
+	return &publisher{cluster: c, ids: ids, topics: [...]string{
 		pipeline.ToUnique: t.Unique, pipeline.ToPossible: t.Possible, pipeline.ToDuplicate: t.Duplicate, pipeline.ToDead: t.Dead,
-	}, metrics: m, reporter: r}
+	}, metrics: m, reporter: r, writers: map[route]*writer{}}
+}
+
+// writer returns the writer of a route, always the same one. Records of input partition p go to partition p modulo the number of
+// the topic's partitions.
+func (p *publisher) writer(r route) *writer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := p.writers[r]
+	if w == nil {
+		w = newWriter(p.cluster, p.ids, p.topics[r.to], func(partitions int) int { return int(r.source) % partitions })
+		p.writers[r] = w
+	}
+	return w
 }
 
 // home is where records for a destination go: the unique topic where possible copies have no topic of their own.
@@ -38,7 +65,8 @@ func (p *publisher) home(to pipeline.Destination) pipeline.Destination {
 }
 
 // publish sends the records to one topic, batch after batch, each as often as it takes: a batch is sent only when
-// the one before it is acknowledged, so that a retry cannot change the order. It returns only ctx's error.
+// the one before it is acknowledged, so that a retry cannot change the order. The writer keeps a retry from repeating records. It
+// returns only ctx's error. Calls for one destination and source follow each other.
 func (p *publisher) publish(ctx context.Context, to pipeline.Destination, source int32, records []outRecord) error {
 	for part := range split(records, p.cluster.cfg.MaxMessageBytes) {
 		if err := p.send(ctx, to, source, part); err != nil {
@@ -56,12 +84,14 @@ func (p *publisher) send(ctx context.Context, to pipeline.Destination, source in
 	if err != nil {
 		return fmt.Errorf("consumer: publish to %s: %w", topic, err)
 	}
+	w := p.writer(route{to, source})
 	var retry backoff
 	for {
-		if err = p.cluster.produce(ctx, topic, source, raw); err == nil {
+		if err = w.write(ctx, raw, len(part)); err == nil {
 			break
 		}
 		if ctx.Err() != nil {
+			w.giveUp()
 			return ctx.Err()
 		}
 		if half := len(part) / 2; half > 0 && kind(err) == kindTooLarge {
@@ -73,6 +103,7 @@ func (p *publisher) send(ctx context.Context, to pipeline.Destination, source in
 		}
 		p.reporter.failed(opPublish, subject, fmt.Errorf("consumer: publish to %s: %w", topic, err))
 		if err := retry.wait(ctx); err != nil {
+			w.giveUp()
 			return err
 		}
 	}
@@ -102,22 +133,13 @@ func split(records []outRecord, limit int) func(yield func([]outRecord) bool) {
 	}
 }
 
-// produce sends one encoded batch to the partition that belongs to source: source modulo the number of
-// partitions, as far as known now.
-func (c *cluster) produce(ctx context.Context, topic string, source int32, raw []byte) error {
-	n, err := c.partitions(ctx, topic)
-	if err != nil {
-		return err
-	}
-	return c.produceTo(ctx, topic, int(source)%n, raw)
-}
-
 // produceTo sends one encoded batch and waits for the acknowledgement of all in-sync replicas.
 func (c *cluster) produceTo(ctx context.Context, topic string, partition int, raw []byte) error {
-	// The deadline ends the connection too: a batch given up here cannot arrive after its retry.
+	// The deadline also ends a connection on which no answer comes. A broker that hangs may still append the batch later.
 	ctx, cancel := context.WithTimeout(ctx, 2*requestTimeout)
 	defer cancel()
 	prefix := binary.BigEndian.AppendUint32(nil, uint32(len(raw)))
+	// The request gets a copy: after an error kafka-go may still be writing it while the next attempt changes raw.
 	res, err := c.client.RawProduce(ctx, &kafka.RawProduceRequest{
 		Topic:        topic,
 		Partition:    partition,

@@ -33,15 +33,15 @@ var mutants = []mutant{
 		{"consumer/partition.go", decideCall, "		p.marked.Store(ch.next)\n" + decideCall},
 	}, "redis-stall,kill,kill,kill", []ledger.Kind{ledger.Lost}, plainRedis, true},
 	{"retry-that-skips", []edit{
-		{"consumer/publisher.go", "		if err := retry.wait(ctx); err != nil {\n			return err\n		}\n", "		_ = retry\n		break\n"},
+		{"consumer/publisher.go", "		if err := retry.wait(ctx); err != nil {\n			w.giveUp()\n			return err\n		}\n", "		_ = retry\n		break\n"},
 	}, "kafka-hang-ups,kafka-hang-ups", []ledger.Kind{ledger.Lost, ledger.Order}, plainRedis, false},
 	{"look-before-insert", []edit{
 		{"redisindex/index.go", "{b.place, b.insert, b.draw, b.ticket, b.look, b.read, b.decide}", "{b.look, b.place, b.insert, b.draw, b.ticket, b.read, b.decide}"},
 		{"redisindex/look.go", "if !b.generations[g] {", "if false {"},
 	}, "redis-stall", []ledger.Kind{ledger.Twin}, plainRedis, true},
 	{"publish-unacknowledged", []edit{
-		{"consumer/publisher.go", "		if err = p.cluster.produce(ctx, topic, source, raw); err == nil {\n			break\n		}\n", "		go func() { _ = p.cluster.produce(context.WithoutCancel(ctx), topic, source, raw) }()\n		break\n"},
-		{"consumer/publisher.go", "		p.reporter.failed(opPublish, subject, fmt.Errorf(\"consumer: publish to %s: %w\", topic, err))\n		if err := retry.wait(ctx); err != nil {\n			return err\n		}\n", ""},
+		{"consumer/publisher.go", "		if err = w.write(ctx, raw, len(part)); err == nil {\n			break\n		}\n", "		go func() { _ = w.write(context.WithoutCancel(ctx), raw, len(part)) }()\n		break\n"},
+		{"consumer/publisher.go", "		p.reporter.failed(opPublish, subject, fmt.Errorf(\"consumer: publish to %s: %w\", topic, err))\n		if err := retry.wait(ctx); err != nil {\n			w.giveUp()\n			return err\n		}\n", ""},
 		{"consumer/publisher.go", "	var retry backoff\n", ""},
 	}, "broker-kill,kill", []ledger.Kind{ledger.Lost, ledger.Order}, plainRedis, false},
 	{"failure-counts-as-done", []edit{

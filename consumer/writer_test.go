@@ -1,0 +1,258 @@
+package consumer
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"echosieve/pipeline"
+)
+
+// oneWriter returns a writer to partition 0 of the unique topic.
+func oneWriter(t *testing.T, cfg Config) *writer {
+	t.Helper()
+	c, err := newCluster(cfg, cfg.Topics.all()...)
+	require.NoError(t, err)
+	t.Cleanup(c.close)
+	return newWriter(c, &producerIDs{cluster: c}, cfg.Topics.Unique, func(int) int { return 0 })
+}
+
+// batchWith is a batch of one record.
+func batchWith(t *testing.T, value string) []byte {
+	t.Helper()
+	raw, err := encodeBatch([]outRecord{{value: []byte(value), time: time.Now()}}, 0)
+	require.NoError(t, err)
+	return raw
+}
+
+func writeUntilTaken(t *testing.T, w *writer, value string) {
+	t.Helper()
+	raw := batchWith(t, value)
+	require.Eventually(t, func() bool { return w.write(t.Context(), raw, 1) == nil }, time.Minute, time.Millisecond)
+}
+
+func values(recs []*kgo.Record) (all []string) {
+	for _, r := range recs {
+		all = append(all, string(r.Value))
+	}
+	return all
+}
+
+// Acknowledgements are lost, and requests of which nobody knows any more reach the broker late: at once after
+// their retry, or many batches later.
+func TestRetriesRepeatNothing(t *testing.T) {
+	for name, what := range map[string]fault{"answer lost": loseAnswer, "request held": hold} {
+		t.Run(name, func(t *testing.T) {
+			_, cfg := fake(t)
+			cfg.MaxMessageBytes = 2048 // many small requests
+			cfg.Partitions = 2
+			ensureTopics(t, cfg)
+			const n = 2000
+			produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", n, 2)...)
+			f := &faults{key: int16(kmsg.Produce)}
+			f.choose = func(n int64) fault {
+				if n%5 == 3 {
+					return what
+				}
+				return pass
+			}
+			m := newMember(t, cfg, &router{})
+			f.into(m.cluster)
+			m.start()
+			late := 0
+			require.Eventually(t, func() bool {
+				late += f.release(t)
+				return m.value(t, "echosieve_consumer_published_records_total") == n
+			}, time.Minute, 5*time.Millisecond)
+			late += f.release(t)
+			m.stop(t)
+			require.Greater(t, m.value(t, "echosieve_consumer_retries_total"), 3.0, "the fault fired")
+			require.Equal(t, what == hold, late > 3, "requests came late")
+			out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(n))
+			require.Len(t, out, n)
+			next := []int{0, 1}
+			for _, r := range out {
+				require.Equal(t, fmt.Sprintf("u%06d", next[r.Partition]), string(r.Value))
+				next[r.Partition] += 2
+			}
+		})
+	}
+}
+
+func TestProducerRetriesRepeatNothing(t *testing.T) {
+	_, cfg := fake(t)
+	ensureTopics(t, cfg)
+	p, err := NewProducer(cfg, cfg.Topics.Input)
+	require.NoError(t, err)
+	f := &faults{key: int16(kmsg.Produce), choose: func(n int64) fault { return []fault{loseAnswer, pass}[n%2] }}
+	f.into(p.cluster)
+	for i := range 20 {
+		require.NoError(t, p.Produce(t.Context(), []pipeline.Record{{Key: []byte("k"), Value: fmt.Append(nil, i)}}))
+	}
+	require.NoError(t, p.Close())
+	require.Greater(t, f.seen.Load(), int64(20), "the fault fired")
+	require.Len(t, consumeUntil(t, cfg, []string{cfg.Topics.Input}, atLeast(20)), 20)
+}
+
+// A batch is given up, and another one of the same size is sent: the broker must take neither the second for the first, nor the
+// first after the second.
+func TestGivenUpBatchesAreFenced(t *testing.T) {
+	_, cfg := fake(t)
+	ensureTopics(t, cfg)
+	w := oneWriter(t, cfg)
+	what := hold
+	f := &faults{key: int16(kmsg.Produce), choose: func(int64) fault { return what }}
+	f.into(w.cluster)
+	require.Error(t, w.write(t.Context(), batchWith(t, "held"), 1))
+	w.giveUp()
+	what = loseAnswer
+	require.Error(t, w.write(t.Context(), batchWith(t, "appended"), 1))
+	w.giveUp()
+	what = pass
+	writeUntilTaken(t, w, "last")
+	require.Equal(t, 1, f.release(t))
+	writeUntilTaken(t, w, "after")
+	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, func(all []*kgo.Record) bool {
+		return len(all) > 0 && string(all[len(all)-1].Value) == "after"
+	})
+	require.Equal(t, []string{"appended", "last", "after"}, values(out))
+}
+
+func TestSequenceNumbersThatABrokerLostAreRenewed(t *testing.T) {
+	k, cfg := fake(t)
+	cfg.Partitions = 1
+	ensureTopics(t, cfg)
+	w := oneWriter(t, cfg)
+	writeUntilTaken(t, w, "before")
+	require.NoError(t, k.DeleteTopic(cfg.Topics.Unique))
+	require.NoError(t, k.CreateTopic(cfg.Topics.Unique, 1, nil))
+	require.ErrorIs(t, w.write(t.Context(), batchWith(t, "after"), 1), kafka.OutOfOrderSequenceNumber, "a log that was never written wants 0")
+	writeUntilTaken(t, w, "after")
+	writeUntilTaken(t, w, "next")
+	require.Equal(t, []string{"after", "next"}, values(consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(2))))
+}
+
+func TestSequenceNumbersAndEpochsHaveEnds(t *testing.T) {
+	_, cfg := fake(t)
+	cfg.Partitions = 1
+	ensureTopics(t, cfg)
+	w := oneWriter(t, cfg)
+	var want []string
+	take := func(value string) {
+		writeUntilTaken(t, w, value)
+		want = append(want, value)
+	}
+	take("first")
+	id := w.id
+	w.epoch, w.pending = math.MaxInt16, true
+	w.giveUp()
+	take("after the last epoch")
+	require.NotEqual(t, id, w.id, "a new producer id")
+	var err error
+	w.id, w.epoch, err = w.ids.next(t.Context())
+	require.NoError(t, err)
+	w.next = math.MaxInt32 // the broker lets a producer that it does not know begin anywhere
+	take("with the largest number")
+	require.Zero(t, w.next)
+	take("with the smallest")
+	require.Equal(t, int32(1), w.next)
+	require.Equal(t, want, values(consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(len(want)))))
+}
+
+// Partitions are added while nobody knows whether a batch was appended: only the leader it was sent to can tell.
+func TestPendingBatchKeepsItsPartition(t *testing.T) {
+	_, cfg := fake(t)
+	cfg.Partitions = 1
+	ensureTopics(t, cfg)
+	w := oneWriter(t, cfg)
+	w.place = func(n int) int { return 1 % n }
+	what := loseAnswer
+	f := &faults{key: int16(kmsg.Produce), choose: func(int64) fault { return what }}
+	f.into(w.cluster)
+	raw := batchWith(t, "pending")
+	require.Error(t, w.write(t.Context(), raw, 1))
+	addPartitions(t, cfg, cfg.Topics.Unique, 2)
+	require.Eventually(t, func() bool {
+		n, err := w.cluster.partitions(t.Context(), cfg.Topics.Unique)
+		return err == nil && n == 2
+	}, time.Minute, 10*time.Millisecond)
+	what = pass
+	require.NoError(t, w.write(t.Context(), raw, 1))
+	writeUntilTaken(t, w, "next")
+	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(2))
+	require.Len(t, out, 2)
+	for _, r := range out {
+		require.Equal(t, map[string]int32{"pending": 0, "next": 1}[string(r.Value)], r.Partition)
+	}
+}
+
+func addPartitions(t *testing.T, cfg Config, topic string, n int32) {
+	t.Helper()
+	req := kmsg.NewPtrCreatePartitionsRequest()
+	more := kmsg.NewCreatePartitionsRequestTopic()
+	more.Topic, more.Count = topic, n
+	req.Topics, req.TimeoutMillis = append(req.Topics, more), 10_000
+	res, err := req.RequestWith(t.Context(), client(t, cfg))
+	require.NoError(t, err)
+	require.Zero(t, res.Topics[0].ErrorCode)
+}
+
+// logged collects log lines.
+type logged struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Buffer.Write(b)
+}
+
+func (l *logged) count(s string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.String(), s)
+}
+
+func TestWithoutProducerIDsBatchesAreSentAllTheSame(t *testing.T) {
+	k, cfg := fake(t)
+	ensureTopics(t, cfg)
+	refuseProducerIDs(k)
+	produce(t, client(t, cfg, kgo.DisableIdempotentWrite()), numbered(cfg.Topics.Input, "u", 30, 3)...)
+	log := &logged{}
+	m := newMember(t, cfg, &router{})
+	m.reporter.log = slog.New(slog.NewTextHandler(log, nil))
+	m.start()
+	consumeUntil(t, cfg, outputs, atLeast(30))
+	m.stop(t)
+	require.Equal(t, 1, log.count("batches carry no sequence numbers"))
+	require.Equal(t, 1, log.count("grant IdempotentWrite on the cluster"))
+	require.NoError(t, m.health.last())
+
+	findings := Check(context.Background(), cfg)
+	last := findings[len(findings)-1]
+	require.Equal(t, Warning, last.Severity)
+	require.Contains(t, last.Remedy, "IdempotentWrite")
+}
+
+func refuseProducerIDs(k *kfake.Cluster) {
+	k.ControlKey(int16(kmsg.InitProducerID), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		k.KeepControl()
+		res := req.ResponseKind().(*kmsg.InitProducerIDResponse)
+		res.ErrorCode = int16(kafka.ClusterAuthorizationFailed)
+		return res, nil, true
+	})
+}
