@@ -22,18 +22,18 @@ type Config struct {
 	Replication  int  `koanf:"replication" help:"replicas of topics that are created; -1: the broker's default"`
 
 	MaxMessageBytes int           `koanf:"max_message_bytes" help:"largest record batch sent, in bytes; not above max.message.bytes of the output topics"`
-	FetchMaxBytes   int           `koanf:"fetch_max_bytes" help:"bytes asked for in one fetch of one partition; a larger batch is still read"`
+	FetchMaxBytes   int           `koanf:"fetch_max_bytes" help:"bytes asked for in one fetch of one partition, at most a quarter of max_in_flight_bytes; a larger batch is still read"`
 	FetchMaxWait    time.Duration `koanf:"fetch_max_wait" help:"how long the broker may hold a fetch back when there is nothing new"`
 	Compression     string        `koanf:"compression" help:"codec of published batches: none, gzip, snappy, lz4 or zstd"`
 
 	CommitInterval    time.Duration `koanf:"commit_interval" help:"time between offset commits"`
 	SessionTimeout    time.Duration `koanf:"session_timeout" help:"silence after which the group gives a member's partitions to others"`
 	HeartbeatInterval time.Duration `koanf:"heartbeat_interval" help:"time between heartbeats; at most a third of session_timeout"`
-	DrainTimeout      time.Duration `koanf:"drain_timeout" help:"how long work under way may take to finish at a rebalance or at the end; at most half of session_timeout"`
+	DrainTimeout      time.Duration `koanf:"drain_timeout" help:"how long finishing work under way and the last commit may take together at a rebalance or at the end; at most half of session_timeout"`
 
 	BatchRecords       int `koanf:"batch_records" help:"records handed on in one batch"`
-	MaxInFlightRecords int `koanf:"max_in_flight_records" help:"records of this process that may be under way, over all partitions"`
-	MaxInFlightBytes   int `koanf:"max_in_flight_bytes" help:"their keys, values and headers, in bytes"`
+	MaxInFlightRecords int `koanf:"max_in_flight_records" help:"records of this process that may be in memory, over all partitions, from the fetch until the verdicts are published"`
+	MaxInFlightBytes   int `koanf:"max_in_flight_bytes" help:"memory of this process for fetched data, over all partitions: a quarter for fetch responses, the rest for keys, values and headers of records; docs/operations.md says what comes on top"`
 
 	TLS  tlsfiles.Config `koanf:"tls"`
 	SASL SASL            `koanf:"sasl"`

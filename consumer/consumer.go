@@ -29,18 +29,18 @@ type Handler interface {
 
 // Consumer is one member of the consumer group. Make it with New, then call Run once.
 type Consumer struct {
-	cfg        Config
-	cluster    *cluster
-	input      *inputTopic
-	publisher  *publisher
-	handler    Handler
-	limiter    *limiter
-	metrics    *metrics
-	reporter   *reporter
-	log        *slog.Logger
-	chunkBytes int
-	shared     atomic.Int64            // partitions shared out for the generation to come; -1: not by us
-	fail       context.CancelCauseFunc // ends Run with an error
+	cfg                      Config
+	cluster                  *cluster
+	input                    *inputTopic
+	publisher                *publisher
+	handler                  Handler
+	limiter                  *limiter
+	metrics                  *metrics
+	reporter                 *reporter
+	log                      *slog.Logger
+	chunkRecords, chunkBytes int                     // most of one chunk, except that its last record may be larger
+	shared                   atomic.Int64            // partitions shared out for the generation to come; -1: not by us
+	fail                     context.CancelCauseFunc // ends Run with an error
 }
 
 // maxChunkBytes bounds the payload of one chunk, as far as single records allow.
@@ -63,8 +63,9 @@ func New(cfg Config, handler Handler, reg prometheus.Registerer, log *slog.Logge
 	r := &reporter{metrics: m, log: log, health: health, failing: map[failure]error{}}
 	c := &Consumer{
 		cfg: cfg, cluster: cl, input: &inputTopic{cluster: cl, name: cfg.Topics.Input}, publisher: newPublisher(cl, m, r), handler: handler, metrics: m, reporter: r, log: log,
-		limiter:    newLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m),
-		chunkBytes: min(maxChunkBytes, max(cfg.MaxInFlightBytes/4, 1)),
+		limiter:      newLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m),
+		chunkRecords: min(cfg.BatchRecords, cfg.MaxInFlightRecords),
+		chunkBytes:   min(maxChunkBytes, max(cfg.MaxInFlightBytes/8, 1)),
 	}
 	c.input.id.Store(&topicID{})
 	c.shared.Store(-1)
@@ -179,7 +180,7 @@ func (c *Consumer) groupConfig() kafka.ConsumerGroupConfig {
 		GroupBalancers:    []kafka.GroupBalancer{balancer{topic: c.input.name, shared: &c.shared}},
 		HeartbeatInterval: c.cfg.HeartbeatInterval,
 		SessionTimeout:    c.cfg.SessionTimeout,
-		RebalanceTimeout:  c.cfg.SessionTimeout, // members drain first: the drain timeout is at most half of it
+		RebalanceTimeout:  c.cfg.SessionTimeout, // members drain and commit first: the drain timeout is at most half of it
 		JoinGroupBackoff:  time.Second,
 		StartOffset:       kafka.FirstOffset,
 		ErrorLogger: kafka.LoggerFunc(func(format string, args ...any) {

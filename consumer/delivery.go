@@ -17,8 +17,8 @@ type delivery interface {
 	// deliver returns nil when every output of the batch, read from input partition source, is acknowledged. It
 	// tries until ctx ends and keeps the order of calls for one source. Safe for concurrent use by sources.
 	deliver(ctx context.Context, source int32, outputs []pipeline.Output) error
-	// commit stores the next offsets to read, by partition. After an error nothing is known to be stored.
-	commit(offsets map[int]int64) error
+	// commit stores the next offsets to read, by partition, and gives up when ctx ends. After an error nothing is known to be stored.
+	commit(ctx context.Context, offsets map[int]int64) error
 }
 
 // atLeastOnce publishes first and commits later: after a crash in between, outputs are published again.
@@ -32,8 +32,8 @@ type atLeastOnce struct {
 
 var _ delivery = (*atLeastOnce)(nil)
 
-func (d *atLeastOnce) commit(offsets map[int]int64) error {
-	return d.cluster.commit(d.gen, d.topic, d.id, offsets)
+func (d *atLeastOnce) commit(ctx context.Context, offsets map[int]int64) error {
+	return d.cluster.commit(ctx, d.gen, d.topic, d.id, offsets)
 }
 
 // deliver publishes to the topics in parallel.

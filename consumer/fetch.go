@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -29,6 +30,7 @@ type fetchRequest struct {
 	maxBytes  int
 	// limit is the largest response that is read: the broker sends one whole batch even above maxBytes.
 	limit   int
+	room    *room
 	version int16 // negotiated
 }
 
@@ -67,29 +69,64 @@ func (r *fetchRequest) Required(versions map[protocol.ApiKey]int16) bool {
 	return true
 }
 
-// RawExchange implements protocol.RawExchanger. After an error kafka-go closes the connection.
+// errLate says that a broker closed the connection while its response waited for room.
+var errLate = errors.New("the connection was closed while the fetch response waited for room in kafka.max_in_flight_bytes")
+
+// RawExchange implements protocol.RawExchanger. After an error kafka-go closes the connection. Deadlines are those of the steps:
+// waiting for room in between has none.
 func (r *fetchRequest) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	if r.version < fetchVersion {
 		return nil, fmt.Errorf("the broker is too old: it knows Fetch up to version %d, %d (Kafka 2.3) is needed", r.version, fetchVersion)
 	}
-	if _, err := rw.Write(r.encode()); err != nil {
+	conn := rw.(net.Conn) // as kafka-go's protocol.Conn.RoundTrip passes itself
+	n, err := r.ask(conn)
+	if err != nil {
 		return nil, err
 	}
-	var size [4]byte
-	if _, err := io.ReadFull(rw, size[:]); err != nil {
+	late, err := r.room.take(n)
+	if err != nil {
 		return nil, err
+	}
+	body, err := r.receive(conn, n)
+	switch {
+	case err != nil && late:
+		return nil, errLate
+	case err != nil:
+		return nil, err
+	}
+	return decodeFetchResponse(body, r.topic, r.partition)
+}
+
+// ask sends the request and returns the size of the response, which stays in the connection.
+func (r *fetchRequest) ask(conn net.Conn) (int64, error) {
+	if err := conn.SetDeadline(time.Now().Add(r.maxWait + requestTimeout)); err != nil {
+		return 0, err
+	}
+	if _, err := conn.Write(r.encode()); err != nil {
+		return 0, err
+	}
+	var size [4]byte
+	if _, err := io.ReadFull(conn, size[:]); err != nil {
+		return 0, err
 	}
 	n := int64(int32(binary.BigEndian.Uint32(size[:])))
 	if n < 4 || n > int64(r.limit) {
-		return nil, fmt.Errorf("fetch response of %d bytes, at most %d are read: raise kafka.fetch_max_bytes", n, r.limit)
+		return 0, fmt.Errorf("fetch response of %d bytes, at most %d are read: raise kafka.fetch_max_bytes", n, r.limit)
 	}
-	// Memory beyond the usual size is taken only as bytes really arrive.
-	var buf bytes.Buffer
-	buf.Grow(int(min(n, int64(r.maxBytes)+64<<10)) + bytes.MinRead)
-	if _, err := io.CopyN(&buf, rw, n); err != nil {
+	return n, nil
+}
+
+// receive reads a response of n bytes. Memory beyond the usual size is taken only as bytes really arrive.
+func (r *fetchRequest) receive(conn net.Conn, n int64) ([]byte, error) {
+	if err := conn.SetDeadline(time.Now().Add(requestTimeout)); err != nil {
 		return nil, err
 	}
-	return decodeFetchResponse(buf.Bytes(), r.topic, r.partition)
+	var buf bytes.Buffer
+	buf.Grow(int(min(n, int64(r.maxBytes)+64<<10)) + bytes.MinRead)
+	if _, err := io.CopyN(&buf, conn, n); err != nil {
+		return nil, err
+	}
+	return buf.Bytes(), conn.SetDeadline(time.Time{})
 }
 
 // correlationID is the same in all requests: a connection carries one request at a time.
@@ -192,17 +229,25 @@ func (w *wire) int64() int64 {
 	return 0
 }
 
-// fetch asks the partition's leader for records from offset on. Errors of the broker are kafka.Error.
-func (c *cluster) fetch(ctx context.Context, topic string, partition int32, offset int64) (*fetchResponse, error) {
-	// The deadline also ends a connection on which no answer comes.
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.FetchMaxWait+requestTimeout)
-	defer cancel()
+// fetch asks the partition's leader for records from offset on. The caller calls release when it no longer uses the response.
+// Errors of the broker are kafka.Error.
+func (c *cluster) fetch(ctx context.Context, l *limiter, topic string, partition int32, offset int64) (res *fetchResponse, release func(), err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	// Also ends a fetch that gets no connection. Once the response has begun to arrive, the exchange has deadlines of its own.
+	patience := time.AfterFunc(c.cfg.FetchMaxWait+requestTimeout, func() { cancel(context.DeadlineExceeded) })
+	defer patience.Stop()
+	room := &room{ctx: ctx, limiter: l, arrived: func() { patience.Stop() }}
 	m, err := c.transport.RoundTrip(ctx, c.addr, &fetchRequest{
-		clientID: c.cfg.ClientID, topic: topic, partition: partition, offset: offset,
-		maxWait: c.cfg.FetchMaxWait, maxBytes: c.cfg.FetchMaxBytes, limit: c.cfg.maxFetchBytes(),
+		clientID: c.cfg.ClientID, topic: topic, partition: partition, offset: offset, room: room,
+		maxWait: c.cfg.FetchMaxWait, maxBytes: min(c.cfg.FetchMaxBytes, int(l.maxResponses)), limit: c.cfg.maxFetchBytes(),
 	})
 	if err != nil {
-		return nil, c.rootCause(ctx, err)
+		room.close()
+		if cause := context.Cause(ctx); errors.Is(cause, context.DeadlineExceeded) {
+			err = cause
+		}
+		return nil, nil, c.rootCause(ctx, err)
 	}
-	return m.(*fetchResponse), nil
+	return m.(*fetchResponse), room.close, nil
 }

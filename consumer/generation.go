@@ -12,7 +12,7 @@ import (
 )
 
 // generation serves the partitions that one generation of the group gave us, until ctx (the generation) ends;
-// then it lets work under way finish, commits, and returns. kafka-go joins the next generation, or leaves the
+// then it lets work under way finish, commits, and returns, all within the drain timeout. kafka-go joins the next generation, or leaves the
 // group, only after that. shared is how many partitions we have shared out for it, or negative.
 func (c *Consumer) generation(ctx context.Context, gen *kafka.Generation, shared int64) {
 	topic := c.cfg.Topics.Input
@@ -28,9 +28,8 @@ func (c *Consumer) generation(ctx context.Context, gen *kafka.Generation, shared
 		return // the generation has ended
 	}
 
-	// Work under way outlives the generation by the drain timeout.
-	work, abort := context.WithCancel(context.WithoutCancel(ctx))
-	defer abort()
+	work, last, stop := overtime(ctx, c.cfg.DrainTimeout)
+	defer stop()
 	delivery := &atLeastOnce{publisher: c.publisher, cluster: c.cluster, gen: gen, topic: topic, id: *c.input.id.Load()}
 	partitions := make([]*partition, 0, len(assigned))
 	var stages sync.WaitGroup
@@ -55,17 +54,18 @@ func (c *Consumer) generation(ctx context.Context, gen *kafka.Generation, shared
 		close(drained)
 	}()
 
-	c.commitUntil(ctx, delivery, partitions)
-	timer := time.NewTimer(c.cfg.DrainTimeout)
-	defer timer.Stop()
+	c.commitUntil(ctx, work, delivery, partitions)
 	select {
 	case <-drained:
-	case <-timer.C:
-		c.log.Warn("work under way did not finish in time, it will be delivered again", "drain_timeout", c.cfg.DrainTimeout)
-		abort()
-		<-drained
+	case <-work.Done():
+		select {
+		case <-drained: // only a commit took so long
+		default:
+			c.log.Warn("work under way did not finish in time, it will be delivered again", "drain_timeout", c.cfg.DrainTimeout)
+			<-drained
+		}
 	}
-	c.commit(delivery, partitions)
+	c.commit(last, delivery, partitions)
 
 	c.reporter.forget(opFetch)
 	c.reporter.forget(opPublish)
@@ -76,14 +76,28 @@ func (c *Consumer) generation(ctx context.Context, gen *kafka.Generation, shared
 	c.log.Info("left generation", "group", c.cfg.Group, "generation", gen.ID)
 }
 
-// commitUntil commits what is marked every commit interval, until ctx ends.
-func (c *Consumer) commitUntil(ctx context.Context, d delivery, partitions []*partition) {
+// overtime returns the contexts of what outlives a generation: of the work under way, which includes a commit that hangs, and of
+// the last commit. Nobody sends heartbeats then, so there is one budget for all of it. It begins when the generation ends; a
+// quarter is kept for the last commit.
+func overtime(generation context.Context, budget time.Duration) (work, last context.Context, stop func()) {
+	work, abort := context.WithCancel(context.WithoutCancel(generation))
+	last, cancel := context.WithCancel(context.WithoutCancel(generation))
+	context.AfterFunc(generation, func() {
+		time.AfterFunc(budget-budget/4, abort)
+		time.AfterFunc(budget, cancel)
+	})
+	return work, last, func() { abort(); cancel() }
+}
+
+// commitUntil commits what is marked every commit interval, until ctx ends. A commit under way may take until work ends, so that
+// it is not sent again while the broker perhaps still holds it.
+func (c *Consumer) commitUntil(ctx, work context.Context, d delivery, partitions []*partition) {
 	ticker := time.NewTicker(c.cfg.CommitInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			c.commit(d, partitions)
+			c.commit(work, d, partitions)
 		case <-ctx.Done():
 			return
 		}
@@ -91,7 +105,7 @@ func (c *Consumer) commitUntil(ctx context.Context, d delivery, partitions []*pa
 }
 
 // commit commits the marks that have moved. After an error they count as not committed.
-func (c *Consumer) commit(d delivery, partitions []*partition) {
+func (c *Consumer) commit(ctx context.Context, d delivery, partitions []*partition) {
 	offsets := make(map[int]int64)
 	for _, p := range partitions {
 		if next := p.marked.Load(); next >= 0 && next != p.committed {
@@ -102,7 +116,7 @@ func (c *Consumer) commit(d delivery, partitions []*partition) {
 		return
 	}
 	crashpoint.Here(crashpoint.BeforeCommit)
-	if err := d.commit(offsets); err != nil {
+	if err := d.commit(ctx, offsets); err != nil {
 		c.metrics.commits.WithLabelValues("error").Inc()
 		c.reporter.failed(opCommit, c.cfg.Group, fmt.Errorf("consumer: commit: %w", err))
 		return

@@ -3,11 +3,14 @@ package consumer
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"echosieve/pipeline"
 )
@@ -77,6 +80,43 @@ func TestDrainGivesUpAfterItsTimeoutWithoutCommitting(t *testing.T) {
 	m.stop(t)
 	require.Less(t, time.Since(start), cfg.DrainTimeout+requestTimeout, "not only because Run stops waiting for the group")
 	require.Zero(t, committed(t, cl, cfg))
+}
+
+// Commits hang, one of them while the generation ends: everything after that has one budget.
+func TestHangingCommitsDoNotOutlastTheSession(t *testing.T) {
+	k, cfg := fake(t)
+	cfg.Partitions, cfg.SessionTimeout = 1, 10*time.Second
+	ensureTopics(t, cfg)
+	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 1)...)
+	var commits atomic.Int64
+	k.ControlKey(int16(kmsg.OffsetCommit), func(kmsg.Request) (kmsg.Response, error, bool) {
+		k.KeepControl()
+		commits.Add(1)
+		return nil, nil, true // no answer
+	})
+	m := startMember(t, cfg, &router{})
+	require.Eventually(t, func() bool { return commits.Load() == 1 }, time.Minute, time.Millisecond, "a commit hangs")
+	start := time.Now()
+	m.stop(t)
+	require.Less(t, time.Since(start), cfg.SessionTimeout)
+	require.Equal(t, int64(2), commits.Load(), "time was left for the last commit")
+}
+
+func TestOvertimeHasOneBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		generation, end := context.WithCancel(t.Context())
+		work, last, stop := overtime(generation, 8*time.Second)
+		defer stop()
+		time.Sleep(time.Hour)
+		require.NoError(t, work.Err())
+		end()
+		start := time.Now()
+		<-work.Done()
+		require.Equal(t, 6*time.Second, time.Since(start))
+		require.NoError(t, last.Err())
+		<-last.Done()
+		require.Equal(t, 8*time.Second, time.Since(start))
+	})
 }
 
 func TestMissingTopicsAreNamed(t *testing.T) {

@@ -56,6 +56,9 @@ func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *chunk) 
 		if ctx.Err() != nil {
 			return
 		}
+		if errors.Is(err, errLate) {
+			continue // Kafka works: it was our turn to read
+		}
 		if err != nil {
 			p.c.reporter.failed(opFetch, p.name, fmt.Errorf("consumer: fetch %s/%d at offset %d: %w", p.topic, p.id, offset, err))
 			if retry.wait(ctx) != nil {
@@ -79,10 +82,11 @@ func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *chu
 		}
 		return first, err
 	}
-	res, err := p.c.cluster.fetch(ctx, p.topic, p.id, offset)
+	res, release, err := p.c.cluster.fetch(ctx, p.c.limiter, p.topic, p.id, offset)
 	if err != nil {
 		return offset, err
 	}
+	defer release()
 	p.highWatermark.Store(res.highWatermark)
 	if len(res.records) > 0 {
 		crashpoint.Here(crashpoint.AfterFetch)
@@ -94,18 +98,8 @@ func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *chu
 		p.c.metrics.skipped.WithLabelValues("aborted").Add(float64(s.aborted))
 		p.c.metrics.skipped.WithLabelValues("control").Add(float64(s.control))
 	}()
-	for done := false; !done && err == nil; {
-		var ch *chunk
-		var size int
-		var bad error
-		ch, size, done, bad = p.collect(s)
-		if ch.next > offset {
-			if err = p.send(ctx, ch, size, out); err != nil {
-				return offset, err
-			}
-			offset = ch.next
-		}
-		err = bad
+	for s.more() && err == nil {
+		offset, err = p.pass(ctx, s, offset, out)
 	}
 	if err == nil && len(res.records) > 0 && s.offset == asked {
 		err = errTruncated // brokers send the first batch whole
@@ -114,13 +108,34 @@ func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *chu
 	return offset, err
 }
 
-// collect takes records from the stream until a chunk is full, the stream is at its end (done) or fails.
-func (p *partition) collect(s *stream) (ch *chunk, size int, done bool, err error) {
+// pass waits for room, takes one chunk from the stream, and hands it on. It returns the offset to go on with, also with an error.
+func (p *partition) pass(ctx context.Context, s *stream, offset int64, out chan<- *chunk) (int64, error) {
+	room, err := p.c.limiter.acquire(ctx, p.c.chunkRecords, p.c.chunkBytes+p.c.cfg.MaxMessageBytes)
+	if err != nil {
+		return offset, err
+	}
+	ch, size, bad := p.collect(s)
+	ch.permit = p.c.limiter.settle(room, len(ch.records), size)
+	if ch.next == offset {
+		p.c.limiter.release(ch.permit)
+		return offset, bad
+	}
+	p.c.metrics.fetchedRecords.Add(float64(len(ch.records)))
+	p.c.metrics.fetchedBytes.Add(float64(size))
+	if err := p.send(ctx, ch, out); err != nil {
+		return offset, err
+	}
+	return ch.next, bad
+}
+
+// collect takes records from the stream until a chunk is full, the stream is at its end or fails. The last record may exceed
+// chunkBytes, by MaxMessageBytes at most: longer ones come without their value.
+func (p *partition) collect(s *stream) (ch *chunk, size int, err error) {
 	ch = &chunk{}
-	for len(ch.records) < p.c.cfg.BatchRecords && size < p.c.chunkBytes {
+	for len(ch.records) < p.c.chunkRecords && size < p.c.chunkBytes {
 		rec, ok, bad := s.next()
 		if bad != nil || !ok {
-			done, err = true, bad
+			err = bad
 			break
 		}
 		rec.Topic, rec.Partition = p.topic, p.id
@@ -128,23 +143,16 @@ func (p *partition) collect(s *stream) (ch *chunk, size int, done bool, err erro
 		size += rec.Size()
 	}
 	ch.next = s.offset
-	return ch, size, done, err
+	return ch, size, err
 }
 
-// send waits for room and hands the chunk on.
-func (p *partition) send(ctx context.Context, ch *chunk, size int, out chan<- *chunk) error {
-	permit, err := p.c.limiter.acquire(ctx, len(ch.records), size)
-	if err != nil {
-		return err
-	}
-	ch.permit = permit
-	p.c.metrics.fetchedRecords.Add(float64(len(ch.records)))
-	p.c.metrics.fetchedBytes.Add(float64(size))
+// send hands the chunk on, or gives back its permit.
+func (p *partition) send(ctx context.Context, ch *chunk, out chan<- *chunk) error {
 	select {
 	case out <- ch:
 		return nil
 	case <-ctx.Done():
-		p.c.limiter.release(permit)
+		p.c.limiter.release(ch.permit)
 		return ctx.Err()
 	}
 }
@@ -168,7 +176,7 @@ func (p *partition) reset(ctx context.Context, offset int64, out chan<- *chunk) 
 	p.c.metrics.offsetResets.Inc()
 	p.c.log.Warn("the broker no longer has the wanted offset, going on at the start of the log: data was lost",
 		"topic", p.topic, "partition", p.id, "offset", offset, "log_start", first, "log_end", last)
-	return first, p.send(ctx, &chunk{next: first}, 0, out)
+	return first, p.send(ctx, &chunk{next: first}, out)
 }
 
 // prepare runs the first half of the handler on each chunk, until in is closed.

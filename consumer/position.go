@@ -103,8 +103,8 @@ func (c *cluster) committed(ctx context.Context, group, topic string, partitions
 }
 
 // commit stores the next offsets to read, by partition, for a member of the group, with the label of the topic they belong to.
-func (c *cluster) commit(gen *kafka.Generation, topic string, id topicID, offsets map[int]int64) error {
-	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
+func (c *cluster) commit(ctx context.Context, gen *kafka.Generation, topic string, id topicID, offsets map[int]int64) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	req := &kafka.OffsetCommitRequest{GroupID: gen.GroupID, GenerationID: int(gen.ID), MemberID: gen.MemberID, Topics: map[string][]kafka.OffsetCommit{}}
 	for partition, offset := range offsets {

@@ -57,7 +57,7 @@ func countRecords(t *testing.T, cfg Config) int {
 	require.NoError(t, err)
 	n := 0
 	for offset := int64(0); offset < end; {
-		res, err := c.fetch(context.Background(), cfg.Topics.Input, 0, offset)
+		res, _, err := c.fetch(context.Background(), newLimiter(100, 64<<20, nil), cfg.Topics.Input, 0, offset)
 		require.NoError(t, err)
 		s := newStream(res, offset, 1<<20)
 		recs, err := readAll(s)

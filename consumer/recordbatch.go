@@ -48,7 +48,7 @@ func (b *batch) transactional() bool { return b.attributes&attrTransactional != 
 // parseBatch reads the first batch of buf and returns what follows it. The batch refers to buf.
 // errTruncated means that buf ends inside the batch, which is usual for the last one of a fetch.
 func parseBatch(buf []byte) (*batch, []byte, error) {
-	if len(buf) < batchPrefix+5 {
+	if cutOff(buf) {
 		return nil, nil, errTruncated
 	}
 	length := int64(int32(binary.BigEndian.Uint32(buf[8:])))
@@ -57,9 +57,6 @@ func parseBatch(buf []byte) (*batch, []byte, error) {
 	}
 	if length < batchHeader-batchPrefix {
 		return nil, nil, fmt.Errorf("%w: length %d", errMalformed, length)
-	}
-	if int64(len(buf)) < batchPrefix+length {
-		return nil, nil, errTruncated
 	}
 	raw, rest := buf[:batchPrefix+length], buf[batchPrefix+length:]
 	if crc32.Checksum(raw[21:], castagnoli) != binary.BigEndian.Uint32(raw[17:]) {
@@ -81,6 +78,12 @@ func parseBatch(buf []byte) (*batch, []byte, error) {
 		return nil, nil, fmt.Errorf("%w: offset %d, last offset delta %d, %d records", errMalformed, b.baseOffset, delta, b.count)
 	}
 	return b, rest, nil
+}
+
+// cutOff says whether buf ends before its first batch does, or is empty.
+func cutOff(buf []byte) bool {
+	const known = batchPrefix + 5 // up to the format, of which length and place are the same in all of them
+	return len(buf) < known || int64(len(buf)) < batchPrefix+int64(int32(binary.BigEndian.Uint32(buf[8:])))
 }
 
 // records returns a reader of the batch's records, to be closed. Records longer than limit come without their value.

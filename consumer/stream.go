@@ -30,6 +30,9 @@ func newStream(res *fetchResponse, offset int64, limit int) *stream {
 	return &stream{offset: offset, buf: res.records, limit: limit, pending: res.aborted, aborting: map[int64]struct{}{}}
 }
 
+// more says whether the response holds something that was not looked at, other than a batch that is cut off.
+func (s *stream) more() bool { return s.records != nil || !cutOff(s.buf) }
+
 // close gives up what is left of the current batch.
 func (s *stream) close() {
 	if s.records != nil {

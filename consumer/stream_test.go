@@ -75,7 +75,7 @@ func TestBatchesOfAnotherClientAreRead(t *testing.T) {
 			c, err := newCluster(cfg, cfg.Topics.all()...)
 			require.NoError(t, err)
 			defer c.close()
-			res, err := c.fetch(context.Background(), cfg.Topics.Input, 0, 0)
+			res, _, err := c.fetch(context.Background(), newLimiter(100, 64<<20, nil), cfg.Topics.Input, 0, 0)
 			require.NoError(t, err)
 			if codec > 0 {
 				b, _, err := parseBatch(res.records)

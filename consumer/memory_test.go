@@ -1,0 +1,145 @@
+package consumer
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"math"
+	"net"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"echosieve/pipeline"
+)
+
+// inUse returns the bytes of live memory that this package has allocated, with what it calls, as the heap profile
+// estimates them. The broker in this process does not count.
+func inUse(t *testing.T) (bytes float64) {
+	t.Helper()
+	runtime.GC()
+	runtime.GC() // the profile is that of the collection before
+	records := make([]runtime.MemProfileRecord, 4096)
+	n, ok := runtime.MemProfile(records, false)
+	require.True(t, ok, "%d records", n)
+	for _, r := range records[:n] {
+		frames := runtime.CallersFrames(r.Stack())
+		for more := true; more; {
+			var f runtime.Frame
+			f, more = frames.Next()
+			if strings.HasPrefix(f.Function, "echosieve/consumer.") && !strings.HasSuffix(f.File, "_test.go") {
+				size := float64(r.InUseBytes()) / math.Max(float64(r.InUseObjects()), 1)
+				bytes += float64(r.InUseBytes()) / (1 - math.Exp(-size/float64(runtime.MemProfileRate)))
+				break
+			}
+		}
+	}
+	return bytes
+}
+
+// The index is away: nothing is decided, and every partition has much to read, half of it well compressed.
+func TestMemoryIsBoundedWithManyPartitions(t *testing.T) {
+	rate := runtime.MemProfileRate
+	runtime.MemProfileRate = 1 << 14
+	defer func() { runtime.MemProfileRate = rate }()
+	const partitions, limit, textBytes = 200, 16 << 20, 4096
+	k, cfg := fake(t)
+	cfg.Partitions, cfg.MaxInFlightBytes = partitions, limit
+	cfg.SessionTimeout, cfg.HeartbeatInterval = 30*time.Second, time.Second
+	ensureTopics(t, cfg)
+	text := []byte("u" + strings.Repeat("article ", textBytes/8))
+	noise := make([]byte, 256<<10)
+	_, err := rand.Read(noise)
+	require.NoError(t, err)
+	noise[0] = 'u'
+	cl := client(t, cfg, kgo.ProducerBatchCompression(kgo.ZstdCompression()))
+	var recs []*kgo.Record
+	n := 0
+	for p := range int32(partitions) {
+		for range 500 {
+			recs = append(recs, &kgo.Record{Topic: cfg.Topics.Input, Partition: p, Value: text})
+		}
+		recs = append(recs, &kgo.Record{Topic: cfg.Topics.Input, Partition: p, Value: noise})
+	}
+	n = len(recs)
+	produce(t, cl, recs...)
+	recs = nil
+
+	var asked atomic.Int64
+	k.ControlKey(int16(kmsg.Fetch), func(kmsg.Request) (kmsg.Response, error, bool) {
+		asked.Add(1)
+		return nil, nil, false
+	})
+	away := make(chan struct{})
+	m := startMember(t, cfg, &router{decide: func(ctx context.Context, _ []pipeline.Record) error {
+		select {
+		case <-away:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}})
+	require.Eventually(t, func() bool { return asked.Load() >= partitions }, time.Minute, 10*time.Millisecond, "every partition has asked")
+	most := 0.0
+	for range 20 {
+		most = max(most, inUse(t))
+	}
+	t.Logf("%.1f MiB in use, limit %d MiB", most/(1<<20), limit>>20)
+	require.Less(t, most, 1.25*limit)
+	require.Greater(t, most, 0.5*limit, "the limit was reached")
+	close(away)
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_published_records_total") == float64(n) }, 2*time.Minute, 50*time.Millisecond, "everything comes through")
+	require.NoError(t, m.health.last())
+	m.stop(t)
+}
+
+func TestIdlePartitionsHoldNoRoom(t *testing.T) {
+	k, cfg := fake(t)
+	cfg.FetchMaxWait = 10 * time.Second
+	ensureTopics(t, cfg)
+	var asked atomic.Int64
+	k.ControlKey(int16(kmsg.Fetch), func(kmsg.Request) (kmsg.Response, error, bool) {
+		asked.Add(1)
+		return nil, nil, false
+	})
+	m := startMember(t, cfg, &router{})
+	require.Eventually(t, func() bool { return asked.Load() == 3 }, time.Minute, time.Millisecond, "every partition waits for records")
+	l := m.limiter
+	require.True(t, l.responses.TryAcquire(l.maxResponses) && l.records.TryAcquire(l.maxRecords) && l.bytes.TryAcquire(l.maxBytes))
+	l.responses.Release(l.maxResponses)
+	l.release(permit{records: l.maxRecords, bytes: l.maxBytes})
+	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 3)...)
+	consumeUntil(t, cfg, outputs, atLeast(10))
+	m.stop(t)
+}
+
+// A response waits for room in the connection, for longer than the broker keeps that.
+func TestResponseThatWaitedTooLongIsAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(1, 400, nil)
+		require.True(t, l.responses.TryAcquire(l.maxResponses))
+		here, there := net.Pipe()
+		ask := fetchRequest{version: fetchVersion, maxWait: time.Second, limit: 1 << 20, room: &room{ctx: t.Context(), limiter: l, arrived: func() {}}}
+		done := make(chan error)
+		go func() {
+			_, err := ask.RawExchange(here)
+			done <- err
+		}()
+		require.NoError(t, readFrame(there))
+		_, err := there.Write(binary.BigEndian.AppendUint32(nil, 1<<16))
+		require.NoError(t, err)
+		time.Sleep(time.Hour)
+		require.NoError(t, there.Close())
+		l.responses.Release(l.maxResponses)
+		require.ErrorIs(t, <-done, errLate)
+		ask.room.close()
+		require.True(t, l.responses.TryAcquire(l.maxResponses), "nothing is held")
+	})
+}
