@@ -39,6 +39,7 @@ type Consumer struct {
 	reporter                 *reporter
 	log                      *slog.Logger
 	chunkRecords, chunkBytes int                     // most of one chunk, except that its last record may be larger
+	served                   topicID                 // the input topic of the last generation that began
 	shared                   atomic.Int64            // partitions shared out for the generation to come; -1: not by us
 	fail                     context.CancelCauseFunc // ends Run with an error
 }

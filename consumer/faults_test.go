@@ -28,7 +28,54 @@ func TestDeletedRecordsAreCountedAndPassed(t *testing.T) {
 	m.stop(t)
 	require.Len(t, out, 5)
 	require.EqualValues(t, 1, m.value(t, "echosieve_consumer_offset_resets_total"))
+	require.EqualValues(t, 15, m.value(t, "echosieve_consumer_lost_records_total"), "offsets 10 to 24")
 	require.Equal(t, int64(30), committed(t, cl, cfg))
+}
+
+// The broker drops the group's offsets with the topic, before the member can commit once more.
+func TestRecreatedTopicIsNoticedWithoutOffsets(t *testing.T) {
+	k, cfg := fake(t)
+	cfg.CommitInterval = time.Hour // only at the end of a generation
+	ensureTopics(t, cfg)
+	cl := client(t, cfg)
+	produce(t, cl, numbered(cfg.Topics.Input, "u", 30, 3)...)
+	m := startMember(t, cfg, &router{})
+	consumeUntil(t, cfg, outputs, atLeast(30))
+	k.ControlKey(int16(kmsg.OffsetFetch), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		k.KeepControl()
+		return withoutOffsets(req.(*kmsg.OffsetFetchRequest)), nil, true
+	})
+	recreate := func() {
+		require.NoError(t, k.DeleteTopic(cfg.Topics.Input))
+		require.NoError(t, k.CreateTopic(cfg.Topics.Input, 3, nil))
+	}
+	recreate()
+	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "d", 30, 3)...)
+	consumeUntil(t, cfg, []string{cfg.Topics.Duplicate}, atLeast(30))
+	require.EqualValues(t, 3, m.value(t, "echosieve_consumer_offset_resets_total"))
+	m.stop(t)
+
+	recreate() // while the service was stopped
+	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "x", 30, 3)...)
+	m = startMember(t, cfg, &router{})
+	consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(30))
+	require.Zero(t, m.value(t, "echosieve_consumer_offset_resets_total"), "a new process cannot tell this from a first start")
+	m.stop(t)
+}
+
+func withoutOffsets(req *kmsg.OffsetFetchRequest) kmsg.Response {
+	res := req.ResponseKind().(*kmsg.OffsetFetchResponse)
+	for _, rt := range req.Topics {
+		topic := kmsg.NewOffsetFetchResponseTopic()
+		topic.Topic = rt.Topic
+		for _, rp := range rt.Partitions {
+			p := kmsg.NewOffsetFetchResponseTopicPartition()
+			p.Partition, p.Offset = rp, -1
+			topic.Partitions = append(topic.Partitions, p)
+		}
+		res.Topics = append(res.Topics, topic)
+	}
+	return res
 }
 
 func TestCommitBeyondTheEndGoesBackToTheStart(t *testing.T) {

@@ -27,17 +27,19 @@ func (c *Consumer) generation(ctx context.Context, gen *kafka.Generation, shared
 	if err != nil {
 		return // the generation has ended
 	}
+	c.served = *c.input.id.Load()
 
 	work, last, stop := overtime(ctx, c.cfg.DrainTimeout)
 	defer stop()
-	delivery := &atLeastOnce{publisher: c.publisher, cluster: c.cluster, gen: gen, topic: topic, id: *c.input.id.Load()}
+	delivery := &atLeastOnce{publisher: c.publisher, cluster: c.cluster, gen: gen, topic: topic, id: c.served}
 	partitions := make([]*partition, 0, len(assigned))
 	var stages sync.WaitGroup
 	for _, at := range starts {
 		switch {
-		case at.anew:
+		case at.recreated:
 			c.metrics.offsetResets.Inc()
-			c.log.Warn("the topic was made anew since the group committed, going on at the start of its log", "topic", topic, "partition", at.partition)
+			c.log.Warn("the topic was recreated since the group committed, going on at the start of its log: records of the old topic that had no verdict are lost",
+				"topic", topic, "partition", at.partition)
 		case at.offset < 0:
 			c.log.Info("the group has no committed offset, starting at the start of the log", "topic", topic, "partition", at.partition)
 		}

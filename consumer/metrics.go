@@ -17,6 +17,7 @@ type metrics struct {
 	retries           *prometheus.CounterVec
 	errors            *prometheus.CounterVec
 	offsetResets      prometheus.Counter
+	lostRecords       prometheus.Counter
 	registeredMetrics []prometheus.Collector
 }
 
@@ -36,6 +37,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m.retries = counterVec(m, "retries_total", "Operations tried again.", "operation")
 	m.errors = counterVec(m, "errors_total", "Failed operations.", "operation", "kind")
 	m.offsetResets = counter(m, "offset_resets_total", "Times the broker no longer had the wanted offset.")
+	m.lostRecords = counter(m, "lost_records_total", "Offsets that the broker had deleted before they were read: at most so many records.")
 
 	for _, v := range []string{"aborted", "control"} {
 		m.skipped.WithLabelValues(v)

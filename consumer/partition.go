@@ -158,10 +158,11 @@ func (p *partition) send(ctx context.Context, ch *chunk, out chan<- *chunk) erro
 }
 
 // errReplaced stands until the generation ends.
-var errReplaced = errors.New("the topic was made anew")
+var errReplaced = errors.New("the topic was recreated")
 
 // reset finds a place to go on when the broker no longer has offset: the log start, whether records were deleted
-// before they were read or the end of the log was lost. The counter and the warning are all that is left of it.
+// before they were read or the end of the log was lost. The counters and the warning are all that is left of it. The number of
+// records deleted is known as a distance of offsets: transaction markers and records that were compacted away count as well.
 func (p *partition) reset(ctx context.Context, offset int64, out chan<- *chunk) (int64, error) {
 	first, last, err := p.c.cluster.offsets(ctx, p.topic, p.id)
 	if err != nil {
@@ -173,10 +174,15 @@ func (p *partition) reset(ctx context.Context, offset int64, out chan<- *chunk) 
 	if p.c.input.replaced(ctx) {
 		return offset, errReplaced
 	}
+	if err := p.send(ctx, &chunk{next: first}, out); err != nil {
+		return offset, err
+	}
+	lost := max(first-offset, 0)
 	p.c.metrics.offsetResets.Inc()
+	p.c.metrics.lostRecords.Add(float64(lost))
 	p.c.log.Warn("the broker no longer has the wanted offset, going on at the start of the log: data was lost",
-		"topic", p.topic, "partition", p.id, "offset", offset, "log_start", first, "log_end", last)
-	return first, p.send(ctx, &chunk{next: first}, out)
+		"topic", p.topic, "partition", p.id, "offset", offset, "log_start", first, "log_end", last, "lost_records_at_most", lost)
+	return first, nil
 }
 
 // prepare runs the first half of the handler on each chunk, until in is closed.

@@ -31,7 +31,7 @@ func foreign(label string, id topicID) bool {
 type start struct {
 	partition int
 	offset    int64
-	anew      bool // the group's offset is that of a topic which is gone
+	recreated bool // the group's offset is that of a topic which is gone, or is gone with it
 }
 
 // begin waits until brokers say which topic there is, and where the group stands in the partitions that were assigned. It
@@ -71,7 +71,12 @@ func (c *Consumer) positions(ctx context.Context, assigned []kafka.PartitionAssi
 	for i, p := range committed {
 		starts[i] = start{partition: p.Partition, offset: p.CommittedOffset}
 		if p.CommittedOffset >= 0 && foreign(p.Metadata, now.id) {
-			starts[i].anew, starts[i].offset = true, kafka.FirstOffset
+			starts[i].recreated, starts[i].offset = true, kafka.FirstOffset
+		}
+		// Brokers drop a group's offsets with the topic. Then the only evidence is that this process has served the old topic: a
+		// process that has just started cannot tell this from a group that never committed.
+		if p.CommittedOffset < 0 && c.served.known() && now.id.known() && c.served != now.id {
+			starts[i].recreated = true
 		}
 	}
 	return starts, nil

@@ -12,7 +12,7 @@ import (
 // watchInterval is how long a change of the input topic can go unnoticed.
 const watchInterval = 2 * time.Second
 
-// inputTopic knows which topic the positions of this generation belong to. When a topic is deleted and made anew, the old
+// inputTopic knows which topic the positions of this generation belong to. When a topic is deleted and recreated, the old
 // positions mean other records: whoever went on from them would pass over what stands before. The broker only complains if
 // the new log is shorter.
 type inputTopic struct {
@@ -32,7 +32,7 @@ func (t *inputTopic) differs(now topicID) bool {
 	return id.known() && now.known() && id != now
 }
 
-// watch returns, which ends the generation, when the input topic was made anew or, for the member that has shared it out (shared
+// watch returns, which ends the generation, when the input topic was recreated or, for the member that has shared it out (shared
 // is not negative), has another number of partitions. While there is no topic it says so and waits. kafka-go's own watcher
 // would form one generation after the other meanwhile, and takes the number that it sees first for what was shared out.
 func (c *Consumer) watch(ctx context.Context, shared int64) {
