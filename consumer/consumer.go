@@ -85,7 +85,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	defer c.cluster.close()
 	c.fail = cancel
 
-	switch err := c.prepareTopics(ctx); {
+	switch err := c.prepare(ctx); {
 	case ctx.Err() != nil:
 		return nil
 	case err != nil:
@@ -111,17 +111,11 @@ func (c *Consumer) Run(ctx context.Context) error {
 	return err
 }
 
-// prepareTopics waits for the brokers and makes sure that the topics exist.
-func (c *Consumer) prepareTopics(ctx context.Context) error {
+// prepare waits until brokers, topics and the group's coordinator are there.
+func (c *Consumer) prepare(ctx context.Context) error {
 	var retry backoff
 	for {
-		var err error
-		if c.cfg.CreateTopics {
-			err = c.cluster.ensureTopics(ctx)
-		} else {
-			// Topics made a moment ago may not be known to every broker yet.
-			err = c.cluster.waitForTopics(ctx, 3*time.Second)
-		}
+		err := c.prepareOnce(ctx)
 		var missing *MissingTopicsError
 		switch {
 		case err == nil:
@@ -135,6 +129,20 @@ func (c *Consumer) prepareTopics(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+func (c *Consumer) prepareOnce(ctx context.Context) error {
+	var err error
+	if c.cfg.CreateTopics {
+		err = c.cluster.ensureTopics(ctx)
+	} else {
+		// Topics made a moment ago may not be known to every broker yet.
+		err = c.cluster.waitForTopics(ctx, 3*time.Second)
+	}
+	if err != nil {
+		return err
+	}
+	return c.cluster.waitForGroup(ctx)
 }
 
 // follow serves one generation after another until ctx ends. It returns an error only when the group refuses

@@ -3,6 +3,7 @@ package consumer
 import (
 	"bytes"
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -56,16 +57,27 @@ func (r *router) Published(outputs []pipeline.Output, _ time.Duration) {
 	r.published += len(outputs)
 }
 
-// health remembers the last report.
+// health remembers the last report, and every failure.
 type health struct {
-	mu  sync.Mutex
-	err error
+	mu     sync.Mutex
+	err    error
+	failed []error
 }
 
 func (h *health) report(_ string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.err = err
+	if err != nil {
+		h.failed = append(h.failed, err)
+	}
+}
+
+// failures returns all failures reported so far.
+func (h *health) failures() []error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.failed)
 }
 
 func (h *health) last() error {

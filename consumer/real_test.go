@@ -21,6 +21,7 @@ func TestRealKafka(t *testing.T) {
 	for _, version := range []string{kafkaserver.V4, kafkaserver.V3} {
 		t.Run(version, func(t *testing.T) {
 			s := kafkaserver.Start(t, version)
+			t.Run("first start", func(t *testing.T) { firstStart(t, realConfig(s, "first")) })
 			t.Run("transactions", func(t *testing.T) { realTransactions(t, realConfig(s, "txn")) })
 			t.Run("codecs", func(t *testing.T) { realCodecs(t, realConfig(s, "codecs")) })
 			t.Run("compacted", func(t *testing.T) { realCompacted(t, realConfig(s, "compacted")) })

@@ -113,7 +113,7 @@ func (r *metadataRequest) RawExchange(rw io.ReadWriter) (protocol.Message, error
 	return metadataResponse{m.(*metaapi.Response)}, nil
 }
 
-// missing returns the topics of the four that do not exist, or that this user may not see.
+// missing returns the topics that do not exist, or that this user may not see.
 func (c *cluster) missing(ctx context.Context, topics []string) ([]string, error) {
 	m, err := c.metadata(ctx, topics)
 	if err != nil {
@@ -139,7 +139,7 @@ func (e *MissingTopicsError) Error() string {
 	return fmt.Sprintf("topics that do not exist, or that this user has no right on: %s: create them or set kafka.create_topics: true", strings.Join(e.Topics, ", "))
 }
 
-// EnsureTopics creates the topics among the four that are missing and waits until they are known. It tries once;
+// EnsureTopics creates the missing ones of the configured topics and waits until brokers serve them. It tries once;
 // errors say what to do. Existing topics are left as they are.
 func EnsureTopics(ctx context.Context, cfg Config) error {
 	c, err := newCluster(cfg, cfg.Topics.all()...)
@@ -153,6 +153,9 @@ func EnsureTopics(ctx context.Context, cfg Config) error {
 	return nil
 }
 
+// settleTimeout is how long new topics, and the group coordinator of a new cluster, may take until they work.
+const settleTimeout = 15 * time.Second
+
 func (c *cluster) ensureTopics(ctx context.Context) error {
 	missing, err := c.missing(ctx, c.cfg.Topics.all())
 	if err != nil || len(missing) == 0 {
@@ -161,7 +164,10 @@ func (c *cluster) ensureTopics(ctx context.Context) error {
 	if err := c.createTopics(ctx, missing, false); err != nil {
 		return err
 	}
-	return c.waitForTopics(ctx, 15*time.Second)
+	if err := c.waitForTopics(ctx, settleTimeout); err != nil {
+		return err
+	}
+	return c.waitForLeaders(ctx, missing)
 }
 
 // createTopics creates topics, or with dry only asks whether the broker would.
@@ -197,7 +203,7 @@ func (c *cluster) createTopics(ctx context.Context, names []string, dry bool) er
 	return nil
 }
 
-// waitForTopics returns when all four topics have leaders. After patience it returns what is missing.
+// waitForTopics returns when a broker knows all configured topics. After patience it returns a MissingTopicsError.
 func (c *cluster) waitForTopics(ctx context.Context, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -212,6 +218,45 @@ func (c *cluster) waitForTopics(ctx context.Context, patience time.Duration) err
 			err = &MissingTopicsError{Topics: missing}
 		}
 		if permanent(err) || retry.wait(ctx) != nil {
+			return err
+		}
+	}
+}
+
+// waitForLeaders returns when every partition of the topics, which were created a moment ago, is served by its leader. A broker
+// can tell of a topic before its leader knows of it.
+func (c *cluster) waitForLeaders(ctx context.Context, topics []string) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	for _, topic := range topics {
+		for partition := range int32(c.cfg.Partitions) {
+			var retry backoff
+			for {
+				_, _, err := c.offsets(ctx, topic, partition)
+				if err == nil {
+					break
+				}
+				if permanent(err) || retry.wait(ctx) != nil {
+					return fmt.Errorf("topic %s: %w", topic, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// waitForGroup returns when the group's coordinator answers. In a new cluster the first such request creates the coordinators'
+// topic, and they are not available for a moment.
+func (c *cluster) waitForGroup(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	var retry backoff
+	for {
+		_, err := c.committed(ctx, c.cfg.Group, c.cfg.Topics.Input, []int{0})
+		switch {
+		case err == nil, errors.Is(err, kafka.GroupIdNotFound): // it has no member yet
+			return nil
+		case kind(err) != "coordinator", retry.wait(ctx) != nil:
 			return err
 		}
 	}
