@@ -141,7 +141,8 @@ func TestLeaderMovesBetweenBrokers(t *testing.T) {
 			require.NoError(t, k.MoveTopicPartition(topic, 0, int32(i%3)))
 		}
 		produce(t, cl, numbered(cfg.Topics.Input, fmt.Sprintf("u%d-", i), 50, 1)...)
-		time.Sleep(100 * time.Millisecond)
+		// The next move comes while some of these are under way.
+		require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_published_records_total") > float64(50*i) }, time.Minute, time.Millisecond)
 	}
 	out := consumeUntil(t, cfg, outputs, atLeast(300))
 	m.stop(t)

@@ -57,6 +57,7 @@ func (c *Consumer) generation(ctx context.Context, gen *kafka.Generation, shared
 	}()
 
 	c.commitUntil(ctx, work, delivery, partitions)
+	c.log.Info("the generation has ended, finishing work under way", "group", c.cfg.Group, "generation", gen.ID)
 	select {
 	case <-drained:
 	case <-work.Done():

@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -24,11 +25,12 @@ func TestMembersJoinAndLeaveWithoutLoss(t *testing.T) {
 	const n = 12000
 	wait := feed(t, cfg, n, 20*time.Millisecond)
 	first := startMember(t, cfg, &router{})
-	time.Sleep(300 * time.Millisecond)
+	serves(t, first)
 	second := startMember(t, cfg, &router{})
-	time.Sleep(500 * time.Millisecond)
+	serves(t, second)
 	first.stop(t)
 	third := startMember(t, cfg, &router{})
+	serves(t, third)
 	wait()
 	all := consumeUntil(t, cfg, outputs, func(all []*kgo.Record) bool { return len(bySource(all)) == n })
 	second.stop(t)
@@ -38,6 +40,12 @@ func TestMembersJoinAndLeaveWithoutLoss(t *testing.T) {
 	require.Less(t, len(all)-n, n/20, "an orderly hand-over repeats almost nothing")
 }
 
+// serves waits until the member has partitions.
+func serves(t *testing.T, m *member) {
+	t.Helper()
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") > 0 }, time.Minute, time.Millisecond)
+}
+
 func TestDrainFinishesAndCommitsWorkUnderWay(t *testing.T) {
 	_, cfg := fake(t)
 	cfg.Partitions = 1
@@ -45,7 +53,8 @@ func TestDrainFinishesAndCommitsWorkUnderWay(t *testing.T) {
 	cl := client(t, cfg)
 	produce(t, cl, numbered(cfg.Topics.Input, "u", 10, 1)...)
 	deciding, release := make(chan struct{}), make(chan struct{})
-	m := startMember(t, cfg, &router{decide: func(ctx context.Context, _ []pipeline.Record) error {
+	log := &logged{}
+	m := newMember(t, cfg, &router{decide: func(ctx context.Context, _ []pipeline.Record) error {
 		close(deciding)
 		select {
 		case <-release:
@@ -54,9 +63,11 @@ func TestDrainFinishesAndCommitsWorkUnderWay(t *testing.T) {
 			return ctx.Err()
 		}
 	}})
+	m.log = slog.New(slog.NewTextHandler(log, nil))
+	m.start()
 	<-deciding
 	m.cancel()
-	time.Sleep(200 * time.Millisecond)
+	require.Eventually(t, func() bool { return log.count("the generation has ended") == 1 }, time.Minute, time.Millisecond)
 	close(release)
 	m.stop(t)
 	require.Equal(t, int64(10), committed(t, cl, cfg))

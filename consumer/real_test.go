@@ -150,9 +150,9 @@ func realMembers(t *testing.T, cfg Config) {
 	const n = 12000
 	wait := feed(t, cfg, n, 20*time.Millisecond)
 	first := startMember(t, cfg, &router{})
-	time.Sleep(500 * time.Millisecond)
+	serves(t, first)
 	second := startMember(t, cfg, &router{})
-	time.Sleep(time.Second)
+	serves(t, second)
 	first.stop(t)
 	wait()
 	all := consumeUntil(t, cfg, cfg.Topics.out(), func(all []*kgo.Record) bool { return len(bySource(all)) == n })

@@ -79,7 +79,8 @@ func realDeleted(t *testing.T, cfg Config) {
 	require.Eventually(t, func() bool { return m.health.last() != nil }, 30*time.Second, 50*time.Millisecond, "it is said that there is no topic")
 	other := startMember(t, func() Config { c := cfg; c.CreateTopics = false; return c }(), &router{})
 	require.ErrorContains(t, <-other.done, cfg.Topics.Input)
-	time.Sleep(4 * time.Second)
+	looked := m.value(t, "echosieve_consumer_errors_total")
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_errors_total") >= looked+2 }, time.Minute, 10*time.Millisecond, "it looks again and again")
 	require.Error(t, m.health.last(), "and that does not end by itself")
 	require.LessOrEqual(t, m.value(t, "echosieve_consumer_rebalances_total"), 3.0, "the group rests meanwhile")
 
@@ -92,7 +93,7 @@ func realDeleted(t *testing.T, cfg Config) {
 	m.stop(t)
 }
 
-// realAnew makes the topic anew so quickly, and fills it so far, that the old positions are inside the new log.
+// realAnew recreates the topic so quickly, and fills it so far, that the old positions are inside the new log.
 func realAnew(t *testing.T, cfg Config) {
 	m := startOnThirty(t, cfg)
 	eventuallyCommitted(t, cfg)
