@@ -37,20 +37,22 @@ func encodeBatch(records []outRecord, codec int16) ([]byte, error) {
 	for i := range records {
 		size += records[i].encodedSize()
 	}
-	payload := make([]byte, 0, size)
+	b := make([]byte, batchHeader, batchHeader+size)
 	base := records[0].time.UnixMilli()
 	newest := base
 	for i := range records {
 		stamp := records[i].time.UnixMilli()
 		newest = max(newest, stamp)
-		payload = records[i].append(payload, stamp-base, int64(i))
+		b = records[i].append(b, stamp-base, int64(i))
 	}
-	payload, codec, err := compressPayload(codec, payload)
+	payload, codec, err := compressPayload(codec, b[batchHeader:])
 	if err != nil {
 		return nil, err
 	}
+	if codec != 0 {
+		b = append(make([]byte, batchHeader, batchHeader+len(payload)), payload...)
+	}
 
-	b := make([]byte, batchHeader, batchHeader+len(payload))
 	binary.BigEndian.PutUint32(b[8:], uint32(batchHeader-batchPrefix+len(payload)))
 	binary.BigEndian.PutUint32(b[12:], ^uint32(0)) // leader epoch: the broker sets it
 	b[16] = 2
@@ -62,7 +64,6 @@ func encodeBatch(records []outRecord, codec int16) ([]byte, error) {
 		b[i] = 0xff // no producer id, epoch, sequence
 	}
 	binary.BigEndian.PutUint32(b[57:], uint32(len(records)))
-	b = append(b, payload...)
 	binary.BigEndian.PutUint32(b[17:], crc32.Checksum(b[21:], castagnoli))
 	return b, nil
 }

@@ -44,6 +44,25 @@ func inUse(t *testing.T) (bytes float64) {
 	return bytes
 }
 
+// produceBacklog fills every partition with articles that compress well, in one batch, and one that does not compress.
+func produceBacklog(t *testing.T, cfg Config, articles, textBytes int) (n int) {
+	t.Helper()
+	text := []byte("u" + strings.Repeat("article ", textBytes/8))
+	noise := make([]byte, 256<<10)
+	_, err := rand.Read(noise)
+	require.NoError(t, err)
+	noise[0] = 'u'
+	cl := client(t, cfg, kgo.ProducerBatchCompression(kgo.ZstdCompression()))
+	for p := range int32(cfg.Partitions) {
+		recs := make([]*kgo.Record, articles)
+		for i := range recs {
+			recs[i] = &kgo.Record{Topic: cfg.Topics.Input, Partition: p, Value: text}
+		}
+		produce(t, cl, append(recs, &kgo.Record{Topic: cfg.Topics.Input, Partition: p, Value: noise})...)
+	}
+	return cfg.Partitions * (articles + 1)
+}
+
 // The index is away: nothing is decided, and every partition has much to read, half of it well compressed.
 func TestMemoryIsBoundedWithManyPartitions(t *testing.T) {
 	rate := runtime.MemProfileRate
@@ -54,24 +73,7 @@ func TestMemoryIsBoundedWithManyPartitions(t *testing.T) {
 	cfg.Partitions, cfg.MaxInFlightBytes = partitions, limit
 	cfg.SessionTimeout, cfg.HeartbeatInterval = 30*time.Second, time.Second
 	ensureTopics(t, cfg)
-	text := []byte("u" + strings.Repeat("article ", textBytes/8))
-	noise := make([]byte, 256<<10)
-	_, err := rand.Read(noise)
-	require.NoError(t, err)
-	noise[0] = 'u'
-	cl := client(t, cfg, kgo.ProducerBatchCompression(kgo.ZstdCompression()))
-	var recs []*kgo.Record
-	n := 0
-	for p := range int32(partitions) {
-		for range 500 {
-			recs = append(recs, &kgo.Record{Topic: cfg.Topics.Input, Partition: p, Value: text})
-		}
-		recs = append(recs, &kgo.Record{Topic: cfg.Topics.Input, Partition: p, Value: noise})
-	}
-	n = len(recs)
-	produce(t, cl, recs...)
-	recs = nil
-
+	n := produceBacklog(t, cfg, 500, textBytes)
 	var asked atomic.Int64
 	k.ControlKey(int16(kmsg.Fetch), func(kmsg.Request) (kmsg.Response, error, bool) {
 		asked.Add(1)

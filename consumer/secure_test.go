@@ -43,6 +43,7 @@ func TestSecuredKafka(t *testing.T) {
 			m.stop(t)
 			for _, f := range Check(context.Background(), cfg) {
 				require.NotEqual(t, Failure, f.Severity, "%+v", f)
+				require.NotEqual(t, "producer id", f.Subject, "Write on the topics suffices: %+v", f)
 			}
 		})
 	}
