@@ -237,17 +237,17 @@ func (c *cluster) fetch(ctx context.Context, l *limiter, topic string, partition
 	// Also ends a fetch that gets no connection. Once the response has begun to arrive, the exchange has deadlines of its own.
 	patience := time.AfterFunc(c.cfg.FetchMaxWait+requestTimeout, func() { cancel(context.DeadlineExceeded) })
 	defer patience.Stop()
-	room := &room{ctx: ctx, limiter: l, arrived: func() { patience.Stop() }}
+	space := &room{ctx: ctx, limiter: l, arrived: func() { patience.Stop() }}
 	m, err := c.transport.RoundTrip(ctx, c.addr, &fetchRequest{
-		clientID: c.cfg.ClientID, topic: topic, partition: partition, offset: offset, room: room,
+		clientID: c.cfg.ClientID, topic: topic, partition: partition, offset: offset, room: space,
 		maxWait: c.cfg.FetchMaxWait, maxBytes: min(c.cfg.FetchMaxBytes, int(l.maxResponses)), limit: c.cfg.maxFetchBytes(),
 	})
 	if err != nil {
-		room.close()
+		space.close()
 		if cause := context.Cause(ctx); errors.Is(cause, context.DeadlineExceeded) {
 			err = cause
 		}
 		return nil, nil, c.rootCause(ctx, err)
 	}
-	return m.(*fetchResponse), room.close, nil
+	return m.(*fetchResponse), space.close, nil
 }

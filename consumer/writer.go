@@ -18,12 +18,13 @@ import (
 //   - A stalled broker holds a request. The client gives up, sends the batch again over another connection, and goes on. When
 //     the broker comes to the held request, its numbers are old, and the broker refuses it.
 //   - A batch is given up because the generation ended, and a broker still holds it. The next batch gets a higher epoch, so
-//     the broker refuses the held one as soon as it has seen that epoch. (Before, the held batch is
-//     appended, once: its records are delivered again, as every redelivery may repeat them.)
+//     the broker refuses the held one as soon as it has seen that epoch. If it appends the held one first, the redelivery of its
+//     records repeats them, as any redelivery may.
 //
 // Writers share no state with each other: two of them may write to the same partition, with producer ids of their own, and
-// neither waits for the other. Brokers forget a producer id that has been silent for producer.id.expiration.ms (a day): a retry
-// that comes later than that can repeat its batch. Not safe for concurrent use.
+// neither waits for the other. Two cases remain in which a retry can repeat records: brokers forget a producer id that has been silent
+// for producer.id.expiration.ms (a day), and max.message.bytes can be lowered between two attempts, so that a batch that was appended
+// is sent again in parts. Not safe for concurrent use.
 type writer struct {
 	cluster *cluster
 	ids     *producerIDs
