@@ -6,9 +6,11 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"echosieve/pipeline"
 	"echosieve/sample"
 )
 
@@ -95,15 +98,21 @@ func fromSample(t testing.TB) []*kgo.Record {
 	return records
 }
 
+// broken are values that become dead letters, with their reasons.
+var broken = map[string]pipeline.Reason{
+	"not JSON": pipeline.NotJSON, `{"id":"no-text"}`: pipeline.NoText, `{"id":"wrong","text":7}`: pipeline.WrongType,
+	`{"id":"empty","text":"<p> </p>"}`: pipeline.EmptyText, "": pipeline.NotJSON, "{}": pipeline.NoText,
+}
+
 // withBroken puts records that become dead letters, tombstones and records with headers of ours in between.
 func withBroken(records []*kgo.Record) []*kgo.Record {
-	broken := []string{"not JSON", `{"id":"no-text"}`, `{"id":"wrong","text":7}`, `{"id":"empty","text":"<p> </p>"}`, "", "{}"}
+	values := slices.Sorted(maps.Keys(broken))
 	out := make([]*kgo.Record, 0, len(records)+len(records)/50)
 	for i, r := range records {
 		r.Headers = []kgo.RecordHeader{{Key: "crawler", Value: []byte{byte(i), 0xff}}, {Key: "null"}, {Key: "echosieve-verdict", Value: []byte("forged")}}
 		out = append(out, r)
 		if i%100 == 50 {
-			out = append(out, &kgo.Record{Value: []byte(broken[i/100%len(broken)]), Timestamp: r.Timestamp})
+			out = append(out, &kgo.Record{Value: []byte(values[i/100%len(values)]), Timestamp: r.Timestamp})
 		}
 		if i%500 == 250 {
 			out = append(out, &kgo.Record{Key: []byte("tombstone"), Timestamp: r.Timestamp})

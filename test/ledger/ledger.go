@@ -16,14 +16,17 @@ type Kind string
 
 // The kinds of violations.
 const (
-	Lost          Kind = "lost"           // an input record without an output
+	Lost          Kind = "lost"           // an input record without an output, or a good article that went to the dead topic
 	Contradiction Kind = "contradictions" // two deliveries of one record differ
 	Altered       Kind = "altered"        // key, value, timestamp or foreign headers changed
-	Stray         Kind = "stray"          // an output that names no input record
+	Stray         Kind = "stray"          // an output that names no input record, or one of an aborted transaction
 	SelfDuplicate Kind = "self-duplicates"
-	Twin          Kind = "twins"     // two copies of each other, neither held to be one
-	Cycle         Kind = "cycles"    // a chain of originals that does not end in an article that is no copy
-	Unrelated     Kind = "unrelated" // a copy of something that it is no copy of
+	Twin          Kind = "twins"       // two copies of each other, neither held to be one
+	Cycle         Kind = "cycles"      // a chain of originals that does not end in an article that is no copy
+	WrongRoot     Kind = "wrong roots" // a root that is not the end of the chain, or an id that another article has
+	Unrelated     Kind = "unrelated"   // a copy of something that it is no copy of
+	LostText      Kind = "lost texts"  // a text of which no article came through as unique
+	Misplaced     Kind = "misplaced"   // in another topic or partition than verdict and source ask for, or with the wrong reason
 	Order         Kind = "order"
 )
 
@@ -33,22 +36,60 @@ type Violation struct {
 	Text string
 }
 
+// Run is what a service was given and what it published.
+type Run struct {
+	// Inputs are the records of the input topic by their coordinates; of transactions only the committed ones.
+	Inputs map[string]*kgo.Record
+	// Outputs are the records of the output topics, in the order of their partitions.
+	Outputs []*kgo.Record
+	Topics  Topics
+	// Partitions is the number of partitions that each output topic has.
+	Partitions int32
+	// Reason returns the reason of the dead letter that an input record must become, empty for a record that must be
+	// passed on as an article or as a null value.
+	Reason func(source string) pipeline.Reason
+}
+
+// Topics are the output topics. Possible is empty if such articles go to Unique.
+type Topics struct{ Unique, Possible, Duplicate, Dead string }
+
+// Report is what Check found.
+type Report struct {
+	// Seen holds what became of each input record, by its coordinates. Lost records are not in it.
+	Seen map[string]*Outcome
+	// Links is the number of copies whose original is a copy as well: those whose root is not their original.
+	Links      int
+	Violations []Violation
+}
+
+// Check checks every promise that needs no knowledge of the articles' texts.
+func (r Run) Check() Report {
+	seen, bad := account(r.Inputs, r.Outputs)
+	bad = append(bad, verdicts(r, seen)...)
+	links, wrong := chains(seen)
+	bad = append(bad, wrong...)
+	bad = append(bad, ids(seen)...)
+	bad = append(bad, inOrder(r.Outputs, r.Partitions)...)
+	return Report{seen, links, bad}
+}
+
 // Outcome is what was published for one input record.
 type Outcome struct {
 	Topic      string
 	Headers    map[string]string
 	Deliveries int
+	Null       bool // the input record has a null value
 }
 
 // Verdict returns the verdict, empty for a dead letter.
 func (o *Outcome) Verdict() string { return o.Headers[pipeline.HeaderVerdict] }
 
-// IsCopy says whether the record was held to be a copy.
+// IsCopy says whether the record's verdict is that of a copy.
 func (o *Outcome) IsCopy() bool {
 	return o.Verdict() == pipeline.Near.String() || o.Verdict() == pipeline.Exact.String()
 }
 
-// IsThrough says whether the record was held to be an article and no copy.
+// IsThrough says whether the record was passed on as no copy.
 func (o *Outcome) IsThrough() bool { return o.Verdict() != "" && !o.IsCopy() }
 
 // Coordinates names a record by its place, as the headers do.
@@ -65,10 +106,9 @@ func Headers(r *kgo.Record) map[string]string {
 	return h
 }
 
-// Account assigns each output record to its input record and checks that none is lost and that every delivery of a
+// account assigns each output record to its input record and checks that none is lost and that every delivery of a
 // record is the same: one topic, one set of headers, and key, value, timestamp and foreign headers unchanged.
-// Inputs are keyed by their coordinates.
-func Account(inputs map[string]*kgo.Record, outputs []*kgo.Record) (map[string]*Outcome, []Violation) {
+func account(inputs map[string]*kgo.Record, outputs []*kgo.Record) (map[string]*Outcome, []Violation) {
 	var bad []Violation
 	seen := make(map[string]*Outcome, len(inputs))
 	for _, out := range outputs {
@@ -84,7 +124,7 @@ func Account(inputs map[string]*kgo.Record, outputs []*kgo.Record) (map[string]*
 		}
 		o := seen[source]
 		if o == nil {
-			seen[source] = &Outcome{Topic: out.Topic, Headers: h, Deliveries: 1}
+			seen[source] = &Outcome{Topic: out.Topic, Headers: h, Deliveries: 1, Null: in.Value == nil}
 			continue
 		}
 		o.Deliveries++
@@ -133,31 +173,4 @@ func foreign(headers []kgo.RecordHeader) []string {
 		}
 	}
 	return kept
-}
-
-// Chains checks that no record is a copy of itself, and that from every copy the chain of originals leads to an
-// article that is no copy.
-func Chains(seen map[string]*Outcome) []Violation {
-	var bad []Violation
-	for _, source := range slices.Sorted(maps.Keys(seen)) {
-		if seen[source].Headers[pipeline.HeaderOriginal] == source {
-			bad = append(bad, Violation{SelfDuplicate, source + " is a copy of itself"})
-			continue
-		}
-		end, o := source, seen[source]
-		for range len(seen) {
-			if o == nil || !o.IsCopy() {
-				break
-			}
-			end = o.Headers[pipeline.HeaderOriginal]
-			o = seen[end]
-		}
-		switch {
-		case o == nil:
-			bad = append(bad, Violation{Cycle, fmt.Sprintf("the chain of %s leads to %s, which was never published", source, end)})
-		case seen[source].IsCopy() && !o.IsThrough():
-			bad = append(bad, Violation{Cycle, fmt.Sprintf("the chain of %s does not end in an article that is no copy", source)})
-		}
-	}
-	return bad
 }

@@ -6,16 +6,30 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/pipeline"
 )
 
 var now = time.UnixMilli(1_700_000_000_000)
 
-func input(offset int64) *kgo.Record {
-	return &kgo.Record{Topic: "in", Offset: offset, Key: []byte("k"), Value: []byte("v"), Timestamp: now}
+// Coordinates of the inputs: two articles of partition 1, one of partition 3, a broken record, and a null value.
+const (
+	a, b, c      = "in/1/0", "in/1/1", "in/3/0"
+	broken, null = "in/1/2", "in/1/3"
+)
+
+func inputs() map[string]*kgo.Record {
+	all := map[string]*kgo.Record{}
+	for _, source := range []string{a, b, c, broken, null} {
+		all[source] = &kgo.Record{Key: []byte("k"), Value: []byte("v"), Timestamp: now}
+	}
+	all[null].Value = nil
+	return all
 }
 
+// output is what is published of a source to one of two partitions.
 func output(topic, source string, headers ...string) *kgo.Record {
-	r := &kgo.Record{Topic: topic, Key: []byte("k"), Value: []byte("v"), Timestamp: now}
+	r := &kgo.Record{Topic: topic, Partition: 1, Key: []byte("k"), Value: []byte("v"), Timestamp: now}
 	r.Headers = append(r.Headers, kgo.RecordHeader{Key: "echosieve-source", Value: []byte(source)})
 	for i := 0; i < len(headers); i += 2 {
 		r.Headers = append(r.Headers, kgo.RecordHeader{Key: headers[i], Value: []byte(headers[i+1])})
@@ -23,42 +37,101 @@ func output(topic, source string, headers ...string) *kgo.Record {
 	return r
 }
 
-func kinds(bad []Violation) []Kind {
-	var k []Kind
-	for _, v := range bad {
-		k = append(k, v.Kind)
-	}
-	return k
+const verdict, original, originalID, root, rootID = "echosieve-verdict", "echosieve-original", "echosieve-original-id", "echosieve-root", "echosieve-root-id"
+
+func unique(source string) *kgo.Record {
+	return output("u", source, verdict, "unique", root, source, rootID, "id of "+source)
+}
+
+func copyOf(source, of, end string) *kgo.Record {
+	return output("d", source, verdict, "near", original, of, originalID, "id of "+of, root, end, rootID, "id of "+end)
+}
+
+func dead(source, reason string) *kgo.Record { return output("x", source, "echosieve-reason", reason) }
+
+func tombstone() *kgo.Record {
+	r := output("u", null, verdict, "unique")
+	r.Value = nil
+	return r
+}
+
+func change(r *kgo.Record, f func(*kgo.Record)) *kgo.Record {
+	f(r)
+	return r
+}
+
+func set(r *kgo.Record, header, value string) *kgo.Record {
+	return change(r, func(r *kgo.Record) {
+		for i := range r.Headers {
+			if r.Headers[i].Key == header {
+				r.Headers[i].Value = []byte(value)
+			}
+		}
+	})
 }
 
 func TestViolationsAreFound(t *testing.T) {
-	const verdict, original = "echosieve-verdict", "echosieve-original"
-	unique := func(source string) *kgo.Record { return output("u", source, verdict, "unique") }
-	copyOf := func(source, of string) *kgo.Record { return output("d", source, verdict, "near", original, of) }
-	changed := unique("in/0/1")
-	changed.Value = []byte("w")
-	for name, c := range map[string]struct {
-		outputs []*kgo.Record
+	rest := []*kgo.Record{dead(broken, "not_json"), tombstone()}
+	for name, test := range map[string]struct {
+		outputs []*kgo.Record // of a, b and c
+		rest    []*kgo.Record // of the others, if not rest
 		want    []Kind
 	}{
-		"all well":             {[]*kgo.Record{unique("in/0/0"), copyOf("in/0/1", "in/0/0"), unique("in/0/0")}, nil},
-		"lost":                 {[]*kgo.Record{unique("in/0/0")}, []Kind{Lost}},
-		"two verdicts":         {[]*kgo.Record{unique("in/0/0"), unique("in/0/1"), copyOf("in/0/1", "in/0/0")}, []Kind{Contradiction}},
-		"another original":     {[]*kgo.Record{unique("in/0/0"), copyOf("in/0/1", "in/0/0"), copyOf("in/0/1", "in/0/5")}, []Kind{Contradiction}},
-		"changed value":        {[]*kgo.Record{unique("in/0/0"), changed}, []Kind{Altered}},
-		"unknown source":       {[]*kgo.Record{unique("in/0/0"), unique("in/0/1"), unique("in/0/7")}, []Kind{Stray}},
-		"copy of itself":       {[]*kgo.Record{unique("in/0/0"), copyOf("in/0/1", "in/0/1")}, []Kind{SelfDuplicate}},
-		"copies of each other": {[]*kgo.Record{copyOf("in/0/0", "in/0/1"), copyOf("in/0/1", "in/0/0")}, []Kind{Cycle, Cycle}},
-		"copy of nothing":      {[]*kgo.Record{unique("in/0/0"), copyOf("in/0/1", "in/0/9")}, []Kind{Cycle}},
-		"copy of a dead one":   {[]*kgo.Record{output("x", "in/0/0"), copyOf("in/0/1", "in/0/0")}, []Kind{Cycle}},
-		"wrong order":          {[]*kgo.Record{unique("in/0/1"), unique("in/0/0")}, []Kind{Order}},
+		"all well":             {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), unique(a), copyOf(c, b, a)}},
+		"possible":             {outputs: []*kgo.Record{unique(a), set(unique(b), verdict, "possible"), copyOf(c, b, b)}},
+		"lost":                 {outputs: []*kgo.Record{unique(a), unique(b)}, want: []Kind{Lost}},
+		"good article is dead": {outputs: []*kgo.Record{unique(a), dead(b, "no_text"), unique(c)}, want: []Kind{Lost}},
+		"two verdicts":         {outputs: []*kgo.Record{unique(a), unique(b), copyOf(b, a, a), unique(c)}, want: []Kind{Contradiction}},
+		"another original":     {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(b, c, c), unique(c)}, want: []Kind{Contradiction}},
+		"changed value":        {outputs: []*kgo.Record{unique(a), change(unique(b), func(r *kgo.Record) { r.Value = []byte("w") }), unique(c)}, want: []Kind{Altered}},
+		"unknown source":       {outputs: []*kgo.Record{unique(a), unique(b), unique(c), unique("in/3/7")}, want: []Kind{Stray}},
+		"copy of itself":       {outputs: []*kgo.Record{unique(a), copyOf(b, b, b), unique(c)}, want: []Kind{SelfDuplicate}},
+		"copies of each other": {outputs: []*kgo.Record{copyOf(a, b, b), copyOf(b, a, a), unique(c)}, want: []Kind{Cycle, Cycle}},
+		"copy of nothing":      {outputs: []*kgo.Record{unique(a), copyOf(b, "in/1/9", "in/1/9"), unique(c)}, want: []Kind{Cycle}},
+		"copy of a dead one":   {outputs: []*kgo.Record{unique(a), copyOf(b, broken, broken), unique(c)}, want: []Kind{Cycle}},
+		"root is a copy":       {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(c, b, b)}, want: []Kind{WrongRoot}},
+		"another root":         {outputs: []*kgo.Record{unique(a), copyOf(b, a, c), unique(c)}, want: []Kind{WrongRoot}},
+		"no root":              {outputs: []*kgo.Record{unique(a), output("u", b, verdict, "unique"), unique(c)}, want: []Kind{WrongRoot}},
+		"root of a unique one": {outputs: []*kgo.Record{unique(a), set(set(unique(b), root, a), rootID, "id of "+a), unique(c)}, want: []Kind{WrongRoot}},
+		"wrong root id":        {outputs: []*kgo.Record{unique(a), set(copyOf(b, a, a), rootID, "id of "+b), unique(c)}, want: []Kind{WrongRoot}},
+		"wrong original id":    {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), set(copyOf(c, a, a), originalID, "id of "+b)}, want: []Kind{WrongRoot}},
+		"near in unique":       {outputs: []*kgo.Record{unique(a), change(copyOf(b, a, a), func(r *kgo.Record) { r.Topic = "u" }), unique(c)}, want: []Kind{Misplaced}},
+		"unknown verdict":      {outputs: []*kgo.Record{unique(a), set(unique(b), verdict, "similar"), unique(c)}, want: []Kind{Misplaced}},
+		"verdict in dead":      {outputs: []*kgo.Record{unique(a), change(unique(b), func(r *kgo.Record) { r.Topic = "x" }), unique(c)}, want: []Kind{Misplaced}},
+		"wrong partition":      {outputs: []*kgo.Record{unique(a), unique(b), change(unique(c), func(r *kgo.Record) { r.Partition = 0 })}, want: []Kind{Misplaced}},
+		"wrong order":          {outputs: []*kgo.Record{unique(b), unique(a), unique(c)}, want: []Kind{Order}},
+		"broken passes":        {outputs: []*kgo.Record{unique(a), unique(b), unique(c)}, rest: []*kgo.Record{unique(broken), tombstone()}, want: []Kind{Misplaced}},
+		"wrong reason":         {outputs: []*kgo.Record{unique(a), unique(b), unique(c)}, rest: []*kgo.Record{dead(broken, "no_text"), tombstone()}, want: []Kind{Misplaced}},
+		"broken in unique":     {outputs: []*kgo.Record{unique(a), unique(b), unique(c)}, rest: []*kgo.Record{change(dead(broken, "not_json"), func(r *kgo.Record) { r.Topic = "u" }), tombstone()}, want: []Kind{Misplaced}},
+		"null with a root":     {outputs: []*kgo.Record{unique(a), unique(b), unique(c)}, rest: []*kgo.Record{dead(broken, "not_json"), change(unique(null), func(r *kgo.Record) { r.Value = nil })}, want: []Kind{WrongRoot}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inputs := map[string]*kgo.Record{"in/0/0": input(0), "in/0/1": input(1)}
-			seen, bad := Account(inputs, c.outputs)
-			bad = append(bad, Chains(seen)...)
-			bad = append(bad, InOrder(c.outputs)...)
-			require.Equal(t, c.want, kinds(bad), "%v", bad)
+			if test.rest == nil {
+				test.rest = rest
+			}
+			report := Run{
+				Inputs: inputs(), Outputs: append(test.outputs, test.rest...), Partitions: 2, Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"},
+				Reason: func(source string) pipeline.Reason {
+					if source == broken {
+						return pipeline.NotJSON
+					}
+					return ""
+				},
+			}.Check()
+			var kinds []Kind
+			for _, v := range report.Violations {
+				kinds = append(kinds, v.Kind)
+			}
+			require.Equal(t, test.want, kinds, "%v", report.Violations)
 		})
 	}
+}
+
+func TestLinksAreCounted(t *testing.T) {
+	run := Run{
+		Inputs: inputs(), Partitions: 2, Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"},
+		Outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(c, b, a)},
+		Reason:  func(string) pipeline.Reason { return "" },
+	}
+	require.Equal(t, 1, run.Check().Links, "the one whose original is a copy")
 }

@@ -14,37 +14,48 @@ import (
 type lane struct {
 	topic     string
 	partition int32
-	source    string
+	source    int32
 }
 
-// InOrder checks that each input partition's records lie in one partition of each output topic, in their order.
-// Redelivered records do not count.
-func InOrder(outputs []*kgo.Record) []Violation {
+// inOrder checks that each input partition's records lie in the partition of each output topic that the documentation
+// names, input partition modulo the number of output partitions, and in their order. Redelivered records do not count for
+// the order.
+func inOrder(outputs []*kgo.Record, partitions int32) []Violation {
 	var bad []Violation
 	newest := map[lane]int64{}
-	home := map[lane]int32{}
 	seen := make(map[string]bool, len(outputs))
 	for _, out := range outputs {
 		source := Headers(out)[pipeline.HeaderSource]
-		cut := strings.LastIndexByte(source, '/')
-		offset, err := strconv.ParseInt(source[cut+1:], 10, 64)
-		if cut < 0 || err != nil {
+		from, err := parse(source)
+		if err != nil {
 			bad = append(bad, Violation{Stray, fmt.Sprintf("%s names the source %q", Coordinates(out), source)})
 			continue
 		}
-		l := lane{out.Topic, out.Partition, source[:cut]}
-		where := lane{topic: out.Topic, source: source[:cut]}
-		if p, known := home[where]; known && p != out.Partition {
-			bad = append(bad, Violation{Order, fmt.Sprintf("%s is spread over partitions of %s", where.source, out.Topic)})
+		if home := from.Partition % partitions; out.Partition != home {
+			bad = append(bad, Violation{Misplaced, fmt.Sprintf("%s is in %s, not in partition %d", source, Coordinates(out), home)})
 		}
-		home[where] = out.Partition
+		l := lane{out.Topic, out.Partition, from.Partition}
 		if !seen[source] {
-			if last, known := newest[l]; known && offset <= last {
+			if last, known := newest[l]; known && from.Offset <= last {
 				bad = append(bad, Violation{Order, fmt.Sprintf("%s came after offset %d in %s/%d", source, last, out.Topic, out.Partition)})
 			}
-			newest[l] = max(newest[l], offset)
+			newest[l] = max(newest[l], from.Offset)
 		}
 		seen[source] = true
 	}
 	return bad
+}
+
+// parse reads coordinates as the headers give them.
+func parse(source string) (pipeline.Coordinates, error) {
+	parts := strings.Split(source, "/")
+	if len(parts) != 3 {
+		return pipeline.Coordinates{}, strconv.ErrSyntax
+	}
+	partition, err := strconv.ParseInt(parts[1], 10, 32)
+	if err != nil {
+		return pipeline.Coordinates{}, err
+	}
+	offset, err := strconv.ParseInt(parts[2], 10, 64)
+	return pipeline.Coordinates{Topic: parts[0], Partition: int32(partition), Offset: offset}, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/redisindex"
 	"echosieve/simhash"
 )
 
@@ -23,27 +24,42 @@ const (
 	nearDistance  = 3 // always found: the index stores a fingerprint under four blocks
 )
 
+// Broken records, null values and chains of a mixed desk: every so many records there is one.
+const (
+	everyBroken   = 97
+	everyNull     = 211
+	everyTooLarge = 701
+	everyChain    = 16
+)
+
 // role says how an article relates to the others of its group.
 type role uint8
 
 const (
-	first role = iota // made anew
-	exact             // the same text as the first
-	near              // the first's text and one short sentence more
+	first   role = iota // a new text
+	exact               // the same text as the first
+	near                // the first's text and one short sentence more
+	version             // one of a chain
 )
 
 // fact is what we know of an article that we wrote.
 type fact struct {
-	group int
+	group string // id of its first article
 	role  role
+	step  int // of a version: its place in the chain
 }
 
 // certain says whether two articles of one group must count as copies of each other, whoever compares them. Two near
-// copies differ in two sentences, which a rule may judge either way.
-func (f fact) certain(g fact) bool { return f.group == g.group && (f.role != near || g.role != near) }
+// copies differ in two sentences, which a rule may judge either way. Versions are copies of their neighbours.
+func (f fact) certain(g fact) bool { return f.mayRepeat(g) && (f.role != near || g.role != near) }
+
+// mayRepeat says whether one of two articles may count as a copy of the other.
+func (f fact) mayRepeat(g fact) bool {
+	return f.group == g.group && (f.role != version || (f.step-g.step <= 1 && g.step-f.step <= 1))
+}
 
 type group struct {
-	number  int
+	id      string // of its first article
 	members int
 	text    string
 	print   pipeline.Article
@@ -56,18 +72,26 @@ type desk struct {
 	search pipeline.Search
 	words  []string
 	now    time.Time
-	broken bool // put broken records in between
+	prefix string // of its ids: different desks write different ids
+	mixed  bool   // puts chains, broken records and null values in between
 
-	facts  map[string]fact // by article id
-	groups []*group        // the last ones
-	made   int             // groups ever made
-	copies []bool          // of this edition: which articles are copies
-	next   int             // place in it
-	number int
+	facts   map[string]fact            // by article id
+	reasons map[string]pipeline.Reason // of broken records, by key
+	groups  []*group                   // the last ones
+	made    int                        // groups ever made, chains not counted
+	copies  []bool                     // of this edition: which articles are copies
+	next    int                        // place in it
+	number  int
 }
 
-func newDesk(seed uint64, recipe *pipeline.Recipe, broken bool) *desk {
-	d := &desk{random: rand.New(rand.NewPCG(seed, 0)), recipe: recipe, search: recipe.Search(), now: time.Now(), broken: broken, facts: map[string]fact{}}
+func newDesk(seed uint64, prefix string, recipe *pipeline.Recipe, mixed bool) *desk {
+	index := redisindex.DefaultConfig()
+	index.Search = recipe.Search()
+	index.Layout = index.BlockLayout()
+	d := &desk{
+		random: rand.New(rand.NewPCG(seed, 0)), recipe: recipe, search: index.Search, now: time.Now(), prefix: prefix, mixed: mixed,
+		facts: map[string]fact{}, reasons: map[string]pipeline.Reason{},
+	}
 	syllables := []string{"ba", "dor", "lin", "ka", "mes", "tur", "vi", "ron", "sal", "pe", "nok", "ji", "hul", "gra", "zet", "wo"}
 	for _, a := range syllables {
 		for _, b := range syllables {
@@ -79,15 +103,28 @@ func newDesk(seed uint64, recipe *pipeline.Recipe, broken bool) *desk {
 	return d
 }
 
-// write returns the next record.
-func (d *desk) write() *kgo.Record {
+// write returns what is published next: a record, or a chain of them, to be published at once.
+func (d *desk) write() []*kgo.Record {
 	d.number++
+	id := fmt.Sprintf("%s%d", d.prefix, d.number)
 	switch {
-	case d.broken && d.number%97 == 0:
-		return d.record(fmt.Sprintf("broken-%d", d.number), []byte("not JSON"))
-	case d.broken && d.number%211 == 0:
-		return d.record(fmt.Sprintf("tombstone-%d", d.number), nil)
+	case !d.mixed:
+	case d.number%everyTooLarge == 0:
+		return one(d.broken(id, pipeline.TooLarge))
+	case d.number%everyBroken == 0:
+		return one(d.broken(id, breakable[d.number/everyBroken%len(breakable)]))
+	case d.number%everyNull == 0:
+		return one(d.record("null-"+id, nil))
+	case d.number%everyChain == 0:
+		return d.chain(id)
 	}
+	return one(d.article(id))
+}
+
+func one(r *kgo.Record) []*kgo.Record { return []*kgo.Record{r} }
+
+// article returns a new article or a copy.
+func (d *desk) article(id string) *kgo.Record {
 	if d.next == len(d.copies) {
 		d.copies, d.next = make([]bool, edition), 0
 		for _, i := range d.random.Perm(edition - 1)[:editionCopies] {
@@ -96,13 +133,13 @@ func (d *desk) write() *kgo.Record {
 	}
 	isCopy := d.copies[d.next]
 	d.next++
-	id := fmt.Sprintf("a%d", d.number)
-	var text string
 	if isCopy {
-		text = d.copied(id)
-	} else {
-		text = d.fresh(id)
+		return d.textRecord(id, d.copied(id))
 	}
+	return d.textRecord(id, d.fresh(id))
+}
+
+func (d *desk) textRecord(id, text string) *kgo.Record {
 	value, err := json.Marshal(map[string]any{"id": id, "title": "Article " + id, "text": text, "source": "torture"})
 	if err != nil {
 		panic(err) // strings always marshal
@@ -125,13 +162,13 @@ func (d *desk) fresh(id string) string {
 		d.sentence(&b, 10)
 	}
 	d.made++
-	g := &group{number: d.made, text: b.String()}
+	g := &group{id: id, text: b.String()}
 	g.print, _ = d.recipe.Fingerprint(g.text)
 	if len(d.groups) == remembered {
 		d.groups = d.groups[1:]
 	}
 	d.groups = append(d.groups, g)
-	d.facts[id] = fact{g.number, first}
+	d.facts[id] = fact{group: g.id, role: first}
 	return g.text
 }
 
@@ -155,12 +192,12 @@ func (d *desk) copied(id string) string {
 			d.sentence(&b, 3)
 			a, _ := d.recipe.Fingerprint(b.String())
 			if simhash.Distance(a.Fingerprint, g.print.Fingerprint) <= nearDistance && d.search.Compare(&a, &g.print).Kind == pipeline.Near {
-				d.facts[id] = fact{g.number, near}
+				d.facts[id] = fact{group: g.id, role: near}
 				return b.String()
 			}
 		}
 	}
-	d.facts[id] = fact{g.number, exact}
+	d.facts[id] = fact{group: g.id, role: exact}
 	return g.text
 }
 

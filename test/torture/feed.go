@@ -17,27 +17,42 @@ import (
 
 // feed publishes articles at a steady rate.
 type feed struct {
-	client       *kgo.Client
+	clients      []*kgo.Client // one for each codec, used in turn
 	acknowledged atomic.Int64
 	failed       atomic.Pointer[error]
 	enough       chan struct{} // closed when the last fault is over
 }
 
+// codecs are the compressions of the records, by their numbers in a batch.
+var codecs = []kgo.CompressionCodec{kgo.NoCompression(), kgo.GzipCompression(), kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.ZstdCompression()}
+
 func newFeed(addrs []string, topic string) (*feed, error) {
+	f := &feed{enough: make(chan struct{})}
+	for _, codec := range codecs {
+		client, err := newPublisher(addrs, topic, kgo.ProducerBatchCompression(codec))
+		if err != nil {
+			return nil, err
+		}
+		f.clients = append(f.clients, client)
+	}
+	return f, nil
+}
+
+func newPublisher(addrs []string, topic string, opts ...kgo.Opt) (*kgo.Client, error) {
 	// Metadata is refreshed often, so that new partitions are used soon. Copies have keys of their own and hence
 	// lie anywhere.
-	client, err := kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.DefaultProduceTopic(topic),
-		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)), kgo.MetadataMinAge(250*time.Millisecond), kgo.MetadataMaxAge(2*time.Second))
-	if err != nil {
-		return nil, err
-	}
-	return &feed{client: client, enough: make(chan struct{})}, nil
+	return kgo.NewClient(append(opts, kgo.SeedBrokers(addrs...), kgo.DefaultProduceTopic(topic), kgo.ProducerBatchMaxBytes(maxMessageBytes),
+		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)), kgo.MetadataMinAge(250*time.Millisecond), kgo.MetadataMaxAge(2*time.Second))...)
 }
 
 // run publishes until at least so many records are sent and, unless fixed, the feed is told that it is enough.
 // It returns how many were sent; all of them are acknowledged.
 func (f *feed) run(ctx context.Context, d *desk, rate, records int, fixed bool) (int, error) {
-	defer f.client.Close()
+	defer func() {
+		for _, c := range f.clients {
+			c.Close()
+		}
+	}()
 	const tick = 20 * time.Millisecond
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
@@ -51,20 +66,25 @@ func (f *feed) run(ctx context.Context, d *desk, rate, records int, fixed bool) 
 		// After a pause (the broker was away) it does not make up for all that was missed.
 		due += float64(rate) * min(time.Since(last), time.Second).Seconds()
 		last = time.Now()
-		for ; due >= 1; due-- {
+		for due >= 1 {
 			if sent >= records && (fixed || f.isEnough()) {
 				return sent, f.flush(ctx)
 			}
-			f.client.Produce(ctx, d.write(), func(_ *kgo.Record, err error) {
-				if err != nil {
-					f.failed.Store(&err)
-					return
-				}
-				f.acknowledged.Add(1)
-			})
-			sent++
+			for _, r := range d.write() {
+				f.clients[sent%len(f.clients)].Produce(ctx, r, f.answered)
+				sent++
+				due--
+			}
 		}
 	}
+}
+
+func (f *feed) answered(_ *kgo.Record, err error) {
+	if err != nil {
+		f.failed.Store(&err)
+		return
+	}
+	f.acknowledged.Add(1)
 }
 
 func (f *feed) isEnough() bool {
@@ -77,8 +97,10 @@ func (f *feed) isEnough() bool {
 }
 
 func (f *feed) flush(ctx context.Context) error {
-	if err := f.client.Flush(ctx); err != nil {
-		return err
+	for _, c := range f.clients {
+		if err := c.Flush(ctx); err != nil {
+			return err
+		}
 	}
 	if err := f.failed.Load(); err != nil {
 		return fmt.Errorf("publish articles: %w", *err)
@@ -177,7 +199,8 @@ func (w *watcher) drain(ctx context.Context, admin *kadm.Client) ([]*kgo.Record,
 	}
 }
 
-// readAll returns what a topic holds, by coordinates: what a broker has, not what a producer believes, is the input.
+// readAll returns what a topic holds, by coordinates: what a broker has, not what a producer believes, is the input. Records of
+// aborted transactions are left out.
 func readAll(ctx context.Context, addrs []string, admin *kadm.Client, topic string) (map[string]*kgo.Record, error) {
 	ends, err := admin.ListEndOffsets(ctx, topic)
 	if err == nil {
@@ -186,23 +209,38 @@ func readAll(ctx context.Context, addrs []string, admin *kadm.Client, topic stri
 	if err != nil {
 		return nil, fmt.Errorf("ends of the input topic: %w", err)
 	}
-	want := 0
-	ends.Each(func(o kadm.ListedOffset) { want += int(o.Offset) })
-	client, err := kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	// The markers of transactions are read as well: behind aborted records only they show that the end was reached.
+	client, err := kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
 	if err != nil {
 		return nil, err
 	}
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	records := make(map[string]*kgo.Record, want)
-	for len(records) < want {
-		client.PollFetches(ctx).EachRecord(func(r *kgo.Record) { records[ledger.Coordinates(r)] = r })
+	records := map[string]*kgo.Record{}
+	next := map[int32]int64{}
+	for behind(ends, topic, next) {
+		client.PollFetches(ctx).EachRecord(func(r *kgo.Record) {
+			next[r.Partition] = r.Offset + 1
+			if !r.Attrs.IsControl() {
+				records[ledger.Coordinates(r)] = r
+			}
+		})
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("read the input topic: %d of %d records: %w", len(records), want, ctx.Err())
+			return nil, fmt.Errorf("read the input topic: up to %v of %v: %w", next, ends, ctx.Err())
 		}
 	}
 	return records, nil
+}
+
+func behind(ends kadm.ListedOffsets, topic string, next map[int32]int64) bool {
+	for partition, end := range ends[topic] {
+		if next[partition] < end.Offset {
+			return true
+		}
+	}
+	return false
 }
 
 // pause waits, or returns ctx's error when that ends first.

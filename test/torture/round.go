@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,6 +34,7 @@ type round struct {
 	feed    *feed
 	watcher *watcher
 	summary *summary
+	kafka   sync.Mutex // held by a fault of Kafka, or by a transaction
 
 	mu         sync.Mutex
 	processes  []*process
@@ -85,18 +87,9 @@ func (w *world) round(number int, seed uint64, s *summary) (err error) {
 	defer stopReading()
 
 	plan := w.plan(seed)
-	d := newDesk(seed, w.recipe, !plan.fixed)
-	sent := 0
-	flow, flowCtx := errgroup.WithContext(ctx)
-	flow.Go(func() (err error) {
-		sent, err = r.feed.run(flowCtx, d, plan.rate, plan.records, plan.fixed)
-		return err
-	})
-	flow.Go(func() error {
-		defer close(r.feed.enough)
-		return r.injectAll(flowCtx, plan)
-	})
-	if err := flow.Wait(); err != nil {
+	d := newDesk(seed, "a", w.recipe, !plan.fixed)
+	sent, x, err := r.publish(ctx, plan, d)
+	if err != nil {
 		return err
 	}
 	w.say("%d records are published, waiting for the verdicts", sent)
@@ -117,8 +110,41 @@ func (w *world) round(number int, seed uint64, s *summary) (err error) {
 	if len(inputs) < sent {
 		return fmt.Errorf("the broker has %d records of %d that it acknowledged", len(inputs), sent)
 	}
-	r.account(inputs, outputs, d)
+	var checked census
+	if !plan.fixed {
+		maps.Copy(d.facts, x.desk.facts)
+		maps.Copy(d.reasons, x.desk.reasons)
+		checked = census{abortedRecords: x.aborted, committedRecords: x.committed}
+	}
+	r.account(inputs, outputs, d, checked)
 	return r.cleanUp(ctx)
+}
+
+// publish makes the faults happen while articles flow. It returns how many records were published, those of aborted
+// transactions not counted. A fixed plan has no transactions.
+func (r *round) publish(ctx context.Context, plan plan, d *desk) (sent int, x *transactions, err error) {
+	flow, ctx := errgroup.WithContext(ctx)
+	flow.Go(func() (err error) {
+		sent, err = r.feed.run(ctx, d, plan.rate, plan.records, plan.fixed)
+		return err
+	})
+	if !plan.fixed {
+		if x, err = newTransactions(r.w.kafkaAddrs, r.topic, newDesk(^plan.seed, "t", r.w.recipe, true)); err != nil {
+			return 0, nil, err
+		}
+		flow.Go(func() error { return x.run(ctx, r, r.feed.enough) })
+	}
+	flow.Go(func() error {
+		defer close(r.feed.enough)
+		return r.injectAll(ctx, plan)
+	})
+	if err := flow.Wait(); err != nil {
+		return 0, nil, err
+	}
+	if x != nil {
+		sent += x.committed
+	}
+	return sent, x, nil
 }
 
 // prepare creates the topics and starts the processes.
@@ -209,16 +235,18 @@ func (r *round) cleanUp(ctx context.Context) error {
 }
 
 // account checks every promise against what was published.
-func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, d *desk) {
-	seen, bad := ledger.Account(inputs, outputs)
-	bad = append(bad, ledger.Chains(seen)...)
-	bad = append(bad, ledger.InOrder(outputs)...)
-	relations, lostTexts, texts := relate(inputs, seen, d)
-	bad = append(bad, relations...)
+func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, d *desk, checked census) {
+	found := judge(ledger.Run{
+		Inputs: inputs, Outputs: outputs, Partitions: int32(r.w.o.partitions),
+		Topics: ledger.Topics{Unique: r.topic + "-unique", Duplicate: r.topic + "-duplicate", Dead: r.topic + "-dead"},
+	}, d)
+	if checked != nil {
+		checked.count(inputs, found)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.violations = append(r.violations, bad...)
-	r.summary.add(r, len(inputs), len(outputs), texts, lostTexts)
+	r.violations = append(r.violations, found.violations...)
+	r.summary.add(r, len(inputs), len(outputs), found.texts, checked)
 	r.w.say("%d records, %d outputs (%.2f%% redelivered), generation %d, at most %d MiB a process",
 		len(inputs), len(outputs), share(len(outputs)-len(inputs), len(outputs)), r.newest, r.peakMemory>>20)
 	const show = 5

@@ -140,6 +140,10 @@ func (r *round) injectAll(ctx context.Context, p plan) error {
 }
 
 func (r *round) inject(ctx context.Context, s step, random *rand.Rand) error {
+	if faults[s.name].lane == ofKafka {
+		r.kafka.Lock()
+		defer r.kafka.Unlock()
+	}
 	r.summary.injected(s.name)
 	r.w.say("  %s", s.name)
 	start := time.Now()

@@ -21,27 +21,30 @@ type summary struct {
 	records    int
 	outputs    int
 	texts      int
-	lostTexts  int
 	peakMemory int64
 	violations map[ledger.Kind]int
 	allowed    map[ledger.Kind]int // after the schedule destroyed data in Redis
 	faults     map[string]*count
+	checked    census
 }
 
-// forgiven are the promises that Redis's data carry; what the schedule destroyed cannot keep them.
-var forgiven = []ledger.Kind{ledger.Contradiction, ledger.Twin, ledger.Cycle, ledger.SelfDuplicate}
+// forgiven are the promises that Redis's data carry; after the schedule destroyed some of it they cannot be kept. Two articles that
+// name each other (a cycle) are a lost text as well.
+var forgiven = []ledger.Kind{ledger.Contradiction, ledger.Twin, ledger.Cycle, ledger.SelfDuplicate, ledger.WrongRoot, ledger.LostText}
 
-func (s *summary) add(r *round, records, outputs, texts, lostTexts int) {
+func (s *summary) add(r *round, records, outputs, texts int, checked census) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.violations == nil {
-		s.violations, s.allowed = map[ledger.Kind]int{}, map[ledger.Kind]int{}
+		s.violations, s.allowed, s.checked = map[ledger.Kind]int{}, map[ledger.Kind]int{}, census{}
 	}
 	s.rounds++
 	s.records += records
 	s.outputs += outputs
 	s.texts += texts
-	s.lostTexts += lostTexts
+	for name, n := range checked {
+		s.checked[name] += n
+	}
 	s.peakMemory = max(s.peakMemory, r.peakMemory)
 	for _, v := range r.violations {
 		if r.destroyed && slices.Contains(forgiven, v.Kind) {
@@ -71,7 +74,7 @@ func (s *summary) fired(name string) {
 	s.fault(name).fired++
 }
 
-// failed says whether a promise was broken or a fault did not show.
+// failed says whether a promise was broken, a fault did not show, or a promise was not tested at all.
 func (s *summary) failed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,11 +83,16 @@ func (s *summary) failed() bool {
 			return true
 		}
 	}
+	for _, n := range s.checked {
+		if n == 0 {
+			return true
+		}
+	}
 	return len(s.violations) > 0 || s.rounds == 0
 }
 
 // always are the kinds that the table shows also at zero.
-var always = []ledger.Kind{ledger.Lost, ledger.Contradiction, ledger.SelfDuplicate, ledger.Twin, ledger.Cycle, ledger.Order}
+var always = []ledger.Kind{ledger.Lost, ledger.Contradiction, ledger.SelfDuplicate, ledger.Twin, ledger.Cycle, ledger.WrongRoot, ledger.LostText, ledger.Misplaced, ledger.Order}
 
 func (s *summary) print(out io.Writer) {
 	s.mu.Lock()
@@ -97,7 +105,10 @@ func (s *summary) print(out io.Writer) {
 	}
 	fmt.Fprintf(t, "\nrounds\t%d\n", s.rounds)
 	fmt.Fprintf(t, "records\t%d\n", s.records)
-	fmt.Fprintf(t, "texts of which no article came through as unique\t%d of %d\n", s.lostTexts, s.texts)
+	fmt.Fprintf(t, "different texts\t%d\n", s.texts)
+	for _, name := range slices.Sorted(maps.Keys(s.checked)) {
+		fmt.Fprintf(t, "%s\t%d\n", name, s.checked[name])
+	}
 	for _, kind := range always {
 		fmt.Fprintf(t, "%s\t%d%s\n", kind, s.violations[kind], s.note(kind))
 	}

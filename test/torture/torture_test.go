@@ -42,12 +42,13 @@ func TestRoundWithReplicas(t *testing.T) {
 // The desk's promises: the same seed, the same articles; 29,600 of 40,000 texts are different; copies are copies.
 func TestArticles(t *testing.T) {
 	recipe := recipe(t)
-	a, b := newDesk(3, recipe, false), newDesk(3, recipe, false)
+	a, b := newDesk(3, "a", recipe, false), newDesk(3, "a", recipe, false)
 	copies := map[role]int{}
 	for range 2000 {
-		r := a.write()
-		require.Equal(t, r.Value, b.write().Value)
-		copies[a.facts[string(r.Key)].role]++
+		r, again := a.write(), b.write()
+		require.Len(t, r, 1)
+		require.Equal(t, r[0].Value, again[0].Value)
+		copies[a.facts[string(r[0].Key)].role]++
 	}
 	require.Equal(t, 2000*29_600/40_000, a.made)
 	require.Equal(t, a.made, copies[first])
@@ -95,13 +96,18 @@ func TestFaultsSuitTheServers(t *testing.T) {
 func TestForgivenOnlyAfterDestruction(t *testing.T) {
 	for _, destroyed := range []bool{false, true} {
 		s := &summary{faults: map[string]*count{}}
-		s.add(&round{destroyed: destroyed, violations: []ledger.Violation{{Kind: ledger.Twin}}}, 1, 1, 1, 0)
+		s.add(&round{destroyed: destroyed, violations: []ledger.Violation{{Kind: ledger.Twin}}}, 1, 1, 1, nil)
 		require.Equal(t, !destroyed, s.failed())
-		s.add(&round{destroyed: destroyed, violations: []ledger.Violation{{Kind: ledger.Lost}}}, 1, 1, 1, 0)
+		s.add(&round{destroyed: destroyed, violations: []ledger.Violation{{Kind: ledger.Lost}}}, 1, 1, 1, nil)
 		require.True(t, s.failed())
 	}
 	s := &summary{faults: map[string]*count{"kill": {injected: 2, fired: 1}}, rounds: 1}
 	require.True(t, s.failed(), "a fault that did not show")
+	s = &summary{faults: map[string]*count{}}
+	s.add(&round{}, 1, 1, 1, census{copiesOfCopies: 0, nullValues: 3})
+	require.True(t, s.failed(), "no root was compared with the end of a chain")
+	s.add(&round{}, 1, 1, 1, census{copiesOfCopies: 1, nullValues: 0})
+	require.False(t, s.failed(), "one was, in another round")
 }
 
 func root(t *testing.T) string {
