@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -97,7 +98,9 @@ var always = []ledger.Kind{ledger.Lost, ledger.Contradiction, ledger.SelfDuplica
 func (s *summary) print(out io.Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	var table bytes.Buffer // written as a whole: a test's log would show every cell as a line
+	defer func() { _, _ = table.WriteTo(out) }()
+	t := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	defer t.Flush()
 	fmt.Fprintf(t, "\nfault\tinjected\tfired\n")
 	for _, name := range slices.Sorted(maps.Keys(s.faults)) {
