@@ -10,7 +10,16 @@ FUZZTIME ?= 30s
 ROUNDS ?= 3
 SEED ?= $(shell date +%s)
 
-.PHONY: help build demo test torture lint fuzz bench up down clean
+# Packages whose goroutines share memory: their tests run under the race detector. Elsewhere it would only make tests slow.
+# Nor is it used for tests that read large values in one goroutine, or that measure memory and time.
+UNRACED := TestPeakMemory|TestHostileTexts|TestHostileTextsTakeLinearTime|TestLargeBatchesAreReadRecordByRecord|TestOversizeRecordsAreCut
+RACED := ./consumer ./redisindex ./pipeline ./pipeline/memindex ./cmd/... ./internal/...
+
+.PHONY: help build demo check test test-race test-rest setup-build setup-test torture lint fuzz bench up down clean
+
+# Both install what the machine lacks, or print the one command that does.
+setup-build setup-test: setup-%:
+	@.ci/setup $*
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | expand -t 10
@@ -18,15 +27,26 @@ help: ## show this list
 build: ## build bin/echosieve
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/echosieve ./cmd/echosieve
 
-demo: build ## the whole service on the shipped sample, with nothing else installed
+demo: setup-build build ## the whole service on the shipped sample, with nothing else installed
 	bin/echosieve demo
 
-test: ## everything: vet, race detector, real Redis, real Kafka, mutants, fuzz seeds, benchmarks once
-	go vet ./...
-	go test -race -timeout 40m ./...
-	go test -run 'PeakMemory|LinearTime' ./pipeline
+check: lint ## in two minutes: build, vet, lint, and the unit tests, which need no servers
+	go build ./...
+	go test -short ./...
+
+test: setup-test ## everything: race detector, real Redis, real Kafka, mutants, fuzz seeds, benchmarks once; installs what it needs
+	$(MAKE) --jobs 2 --output-sync=line test-race test-rest
+	go test -count=1 -p 1 -run '^($(UNRACED))$$' ./pipeline ./consumer
 	mkdir -p bin
 	go test -run NONE -bench . -benchtime 1x ./... > bin/benchmarks.txt || { cat bin/benchmarks.txt; exit 1; }
+
+# Tests wait for servers more than they compute, so packages run beside each other. Results are never taken from the cache: it does not
+# know that a test builds the service.
+test-race:
+	go test -count=1 -p 2 -race -skip '^($(UNRACED))$$' -timeout 30m $(RACED)
+
+test-rest:
+	go test -count=1 -p 2 -timeout 30m $(filter-out $(shell go list $(RACED)),$(shell go list ./...))
 
 torture: ## faults on real servers, every record accounted for (make torture ROUNDS=100 SEED=7)
 	go run ./test/torture --rounds $(ROUNDS) --seed $(SEED)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
+	"echosieve/test/loopback"
 	"echosieve/test/redisserver"
 )
 
@@ -22,6 +23,7 @@ import (
 //
 //	ECHOSIEVE_TEST_STORED=5000000 go test ./redisindex -run WiderKeys -v -timeout 1h
 func TestWiderKeysServeMoreArticles(t *testing.T) {
+	loopback.SkipShort(t)
 	stored := 80_000
 	if text := os.Getenv("ECHOSIEVE_TEST_STORED"); text != "" {
 		var err error

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
@@ -61,11 +60,7 @@ func newCluster(t testing.TB, kafka, redis string) cluster {
 	t.Helper()
 	name := fmt.Sprintf("e2e-%d", time.Now().UnixNano())
 	c := cluster{kafka: kafka, redis: redis, namespace: name, topic: name}
-	admin := kadm.NewClient(client(t, kgo.SeedBrokers(kafka)))
-	for _, suffix := range []string{"", "-unique", "-duplicate", "-dead"} {
-		_, err := admin.CreateTopic(t.Context(), partitions, 1, nil, c.topic+suffix)
-		require.NoError(t, err)
-	}
+	kafkaserver.CreateTopics(t, client(t, kgo.SeedBrokers(kafka)), partitions, nil, name, name+"-unique", name+"-duplicate", name+"-dead")
 	return c
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
@@ -116,15 +115,8 @@ func (s *stage) createTopics(t *testing.T) {
 	size, far := strconv.Itoa(largest), "9223372036854775807"
 	wide := map[string]*string{"max.message.bytes": &size, "message.timestamp.after.max.ms": &far}
 	narrow := map[string]*string{"message.timestamp.after.max.ms": &far}
-	admin := kadm.NewClient(cl)
-	_, err = admin.CreateTopic(t.Context(), 1, 1, wide, inputTopic)
-	require.NoError(t, err)
-	for _, kind := range []string{"unique", "duplicate", "dead"} {
-		_, err = admin.CreateTopic(t.Context(), 1, 1, wide, s.topic("raised", kind))
-		require.NoError(t, err)
-		_, err = admin.CreateTopic(t.Context(), 1, 1, narrow, s.topic("small", kind))
-		require.NoError(t, err)
-	}
+	kafkaserver.CreateTopics(t, cl, 1, wide, inputTopic, s.topic("raised", "unique"), s.topic("raised", "duplicate"), s.topic("raised", "dead"))
+	kafkaserver.CreateTopics(t, cl, 1, narrow, s.topic("small", "unique"), s.topic("small", "duplicate"), s.topic("small", "dead"))
 }
 
 // publish sends the records, each followed by an ordinary article.

@@ -26,6 +26,7 @@ func StartCluster(t testing.TB, version string, n int) *Cluster {
 // go past the front.
 func StartClusterBehind(t testing.TB, f loopback.Front, version string, n int) *Cluster {
 	t.Helper()
+	loopback.SkipShort(t)
 	c := &Cluster{}
 	brokers, controllers := names("BROKER", n), names("CONTROLLER", n)
 	fronted := slices.Concat([]string{"CLIENTS"}, brokers, controllers)

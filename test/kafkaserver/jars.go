@@ -19,14 +19,12 @@ const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 </project>
 `
 
-const installHint = "real Kafka is needed for this test, install Java and Maven: apt-get install -y --no-install-recommends openjdk-17-jre-headless maven"
-
 // jars returns the class path of a Kafka version, fetching it through Maven when it is not in the cache.
 func jars(t testing.TB, version string) string {
 	t.Helper()
 	for _, tool := range []string{"java", "mvn"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Fatalf("%s not found: %s", tool, installHint)
+			t.Fatalf("%s is missing, which real Kafka needs; run: .ci/setup test", tool)
 		}
 	}
 	cache, err := os.UserCacheDir()

@@ -55,6 +55,7 @@ func Start(t testing.TB, version string, opts ...Option) *Server {
 // StartBehind is Start with a front. It gets one address of the broker; at Addr tests go past it.
 func StartBehind(t testing.TB, f loopback.Front, version string, opts ...Option) *Server {
 	t.Helper()
+	loopback.SkipShort(t)
 	if addr := os.Getenv("ECHOSIEVE_TEST_KAFKA"); addr != "" {
 		return &Server{Addr: addr, Reached: addr, t: t}
 	}

@@ -41,5 +41,13 @@ func reserve(t testing.TB, port int) error {
 	return l.Close()
 }
 
+// SkipShort skips a test that starts servers under go test -short. It does nothing outside of tests.
+func SkipShort(t testing.TB) {
+	t.Helper()
+	if testing.Testing() && testing.Short() {
+		t.Skip("starts servers: not with -short")
+	}
+}
+
 // Addr is the address of a port.
 func Addr(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"echosieve/test/loopback"
 )
 
 // mutant is a mistake and the test that must notice it.
@@ -147,12 +149,13 @@ var mutants = []mutant{
 }
 
 func TestMutants(t *testing.T) {
+	loopback.SkipShort(t)
 	source, err := filepath.Abs("../../redisindex")
 	require.NoError(t, err)
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
 			overlay := write(t, source, m.edits)
-			cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-timeout=10m", "-failfast", "-overlay", overlay, "-run", m.run, ".")
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-ldflags=-s -w", "-timeout=10m", "-failfast", "-overlay", overlay, "-run", m.run, ".")
 			cmd.Dir = source
 			cmd.Env = append(os.Environ(), "ECHOSIEVE_TEST_SCHEDULES=4000")
 			output, err := cmd.CombinedOutput()

@@ -23,9 +23,6 @@ import (
 	"echosieve/test/loopback"
 )
 
-// Install is the command that a test prints when Prometheus or promtool is missing.
-const Install = "apt-get install -y --no-install-recommends prometheus"
-
 const (
 	startTimeout  = 90 * time.Second
 	stopTimeout   = 10 * time.Second
@@ -176,9 +173,10 @@ func (p *Prom) get(ctx context.Context, path string) ([]byte, error) {
 // Tool returns the path of a program of the Prometheus package, or ends the test with the command that installs it.
 func Tool(t testing.TB, name string) string {
 	t.Helper()
+	loopback.SkipShort(t)
 	path, err := exec.LookPath(name)
 	if err != nil {
-		t.Fatalf("%s is missing; run: %s", name, Install)
+		t.Fatalf("%s is missing; run: .ci/setup test", name)
 	}
 	return path
 }

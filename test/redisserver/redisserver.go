@@ -33,6 +33,7 @@ type Server struct {
 // (take a fresh namespace, never flush it), else one started for this test.
 func Addr(t testing.TB) string {
 	t.Helper()
+	loopback.SkipShort(t)
 	if addr := os.Getenv("ECHOSIEVE_TEST_REDIS"); addr != "" {
 		return addr
 	}
@@ -56,8 +57,9 @@ func StartBehind(t testing.TB, f loopback.Front, extraArgs ...string) *Server {
 // start starts a server that others reach at addr.
 func start(t testing.TB, port int, addr string, extraArgs ...string) *Server {
 	t.Helper()
+	loopback.SkipShort(t)
 	if _, err := exec.LookPath("redis-server"); err != nil {
-		t.Fatal("redis-server is missing; install it with: apt-get install -y redis-server")
+		t.Fatal("redis-server is missing; run: .ci/setup test")
 	}
 	s := &Server{Addr: addr, own: loopback.Addr(port), t: t}
 	s.args = append([]string{

@@ -69,8 +69,7 @@ func build(t *testing.T) *fortress {
 	require.NoError(t, err)
 	t.Cleanup(f.adminRaw.Close)
 	f.admin = kadm.NewClient(f.adminRaw)
-	_, err = f.admin.CreateTopics(t.Context(), 2, 1, nil, append([]string{input}, outputs...)...)
-	require.NoError(t, err)
+	kafkaserver.CreateTopics(t, f.adminRaw, 2, nil, append([]string{input}, outputs...)...)
 	for _, line := range kafkaRights(t) {
 		f.grant(t, line)
 	}

@@ -3,6 +3,7 @@ package service
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -27,8 +28,13 @@ const Patience = 60 * time.Second
 // Binary is the built command, from Main on.
 var Binary string
 
-// Main is for TestMain: it builds the command, runs the tests and returns the exit code.
+// Main is for TestMain: it builds the command, runs the tests and returns the exit code. Under go test -short it does nothing:
+// these tests need servers.
 func Main(m *testing.M) int {
+	flag.Parse()
+	if testing.Short() {
+		return 0
+	}
 	dir, err := os.MkdirTemp("", "echosieve-test-*")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

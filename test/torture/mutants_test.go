@@ -12,6 +12,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/test/ledger"
+	"echosieve/test/loopback"
 )
 
 // mutant is a mistake in the delivery or the index that a round with these faults must notice.
@@ -77,6 +78,7 @@ var mutants = []mutant{
 }
 
 func TestMutants(t *testing.T) {
+	loopback.SkipShort(t)
 	all := os.Getenv("ECHOSIEVE_TEST_MUTANTS") == "all"
 	for _, m := range mutants {
 		if !m.often && !all {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/test/ledger"
+	"echosieve/test/loopback"
 )
 
 // output hands what the runner prints to the test's log, line by line as it comes.
@@ -21,6 +22,7 @@ func (o output) Write(b []byte) (int, error) {
 
 // One round with every usual fault once. Longer runs by hand: make torture ROUNDS=100.
 func TestRound(t *testing.T) {
+	loopback.SkipShort(t)
 	code, _ := run(t.Context(), []string{"--rounds", "1", "--rate", "300"}, output{t})
 	require.Zero(t, code)
 }
@@ -28,6 +30,7 @@ func TestRound(t *testing.T) {
 // Short rounds on Redis with replicas: masters change, one of them when its replica lacks the last writes, the network is
 // cut, and clients hear READONLY, MOVED and ASK. Longer ones by hand.
 func TestRoundWithReplicas(t *testing.T) {
+	loopback.SkipShort(t)
 	for redis, faults := range map[string]string{
 		sentinelRedis: "kill,redis-readonly,redis-failover,redis-master-behind,redis-cut",
 		clusterRedis:  "kill,redis-slots,redis-script-flush,redis-failover,redis-master-behind,redis-master-cut",
