@@ -23,7 +23,7 @@ import (
 )
 
 // Patience bounds every wait for something that takes a second or two.
-const Patience = 60 * time.Second
+const Patience = 2 * time.Minute
 
 // Binary is the built command, from Main on.
 var Binary string

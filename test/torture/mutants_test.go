@@ -85,6 +85,7 @@ func TestMutants(t *testing.T) {
 			continue
 		}
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel() // a round waits for most of its time
 			binary, err := build(t.Context(), t.TempDir(), "-overlay", overlay(t, m.edits))
 			require.NoError(t, err)
 			require.True(t, noticed(t, m, binary), "no round noticed the mistake")

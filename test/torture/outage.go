@@ -13,8 +13,8 @@ import (
 const (
 	// redLimit is how long readiness may take to turn red. Probes come every 2 s and may take 5 s; what only writes can
 	// notice shows when the next article comes, which an outage of the other server may delay.
-	redLimit   = time.Minute
-	greenLimit = 60 * time.Second
+	redLimit   = 2 * time.Minute
+	greenLimit = 2 * time.Minute
 	// quiet is how many warnings about one component a process may write during an outage: the change of its state, the
 	// first failure of each operation, and once more when the first answers come. One a retry would be dozens.
 	quiet = 12

@@ -21,8 +21,8 @@ import (
 const (
 	window         = 168 * time.Hour
 	sessionTimeout = 6 * time.Second
-	stopTimeout    = 60 * time.Second
-	readyTimeout   = 90 * time.Second
+	stopTimeout    = 2 * time.Minute
+	readyTimeout   = 3 * time.Minute
 )
 
 // round is one run of articles, faults and accounting.

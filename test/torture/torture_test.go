@@ -36,6 +36,7 @@ func TestRoundWithReplicas(t *testing.T) {
 		clusterRedis:  "kill,redis-slots,redis-script-flush,redis-failover,redis-master-behind,redis-master-cut",
 	} {
 		t.Run(redis, func(t *testing.T) {
+			t.Parallel() // a round waits for most of its time
 			code, _ := run(t.Context(), []string{"--redis", redis, "--rounds", "1", "--rate", "300", "--faults", faults}, output{t})
 			require.Zero(t, code)
 		})
