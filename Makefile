@@ -46,13 +46,13 @@ test-race:
 	go test -count=1 -p 2 -race -skip '^($(UNRACED))$$' -timeout 30m $(RACED)
 
 test-rest:
-	go test -count=1 -p 2 -timeout 30m $(filter-out $(shell go list $(RACED)),$(shell go list ./...))
+	go test -count=1 -p 3 -timeout 30m $(filter-out $(shell go list $(RACED)),$(shell go list ./...))
 
 torture: ## faults on real servers, every record accounted for (make torture ROUNDS=100 SEED=7)
 	go run ./test/torture --rounds $(ROUNDS) --seed $(SEED)
 
 lint: $(TOOLS)/golangci-lint ## golangci-lint with .golangci.yml
-	$(TOOLS)/golangci-lint run ./...
+	$(TOOLS)/golangci-lint run --allow-serial-runners ./...
 
 $(TOOLS)/golangci-lint: Makefile
 	GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
