@@ -93,6 +93,13 @@ func TestMutants(t *testing.T) {
 	}
 }
 
+// The edits of all mutants still fit the code, those of the mutants that few runs build among them.
+func TestMutantsFitTheCode(t *testing.T) {
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) { overlay(t, m.edits) })
+	}
+}
+
 // noticed says whether a round found the violations. Faults fall where chance will have it, sometimes three times on a
 // process that has nothing in its hands yet: hence several tries.
 func noticed(t *testing.T, m mutant, binary string) bool {
