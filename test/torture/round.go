@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
+	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 )
 
@@ -149,11 +150,7 @@ func (r *round) publish(ctx context.Context, plan plan, d *desk) (sent int, x *t
 
 // prepare creates the topics and starts the processes.
 func (r *round) prepare(ctx context.Context) error {
-	for _, suffix := range []string{"", "-unique", "-duplicate", "-dead"} {
-		if _, err := r.w.admin.CreateTopic(ctx, int32(r.w.o.partitions), -1, nil, r.topic+suffix); err != nil {
-			return fmt.Errorf("create topic: %w", err)
-		}
-	}
+	kafkaserver.CreateTopics(r.w.host, r.w.kafkaClient, int32(r.w.o.partitions), nil, r.topic, r.topic+"-unique", r.topic+"-duplicate", r.topic+"-dead")
 	var err error
 	if r.feed, err = newFeed(r.w.kafkaAddrs, r.topic); err != nil {
 		return err
