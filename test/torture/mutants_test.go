@@ -70,7 +70,7 @@ var mutants = []mutant{
 		{"redisindex/insert.go", "if e.ref.Coordinates == it.ref.Coordinates {", "if false {"},
 	}, faults: "kill,redis-stall", want: []ledger.Kind{ledger.SelfDuplicate, ledger.Contradiction}},
 	{name: "guess-while-redis-is-away", edits: []edit{
-		{"redisindex/index.go", "	matches, err := x.run(ctx, claims)\n", "	matches, err := x.run(ctx, claims)\n	if err != nil && !redis.HasErrorPrefix(err, \"NOSCRIPT\") && ctx.Err() == nil {\n		matches, err = nil, nil\n		for i := range claims {\n			me := pipeline.Ref{ID: claims[i].ID, Coordinates: claims[i].Coordinates}\n			matches = append(matches, pipeline.Match{Kind: pipeline.Unique, Root: me})\n		}\n	}\n"},
+		{"redisindex/index.go", "		matches, err = x.run(ctx, claims, waits)\n", "		matches, err = x.run(ctx, claims, waits)\n	if err != nil && !redis.HasErrorPrefix(err, \"NOSCRIPT\") && ctx.Err() == nil {\n		matches, err = nil, nil\n		for i := range claims {\n			me := pipeline.Ref{ID: claims[i].ID, Coordinates: claims[i].Coordinates}\n			matches = append(matches, pipeline.Match{Kind: pipeline.Unique, Root: me})\n		}\n	}\n"},
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin, ledger.Contradiction}},
 	{name: "wait-for-no-replica", edits: []edit{
 		{"redisindex/options.go", "	if o.WaitReplicas > 0 {\n", "	if false {\n"},
