@@ -34,6 +34,7 @@ type Consumer struct {
 	input                    *inputTopic
 	publisher                *publisher
 	handler                  Handler
+	notes                    Notes // may be nil
 	limiter                  *limiter
 	metrics                  *metrics
 	reporter                 *reporter

@@ -27,13 +27,13 @@ type atLeastOnce struct {
 	cluster   *cluster
 	gen       *kafka.Generation
 	topic     string
-	id        topicID
+	label     func() string // committed beside the offsets
 }
 
 var _ delivery = (*atLeastOnce)(nil)
 
 func (d *atLeastOnce) commit(ctx context.Context, offsets map[int]int64) error {
-	return d.cluster.commit(ctx, d.gen, d.topic, d.id, offsets)
+	return d.cluster.commit(ctx, d.gen, d.topic, d.label(), offsets)
 }
 
 // deliver publishes to the topics in parallel.

@@ -29,9 +29,10 @@ func (c *Consumer) generation(ctx context.Context, gen *kafka.Generation, shared
 	}
 	c.served = *c.input.id.Load()
 
+	id := c.served
 	work, last, stop := overtime(ctx, c.cfg.DrainTimeout)
 	defer stop()
-	delivery := &atLeastOnce{publisher: c.publisher, cluster: c.cluster, gen: gen, topic: topic, id: c.served}
+	delivery := &atLeastOnce{publisher: c.publisher, cluster: c.cluster, gen: gen, topic: topic, label: func() string { return c.label(id) }}
 	partitions := make([]*partition, 0, len(assigned))
 	var stages sync.WaitGroup
 	for _, at := range starts {

@@ -96,9 +96,12 @@ type member struct {
 	done   chan error
 }
 
-func startMember(t *testing.T, cfg Config, h Handler) *member {
+func startMember(t *testing.T, cfg Config, h Handler, change ...func(*Consumer)) *member {
 	t.Helper()
 	m := newMember(t, cfg, h)
+	for _, f := range change {
+		f(m.Consumer)
+	}
 	m.start()
 	return m
 }

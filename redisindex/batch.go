@@ -118,7 +118,7 @@ func (b *batch) numbers(ctx context.Context, n int) (first uint64, err error) {
 	if n == 0 {
 		return 0, nil
 	}
-	pipe, key := b.x.client.Pipeline(), b.x.keys.sequence()
+	pipe, key, known := b.x.client.Pipeline(), b.x.keys.sequence(), b.x.life.highest.Load()
 	last := pipe.IncrBy(ctx, key, int64(n))
 	pipe.Expire(ctx, key, 2*b.x.layout.lifetime)
 	if err := b.exec(ctx, "ticket", pipe); err != nil {
@@ -127,7 +127,9 @@ func (b *batch) numbers(ctx context.Context, n int) (first uint64, err error) {
 	if v := last.Val(); v < int64(n) || v >= maxTicket {
 		return 0, &keyError{key: key, err: fmt.Errorf("the ticket counter is %d", v)}
 	}
-	return uint64(last.Val()) - uint64(n) + 1, nil
+	first = uint64(last.Val()) - uint64(n) + 1
+	b.x.life.drew(known, first, uint64(last.Val()))
+	return first, nil
 }
 
 // ticket gives each open item's entry its number, unless it has a ticket, and reads which generations exist.

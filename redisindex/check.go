@@ -110,10 +110,25 @@ func checkServer(ctx context.Context, server *redis.Client) []Finding {
 	add := func(s Severity, subject, problem, remedy string) {
 		findings = append(findings, Finding{s, addr + " " + subject, problem, remedy})
 	}
-	if v, err := serverVersion(ctx, server); err != nil {
-		add(Note, "version", "could not be found out: "+err.Error(), "make sure that it is at least "+minVersion)
-	} else if olderThan(v, minVersion) {
-		add(Error, "version", v+" is too old", "use Redis "+minVersion+" or later, or Valkey")
+	info, err := askInfo(ctx, server)
+	switch {
+	case err != nil:
+		add(Note, "INFO", "is not answered, so the version, evictions, memory and failed saves are not watched: "+err.Error(),
+			"grant +info, or watch them elsewhere; make sure that the version is at least "+minVersion)
+	case info.version == "":
+		add(Note, "version", "could not be found out: INFO names none", "make sure that it is at least "+minVersion)
+	case olderThan(info.version, minVersion):
+		add(Error, "version", info.version+" is too old", "use Redis "+minVersion+" or later, or Valkey")
+	}
+	if text := info.memoryWarning(); text != "" {
+		add(Warning, "memory", text, "raise maxmemory, or shorten the window")
+	}
+	if text := info.saveWarning(); text != "" {
+		add(Warning, "save", text, "see the server's log, and whether its disk is full")
+	}
+	if info.evicted > 0 {
+		add(Warning, "evictions", fmt.Sprintf("it has dropped %d keys since its start: copies of articles among them pass as unique", info.evicted),
+			"set maxmemory-policy to noeviction and raise maxmemory; see docs/operations.md, When Redis lost articles")
 	}
 	settings, err := server.ConfigGet(ctx, "*").Result()
 	if err != nil {
@@ -152,20 +167,6 @@ func checkServer(ctx context.Context, server *redis.Client) []Finding {
 		add(Warning, "appendonly", "is no: after a crash, copies of what was lost pass as unique", "CONFIG SET appendonly yes")
 	}
 	return findings
-}
-
-// serverVersion asks INFO for redis_version.
-func serverVersion(ctx context.Context, server *redis.Client) (string, error) {
-	info, err := server.Info(ctx, "server").Result()
-	if err != nil {
-		return "", err
-	}
-	for line := range strings.Lines(info) {
-		if v, ok := strings.CutPrefix(line, "redis_version:"); ok {
-			return strings.TrimSpace(v), nil
-		}
-	}
-	return "", errors.New("INFO names none")
 }
 
 // olderThan compares dotted versions by their first two numbers.

@@ -37,7 +37,7 @@ func TestCheck(t *testing.T) {
 		{"many fields", []string{"--hash-max-listpack-entries", "16"}, nil, []string{"warning hash-max-listpack-entries"}},
 		{"password", []string{"--requirepass", "x"}, nil, []string{"error redis"}},
 		{"no rights", nil, []any{"-hmget"}, []string{"error redis"}},
-		{"no rights to ask", nil, []any{"-config", "-info"}, []string{"note version", "note settings"}},
+		{"no rights to ask", nil, []any{"-config", "-info"}, []string{"note INFO", "note settings"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -108,6 +108,7 @@ func (x *Index) setAside(ctx context.Context, d *damagedError) error {
 		}
 		if n, _ := mended.Val().(int64); n == 1 {
 			x.metrics.damaged.Inc()
+			x.life.damage()
 			x.log.ErrorContext(ctx, "a damaged entry was set aside: copies of the article that it held can pass as unique; did another program write into this namespace?",
 				"key", d.key, "field", hex.EncodeToString([]byte(field)), "bytes", len(value)-intact, "copied_to", copied)
 		}

@@ -26,5 +26,6 @@
 // The package owns every key below its namespace and nothing else in Redis. It knows nothing of Kafka and of
 // what a fingerprint is made from. Loss of acknowledged writes (an evicting memory policy, an asynchronous
 // failover) can let a copy through as unique and give a repeated claim another answer; Check warns of the set-ups in
-// which that happens, and Options.WaitReplicas takes it away for failovers.
+// which that happens, and Options.WaitReplicas takes it away for failovers. Index.Monitor notices such losses, by numbers
+// that only grow (life.go) and by INFO.
 package redisindex

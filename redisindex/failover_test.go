@@ -67,6 +67,9 @@ func TestClusterFailoverUnderLoad(t *testing.T) {
 			o := clusterOptions(cluster)
 			o.WaitReplicas = wait
 			l := startLoad(t, o)
+			w := watch(t, connect(t, o), l.indexes[0].cfg)
+			w.Recall(nil)
+			w.looked(t)
 			slot := l.counterSlot(t)
 			_, err := cluster.Promote(ctx, slot, "")
 			require.NoError(t, err)
@@ -86,6 +89,7 @@ func TestClusterFailoverUnderLoad(t *testing.T) {
 			killed.Restart()
 			require.NoError(t, cluster.WaitReady(ctx))
 			l.waitProgress(t)
+			w.sawRollback(t, wait == 0)
 			lost := l.account(t)
 			require.Positive(t, lost.retries)
 			require.Equal(t, wait > 0, lost.none(), lost.example)
@@ -104,6 +108,9 @@ func TestSentinelFailoverUnderLoad(t *testing.T) {
 			o := sentinelOptions(servers)
 			o.WaitReplicas = wait
 			l := startLoad(t, o)
+			w := watch(t, connect(t, o), l.indexes[0].cfg)
+			w.Recall(nil)
+			w.looked(t)
 			_, err := servers.Failover(ctx)
 			require.NoError(t, err)
 			l.waitProgress(t)
@@ -120,6 +127,7 @@ func TestSentinelFailoverUnderLoad(t *testing.T) {
 			seen, err := servers.Errors(ctx)
 			require.NoError(t, err)
 			t.Logf("errors answered: %v", seen)
+			w.sawRollback(t, wait == 0)
 			lost := l.account(t)
 			require.Positive(t, lost.retries)
 			require.Equal(t, wait > 0, lost.none(), lost.example)
@@ -145,6 +153,21 @@ func TestReadOnlyUnderLoad(t *testing.T) {
 	lost := l.account(t)
 	require.Positive(t, lost.retries)
 	require.True(t, lost.none(), lost.example)
+}
+
+// sawRollback requires that a monitor has noticed that Redis lost its last writes, or that it raised no alarm.
+func (w *watched) sawRollback(t *testing.T, want bool) {
+	t.Helper()
+	if want {
+		require.Eventually(t, func() bool {
+			kinds, _ := w.warns()
+			return kinds[lossRollback] != ""
+		}, time.Minute, 20*time.Millisecond)
+		return
+	}
+	w.looked(t)
+	kinds, _ := w.warns()
+	require.Empty(t, kinds)
 }
 
 // whileCut goes on until enough is written that replicas lack. Claims that wait for these are not answered meanwhile.

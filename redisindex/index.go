@@ -27,6 +27,8 @@ type Index struct {
 	log     *slog.Logger
 	health  func(component string, err error)
 	loaded  atomic.Bool // the server knows the scripts, as far as we know
+	life    *life
+	watched *watchMetrics
 
 	// Tests set these: the number of entries in a fingerprint's field, and the clock by which claims wait for each other.
 	entries int
@@ -49,9 +51,12 @@ func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, lo
 	}
 	l := newLayout(cfg)
 	cfg.Layout = l.blocks
+	k := newKeys(cfg.Namespace, l)
+	_, cluster := client.(*redis.ClusterClient)
 	return &Index{
-		client: client, cfg: cfg, layout: l, keys: newKeys(cfg.Namespace, l), metrics: newMetrics(reg),
-		log: log, health: health, entries: maxEntries, now: time.Now, sleep: sleep,
+		client: client, cfg: cfg, layout: l, keys: k, metrics: newMetrics(reg),
+		log: log, health: health, life: newLife(k, l, cluster), watched: newWatchMetrics(reg),
+		entries: maxEntries, now: time.Now, sleep: sleep,
 	}, nil
 }
 

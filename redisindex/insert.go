@@ -30,6 +30,7 @@ func (b *batch) place(ctx context.Context) error {
 		x.metrics.full.Add(float64(reply[0]))
 		if reply[1] > 0 {
 			x.metrics.damaged.Add(float64(reply[1]))
+			x.life.damage()
 			x.log.ErrorContext(ctx, "damaged block lists were cut to their whole fingerprints: copies of articles that they held can pass as unique; did another program write into this namespace?",
 				"key", keyOf(cmd), "lists", reply[1])
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,10 +21,14 @@ var errNotReported = errors.New("not reported yet")
 
 // health knows which connections are up. A component is down until its first report; after that it is up
 // while neither its last probe nor its last operation failed. Safe for concurrent use.
+//
+// A component can have warnings as well: it works, at a price that the text of the warning says. They change nothing of up and
+// down.
 type health struct {
-	log *slog.Logger
-	up  *prometheus.GaugeVec
-	now func() time.Time
+	log      *slog.Logger
+	up       *prometheus.GaugeVec
+	warnings *prometheus.GaugeVec
+	now      func() time.Time
 
 	mu         sync.Mutex
 	components map[string]*component
@@ -33,6 +39,7 @@ type component struct {
 	probe     error // outcome of the last probe
 	operation error // outcome of the last operation
 	since     time.Time
+	warnings  map[string]string // texts by kind
 }
 
 // newHealth returns the health of the named components. A nil registerer leaves the gauge unregistered.
@@ -43,15 +50,20 @@ func newHealth(reg prometheus.Registerer, log *slog.Logger, names ...string) *he
 			Name: "echosieve_connection_up",
 			Help: "1 if the last probe and the last operation succeeded.",
 		}, []string{"component"}),
+		warnings: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "echosieve_warnings",
+			Help: "Warnings that /readyz shows.",
+		}, []string{"component"}),
 		now:        time.Now,
 		components: map[string]*component{},
 	}
 	for _, name := range names {
-		h.components[name] = &component{since: h.now()}
+		h.components[name] = &component{since: h.now(), warnings: map[string]string{}}
 		h.up.WithLabelValues(name).Set(0)
+		h.warnings.WithLabelValues(name).Set(0)
 	}
 	if reg != nil {
-		reg.MustRegister(h.up)
+		reg.MustRegister(h.up, h.warnings)
 	}
 	return h
 }
@@ -59,6 +71,20 @@ func newHealth(reg prometheus.Registerer, log *slog.Logger, names ...string) *he
 // report takes the outcome of an operation: nil for success. The name must be one given to newHealth.
 func (h *health) report(name string, err error) {
 	h.update(name, func(c *component) { c.operation = err })
+}
+
+// warn sets the component's warning of a kind to a text, or takes it back if the text is empty. Whoever warns also logs. The name
+// must be one given to newHealth.
+func (h *health) warn(name, kind, text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.components[name]
+	if text == "" {
+		delete(c.warnings, kind)
+	} else {
+		c.warnings[kind] = text
+	}
+	h.warnings.WithLabelValues(name).Set(float64(len(c.warnings)))
 }
 
 // probe calls f every two seconds until ctx ends and reports what it says. A call that takes longer than
@@ -122,6 +148,8 @@ type componentState struct {
 	Up    bool      `json:"up"`
 	Since time.Time `json:"since"` // of the last change
 	Error string    `json:"error,omitempty"`
+	// Warnings say at what price the component works. They do not make it down.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // state returns whether all components are up, and each one's state.
@@ -132,6 +160,9 @@ func (h *health) state() (bool, map[string]componentState) {
 	states := make(map[string]componentState, len(h.components))
 	for name, c := range h.components {
 		s := componentState{Up: true, Since: c.since.UTC()}
+		for _, kind := range slices.Sorted(maps.Keys(c.warnings)) {
+			s.Warnings = append(s.Warnings, c.warnings[kind])
+		}
 		if err := c.err(); err != nil {
 			s.Up, s.Error, ready = false, err.Error(), false
 		}

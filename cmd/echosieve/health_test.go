@@ -64,6 +64,32 @@ func TestHealthChanges(t *testing.T) {
 	}
 }
 
+// Warnings are shown, counted and taken back by kind; a component with warnings is up.
+func TestHealthWarnings(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	h := newHealth(reg, discardLog(), "redis")
+	h.report("redis", nil)
+	shown := func(want ...string) {
+		t.Helper()
+		ready, states := h.state()
+		require.True(t, ready)
+		require.True(t, states["redis"].Up)
+		require.Equal(t, want, states["redis"].Warnings)
+		require.InDelta(t, len(want), gaugeValue(t, reg, "echosieve_warnings"), 0)
+	}
+	shown()
+	h.warn("redis", "missing", "lost")
+	h.warn("redis", "memory", "nearly full")
+	shown("nearly full", "lost")
+	h.warn("redis", "missing", "lost again")
+	shown("nearly full", "lost again")
+	h.warn("redis", "memory", "")
+	h.warn("redis", "never", "")
+	shown("lost again")
+	h.warn("redis", "missing", "")
+	shown()
+}
+
 // gaugeValue returns the value of a gauge that has one series.
 func gaugeValue(t *testing.T, reg prometheus.Gatherer, name string) float64 {
 	t.Helper()

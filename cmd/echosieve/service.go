@@ -25,6 +25,7 @@ type service struct {
 	health   *health
 	recipe   *pipeline.Recipe
 	redis    redis.UniversalClient
+	index    *redisindex.Index
 	consumer *consumer.Consumer
 	listener net.Listener
 	cfg      Config
@@ -45,15 +46,16 @@ func newService(ctx context.Context, cfg Config, log *slog.Logger) (*service, er
 	if s.redis, err = redisindex.Connect(cfg.Redis.Options); err != nil {
 		return nil, err
 	}
-	index, err := redisindex.New(s.redis, cfg.index(s.recipe.ID()), s.registry, log.With("component", "index"), s.health.report)
+	s.index, err = redisindex.New(s.redis, cfg.index(s.recipe.ID()), s.registry, log.With("component", "index"), s.health.report)
 	if err != nil {
 		return nil, errors.Join(err, s.redis.Close())
 	}
-	stages := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes, Window: cfg.Window}, s.recipe, index, s.registry)
+	stages := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes, Window: cfg.Window}, s.recipe, s.index, s.registry)
 	s.consumer, err = consumer.New(cfg.Kafka, stages, s.registry, log.With("component", "consumer"), s.health.report)
 	if err != nil {
 		return nil, errors.Join(err, s.redis.Close())
 	}
+	s.consumer.KeepNotes(s.index)
 	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.HTTP.Listen); err != nil {
 		return nil, errors.Join(fmt.Errorf("http.listen: %w (is another process using the port? set http.listen)", err), s.redis.Close())
 	}
@@ -79,6 +81,10 @@ func (s *service) Run(ctx context.Context) error {
 		return nil
 	})
 	group.Go(func() error { s.health.probe(ctx, "kafka", s.consumer.Ping); return nil })
+	group.Go(func() error {
+		s.index.Monitor(ctx, func(kind, text string) { s.health.warn("redis", kind, text) })
+		return nil
+	})
 	group.Go(func() error { return s.consumer.Run(ctx) })
 	err := group.Wait()
 	if err == nil || errors.Is(err, context.Canceled) {

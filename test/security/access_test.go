@@ -223,7 +223,18 @@ func (f *fortress) testRedisRights(t *testing.T) {
 			f.await(t, mark)
 		})
 	}
+	t.Run("info", func(t *testing.T) { // optional: without it less is watched
+		require.NoError(t, f.redis.Do(t.Context(), "ACL", "SETUSER", "echosieve", "-info").Err())
+		defer f.redis.Do(t.Context(), "ACL", "SETUSER", "echosieve", "+info")
+		code, findings := f.check(t, f.settings)
+		require.Zero(t, code, "%+v", findings)
+		require.Eventually(t, func() bool { return strings.Contains(p.Log(), "Redis does not answer INFO") }, service.Patience, 50*time.Millisecond)
+		f.await(t, f.publish(t))
+		require.True(t, p.Ready())
+		require.Equal(t, 1, strings.Count(p.Log(), "Redis does not answer INFO"))
+	})
 	p.end(t)
+	require.NotContains(t, p.Log(), "copies of them can pass as unique", "nothing was lost")
 }
 
 // testConfigPrint: the passwords that are set are not shown; checkSecrets looks for them.

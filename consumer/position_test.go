@@ -1,0 +1,100 @@
+package consumer
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+)
+
+// notebook is Notes that keeps what it is told.
+type notebook struct {
+	note string
+
+	mu       sync.Mutex
+	recalled [][]string
+}
+
+func (n *notebook) Note() string { return n.note }
+
+func (n *notebook) Recall(notes []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.recalled = append(n.recalled, notes)
+}
+
+// last returns what was recalled last, sorted, and whether anything was.
+func (n *notebook) last() ([]string, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.recalled) == 0 {
+		return nil, false
+	}
+	return slices.Sorted(slices.Values(n.recalled[len(n.recalled)-1])), true
+}
+
+// TestNotesAreRecalled: a note that was committed comes back to every member at its next start, those without a partition
+// that has it included; offsets are as they were.
+func TestNotesAreRecalled(t *testing.T) {
+	_, cfg := fake(t)
+	ensureTopics(t, cfg)
+	cl := client(t, cfg)
+	produce(t, cl, numbered(cfg.Topics.Input, "u", 30, 3)...)
+	first := &notebook{note: "index.1.2"}
+	m := startMember(t, cfg, &router{}, func(c *Consumer) { c.KeepNotes(first) })
+	require.Eventually(t, func() bool {
+		n, err := askCommitted(cl, cfg)
+		return err == nil && n == 30
+	}, time.Minute, 20*time.Millisecond)
+	m.stop(t)
+	recalled, ok := first.last()
+	require.True(t, ok, "a first start is told that nothing is remembered")
+	require.Empty(t, recalled)
+
+	books := []*notebook{{}, {note: strings.Repeat("x", maxNoteBytes+1)}} // no note, and one that is too long
+	var members []*member
+	for _, book := range books {
+		members = append(members, startMember(t, cfg, &router{}, func(c *Consumer) { c.KeepNotes(book) }))
+	}
+	for _, book := range books {
+		require.Eventually(t, func() bool {
+			recalled, ok := book.last()
+			return ok && slices.Equal(recalled, []string{"index.1.2", "index.1.2", "index.1.2"})
+		}, time.Minute, 20*time.Millisecond)
+	}
+	more := numbered(cfg.Topics.Input, "more", 30, 3)
+	produce(t, cl, more...)
+	all := inUnique(t, cfg, more)
+	require.Len(t, all, 60, "members went on where the group stood")
+	for _, m := range members {
+		m.stop(t)
+	}
+	offsets, err := kadm.NewClient(cl).FetchOffsets(context.Background(), cfg.Group)
+	require.NoError(t, err)
+	offsets.Each(func(o kadm.OffsetResponse) { require.NotContains(t, o.Metadata, notePrefix) })
+}
+
+// Versions that know no notes compare a label that begins with labelPrefix as a whole: with a note, it must not begin so.
+func TestLabels(t *testing.T) {
+	id, other := topicID{1}, topicID{2}
+	c := &Consumer{}
+	require.Equal(t, "topic-id:AQAAAAAAAAAAAAAAAAAAAA", c.label(id), "as versions without notes write it")
+	require.Empty(t, c.label(topicID{}))
+	c.KeepNotes(&notebook{note: "index.1.2"})
+	label := c.label(id)
+	require.False(t, strings.HasPrefix(label, labelPrefix))
+	require.Equal(t, "index.1.2", wordOf(label, notePrefix))
+	for _, l := range []string{label, (&Consumer{}).label(id)} {
+		require.False(t, foreign(l, id))
+		require.True(t, foreign(l, other))
+		require.False(t, foreign(l, topicID{}), "a broker without ids")
+	}
+	for _, l := range []string{"", "a tool's", c.label(topicID{})} {
+		require.False(t, foreign(l, id), l)
+	}
+}

@@ -1,0 +1,97 @@
+package e2e
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/test/kafkaserver"
+	"echosieve/test/redisserver"
+	"echosieve/test/service"
+)
+
+// Redis is flushed under a running service, and again while it is stopped: the service says so each time, in one line, and stays
+// ready. A first start, a start with Redis intact and one with a new recipe say nothing.
+func TestRedisLosesItsData(t *testing.T) {
+	server := redisserver.Start(t)
+	admin := redis.NewClient(&redis.Options{Addr: server.Addr})
+	t.Cleanup(func() { _ = admin.Close() })
+	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, server.Addr)
+	settings := c.settings().With(service.Settings{"kafka.session_timeout": "6s", "kafka.drain_timeout": "2s", "kafka.commit_interval": "100ms"})
+	records := fresh(articles(t))
+	sent := 0
+	decide := func() {
+		publish(t, c, records[sent:sent+50])
+		sent += 50
+		watch(t, c, sent, func(int) {})
+	}
+	lines := func(p *service.Process) int { return strings.Count(p.Log(), "copies of them can pass as unique") }
+	warned := func(p *service.Process) bool {
+		page := p.Get("/readyz")
+		require.True(t, strings.HasPrefix(page, "200"), page)
+		var body struct {
+			Components map[string]struct{ Warnings []string }
+		}
+		require.NoError(t, json.Unmarshal([]byte(page[len("200 "):]), &body))
+		return len(body.Components["redis"].Warnings) > 0
+	}
+	// remembered waits until the group's offsets carry what Redis has shown: after that, a restart can tell.
+	remembered := func() {
+		admin := kadm.NewClient(client(t, kgo.SeedBrokers(c.kafka)))
+		known, err := admin.FetchOffsets(t.Context(), c.topic)
+		require.NoError(t, err)
+		decide()
+		require.Eventually(t, func() bool {
+			now, err := admin.FetchOffsets(t.Context(), c.topic)
+			noted := false
+			now.Each(func(o kadm.OffsetResponse) {
+				before, _ := known.Lookup(c.topic, o.Partition)
+				noted = noted || o.At > before.At && strings.Contains(o.Metadata, "note:")
+			})
+			return err == nil && noted
+		}, service.Patience, 100*time.Millisecond)
+	}
+
+	p := service.Start(t, settings)
+	p.WaitReady(t)
+	decide()
+	remembered()
+	require.False(t, warned(p), "a first start loses nothing")
+
+	require.NoError(t, admin.FlushAll(t.Context()).Err())
+	require.Eventually(t, func() bool { return warned(p) }, service.Patience, 50*time.Millisecond)
+	decide()
+	require.Equal(t, 1, lines(p), p.Log())
+	require.InDelta(t, 1, p.Metric(t, `echosieve_redisindex_losses_total{kind="missing"}`), 0)
+	stop(t, p)
+
+	require.NoError(t, admin.FlushAll(t.Context()).Err())
+	p = service.Start(t, settings)
+	p.WaitReady(t)
+	require.Eventually(t, func() bool { return warned(p) }, service.Patience, 50*time.Millisecond)
+	decide()
+	require.Equal(t, 1, lines(p), p.Log())
+	require.InDelta(t, 1, p.Metric(t, `echosieve_redisindex_losses_total{kind="missing"}`), 0)
+	stop(t, p)
+
+	require.NoError(t, admin.FlushAll(t.Context()).Err())
+	p = service.Start(t, settings.With(service.Settings{"detection.max_distance": "3"}))
+	p.WaitReady(t)
+	decide() // by then the group's notes were compared
+	remembered()
+	require.False(t, warned(p), p.Log())
+	stop(t, p)
+
+	p = service.Start(t, settings.With(service.Settings{"detection.max_distance": "3"}))
+	p.WaitReady(t)
+	decide()
+	require.False(t, warned(p), p.Log())
+	require.Zero(t, lines(p))
+	stop(t, p)
+}
