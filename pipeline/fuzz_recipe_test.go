@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -20,22 +19,6 @@ func addTexts(f *testing.F) {
 func FuzzClean(f *testing.F) {
 	addTexts(f)
 	f.Fuzz(checkClean)
-}
-
-// Cutting plain text ourselves gives the words that jieba gives.
-func FuzzCut(f *testing.F) {
-	s := testRecipe(f).segmenter
-	addTexts(f)
-	for _, text := range plainTexts {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		clean := Clean(text)
-		cut := s.cut(nil, clean, nil)
-		if want := s.cutAny(nil, clean, nil); !slices.Equal(termsOf(want), termsOf(cut)) {
-			t.Fatalf("%q: %q, jieba %q", clean, cut, want)
-		}
-	})
 }
 
 func FuzzFingerprint(f *testing.F) {

@@ -27,7 +27,7 @@ func TestClassicRecipes(t *testing.T) {
 			require.Zero(t, search.Probes)
 			require.Nil(t, search.Judge)
 
-			extractor, err := classic.New(name, func(dst []string, text string) []string { return r.segmenter.cutAny(dst, text, nil) })
+			extractor, err := classic.New(name, func(dst []string, text string) []string { return r.segmenter.cut(dst, text, nil) })
 			require.NoError(t, err)
 			a, _ := r.Fingerprint(zhArticle)
 			want, features := extractor.Fingerprint(zhArticle)

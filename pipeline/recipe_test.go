@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
-	"github.com/yanyiwu/gojieba"
 	"golang.org/x/text/width"
 
 	"echosieve/pipeline/signature"
@@ -181,6 +180,7 @@ func TestRecipeConfig(t *testing.T) {
 		"anchors is 9":         func(c *RecipeConfig) { c.Anchors = 9 },
 		"min_features is -1":   func(c *RecipeConfig) { c.MinFeatures = -1 },
 		"flash_features is -1": func(c *RecipeConfig) { c.FlashFeatures = -1 },
+		`segmenter is "jieba"`: func(c *RecipeConfig) { c.Segmenter = "jieba" },
 		"near is 1.1":          func(c *RecipeConfig) { c.Thresholds.Near = 1.1 },
 	} {
 		cfg := DefaultRecipeConfig()
@@ -220,27 +220,6 @@ func TestRecipeID(t *testing.T) {
 		require.False(t, seen[changed.ID()])
 		seen[changed.ID()] = true
 	}
-}
-
-// gojieba's own paths point into the module cache of the machine that built the program.
-func TestOnlyEmbeddedDictionariesAreUsed(t *testing.T) {
-	for _, path := range []*string{
-		&gojieba.DICT_PATH, &gojieba.HMM_PATH, &gojieba.USER_DICT_PATH,
-		&gojieba.IDF_PATH, &gojieba.STOP_WORDS_PATH,
-	} {
-		before := *path
-		*path = "/nonexistent"
-		defer func() { *path = before }()
-	}
-	tmp := t.TempDir()
-	t.Setenv("TMPDIR", tmp)
-	s, err := newSegmenter([]byte("某词 x\n"))
-	require.NoError(t, err)
-	defer s.jieba.Free()
-	require.Equal(t, []string{"北京", "清华大学"}, s.cut(nil, "北京清华大学", nil))
-	left, err := os.ReadDir(tmp)
-	require.NoError(t, err)
-	require.Empty(t, left, "the unpacked dictionaries stay behind")
 }
 
 func TestConcurrentUse(t *testing.T) {

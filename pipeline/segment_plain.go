@@ -2,14 +2,10 @@ package pipeline
 
 import "strings"
 
-// Plain text is ASCII without '#' and '+', with typographic dashes and quotation marks: English, in short. jieba's
-// dictionary has no lower-case word made of such characters (but "c#" and "c++"), so that only its simple rules
-// for letters and digits apply. Applying them here saves most of the time that English takes; tests compare the
-// two.
-
-// minPlainRun is the length in bytes from which plain text is cut here: crossing over to jieba and back for each
-// foreign word in a Chinese text would cost more than it saves.
-const minPlainRun = 64
+// Plain text is ASCII without '#' and '+', with typographic dashes and quotation marks. jieba's dictionary has no
+// lower-case word made of such characters (but "c#" and "c++"), so that only its simple rules for letters and digits
+// apply to it. A run of plain text without a separator is cut here when it is too long for a cutter. A seam would change
+// the fingerprints of such texts: of long addresses, and of data that was pasted into an article.
 
 // nextField returns the length of the text up to and including jieba's next separator, and whether it is plain.
 func nextField(text string) (length int, plain bool) {
@@ -31,7 +27,7 @@ func nextField(text string) (length int, plain bool) {
 }
 
 // cutPlain appends the words of plain text: a letter with the letters and digits that follow, or a digit with the
-// digits and full stops that follow.
+// digits and full stops that follow. It leaves out all other characters.
 func cutPlain(dst []string, text string, full spill) []string {
 	for i := 0; i < len(text); {
 		start, c := i, text[i]
@@ -48,7 +44,7 @@ func cutPlain(dst []string, text string, full spill) []string {
 		default:
 			continue
 		}
-		dst = full.append(dst, text[start:i])
+		dst = full.after(append(dst, text[start:i]))
 	}
 	return dst
 }

@@ -48,29 +48,42 @@ var plainTexts = []string{
 	strings.Repeat("\u2012\u201e ", 40) + "café naïve",
 }
 
-func TestPlainTextIsCutAsByJieba(t *testing.T) {
-	s := testRecipe(t).segmenter
-	require.True(t, s.plain)
-	for _, text := range plainTexts {
-		require.Equal(t, termsOf(s.cutAny(nil, text, nil)), termsOf(s.cut(nil, text, nil)), text)
-	}
-	for _, name := range []string{"en_senate2006", "bench_en", "bench_zh"} {
-		for _, d := range corpus(t, name, 400) {
-			clean := Clean(d.Text)
-			require.Equal(t, termsOf(s.cutAny(nil, clean, nil)), termsOf(s.cut(nil, clean, nil)), d.ID)
-		}
-	}
-}
-
 // Long texts are cut in pieces, at separators, with the same words as in one piece.
 func TestLongTextIsCutAtSeparators(t *testing.T) {
 	s := testRecipe(t).segmenter
 	long := strings.Repeat("我来到北京清华大学。他来到了网易杭研大厦。\n", 1000)
 	require.Greater(t, len(long), 3*maxCut)
-	require.Equal(t, s.jieba.Cut(long, true), s.cutAny(nil, long, nil))
+	require.Equal(t, s.Cut(nil, long), s.cut(nil, long, nil))
 
 	unbroken := strings.Repeat("长", maxCut)
-	require.Equal(t, unbroken, strings.Join(s.cutAny(nil, unbroken, nil), ""))
+	require.Equal(t, unbroken, strings.Join(s.cut(nil, unbroken, nil), ""))
+}
+
+// Plain text has no seams: one would tear a word, and would change the fingerprint.
+func TestLongPlainText(t *testing.T) {
+	s := testRecipe(t).segmenter
+	require.True(t, s.plain)
+	for _, text := range append(plainTexts, "前 "+strings.Repeat("x", 3*maxCut)+" 后 "+strings.Repeat("https://a.example/1.5?q=“z”&", maxCut/10)) {
+		require.Equal(t, termsOf(s.Cut(nil, text)), termsOf(s.cut(nil, text, nil)), text)
+	}
+	torn := strings.Repeat("d", 2*maxCut) + "#"
+	require.Greater(t, len(termsOf(s.cut(nil, torn, nil))), len(termsOf(s.Cut(nil, torn))), "text that is not plain has seams")
+}
+
+// Words are spilled in between, in order and once each.
+func TestLongTextIsSpilled(t *testing.T) {
+	s := testRecipe(t).segmenter
+	for _, text := range []string{strings.Repeat("我来到北京。", 3*spillAt), strings.Repeat("a.", 3*spillAt)} {
+		most, words := 0, []string{}
+		rest := s.cut(nil, text, func(cut []string) []string {
+			most = max(most, len(cut))
+			words = append(words, cut...)
+			return cut[:0]
+		})
+		require.Equal(t, s.cut(nil, text, nil), append(words, rest...))
+		require.LessOrEqual(t, most, spillAt+maxCut)
+		require.Positive(t, most)
+	}
 }
 
 func TestUserDictionary(t *testing.T) {
@@ -122,7 +135,7 @@ func TestUserWordsCount(t *testing.T) {
 	require.NoError(t, os.WriteFile(cfg.StopWords, []byte("北京\n"), 0o600))
 	r, err := LoadRecipe(cfg)
 	require.NoError(t, err)
-	require.False(t, r.segmenter.plain, "a plain user word must be found by jieba")
+	require.False(t, r.segmenter.plain, "a plain user word is found in long plain text")
 	require.NotEqual(t, testRecipe(t).ID(), r.ID())
 
 	var words []string
@@ -133,21 +146,4 @@ func TestUserWordsCount(t *testing.T) {
 	article, _ := testRecipe(t).Fingerprint("AT&T在北京吃牛肉丸子湯麵")
 	other, _ := r.Fingerprint("AT&T在北京吃牛肉丸子湯麵")
 	require.NotEqual(t, article.SimHash, other.SimHash)
-}
-
-func TestTemporaryFolder(t *testing.T) {
-	missing := filepath.Join(t.TempDir(), "missing")
-	t.Setenv("TMPDIR", missing)
-	_, err := newSegmenter([]byte("某词 x\n"))
-	require.ErrorContains(t, err, "TMPDIR")
-	require.ErrorIs(t, err, os.ErrNotExist)
-
-	odd := filepath.Join(t.TempDir(), "a|b")
-	require.NoError(t, os.Mkdir(odd, 0o700))
-	t.Setenv("TMPDIR", odd)
-	_, err = newSegmenter([]byte("某词 x\n"))
-	require.ErrorContains(t, err, "'|'")
-	left, err := os.ReadDir(odd)
-	require.NoError(t, err)
-	require.Empty(t, left, "the temporary folder stays behind")
 }

@@ -15,10 +15,11 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/memindex"
+	"echosieve/pipeline/segment/cppjieba"
 	"echosieve/redisindex"
 )
 
-// runBench measures in rounds, each a bare Cut and the whole over the same texts, and takes medians.
+// runBench measures in rounds, each a bare Cut, if there is gojieba, and the whole over the same texts, and takes medians.
 func runBench(ctx context.Context, cfg Config, recipe *pipeline.Recipe, records []pipeline.Record, rounds int, withRedis bool, progress io.Writer) (benchResult, error) {
 	result := benchResult{Articles: len(records), Rounds: rounds, Index: "in-process", Stages: map[string]float64{}}
 	if withRedis {
@@ -32,20 +33,29 @@ func runBench(ctx context.Context, cfg Config, recipe *pipeline.Recipe, records 
 		}
 	}
 	result.Bytes /= max(1, len(texts))
+	bareCut, err := pipeline.LoadBareCut()
+	if err != nil && !errors.Is(err, cppjieba.ErrMissing) {
+		return benchResult{}, err
+	}
 	var cuts, wholes, ratios []float64
 	stages := map[pipeline.Stage][]float64{}
 	perArticle := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 / float64(len(records)) }
 	for round := range rounds {
 		fmt.Fprintf(progress, "round %d of %d, %d articles\n", round+1, rounds, len(records))
-		start := cpuTime()
-		recipe.BareCut(texts)
-		cut := perArticle(cpuTime() - start)
+		cut := 0.0
+		if bareCut != nil {
+			start := cpuTime()
+			bareCut(texts)
+			cut = perArticle(cpuTime() - start)
+		}
 		whole, shares, err := benchWhole(ctx, cfg, recipe, records, withRedis)
 		if err != nil {
 			return benchResult{}, err
 		}
 		cuts, wholes = append(cuts, cut), append(wholes, perArticle(whole))
-		ratios = append(ratios, perArticle(whole)/cut)
+		if cut > 0 {
+			ratios = append(ratios, perArticle(whole)/cut)
+		}
 		for stage, share := range shares {
 			stages[stage] = append(stages[stage], share*perArticle(whole))
 		}
@@ -131,7 +141,11 @@ func stageSeconds(registry *prometheus.Registry) (map[string]float64, error) {
 	return sums, nil
 }
 
+// median returns 0 if there are no values.
 func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
 	sorted := slices.SortedFunc(slices.Values(values), cmp.Compare)
 	return sorted[len(sorted)/2]
 }

@@ -29,7 +29,7 @@ type Config struct {
 	Redis     RedisConfig           `koanf:"redis" help:"The index of the articles seen."`
 	Window    time.Duration         `koanf:"window" help:"How far apart the timestamps of two articles may be for one to be a copy of the other."`
 	Recipe    string                `koanf:"recipe" help:"How fingerprints are made: news, or one of the classics of the field, for comparison: classic-fnv, classic-python-200, classic-python-30, classic-yanyiwu. First part of the recipe id; the second is a hash of all that changes fingerprints."`
-	Detection pipeline.RecipeConfig `koanf:"detection" help:"What counts as a copy. Each change here, except of probes and anchors, makes a new recipe id and with it a new, empty index."`
+	Detection pipeline.RecipeConfig `koanf:"detection" help:"What counts as a copy. Each change here, except of probes, anchors and segmenter, makes a new recipe id and with it a new, empty index."`
 	Input     pipeline.DecodeConfig `koanf:"input" help:"How an article stands in a record's value."`
 	HTTP      HTTPConfig            `koanf:"http" help:"Metrics and health."`
 	Log       LogConfig             `koanf:"log" help:"The log, written to standard error."`

@@ -93,6 +93,7 @@ var commands = []func() *cobra.Command{
 	newDemoCommand,
 	newEvalCommand,
 	newProduceCommand,
+	newReadyCommand,
 	newRunCommand,
 	newVersionCommand,
 }

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// readyTimeout bounds the whole request.
+const readyTimeout = 4 * time.Second
+
+func newReadyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "ready",
+		GroupID: groupService,
+		Short:   "Ask the running service on this machine whether it is ready",
+		Long: `Ready asks /readyz at http.listen and ends with exit code 0 if the service is ready, else with 2. It is the health check of
+a container, whose image holds no other program.`,
+		Example: "  echosieve ready --config echosieve.yaml",
+		Args:    cobra.NoArgs,
+	}
+	addConfigFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := loadConfig(cmd)
+		if err != nil {
+			return err
+		}
+		return askReady(cmd.Context(), cfg.HTTP.Listen, cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+// askReady prints the service's answer. The error is nil if the service listens at this address and is ready.
+func askReady(ctx context.Context, listen string, out io.Writer) error {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return fmt.Errorf("http.listen: %w", err)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost" // listens on all addresses of the machine
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", nil)
+	if err != nil {
+		return fmt.Errorf("http.listen: %w", err)
+	}
+	transport := &http.Transport{} // without the proxy of the environment
+	defer transport.CloseIdleConnections()
+	answer, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		return fmt.Errorf("is the service running? %w", err)
+	}
+	defer answer.Body.Close()
+	if _, err := io.Copy(out, io.LimitReader(answer.Body, 1<<16)); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("not ready: %s", answer.Status)
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package segment
+
+import (
+	"echosieve/pipeline/segment/internal/table"
+)
+
+// separators end a range. Each of them is a word of its own.
+const separators = " \t\n\uff0c\u3002"
+
+// maxKept bounds the buffers that are kept, in characters of the longest range. A character takes about 30 bytes.
+const maxKept = 1 << 15
+
+// cut holds the buffers for one range, all of one length. They are indexed by the character's place in the range. Behind the last
+// character they hold what ends a search.
+type cut struct {
+	s       *Segmenter
+	n       int           // characters of the range
+	codes   []uint16      // table.Unknown behind them
+	offsets []int         // in the text; the end of the range behind them
+	pairs   []table.Entry // of the pair that ends here; its code is another one if no word begins so; no entry behind them
+	weights []float64     // of the most probable path from here; 0 behind them
+	lengths []uint16      // of the word that begins here on this path, in characters
+	states  []uint8       // see viterbi
+}
+
+// text appends the words of a text. It reports whether the text could be decoded.
+func (c *cut) text(dst []string, text string) ([]string, bool) {
+	for pos := 0; pos < len(text); {
+		if dst, pos = c.s.plain(dst, text, pos); pos == len(text) {
+			break
+		}
+		end, separator, ok := c.read(text, pos)
+		if !ok {
+			return dst, false
+		}
+		if end > pos {
+			c.findPath()
+			dst = c.appendWords(dst, text)
+		}
+		pos = end + separator
+		if separator > 0 {
+			dst = append(dst, text[end:pos])
+		}
+	}
+	return dst, true
+}
+
+// read decodes the range that begins at pos and looks up its pairs. It returns the end of the range and the length of the
+// separator behind it. The pairs are looked up here, where no look-up waits for the one before: they are most of the cache
+// misses.
+func (c *cut) read(text string, pos int) (end, separator int, ok bool) {
+	s := c.s
+	entries, root := s.t.Entries, s.t.Root
+	codes, offsets, pairs := c.codes, c.offsets, c.pairs
+	base, n := uint32(0), 0
+	for pos < len(text) {
+		var code uint16
+		size := 3
+		if b := text[pos]; b>>4 == 0xe && pos+2 < len(text) { // nearly all characters that come here; decode is not inlined
+			code = s.codes[uint16(b)<<12|uint16(text[pos+1]&0x3f)<<6|uint16(text[pos+2]&0x3f)]
+		} else if code, size = s.decode(text, pos); size == 0 {
+			return 0, 0, false
+		}
+		if code <= table.Stop && isSeparator(code) {
+			separator = size
+			break
+		}
+		if n+1 >= len(pairs) {
+			c.grow()
+			codes, offsets, pairs = c.codes, c.offsets, c.pairs
+		}
+		pairs[n] = entries[base+uint32(code)] // of the character before and this one
+		codes[n], offsets[n] = code, pos
+		base = root[code]
+		n++
+		pos += size
+	}
+	codes[n], offsets[n], pairs[n] = table.Unknown, pos, table.Entry{Code: table.NoEntry}
+	c.n = n
+	return pos, separator, true
+}
+
+// grow doubles the buffers and keeps what they hold.
+func (c *cut) grow() {
+	n := max(512, 2*len(c.codes))
+	c.codes = append(make([]uint16, 0, n), c.codes...)[:n]
+	c.offsets = append(make([]int, 0, n), c.offsets...)[:n]
+	c.pairs = append(make([]table.Entry, 0, n), c.pairs...)[:n]
+	c.weights = make([]float64, n)
+	c.lengths = make([]uint16, n)
+	c.states = make([]uint8, n)
+}
+
+func isSeparator(code uint16) bool {
+	return code == ' ' || code == '\t' || code == '\n' || code == table.Comma || code == table.Stop
+}
+
+// decode returns the code and the length of the character at pos as cppjieba decodes it: it does not look whether the bytes
+// behind the first one continue a character. The length is 0 if it refuses the bytes.
+func (s *Segmenter) decode(text string, pos int) (code uint16, size int) {
+	switch b, left := rune(text[pos]), len(text)-pos; {
+	case b < 0x80:
+		return uint16(b), 1
+	case b <= 0xdf && left > 1:
+		return s.codes[b&0x1f<<6|rune(text[pos+1]&0x3f)], 2
+	case b <= 0xef && left > 2:
+		return s.codes[b&0xf<<12|rune(text[pos+1]&0x3f)<<6|rune(text[pos+2]&0x3f)], 3
+	case b <= 0xf7 && left > 3:
+		r := b&7<<18 | rune(text[pos+1]&0x3f)<<12 | rune(text[pos+2]&0x3f)<<6 | rune(text[pos+3]&0x3f)
+		if r < 1<<16 {
+			return s.codes[r], 4
+		}
+		if code, known := s.beyond[r]; known {
+			return code, 4
+		}
+		return table.Unknown, 4
+	}
+	return 0, 0
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"echosieve/pipeline/segment/internal/table"
+)
+
+// separators end a range of text that is cut for itself, so no word that holds one is ever found.
+const separators = " \t\n，。"
+
+// newTable makes the table of a dictionary and a model.
+func newTable(words []word, m *model) (*table.Table, error) {
+	weights, sum := weigh(words)
+	sorted := slices.Sorted(slices.Values(weights))
+	least := sorted[0]
+	t := &table.Table{Runes: codes(words, m.emit), Weights: []float64{math.Inf(-1)}, Model: m.Model, Sum: sum, Default: sorted[len(sorted)/2]}
+	t.Root = make([]uint32, len(t.Runes))
+	t.Single = slices.Repeat([]float64{least}, len(t.Runes)) // of characters that are no words
+	t.Model.Emit = make([][4]float64, len(m.emit))
+	for i := range t.Model.Emit {
+		t.Model.Emit[i] = *m.emit[t.Runes[table.First+i]]
+	}
+	b := table.NewBuilder(t)
+	var longer []table.Word
+	for i, w := range words {
+		if strings.ContainsAny(string(w.runes), separators) {
+			continue
+		}
+		codes, err := b.Codes(w.runes)
+		if err != nil {
+			return nil, err
+		}
+		number, err := b.Number(weights[i])
+		if err != nil {
+			return nil, err
+		}
+		if len(codes) == 1 {
+			t.Single[codes[0]] = weights[i]
+		} else {
+			longer = append(longer, table.Word{Codes: codes, Number: number})
+		}
+	}
+	b.Build(longer)
+	return t, b.Finish()
+}
+
+// weigh returns the logarithms of the words' shares in all words, and the sum of the frequencies.
+func weigh(words []word) (weights []float64, sum float64) {
+	for _, w := range words {
+		sum += w.frequency
+	}
+	logs := map[float64]float64{}
+	weights = make([]float64, len(words))
+	for i, w := range words {
+		value, known := logs[w.frequency]
+		if !known {
+			value = table.Log(w.frequency / sum)
+			logs[w.frequency] = value
+		}
+		weights[i] = value
+	}
+	return weights, sum
+}
+
+// codes returns the characters by code: those of the model first, and the more frequent ones first, so that what is
+// looked up together lies together.
+func codes(words []word, emit map[rune]*[4]float64) []rune {
+	frequency := map[rune]float64{}
+	for r := range emit {
+		frequency[r] = 0
+	}
+	for _, w := range words {
+		for _, r := range w.runes {
+			if r >= 0x80 && !strings.ContainsRune(separators, r) {
+				frequency[r] += w.frequency
+			}
+		}
+	}
+	runes := make([]rune, table.First, table.First+len(frequency))
+	for r := range rune(0x80) {
+		runes[r] = r
+	}
+	runes[table.Comma], runes[table.Stop] = '，', '。'
+	for r := range frequency {
+		runes = append(runes, r)
+	}
+	inModel := func(r rune) int {
+		if emit[r] != nil {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(runes[table.First:], func(a, b rune) int {
+		return cmp.Or(cmp.Compare(inModel(a), inModel(b)), cmp.Compare(frequency[b], frequency[a]), cmp.Compare(a, b))
+	})
+	return runes
+}

@@ -1,0 +1,128 @@
+package segment
+
+import "echosieve/pipeline/segment/internal/table"
+
+// join appends the words of the characters from i to end, each of which stands alone on the path. A letter is joined with the
+// letters and digits that follow, a digit with the digits and full stops that follow. The model cuts the characters
+// between ASCII characters.
+func (c *cut) join(dst []string, text string, i, end int) []string {
+	for i < end {
+		start := i
+		i++
+		switch code := c.codes[start]; {
+		case code >= 0x80:
+			for i < end && c.codes[i] >= 0x80 {
+				i++
+			}
+			dst = c.joinByModel(dst, text, start, i)
+			continue
+		case isLetter(code):
+			for i < end && (isLetter(c.codes[i]) || isDigit(c.codes[i])) {
+				i++
+			}
+		case isDigit(code):
+			for i < end && (isDigit(c.codes[i]) || c.codes[i] == '.') {
+				i++
+			}
+		}
+		dst = append(dst, text[c.offsets[start]:c.offsets[i]])
+	}
+	return dst
+}
+
+func isLetter(code uint16) bool { return code|0x20 >= 'a' && code|0x20 <= 'z' }
+func isDigit(code uint16) bool  { return code >= '0' && code <= '9' }
+
+// joinByModel appends the words that the model sees in the characters from i to end, none of which is ASCII. From the first
+// character on that the model does not know, cppjieba finds no state but E: all of these stand alone, and the character before
+// them ends a word.
+func (c *cut) joinByModel(dst []string, text string, i, end int) []string {
+	known := i
+	for known < end && int(c.codes[known])-table.First < len(c.s.t.Model.Emit) && c.codes[known] >= table.First {
+		known++
+	}
+	if known-i > 1 {
+		c.viterbi(i, known, known < end)
+		start := i
+		for ; i < known; i++ {
+			if state := c.states[i]; state == stateE || state == stateS {
+				dst = append(dst, text[c.offsets[start]:c.offsets[i+1]])
+				start = i + 1
+			}
+		}
+	}
+	for ; i < end; i++ {
+		dst = append(dst, text[c.offsets[i]:c.offsets[i+1]])
+	}
+	return dst
+}
+
+// The states of the model: a character begins, ends or is in the middle of a word, or is a word of its own.
+const (
+	stateB = iota
+	stateE
+	stateM
+	stateS
+)
+
+// viterbi finds the most probable states of the characters from i to end, all of which the model knows, and leaves them in
+// c.states. mustEnd says that the last one must end a word. Sums are added up in the order of cppjieba. Of the sixteen
+// transitions eight are possible. table.MinLog stands for an impossible state, and cppjieba never replaces it by a sum that is not
+// greater: then it comes from E.
+func (c *cut) viterbi(i, end int, mustEnd bool) {
+	m := &c.s.t.Model
+	codes, from := c.codes, c.states // of a character: from which state each state comes, two bits each
+	be, bm := m.Trans[stateB][stateE], m.Trans[stateB][stateM]
+	eb, es := m.Trans[stateE][stateB], m.Trans[stateE][stateS]
+	me, mm := m.Trans[stateM][stateE], m.Trans[stateM][stateM]
+	sb, ss := m.Trans[stateS][stateB], m.Trans[stateS][stateS]
+	emit := &m.Emit[codes[i]-table.First]
+	b, e, mid, s := m.Start[stateB]+emit[stateB], m.Start[stateE]+emit[stateE], m.Start[stateM]+emit[stateM], m.Start[stateS]+emit[stateS]
+	for k := i + 1; k < end; k++ {
+		emit = &m.Emit[codes[k]-table.First]
+		nb, ne, nm, ns := table.MinLog, table.MinLog, table.MinLog, table.MinLog
+		var path uint8 = stateE | stateE<<2 | stateE<<4 | stateE<<6
+		if v := e + eb + emit[stateB]; v > nb {
+			nb = v
+		}
+		if v := s + sb + emit[stateB]; v > nb {
+			nb = v
+			path |= stateS
+		}
+		if v := b + be + emit[stateE]; v > ne {
+			ne = v
+			path &^= 3 << 2
+		}
+		if v := mid + me + emit[stateE]; v > ne {
+			ne = v
+			path = path&^(3<<2) | stateM<<2
+		}
+		if v := b + bm + emit[stateM]; v > nm {
+			nm = v
+			path &^= 3 << 4
+		}
+		if v := mid + mm + emit[stateM]; v > nm {
+			nm = v
+			path = path&^(3<<4) | stateM<<4
+		}
+		if v := e + es + emit[stateS]; v > ns {
+			ns = v
+		}
+		if v := s + ss + emit[stateS]; v > ns {
+			ns = v
+			path |= stateS << 6
+		}
+		from[k] = path
+		b, e, mid, s = nb, ne, nm, ns
+	}
+	state := uint8(stateE)
+	if !mustEnd && e < s {
+		state = stateS
+	}
+	for k := end - 1; k > i; k-- {
+		path := from[k]
+		from[k] = state
+		state = path >> (2 * state) & 3
+	}
+	from[i] = state
+}

@@ -1,0 +1,176 @@
+package table
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
+)
+
+// small returns a table of a few words and a model.
+func small(t testing.TB) *Table {
+	t.Helper()
+	table := &Table{Weights: []float64{math.Inf(-1), -9}, Sum: 100, Default: -9}
+	table.Model.Start = [4]float64{-.5, MinLog, MinLog, -.7}
+	for _, f := range Forbidden {
+		table.Model.Trans[f[0]][f[1]] = MinLog
+	}
+	table.Model.Emit = [][4]float64{{-1, -2, -3, -4}}
+	for r := range rune(Unknown) {
+		table.Runes = append(table.Runes, r)
+	}
+	table.Runes = append(table.Runes, 0, '，', '。', '北', '京')
+	table.Root = make([]uint32, len(table.Runes))
+	table.Single = slices.Repeat([]float64{-20}, len(table.Runes))
+	b := NewBuilder(table)
+	b.Build([]Word{{Codes: []uint16{First, First + 1}, Number: 1}, {Codes: []uint16{'c', '+', '+'}, Number: 1}})
+	require.NoError(t, b.Finish())
+	return table
+}
+
+// weight follows a word through the double array, as the segmenter does. 0: it is no word.
+func (t *Table) weight(b *Builder, word string) float64 {
+	codes, _ := b.Codes([]rune(word))
+	base, number := t.Root[codes[0]], uint16(0)
+	if len(codes) == 1 {
+		return t.Single[codes[0]]
+	}
+	for _, code := range codes[1:] {
+		e := t.Entries[base+uint32(code)]
+		if e.Code != code {
+			return 0
+		}
+		base, number = e.Base, e.Weight
+	}
+	if number == 0 {
+		return 0
+	}
+	return t.Weights[number]
+}
+
+func TestFile(t *testing.T) {
+	want := small(t)
+	content, err := want.Marshal()
+	require.NoError(t, err)
+	packed, err := Pack(content)
+	require.NoError(t, err)
+	got, err := Read(packed)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
+func TestBadFiles(t *testing.T) {
+	good, err := small(t).Marshal()
+	require.NoError(t, err)
+	changed := func(at int, b ...byte) []byte {
+		content := slices.Clone(good)
+		copy(content[at:], b)
+		return content
+	}
+	resealed := func(content []byte) []byte { // with the right checksum
+		end := len(content) - 4
+		binary.LittleEndian.PutUint32(content[end:], crc32.Checksum(content[:end], castagnoli))
+		return content
+	}
+	slots := small(t).Entries
+	entries := len(good) - 4 - 8*len(slots)
+	word := slices.IndexFunc(slots, func(e Entry) bool { return e.Code != NoEntry })
+	for name, c := range map[string]struct {
+		content []byte
+		want    string
+	}{
+		"empty":          {nil, "no file of words"},
+		"another file":   {[]byte("the quick brown fox jumps over the lazy dog"), "no file of words"},
+		"cut short":      {good[:len(good)-5], "cut short"},
+		"header only":    {good[:20], "cut short"},
+		"no checksum":    {good[:len(good)-4], "cut short"},
+		"other version":  {changed(8, 9), "version 9"},
+		"one bit":        {changed(entries+2, good[entries+2]^1), "checksum"},
+		"too many codes": {changed(12, 0xff, 0xff, 0xff, 0x7f), "too large"},
+		"too many slots": {changed(24, 0xff, 0xff, 0xff, 0x7f), "too large"},
+		"code outside":   {resealed(changed(entries+2*word, 0xfe, 0xff)), "is damaged"},
+		"weight outside": {resealed(changed(entries+2*len(slots)+2*word, 2, 0)), "is damaged"},
+		"base outside":   {resealed(changed(entries+6*len(slots)+2*word, 0xff, 0xff)), "is damaged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			packed, err := Pack(c.content)
+			require.NoError(t, err)
+			_, err = Read(packed)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+	_, err = Read([]byte("no zstd"))
+	require.ErrorIs(t, err, zstd.ErrMagicMismatch)
+	packed, err := Pack(good)
+	require.NoError(t, err)
+	for n := range packed {
+		_, err := Read(packed[:n])
+		require.Error(t, err, "%d bytes of %d", n, len(packed))
+	}
+}
+
+// Nothing that a damaged table holds makes a look-up leave the table.
+func FuzzRead(f *testing.F) {
+	good, err := small(f).Marshal()
+	require.NoError(f, err)
+	f.Add(good)
+	f.Fuzz(func(_ *testing.T, content []byte) {
+		if len(content) > 4 {
+			end := len(content) - 4
+			binary.LittleEndian.PutUint32(content[end:], crc32.Checksum(content[:end], castagnoli))
+		}
+		table, err := unmarshal(bytes.NewReader(content))
+		if err != nil {
+			return
+		}
+		for _, e := range table.Entries {
+			_ = table.Entries[int(e.Base)+len(table.Runes)-1]
+			_ = table.Weights[e.Weight]
+		}
+		for _, base := range table.Root {
+			_ = table.Entries[int(base)+len(table.Runes)-1]
+		}
+	})
+}
+
+// Words that are added one by one, in any order, are found with their last weight, and no others are.
+func TestAdd(t *testing.T) {
+	table := small(t)
+	b := NewBuilder(table)
+	random := rand.New(rand.NewPCG(1, 2))
+	want := map[string]float64{"北京": -9, "c++": -9}
+	for i := range 20_000 {
+		word := make([]rune, 1+random.IntN(5))
+		for k := range word {
+			word[k] = '一' + rune(random.ExpFloat64()*40)
+		}
+		weight := -1 - float64(i%100)
+		want[string(word)] = weight
+		require.NoError(t, b.Add(string(word), weight))
+	}
+	require.NoError(t, b.Finish())
+	for word, weight := range want {
+		require.Equal(t, weight, table.weight(b, word), word)
+	}
+	for range 20_000 {
+		word := []rune{'一' + rune(random.IntN(200)), '一' + rune(random.IntN(200)), '一' + rune(random.IntN(200))}
+		require.Equal(t, want[string(word)], table.weight(b, string(word)), string(word))
+	}
+}
+
+// Log is correctly rounded, where math.Log is not: the values are from 60 digits of Python's decimal module.
+func TestLog(t *testing.T) {
+	for x, want := range map[float64]float64{
+		1: 0, 3: 1.0986122886681098, 0.1: -2.3025850929940455, 7e-7: -14.172185501903007, 5e-8: -16.811242831518264, 2147483647: 21.487562596892644,
+		65.0 / 60101378: -13.737156057799526, 166.0 / 60101378: -12.799555539338618, 175.0 / 60101378: -12.746757353771647,
+	} {
+		require.Equal(t, want, Log(x), x)
+	}
+	require.NotEqual(t, math.Log(65.0/60101378), Log(65.0/60101378))
+}

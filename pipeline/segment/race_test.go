@@ -1,0 +1,6 @@
+//go:build race
+
+package segment_test
+
+// maxArticles bounds the articles of each corpus that are compared: the race detector makes them slow.
+const maxArticles = 500
