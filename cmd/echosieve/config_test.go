@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"log/slog"
 	"os"
@@ -12,6 +13,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+	"echosieve/pipeline/segment/cppjieba"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -83,7 +87,10 @@ func TestSettingsThatStartAnEmptyIndex(t *testing.T) {
 		}
 		value := map[string]string{"int": "7", "float": "0.41", "string": words}[k.Type()]
 		if name == "segmenter" {
-			value = "gojieba"
+			value = pipeline.SegmenterGojieba
+			if _, err := pipeline.LoadBareCut(); errors.Is(err, cppjieba.ErrMissing) {
+				value = pipeline.SegmenterNative
+			}
 		}
 		if id("--"+k.Name, value) == usual {
 			same = append(same, name)
