@@ -13,10 +13,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/segment/cppjieba"
-	"go.yaml.in/yaml/v3"
 )
 
 var update = flag.Bool("update", false, "rewrite generated files instead of comparing them")
