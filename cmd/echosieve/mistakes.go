@@ -141,6 +141,7 @@ func explainFlag(cmd *cobra.Command, err error) error {
 // wanted is what flags that are no settings take, by pflag's name of their type.
 var wanted = map[string]string{
 	"bool": "wants true or false", "int": "wants a whole number", "uint64": "wants a whole number from 0", "float64": "wants a number",
+	"duration": "wants a duration such as 30s or 5m", "intSlice": "wants whole numbers with commas between them, such as 25,50,90",
 }
 
 // unknownFlag names the flag that was probably meant.

@@ -50,6 +50,18 @@ func (p *lineProducer) release() {
 }
 
 func (p *lineProducer) file(ctx context.Context, name string, stdin io.Reader) error {
+	return p.read(ctx, name, stdin, func(record pipeline.Record, idle bool) error {
+		p.batch = append(p.batch, record)
+		p.bytes += record.Size()
+		if len(p.batch) == produceBatchRecords || p.bytes >= produceBatchBytes || idle {
+			return p.flush(ctx)
+		}
+		return nil
+	})
+}
+
+// read hands the records of a file on, and tells with each whether the next one may have to be waited for.
+func (p *lineProducer) read(ctx context.Context, name string, stdin io.Reader, take func(record pipeline.Record, idle bool) error) error {
 	var in io.Reader
 	if name == "-" {
 		name, in = "stdin", interruptible(ctx, stdin)
@@ -88,12 +100,8 @@ func (p *lineProducer) file(ctx context.Context, name string, stdin io.Reader) e
 		}
 		p.good = true
 		p.release()
-		p.batch = append(p.batch, record)
-		p.bytes += record.Size()
-		if len(p.batch) == produceBatchRecords || p.bytes >= produceBatchBytes || lines.idle() {
-			if err := p.flush(ctx); err != nil {
-				return err
-			}
+		if err := take(record, lines.idle()); err != nil {
+			return err
 		}
 	}
 	return ctx.Err()

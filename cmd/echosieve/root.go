@@ -92,6 +92,7 @@ var commands = []func() *cobra.Command{
 	newConfigCommand,
 	newDemoCommand,
 	newEvalCommand,
+	newLoadCommand,
 	newProduceCommand,
 	newReadyCommand,
 	newRunCommand,

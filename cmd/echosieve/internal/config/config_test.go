@@ -199,6 +199,17 @@ func TestPrintRoundTrip(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
+// What a process gives to another one in the environment is the whole configuration, with its secrets.
+func TestEnvironRoundTrip(t *testing.T) {
+	want, _, err := load(t, "kafka: {brokers: [x:1, y:2], password: secret, topics: {input: \"\"}}\nweight: .25\nwindow: 90m\n", nil, nil)
+	require.NoError(t, err)
+	environ := New(testPrefix, testDefaults()).Environ(&want)
+	got, _, err := load(t, "", environ, nil)
+	require.NoError(t, err)
+	got.Clock, want.Clock = nil, nil
+	require.Equal(t, want, got)
+}
+
 func TestReference(t *testing.T) {
 	s := New(testPrefix, testDefaults())
 	text := string(s.Reference())

@@ -59,6 +59,15 @@ func (s *Schema) Values(cfg any) map[string]any {
 	return root
 }
 
+// Environ returns cfg as environment variables from which Load makes the same again. Secrets are among them.
+func (s *Schema) Environ(cfg any) []string {
+	var environ []string
+	for _, k := range s.valuesOf(cfg) {
+		environ = append(environ, s.Env(k)+"="+k.format(k.Default))
+	}
+	return environ
+}
+
 // valuesOf returns the keys that have a field, with the fields' values in cfg as their Default.
 func (s *Schema) valuesOf(cfg any) []Key {
 	keys := New(s.prefix, reflect.Indirect(reflect.ValueOf(cfg)).Interface()).keys

@@ -1,0 +1,97 @@
+package load
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// waiting is the delay of a record whose verdict was not read yet.
+const waiting time.Duration = -1
+
+// ledger accounts for the records of one trial by their numbers. All times are since its start. Safe for concurrent use.
+type ledger struct {
+	start time.Time
+
+	mu          sync.Mutex
+	due, delay  []time.Duration // by record number
+	arrived     int
+	redelivered int // verdicts beyond a record's first
+	verdicts    map[string]int
+	last        time.Duration // of the last first verdict
+}
+
+func newLedger() *ledger { return &ledger{start: time.Now(), verdicts: map[string]int{}} }
+
+// publish enters the next record and returns its number.
+func (l *ledger) publish(due time.Duration) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.due, l.delay = append(l.due, due), append(l.delay, waiting)
+	return len(l.due) - 1
+}
+
+// arrive enters a verdict. Numbers that were never published are refused.
+func (l *ledger) arrive(number int, verdict string) bool {
+	at := time.Since(l.start)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if number < 0 || number >= len(l.due) {
+		return false
+	}
+	if l.delay[number] != waiting {
+		l.redelivered++
+		return true
+	}
+	l.delay[number] = max(0, at-l.due[number])
+	l.verdicts[verdict]++
+	l.arrived++
+	l.last = at
+	return true
+}
+
+// counts returns how many records were published, and how many of them have a verdict.
+func (l *ledger) counts() (published, arrived int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.due), l.arrived
+}
+
+// drain waits for the verdicts of all records. It gives up when none has come for the given time.
+func (l *ledger) drain(ctx context.Context, patience time.Duration) {
+	tick := time.NewTicker(drainTick)
+	defer tick.Stop()
+	seen, since := -1, time.Now()
+	for {
+		published, arrived := l.counts()
+		if arrived != seen {
+			seen, since = arrived, time.Now()
+		}
+		if arrived == published || time.Since(since) > patience {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// drainTick is how often the end of a trial is looked for.
+const drainTick = 10 * time.Millisecond
+
+// delays returns the delays of records that were due at from or later, in the order in which they were due, and the time from then
+// until the last verdict. Records without a verdict are left out.
+func (l *ledger) delays(from time.Duration) (delays []time.Duration, span time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first, _ := slices.BinarySearch(l.due, from)
+	for _, d := range l.delay[first:] {
+		if d != waiting {
+			delays = append(delays, d)
+		}
+	}
+	return delays, max(0, l.last-from)
+}

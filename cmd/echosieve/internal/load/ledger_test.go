@@ -1,0 +1,47 @@
+package load
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestLedgerAccountsForEveryRecord(t *testing.T) {
+	l := newLedger()
+	for i := range 5 {
+		require.Equal(t, i, l.publish(time.Duration(i)*time.Second))
+	}
+	l.start = l.start.Add(-10 * time.Second) // ten seconds later
+	require.True(t, l.arrive(1, "unique"))
+	require.True(t, l.arrive(3, "near"))
+	require.True(t, l.arrive(3, "near"), "delivered again")
+	require.False(t, l.arrive(5, "unique"), "never published")
+	require.False(t, l.arrive(-1, "unique"))
+
+	published, arrived := l.counts()
+	require.Equal(t, 5, published)
+	require.Equal(t, 2, arrived)
+	require.Equal(t, 1, l.redelivered)
+	require.Equal(t, map[string]int{"unique": 1, "near": 1}, l.verdicts)
+	delays, span := l.delays(2 * time.Second)
+	require.Len(t, delays, 1, "record 1 was due before")
+	require.InDelta(t, 7, delays[0].Seconds(), .5)
+	require.InDelta(t, 8, span.Seconds(), .5)
+}
+
+// Missing records are given up only when none has come for the whole patience.
+func TestDrain(t *testing.T) {
+	l := newLedger()
+	l.publish(0)
+	l.publish(0)
+	began := time.Now()
+	l.drain(t.Context(), 200*time.Millisecond)
+	require.GreaterOrEqual(t, time.Since(began), 200*time.Millisecond)
+	_, arrived := l.counts()
+	require.Zero(t, arrived)
+
+	l.arrive(0, "unique")
+	l.arrive(1, "unique")
+	l.drain(t.Context(), time.Hour) // ends at once
+}

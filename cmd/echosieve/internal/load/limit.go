@@ -1,0 +1,92 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+const (
+	// closeEnough ends the search: the rate that was not sustained is at most this many times the one that was.
+	closeEnough = 1.1
+	// leastRate ends a search in which no rate is sustained.
+	leastRate = 1
+)
+
+// limitAndShares searches for the limit and then measures at shares of it.
+func (b *bench) limitAndShares(ctx context.Context) error {
+	limit := search(b.Rate, time.Now().Add(b.LimitTime), func(rate float64) (bool, error) {
+		return b.sustains(ctx, rate)
+	})
+	if limit.err != nil {
+		return limit.err
+	}
+	b.report.Limit = &Limit{PerSecond: limit.sustained, NotSustained: limit.not, Rule: b.Rule()}
+	if limit.sustained == 0 {
+		return fmt.Errorf("no rate from %.4g records/s down was sustained within --limit-time %s; start lower with --rate, or allow more with --max-delay or --limit-time",
+			limit.not, b.LimitTime)
+	}
+	fmt.Fprintf(b.Progress, "the limit is %.4g records/s\n", limit.sustained)
+	for _, share := range b.Shares {
+		r, err := b.trial(ctx, limit.sustained*float64(share)/100, false)
+		r.Share = share
+		b.add(&b.report.Results, r)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sustains tells whether a rate is sustained in one of two trials: a machine that others use as well stands still at times.
+func (b *bench) sustains(ctx context.Context, rate float64) (bool, error) {
+	for range 2 {
+		r, err := b.trial(ctx, rate, true)
+		b.add(&b.report.Trials, r)
+		if err != nil {
+			return false, err
+		}
+		if r.Ended {
+			return false, fmt.Errorf("the articles ended in a trial at %.4g records/s; --find-limit needs many: name more files, or none for articles without end", rate)
+		}
+		if r.Sustained {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// found is the outcome of a search.
+type found struct {
+	sustained, not float64 // 0: none was tried
+	err            error
+}
+
+// search doubles the rate until it is not sustained (or halves it until it is), then bisects. After the deadline it starts no further
+// trial.
+func search(rate float64, deadline time.Time, sustains func(rate float64) (bool, error)) found {
+	var f found
+	for time.Now().Before(deadline) && rate >= leastRate && rate <= mostRate {
+		ok, err := sustains(rate)
+		switch {
+		case err != nil:
+			f.err = err
+			return f
+		case ok:
+			f.sustained = rate
+		default:
+			f.not = rate
+		}
+		switch {
+		case f.not == 0:
+			rate = 2 * f.sustained
+		case f.sustained == 0:
+			rate = f.not / 2
+		case f.not <= closeEnough*f.sustained:
+			return f
+		default:
+			rate = (f.sustained + f.not) / 2
+		}
+	}
+	return f
+}

@@ -1,0 +1,103 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+const (
+	scrapeInterval = 500 * time.Millisecond
+	scrapeTimeout  = 5 * time.Second
+	// mostMetricsBytes bounds what is read from an address that turns out to be something else.
+	mostMetricsBytes = 8 << 20
+)
+
+// reading is what the services' metrics say at one moment, summed over the services.
+type reading struct {
+	at      time.Duration // since the trial's start
+	arrived int           // verdicts read by then
+	cpu     float64       // seconds
+	memory  float64       // resident bytes
+	lag     float64       // records that are not committed, as echosieve_consumer_lag_records counts them
+}
+
+// scrape reads the metrics of all services.
+func scrape(ctx context.Context, urls []string) (reading, error) {
+	var s reading
+	for _, url := range urls {
+		code, body, err := get(ctx, url)
+		if err != nil {
+			return s, fmt.Errorf("load: no metrics of a service: %w; name /metrics at http.listen of a service that runs, or leave --metrics out", err)
+		}
+		parser := expfmt.NewTextParser(model.UTF8Validation)
+		families, err := parser.TextToMetricFamilies(bytes.NewReader(body))
+		if code != http.StatusOK || err != nil || families["process_cpu_seconds_total"] == nil {
+			return s, fmt.Errorf("load: %s answers %d without metrics of a service; name /metrics at its http.listen", url, code)
+		}
+		for _, m := range families["process_cpu_seconds_total"].GetMetric() {
+			s.cpu += m.GetCounter().GetValue()
+		}
+		for _, m := range families["process_resident_memory_bytes"].GetMetric() {
+			s.memory += m.GetGauge().GetValue()
+		}
+		for _, m := range families["echosieve_consumer_lag_records"].GetMetric() {
+			s.lag += m.GetGauge().GetValue()
+		}
+	}
+	return s, nil
+}
+
+func get(ctx context.Context, url string) (code int, body []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err = io.ReadAll(io.LimitReader(response.Body, mostMetricsBytes))
+	return response.StatusCode, body, err
+}
+
+// sampler reads the metrics again and again while a trial runs.
+type sampler struct {
+	urls     []string
+	ledger   *ledger
+	readings []reading
+}
+
+// take takes one reading, unless a service is too busy to answer in time.
+func (s *sampler) take(ctx context.Context) {
+	got, err := scrape(ctx, s.urls)
+	if err != nil {
+		return
+	}
+	got.at = time.Since(s.ledger.start)
+	_, got.arrived = s.ledger.counts()
+	s.readings = append(s.readings, got)
+}
+
+// run takes readings until ctx ends.
+func (s *sampler) run(ctx context.Context) {
+	tick := time.NewTicker(scrapeInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			s.take(ctx)
+		}
+	}
+}

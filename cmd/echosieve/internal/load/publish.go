@@ -1,0 +1,87 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"time"
+
+	"echosieve/consumer"
+	"echosieve/pipeline"
+)
+
+const (
+	// slot is the time between two moments at which records are due. Shorter slots cost more requests, and records of one slot
+	// arrive together.
+	slot = 10 * time.Millisecond
+	// mostAtOnce bounds what is handed to the producer in one call, when the publisher is late.
+	mostAtOnce = 1000
+)
+
+// publisher publishes the records of one trial evenly.
+type publisher struct {
+	out    *consumer.Producer
+	source Source
+	ledger *ledger
+	trial  string
+	rate   float64
+	// mostWaiting, unless 0, is the number of records without a verdict beyond which publishing ends early.
+	mostWaiting int
+	hopeless    bool // publishing has ended for that reason
+}
+
+// run publishes for the given time, or until the source ends, which it tells.
+func (p *publisher) run(ctx context.Context, lasts time.Duration) (ended bool, err error) {
+	tick := time.NewTicker(slot)
+	defer tick.Stop()
+	slots := int(lasts / slot)
+	for next := 0; next < slots; {
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-tick.C:
+		}
+		if published, arrived := p.ledger.counts(); p.mostWaiting > 0 && published-arrived > p.mostWaiting {
+			p.hopeless = true
+			return false, nil
+		}
+		var batch []pipeline.Record
+		for ; next < slots && time.Duration(next)*slot <= time.Since(p.ledger.start); next++ {
+			batch, err = p.fill(ctx, batch, next)
+			if errors.Is(err, io.EOF) {
+				return true, p.out.Produce(ctx, batch)
+			}
+			if err != nil {
+				return false, err
+			}
+		}
+		if err := p.out.Produce(ctx, batch); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// fill adds the records that are due in a slot, and publishes when there are many. The error io.EOF is the end of the source.
+func (p *publisher) fill(ctx context.Context, batch []pipeline.Record, number int) ([]pipeline.Record, error) {
+	due := time.Duration(number) * slot
+	until := func(slots int) int { return int(p.rate * float64(slots) * slot.Seconds()) }
+	for range until(number+1) - until(number) {
+		record, err := p.source.Next()
+		if err != nil {
+			return batch, err
+		}
+		record.Time = p.ledger.start.Add(due)
+		record.Headers = append(record.Headers, pipeline.Header{
+			Key: headerNumber, Value: []byte(p.trial + "/" + strconv.Itoa(p.ledger.publish(due))),
+		})
+		if batch = append(batch, record); len(batch) >= mostAtOnce {
+			if err := p.out.Produce(ctx, batch); err != nil {
+				return nil, err
+			}
+			batch = nil
+		}
+	}
+	return batch, nil
+}

@@ -1,0 +1,64 @@
+package load
+
+// Report is what a load run found. All delays are from a record's timestamp until its verdict was read from an output topic.
+type Report struct {
+	Servers string   `json:"servers"` // "in-process" or "configured"
+	Service *Service `json:"service,omitempty"`
+	// Trials are those of the search for the limit, in their order.
+	Trials []Result `json:"trials,omitempty"`
+	Limit  *Limit   `json:"limit,omitempty"`
+	// Results are the runs that were asked for: the one at the given rate, or those at shares of the limit.
+	Results     []Result `json:"results"`
+	Missing     int      `json:"missing"` // records of all trials without a verdict
+	Interrupted bool     `json:"interrupted,omitempty"`
+}
+
+// Service is about the service process that the load started.
+type Service struct {
+	StartMS     float64 `json:"start_to_ready_ms"` // from the start of the process to the first 200 of /readyz
+	IdleBytes   int64   `json:"rss_idle_bytes"`
+	UnderLoad   int64   `json:"rss_under_load_bytes"` // highest that was sampled in any trial
+	PeakBytes   int64   `json:"rss_peak_bytes"`       // highest since its start; 0 if the system does not tell
+	SettledSecs float64 `json:"idle_seconds"`         // time without load before idle memory was read
+}
+
+// Limit is the highest rate that was sustained.
+type Limit struct {
+	PerSecond float64 `json:"per_second"`
+	// NotSustained is the lowest rate above it that was not; 0 if none was found in time.
+	NotSustained float64 `json:"not_sustained_per_second"`
+	Rule         string  `json:"rule"`
+}
+
+// Result is one trial. CPU, memory and lag are of the service and zero if its metrics could not be read.
+type Result struct {
+	Rate    float64 `json:"rate_per_second"` // asked for
+	Share   int     `json:"percent_of_limit,omitempty"`
+	Seconds float64 `json:"seconds"` // from the end of the warm-up to the last verdict
+
+	Published   int            `json:"published"` // warm-up included, as are the next four
+	Made        Made           `json:"made"`
+	Verdicts    map[string]int `json:"verdicts"`
+	Missing     int            `json:"missing"`
+	Redelivered int            `json:"redelivered"` // verdicts beyond the first of a record
+
+	Throughput float64 `json:"verdicts_per_second"` // after the warm-up
+	Delay      Delay   `json:"delay_ms"`
+	CPU        float64 `json:"service_cpu_us_per_article"`
+	Memory     int64   `json:"rss_bytes"` // at the end
+	MostMemory int64   `json:"rss_max_bytes"`
+	MostLag    int     `json:"lag_max_records"`
+	Lag        int     `json:"lag_records"` // when the last record was published
+
+	Sustained bool   `json:"sustained"`
+	Why       string `json:"why,omitempty"` // it was not sustained
+	Ended     bool   `json:"articles_ended,omitempty"`
+}
+
+// Delay has exact quantiles of all records after the warm-up, in milliseconds.
+type Delay struct {
+	P50 float64 `json:"p50"`
+	P90 float64 `json:"p90"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+}
