@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"runtime/debug"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -42,6 +43,8 @@ func newService(ctx context.Context, cfg Config, log *slog.Logger) (*service, er
 	if s.recipe, err = loadRecipe(cfg); err != nil {
 		return nil, err
 	}
+	// Loading leaves as much garbage as the dictionaries hold. Without this call an idle process would keep it for minutes.
+	debug.FreeOSMemory()
 	registerBuildInfo(s.registry, s.recipe.ID())
 	if s.redis, err = redisindex.Connect(cfg.Redis.Options); err != nil {
 		return nil, err
