@@ -19,20 +19,28 @@ func Clean(text string) string {
 
 func appendClean(dst []byte, text string) []byte {
 	start := len(dst)
-	dst, canonical := fold(dst, stripMarkup(text))
+	dst, seen := fold(dst, stripMarkup(text))
 	// NFKC can bring forth what folding removes (U+2103 becomes "°C"), hence the second round; it is rare, as
 	// fold maps the usual compatibility characters itself.
-	if !canonical && !norm.NFKC.IsNormal(dst[start:]) {
-		dst, _ = fold(dst[:start], string(norm.NFKC.Bytes(dst[start:])))
+	if seen&maybeNotCanonical != 0 && !norm.NFKC.IsNormal(dst[start:]) {
+		dst, seen = fold(dst[:start], string(norm.NFKC.Bytes(dst[start:])))
 	}
-	return dst
+	return append(dst[:start], undoEvasions(dst[start:], seen)...)
 }
 
+// traits are what fold notices of a text on its way.
+type traits uint8
+
+const (
+	maybeNotCanonical traits = 1 << iota // the result may not be in form NFKC
+	hasForeign                           // a Greek, Cyrillic or Armenian character
+	hasSpacedHan                         // minSpacedPairs times a space between two Han characters or kana
+)
+
 // fold appends s to dst in lower case, simplified, with white space collapsed and trimmed, without invisible
-// characters. canonical says that the result is certainly in form NFKC; otherwise it may be or not.
-func fold(dst []byte, s string) (out []byte, canonical bool) {
-	canonical = true
-	start := len(dst)
+// characters.
+func fold(dst []byte, s string) (out []byte, seen traits) {
+	start, spaced := len(dst), 0
 	space := byte(0) // the white space owed before the next character
 	for i := 0; i < len(s); {
 		c := rune(s[i])
@@ -58,7 +66,12 @@ func fold(dst []byte, s string) (out []byte, canonical bool) {
 				continue
 			default:
 				c = foldRare(r)
-				canonical = canonical && isCanonical(c)
+				if !isCanonical(c) {
+					seen |= maybeNotCanonical
+				}
+				if c >= firstForeign && c <= lastForeign {
+					seen |= hasForeign
+				}
 			}
 		}
 		switch c {
@@ -71,6 +84,9 @@ func fold(dst []byte, s string) (out []byte, canonical bool) {
 			}
 		default:
 			if space != 0 && len(dst) > start {
+				if c >= 0x3041 && dst[len(dst)-1] >= utf8.RuneSelf {
+					spaced++
+				}
 				dst = append(dst, space)
 			}
 			space = 0
@@ -81,7 +97,10 @@ func fold(dst []byte, s string) (out []byte, canonical bool) {
 			}
 		}
 	}
-	return dst, canonical
+	if spaced >= minSpacedPairs {
+		seen |= hasSpacedHan
+	}
+	return dst, seen
 }
 
 // foldRare folds one character that is neither ASCII nor common in Chinese text. 0 means that it goes.
@@ -93,11 +112,35 @@ func foldRare(r rune) rune {
 		return ' '
 	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
 		return 0
+	case r == 0x66b: // the Arabic decimal separator
+		return '.'
+	case r == 0x640: // the Arabic stroke that makes a word wider
+		return 0
+	case r == 0x3a3 || r == 0x3c2: // sigma, whose small form depends on its place
+		return 0x3c3
+	case unicode.Is(unicode.Nd, r):
+		return digitOf(r)
 	}
 	if s, ok := simplifiedRare[r]; ok {
 		return s
 	}
 	return unicode.ToLower(r)
+}
+
+// digitOf is the ASCII digit that has the value of a decimal digit of another script. In Unicode's table each zero begins a range of
+// ten digits or stands ten after the one before.
+func digitOf(r rune) rune {
+	for _, digits := range unicode.Nd.R16 {
+		if r >= rune(digits.Lo) && r <= rune(digits.Hi) {
+			return '0' + (r-rune(digits.Lo))%10
+		}
+	}
+	for _, digits := range unicode.Nd.R32 {
+		if r >= rune(digits.Lo) && r <= rune(digits.Hi) {
+			return '0' + (r-rune(digits.Lo))%10
+		}
+	}
+	return r
 }
 
 // isCanonical tells whether a character is in form NFKC whatever stands around it.

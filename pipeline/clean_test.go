@@ -106,6 +106,13 @@ func TestHostileTexts(t *testing.T) {
 		"zero bytes":      strings.Repeat("\x00", 2_000_000),
 		"ellipses":        strings.Repeat("…", 500_000),
 		"many words":      manyWords(300_000),
+		"spaced":          "中 文 " + strings.Repeat("a ", 1_000_000) + "中 文",
+		"spaced Chinese":  strings.Repeat("中 ", 500_000),
+		"symbols":         strings.Repeat("中~^·", 300_000),
+		"look-alikes":     strings.Repeat("аa", 500_000),
+		"leet":            strings.Repeat("a3e", 500_000),
+		"short lines":     strings.Repeat("line\n", 500_000),
+		"wrapped lines":   strings.Repeat(strings.Repeat("line, ", 6)+"\n", 50_000),
 	} {
 		article, _ := r.Fingerprint(text)
 		require.Equal(t, len(Clean(text)), article.CleanBytes, name)

@@ -67,6 +67,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		{"possible", TestValues.String()},
 		{"possible", TestShort.String()},
 		{"possible", TestLittle.String()},
+		{"possible", TestLead.String()},
 		{"skipped", "tombstone"},
 		{"dead", string(NotJSON)},
 		{"dead", string(NoText)},

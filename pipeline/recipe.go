@@ -18,7 +18,7 @@ import (
 // recipe's id.
 type RecipeConfig struct {
 	Name           string `koanf:"-"`
-	MaxDistance    int    `koanf:"max_distance" help:"Largest Hamming distance between the fingerprints of copies, in bits. In the recipe news, those within it face the second check. -1: the recipe's own, 16 for news, 3 for the classic ones."`
+	MaxDistance    int    `koanf:"max_distance" help:"Largest Hamming distance between the fingerprints of copies, in bits. In the recipe news, those within it face the second check. Beyond 16, only of articles of which one contains the other. -1: the recipe's own, 20 for news, 3 for the classic ones."`
 	Blocks         int    `koanf:"blocks" help:"Number of blocks under which a fingerprint is stored, up to 16. 0: the recipe's own, 4 for news, max_distance + 1 for the classic ones."`
 	Probes         int    `koanf:"probes" help:"Look-ups per block besides its own value, up to 63: more find more copies and cost more; see docs/tuning.md. Can be changed at any time. -1: the recipe's own, 4 for news, none for the classic ones."`
 	Anchors        int    `koanf:"anchors" help:"Look-ups beside those of the fingerprint: by samples of the wording (runs of four words), up to 8; an article is stored under the first two. 0: none. -1: the recipe's own, 4 for news, none for the classic ones."`
@@ -37,7 +37,7 @@ const News = "news"
 // A change of code or tables that changes fingerprints, signatures or digests of a recipe, or how it judges them, raises
 // its version. TestGoldenArticles and the tests of package signature notice.
 const (
-	newsVersion    = 3
+	newsVersion    = 4
 	classicVersion = 1
 )
 
@@ -61,7 +61,7 @@ func DefaultRecipeConfig() RecipeConfig {
 // flash on the stock market, a broadcast's opening) come close to each other; one article in a hundred is that short. Below 4
 // a fingerprint means nothing.
 func (c RecipeConfig) resolved() RecipeConfig {
-	distance, blocks, probes, anchors, features, flash := 16, 4, 4, 4, 4, 16
+	distance, blocks, probes, anchors, features, flash := 20, 4, 4, 4, 4, 16
 	if c.Name != News {
 		distance, probes, anchors, features, flash = simhash.DefaultMaxDistance, 0, 0, 1, 0
 	}

@@ -71,7 +71,8 @@ func (r *Recipe) Fingerprint(text string) (Article, Timing) {
 	s.clean = appendClean(slices.Grow(s.clean[:0], len(text)), text)
 	clean := string(s.clean)
 	cleaned := time.Now()
-	s.cut = r.segmenter.cut(s.cut[:0], clean, s.tally) // of a long text, most words are counted here
+	body := s.body(clean)
+	s.cut = r.segmenter.cutScripts(s.cut[:0], body, s.tally) // of a long text, most words are counted here
 	segmented := time.Now()
 
 	s.cut = s.tally(s.cut)
@@ -88,9 +89,9 @@ func (r *Recipe) Fingerprint(text string) (Article, Timing) {
 	if !a.LittleText {
 		a.Anchors = s.signature.AppendAnchors(nil, r.config.Anchors)
 		if a.Features < r.config.FlashFeatures { // the words tallied last are all, unless they are repeated endlessly
-			a.Signature = s.signature.AppendFlash(nil, clean, s.sequence)
+			a.Signature = s.signature.AppendFlash(nil, body, s.sequence)
 		} else {
-			a.Signature = s.signature.Append(nil, clean)
+			a.Signature = s.signature.Append(nil, body)
 		}
 	}
 	return a, Timing{
@@ -107,7 +108,7 @@ func (r *Recipe) Weights(text string) []WeightedWord {
 	}
 	s := r.scratch.Get().(*scratch)
 	defer r.release(s)
-	s.cut = s.tally(r.segmenter.cut(s.cut[:0], Clean(text), s.tally))
+	s.cut = s.tally(r.segmenter.cutScripts(s.cut[:0], s.body(Clean(text)), s.tally))
 	s.weigh(r.terms)
 	words := make([]WeightedWord, len(s.words))
 	for i, w := range s.words {
@@ -126,6 +127,8 @@ func sortByWeight(words []WeightedWord) {
 // scratch holds the buffers for one text, to be used again.
 type scratch struct {
 	clean      []byte
+	lines      bodyScratch
+	bodyText   []byte
 	cut        []string
 	sequence   []uint64 // hashes of the words that hold a letter or digit, in order; those tallied last
 	words      []word
@@ -140,11 +143,17 @@ type word struct {
 	hash  uint64
 	count int32
 	idf   float32
+	alien bool // in neither Chinese nor ASCII: no table knows it
 }
 
 // weight is TF-IDF, the count not damped: that finds more copies, and what one frequent word brings near without
 // reason is for the second check to tell.
-func (w *word) weight() float64 { return float64(w.count) * float64(w.idf) }
+func (w *word) weight() float64 {
+	if w.alien {
+		return damped(w.count, w.idf)
+	}
+	return float64(w.count) * float64(w.idf)
+}
 
 // numberIDF bounds the IDF of words that begin with a digit. Nearly all are missing from the tables, but they say little
 // about what a text is about: a line of telephone numbers would outweigh a page. What numbers a text has, its signature
@@ -173,6 +182,16 @@ func (r *Recipe) release(s *scratch) {
 	s.signature.Reset()
 	s.words, s.features = s.words[:0], s.features[:0]
 	r.scratch.Put(s)
+}
+
+// body returns the part of a clean text that is the article.
+func (s *scratch) body(clean string) string {
+	text, whole := s.lines.appendBody(s.bodyText[:0], clean)
+	if whole {
+		return clean
+	}
+	s.bodyText = text
+	return string(text)
 }
 
 // tally counts more words of the text: words gets the different terms among them, in the order of their first occurrence.
@@ -222,11 +241,20 @@ func (s *scratch) slot(hash uint64) *int32 {
 func (s *scratch) weigh(terms *terms) {
 	for i := range s.words {
 		idf := terms.of(s.words[i].hash)
+		if hash := s.words[i].hash; directionBits[hash%(1<<12)] {
+			if up, known := directions[hash]; known {
+				s.signature.AddDirection(up, int(s.words[i].count))
+			}
+		}
 		switch first := s.words[i].text[0]; {
 		case first >= '0' && first <= '9':
 			idf = min(idf, numberIDF)
 		case first < utf8.RuneSelf:
 			idf = min(idf, latinIDF)
+		case first < 0xe4 || first > 0xe9: // no Han character of the basic plane
+			if kind, _ := scriptOf(s.words[i].text); kind != cutByJieba && idf != 0 {
+				s.words[i].alien, idf = true, unlisted(s.words[i].text)
+			}
 		}
 		s.words[i].idf = idf
 	}

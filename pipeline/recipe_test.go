@@ -34,6 +34,9 @@ func TestGoldenArticles(t *testing.T) {
 		"zh":    {zhArticle, "710c80b2e9dba930", "978a711517564953fe491bb360a2b207"},
 		"en":    {enArticle, "2b6fded397573168", "e08acf0ac9b2b3a5d7b8b9bb43850eb8"},
 		"mixed": {zhArticle + enArticle, "3b2cc8b281dba970", "9d07f442382a9e3307102113e0b047e3"},
+		"page":  {zhMenu + zhArticle + zhFooter, "710c80b2e9dba930", "11d6ccf18df97f6f57d683ae6007b03b"},
+		"Greek": {languageText(t, "el"), "d0633d4d2d1a6e9d", "0ae37b66e9a72d65dbc895ab0dc09225"},
+		"Thai":  {languageText(t, "th"), "b83e024fe9cfb6a8", "875400f2555d4aeabdfcd2ec5824c62f"},
 		"flash": {"快讯：央行下调利率25个基点", "06af9d29c55781e5", "b5d832807b290d8300a5ea97927ebc76"},
 	} {
 		a, _ := r.Fingerprint(c.text)
@@ -41,7 +44,7 @@ func TestGoldenArticles(t *testing.T) {
 		require.Equal(t, c.simhash, a.SimHash.String(), "%s: %s", name, advice)
 		require.Equal(t, c.digest, hex.EncodeToString(a.Digest[:]), "%s: %s", name, advice)
 	}
-	require.Equal(t, "news-3-e2bcf69b", r.ID())
+	require.Equal(t, "news-4-3f4513b3", r.ID())
 }
 
 // The index finds articles by fingerprint: where punctuation moves a word boundary, the digests must differ as well.
@@ -202,7 +205,7 @@ func TestRecipeConfig(t *testing.T) {
 
 func TestRecipeID(t *testing.T) {
 	r := testRecipe(t)
-	require.Regexp(t, regexp.MustCompile(`^news-3-[0-9a-f]{8}$`), r.ID())
+	require.Regexp(t, regexp.MustCompile(`^news-4-[0-9a-f]{8}$`), r.ID())
 	require.Equal(t, r.ID(), testRecipe(t).ID())
 	seen := map[string]bool{r.ID(): true}
 	for _, change := range []func(*RecipeConfig){

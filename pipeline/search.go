@@ -143,10 +143,12 @@ const (
 	TestLittle               // little text: only the same text is a copy, or one that contains it
 	TestShort                // too short for the words in common to be enough
 	TestUnknown              // no signature to compare
+	TestLead                 // other beginnings, and no number in common
+	TestOpposite             // in one something rises that falls in the other
 	testCount
 )
 
-var testNames = [testCount]string{"none", "digest", "distance", "overlap", "numbers", "values", "little", "short", "unknown"}
+var testNames = [testCount]string{"none", "digest", "distance", "overlap", "numbers", "values", "little", "short", "unknown", "lead", "opposite"}
 
 // String returns the test as it stands in headers and metrics; "unknown" for a number that is none of ours.
 func (t Test) String() string {
@@ -157,21 +159,31 @@ func (t Test) String() string {
 }
 
 var testOf = map[signature.Reason]Test{
-	signature.ReasonUnknown: TestUnknown,
-	signature.ReasonOverlap: TestOverlap,
-	signature.ReasonNumbers: TestNumbers,
-	signature.ReasonValues:  TestValues,
-	signature.ReasonShort:   TestShort,
-	signature.ReasonLittle:  TestLittle,
+	signature.ReasonUnknown:  TestUnknown,
+	signature.ReasonOverlap:  TestOverlap,
+	signature.ReasonNumbers:  TestNumbers,
+	signature.ReasonValues:   TestValues,
+	signature.ReasonShort:    TestShort,
+	signature.ReasonLittle:   TestLittle,
+	signature.ReasonLead:     TestLead,
+	signature.ReasonOpposite: TestOpposite,
 }
+
+// wholeDistance is the largest distance in bits at which an article may be a copy of another that it neither contains nor is a part of:
+// what is cut off or added moves a fingerprint farther than what is reworded.
+const wholeDistance = 16
 
 // judgeBySignature is the second check. Signatures of an unknown version say nothing, so that nothing is held to be a
 // copy by them.
 func judgeBySignature(thresholds signature.Thresholds) Judge {
-	return func(_ int, a, b []byte) Judgement {
+	return func(distance int, a, b []byte) Judgement {
 		x, _ := signature.Decode(a)
 		y, _ := signature.Decode(b)
-		verdict, reason := signature.Judge(signature.Compare(&x, &y), thresholds)
+		c := signature.Compare(&x, &y)
+		if distance > wholeDistance && !c.Part() {
+			return Judgement{0, TestDistance}
+		}
+		verdict, reason := signature.Judge(c, thresholds)
 		switch verdict {
 		case signature.Near:
 			return Judgement{Near, testOf[reason]}

@@ -16,6 +16,9 @@ type compareSignature struct {
 	Contradictions int     `json:"contradictions"`  // of them, those with different numbers
 	Numbers        int     `json:"numbers"`         // different ones of the text with fewer, about
 	NumbersShared  int     `json:"numbers_in_both"` // of them, those that the other has as well
+	Longer         float64 `json:"longer"`          // how many times as many word pairs the longer text has
+	Beginning      float64 `json:"beginning"`       // estimated share of the one beginning that stands in the other text
+	Opposite       bool    `json:"opposite"`        // in the one text something rises, in the other it falls
 	Flash          bool    `json:"flash,omitempty"` // similarity and containment are about words as well, and hardly estimated
 }
 
@@ -27,7 +30,11 @@ func compareSignatures(a, b []byte) *compareSignature {
 	if !c.Known {
 		return nil
 	}
-	return &compareSignature{c.J, c.Containment, int(c.Bigrams), c.SharedContexts, c.Contradictions, c.LeastValues, c.CommonValues, c.Flash}
+	return &compareSignature{
+		Similarity: c.J, Containment: c.Containment, WordPairs: int(c.Bigrams), SharedPlaces: c.SharedContexts,
+		Contradictions: c.Contradictions, Numbers: c.LeastValues, NumbersShared: c.CommonValues, Longer: c.Longer, Beginning: c.Lead,
+		Opposite: c.Opposite, Flash: c.Flash,
+	}
 }
 
 // explain gives the verdict in one word and in a sentence.
@@ -43,16 +50,24 @@ func (c *comparison) explain(j pipeline.Judgement, cfg pipeline.RecipeConfig) {
 		return
 	case pipeline.TestDistance:
 		why = fmt.Sprintf("the fingerprints differ in %d bits, at most %d are allowed (detection.max_distance).", c.Distance, c.MaxDistance)
+		if c.Distance <= c.MaxDistance {
+			why = fmt.Sprintf("the fingerprints differ in %d bits, and neither text contains the other.", c.Distance)
+		}
 	case pipeline.TestOverlap:
 		why = c.Signature.explainOverlap(j.Kind, cfg.Thresholds)
 	case pipeline.TestNumbers:
 		why = fmt.Sprintf("in %d of %d places that both have, the numbers differ (detection.contradictions).", c.Signature.Contradictions, c.Signature.SharedPlaces)
 	case pipeline.TestValues:
-		why = fmt.Sprintf("only %d of %d numbers are in both (detection.values, detection.short_values).", c.Signature.NumbersShared, c.Signature.Numbers)
+		why = fmt.Sprintf("only %d of %d numbers are in both (detection.values).", c.Signature.NumbersShared, c.Signature.Numbers)
 	case pipeline.TestLittle:
 		why = "of a text with so few different words only the same text is a copy (detection.min_features), or one that contains it and little more (detection.flash_features)."
 	case pipeline.TestShort:
 		why = fmt.Sprintf("for texts as short as these, %.0f %% of word pairs in common is too little (detection.short_near).", 100*c.Signature.Similarity)
+	case pipeline.TestLead:
+		why = fmt.Sprintf("they share no number, and only %.0f %% of the beginning of one stands in the other: other reports above the same text.",
+			100*c.Signature.Beginning)
+	case pipeline.TestOpposite:
+		why = "in one of them something rises and nothing falls, and in the other it is the other way round."
 	case pipeline.TestUnknown:
 		why = "there is no signature to compare."
 	case pipeline.TestNone:
@@ -82,7 +97,8 @@ func (s *compareSignature) explainOverlap(kind pipeline.Kind, t signature.Thresh
 		return fmt.Sprintf("they share %.0f %% of their words and word pairs; flashes that may be copies share %.0f %% or more (detection.flash_near).",
 			100*s.Similarity, 100*t.FlashNear)
 	case kind == pipeline.Near && s.Similarity < t.Near:
-		return fmt.Sprintf("they share %.0f %% of their word pairs, and their numbers agree or one contains the other (detection.vouched).", 100*s.Similarity)
+		return fmt.Sprintf("they share %.0f %% of their word pairs, and their numbers agree or one contains the other (detection.vouched).",
+			100*s.Similarity)
 	default:
 		return fmt.Sprintf("they share %.0f %% of their word pairs; a copy has %.0f %% or more (detection.near), a possible one %.0f %% (detection.possible).",
 			100*s.Similarity, 100*t.Near, 100*t.Possible)

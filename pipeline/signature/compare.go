@@ -24,6 +24,13 @@ type Comparison struct {
 	// LeastValues is the number of different number values, as far as the bitmap tells them apart, of the article
 	// with fewer ones; CommonValues those that the other has as well.
 	LeastValues, CommonValues int
+	// Longer is how many times as many bigrams the longer text has as the shorter one.
+	Longer float64
+	// Opposite tells that in one of the texts something rises and nothing falls, and in the other nothing rises and something falls.
+	Opposite bool
+	// Lead estimates the share of the beginning of the one text, its first 20 bigrams, that stands anywhere in the other, or the other
+	// way round if that is more. It is 1 if the texts are so long that few samples are of the beginning.
+	Lead float64
 }
 
 // Compare compares two signatures in constant time. It is symmetric and allocates nothing.
@@ -43,6 +50,7 @@ func Compare(a, b *Signature) Comparison {
 	case c.Bigrams > 0:
 		c.J = a.jaccard(b)
 		c.Containment = min(1, c.J/(1+c.J)*(na+nb)/c.Bigrams)
+		c.Longer = max(na, nb) / c.Bigrams
 	}
 	for i := range numberSlots {
 		if context := a.raw[contextAt+i]; context == 0 || context != b.raw[contextAt+i] {
@@ -52,6 +60,11 @@ func Compare(a, b *Signature) Comparison {
 		if (a.raw[valueAt+i/2]^b.raw[valueAt+i/2])>>(i%2*4)&15 != 0 {
 			c.Contradictions++
 		}
+	}
+	if !c.Flash {
+		c.Lead = max(a.leadIn(b), b.leadIn(a))
+		upA, downA, upB, downB := a.raw[directionAt]&15, a.raw[directionAt]>>4, b.raw[directionAt]&15, b.raw[directionAt]>>4
+		c.Opposite = upA > 0 && downB > 0 && downA == 0 && upB == 0 || downA > 0 && upB > 0 && upA == 0 && downB == 0
 	}
 	va, vb := a.bitmap(), b.bitmap()
 	c.LeastValues = min(bits.OnesCount64(va), bits.OnesCount64(vb))
@@ -71,5 +84,26 @@ func (s *Signature) jaccard(t *Signature) float64 {
 }
 
 func (s *Signature) bitmap() uint64 {
-	return binary.LittleEndian.Uint64(s.raw[Size-8:]) >> (64 - bitmapBits)
+	return binary.LittleEndian.Uint64(s.raw[bitmapAt-2:]) >> (64 - bitmapBits)
+}
+
+// leastLeadSlots is the number of slots of a beginning below which they say nothing.
+const leastLeadSlots = 5
+
+// leadIn counts the equal slots among those of the beginning of s.
+func (s *Signature) leadIn(t *Signature) float64 {
+	n, equal := 0, 0
+	for i := range leadSlots {
+		if s.raw[leadAt+i/8]>>(i%8)&1 == 0 {
+			continue
+		}
+		n++
+		if (s.raw[minAt+i/4]^t.raw[minAt+i/4])>>(i%4*2)&3 == 0 {
+			equal++
+		}
+	}
+	if n < leastLeadSlots {
+		return 1
+	}
+	return max(0, (float64(equal)/float64(n)-0.25)/0.75)
 }

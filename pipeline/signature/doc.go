@@ -2,14 +2,17 @@
 // fingerprints are near are copies of each other. A SimHash alone cannot: reports on one template that differ in
 // their figures only are as near as copies are.
 //
-// Layout of version 1, 64 bytes; a flash has version 2, with a filter of its words in bytes 2 to 33 (flash.go):
+// Layout of version 3, 80 bytes; a flash has version 4, with a filter of its words in bytes 2 to 33 and nothing behind byte 63
+// (flash.go):
 //
-//	 0      version, 1
+//	 0      version, 3
 //	 1      number of word bigrams n as round(16 log2(n+1)), at most 255
 //	 2..33  MinHash of the word bigrams: 128 slots of 2 bits, slot 0 in the lowest bits of byte 2
 //	34..49  numbers: 16 slots with an 8-bit hash of what stands before a number, 0 = empty
 //	50..57  their values: a 4-bit hash for each slot, slot 0 in the low half of byte 50
 //	58..63  bitmap of number values, 48 bits, bit 0 is the lowest of byte 58
+//	64..78  a bit for each of the first 120 slots of the MinHash, slot 0 the lowest of byte 64: its bigram is one of the first 20
+//	79      words that say that something rises, at most 15, in the low half, and of those that say that it falls, in the high half
 //
 // The MinHash is one permutation cut into slots (Li, Owen and Zhang, "One Permutation Hashing", NIPS 2012), empty
 // slots filled from others (Shrivastava, "Optimal Densification for Fast and Accurate Minwise Hashing", ICML 2017),

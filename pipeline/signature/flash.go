@@ -9,7 +9,7 @@ import (
 // flashVersion is the first byte of the signature of a flash. Instead of samples it has a Bloom filter of all words and bigrams:
 // they are so few that it tells whether one text contains the other, and hence whether a single name was replaced. An
 // estimate cannot tell that.
-const flashVersion = 2
+const flashVersion = 4
 
 // maxFlashBits is the number of bits set up to which a filter tells anything. A word replaced asks for four other bits or six, a
 // word put in for two: with 128 of 256 set, one replaced goes unseen in 6 % of cases at most, with 60 in 0.3 %.

@@ -9,11 +9,9 @@ type Thresholds struct {
 	Contradictions float64 `koanf:"contradictions" help:"Share of different numbers in the same places from which an article is no copy."`
 	Values         float64 `koanf:"values" help:"Least share of numbers in common."`
 	Vouched        float64 `koanf:"vouched" help:"Least similarity of a copy that has all of four numbers or more in common, or that the other text contains; of a short one, if both is so."`
-	Sure           float64 `koanf:"sure" help:"Similarity from which one different number in the same place is forgiven, as a correction, unless the text is short."`
-	SureValues     float64 `koanf:"sure_values" help:"Similarity from which one number is forgiven if all others agree: one that the other text lacks, or, if they are four or more, one that differs in its place."`
-	ShortPairs     float64 `koanf:"short_pairs" help:"A text with fewer pairs of words is short: nothing is forgiven, and the next two are asked of it."`
+	Sure           float64 `koanf:"sure" help:"Similarity from which one number is forgiven, as a correction: one that differs in its place while two others agree, unless the text is short, or one that the other text lacks."`
+	ShortPairs     float64 `koanf:"short_pairs" help:"A text with fewer pairs of words is short: hardly a number is forgiven, and the next is asked of it."`
 	ShortNear      float64 `koanf:"short_near" help:"Least similarity of short texts."`
-	ShortValues    float64 `koanf:"short_values" help:"Least share of numbers in common of short texts."`
 	FlashNear      float64 `koanf:"flash_near" help:"Least similarity of flashes: the share of words and pairs of words in common. If one contains the other they are copies, else possible ones."`
 }
 
@@ -29,9 +27,7 @@ func (t Thresholds) Validate() error {
 		{"values", t.Values},
 		{"vouched", t.Vouched},
 		{"sure", t.Sure},
-		{"sure_values", t.SureValues},
 		{"short_near", t.ShortNear},
-		{"short_values", t.ShortValues},
 		{"flash_near", t.FlashNear},
 	} {
 		if !(f.val >= 0 && f.val <= 1) {
@@ -50,8 +46,7 @@ func (t Thresholds) Validate() error {
 // DefaultThresholds returns thresholds chosen on labelled pairs of Chinese and English news articles.
 func DefaultThresholds() Thresholds {
 	return Thresholds{
-		Near: 0.5, Possible: 0.3, Contradictions: 0.14, Values: 0.6, Vouched: 0.42, Sure: 0.85, SureValues: 0.75,
-		ShortPairs: 80, ShortNear: 0.62, ShortValues: 0.8, FlashNear: 0.6,
+		Near: 0.5, Possible: 0.3, Contradictions: 0.14, Values: 0.7, Vouched: 0.42, Sure: 0.75, ShortPairs: 80, ShortNear: 0.67, FlashNear: 0.6,
 	}
 }
 
@@ -70,12 +65,14 @@ type Reason string
 
 // The reasons.
 const (
-	ReasonUnknown Reason = "unknown" // no signature to compare
-	ReasonOverlap Reason = "overlap" // too few or enough common word bigrams
-	ReasonNumbers Reason = "numbers" // other numbers in the same places
-	ReasonValues  Reason = "values"  // too few numbers in common
-	ReasonShort   Reason = "short"   // a copy, were it not short
-	ReasonLittle  Reason = "little"  // one of the two is a flash, and neither contains the other or the other is none
+	ReasonUnknown  Reason = "unknown"  // no signature to compare
+	ReasonOverlap  Reason = "overlap"  // too few or enough common word bigrams
+	ReasonNumbers  Reason = "numbers"  // other numbers in the same places
+	ReasonValues   Reason = "values"   // too few numbers in common
+	ReasonShort    Reason = "short"    // a copy, were it not short
+	ReasonOpposite Reason = "opposite" // in one something rises that falls in the other
+	ReasonLead     Reason = "lead"     // other beginnings, and no number in common
+	ReasonLittle   Reason = "little"   // one of the two is a flash, and neither contains the other or the other is none
 )
 
 // Numbers in common that weigh.
@@ -94,12 +91,15 @@ func Judge(c Comparison, t Thresholds) (Verdict, Reason) {
 		return judgeFlash(c, t)
 	}
 	short := c.Bigrams < t.ShortPairs
-	near, leastValues := t.Near, t.Values
+	near := t.Near
 	if short {
-		near, leastValues = max(t.Near, t.ShortNear), t.ShortValues
+		near = max(t.Near, t.ShortNear)
 	}
 	if c.vouched(short) {
 		near = min(near, t.Vouched)
+	}
+	if c.Part() && !short {
+		near = t.Possible
 	}
 	contradictions, common := c.forgiven(t, short)
 	switch {
@@ -109,8 +109,12 @@ func Judge(c Comparison, t Thresholds) (Verdict, Reason) {
 		return Different, ReasonOverlap
 	case contradictions > 0 && float64(contradictions) >= t.Contradictions*float64(c.SharedContexts):
 		return Different, ReasonNumbers
-	case float64(common) < leastValues*float64(c.LeastValues):
+	case c.Opposite:
+		return Different, ReasonOpposite
+	case float64(common) < t.Values*float64(c.LeastValues):
 		return Possible, ReasonValues
+	case c.CommonValues == 0 && c.Lead < leastLead:
+		return Possible, ReasonLead
 	case c.J >= near:
 		return Near, ReasonOverlap
 	case short && c.J >= t.Near:
@@ -118,6 +122,17 @@ func Judge(c Comparison, t Thresholds) (Verdict, Reason) {
 	}
 	return Possible, ReasonOverlap
 }
+
+// partLonger is how many times as long as the other a text is of which the other is a part. A part is a copy from the similarity on from
+// which others are possible copies: page 1 of an article has half of its words or less, which makes a similarity of .5 or less.
+const partLonger = 1.25
+
+// leastLead is the share of the beginning of the one text that stands in the other from which texts without a number in common may be
+// copies. Below, they are different reports above the same small print.
+const leastLead = 0.6
+
+// Part tells whether the one text is a part of the other, which goes on.
+func (c *Comparison) Part() bool { return c.Containment >= contained && c.Longer >= partLonger }
 
 // vouched tells whether something besides the bigrams in common speaks for a copy. Reports on one template are about as long as
 // each other and each has words and numbers of its own; of a copy one side is cut or added to, or words are changed and
@@ -137,13 +152,13 @@ func (c *Comparison) vouched(short bool) bool {
 func (c *Comparison) forgiven(t Thresholds, short bool) (contradictions, common int) {
 	contradictions, common = c.Contradictions, c.CommonValues
 	inPlace := !short && c.SharedContexts-contradictions >= 2
-	othersAgree := common >= c.LeastValues-1 && c.J >= t.SureValues
+	othersAgree := common >= c.LeastValues-1 && (c.J >= t.Sure || c.Part() && contradictions == 0)
 	switch {
 	case contradictions == 0:
 		if othersAgree && common < c.LeastValues && (!short || common > 0) {
 			common++
 		}
-	case inPlace && (c.J >= t.Sure || othersAgree && common >= someValues), othersAgree && common >= manyValues:
+	case inPlace && c.J >= t.Sure, othersAgree && common >= manyValues:
 		contradictions--
 	}
 	return contradictions, common

@@ -27,7 +27,9 @@ func checkJudge(t *testing.T, base Comparison, cases map[string]judged) {
 }
 
 func TestJudge(t *testing.T) {
-	long := Comparison{Known: true, J: .9, Containment: 1, Bigrams: 300, SharedContexts: 8, LeastValues: 8, CommonValues: 8}
+	long := Comparison{
+		Known: true, J: .9, Containment: 1, Bigrams: 300, Longer: 1, SharedContexts: 8, LeastValues: 8, CommonValues: 8, Lead: 1,
+	}
 	checkJudge(t, long, map[string]judged{
 		"copy":                 {func(*Comparison) {}, Near, ReasonOverlap},
 		"unknown":              {func(c *Comparison) { *c = Comparison{} }, Different, ReasonUnknown},
@@ -48,10 +50,10 @@ func TestJudge(t *testing.T) {
 		}, Near, ReasonOverlap},
 		"less sure, not all": {func(c *Comparison) {
 			c.J, c.Contradictions, c.SharedContexts, c.LeastValues, c.CommonValues = .8, 1, 3, 6, 4
-		}, Different, ReasonNumbers},
+		}, Possible, ReasonValues},
 		"less sure, of little": {func(c *Comparison) {
 			c.J, c.Contradictions, c.SharedContexts, c.LeastValues, c.CommonValues = .8, 1, 3, 3, 3
-		}, Different, ReasonNumbers},
+		}, Near, ReasonOverlap},
 		"not sure, all else":   {func(c *Comparison) { c.J, c.Contradictions, c.SharedContexts = .74, 1, 3 }, Different, ReasonNumbers},
 		"sure, but of little":  {func(c *Comparison) { c.Contradictions, c.SharedContexts, c.LeastValues, c.CommonValues = 1, 2, 2, 2 }, Different, ReasonNumbers},
 		"other values":         {func(c *Comparison) { c.CommonValues = 3 }, Possible, ReasonValues},
@@ -76,7 +78,18 @@ func TestJudge(t *testing.T) {
 		"short, few values": {func(c *Comparison) {
 			c.Bigrams, c.Contradictions, c.SharedContexts, c.LeastValues, c.CommonValues = 20, 1, 5, 7, 7
 		}, Different, ReasonNumbers},
-		"short, other values": {func(c *Comparison) { c.Bigrams, c.CommonValues = 20, 5 }, Possible, ReasonValues},
+		"a part":                {func(c *Comparison) { c.J, c.Longer = .3, 1.25 }, Near, ReasonOverlap},
+		"too small a part":      {func(c *Comparison) { c.J, c.Longer = .29, 1.25 }, Different, ReasonOverlap},
+		"as long":               {func(c *Comparison) { c.J, c.Longer = .4, 1.24 }, Possible, ReasonOverlap},
+		"longer, not a part":    {func(c *Comparison) { c.J, c.Longer, c.Containment = .4, 2, .84 }, Possible, ReasonOverlap},
+		"a part, one value":     {func(c *Comparison) { c.J, c.Longer, c.LeastValues, c.CommonValues = .5, 2, 2, 1 }, Near, ReasonOverlap},
+		"a part, contradicted":  {func(c *Comparison) { c.J, c.Longer, c.SharedContexts, c.Contradictions = .5, 2, 3, 1 }, Different, ReasonNumbers},
+		"a short part":          {func(c *Comparison) { c.Bigrams, c.J, c.Longer, c.LeastValues, c.CommonValues = 20, .4, 2, 3, 3 }, Possible, ReasonOverlap},
+		"opposite":              {func(c *Comparison) { c.Opposite = true }, Different, ReasonOpposite},
+		"another beginning":     {func(c *Comparison) { c.Lead, c.LeastValues, c.CommonValues = .59, 0, 0 }, Possible, ReasonLead},
+		"the same beginning":    {func(c *Comparison) { c.Lead, c.LeastValues, c.CommonValues = .6, 0, 0 }, Near, ReasonOverlap},
+		"another, but a number": {func(c *Comparison) { c.Lead, c.LeastValues, c.CommonValues = 0, 1, 1 }, Near, ReasonOverlap},
+		"short, other values":   {func(c *Comparison) { c.Bigrams, c.CommonValues = 20, 5 }, Possible, ReasonValues},
 	})
 }
 
@@ -87,7 +100,7 @@ func TestThresholds(t *testing.T) {
 		"vouched is 2":         func(t *Thresholds) { t.Vouched = 2 },
 		"flash_near is 1.1":    func(t *Thresholds) { t.FlashNear = 1.1 },
 		"contradictions is -1": func(t *Thresholds) { t.Contradictions = -1 },
-		"short_values is NaN":  func(t *Thresholds) { t.ShortValues = math.NaN() },
+		"values is NaN":        func(t *Thresholds) { t.Values = math.NaN() },
 		"possible is 0.6":      func(t *Thresholds) { t.Possible = .6 },
 		"short_pairs is -1":    func(t *Thresholds) { t.ShortPairs = -1 },
 	} {

@@ -73,19 +73,28 @@ func (n *numbers) found(value uint64) {
 	n.before = n.before<<8 | '#'
 }
 
+// isPlain tells the letters and digits of ASCII.
+var isPlain = func() (table [utf8.RuneSelf]bool) {
+	for c := range table {
+		table[c] = c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	}
+	return table
+}()
+
 // word reads a word of letters other than Han and the digits within, such as "covid19".
 func (n *numbers) word() string {
 	start := n.pos
 	for n.pos < len(n.text) {
-		r, size := rune(n.text[n.pos]), 1
-		if r >= utf8.RuneSelf {
-			r, size = decode(n.text[n.pos:])
-		}
-		if r < utf8.RuneSelf {
-			if !isLetter(r) && (r < '0' || r > '9') {
+		if c := n.text[n.pos]; c < utf8.RuneSelf {
+			if !isPlain[c] {
 				break
 			}
-		} else if isHan(r) || !unicode.IsLetter(r) && !unicode.IsMark(r) {
+			n.before = n.before<<8 | uint64(c)
+			n.pos++
+			continue
+		}
+		r, size := decode(n.text[n.pos:]) // full-width ASCII comes out as ASCII
+		if r < utf8.RuneSelf && !isPlain[r] || isHan(r) || r >= utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsMark(r) {
 			break
 		}
 		n.before = n.before<<8 | uint64(r&0xff)

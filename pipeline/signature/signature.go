@@ -9,10 +9,10 @@ import (
 )
 
 // Version is the version of the layout that Append writes, its first byte.
-const Version = 1
+const Version = 3
 
 // Size is the length of a signature in bytes.
-const Size = 64
+const Size = 80
 
 // Where the fields begin, and how many slots they have.
 const (
@@ -21,9 +21,13 @@ const (
 	contextAt   = 34
 	valueAt     = 50
 	bitmapAt    = 58
+	leadAt      = 64
+	directionAt = 79
 	minSlots    = 128
 	numberSlots = 16
 	bitmapBits  = 48
+	leadSlots   = 120 // of those of minAt, that have a bit in leadAt
+	leadBigrams = 20  // of the beginning
 )
 
 // maxNumbers bounds the numbers that are looked at: the first ones of a text.
@@ -61,13 +65,17 @@ type Builder struct {
 
 	before  [2]uint64 // hashes of the last bigrams, the latest second
 	anchors leastHashes
+	ups     int
+	downs   int
+	lead    [minSlots / 64]uint64 // bit i%64 of word i/64: the bigram of slot i is one of the beginning
 }
 
 // Reset forgets the words added.
 func (b *Builder) Reset() {
 	b.words = 0
 	clear(b.mins[:])
-	b.before, b.anchors = [2]uint64{}, leastHashes{}
+	b.before, b.anchors, b.lead = [2]uint64{}, leastHashes{}, [minSlots / 64]uint64{}
+	b.ups, b.downs = 0, 0
 }
 
 // Add adds words of an article, as many at a time as you like: the hashes, in order, of those that hold a letter or digit.
@@ -90,6 +98,10 @@ func (b *Builder) Add(words []uint64) {
 		slot, rest := h>>57, h&(1<<57-1)+1
 		if b.mins[slot] == 0 || rest < b.mins[slot] {
 			b.mins[slot] = rest
+			b.lead[slot/64] &^= 1 << (slot % 64)
+			if n <= leadBigrams+1 { // n counts this one
+				b.lead[slot/64] |= 1 << (slot % 64)
+			}
 		}
 		last = w
 	}
@@ -108,20 +120,33 @@ func (b *Builder) Append(dst []byte, clean string) []byte {
 	n := max(0, b.words-1)
 	raw[countAt] = logCount(n)
 	if n > 0 {
-		b.minHash(raw[minAt:contextAt])
+		b.minHash(&raw)
 	}
 	b.numbers(&raw, clean)
+	raw[directionAt] = byte(min(15, b.ups) | min(15, b.downs)<<4)
 	b.Reset()
 	return append(dst, raw[:]...)
 }
 
-func (b *Builder) minHash(dst []byte) {
+// AddDirection adds n words that say that something rises (up) or falls.
+func (b *Builder) AddDirection(up bool, n int) {
+	if up {
+		b.ups += n
+	} else {
+		b.downs += n
+	}
+}
+
+func (b *Builder) minHash(raw *[Size]byte) {
 	for i := range uint64(minSlots) {
 		from := i
 		for try := uint64(1); b.mins[from] == 0; try++ {
 			from = simhash.Mix(i<<32|try) >> 57
 		}
-		dst[i/4] |= byte(simhash.Mix(b.mins[from])&3) << (i % 4 * 2)
+		raw[minAt+i/4] |= byte(simhash.Mix(b.mins[from])&3) << (i % 4 * 2)
+		if i < leadSlots {
+			raw[leadAt+i/8] |= byte(b.lead[from/64]>>(from%64)&1) << (i % 8)
+		}
 	}
 }
 

@@ -48,8 +48,8 @@ func seeded(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-const golden = "01401b80ef2be51200cb60139fc1cc9e9bcf9f4cfc9c732e380c5763a464c03b" +
-	"ff0c00b000001000c100005e000000000c00d0000d0ff0000008900000010200"
+const golden = "03401b80ef2be51200cb60139fc1cc9e9bcf9f4cfc9c732e380c5763a464c03b" +
+	"ff0c00b000001000c100005e000000000c00d0000d0ff0000008900000010200ffffffffffffffffffffffffffffff00"
 
 // Signatures are stored: if this fails, the version must be raised.
 func TestGolden(t *testing.T) {
@@ -199,4 +199,80 @@ func BenchmarkCompare(b *testing.B) {
 		verdict, _ = Judge(Compare(&x, &x), DefaultThresholds())
 	}
 	require.Equal(b, Near, verdict)
+}
+
+// The beginning is looked for in all of the other text, in either direction.
+func TestLead(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	words := func(n int) []uint64 {
+		list := make([]uint64, n)
+		for i := range list {
+			list[i] = r.Uint64()
+		}
+		return list
+	}
+	sign := func(parts ...[]uint64) Signature {
+		var b Builder
+		for _, words := range parts {
+			b.Add(words)
+		}
+		s, ok := Decode(b.Append(nil, ""))
+		require.True(t, ok)
+		return s
+	}
+	small, one, two := words(200), words(22), words(22)
+	a := sign(one, small)
+	for name, c := range map[string]struct {
+		other  Signature
+		common bool
+	}{
+		"the same":              {sign(one, small), true},
+		"something before it":   {sign(two, one, small), true},
+		"moved":                 {sign(small, one), true},
+		"another text above it": {sign(two, small), false},
+		"other texts":           {sign(two, words(200)), false},
+	} {
+		got := Compare(&a, &c.other)
+		require.Equal(t, c.common, got.Lead >= leastLead, "%s: %v", name, got.Lead)
+		require.Equal(t, got, Compare(&c.other, &a), name)
+	}
+	long, other := sign(one, words(3000)), sign(two, words(3000))
+	require.InDelta(t, 1, Compare(&long, &other).Lead, 0, "too few samples")
+}
+
+func TestOpposite(t *testing.T) {
+	sign := func(ups, downs int) Signature {
+		var b Builder
+		b.Add([]uint64{1, 2, 3})
+		b.AddDirection(true, ups)
+		b.AddDirection(false, downs)
+		s, ok := Decode(b.Append(nil, ""))
+		require.True(t, ok)
+		return s
+	}
+	up, down, both, neither, many := sign(1, 0), sign(0, 2), sign(3, 1), sign(0, 0), sign(20, 0)
+	require.True(t, Compare(&up, &down).Opposite)
+	require.True(t, Compare(&down, &many).Opposite)
+	for _, s := range []*Signature{&up, &both, &neither, &many} {
+		require.False(t, Compare(&up, s).Opposite)
+		require.False(t, Compare(s, &both).Opposite)
+	}
+}
+
+func TestLonger(t *testing.T) {
+	words := make([]uint64, 300)
+	for i := range words {
+		words[i] = simhash.Mix(uint64(i))
+	}
+	var b Builder
+	b.Add(words)
+	whole, _ := Decode(b.Append(nil, ""))
+	b.Add(words[:150])
+	half, _ := Decode(b.Append(nil, ""))
+	c := Compare(&half, &whole)
+	require.InDelta(t, 2, c.Longer, .1)
+	require.True(t, c.Part())
+	same := Compare(&whole, &whole)
+	require.InDelta(t, 1, same.Longer, 0)
+	require.False(t, same.Part())
 }
