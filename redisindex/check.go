@@ -44,6 +44,8 @@ const (
 	minVersion = "6.2"
 	// listpackBytes is what a field of entries may hold for its hash to stay a listpack: a handful of entries.
 	listpackBytes = 1024
+	// listpackEntries is the number of fields that a hash of entries may have to stay one. It leaves room for more articles than expected.
+	listpackEntries = 32 * perHash
 	// tableBytes is the length of the value by which place.lua makes a hash of block lists a hash table.
 	tableBytes = 2048
 )
@@ -59,7 +61,7 @@ func Check(ctx context.Context, client redis.UniversalClient, cfg Config) []Find
 	}
 	findings := checkRights(ctx, client, cfg)
 	return append(findings, eachServer(ctx, client, func(ctx context.Context, server *redis.Client) []Finding {
-		return checkServer(ctx, server)
+		return checkServer(ctx, server, cfg)
 	})...)
 }
 
@@ -104,7 +106,7 @@ func (c Config) base() string {
 	return c.Namespace
 }
 
-func checkServer(ctx context.Context, server *redis.Client) []Finding {
+func checkServer(ctx context.Context, server *redis.Client, cfg Config) []Finding {
 	addr := server.Options().Addr
 	var findings []Finding
 	add := func(s Severity, subject, problem, remedy string) {
@@ -133,7 +135,7 @@ func checkServer(ctx context.Context, server *redis.Client) []Finding {
 	settings, err := server.ConfigGet(ctx, "*").Result()
 	if err != nil {
 		add(Note, "settings", "could not be read: "+err.Error(),
-			fmt.Sprintf("make sure of: maxmemory-policy noeviction, hash-max-listpack-value %d, hash-max-listpack-entries %d, appendonly yes", listpackBytes, 8*perHash))
+			fmt.Sprintf("make sure of: maxmemory-policy noeviction, hash-max-listpack-value %d, hash-max-listpack-entries %d, set-max-intset-entries %d (with redis.buckets: sets), appendonly yes", listpackBytes, listpackEntries, maxSetRead))
 		return findings
 	}
 	if policy := settings["maxmemory-policy"]; policy != "" && policy != "noeviction" {
@@ -143,19 +145,13 @@ func checkServer(ctx context.Context, server *redis.Client) []Finding {
 		}
 		add(severity, "maxmemory-policy", policy+" drops articles "+when+", and their copies pass as unique", "CONFIG SET maxmemory-policy noeviction")
 	}
-	for _, f := range []struct {
-		names       []string
-		least, most int
-	}{
-		{[]string{"hash-max-listpack-value", "hash-max-ziplist-value"}, listpackBytes, tableBytes - 1},
-		{[]string{"hash-max-listpack-entries", "hash-max-ziplist-entries"}, 8 * perHash, math.MaxInt},
-	} {
+	for _, f := range wantedSizes(cfg) {
 		for _, name := range f.names {
 			if n, err := strconv.Atoi(settings[name]); err == nil {
 				remedy := fmt.Sprintf("CONFIG SET %s %d", name, f.least)
 				switch {
 				case n < f.least:
-					add(Warning, name, fmt.Sprintf("is %d: articles take about twice the memory", n), remedy)
+					add(Warning, name, fmt.Sprintf("is %d: %s", n, f.below), remedy)
 				case n > f.most:
 					add(Warning, name, fmt.Sprintf("is %d: look-ups in small hashes of block lists take several times as long", n), remedy)
 				}
@@ -167,6 +163,24 @@ func checkServer(ctx context.Context, server *redis.Client) []Finding {
 		add(Warning, "appendonly", "is no: after a crash, copies of what was lost pass as unique", "CONFIG SET appendonly yes")
 	}
 	return findings
+}
+
+// wantedSize is a setting of a server that decides how compactly it keeps something.
+type wantedSize struct {
+	names       []string // of which the server knows one
+	least, most int
+	below       string // what is the case below least
+}
+
+func wantedSizes(cfg Config) []wantedSize {
+	value := wantedSize{[]string{"hash-max-listpack-value", "hash-max-ziplist-value"}, listpackBytes, tableBytes - 1, "articles take about twice the memory"}
+	entries := wantedSize{[]string{"hash-max-listpack-entries", "hash-max-ziplist-entries"}, listpackEntries, math.MaxInt, value.below}
+	if cfg.Buckets != bucketsSets {
+		return []wantedSize{value, entries}
+	}
+	value.most = math.MaxInt
+	intset := wantedSize{[]string{"set-max-intset-entries"}, maxSetRead, math.MaxInt, "larger sets of fingerprints take several times the memory"}
+	return []wantedSize{value, entries, intset}
 }
 
 // olderThan compares dotted versions by their first two numbers.

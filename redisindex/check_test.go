@@ -57,6 +57,17 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// Sets need another setting, and do without the hashes of block lists.
+func TestCheckSets(t *testing.T) {
+	server := redisserver.Start(t, "--hash-max-listpack-value", "2048", "--appendonly", "yes", "--set-max-intset-entries", "512")
+	client := newClient(t, server.Addr)
+	findings := Check(t.Context(), client, kindConfig(standard, bucketsSets))
+	require.Equal(t, []string{"warning set-max-intset-entries"}, problems(findings))
+	require.Equal(t, "CONFIG SET set-max-intset-entries 2048", findings[0].Remedy)
+	require.NoError(t, client.ConfigSet(t.Context(), "set-max-intset-entries", "2048").Err())
+	require.Empty(t, Check(t.Context(), client, kindConfig(standard, bucketsSets)))
+}
+
 func contains(args []string, name string) bool {
 	for i := 0; i < len(args); i += 2 {
 		if args[i] == name {

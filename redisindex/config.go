@@ -1,6 +1,7 @@
 package redisindex
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -42,9 +43,12 @@ type Config struct {
 	// ExpectedArticles is the number of articles in one window, by which keys are sized: small keys waste
 	// memory, large ones time. Only its size class counts, the next power of two.
 	ExpectedArticles int `koanf:"expected_articles" help:"articles in one window, by which Redis keys are sized (rounded up to a power of two); a change starts an empty index"`
+	// Buckets is how Redis keeps the fingerprints of a block value: "packed", as fields of hashes, or "sets", as a Redis set
+	// each, which other programs can read and which writes less to the log where packed lists are long, but costs the server more.
+	Buckets string `koanf:"buckets" help:"how Redis keeps the fingerprints of a block value: packed (less CPU and memory) or sets (plain Redis sets, for other tools to read), see docs/tuning.md; a change starts an empty index"`
 	// BlockBits is the width of a block list's key. With 4 blocks 16 bits serve up to a few million articles; 20, up to
 	// about 60 million, and 24, up to a billion, find less, which probes have to make up for.
-	BlockBits int `koanf:"block_bits" help:"width in bits of the block values in Redis keys, 6 to 32; 0: by expected_articles, but without overlaps (16 for 4 blocks), see docs/tuning.md; a change starts an empty index"`
+	BlockBits int `koanf:"block_bits" help:"width in bits of the block values in Redis keys, 6 to 32; 0: by expected_articles, but without overlaps (16 for 4 blocks; 16 as well with buckets: sets), see docs/tuning.md; a change starts an empty index"`
 }
 
 // Bounds of Config.Window.
@@ -55,7 +59,7 @@ const (
 
 // DefaultConfig returns the defaults of what a user sets. Namespace, Window and Search are left empty.
 func DefaultConfig() Config {
-	return Config{UndecidedTimeout: time.Minute, Generations: 1, MaxCandidates: 24, ExpectedArticles: 1_000_000}
+	return Config{UndecidedTimeout: time.Minute, Generations: 1, MaxCandidates: 24, ExpectedArticles: 1_000_000, Buckets: bucketsPacked}
 }
 
 // oneHashTag matches the braces that a namespace may have. With others there is no other key in the slot of one of ours (wait.go).
@@ -85,6 +89,9 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("%s is %d, must be between %d and %d", f.name, f.val, f.min, f.max))
 		}
 	}
+	if c.Buckets != bucketsPacked && c.Buckets != bucketsSets {
+		errs = append(errs, fmt.Errorf("buckets is %q, must be %s or %s", c.Buckets, bucketsPacked, bucketsSets))
+	}
 	if c.BlockBits != 0 && (c.BlockBits < minKeyBits || c.BlockBits > maxKeyBits) {
 		errs = append(errs, fmt.Errorf("block_bits is %d, must be 0 or between %d and %d", c.BlockBits, minKeyBits, maxKeyBits))
 	}
@@ -98,10 +105,10 @@ func (c Config) Validate() error {
 }
 
 // The number of entries in a hash and of fingerprints in a list at the expected volume, at least and less than twice as
-// many. Below it the overhead of a hash or list weighs; far above it look-ups read too much and Redis searches its listpacks too
-// long. Fuller lists of fewer bits find more with the same look-ups.
+// many. Below it the overhead of a hash or list weighs; above it look-ups read too much, and Redis searches its listpacks, from the
+// front, too long: with 16 entries in a hash, an article takes 6 bytes less, and the server searches up to 32 entries. Fuller lists of fewer bits find more with the same look-ups.
 const (
-	perHash = 16
+	perHash = 4
 	perList = 32
 )
 
@@ -129,6 +136,11 @@ func newLayout(c Config) layout {
 	class := bits.Len(uint(max(1, c.ExpectedArticles/c.Generations-1)))
 	keyBits := func(perKey uint) int { return min(max(minKeyBits, class-bits.Len(perKey)), maxKeyBits) }
 	blockBits := c.BlockBits
+	kind := strconv.Itoa(listFieldBits)
+	if c.Buckets == bucketsSets {
+		kind = bucketsSets
+		blockBits = cmp.Or(blockBits, min(setBlockBits, 64/c.Layout.Count))
+	}
 	if blockBits == 0 {
 		blockBits = min(keyBits(perList), 64/c.Layout.Count) // wider ones would overlap, and the pigeonhole principle fail
 	}
@@ -139,7 +151,7 @@ func newLayout(c Config) layout {
 		lifetime:     c.Window + min(c.Window/2, time.Duration(seconds)*time.Second) + time.Second,
 		shardBits:    shardBits,
 		blocks:       simhash.Layout{Count: c.Layout.Count, Bits: blockBits},
-		tag:          fmt.Sprintf("%s.%d.%dx%d.%d", strconv.FormatInt(seconds, 36), shardBits, c.Layout.Count, blockBits, listFieldBits),
+		tag:          fmt.Sprintf("%s.%d.%dx%d.%s", strconv.FormatInt(seconds, 36), shardBits, c.Layout.Count, blockBits, kind),
 	}
 }
 

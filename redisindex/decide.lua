@@ -6,9 +6,8 @@
 -- ARGV[4]  verdict
 -- Output: the verdict that the entry has now; nil if there is no such entry (any more); 1 if the entry has no verdict
 -- and another ticket: it was withdrawn, and articles may have looked since that count as earlier now.
-local field, value, pos, len = locate(KEYS[1], ARGV[1], ARGV[2])
+local field, value, pos, len, head = locate(KEYS[1], ARGV[1], ARGV[2])
 if not field then return false end
-local head = head(value, pos)
 if len > head then return string.sub(value, pos + head, pos + len - 1) end
 -- The ticket of an entry in a field of its own is not stored, and never withdrawn (ticket.lua).
 if field == ARGV[1] and string.sub(value, pos + 4, pos + 9) ~= ARGV[3] then return 1 end

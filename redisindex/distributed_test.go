@@ -52,12 +52,14 @@ func TestContractDistributed(t *testing.T) {
 			o := d.start(t)
 			for _, wait := range []int{0, 1} {
 				o.WaitReplicas = wait
-				t.Run(fmt.Sprint("wait ", wait), func(t *testing.T) {
-					client := connect(t, o)
-					indextest.Run(t, func(t *testing.T, p indextest.Params) pipeline.Index {
-						return newIndex(t, client, testConfig(p))
+				for suffix, buckets := range kinds {
+					t.Run(fmt.Sprint("wait ", wait, suffix), func(t *testing.T) {
+						client := connect(t, o)
+						indextest.Run(t, func(t *testing.T, p indextest.Params) pipeline.Index {
+							return newIndex(t, client, kindConfig(p, buckets))
+						})
 					})
-				})
+				}
 			}
 		})
 	}
@@ -68,7 +70,11 @@ func TestInterleavingDistributed(t *testing.T) {
 	for _, d := range distributed {
 		t.Run(d.name, func(t *testing.T) {
 			o := d.start(t)
-			interleave(t, schedules/2, seed, func() redis.UniversalClient { return connect(t, o) })
+			for suffix, buckets := range kinds {
+				t.Run("Buckets"+suffix, func(t *testing.T) {
+					interleave(t, schedules/2, seed, buckets, func() redis.UniversalClient { return connect(t, o) })
+				})
+			}
 		})
 	}
 }

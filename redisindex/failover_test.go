@@ -20,10 +20,16 @@ func faultTime(t *testing.T) context.Context {
 
 // Slots that hold keys move to another master and back under load. Nothing is lost, so nothing may change.
 func TestSlotMigrationUnderLoad(t *testing.T) {
+	for _, buckets := range kinds {
+		t.Run(buckets, func(t *testing.T) { slotMigrationUnderLoad(t, buckets) })
+	}
+}
+
+func slotMigrationUnderLoad(t *testing.T, buckets string) {
 	t.Parallel()
 	cluster := redisserver.StartCluster(t, 3, 0)
 	ctx := faultTime(t)
-	cfg := testConfig(standard)
+	cfg := kindConfig(standard, buckets)
 	cfg.ExpectedArticles = 8_000_000 // many keys, in many slots
 	l := startLoadOn(t, clusterOptions(cluster), cfg)
 	from, err := cluster.Owner(ctx, l.counterSlot(t))
@@ -60,13 +66,16 @@ func TestSlotMigrationUnderLoad(t *testing.T) {
 // the crash must be noticed: else this test would be blind.
 func TestClusterFailoverUnderLoad(t *testing.T) {
 	t.Parallel()
-	for _, wait := range []int{1, 0} {
-		t.Run(fmt.Sprint("wait ", wait), func(t *testing.T) {
-			cluster := redisserver.StartCluster(t, 3, 1)
+	for name, test := range map[string]struct {
+		wait    int
+		buckets string
+	}{"wait 1": {1, bucketsPacked}, "wait 0": {0, bucketsPacked}, "wait 1, sets": {1, bucketsSets}} {
+		t.Run(name, func(t *testing.T) {
+			cluster, wait := redisserver.StartCluster(t, 3, 1), test.wait
 			ctx := faultTime(t)
 			o := clusterOptions(cluster)
 			o.WaitReplicas = wait
-			l := startLoad(t, o)
+			l := startLoadOn(t, o, kindConfig(standard, test.buckets))
 			w := watch(t, connect(t, o), l.indexes[0].cfg)
 			w.Recall(nil)
 			w.looked(t)

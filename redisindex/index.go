@@ -23,6 +23,7 @@ type Index struct {
 	cfg     Config
 	layout  layout
 	keys    keys
+	buckets buckets
 	metrics *metrics
 	log     *slog.Logger
 	health  func(component string, err error)
@@ -53,11 +54,13 @@ func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, lo
 	cfg.Layout = l.blocks
 	k := newKeys(cfg.Namespace, l)
 	_, cluster := client.(*redis.ClusterClient)
-	return &Index{
+	x := &Index{
 		client: client, cfg: cfg, layout: l, keys: k, metrics: newMetrics(reg),
 		log: log, health: health, life: newLife(k, l, cluster), watched: newWatchMetrics(reg),
 		entries: maxEntries, now: time.Now, sleep: sleep,
-	}, nil
+	}
+	x.buckets = newBuckets(x)
+	return x, nil
 }
 
 // Claim implements pipeline.Index. Whatever Redis answers but a verdict (away, read-only, loading, out of

@@ -50,14 +50,26 @@ func newIndex(t testing.TB, client redis.UniversalClient, cfg Config) *Index {
 	return x
 }
 
+// kinds are the kinds of buckets, by what is added to the names of tests that run with each of them.
+var kinds = map[string]string{"": bucketsPacked, "Sets": bucketsSets}
+
+// kindConfig is testConfig with the kind of buckets.
+func kindConfig(p indextest.Params, buckets string) Config {
+	cfg := testConfig(p)
+	cfg.Buckets = buckets
+	return cfg
+}
+
 func TestContract(t *testing.T) {
 	for _, server := range servers {
-		t.Run(server.name, func(t *testing.T) {
-			client := newClient(t, server.start(t))
-			indextest.Run(t, func(t *testing.T, p indextest.Params) pipeline.Index {
-				return newIndex(t, client, testConfig(p))
+		for suffix, buckets := range kinds {
+			t.Run(server.name+suffix, func(t *testing.T) {
+				client := newClient(t, server.start(t))
+				indextest.Run(t, func(t *testing.T, p indextest.Params) pipeline.Index {
+					return newIndex(t, client, kindConfig(p, buckets))
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -82,26 +94,30 @@ func claimOne(t testing.TB, x *Index, c pipeline.Claim) pipeline.Match {
 
 func TestEveryKeyExpires(t *testing.T) {
 	for _, server := range servers {
-		t.Run(server.name, func(t *testing.T) {
-			client := newClient(t, server.start(t))
-			cfg := testConfig(standard)
-			x := newIndex(t, client, cfg)
-			start := time.Now()
-			for n := range 20 {
-				claimOne(t, x, article(n, simhash.Fingerprint(n)*0x123456789abcdef1))
-			}
-			keys := client.Keys(t.Context(), cfg.Namespace+":*").Val()
-			require.Greater(t, len(keys), 40)
-			kinds := map[string]bool{}
-			for _, key := range keys {
-				ttl := client.TTL(t.Context(), key).Val()
-				require.GreaterOrEqual(t, ttl+time.Since(start), cfg.Window+cfg.Window/2, key)
-				require.LessOrEqual(t, ttl, 3*cfg.Window+time.Minute, key)
-				kinds[strings.Split(key, ":")[2]] = true
-			}
-			require.Equal(t, map[string]bool{"b": true, "o": true, "g": true, "seq": true}, kinds)
-		})
+		for suffix, buckets := range kinds {
+			t.Run(server.name+suffix, func(t *testing.T) { everyKeyExpires(t, newClient(t, server.start(t)), buckets) })
+		}
 	}
+}
+
+func everyKeyExpires(t *testing.T, client redis.UniversalClient, buckets string) {
+	cfg := kindConfig(standard, buckets)
+	x := newIndex(t, client, cfg)
+	start := time.Now()
+	for n := range 20 {
+		claimOne(t, x, article(n, simhash.Fingerprint(n)*0x123456789abcdef1))
+	}
+	keys := client.Keys(t.Context(), cfg.Namespace+":*").Val()
+	require.Greater(t, len(keys), 40)
+	kinds := map[string]bool{}
+	for _, key := range keys {
+		ttl := client.TTL(t.Context(), key).Val()
+		require.GreaterOrEqual(t, ttl+time.Since(start), cfg.Window+cfg.Window/2, key)
+		require.LessOrEqual(t, ttl, 3*cfg.Window+time.Minute, key)
+		kinds[strings.Split(key, ":")[2]] = true
+	}
+	lists := map[string]string{bucketsPacked: "b", bucketsSets: "s"}[buckets]
+	require.Equal(t, map[string]bool{lists: true, "o": true, "g": true, "seq": true}, kinds)
 }
 
 func TestScriptsAreLoadedAgain(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // because who meets an entry by one list, or as an exact repeat, may give it a ticket: by then all lists must lead to it.
 func (b *batch) place(ctx context.Context) error {
 	x, pipe := b.x, b.x.client.Pipeline()
-	placed := b.placeLists(ctx, pipe)
+	stored := b.storeLists(ctx, pipe)
 	b.register(ctx, pipe)
 	// The counter must outlive every entry: starting over below existing tickets would let copies through. Replays and
 	// exact repeats make entries live on, but draw nothing.
@@ -22,20 +22,7 @@ func (b *batch) place(ctx context.Context) error {
 	if err := b.exec(ctx, "place", pipe); err != nil {
 		return err
 	}
-	for _, cmd := range placed {
-		reply, _ := cmd.Int64Slice()
-		if len(reply) != 2 {
-			return fmt.Errorf("place: reply %v", cmd.Val())
-		}
-		x.metrics.full.Add(float64(reply[0]))
-		if reply[1] > 0 {
-			x.metrics.damaged.Add(float64(reply[1]))
-			x.life.damage()
-			x.log.ErrorContext(ctx, "damaged block lists were cut to their whole fingerprints: copies of articles that they held can pass as unique; did another program write into this namespace?",
-				"key", keyOf(cmd), "lists", reply[1])
-		}
-	}
-	return nil
+	return stored()
 }
 
 // insert stores the entries.

@@ -29,10 +29,12 @@ import (
 func TestInterleaving(t *testing.T) {
 	schedules, seed := interleavings(t)
 	for _, server := range servers {
-		t.Run(server.name, func(t *testing.T) {
-			addr := server.start(t)
-			interleave(t, schedules, seed, func() redis.UniversalClient { return newClient(t, addr) })
-		})
+		for suffix, buckets := range kinds {
+			t.Run(server.name+suffix, func(t *testing.T) {
+				addr := server.start(t)
+				interleave(t, schedules, seed, buckets, func() redis.UniversalClient { return newClient(t, addr) })
+			})
+		}
 	}
 }
 
@@ -52,8 +54,8 @@ func interleavings(t *testing.T) (schedules int, seed uint64) {
 	return schedules, seed
 }
 
-// interleave runs the schedules over clients made by connect.
-func interleave(t *testing.T, schedules int, seed uint64, connect func() redis.UniversalClient) {
+// interleave runs the schedules over clients made by connect, on indexes with the kind of buckets.
+func interleave(t *testing.T, schedules int, seed uint64, buckets string, connect func() redis.UniversalClient) {
 	require.NoError(t, loadScripts(t.Context(), connect()))
 	var clients []*steppedClient
 	for range 4 {
@@ -61,7 +63,7 @@ func interleave(t *testing.T, schedules int, seed uint64, connect func() redis.U
 	}
 	seen := map[string]int{}
 	for i := range schedules {
-		if problem := runSchedule(t, clients, seed+uint64(i), seen); problem != "" {
+		if problem := runSchedule(t, clients, seed+uint64(i), buckets, seen); problem != "" {
 			t.Fatalf("seed %d: %s", seed+uint64(i), problem)
 		}
 	}
@@ -107,9 +109,9 @@ type world struct {
 // not near the first. The last two lie in high bits, where members are negative.
 var prints = []simhash.Fingerprint{0, 1, 1 | 1<<17 | 1<<40, 1 | 3<<17 | 1<<40 | 1<<63, 0xffffffffff << 24}
 
-func runSchedule(t *testing.T, clients []*steppedClient, seed uint64, seen map[string]int) string {
+func runSchedule(t *testing.T, clients []*steppedClient, seed uint64, buckets string, seen map[string]int) string {
 	r := rand.New(rand.NewPCG(seed, 1))
-	w := &world{r: r, cfg: testConfig(standard), seen: seen, indexes: map[*steppedClient]*Index{}, bursts: 1 + 19*r.IntN(2)}
+	w := &world{r: r, cfg: kindConfig(standard, buckets), seen: seen, indexes: map[*steppedClient]*Index{}, bursts: 1 + 19*r.IntN(2)}
 	w.cfg.Namespace += fmt.Sprintf("-%x", seed)
 	w.cfg.UndecidedTimeout = time.Duration(1+r.IntN(500)) * time.Millisecond // of a clock that only pauses move
 	if w.patient = r.IntN(4) == 0; w.patient {

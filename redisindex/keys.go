@@ -29,10 +29,14 @@ func (k keys) exists(generation int64) string {
 }
 
 // lists is the hash that holds the list.
-func (k keys) lists(r blockRef) string {
-	r = r.hash()
+func (k keys) lists(r blockRef) string { return k.block("b:", r.hash()) }
+
+// set is the set that is the list.
+func (k keys) set(r blockRef) string { return k.block("s:", r) }
+
+func (k keys) block(kind string, r blockRef) string {
 	buf := make([]byte, 0, 128)
-	buf = append(append(buf, k.prefix...), "b:"...)
+	buf = append(append(buf, k.prefix...), kind...)
 	buf = append(strconv.AppendInt(buf, r.generation, 10), ':')
 	buf = append(strconv.AppendInt(buf, int64(r.block), 10), ':')
 	return string(strconv.AppendUint(buf, r.value, 16))

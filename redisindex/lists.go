@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
-
-	"echosieve/simhash"
 )
 
 const (
@@ -23,12 +21,8 @@ const (
 	maxListBytes = 2048 * fingerprintBytes
 )
 
-// blockRef names one list: the fingerprints of a generation that have the value in the block.
-type blockRef struct {
-	generation int64
-	block      int
-	value      uint64
-}
+// packed keeps a list as a field of a hash that holds the lists of many block values: packed fingerprints.
+type packed struct{ x *Index }
 
 // hash is what lists of the same hash have in common: the value is without the bits of the field.
 func (r blockRef) hash() blockRef {
@@ -63,72 +57,68 @@ func byHash(refs []blockRef) [][]int32 {
 	return groups
 }
 
-// placeLists queues the commands that put the fingerprints of all items into the lists of their blocks, and returns them.
-// A list is written once, however many items belong there: its whole value goes to the log and to replicas.
-func (b *batch) placeLists(ctx context.Context, pipe redis.Pipeliner) []*redis.Cmd {
-	x := b.x
-	var refs []blockRef
-	var members []string // for each of refs
-	at := map[blockRef]int{}
-	var blocks []simhash.Block
-	for _, it := range b.items {
-		if it.claim.LittleText {
-			continue
-		}
-		blocks = x.cfg.AppendPlaces(blocks[:0], it.claim.Fingerprint, it.claim.Anchors)
-		name := it.home.name()
-		for _, block := range blocks {
-			ref := blockRef{it.home.generation, block.Index, block.Value}
-			if n, known := at[ref]; known {
-				members[n] += name
-				continue
-			}
-			at[ref] = len(refs)
-			refs = append(refs, ref)
-			members = append(members, name)
-		}
-	}
+func (p packed) store(ctx context.Context, pipe redis.Pipeliner, refs []blockRef, members []string) (stored func() error) {
 	groups := byHash(refs)
 	cmds := make([]*redis.Cmd, len(groups))
 	for i, group := range groups {
 		args := make([]any, 2, 2+2*len(group))
-		args[0], args[1] = x.layout.lifetimeSeconds(), maxListBytes
+		args[0], args[1] = p.x.layout.lifetimeSeconds(), maxListBytes
 		for _, n := range group {
 			args = append(args, refs[n].field(), members[n])
 		}
-		cmds[i] = placeScript.EvalSha(ctx, pipe, []string{x.keys.lists(refs[group[0]])}, args...)
+		cmds[i] = placeScript.EvalSha(ctx, pipe, []string{p.x.keys.lists(refs[group[0]])}, args...)
 	}
-	return cmds
+	return func() error {
+		for _, cmd := range cmds {
+			if err := p.placed(ctx, cmd); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
-// readLists reads lists, those of one hash with one command, whichever articles want them.
-func (b *batch) readLists(ctx context.Context, refs []blockRef) ([]string, error) {
+// placed takes the place script's reply.
+func (p packed) placed(ctx context.Context, cmd *redis.Cmd) error {
+	reply, _ := cmd.Int64Slice()
+	if len(reply) != 2 {
+		return fmt.Errorf("place: reply %v", cmd.Val())
+	}
+	p.x.metrics.full.Add(float64(reply[0]))
+	if reply[1] > 0 {
+		p.x.metrics.damaged.Add(float64(reply[1]))
+		p.x.life.damage()
+		p.x.log.ErrorContext(ctx, "damaged block lists were cut to their whole fingerprints: copies of articles that they held can pass as unique; did another program write into this namespace?",
+			"key", keyOf(cmd), "lists", reply[1])
+	}
+	return nil
+}
+
+// look reads the lists of one hash with one command.
+func (p packed) look(ctx context.Context, pipe redis.Pipeliner, refs []blockRef) (lists func() ([]string, error)) {
 	groups := byHash(refs)
-	pipe := b.x.client.Pipeline()
 	cmds := make([]*redis.SliceCmd, len(groups))
 	for i, group := range groups {
 		args := make([]any, 2, 2+len(group))
-		args[0], args[1] = "hmget", b.x.keys.lists(refs[group[0]])
+		args[0], args[1] = "hmget", p.x.keys.lists(refs[group[0]])
 		for _, n := range group {
 			args = append(args, refs[n].field())
 		}
 		cmds[i] = redis.NewSliceCmd(ctx, args...) // HMGet would make its arguments anew
 		_ = pipe.Process(ctx, cmds[i])            // queues only
 	}
-	if err := b.exec(ctx, "look", pipe); err != nil {
-		return nil, err
-	}
-	lists := make([]string, len(refs))
-	for i, group := range groups {
-		replies := cmds[i].Val()
-		if len(replies) != len(group) {
-			return nil, fmt.Errorf("look: %d answers about %d block values", len(replies), len(group))
+	return func() ([]string, error) {
+		lists := make([]string, len(refs))
+		for i, group := range groups {
+			replies := cmds[i].Val()
+			if len(replies) != len(group) {
+				return nil, fmt.Errorf("look: %d answers about %d block values", len(replies), len(group))
+			}
+			for j, n := range group {
+				value, _ := replies[j].(string)                  // nil: no article has the value
+				lists[n] = value[:min(len(value), maxListBytes)] // only a foreign value is longer
+			}
 		}
-		for j, n := range group {
-			list, _ := replies[j].(string)                 // nil: no article has the value
-			lists[n] = list[:min(len(list), maxListBytes)] // only a foreign value is longer
-			b.x.metrics.members.Add(float64(len(lists[n]) / fingerprintBytes))
-		}
+		return lists, nil
 	}
-	return lists, nil
 }

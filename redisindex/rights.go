@@ -6,7 +6,7 @@ import "strings"
 type Right struct {
 	Command string // as ACL SETUSER takes it behind the "+"
 	For     string // what it is used for
-	// When names the setting that needs it; empty: it is always needed.
+	// When names the setting that needs it, with its value where the value matters; empty: it is always needed.
 	When string
 	// Optional rights are not needed to work: without one, Check cannot look at something.
 	Optional bool
@@ -21,9 +21,11 @@ func Rights() []Right {
 		{Command: "client|setname", For: "name of the connection in CLIENT LIST"},
 		{Command: "script|load", For: "making the scripts known"},
 		{Command: "evalsha", For: "running them"},
-		{Command: "hget", For: "reading entries, block lists before adding to them, which generations exist, and whether Redis lost data"},
+		{Command: "hget", For: "reading entries, which generations exist, and whether Redis lost data"},
 		{Command: "hset", For: "writing entries and block lists, noting which generations exist, and by what a loss is noticed"},
-		{Command: "hmget", For: "reading block lists"},
+		{Command: "hmget", For: "reading block lists", When: whenPacked},
+		{Command: "sadd", For: "writing block lists", When: whenSets},
+		{Command: "srandmember", For: "reading block lists", When: whenSets},
 		{Command: "expire", For: "letting every key expire"},
 		{Command: "incrby", For: "drawing tickets, and looking at their counter"},
 		{Command: "set", For: "a write that replicas must have after every answer", When: "redis.wait_replicas"},
@@ -35,6 +37,11 @@ func Rights() []Right {
 		{Command: "config|get", For: "echosieve check: settings that cost memory or articles", Optional: true},
 	}
 }
+
+const (
+	whenPacked = "redis.buckets: " + bucketsPacked
+	whenSets   = "redis.buckets: " + bucketsSets
+)
 
 // ACLRule returns the smallest rule of an ACL user for a namespace, without name and password: what stands behind
 // ACL SETUSER name. It holds the optional rights and those that depend on settings as well.

@@ -29,6 +29,7 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 		change  func(*Options)
 	}{
 		{"", nil, func(*Options) {}},
+		{whenSets, nil, func(*Options) {}},
 		{"redis.db", nil, func(o *Options) { o.DB = 1 }},
 		{"redis.cluster", []string{"--cluster-enabled", "yes"}, func(o *Options) { o.Cluster = true }},
 		{"redis.wait_replicas", nil, func(o *Options) { o.WaitReplicas, o.WaitTimeout = 1, 4*time.Second }},
@@ -52,6 +53,10 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 			}
 			cfg := testConfig(standard)
 			cfg.Namespace += ":news-1-01234567"
+			buckets := whenPacked
+			if kind.setting == whenSets {
+				cfg.Buckets, buckets = bucketsSets, whenSets
+			}
 			setRules(t, admin, cfg, "")
 			require.NoError(t, admin.ConfigResetStat(t.Context()).Err())
 			require.NoError(t, work(t, server.Addr, kind.change, cfg))
@@ -61,7 +66,7 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 			}
 			used := commandsUsed(t, admin)
 			for _, r := range Rights() {
-				if r.When != "" && r.When != kind.setting {
+				if r.When != "" && r.When != kind.setting && r.When != buckets {
 					continue
 				}
 				require.Contains(t, used, r.Command, "nobody uses this right")

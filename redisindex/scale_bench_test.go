@@ -33,15 +33,17 @@ import (
 //
 // ECHOSIEVE_BENCH_DISTANCE is the largest distance of a candidate, ECHOSIEVE_BENCH_ANCHORS the number of anchors. With
 // ECHOSIEVE_BENCH_HOURS=48 the articles stored are spread over a window, which takes three generations, instead of lying
-// in one. ECHOSIEVE_BENCH_EXPECTED is the setting expected_articles; 0: as many as stored.
+// in one. ECHOSIEVE_BENCH_EXPECTED is the setting expected_articles; 0: as many as stored. ECHOSIEVE_BENCH_BUCKETS is the setting
+// buckets.
 func BenchmarkStored(b *testing.B) {
 	distance, anchors := benchNumbers(b, "DISTANCE", "16")[0], benchNumbers(b, "ANCHORS", "4")[0]
 	for _, stored := range benchNumbers(b, "STORED", "20000") {
 		for _, width := range benchNumbers(b, "BITS", "15,20") {
 			b.Run(fmt.Sprintf("Stored=%d/Bits=%d", stored, width), func(b *testing.B) {
-				server := redisserver.Start(b, "--hash-max-listpack-value", "1024")
+				server := redisserver.Start(b, "--hash-max-listpack-value", "1024", "--set-max-intset-entries", "2048", "--appendonly", cmp.Or(os.Getenv("ECHOSIEVE_BENCH_APPENDONLY"), "no"))
 				cfg := testConfig(benchParams)
 				cfg.Namespace, cfg.BlockBits, cfg.MaxDistance = "echosieve:news-1-0123abcd", width, distance
+				cfg.Buckets = cmp.Or(os.Getenv("ECHOSIEVE_BENCH_BUCKETS"), bucketsPacked)
 				cfg.ExpectedArticles = cmp.Or(benchNumbers(b, "EXPECTED", "0")[0], stored)
 				p := preload{
 					client: newClient(b, server.Addr), r: rand.New(rand.NewPCG(1, 2)), stored: stored, anchors: anchors,
@@ -108,22 +110,29 @@ func (p *preload) store(b testing.TB, x *Index) {
 		p.storeRecords(b, x, min(p.stored-p.made, 200_000), lists)
 	}
 	withRecords := usedMemory(b, p.client)
-	pipe, made := p.client.Pipeline(), map[string]bool{}
-	for ref, list := range lists {
-		key := x.keys.lists(ref)
-		if !made[key] {
-			made[key] = true
-			require.NoError(b, placeScript.Run(b.Context(), p.client, []string{key}, int64(x.layout.lifetime/time.Second), maxListBytes).Err())
-		}
-		pipe.HSet(b.Context(), key, ref.field(), list)
-		p.flush(b, pipe, 2000)
-	}
+	pipe := p.client.Pipeline()
+	p.storeLists(b, x, pipe, lists)
 	pipe.IncrBy(b.Context(), x.keys.sequence(), int64(p.made))
 	for g := range p.generations {
 		pipe.HSet(b.Context(), x.keys.exists(g), "", "")
 	}
 	p.flush(b, pipe, 1)
 	p.recordsMemory, p.listsMemory = withRecords-empty, usedMemory(b, p.client)-withRecords
+}
+
+// storeLists stores the lists, many packed ones with a command.
+func (p *preload) storeLists(b testing.TB, x *Index, pipe redis.Pipeliner, lists map[blockRef][]byte) {
+	require.NoError(b, loadScripts(b.Context(), p.client))
+	for ref, list := range lists {
+		if x.cfg.Buckets == bucketsSets {
+			x.buckets.store(b.Context(), pipe, []blockRef{ref}, []string{string(list)})
+		} else {
+			x.buckets.store(b.Context(), pipe, []blockRef{ref}, []string{string(list[:fingerprintBytes])}) // makes the hash
+			pipe.HSet(b.Context(), x.keys.lists(ref), ref.field(), list)
+		}
+		p.flush(b, pipe, 2000)
+	}
+	p.flush(b, pipe, 1)
 }
 
 // storeRecords stores the records of some articles and notes their places in the lists.

@@ -12,7 +12,7 @@ local value = redis.call('HGET', key, fingerprint)
 if not value then
   redis.call('HSET', key, fingerprint, ARGV[3])
 else
-  local pos, len, count = find(value, digest)
+  local pos, len, _, count = find(value, digest)
   if pos then
     reply = string.sub(value, pos, pos + len - 1)
   elseif count < tonumber(ARGV[4]) then

@@ -126,11 +126,26 @@ var mutants = []mutant{
 		{"look.go", "it.claim.Sums, it.claim.Anchors)", "it.claim.Sums, nil)"},
 	}, contract + "/^Anchors$"},
 	{"stored-without-anchors", []edit{
-		{"lists.go", "it.claim.Fingerprint, it.claim.Anchors)", "it.claim.Fingerprint, nil)"},
+		{"buckets.go", "it.claim.Fingerprint, it.claim.Anchors)", "it.claim.Fingerprint, nil)"},
 	}, contract + "/^Anchors$"},
 	{"lists-without-end", []edit{
 		{"place.lua", "if #list < most then", "if true then"},
 	}, "^TestFullList$"},
+	{"lists-are-written-as-they-were", []edit{
+		{"place.lua", "if list ~= before then", "if not before then"},
+	}, "^TestPlace$/^Mini$"},
+	{"sets-never-expire", []edit{
+		{"sets.go", "pipe.Expire(ctx, key, s.x.layout.lifetime)", ""},
+	}, "^TestEveryKeyExpires$/^MiniSets$"},
+	{"sets-are-read-whole", []edit{
+		{"sets.go", "s.x.keys.set(ref), maxSetRead)", "s.x.keys.set(ref), 1<<30)"},
+	}, "^TestLongSet$/^Mini$"},
+	{"unsigned-members", []edit{
+		{"sets.go", "args = append(args, int64(fingerprint(packed)))", "args = append(args, uint64(fingerprint(packed)))"},
+	}, "^TestSetsCanBeRead$"},
+	{"kinds-share-their-keys", []edit{
+		{"config.go", "kind = bucketsSets", "_ = bucketsSets"},
+	}, "^TestKindsNeverMeet$"},
 	{"does-not-wait-for-replicas", []edit{
 		{"wait.go", "wait.Val() < int64(r.replicas)", "wait.Val() < 0"},
 	}, "^TestTooFewReplicas$/^Single$"},
