@@ -7,10 +7,6 @@ import (
 	"io"
 	"net"
 	"syscall"
-	"time"
-
-	"github.com/segmentio/kafka-go/protocol"
-	"github.com/segmentio/kafka-go/protocol/apiversions"
 )
 
 // isClosed says whether the broker closed the connection without an answer.
@@ -46,20 +42,9 @@ func (c *cluster) explainClosed(ctx context.Context, err error) error {
 func asks(ctx context.Context, addr string, config *tls.Config, clientID string) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	var conn net.Conn
-	var err error
-	if config == nil {
-		conn, err = new(net.Dialer).DialContext(ctx, "tcp", addr)
-	} else {
-		conn, err = (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", addr)
+	var d dialer = new(net.Dialer)
+	if config != nil {
+		d = &tls.Dialer{Config: config}
 	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close() }()
-	if err := conn.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
-		return err
-	}
-	_, err = protocol.RoundTrip(conn, 0, correlationID, clientID, &apiversions.Request{})
-	return err
+	return answers(ctx, d, "tcp", addr, clientID)
 }

@@ -72,11 +72,16 @@ func newCluster(cfg Config, topics ...string) (*cluster, error) {
 	return c, nil
 }
 
+// dialer is a net.Dialer, or a tls.Dialer.
+type dialer interface {
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+}
+
 // answers makes sure that a broker answers, on a connection of its own. To find the group's coordinator, kafka-go asks the first of
 // kafka.brokers that it can connect to, every time, and logs in without a deadline. The system accepts connections for
 // a process that hangs as well: one broker that hung would keep everybody from joining. A TLS handshake shows it too, and
 // kafka-go bounds that.
-func answers(ctx context.Context, d *net.Dialer, network, address, clientID string) error {
+func answers(ctx context.Context, d dialer, network, address, clientID string) error {
 	conn, err := d.DialContext(ctx, network, address)
 	if err != nil {
 		return err
