@@ -198,13 +198,15 @@ func (s *scratch) body(clean string) string {
 // It returns cut, emptied.
 func (s *scratch) tally(cut []string) []string {
 	s.sequence = s.sequence[:0]
+	previous := uint64(0)
 	for _, text := range cut {
 		text = strings.TrimRight(text, ".") // jieba leaves the full stop with a number
 		if !isWord(text) {
 			continue
 		}
 		hash := simhash.Hash(text)
-		s.sequence = append(s.sequence, hash)
+		s.sequence = append(s.sequence, inSequence(text, hash, previous))
+		previous = hash
 		if isSingle(text) {
 			continue
 		}

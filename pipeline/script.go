@@ -2,11 +2,14 @@ package pipeline
 
 import (
 	"math"
+	"math/bits"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/words"
+
+	"echosieve/simhash"
 )
 
 // jieba knows Chinese and cuts ASCII words; every other letter stands alone for it. So text in other scripts is cut here: where words
@@ -146,6 +149,19 @@ func cutPairs(dst []string, text string, full spill) []string {
 		i = end
 	}
 	return dst
+}
+
+// inSequence is what the signature sees of a word. Of scripts that are cut in pairs it is the pair with the one before, so that
+// two neighbours span four characters. The alphabets are small: with three characters, long texts would have most of their sequences in
+// common, whatever they are about.
+func inSequence(word string, hash, previous uint64) uint64 {
+	if word[0] < utf8.RuneSelf {
+		return hash
+	}
+	if kind, _ := scriptOf(word); kind != cutInPairs {
+		return hash
+	}
+	return simhash.Mix(bits.RotateLeft64(previous, 1) ^ hash)
 }
 
 // What words weigh that no table knows and that are not Chinese: the more the longer they are, as frequent words are short. A pair of

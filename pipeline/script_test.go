@@ -127,3 +127,26 @@ func TestWeightsWithoutTable(t *testing.T) {
 		require.InDelta(t, want, weights[word].Weight, 1e-6, word)
 	}
 }
+
+// Long texts in a small alphabet have most sequences of three characters in common, and are no copies of each other for that.
+func TestLongTextsInSmallAlphabets(t *testing.T) {
+	recipe, err := LoadRecipe(DefaultRecipeConfig())
+	require.NoError(t, err)
+	search := recipe.Search()
+	for name, alphabet := range map[string]string{
+		"kana": "あいうえおかきくけこさしすせそたちつてとなにぬねのはひふへほ",
+		"Thai": "กขคฆงจฉชซญดตถทธนบปผพฟภมยรลวสหอ",
+	} {
+		r := rand.New(rand.NewPCG(1, 2))
+		letters := []rune(alphabet)
+		texts := make([]Article, 2)
+		for i := range texts {
+			text := make([]rune, 50_000)
+			for j := range text {
+				text[j] = letters[r.IntN(len(letters))]
+			}
+			texts[i], _ = recipe.Fingerprint(string(text))
+		}
+		require.Zero(t, search.Compare(&texts[1], &texts[0]).Kind, name)
+	}
+}

@@ -98,6 +98,53 @@ func TestDoesNotWaitForItself(t *testing.T) {
 	require.Equal(t, first.Coordinates, claimOne(t, x, second).Original.Coordinates)
 }
 
+// Each of two batches holds a copy of an article of the other. Both are decided, because neither withholds the verdict that the other
+// waits for.
+func TestBatchesDoNotWaitAsAWhole(t *testing.T) {
+	client := newClient(t, miniredis.RunT(t).Addr())
+	cfg := testConfig(standard)
+	cfg.UndecidedTimeout = 1 << 62
+	x := newIndex(t, client, cfg)
+	require.NoError(t, loadScripts(t.Context(), client))
+	articles := make([]pipeline.Claim, 4) // by ticket: the third repeats the first, the fourth the second
+	for i := range articles {
+		articles[i] = article(i, []simhash.Fingerprint{0xff, 0xff << 32, 0xfe, 0xfe << 32}[i])
+		articles[i].Partition = int32(i)
+	}
+	batches := []*batch{
+		newBatch(x, []pipeline.Claim{articles[0], articles[3]}, waits{}),
+		newBatch(x, []pipeline.Claim{articles[1], articles[2]}, waits{}),
+	}
+	for _, b := range batches {
+		require.NoError(t, b.place(t.Context()))
+		require.NoError(t, b.insert(t.Context()))
+	}
+	pipe := client.Pipeline()
+	for i, a := range articles {
+		batches[0].setTicket(t.Context(), pipe, fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint}, a.Digest, uint64(i+1))
+	}
+	pipe.IncrBy(t.Context(), x.keys.sequence(), int64(len(articles)))
+	_, err := pipe.Exec(t.Context())
+	require.NoError(t, err)
+	for _, b := range batches {
+		for _, step := range []func(context.Context) error{b.draw, b.ticket, b.look, b.read} {
+			require.NoError(t, step(t.Context()))
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ended := make(chan error, len(batches))
+	for _, b := range batches {
+		go func() { ended <- b.decide(ctx) }()
+	}
+	for range batches {
+		require.NoError(t, <-ended)
+	}
+	require.Equal(t, articles[1].Coordinates, batches[0].matches()[1].Original.Coordinates)
+	require.Equal(t, articles[0].Coordinates, batches[1].matches()[1].Original.Coordinates)
+	require.Positive(t, counted(x.metrics.waits))
+}
+
 // An end of the caller ends the wait.
 func TestWaitEndsWithTheCaller(t *testing.T) {
 	client := newClient(t, miniredis.RunT(t).Addr())

@@ -45,7 +45,7 @@ var mutants = []mutant{
 		{"batch.go", "if helped {", "if false {"},
 	}, "^TestHelpedWhileItAsksForGenerations$"},
 	{"replays-forget-the-counter", []edit{
-		{"insert.go", "pipe.Expire(ctx, x.keys.sequence(), 2*x.layout.lifetime)", ""},
+		{"insert.go", "pipe.Expire(ctx, x.keys.sequence(), 2*x.layout.lifetime)", "_ = x"},
 	}, "^TestCounterOutlivesReplayedEntries$"},
 	{"no-ticket", []edit{
 		{"read.go", "return r.ticket == 0 || !earlier(", "return false && !earlier("},
@@ -67,7 +67,7 @@ var mutants = []mutant{
 	}, "^TestVerdictOfAWithdrawnTicketIsNotWritten$"},
 	{"batches-wait-as-a-whole", []edit{
 		{"decide.go", "case len(ready) > 0:", "case len(ready) > 0 && len(awaited) == 0:"},
-	}, interleaving},
+	}, "^TestBatchesDoNotWaitAsAWhole$"},
 	{"waits-without-end", []edit{
 		{"decide.go", "return now.Sub(since) >= b.x.cfg.UndecidedTimeout", "return false && now.Sub(since) > 0"},
 	}, "^TestUndecidedOriginalIsWithdrawn$"},
