@@ -120,3 +120,24 @@ func cpuTime(t testing.TB) time.Duration {
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
+
+// A field without a separator of jieba is cut in pieces. Looking at the whole field for each piece would take quadratic time, which
+// shows from some megabytes on.
+func TestLongFieldsTakeLinearTime(t *testing.T) {
+	s := testRecipe(t).segmenter
+	cut := func(unit string, size int) func() {
+		text := strings.Repeat(unit, size/len(unit))
+		return func() { s.cut(nil, text, func(words []string) []string { return words[:0] }) }
+	}
+	for name, unit := range map[string]string{"Han": "国", "Latin before Han": strings.Repeat("a", 1<<20) + "国"} {
+		var ratio float64
+		for range 5 {
+			if ratio = float64(fastest(t, cut(unit, 8<<20))) / float64(fastest(t, cut(unit, 2<<20))); ratio < 8 {
+				break
+			}
+		}
+		if ratio >= 8 {
+			t.Errorf("%s: 4 times the text takes %.1f times as long", name, ratio)
+		}
+	}
+}

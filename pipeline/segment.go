@@ -50,35 +50,46 @@ func (f spill) after(dst []string) []string {
 }
 
 // cut appends the words of a text to dst, in order. Of a long text, words are spilled in between, so that they are never
-// all in memory at once.
+// all in memory at once. It takes linear time: a field longer than maxCut is looked at once, not again for each of its pieces.
 func (s *segmenter) cut(dst []string, text string, full spill) []string {
+	known := 0 // bytes of the text that belong to a field that is not plain
 	for len(text) > 0 {
-		n := s.cutLength(text)
-		if n <= maxCut {
-			dst = full.after(s.Cut(dst, text[:n]))
-		} else {
-			dst = cutPlain(dst, text[:n], full)
+		n := cutLength(text)
+		if n == 0 && known <= 0 {
+			field, plain := nextField(text)
+			if plain && s.plain {
+				dst = cutPlain(dst, text[:field], full)
+				text = text[field:]
+				continue
+			}
+			known = field
 		}
+		if n == 0 {
+			n = wholeRunes(text, maxCut)
+		}
+		dst = full.after(s.Cut(dst, text[:n]))
 		text = text[n:]
+		known -= n
 	}
 	return dst
 }
 
-// cutLength is the length of the piece of text that is cut next. It ends with a separator of jieba if there is one among
-// the next maxCut bytes. Else it is plain text of any length, or at most maxCut bytes that end with a character.
-func (s *segmenter) cutLength(text string) int {
+// cutLength is the length of the piece of text that is cut next: all of a short text, else up to the last separator of jieba among
+// the next maxCut bytes. It is 0 if there is none.
+func cutLength(text string) int {
 	if len(text) <= maxCut {
 		return len(text)
 	}
 	n := strings.LastIndexAny(text[:maxCut], " \n\u3002") // jieba's separators, as far as they survive cleaning
-	if n > 0 {
-		_, size := utf8.DecodeRuneInString(text[n:])
-		return n + size
+	if n < 0 {
+		return 0
 	}
-	if field, plain := nextField(text); plain && s.plain {
-		return field
-	}
-	n = maxCut
+	_, size := utf8.DecodeRuneInString(text[n:])
+	return n + size
+}
+
+// wholeRunes is the length of the longest beginning of at most n bytes that ends with a character.
+func wholeRunes(text string, n int) int {
 	for !utf8.RuneStart(text[n]) {
 		n--
 	}
