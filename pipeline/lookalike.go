@@ -61,8 +61,21 @@ func alphabetOf(r rune) (a alphabet, ok bool) {
 }
 
 // foldLookAlikes writes each word of letters of several alphabets, or of letters that all look like others, in one alphabet: that of the
-// letters in it which look like no other, or else that of the text.
+// letters in it which look like no other, or else that of the text. A text in three alphabets takes a pass for each pair of Latin and one
+// other alphabet; the bound only matters for texts made to flip between them.
 func foldLookAlikes(clean []byte) []byte {
+	for range 2 * alphabets {
+		folded, changed := foldMostUsed(clean)
+		if !changed {
+			break
+		}
+		clean = folded
+	}
+	return clean
+}
+
+// foldMostUsed exchanges look-alikes between Latin and the most used other alphabet of the text. Its argument stays as it is.
+func foldMostUsed(clean []byte) (folded []byte, changed bool) {
 	var certain [alphabets]int // letters that look like no other
 	var all [alphabets]int
 	for i := 0; i < len(clean); {
@@ -107,10 +120,7 @@ func foldLookAlikes(clean []byte) []byte {
 		}
 		i += n
 	}
-	if out == nil {
-		return clean
-	}
-	return out
+	return out, out != nil
 }
 
 // hasOther tells whether a word has letters that appendIn would exchange.
