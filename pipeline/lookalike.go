@@ -1,6 +1,10 @@
 package pipeline
 
-import "unicode/utf8"
+import (
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
 
 // Greek, Cyrillic and Armenian.
 const (
@@ -120,7 +124,7 @@ func foldMostUsed(clean []byte) (folded []byte, changed bool) {
 		}
 		i += n
 	}
-	return out, out != nil
+	return norm.NFC.Bytes(out), out != nil // an exchanged letter can form one character with the accent behind it
 }
 
 // hasOther tells whether a word has letters that appendIn would exchange.
