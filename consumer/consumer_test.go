@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -78,7 +79,7 @@ func TestRecordsAreUnchangedByteForByte(t *testing.T) {
 			original := consumeUntil(t, cfg, []string{cfg.Topics.Input}, atLeast(len(in)))
 			copies := bySource(out)
 			for _, want := range original {
-				got := copies[pipeline.Coordinates{Topic: want.Topic, Partition: want.Partition, Offset: want.Offset}.String()]
+				got := copies[article.Coordinates{Topic: want.Topic, Partition: want.Partition, Offset: want.Offset}.String()]
 				require.Len(t, got, 1)
 				require.Equal(t, want.Key, got[0].Key)
 				require.Equal(t, want.Value, got[0].Value)

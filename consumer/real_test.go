@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/test/kafkaserver"
 
 	"github.com/stretchr/testify/require"
@@ -130,7 +130,7 @@ func realCodecs(t *testing.T, cfg Config) {
 		m.stop(t)
 		copies := bySource(out)
 		for _, want := range in {
-			got := copies[pipeline.Coordinates{Topic: want.Topic, Partition: want.Partition, Offset: want.Offset}.String()]
+			got := copies[article.Coordinates{Topic: want.Topic, Partition: want.Partition, Offset: want.Offset}.String()]
 			require.Len(t, got, i+1, "published with %s", codec)
 			last := got[len(got)-1]
 			require.Equal(t, want.Key, last.Key)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 
+	"echosieve/pipeline/article"
+
 	"github.com/tidwall/gjson"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -98,7 +100,7 @@ func firstID(value []byte, paths []string) string {
 		case gjson.Number:
 			id = v.Raw
 		}
-		if id != "" && len(id) <= MaxIDBytes {
+		if id != "" && len(id) <= article.MaxIDBytes {
 			return id
 		}
 	}

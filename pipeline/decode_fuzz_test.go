@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"echosieve/pipeline/article"
 )
 
 // An id may be anything, MongoDB's Extended JSON among it: whatever stands there, the article is read, and its id is one
@@ -21,7 +23,7 @@ func FuzzExtendedJSON(f *testing.F) {
 	cfg := DefaultDecodeConfig()
 	f.Fuzz(func(t *testing.T, id string) {
 		doc, reject := cfg.Decode(record(`{"_id":` + id + `,"text":"x"}`))
-		if doc.ID == "" || len(doc.ID) > MaxIDBytes {
+		if doc.ID == "" || len(doc.ID) > article.MaxIDBytes {
 			t.Fatalf("id %q", doc.ID)
 		}
 		if reject != nil && json.Valid([]byte(id)) && !deeperThan([]byte(id), maxDepth-1) && !strings.Contains(id, "text") {

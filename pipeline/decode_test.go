@@ -5,12 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/pipeline/article"
+
 	"github.com/stretchr/testify/require"
 )
 
 func record(value string) *Record {
 	return &Record{
-		Coordinates: Coordinates{Topic: "articles", Partition: 2, Offset: 41},
+		Coordinates: article.Coordinates{Topic: "articles", Partition: 2, Offset: 41},
 		Value:       []byte(value), Time: time.UnixMilli(1_700_000_000_000),
 	}
 }
@@ -31,7 +33,7 @@ func TestDecodeJSON(t *testing.T) {
 		"numeric id":       {`{"id":12345678901234567890,"text":"x"}`, Document{ID: "12345678901234567890", Text: "x"}},
 		"url as id":        {`{"url":"http://a/b","text":"x"}`, Document{ID: "http://a/b", Text: "x", URL: "http://a/b"}},
 		"empty id":         {`{"id":"","text":"x"}`, Document{ID: own, Text: "x"}},
-		"too long an id":   {`{"id":"` + strings.Repeat("i", MaxIDBytes+1) + `","text":"x"}`, Document{ID: own, Text: "x"}},
+		"too long an id":   {`{"id":"` + strings.Repeat("i", article.MaxIDBytes+1) + `","text":"x"}`, Document{ID: own, Text: "x"}},
 		"title not string": {`{"id":"a","title":7,"text":"x"}`, Document{ID: "a", Text: "x"}},
 		"escapes":          {`{"id":"a","text":"\u4e2d\u56fd\n\ud83d\ude00"}`, Document{ID: "a", Text: "中国\n😀"}},
 		"leading space":    {" \n{\"id\":\"a\",\"text\":\"x\"}", Document{ID: "a", Text: "x"}},
@@ -127,7 +129,7 @@ func FuzzDecode(f *testing.F) {
 	cfg := DefaultDecodeConfig()
 	f.Fuzz(func(t *testing.T, value []byte) {
 		doc, reject := cfg.Decode(record(string(value)))
-		if reject == nil && (doc.ID == "" || len(doc.ID) > MaxIDBytes) {
+		if reject == nil && (doc.ID == "" || len(doc.ID) > article.MaxIDBytes) {
 			t.Fatalf("id %q", doc.ID)
 		}
 	})

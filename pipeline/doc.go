@@ -1,4 +1,4 @@
-// Package pipeline turns records into verdicts: decode, clean, segment, fingerprint, claim, and the output
+// Package pipeline turns records into verdicts: decode, fingerprint (package recipe), claim, and the output
 // headers. It owns the meaning of a verdict and the seam to the index (Index), and knows neither Kafka nor Redis.
 //
 // Two classes of failure: a record that cannot be processed becomes a dead letter with a Reason and the

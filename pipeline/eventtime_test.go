@@ -12,13 +12,14 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/memindex"
+	"echosieve/pipeline/recipe"
 )
 
 // A delay is never negative: what is a little ahead of the clock counts as 0, what is far ahead is left out. A negative
 // observation would make the sum of the histogram fall, which Prometheus takes for a restart.
 func TestDelayOfTimestampsAheadOfTheClock(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: pipeline.DefaultRecipeConfig().Search()})
+	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
 	p := newPipeline(t, index, reg, nil)
 	recs := records("null", "null", "null")
 	recs[0].Time = time.Now().Add(-20 * time.Minute)
@@ -45,7 +46,7 @@ func TestDelayOfTimestampsAheadOfTheClock(t *testing.T) {
 func TestTimestampsFarFromTheClock(t *testing.T) {
 	const window = time.Hour
 	reg := prometheus.NewRegistry()
-	index := memindex.New(memindex.Config{Window: window, Generations: 2, Search: pipeline.DefaultRecipeConfig().Search()})
+	index := memindex.New(memindex.Config{Window: window, Generations: 2, Search: recipe.DefaultConfig().Search()})
 	p := newPipeline(t, index, reg, func(c *pipeline.Config) { c.Window = window })
 	now := time.Now()
 	var recs []pipeline.Record
@@ -58,7 +59,7 @@ func TestTimestampsFarFromTheClock(t *testing.T) {
 		time.UnixMilli(-1), // Kafka's "no timestamp"
 		time.UnixMilli(math.MaxInt64),
 	} {
-		recs = append(recs, records(strings.Replace(article, "%", "a", 1), strings.Replace(article, "%", "b", 1))...)
+		recs = append(recs, records(strings.Replace(articleJSON, "%", "a", 1), strings.Replace(articleJSON, "%", "b", 1))...)
 		recs[len(recs)-1].Time, recs[len(recs)-2].Time = at, at
 		want = append(want, "unique", "exact")
 	}

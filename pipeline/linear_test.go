@@ -14,17 +14,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/classic"
+	"echosieve/pipeline/internal/hostiletext"
+	"echosieve/pipeline/recipe"
 )
 
 // hostileCases returns what is done with the values of about n bytes: an article from JSON to its fingerprint, the title of a
 // page, and the fingerprints of the classic recipes.
 func hostileCases(t testing.TB, n int) map[string]func() {
 	t.Helper()
-	news, page, cases := testRecipe(t), DecodeConfig{Format: FormatHTML}, map[string]func(){}
+	news, page, cases := newsRecipe(t), DecodeConfig{Format: FormatHTML}, map[string]func(){}
 	for name, value := range hostileValues(n) {
 		cases[name] = func() { decodeAndFingerprint(news, value) }
 	}
-	for name, text := range hostileTexts(n) {
+	for name, text := range hostiletext.Of(n) {
 		value := asJSON(text)
 		cases[name] = func() { decodeAndFingerprint(news, value) }
 		if strings.ContainsAny(text, "<&") {
@@ -32,14 +34,14 @@ func hostileCases(t testing.TB, n int) map[string]func() {
 			cases["title: "+name] = func() { _, _ = page.Decode(&Record{Value: titled}) }
 		}
 	}
-	for _, recipe := range classic.Names() {
-		cfg := DefaultRecipeConfig()
-		cfg.Name = recipe
-		r, err := LoadRecipe(cfg)
+	for _, name := range classic.Names() {
+		cfg := recipe.DefaultConfig()
+		cfg.Name = name
+		r, err := recipe.Load(cfg)
 		require.NoError(t, err)
-		for _, name := range []string{"Han", "one Han", "one token", "words", "numbers", "tags", "invalid UTF-8"} {
-			text := hostileTexts(n)[name]
-			cases[recipe+": "+name] = func() { r.Fingerprint(text) }
+		for _, kind := range []string{"Han", "one Han", "one token", "words", "numbers", "tags", "invalid UTF-8"} {
+			text := hostiletext.Of(n)[kind]
+			cases[name+": "+kind] = func() { r.Fingerprint(text) }
 		}
 	}
 	return cases
@@ -124,10 +126,10 @@ func cpuTime(t testing.TB) time.Duration {
 // A field without a separator of jieba is cut in pieces. Looking at the whole field for each piece would take quadratic time, which
 // shows from some megabytes on.
 func TestLongFieldsTakeLinearTime(t *testing.T) {
-	s := testRecipe(t).segmenter
+	r := newsRecipe(t)
 	cut := func(unit string, size int) func() {
 		text := strings.Repeat(unit, size/len(unit))
-		return func() { s.cut(nil, text, func(words []string) []string { return words[:0] }) }
+		return func() { r.Fingerprint(text) }
 	}
 	for name, unit := range map[string]string{"Han": "国", "Latin before Han": strings.Repeat("a", 1<<20) + "国"} {
 		var ratio float64

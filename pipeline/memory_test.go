@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"echosieve/pipeline/internal/hostiletext"
 	"echosieve/test/child"
 )
 
@@ -25,7 +26,7 @@ func TestPeakMemory(t *testing.T) {
 		require.NoError(t, err)
 		return
 	}
-	r := testRecipe(t)
+	r := newsRecipe(t)
 	for _, c := range []struct {
 		kind string
 		most float64 // bytes at the peak for each byte of the value, with room to spare
@@ -39,7 +40,7 @@ func TestPeakMemory(t *testing.T) {
 		{"tags", 10},
 		{"open tags", 26},
 	} {
-		value := asJSON(hostileTexts(4 << 20)[c.kind])
+		value := asJSON(hostiletext.Of(4 << 20)[c.kind])
 		peak := peakMemory(t, func() { decodeAndFingerprint(r, value) })
 		perByte := float64(peak) / float64(len(value))
 		t.Logf("%-10s %5.1f", c.kind, perByte)

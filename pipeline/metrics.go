@@ -3,6 +3,8 @@ package pipeline
 import (
 	"time"
 
+	"echosieve/pipeline/article"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
@@ -60,14 +62,14 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	for _, v := range [][2]string{
 		{"unique", "none"},
 		{"unique", "tombstone"},
-		{"near", TestDistance.String()},
-		{"near", TestOverlap.String()},
-		{"exact", TestDigest.String()},
-		{"possible", TestOverlap.String()},
-		{"possible", TestValues.String()},
-		{"possible", TestShort.String()},
-		{"possible", TestLittle.String()},
-		{"possible", TestLead.String()},
+		{"near", article.ReasonDistance.String()},
+		{"near", article.ReasonOverlap.String()},
+		{"exact", article.ReasonDigest.String()},
+		{"possible", article.ReasonOverlap.String()},
+		{"possible", article.ReasonValues.String()},
+		{"possible", article.ReasonShort.String()},
+		{"possible", article.ReasonLittle.String()},
+		{"possible", article.ReasonLead.String()},
 		{"skipped", "tombstone"},
 		{"dead", string(NotJSON)},
 		{"dead", string(NoText)},

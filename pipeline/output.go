@@ -3,6 +3,8 @@ package pipeline
 import (
 	"slices"
 	"strconv"
+
+	"echosieve/pipeline/article"
 )
 
 // Destination is one of the output topics.
@@ -63,7 +65,7 @@ var ownHeaders = []string{
 // Upper bounds of what our headers and the record framing add to a record, in bytes: topic names have at most 249.
 const (
 	maxCoordinatesBytes   = 249 + len("/2147483647/9223372036854775807")
-	maxVerdictHeaderBytes = 3*maxCoordinatesBytes + 2*MaxIDBytes + 512
+	maxVerdictHeaderBytes = 3*maxCoordinatesBytes + 2*article.MaxIDBytes + 512
 	maxDetailBytes        = 256
 	maxDeadHeaderBytes    = maxCoordinatesBytes + maxDetailBytes + 512
 )
@@ -82,20 +84,20 @@ func withHeaders(r *Record, ours ...Header) []Header {
 func header(key, value string) Header { return Header{Key: key, Value: []byte(value)} }
 
 // verdictOutput builds the output of an article that the index has answered.
-func verdictOutput(r *Record, a *Article, m *Match, recipeID string) Output {
-	out := Output{Record: r, Destination: ToUnique, verdict: m.Kind.String(), reason: m.Test.String(), distance: -1}
+func verdictOutput(r *Record, a *article.Article, m *article.Verdict, recipeID string) Output {
+	out := Output{Record: r, Destination: ToUnique, verdict: m.Kind.String(), reason: m.Reason.String(), distance: -1}
 	ours := make([]Header, 0, 10)
 	ours = append(ours, header(HeaderVerdict, m.Kind.String()))
 	if !a.LittleText {
 		ours = append(ours, header(HeaderFingerprint, a.Fingerprint.String()))
 	}
-	if m.Kind != Unique {
+	if m.Kind != article.Unique {
 		out.Destination, out.distance = ToDuplicate, m.Distance
-		if m.Kind == Possible {
+		if m.Kind == article.Possible {
 			out.Destination = ToPossible
 		}
 		ours = append(ours,
-			header(HeaderReason, m.Test.String()),
+			header(HeaderReason, m.Reason.String()),
 			header(HeaderDistance, strconv.Itoa(m.Distance)),
 			header(HeaderOriginalID, m.Original.ID),
 			header(HeaderOriginal, m.Original.String()))
@@ -112,9 +114,9 @@ func verdictOutput(r *Record, a *Article, m *Match, recipeID string) Output {
 // tombstoneOutput passes a null value on to the unique topic. It has no text, hence no verdict but unique.
 func tombstoneOutput(r *Record, recipeID string) Output {
 	return Output{
-		Record: r, Destination: ToUnique, verdict: Unique.String(), reason: "tombstone", distance: -1,
+		Record: r, Destination: ToUnique, verdict: article.Unique.String(), reason: "tombstone", distance: -1,
 		Headers: withHeaders(r,
-			header(HeaderVerdict, Unique.String()),
+			header(HeaderVerdict, article.Unique.String()),
 			header(HeaderSource, r.String()),
 			header(HeaderRecipe, recipeID)),
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"echosieve/pipeline/article"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -28,12 +30,12 @@ func value(headers []Header, key string) string {
 func TestVerdictHeaders(t *testing.T) {
 	r := record("{}")
 	r.Headers = []Header{{"trace", nil}, {"echosieve-verdict", []byte("forged")}, {"echosieve-other", []byte("kept")}}
-	self := Ref{ID: "a1", Coordinates: r.Coordinates}
-	original := Ref{ID: "o", Coordinates: Coordinates{"articles", 0, 7}}
-	root := Ref{ID: "r", Coordinates: Coordinates{"articles", 1, 3}}
-	article := &Article{Fingerprint: 0xabc}
+	self := article.Ref{ID: "a1", Coordinates: r.Coordinates}
+	original := article.Ref{ID: "o", Coordinates: article.Coordinates{Topic: "articles", Partition: 0, Offset: 7}}
+	root := article.Ref{ID: "r", Coordinates: article.Coordinates{Topic: "articles", Partition: 1, Offset: 3}}
+	a := &article.Article{Fingerprint: 0xabc}
 
-	out := verdictOutput(r, article, &Match{Kind: Unique, Root: self}, "news-1-00000000")
+	out := verdictOutput(r, a, &article.Verdict{Kind: article.Unique, Root: self}, "news-1-00000000")
 	require.Equal(t, ToUnique, out.Destination)
 	require.Equal(t, []string{
 		"trace", "echosieve-other", "echosieve-verdict", "echosieve-fingerprint",
@@ -45,7 +47,7 @@ func TestVerdictHeaders(t *testing.T) {
 	require.Equal(t, "a1", value(out.Headers, HeaderRootID))
 	require.Equal(t, "articles/2/41", value(out.Headers, HeaderSource))
 
-	out = verdictOutput(r, article, &Match{Kind: Near, Test: TestOverlap, Original: original, Root: root, Distance: 3}, "news-1-00000000")
+	out = verdictOutput(r, a, &article.Verdict{Kind: article.Near, Reason: article.ReasonOverlap, Original: original, Root: root, Distance: 3}, "news-1-00000000")
 	require.Equal(t, ToDuplicate, out.Destination)
 	require.Equal(t, []string{
 		"trace", "echosieve-other", "echosieve-verdict", "echosieve-fingerprint", "echosieve-reason", "echosieve-distance",
@@ -59,14 +61,14 @@ func TestVerdictHeaders(t *testing.T) {
 	require.Equal(t, "articles/1/3", value(out.Headers, HeaderRoot))
 	require.Equal(t, "news-1-00000000", value(out.Headers, HeaderRecipe))
 
-	out = verdictOutput(r, article, &Match{Kind: Possible, Test: TestValues, Original: original, Root: self, Distance: 9}, "x")
+	out = verdictOutput(r, a, &article.Verdict{Kind: article.Possible, Reason: article.ReasonValues, Original: original, Root: self, Distance: 9}, "x")
 	require.Equal(t, ToPossible, out.Destination)
 	require.Equal(t, "possible", value(out.Headers, HeaderVerdict))
 	require.Equal(t, "values", value(out.Headers, HeaderReason))
 	require.Equal(t, "articles/0/7", value(out.Headers, HeaderOriginal))
 	require.Equal(t, "articles/2/41", value(out.Headers, HeaderRoot), "the root is itself")
 
-	out = verdictOutput(r, &Article{LittleText: true}, &Match{Kind: Exact, Original: original, Root: original}, "x")
+	out = verdictOutput(r, &article.Article{LittleText: true}, &article.Verdict{Kind: article.Exact, Original: original, Root: original}, "x")
 	require.NotContains(t, keys(out.Headers), HeaderFingerprint)
 	require.Equal(t, "exact", value(out.Headers, HeaderVerdict))
 }
@@ -106,9 +108,9 @@ func TestDeadOutputAlwaysFits(t *testing.T) {
 }
 
 func TestVerdictHeadersFitTheirBound(t *testing.T) {
-	long := Ref{strings.Repeat("i", MaxIDBytes), Coordinates{strings.Repeat("t", 249), 1<<31 - 1, 1<<63 - 1}}
+	long := article.Ref{ID: strings.Repeat("i", article.MaxIDBytes), Coordinates: article.Coordinates{Topic: strings.Repeat("t", 249), Partition: 1<<31 - 1, Offset: 1<<63 - 1}}
 	r := &Record{Coordinates: long.Coordinates}
-	out := verdictOutput(r, &Article{}, &Match{Kind: Unique + 1, Original: long, Root: long, Distance: 64}, strings.Repeat("r", 64))
+	out := verdictOutput(r, &article.Article{}, &article.Verdict{Kind: article.Unique + 1, Original: long, Root: long, Distance: 64}, strings.Repeat("r", 64))
 	require.LessOrEqual(t, recordBytes(&Record{Headers: out.Headers})-recordBytes(r), maxVerdictHeaderBytes)
 	dead := deadOutput(r, &RejectError{TooLarge, strings.Repeat("d", 9999)}, 1)
 	require.LessOrEqual(t, recordBytes(&Record{Headers: dead.Headers})-recordBytes(r), maxDeadHeaderBytes)

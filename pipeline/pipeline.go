@@ -8,6 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
+
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -23,7 +26,7 @@ type Config struct {
 // Pipeline runs the stages over batches of records. Safe for concurrent use.
 type Pipeline struct {
 	cfg     Config
-	recipe  *Recipe
+	recipe  *recipe.Recipe
 	index   Index
 	metrics *metrics
 	now     func() time.Time
@@ -31,7 +34,7 @@ type Pipeline struct {
 }
 
 // New returns a Pipeline. A nil registerer leaves the metrics unregistered.
-func New(cfg Config, recipe *Recipe, index Index, reg prometheus.Registerer) *Pipeline {
+func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Registerer) *Pipeline {
 	return &Pipeline{
 		cfg: cfg, recipe: recipe, index: index, metrics: newMetrics(reg), now: time.Now,
 		cores: make(chan struct{}, runtime.GOMAXPROCS(0)),
@@ -40,14 +43,13 @@ func New(cfg Config, recipe *Recipe, index Index, reg prometheus.Registerer) *Pi
 
 // Batch is a run of records of one partition on its way through the stages.
 type Batch struct {
-	Records []Record
-	items   []item // items[i] is what became of Records[i]
+	Records  []Record
+	prepared []prepared // prepared[i] belongs to Records[i]
 }
 
-// item is one record after Prepare: exactly one of reject, tombstone and an article.
-type item struct {
-	id        string
-	article   Article
+// prepared is one record after Prepare: exactly one of reject, tombstone and an article.
+type prepared struct {
+	article   article.Article
 	reject    *RejectError
 	tombstone bool
 }
@@ -55,7 +57,7 @@ type item struct {
 // Prepare decodes and fingerprints the records, on all cores. It keeps recs and fails never: what cannot be
 // processed is marked as a dead letter.
 func (p *Pipeline) Prepare(recs []Record) *Batch {
-	b := &Batch{Records: recs, items: make([]item, len(recs))}
+	b := &Batch{Records: recs, prepared: make([]prepared, len(recs))}
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(cap(p.cores), len(recs)) {
@@ -63,7 +65,7 @@ func (p *Pipeline) Prepare(recs []Record) *Batch {
 			p.cores <- struct{}{}
 			defer func() { <-p.cores }()
 			for i := next.Add(1) - 1; i < int64(len(recs)); i = next.Add(1) - 1 {
-				b.items[i] = p.prepare(&recs[i])
+				b.prepared[i] = p.prepare(&recs[i])
 			}
 		})
 	}
@@ -71,67 +73,62 @@ func (p *Pipeline) Prepare(recs []Record) *Batch {
 	return b
 }
 
-func (p *Pipeline) prepare(r *Record) item {
+func (p *Pipeline) prepare(r *Record) prepared {
 	if n := recordBytes(r) + maxVerdictHeaderBytes; n > p.cfg.MaxMessageBytes {
-		return item{reject: &RejectError{TooLarge, fmt.Sprintf(
+		return prepared{reject: &RejectError{TooLarge, fmt.Sprintf(
 			"%d bytes with headers, but the output topics take %d", n, p.cfg.MaxMessageBytes)}}
 	}
 	if r.Value == nil {
-		return item{tombstone: true}
+		return prepared{tombstone: true}
 	}
 	start := time.Now()
 	doc, err := p.cfg.Decode.Decode(r)
 	p.metrics.observe(StageDecode, time.Since(start))
 	if err != nil {
-		return item{reject: err}
+		return prepared{reject: err}
 	}
-	article, timing := p.recipe.Fingerprint(doc.Text)
+	a, timing := p.recipe.Fingerprint(doc.Text)
 	p.metrics.observe(StageClean, timing.Clean)
 	p.metrics.observe(StageSegment, timing.Segment)
 	p.metrics.observe(StageFingerprint, timing.Fingerprint)
-	if article.Empty {
-		return item{reject: &RejectError{EmptyText, "no letter or digit is left after cleaning"}}
+	if a.Empty {
+		return prepared{reject: &RejectError{EmptyText, "no letter or digit is left after cleaning"}}
 	}
-	if article.LittleText {
+	if a.LittleText {
 		p.metrics.littleText.Inc()
 	}
-	return item{id: doc.ID, article: article}
+	a.Coordinates, a.ID, a.Time = r.Coordinates, doc.ID, r.Time
+	return prepared{article: a}
 }
 
 // Decide asks the index for the verdicts and returns the outputs in the records' order. Skipped tombstones have no
 // output. It blocks while the index is away; an error means that nothing was decided for the caller's
 // purposes: the batch may be run again and gets the same verdicts.
 func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
-	claims := make([]Claim, 0, len(b.items))
-	for i := range b.items {
-		it, r := &b.items[i], &b.Records[i]
-		if it.tombstone || it.reject != nil {
-			continue
+	articles := make([]article.Article, 0, len(b.prepared))
+	for i := range b.prepared {
+		if it := &b.prepared[i]; !it.tombstone && it.reject == nil {
+			articles = append(articles, it.article)
 		}
-		claims = append(claims, Claim{
-			Coordinates: r.Coordinates, ID: it.id, Time: r.Time, Digest: it.article.Digest,
-			Fingerprint: it.article.Fingerprint, LittleText: it.article.LittleText,
-			Sums: it.article.Sums, Anchors: it.article.Anchors, Signature: it.article.Signature,
-		})
 	}
-	var matches []Match
-	if len(claims) > 0 {
+	var verdicts []article.Verdict
+	if len(articles) > 0 {
 		start := time.Now()
 		var err error
-		if matches, err = p.index.Claim(ctx, claims); err != nil {
+		if verdicts, err = p.index.Claim(ctx, articles); err != nil {
 			return nil, fmt.Errorf("pipeline: decide: %w", err)
 		}
 		p.metrics.observe(StageClaim, time.Since(start))
 	}
-	outputs := make([]Output, 0, len(b.items))
-	for i := range b.items {
-		it, r := &b.items[i], &b.Records[i]
+	outputs := make([]Output, 0, len(b.prepared))
+	for i := range b.prepared {
+		it, r := &b.prepared[i], &b.Records[i]
 		switch {
 		case it.reject != nil:
 			outputs = append(outputs, deadOutput(r, it.reject, p.cfg.MaxMessageBytes))
 		case !it.tombstone:
-			outputs = append(outputs, verdictOutput(r, &it.article, &matches[0], p.recipe.ID()))
-			matches = matches[1:]
+			outputs = append(outputs, verdictOutput(r, &it.article, &verdicts[0], p.recipe.ID()))
+			verdicts = verdicts[1:]
 		case p.cfg.Decode.Tombstones == TombstonesUnique:
 			outputs = append(outputs, tombstoneOutput(r, p.recipe.ID()))
 		default:

@@ -11,14 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"
+	"echosieve/pipeline/recipe"
 )
 
-const article = `{"id":"%","text":"The harbour board voted on Monday to deepen the eastern channel so that larger grain ships can reach the silos before the autumn harvest, ending a dispute that had lasted eleven years."}`
+const articleJSON = `{"id":"%","text":"The harbour board voted on Monday to deepen the eastern channel so that larger grain ships can reach the silos before the autumn harvest, ending a dispute that had lasted eleven years."}`
 
 func newPipeline(t *testing.T, index pipeline.Index, reg prometheus.Registerer, change func(*pipeline.Config)) *pipeline.Pipeline {
 	t.Helper()
-	recipe, err := pipeline.LoadRecipe(pipeline.DefaultRecipeConfig())
+	recipe, err := recipe.Load(recipe.DefaultConfig())
 	require.NoError(t, err)
 	cfg := pipeline.Config{Decode: pipeline.DefaultDecodeConfig(), MaxMessageBytes: 1 << 20}
 	if change != nil {
@@ -31,7 +33,7 @@ func records(values ...string) []pipeline.Record {
 	recs := make([]pipeline.Record, len(values))
 	for i, v := range values {
 		recs[i] = pipeline.Record{
-			Coordinates: pipeline.Coordinates{Topic: "articles", Offset: int64(i)}, Value: []byte(v), Time: time.UnixMilli(1_700_000_000_000),
+			Coordinates: article.Coordinates{Topic: "articles", Offset: int64(i)}, Value: []byte(v), Time: time.UnixMilli(1_700_000_000_000),
 		}
 		if v == "null" {
 			recs[i].Value = nil
@@ -51,16 +53,16 @@ func header(o pipeline.Output, key string) string {
 
 func TestBatchThroughAllStages(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: pipeline.DefaultRecipeConfig().Search()})
+	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
 	p := newPipeline(t, index, reg, nil)
 	recs := records(
-		strings.Replace(article, "%", "a", 1),
+		strings.Replace(articleJSON, "%", "a", 1),
 		"no JSON",
-		strings.Replace(article, "%", "b", 1),
+		strings.Replace(articleJSON, "%", "b", 1),
 		`{"id":"c","text":"<br> &nbsp; !!!"}`,
 		"null",
 		`{"id":"d","text":"short flash"}`,
-		strings.Replace(article, "%", strings.Repeat("x", 1<<20), 1),
+		strings.Replace(articleJSON, "%", strings.Repeat("x", 1<<20), 1),
 	)
 	outputs, err := p.Decide(t.Context(), p.Prepare(recs))
 	require.NoError(t, err)
@@ -110,7 +112,7 @@ echosieve_pipeline_records_total{reason="wrong_type",verdict="dead"} 0
 }
 
 func TestRecordsThatFitNoOutputTopicAreDead(t *testing.T) {
-	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: pipeline.DefaultRecipeConfig().Search()})
+	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
 	p := newPipeline(t, index, nil, nil)
 	recs := records("null", "null", "null", "null")
 	recs[0].Key = make([]byte, 1<<20) // kept whole, yet too large with our headers
@@ -132,7 +134,7 @@ func TestRecordsThatFitNoOutputTopicAreDead(t *testing.T) {
 }
 
 func TestTombstonesCanBeSkipped(t *testing.T) {
-	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: pipeline.DefaultRecipeConfig().Search()})
+	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
 	p := newPipeline(t, index, nil, func(c *pipeline.Config) { c.Decode.Tombstones = pipeline.TombstonesSkip })
 	outputs, err := p.Decide(t.Context(), p.Prepare(records("null", `{"id":"d","text":"short flash"}`)))
 	require.NoError(t, err)
@@ -141,11 +143,11 @@ func TestTombstonesCanBeSkipped(t *testing.T) {
 }
 
 func TestNothingIsDecidedWithoutTheIndex(t *testing.T) {
-	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: pipeline.DefaultRecipeConfig().Search()})
+	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
 	p := newPipeline(t, index, nil, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	outputs, err := p.Decide(ctx, p.Prepare(records(strings.Replace(article, "%", "a", 1))))
+	outputs, err := p.Decide(ctx, p.Prepare(records(strings.Replace(articleJSON, "%", "a", 1))))
 	require.ErrorIs(t, err, context.Canceled)
 	require.Nil(t, outputs)
 }

@@ -1,32 +1,10 @@
 package pipeline
 
 import (
-	"strconv"
 	"time"
+
+	"echosieve/pipeline/article"
 )
-
-// Coordinates name one Kafka record for ever: they never change and are never used again.
-type Coordinates struct {
-	Topic     string
-	Partition int32
-	Offset    int64
-}
-
-// String returns "topic/partition/offset". A topic name never holds a slash, so the form is unambiguous.
-func (c Coordinates) String() string {
-	return c.Topic + "/" + strconv.Itoa(int(c.Partition)) + "/" + strconv.FormatInt(c.Offset, 10)
-}
-
-// Less orders coordinates by topic, partition and offset. It breaks ties between equal tickets.
-func (c Coordinates) Less(d Coordinates) bool {
-	if c.Topic != d.Topic {
-		return c.Topic < d.Topic
-	}
-	if c.Partition != d.Partition {
-		return c.Partition < d.Partition
-	}
-	return c.Offset < d.Offset
-}
 
 // Header is one Kafka record header. A nil Value differs from an empty one and is kept as it is.
 type Header struct {
@@ -36,7 +14,7 @@ type Header struct {
 
 // Record is one Kafka record as it was read. Nil Key or Value means null, which differs from empty.
 type Record struct {
-	Coordinates
+	article.Coordinates
 	Key, Value []byte
 	Headers    []Header
 	// Time is the record timestamp, with millisecond resolution. Values before 1970 (a missing

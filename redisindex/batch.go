@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"echosieve/pipeline/article"
 
-	"echosieve/pipeline"
+	"github.com/redis/go-redis/v9"
 )
 
 // item is one article on its way to its verdict.
 type item struct {
-	claim   pipeline.Claim
-	ref     pipeline.Ref
+	claim   article.Article
+	ref     article.Ref
 	ms      int64 // time in the window
 	home    fieldRef
 	number  uint64      // drawn for it in this run
@@ -23,14 +23,14 @@ type item struct {
 	found   []candidate // fingerprints to read, nearest first
 	// relatives are the stored articles that it resembles; after the step read only those with a lower ticket, the lowest first.
 	relatives []relative
-	proposal  pipeline.Match // the verdict that this run reaches
-	verdict   pipeline.Match // the verdict in its entry; zero Kind: undecided
+	proposal  article.Verdict // the verdict that this run reaches
+	verdict   article.Verdict // the verdict in its entry; zero Kind: undecided
 }
 
 // identity tells items apart. The digest guards against coordinates that, against all rules, come with two texts.
 type identity struct {
-	pipeline.Coordinates
-	digest pipeline.Digest
+	article.Coordinates
+	digest article.Digest
 }
 
 // batch is one run of the steps over one call's claims. Items beyond those claimed are articles of other
@@ -49,7 +49,7 @@ type batch struct {
 // waits says since when a call of Claim waits for the verdicts of which articles. It outlives the runs of the call.
 type waits map[identity]time.Time
 
-func newBatch(x *Index, claims []pipeline.Claim, w waits) *batch {
+func newBatch(x *Index, claims []article.Article, w waits) *batch {
 	b := &batch{x: x, claimed: make([]*item, len(claims)), known: make(map[identity]*item, len(claims)), waits: w}
 	for i := range claims {
 		b.claimed[i] = b.item(claims[i])
@@ -58,14 +58,14 @@ func newBatch(x *Index, claims []pipeline.Claim, w waits) *batch {
 }
 
 // item returns the batch's item for a claim and adds it if need be.
-func (b *batch) item(c pipeline.Claim) *item {
+func (b *batch) item(c article.Article) *item {
 	id := identity{c.Coordinates, c.Digest}
 	if it := b.known[id]; it != nil {
 		return it
 	}
 	ms := windowTime(c.Time)
 	it := &item{
-		claim: c, ref: pipeline.Ref{ID: c.ID, Coordinates: c.Coordinates}, ms: ms,
+		claim: c, ref: article.Ref{ID: c.ID, Coordinates: c.Coordinates}, ms: ms,
 		home: fieldRef{b.x.layout.generation(ms), c.Fingerprint},
 	}
 	b.known[id] = it
@@ -183,17 +183,17 @@ func (b *batch) readGenerations(ctx context.Context, pipe redis.Pipeliner, open 
 	return nil
 }
 
-func (b *batch) setTicket(ctx context.Context, pipe redis.Pipeliner, f fieldRef, d pipeline.Digest, number uint64) *redis.Cmd {
+func (b *batch) setTicket(ctx context.Context, pipe redis.Pipeliner, f fieldRef, d article.Digest, number uint64) *redis.Cmd {
 	return ticketScript.EvalSha(ctx, pipe, []string{b.x.keys.entries(f)}, f.name(), d[:], ticketBytes(number))
 }
 
 // matches answers the claims, once everything is decided.
-func (b *batch) matches() []pipeline.Match {
-	matches := make([]pipeline.Match, len(b.claimed))
+func (b *batch) matches() []article.Verdict {
+	matches := make([]article.Verdict, len(b.claimed))
 	for i, it := range b.claimed {
 		matches[i] = it.verdict
 		if o := it.repeats; o != nil {
-			matches[i] = pipeline.Match{Kind: pipeline.Exact, Test: pipeline.TestDigest, Original: o.ref, Root: o.verdict.Root}
+			matches[i] = article.Verdict{Kind: article.Exact, Reason: article.ReasonDigest, Original: o.ref, Root: o.verdict.Root}
 		}
 	}
 	return matches

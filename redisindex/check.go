@@ -14,7 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/simhash"
 )
 
@@ -76,12 +76,12 @@ func checkRights(ctx context.Context, client redis.UniversalClient, cfg Config) 
 	x.layout.lifetime = time.Minute
 	// Another article each time: one that has its verdict already would not go through all steps.
 	offset := rand.Int64()
-	claim := pipeline.Claim{
-		Coordinates: pipeline.Coordinates{Topic: "check", Offset: offset}, ID: "check", Time: time.Now(),
+	claim := article.Article{
+		Coordinates: article.Coordinates{Topic: "check", Offset: offset}, ID: "check", Time: time.Now(),
 		Fingerprint: simhash.Fingerprint(offset),
 	}
 	binary.BigEndian.PutUint64(claim.Digest[:], uint64(offset))
-	_, err = x.run(ctx, []pipeline.Claim{claim}, waits{})
+	_, err = x.run(ctx, []article.Article{claim}, waits{})
 	if err == nil {
 		return nil
 	}

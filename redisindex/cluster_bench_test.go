@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/test/child"
 	"echosieve/test/redisserver"
 )
@@ -39,7 +39,7 @@ func BenchmarkServers(b *testing.B) {
 			x := newIndex(b, connect(b, o), testConfig(benchParams))
 			r := rand.New(rand.NewPCG(1, 2))
 			claim := func(from, to int) {
-				claims := make([]pipeline.Claim, 0, 128)
+				claims := make([]article.Article, 0, 128)
 				for n := from; n < to; n++ {
 					claims = append(claims, random(r, n, time.UnixMilli(1_700_000_000_000)))
 				}

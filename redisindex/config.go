@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/simhash"
 )
 
@@ -27,7 +27,7 @@ type Config struct {
 	Window time.Duration
 	// Search says how articles are found and judged. The number of blocks decides where an
 	// article lies, the rest only who meets it; the width of the blocks is this package's.
-	pipeline.Search
+	article.Search
 	// UndecidedTimeout is how long a copy waits for the verdict of its original. The original's worker may be dead: then its
 	// partition goes to another process after the session timeout of the consumer group, which decides it. If
 	// that does not happen, its record is gone, and its copies go on without it.

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/redis/go-redis/v9"
+	"echosieve/pipeline/article"
 
-	"echosieve/pipeline"
+	"github.com/redis/go-redis/v9"
 )
 
 // keyError says that Redis cannot do the work because of what a key below our namespace holds: another program's value, as a rule.
@@ -35,7 +35,7 @@ func (e *damagedError) Unwrap() error { return errCorrupt }
 
 // damaged is the error about an entry with the digest, which lies in the field or, of a crowded fingerprint, in a field of
 // its own.
-func (x *Index) damaged(f fieldRef, d pipeline.Digest) error {
+func (x *Index) damaged(f fieldRef, d article.Digest) error {
 	return &damagedError{key: x.keys.entries(f), fields: []string{f.name(), f.name() + string(d[:])}}
 }
 

@@ -9,17 +9,17 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/pipeline/article"
+
 	"github.com/alicebob/miniredis/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-
-	"echosieve/pipeline"
 )
 
 // damages are bytes that stand in a field of entries instead of an entry, or behind one.
 func damages() map[string]string {
-	c := article(9, 0xff)
+	c := newArticle(9, 0xff)
 	whole := string(appendEntry(nil, &c, windowTime(c.Time)))
 	return map[string]string{
 		"text":            "hello, this is another program speaking",
@@ -47,11 +47,11 @@ func TestDamagedEntryIsSetAside(t *testing.T) {
 }
 
 // claimSoon is claimOne for an index that a mistake would make try again without end.
-func claimSoon(t *testing.T, x *Index, c pipeline.Claim) pipeline.Match {
+func claimSoon(t *testing.T, x *Index, c article.Article) article.Verdict {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	m, err := x.Claim(ctx, []pipeline.Claim{c})
+	m, err := x.Claim(ctx, []article.Article{c})
 	require.NoError(t, err)
 	return m[0]
 }
@@ -60,24 +60,24 @@ func damageOnce(t *testing.T, client redis.UniversalClient, damage string, befor
 	var said bytes.Buffer
 	x, err := New(client, testConfig(standard), nil, slog.New(slog.NewTextHandler(&said, nil)), nil)
 	require.NoError(t, err)
-	a, b := article(1, 0xff), article(2, 0xfe)
+	a, b := newArticle(1, 0xff), newArticle(2, 0xfe)
 	home := fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint}
 	key, intact := x.keys.entries(home), ""
 	if before { // the damage is behind an entry that is whole
-		require.Equal(t, pipeline.Unique, claimSoon(t, x, a).Kind)
+		require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
 		intact = client.HGet(t.Context(), key, home.name()).Val()
 	} else { // only the fingerprint is in its lists
 		require.NoError(t, loadScripts(t.Context(), client))
-		require.NoError(t, newBatch(x, []pipeline.Claim{a}, waits{}).place(t.Context()))
+		require.NoError(t, newBatch(x, []article.Article{a}, waits{}).place(t.Context()))
 	}
 	require.NoError(t, client.HSet(t.Context(), key, home.name(), intact+damage).Err())
 
 	near, again := claimSoon(t, x, b), claimSoon(t, x, a)
 	if before {
 		require.Equal(t, a.Coordinates, near.Original.Coordinates)
-		require.Equal(t, pipeline.Unique, again.Kind)
+		require.Equal(t, article.Unique, again.Kind)
 	} else {
-		require.Equal(t, pipeline.Unique, near.Kind)
+		require.Equal(t, article.Unique, near.Kind)
 		require.Equal(t, b.Coordinates, again.Original.Coordinates)
 	}
 	require.Equal(t, 1, counted(x.metrics.damaged))
@@ -100,11 +100,11 @@ func TestDamagedOwnEntry(t *testing.T) {
 			client := newClient(t, server.start(t))
 			for name, bytes := range damages() {
 				t.Run(name, func(t *testing.T) {
-					x, a := newIndex(t, client, testConfig(standard)), article(1, 0xff)
+					x, a := newIndex(t, client, testConfig(standard)), newArticle(1, 0xff)
 					home := fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint}
 					require.NoError(t, client.HSet(t.Context(), x.keys.entries(home), home.name(), bytes).Err())
 					for range 3 {
-						require.Equal(t, pipeline.Unique, claimSoon(t, x, a).Kind)
+						require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
 					}
 					require.Equal(t, 1, counted(x.metrics.damaged))
 				})
@@ -117,18 +117,18 @@ func TestDamagedOwnEntry(t *testing.T) {
 func TestDamagedVerdictIsSetAside(t *testing.T) {
 	client := newClient(t, miniredis.RunT(t).Addr())
 	for _, replay := range []bool{false, true} {
-		x, a, b := newIndex(t, client, testConfig(standard)), article(1, 0xff), article(2, 0xfe)
-		require.Equal(t, pipeline.Unique, claimSoon(t, x, a).Kind)
+		x, a, b := newIndex(t, client, testConfig(standard)), newArticle(1, 0xff), newArticle(2, 0xfe)
+		require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
 		home := fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint}
 		key := x.keys.entries(home)
 		value := client.HGet(t.Context(), key, home.name()).Val()
-		require.Equal(t, byte(pipeline.Unique), value[len(value)-1])
+		require.Equal(t, byte(article.Unique), value[len(value)-1])
 		require.NoError(t, client.HSet(t.Context(), key, home.name(), value[:len(value)-1]+"\x63").Err())
 		if replay {
-			require.Equal(t, pipeline.Unique, claimSoon(t, x, a).Kind)
+			require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
 			require.Equal(t, a.Coordinates, claimSoon(t, x, b).Original.Coordinates)
 		} else {
-			require.Equal(t, pipeline.Unique, claimSoon(t, x, b).Kind)
+			require.Equal(t, article.Unique, claimSoon(t, x, b).Kind)
 			require.Equal(t, b.Coordinates, claimSoon(t, x, a).Original.Coordinates)
 		}
 		require.Equal(t, 1, counted(x.metrics.damaged))
@@ -140,7 +140,7 @@ func TestForeignValueNamesItsKey(t *testing.T) {
 	for _, server := range servers {
 		t.Run(server.name, func(t *testing.T) {
 			client := newClient(t, server.start(t))
-			a := article(1, 0xff)
+			a := newArticle(1, 0xff)
 			for name, pick := range map[string]func(x *Index) string{
 				"entries": func(x *Index) string {
 					return x.keys.entries(fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint})
@@ -164,9 +164,9 @@ func TestForeignValueNamesItsKey(t *testing.T) {
 					require.NoError(t, err)
 					key := pick(x)
 					require.NoError(t, client.Set(ctx, key, "not a number", 0).Err())
-					answered := make(chan pipeline.Match, 1)
+					answered := make(chan article.Verdict, 1)
 					go func() {
-						if m, err := x.Claim(ctx, []pipeline.Claim{a}); err == nil {
+						if m, err := x.Claim(ctx, []article.Article{a}); err == nil {
 							answered <- m[0]
 						}
 					}()
@@ -174,7 +174,7 @@ func TestForeignValueNamesItsKey(t *testing.T) {
 					require.ErrorContains(t, why, key)
 					require.ErrorContains(t, why, "RENAME")
 					require.NoError(t, client.Del(ctx, key).Err())
-					require.Equal(t, pipeline.Unique, (<-answered).Kind, "the partition goes on by itself")
+					require.Equal(t, article.Unique, (<-answered).Kind, "the partition goes on by itself")
 				})
 			}
 		})
@@ -187,14 +187,14 @@ func TestRaggedListIsMended(t *testing.T) {
 		t.Run(server.name, func(t *testing.T) {
 			client := newClient(t, server.start(t))
 			x := newIndex(t, client, testConfig(standard))
-			a := article(1, 0xff)
+			a := newArticle(1, 0xff)
 			home := fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint}
 			for _, block := range x.cfg.AppendPlaces(nil, a.Fingerprint, nil) {
 				ref := blockRef{home.generation, block.Index, block.Value}
 				require.NoError(t, client.HSet(t.Context(), x.keys.lists(ref), "", "", ref.field(), "12345678abc").Err())
 			}
 			claimSoon(t, x, a)
-			require.Equal(t, a.Coordinates, claimSoon(t, x, article(2, 0xfe)).Original.Coordinates)
+			require.Equal(t, a.Coordinates, claimSoon(t, x, newArticle(2, 0xfe)).Original.Coordinates)
 			require.Equal(t, 4, counted(x.metrics.damaged))
 		})
 	}

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"time"
 
+	"echosieve/pipeline/article"
+
 	"github.com/cenkalti/backoff/v5"
 	"github.com/redis/go-redis/v9"
-
-	"echosieve/pipeline"
 )
 
 // errLookAgain says that tickets have changed since the batch looked: a ticket was withdrawn, or drawn after that. The
@@ -92,34 +92,34 @@ func (b *batch) proposal(it *item) (original relative, decided bool, err error) 
 		return relative{}, true, nil
 	}
 	for _, r := range it.relatives {
-		if r.judged.Kind == pipeline.Possible {
+		if r.judged.Kind == article.Possible {
 			it.proposal = r.match(it.ref)
 			return relative{}, true, nil
 		}
 	}
-	it.proposal = pipeline.Match{Kind: pipeline.Unique, Root: it.ref}
+	it.proposal = article.Verdict{Kind: article.Unique, Root: it.ref}
 	return relative{}, true, nil
 }
 
 // match is the verdict of an article whose original is r.
-func (r relative) match(root pipeline.Ref) pipeline.Match {
-	return pipeline.Match{Kind: r.judged.Kind, Test: r.judged.Test, Original: r.ref, Root: root, Distance: r.distance}
+func (r relative) match(root article.Ref) article.Verdict {
+	return article.Verdict{Kind: r.judged.Kind, Reason: r.judged.Reason, Original: r.ref, Root: root, Distance: r.distance}
 }
 
 // rootOf is the article at the end of the chain of originals that starts at r, which is no copy. It is known once r has
 // a verdict.
-func (b *batch) rootOf(r relative) (root pipeline.Ref, known bool, err error) {
+func (b *batch) rootOf(r relative) (root article.Ref, known bool, err error) {
 	if len(r.verdict) > 0 {
 		verdict, err := decodeVerdict(r.verdict, r.ref)
 		if err != nil {
-			return pipeline.Ref{}, false, b.x.damaged(r.field, r.digest)
+			return article.Ref{}, false, b.x.damaged(r.field, r.digest)
 		}
 		return verdict.Root, true, nil
 	}
 	if it := b.known[r.identity()]; it != nil && it.verdict.Kind != 0 {
 		return it.verdict.Root, true, nil
 	}
-	return pipeline.Ref{}, false, nil
+	return article.Ref{}, false, nil
 }
 
 // write writes the proposals of the items, each under the ticket with which it was reached.
@@ -213,7 +213,7 @@ func (b *batch) waitedEnough(r relative) bool {
 // comesLater says whether the record at these coordinates follows the claims of this batch in their own partition. Its
 // worker is dead then, because partitions are decided in order, and it will be delivered again only after this
 // batch: to wait for it would be to wait for oneself.
-func (b *batch) comesLater(at pipeline.Coordinates) bool {
+func (b *batch) comesLater(at article.Coordinates) bool {
 	later := false
 	for _, it := range b.claimed {
 		if c := it.claim.Coordinates; c.Topic == at.Topic && c.Partition == at.Partition {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/indextest"
 	"echosieve/simhash"
 	"echosieve/test/redisserver"
@@ -86,9 +87,9 @@ func TestKeysSpreadOverMasters(t *testing.T) {
 	cfg := testConfig(standard)
 	cfg.ExpectedArticles = 8_000_000 // 256 hashes of block lists
 	x := newIndex(t, client, cfg)
-	claims := make([]pipeline.Claim, 1000)
+	claims := make([]article.Article, 1000)
 	for n := range claims {
-		claims[n] = article(n, simhash.Fingerprint(n)*0x9E3779B97F4A7C15)
+		claims[n] = newArticle(n, simhash.Fingerprint(n)*0x9E3779B97F4A7C15)
 	}
 	_, err := x.Claim(t.Context(), claims)
 	require.NoError(t, err)
@@ -130,7 +131,7 @@ func TestTooFewReplicas(t *testing.T) {
 			x, err := New(connect(t, o), testConfig(standard), nil, slog.New(slog.DiscardHandler), nil)
 			require.NoError(t, err)
 			for n := range 3 { // each on a node of its own, likely; none may slip through
-				_, err = x.attempt(t.Context(), []pipeline.Claim{article(n, simhash.Fingerprint(n)*0x9E3779B97F4A7C15)}, waits{})
+				_, err = x.attempt(t.Context(), []article.Article{newArticle(n, simhash.Fingerprint(n)*0x9E3779B97F4A7C15)}, waits{})
 				require.ErrorIs(t, err, errReplicas)
 				require.Equal(t, "replicas", classify(err))
 				require.ErrorContains(t, err, "0 of 1")

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 )
 
 // Layout of an entry. The scripts know the first four fields; find.lua describes them.
@@ -26,9 +26,9 @@ var errCorrupt = errors.New("bytes in Redis are no entry")
 // entry is what Redis keeps of an article.
 type entry struct {
 	ticket uint64 // 0: none yet
-	digest pipeline.Digest
+	digest article.Digest
 	little bool
-	ref    pipeline.Ref
+	ref    article.Ref
 	ms     int64
 	// signature of the second check, opaque to this package
 	signature []byte
@@ -38,7 +38,7 @@ type entry struct {
 func (e *entry) identity() identity { return identity{e.ref.Coordinates, e.digest} }
 
 // appendEntry appends the entry of a new article: no ticket, no verdict.
-func appendEntry(dst []byte, c *pipeline.Claim, ms int64) []byte {
+func appendEntry(dst []byte, c *article.Article, ms int64) []byte {
 	start := len(dst)
 	dst = append(dst, make([]byte, digestAt)...)
 	dst = append(dst, c.Digest[:]...)
@@ -47,7 +47,7 @@ func appendEntry(dst []byte, c *pipeline.Claim, ms int64) []byte {
 		form |= flagLittle
 	}
 	dst = append(dst, form)
-	dst = appendRef(dst, pipeline.Ref{ID: c.ID, Coordinates: c.Coordinates})
+	dst = appendRef(dst, article.Ref{ID: c.ID, Coordinates: c.Coordinates})
 	dst = binary.AppendVarint(dst, ms)
 	dst = append(dst, c.Signature...) // the rest of the head
 	length := uint16(len(dst) - start)
@@ -67,7 +67,7 @@ func cutEntry(data string) (e entry, rest string, err error) {
 		return entry{}, "", errCorrupt
 	}
 	e.ticket = ticketNumber(data[ticketAt:digestAt])
-	e.digest = pipeline.Digest(raw[digestAt:headAt])
+	e.digest = article.Digest(raw[digestAt:headAt])
 	e.little = raw[headAt]&flagLittle != 0
 	d := decoder{data: raw[headAt+1 : head]}
 	e.ref = d.ref()
@@ -102,48 +102,48 @@ func ticketNumber(s string) uint64 {
 // the common case, is only a flag on the kind.
 const rootIsOriginal = 1 << 7
 
-func appendVerdict(dst []byte, m pipeline.Match) []byte {
+func appendVerdict(dst []byte, m article.Verdict) []byte {
 	switch {
-	case m.Kind == pipeline.Unique:
+	case m.Kind == article.Unique:
 		return append(dst, byte(m.Kind))
-	case m.Kind == pipeline.Possible:
-		dst = append(dst, byte(m.Kind), byte(m.Distance), byte(m.Test))
+	case m.Kind == article.Possible:
+		dst = append(dst, byte(m.Kind), byte(m.Distance), byte(m.Reason))
 		return appendRef(dst, m.Original)
 	case m.Root == m.Original:
-		dst = append(dst, byte(m.Kind)|rootIsOriginal, byte(m.Distance), byte(m.Test))
+		dst = append(dst, byte(m.Kind)|rootIsOriginal, byte(m.Distance), byte(m.Reason))
 		return appendRef(dst, m.Original)
 	default:
-		dst = append(dst, byte(m.Kind), byte(m.Distance), byte(m.Test))
+		dst = append(dst, byte(m.Kind), byte(m.Distance), byte(m.Reason))
 		return appendRef(appendRef(dst, m.Original), m.Root)
 	}
 }
 
 // decodeVerdict returns the verdict of the article self.
-func decodeVerdict(data []byte, self pipeline.Ref) (pipeline.Match, error) {
-	if len(data) == 1 && pipeline.Kind(data[0]) == pipeline.Unique {
-		return pipeline.Match{Kind: pipeline.Unique, Root: self}, nil
+func decodeVerdict(data []byte, self article.Ref) (article.Verdict, error) {
+	if len(data) == 1 && article.Kind(data[0]) == article.Unique {
+		return article.Verdict{Kind: article.Unique, Root: self}, nil
 	}
 	if len(data) < 3 {
-		return pipeline.Match{}, errCorrupt
+		return article.Verdict{}, errCorrupt
 	}
-	m := pipeline.Match{Kind: pipeline.Kind(data[0] &^ rootIsOriginal), Distance: int(data[1]), Test: pipeline.Test(data[2])}
+	m := article.Verdict{Kind: article.Kind(data[0] &^ rootIsOriginal), Distance: int(data[1]), Reason: article.Reason(data[2])}
 	d := decoder{data: data[3:]}
 	m.Original = d.ref()
 	switch {
-	case m.Kind == pipeline.Possible:
+	case m.Kind == article.Possible:
 		m.Root = self
 	case data[0]&rootIsOriginal != 0:
 		m.Root = m.Original
 	default:
 		m.Root = d.ref()
 	}
-	if d.bad || len(d.data) != 0 || !m.Kind.IsCopy() && data[0] != byte(pipeline.Possible) {
-		return pipeline.Match{}, errCorrupt
+	if d.bad || len(d.data) != 0 || !m.Kind.IsCopy() && data[0] != byte(article.Possible) {
+		return article.Verdict{}, errCorrupt
 	}
 	return m, nil
 }
 
-func appendRef(dst []byte, r pipeline.Ref) []byte {
+func appendRef(dst []byte, r article.Ref) []byte {
 	dst = appendString(dst, r.Topic)
 	dst = binary.AppendVarint(dst, int64(r.Partition))
 	dst = binary.AppendVarint(dst, r.Offset)
@@ -181,8 +181,8 @@ func (d *decoder) string() string {
 	return s
 }
 
-func (d *decoder) ref() pipeline.Ref {
-	var r pipeline.Ref
+func (d *decoder) ref() article.Ref {
+	var r article.Ref
 	r.Topic = d.string()
 	r.Partition = int32(d.varint())
 	r.Offset = d.varint()

@@ -6,38 +6,38 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
+	"echosieve/pipeline/article"
 
-	"echosieve/pipeline"
+	"github.com/stretchr/testify/require"
 )
 
 func TestEntryRoundTrip(t *testing.T) {
-	c := pipeline.Claim{
-		Coordinates: pipeline.Coordinates{Topic: strings.Repeat("t", 249), Partition: -1, Offset: math.MinInt64},
-		ID:          "\x00新", Digest: pipeline.Digest{1, 2, 3, 15: 9}, LittleText: true,
+	c := article.Article{
+		Coordinates: article.Coordinates{Topic: strings.Repeat("t", 249), Partition: -1, Offset: math.MinInt64},
+		ID:          "\x00新", Digest: article.Digest{1, 2, 3, 15: 9}, LittleText: true,
 	}
-	plain := article(7, 5)
+	plain := newArticle(7, 5)
 	plain.Signature = []byte("signature")
 	data := string(appendEntry(appendEntry(nil, &c, math.MaxInt64), &plain, 12))
 	e, rest, err := cutEntry(data)
 	require.NoError(t, err)
-	require.Equal(t, entry{digest: c.Digest, little: true, ref: pipeline.Ref{ID: c.ID, Coordinates: c.Coordinates}, ms: math.MaxInt64}, e)
+	require.Equal(t, entry{digest: c.Digest, little: true, ref: article.Ref{ID: c.ID, Coordinates: c.Coordinates}, ms: math.MaxInt64}, e)
 	e, rest, err = cutEntry(rest)
 	require.NoError(t, err)
-	require.Equal(t, entry{digest: plain.Digest, ref: pipeline.Ref{ID: plain.ID, Coordinates: plain.Coordinates}, ms: 12, signature: plain.Signature}, e)
+	require.Equal(t, entry{digest: plain.Digest, ref: article.Ref{ID: plain.ID, Coordinates: plain.Coordinates}, ms: 12, signature: plain.Signature}, e)
 	require.Empty(t, rest)
 }
 
 func TestVerdictRoundTrip(t *testing.T) {
-	self := pipeline.Ref{ID: "self"}
-	a := pipeline.Ref{ID: "a", Coordinates: pipeline.Coordinates{Topic: "t", Partition: 3, Offset: 1 << 40}}
-	b := pipeline.Ref{ID: "", Coordinates: pipeline.Coordinates{Topic: "u"}}
-	for _, m := range []pipeline.Match{
-		{Kind: pipeline.Unique, Root: self},
-		{Kind: pipeline.Near, Original: a, Root: a, Distance: 3},
-		{Kind: pipeline.Near, Test: pipeline.TestOverlap, Original: a, Root: b, Distance: 31},
-		{Kind: pipeline.Possible, Test: pipeline.TestValues, Original: a, Root: self, Distance: 16},
-		{Kind: pipeline.Exact, Original: b, Root: a},
+	self := article.Ref{ID: "self"}
+	a := article.Ref{ID: "a", Coordinates: article.Coordinates{Topic: "t", Partition: 3, Offset: 1 << 40}}
+	b := article.Ref{ID: "", Coordinates: article.Coordinates{Topic: "u"}}
+	for _, m := range []article.Verdict{
+		{Kind: article.Unique, Root: self},
+		{Kind: article.Near, Original: a, Root: a, Distance: 3},
+		{Kind: article.Near, Reason: article.ReasonOverlap, Original: a, Root: b, Distance: 31},
+		{Kind: article.Possible, Reason: article.ReasonValues, Original: a, Root: self, Distance: 16},
+		{Kind: article.Exact, Original: b, Root: a},
 	} {
 		data := appendVerdict(nil, m)
 		got, err := decodeVerdict(data, self)
@@ -58,7 +58,7 @@ func TestTicketsKeepTheirOrder(t *testing.T) {
 }
 
 func FuzzCutEntry(f *testing.F) {
-	c := article(1, 1)
+	c := newArticle(1, 1)
 	good := string(appendEntry(nil, &c, 1))
 	for _, seed := range []string{"", good, good + good, good[:30], strings.Repeat("\x00", 60), strings.Repeat("\xff", 60)} {
 		f.Add(seed)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/simhash"
 	"echosieve/test/redisserver"
 )
@@ -26,9 +26,9 @@ func TestHostileTimestamps(t *testing.T) {
 	for range 100 {
 		stamps = append(stamps, int64(random.Uint64()))
 	}
-	claims := make([]pipeline.Claim, len(stamps))
+	claims := make([]article.Article, len(stamps))
 	for i, ms := range stamps {
-		claims[i] = article(i, simhash.Fingerprint(random.Uint64()))
+		claims[i] = newArticle(i, simhash.Fingerprint(random.Uint64()))
 		claims[i].Time = time.UnixMilli(ms)
 		first, last := x.layout.reach(windowTime(claims[i].Time))
 		require.LessOrEqual(t, last-first, int64(2*cfg.Generations+1))
@@ -36,7 +36,7 @@ func TestHostileTimestamps(t *testing.T) {
 	matches, err := x.Claim(t.Context(), claims)
 	require.NoError(t, err)
 	for _, m := range matches {
-		require.Equal(t, pipeline.Unique, m.Kind)
+		require.Equal(t, article.Unique, m.Kind)
 	}
 	again, err := x.Claim(t.Context(), claims)
 	require.NoError(t, err)

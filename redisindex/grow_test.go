@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/test/loopback"
 	"echosieve/test/redisserver"
 )
@@ -45,18 +45,18 @@ func readOfLooks(t *testing.T, stored, width int) (members float64) {
 		server := redisserver.Start(t, "--hash-max-listpack-value", "1024")
 		cfg := testConfig(benchParams)
 		cfg.BlockBits, cfg.ExpectedArticles = width, stored
-		cfg.Judge = func(_ int, a, b []byte) pipeline.Judgement {
+		cfg.Judge = func(_ int, a, b []byte) article.Judgement {
 			if bytes.Equal(a, b) {
-				return pipeline.Judgement{Kind: pipeline.Near, Test: pipeline.TestOverlap}
+				return article.Judgement{Kind: article.Near, Reason: article.ReasonOverlap}
 			}
-			return pipeline.Judgement{Test: pipeline.TestNumbers}
+			return article.Judgement{Reason: article.ReasonNumbers}
 		}
 		p := preload{client: newClient(t, server.Addr), r: rand.New(rand.NewPCG(1, 2)), stored: stored, anchors: 2, generations: map[int64]bool{}}
 		x := newIndex(t, p.client, cfg)
 		p.store(t, x)
 
 		const n = 2000
-		others := make([]pipeline.Claim, n)
+		others := make([]article.Article, n)
 		for i := range others {
 			others[i] = p.next()
 		}
@@ -64,7 +64,7 @@ func readOfLooks(t *testing.T, stored, width int) (members float64) {
 			matches, err := x.Claim(t.Context(), part)
 			require.NoError(t, err)
 			for _, m := range matches {
-				require.Equal(t, pipeline.Unique, m.Kind)
+				require.Equal(t, article.Unique, m.Kind)
 			}
 		}
 		members = float64(counted(x.metrics.members)) / n
@@ -74,10 +74,10 @@ func readOfLooks(t *testing.T, stored, width int) (members float64) {
 		again := preload{r: rand.New(rand.NewPCG(1, 2)), stored: stored, anchors: 2}
 		found, r := [2]int{}, rand.New(rand.NewPCG(3, 4))
 		for range n / 100 {
-			copies, originals := make([]pipeline.Claim, 0, 100), make([]pipeline.Ref, 0, 100)
+			copies, originals := make([]article.Article, 0, 100), make([]article.Ref, 0, 100)
 			for i := range cap(copies) {
 				c := again.next()
-				originals = append(originals, pipeline.Ref{ID: c.ID, Coordinates: c.Coordinates})
+				originals = append(originals, article.Ref{ID: c.ID, Coordinates: c.Coordinates})
 				c.Partition, c.ID, c.Anchors = 7, "copy", c.Anchors[:i%2]
 				c.Digest[0]++
 				turnWeak(&c, 1+r.IntN(8), r)
@@ -86,7 +86,7 @@ func readOfLooks(t *testing.T, stored, width int) (members float64) {
 			matches, err := x.Claim(t.Context(), copies)
 			require.NoError(t, err)
 			for i, m := range matches {
-				if m.Kind == pipeline.Near && m.Original == originals[i] {
+				if m.Kind == article.Near && m.Original == originals[i] {
 					found[i%2]++
 				}
 			}
@@ -99,7 +99,7 @@ func readOfLooks(t *testing.T, stored, width int) (members float64) {
 }
 
 // turnWeak turns n of the forty weakest bits.
-func turnWeak(c *pipeline.Claim, n int, r *rand.Rand) {
+func turnWeak(c *article.Article, n int, r *rand.Rand) {
 	weakest := make([]int, len(c.Sums))
 	for bit := range weakest {
 		weakest[bit] = bit

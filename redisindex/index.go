@@ -14,6 +14,7 @@ import (
 
 	"echosieve/internal/crashpoint"
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 )
 
 // Index is the article index in Redis. It keeps no articles of its own, so any number of processes can share
@@ -66,9 +67,9 @@ func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, lo
 // Claim implements pipeline.Index. Whatever Redis answers but a verdict (away, read-only, loading, out of
 // memory, no rights), the batch is run again, after a pause that grows to about 5 seconds, until ctx ends. An id
 // or signature that is too long is the caller's mistake and an error at once.
-func (x *Index) Claim(ctx context.Context, claims []pipeline.Claim) ([]pipeline.Match, error) {
+func (x *Index) Claim(ctx context.Context, claims []article.Article) ([]article.Verdict, error) {
 	for i := range claims {
-		if c := &claims[i]; len(c.ID) > pipeline.MaxIDBytes || len(c.Signature) > pipeline.MaxSignatureBytes {
+		if c := &claims[i]; len(c.ID) > article.MaxIDBytes || len(c.Signature) > article.MaxSignatureBytes {
 			return nil, fmt.Errorf("redisindex: claim %s: id of %d bytes, signature of %d", c.Coordinates, len(c.ID), len(c.Signature))
 		}
 	}
@@ -82,8 +83,8 @@ func (x *Index) Claim(ctx context.Context, claims []pipeline.Claim) ([]pipeline.
 	waits, lost := waits{}, 0
 	var last error
 	matches, err := backoff.Retry(ctx,
-		func() ([]pipeline.Match, error) {
-			var m []pipeline.Match
+		func() ([]article.Verdict, error) {
+			var m []article.Verdict
 			m, last = x.attempt(ctx, claims, waits)
 			if errors.Is(last, errLost) {
 				if lost++; lost >= lostAttempts && ctx.Err() == nil {
@@ -114,7 +115,7 @@ const lostAttempts = 3
 const immediateRuns = 10
 
 // attempt runs the batch until it ends with verdicts, or with an error that a pause may cure.
-func (x *Index) attempt(ctx context.Context, claims []pipeline.Claim, waits waits) (matches []pipeline.Match, err error) {
+func (x *Index) attempt(ctx context.Context, claims []article.Article, waits waits) (matches []article.Verdict, err error) {
 	for range immediateRuns {
 		matches, err = x.run(ctx, claims, waits)
 		if err == nil {
@@ -176,7 +177,7 @@ var afterStep = [...]crashpoint.Point{
 	crashpoint.AfterLook, crashpoint.AfterRead, crashpoint.AfterDecide,
 }
 
-func (x *Index) run(ctx context.Context, claims []pipeline.Claim, waits waits) ([]pipeline.Match, error) {
+func (x *Index) run(ctx context.Context, claims []article.Article, waits waits) ([]article.Verdict, error) {
 	if !x.loaded.Load() {
 		if err := loadScripts(ctx, x.client); err != nil {
 			return nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/indextest"
 	"echosieve/simhash"
 	"echosieve/test/redisserver"
@@ -75,19 +76,19 @@ func TestContract(t *testing.T) {
 
 var standard = indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 3}
 
-// article makes a claim at a fixed time.
-func article(n int, fp simhash.Fingerprint) pipeline.Claim {
-	c := pipeline.Claim{
-		Coordinates: pipeline.Coordinates{Topic: "t", Offset: int64(n)}, ID: fmt.Sprint(n),
+// newArticle makes a claim at a fixed time.
+func newArticle(n int, fp simhash.Fingerprint) article.Article {
+	c := article.Article{
+		Coordinates: article.Coordinates{Topic: "t", Offset: int64(n)}, ID: fmt.Sprint(n),
 		Time: time.UnixMilli(1_700_000_000_000), Fingerprint: fp,
 	}
 	copy(c.Digest[:], fmt.Sprint(n))
 	return c
 }
 
-func claimOne(t testing.TB, x *Index, c pipeline.Claim) pipeline.Match {
+func claimOne(t testing.TB, x *Index, c article.Article) article.Verdict {
 	t.Helper()
-	m, err := x.Claim(t.Context(), []pipeline.Claim{c})
+	m, err := x.Claim(t.Context(), []article.Article{c})
 	require.NoError(t, err)
 	return m[0]
 }
@@ -105,7 +106,7 @@ func everyKeyExpires(t *testing.T, client redis.UniversalClient, buckets string)
 	x := newIndex(t, client, cfg)
 	start := time.Now()
 	for n := range 20 {
-		claimOne(t, x, article(n, simhash.Fingerprint(n)*0x123456789abcdef1))
+		claimOne(t, x, newArticle(n, simhash.Fingerprint(n)*0x123456789abcdef1))
 	}
 	keys := client.Keys(t.Context(), cfg.Namespace+":*").Val()
 	require.Greater(t, len(keys), 40)
@@ -125,10 +126,10 @@ func TestScriptsAreLoadedAgain(t *testing.T) {
 		t.Run(server.name, func(t *testing.T) {
 			client := newClient(t, server.start(t))
 			x := newIndex(t, client, testConfig(standard))
-			want := claimOne(t, x, article(1, 1))
+			want := claimOne(t, x, newArticle(1, 1))
 			require.NoError(t, client.ScriptFlush(t.Context()).Err())
-			require.Equal(t, want, claimOne(t, x, article(1, 1)))
-			require.Equal(t, pipeline.Near, claimOne(t, x, article(2, 1)).Kind)
+			require.Equal(t, want, claimOne(t, x, newArticle(1, 1)))
+			require.Equal(t, article.Near, claimOne(t, x, newArticle(2, 1)).Kind)
 		})
 	}
 }
@@ -137,26 +138,26 @@ func TestScriptsAreLoadedAgain(t *testing.T) {
 func TestLostOriginalStaysUnique(t *testing.T) {
 	client := newClient(t, miniredis.RunT(t).Addr())
 	x := newIndex(t, client, testConfig(standard))
-	a, b := article(1, 0xff), article(2, 0xfe)
-	require.Equal(t, pipeline.Unique, claimOne(t, x, a).Kind)
+	a, b := newArticle(1, 0xff), newArticle(2, 0xfe)
+	require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 	require.Equal(t, a.Coordinates, claimOne(t, x, b).Original.Coordinates)
 	home := fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint}
 	require.EqualValues(t, 1, client.HDel(t.Context(), x.keys.entries(home), home.name()).Val())
-	require.Equal(t, pipeline.Unique, claimOne(t, x, a).Kind)
+	require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 }
 
 // A worker died after storing the article b, and its copy comes first: the copy's answer needs b's verdict.
 func TestRepeatOfUndecidedArticle(t *testing.T) {
 	client := newClient(t, miniredis.RunT(t).Addr())
 	x := newIndex(t, client, testConfig(standard))
-	a, b, c := article(1, 0xff), article(2, 0xfe), article(3, 0xfe)
+	a, b, c := newArticle(1, 0xff), newArticle(2, 0xfe), newArticle(3, 0xfe)
 	c.Digest = b.Digest
-	require.Equal(t, pipeline.Unique, claimOne(t, x, a).Kind)
-	require.NoError(t, newBatch(x, []pipeline.Claim{b}, waits{}).insert(t.Context()))
-	refA, refB := pipeline.Ref{ID: a.ID, Coordinates: a.Coordinates}, pipeline.Ref{ID: b.ID, Coordinates: b.Coordinates}
-	want := pipeline.Match{Kind: pipeline.Exact, Test: pipeline.TestDigest, Original: refB, Root: refA}
+	require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
+	require.NoError(t, newBatch(x, []article.Article{b}, waits{}).insert(t.Context()))
+	refA, refB := article.Ref{ID: a.ID, Coordinates: a.Coordinates}, article.Ref{ID: b.ID, Coordinates: b.Coordinates}
+	want := article.Verdict{Kind: article.Exact, Reason: article.ReasonDigest, Original: refB, Root: refA}
 	require.Equal(t, want, claimOne(t, x, c))
-	require.Equal(t, pipeline.Match{Kind: pipeline.Near, Test: pipeline.TestDistance, Original: refA, Root: refA, Distance: 1}, claimOne(t, x, b))
+	require.Equal(t, article.Verdict{Kind: article.Near, Reason: article.ReasonDistance, Original: refA, Root: refA, Distance: 1}, claimOne(t, x, b))
 	require.Equal(t, want, claimOne(t, x, c), "replay")
 }
 
@@ -175,7 +176,7 @@ func TestWaitsForRedis(t *testing.T) {
 		}
 	})
 	require.NoError(t, err)
-	want := claimOne(t, x, article(1, 1))
+	want := claimOne(t, x, newArticle(1, 1))
 	require.NoError(t, health[len(health)-1])
 	server.Kill()
 	restarted := make(chan struct{})
@@ -184,7 +185,7 @@ func TestWaitsForRedis(t *testing.T) {
 		<-down
 		server.Restart()
 	}()
-	require.Equal(t, want, claimOne(t, x, article(1, 1)))
+	require.Equal(t, want, claimOne(t, x, newArticle(1, 1)))
 	<-restarted
 	require.NoError(t, health[len(health)-1])
 	require.Error(t, health[1])

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"echosieve/pipeline/article"
 
-	"echosieve/pipeline"
+	"github.com/redis/go-redis/v9"
 )
 
 // place puts the fingerprints into the lists of their blocks and registers the generations. It comes before insert,
@@ -76,7 +76,7 @@ func (b *batch) stored(it *item, reply any) error {
 			}
 			return b.settle(it, e)
 		}
-		c := pipeline.Claim{
+		c := article.Article{
 			Coordinates: e.ref.Coordinates, ID: e.ref.ID, Time: time.UnixMilli(e.ms),
 			Digest: e.digest, Fingerprint: it.claim.Fingerprint, LittleText: e.little,
 			// The sums of the same text; only where it was cut otherwise they may differ, and only in their size.

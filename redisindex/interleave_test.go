@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/indextest"
 	"echosieve/simhash"
 )
@@ -82,7 +82,7 @@ type worker struct {
 	call    []int // articles, by number
 	done    chan struct{}
 	cancel  context.CancelFunc
-	matches []pipeline.Match
+	matches []article.Verdict
 	err     error
 }
 
@@ -90,8 +90,8 @@ type worker struct {
 type world struct {
 	r       *rand.Rand
 	cfg     Config
-	claims  []pipeline.Claim
-	answers [][]pipeline.Match // all published ones, by article
+	claims  []article.Article
+	answers [][]article.Verdict // all published ones, by article
 	idle    []*steppedClient
 	live    []*worker
 	seen    map[string]int
@@ -149,7 +149,7 @@ func runSchedule(t *testing.T, clients []*steppedClient, seed uint64, buckets st
 		w.indexes[c] = x
 	}
 	w.articles(2+r.IntN(4), !crowded)
-	w.answers = make([][]pipeline.Match, len(w.claims))
+	w.answers = make([][]article.Verdict, len(w.claims))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	w.end = cancel
@@ -170,7 +170,7 @@ func (w *world) articles(n int, varied bool) {
 	signatures := w.r.IntN(2) == 0
 	partitions := w.patient || w.r.IntN(2) == 0 // else an article's original may be one that its own partition delivers later
 	for i := range n {
-		c := article(i, prints[w.r.IntN(family)])
+		c := newArticle(i, prints[w.r.IntN(family)])
 		if partitions {
 			c.Partition = int32(i)
 		}
@@ -248,7 +248,7 @@ func (w *world) deliver(ctx context.Context, call []int) {
 	w.idle = w.idle[:len(w.idle)-1]
 	ctx, cancel := context.WithCancel(ctx)
 	k := &worker{client: client, call: call, done: make(chan struct{}), cancel: cancel}
-	var claims []pipeline.Claim
+	var claims []article.Article
 	for _, i := range call {
 		claims = append(claims, w.claims[i])
 	}
@@ -305,13 +305,13 @@ func (w *world) step() {
 
 // problem says what is wrong with the answers; "" means nothing.
 func (w *world) problem(complete bool) string {
-	final := map[pipeline.Coordinates]pipeline.Match{}
+	final := map[article.Coordinates]article.Verdict{}
 	for i, answers := range w.answers {
 		for _, a := range answers {
 			if a != answers[0] {
 				return fmt.Sprintf("article %d got two answers: %+v and %+v", i, answers[0], a)
 			}
-			if a.Kind != pipeline.Unique && a.Original.Coordinates == w.claims[i].Coordinates {
+			if a.Kind != article.Unique && a.Original.Coordinates == w.claims[i].Coordinates {
 				return fmt.Sprintf("article %d is its own original", i)
 			}
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/simhash"
 	"echosieve/test/redisserver"
 )
@@ -16,7 +16,7 @@ func TestKeysStayCompact(t *testing.T) {
 	client := newClient(t, redisserver.Addr(t))
 	x := newIndex(t, client, testConfig(standard))
 	for n := range 100 {
-		claimOne(t, x, article(n, 1<<63|simhash.Fingerprint(n%50)*0x123456789abcdef1))
+		claimOne(t, x, newArticle(n, 1<<63|simhash.Fingerprint(n%50)*0x123456789abcdef1))
 	}
 	members := 0
 	for _, key := range client.Keys(t.Context(), x.keys.prefix+"b:*").Val() {
@@ -62,9 +62,9 @@ func TestPlace(t *testing.T) {
 func TestFullList(t *testing.T) {
 	x := newIndex(t, newClient(t, redisserver.Addr(t)), testConfig(standard))
 	const most = maxListBytes / fingerprintBytes
-	claims := make([]pipeline.Claim, most+3)
+	claims := make([]article.Article, most+3)
 	for n := range claims {
-		claims[n] = article(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16) // all of one block, else apart
+		claims[n] = newArticle(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16) // all of one block, else apart
 	}
 	last := claims[most:]
 	for range 2 { // the second time nothing changes
@@ -76,7 +76,7 @@ func TestFullList(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, len(last), counted(x.metrics.full))
 	for i, c := range last {
-		copied := article(1_000_000+i, c.Fingerprint^1<<60)
+		copied := newArticle(1_000_000+i, c.Fingerprint^1<<60)
 		require.Equal(t, c.ID, claimOne(t, x, copied).Original.ID, "its other blocks find it")
 	}
 }
@@ -85,7 +85,7 @@ func TestFullList(t *testing.T) {
 func TestListsAreHashTables(t *testing.T) {
 	client := newClient(t, redisserver.Start(t, "--hash-max-listpack-value", strconv.Itoa(listpackBytes)).Addr)
 	x := newIndex(t, client, testConfig(standard))
-	claimOne(t, x, article(1, 5))
+	claimOne(t, x, newArticle(1, 5))
 	keys := client.Keys(t.Context(), x.keys.prefix+"b:*").Val()
 	require.Len(t, keys, 4)
 	for _, key := range keys {

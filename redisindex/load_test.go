@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/indextest"
 	"echosieve/simhash"
 )
@@ -26,9 +26,9 @@ type load struct {
 
 	mu       sync.Mutex
 	r        *rand.Rand
-	families [][]pipeline.Claim
-	claims   []pipeline.Claim
-	answers  map[pipeline.Coordinates][]pipeline.Match
+	families [][]article.Article
+	claims   []article.Article
+	answers  map[article.Coordinates][]article.Verdict
 	answered int
 	failed   error
 }
@@ -42,7 +42,7 @@ func startLoad(t *testing.T, o Options) *load {
 func startLoadOn(t *testing.T, o Options, cfg Config) *load {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	l := &load{stop: make(chan struct{}), r: rand.New(rand.NewPCG(seed, 0)), answers: map[pipeline.Coordinates][]pipeline.Match{}}
+	l := &load{stop: make(chan struct{}), r: rand.New(rand.NewPCG(seed, 0)), answers: map[article.Coordinates][]article.Verdict{}}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	t.Cleanup(func() { cancel(); l.workers.Wait() })
 	for range 3 {
@@ -78,15 +78,15 @@ func (l *load) work(ctx context.Context, x *Index) {
 }
 
 // next makes a call of new articles and some old ones.
-func (l *load) next() []pipeline.Claim {
-	call := make([]pipeline.Claim, 1+l.r.IntN(12))
+func (l *load) next() []article.Article {
+	call := make([]article.Article, 1+l.r.IntN(12))
 	for i := range call {
 		if len(l.claims) > 0 && l.r.IntN(6) == 0 { // one of the latest: it may be under way, or written to a server that is gone
 			call[i] = l.claims[max(0, len(l.claims)-1-l.r.IntN(200))]
 			continue
 		}
 		n := len(l.claims)
-		c := article(n, simhash.Fingerprint(l.r.Uint64()))
+		c := newArticle(n, simhash.Fingerprint(l.r.Uint64()))
 		family := len(l.families)
 		if family == 0 || l.r.IntN(3) == 0 {
 			l.families = append(l.families, nil)
@@ -107,7 +107,7 @@ func (l *load) next() []pipeline.Claim {
 	return call
 }
 
-func (l *load) note(call []pipeline.Claim, matches []pipeline.Match) {
+func (l *load) note(call []article.Article, matches []article.Verdict) {
 	for i, c := range call {
 		l.answers[c.Coordinates] = append(l.answers[c.Coordinates], matches[i])
 	}
@@ -155,7 +155,7 @@ func (l *load) account(t *testing.T) losses {
 	for _, x := range l.indexes {
 		s.retries += counted(x.metrics.retries)
 	}
-	first := map[pipeline.Coordinates]pipeline.Match{}
+	first := map[article.Coordinates]article.Verdict{}
 	for at, answers := range l.answers {
 		first[at] = answers[0]
 		s.answers += len(answers)

@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/indextest"
 	"echosieve/pipeline/signature"
 	"echosieve/simhash"
@@ -43,7 +43,7 @@ func BenchmarkClaim(b *testing.B) {
 			x := newIndex(b, client, cfg)
 			r := rand.New(rand.NewPCG(1, 2))
 			const batch = 128
-			claims := make([]pipeline.Claim, 0, batch)
+			claims := make([]article.Article, 0, batch)
 			cpu, serverCPU := clientSeconds(), child.CPU(b, server.Pid())
 			b.ResetTimer()
 			start := time.UnixMilli(int64(20_000 * 24 * time.Hour / time.Millisecond))
@@ -70,9 +70,9 @@ func BenchmarkClaim(b *testing.B) {
 	}
 }
 
-func random(r *rand.Rand, n int, at time.Time) pipeline.Claim {
-	c := pipeline.Claim{
-		Coordinates: pipeline.Coordinates{Topic: "articles", Partition: int32(n % 6), Offset: int64(1_000_000 + n/6)},
+func random(r *rand.Rand, n int, at time.Time) article.Article {
+	c := article.Article{
+		Coordinates: article.Coordinates{Topic: "articles", Partition: int32(n % 6), Offset: int64(1_000_000 + n/6)},
 		ID:          fmt.Sprintf("source-%023d", n), Time: at, Fingerprint: simhash.Fingerprint(r.Uint64()),
 	}
 	binary.BigEndian.PutUint64(c.Digest[:], r.Uint64())

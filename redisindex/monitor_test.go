@@ -17,7 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/simhash"
 	"echosieve/test/redisserver"
 )
@@ -101,7 +101,7 @@ func (w *watched) works(t testing.TB, n int) {
 	t.Helper()
 	for range n {
 		at := int(time.Now().UnixNano())
-		claimOne(t, w.Index, article(at, simhash.Fingerprint(at)*0x9E3779B97F4A7C15))
+		claimOne(t, w.Index, newArticle(at, simhash.Fingerprint(at)*0x9E3779B97F4A7C15))
 	}
 }
 
@@ -194,10 +194,10 @@ func TestLossesOfARunningService(t *testing.T) {
 			require.NoError(t, client.ScriptFlush(t.Context()).Err())
 		}},
 		{"foreign bytes in an entry", lossDamage, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
-			a := article(1, 0xff)
+			a := newArticle(1, 0xff)
 			home := fieldRef{w.layout.generation(windowTime(a.Time)), a.Fingerprint}
 			require.NoError(t, client.HSet(t.Context(), w.keys.entries(home), home.name(), "hello").Err())
-			require.Equal(t, pipeline.Unique, claimOne(t, w.Index, a).Kind)
+			require.Equal(t, article.Unique, claimOne(t, w.Index, a).Kind)
 		}},
 		{"evicts again and again", lossEviction, []string{"--maxmemory-policy", "allkeys-lru"}, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
 			info := func() serverInfo { return parseInfo(client.Info(t.Context()).Val()) }

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/simhash"
 )
 
@@ -55,10 +55,10 @@ func TestHelpedWhileItAsksForGenerations(t *testing.T) {
 	addr := miniredis.RunT(t).Addr()
 	cfg := testConfig(standard)
 	slow, quick := newClient(t, addr), newIndex(t, newClient(t, addr), cfg)
-	late, earlier := article(1, 5), article(2, 5)
+	late, earlier := newArticle(1, 5), newArticle(2, 5)
 	earlier.Time = earlier.Time.Add(45 * time.Minute)
 	require.NotEqual(t, quick.layout.generation(windowTime(late.Time)), quick.layout.generation(windowTime(earlier.Time)))
-	var got pipeline.Match
+	var got article.Verdict
 	slow.AddHook(&onCluster{
 		first: func(cmd redis.Cmder) bool { return cmd.Name() == "hget" },
 		then: func() error {
@@ -67,7 +67,7 @@ func TestHelpedWhileItAsksForGenerations(t *testing.T) {
 		},
 	})
 	m := claimOne(t, newIndex(t, slow, cfg), late)
-	require.Equal(t, pipeline.Unique, got.Kind)
+	require.Equal(t, article.Unique, got.Kind)
 	require.Equal(t, earlier.Coordinates, m.Original.Coordinates, "two copies, both unique")
 }
 
@@ -77,7 +77,7 @@ func TestNodeAwayDuringInsert(t *testing.T) {
 	addr := miniredis.RunT(t).Addr()
 	cfg := testConfig(standard)
 	cut, x := newClient(t, addr), newIndex(t, newClient(t, addr), cfg)
-	a, similar, copied := article(1, 0), article(2, 1), article(3, 1<<15|1<<31|1<<63)
+	a, similar, copied := newArticle(1, 0), newArticle(2, 1), newArticle(3, 1<<15|1<<31|1<<63)
 	a.Signature, similar.Signature, copied.Signature = []byte{1}, []byte{2}, []byte{1}
 	away := errors.New("node away")
 	common := simhash.Block{Index: 1, Value: 0}
@@ -89,9 +89,9 @@ func TestNodeAwayDuringInsert(t *testing.T) {
 		first: func(cmd redis.Cmder) bool { return cmd.Name() == "evalsha" && cmd.Args()[3] != missing },
 		then:  func() error { return away },
 	})
-	_, err := newIndex(t, cut, cfg).attempt(t.Context(), []pipeline.Claim{a}, waits{})
+	_, err := newIndex(t, cut, cfg).attempt(t.Context(), []article.Article{a}, waits{})
 	require.ErrorIs(t, err, away)
-	require.Equal(t, pipeline.Unique, claimOne(t, x, similar).Kind)
+	require.Equal(t, article.Unique, claimOne(t, x, similar).Kind)
 	kind := claimOne(t, x, copied).Kind
 	require.True(t, kind.IsCopy() || claimOne(t, x, a).Kind.IsCopy(), "two copies, both held to be none")
 }
@@ -100,12 +100,12 @@ func TestNodeAwayDuringInsert(t *testing.T) {
 func TestCounterOutlivesReplayedEntries(t *testing.T) {
 	server := miniredis.RunT(t)
 	x := newIndex(t, newClient(t, server.Addr()), testConfig(standard))
-	claimOne(t, x, article(1, 0xff<<32))
-	a := article(2, 0)
+	claimOne(t, x, newArticle(1, 0xff<<32))
+	a := newArticle(2, 0)
 	want := claimOne(t, x, a)
 	for range 5 {
 		server.FastForward(x.layout.lifetime * 2 / 3)
 		require.Equal(t, want, claimOne(t, x, a))
 	}
-	require.Equal(t, a.Coordinates, claimOne(t, x, article(3, 1)).Original.Coordinates)
+	require.Equal(t, a.Coordinates, claimOne(t, x, newArticle(3, 1)).Original.Coordinates)
 }

@@ -4,16 +4,16 @@ import (
 	"context"
 	"slices"
 
-	"github.com/redis/go-redis/v9"
+	"echosieve/pipeline/article"
 
-	"echosieve/pipeline"
+	"github.com/redis/go-redis/v9"
 )
 
 // relative is a stored article that an item resembles: the item is a copy of it, or possibly one, if it is the earlier.
 type relative struct {
 	*entry
 	field    fieldRef // where the entry lies
-	judged   pipeline.Judgement
+	judged   article.Judgement
 	distance int // bits
 }
 
@@ -79,13 +79,13 @@ func (b *batch) readEntries(ctx context.Context, open []*item) error {
 
 // judge notes the item's relatives among the entries of its candidates, whatever their tickets.
 func (b *batch) judge(it *item) {
-	mine := it.claim.Traits()
+	mine := &it.claim
 	for _, c := range it.found {
 		for _, e := range b.entries[c.at] {
 			if e.ref.Coordinates == it.ref.Coordinates || !b.x.layout.within(e.ms, it.ms) {
 				continue
 			}
-			theirs := pipeline.Traits{Fingerprint: c.fingerprint, Digest: e.digest, LittleText: e.little, Signature: e.signature}
+			theirs := &article.Article{Fingerprint: c.fingerprint, Digest: e.digest, LittleText: e.little, Signature: e.signature}
 			if j := b.x.cfg.Decide(mine, theirs); j.Kind != 0 {
 				it.relatives = append(it.relatives, relative{e, c.fieldRef, j, c.distance})
 			}
@@ -129,7 +129,7 @@ func (b *batch) help(ctx context.Context, open []*item) error {
 }
 
 // earlier orders articles by ticket, and by coordinates should a counter that was lost have dealt a ticket twice.
-func earlier(ticket uint64, at pipeline.Coordinates, thanTicket uint64, than pipeline.Coordinates) bool {
+func earlier(ticket uint64, at article.Coordinates, thanTicket uint64, than article.Coordinates) bool {
 	if ticket != thanTicket {
 		return ticket < thanTicket
 	}

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/pipeline/article"
+
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-
-	"echosieve/pipeline"
 )
 
 // parrot is a server that has its answers ready, one for each time that it is written to, whatever that is.
@@ -82,12 +82,12 @@ func over(t testing.TB, cfg Config, conn net.Conn) *Index {
 // answer is a conversation in which an article gets its verdict.
 type answer struct {
 	name    string
-	kind    pipeline.Kind
+	kind    article.Kind
 	replies string // "~" ends each
 }
 
 // record has an article decided by a server that has seen others.
-func record(t testing.TB, c pipeline.Claim, name string, kind pipeline.Kind, before ...pipeline.Claim) answer {
+func record(t testing.TB, c article.Article, name string, kind article.Kind, before ...article.Article) answer {
 	t.Helper()
 	addr, cfg := miniredis.RunT(t).Addr(), testConfig(standard)
 	for _, b := range before {
@@ -97,7 +97,7 @@ func record(t testing.TB, c pipeline.Claim, name string, kind pipeline.Kind, bef
 	conn, err := net.Dial("tcp", addr)
 	require.NoError(t, err)
 	d := &dictaphone{Conn: conn}
-	_, err = over(t, cfg, d).run(t.Context(), []pipeline.Claim{c}, waits{})
+	_, err = over(t, cfg, d).run(t.Context(), []article.Article{c}, waits{})
 	require.NoError(t, err)
 	for _, reply := range d.answers {
 		require.NotContains(t, reply, "~", "choose other articles")
@@ -105,33 +105,33 @@ func record(t testing.TB, c pipeline.Claim, name string, kind pipeline.Kind, bef
 	return answer{name, kind, strings.Join(d.answers[handshake:], "~")}
 }
 
-func recordAll(t testing.TB, c pipeline.Claim) []answer {
+func recordAll(t testing.TB, c article.Article) []answer {
 	t.Helper()
-	near, repeated := article(2, c.Fingerprint^1), article(3, c.Fingerprint)
+	near, repeated := newArticle(2, c.Fingerprint^1), newArticle(3, c.Fingerprint)
 	repeated.Digest = c.Digest
 	return []answer{
-		record(t, c, "first", pipeline.Unique),
-		record(t, c, "near copy", pipeline.Near, near),
-		record(t, c, "exact copy", pipeline.Exact, repeated),
-		record(t, c, "replay", pipeline.Near, near, c),
+		record(t, c, "first", article.Unique),
+		record(t, c, "near copy", article.Near, near),
+		record(t, c, "exact copy", article.Exact, repeated),
+		record(t, c, "replay", article.Near, near, c),
 	}
 }
 
 // repeatTo lets a parrot answer one batch.
-func repeatTo(t testing.TB, c pipeline.Claim, replies string) ([]pipeline.Match, error) {
+func repeatTo(t testing.TB, c article.Article, replies string) ([]article.Verdict, error) {
 	t.Helper()
 	hello := []string{"-ERR unknown command\r\n", "+OK\r\n"} // always good: what a failed handshake does is the client library's business
 	x := over(t, testConfig(standard), &parrot{answers: slices.Concat(hello, strings.Split(replies, "~"))})
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	matches, err := x.run(ctx, []pipeline.Claim{c}, waits{})
+	matches, err := x.run(ctx, []article.Article{c}, waits{})
 	if ctx.Err() != nil {
 		t.Fatal("the batch does not end")
 	}
 	return matches, err
 }
 
-var fuzzed = article(1, 5)
+var fuzzed = newArticle(1, 5)
 
 // What FuzzReplies starts from leads through every step up to a verdict.
 func TestRecordedReplies(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/simhash"
 	"echosieve/test/redisserver"
 )
@@ -135,11 +135,11 @@ func work(t *testing.T, addr string, change func(*Options), cfg Config) error {
 	}
 	x, err := New(client, cfg, nil, slog.New(slog.DiscardHandler), nil)
 	require.NoError(t, err)
-	little := article(3, 77)
+	little := newArticle(3, 77)
 	little.LittleText = true
 	base := int(time.Now().UnixNano())
 	for i := range 2 {
-		claims := []pipeline.Claim{article(base+4*i, 5), article(base+4*i+1, 4), article(base+4*i+2, simhash.Fingerprint(base+4*i)), little} // the third is new to the lists
+		claims := []article.Article{newArticle(base+4*i, 5), newArticle(base+4*i+1, 4), newArticle(base+4*i+2, simhash.Fingerprint(base+4*i)), little} // the third is new to the lists
 		if _, err := x.run(t.Context(), claims, waits{}); err != nil {
 			return err
 		}

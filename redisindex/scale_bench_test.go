@@ -17,7 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/simhash"
 	"echosieve/test/child"
 	"echosieve/test/redisserver"
@@ -93,7 +93,7 @@ type preload struct {
 
 // next makes an article. Those claimed later than the stored ones are all at the end of the span, and that in the
 // middle of a generation.
-func (p *preload) next() pipeline.Claim {
+func (p *preload) next() article.Article {
 	end := time.UnixMilli((1_700_000_000_000/86_400_000)*86_400_000 + 43_200_000)
 	c := random(p.r, p.made, end.Add(-p.span/time.Duration(p.stored)*time.Duration(max(0, p.stored-p.made))))
 	c.Anchors = c.Anchors[:p.anchors]
@@ -148,7 +148,7 @@ func (p *preload) storeRecords(b testing.TB, x *Index, articles int, lists map[b
 			ref := blockRef{home.generation, block.Index, block.Value}
 			lists[ref] = append(lists[ref], home.name()...)
 		}
-		entry := append(appendEntry(nil, &c, windowTime(c.Time)), byte(pipeline.Unique))
+		entry := append(appendEntry(nil, &c, windowTime(c.Time)), byte(article.Unique))
 		binary.BigEndian.PutUint16(entry, uint16(len(entry)))
 		copy(entry[ticketAt:], ticketBytes(uint64(p.made)))
 		records[x.keys.entries(home)] = append(records[x.keys.entries(home)], home.name(), entry)
@@ -172,11 +172,11 @@ func (p *preload) flush(b testing.TB, pipe redis.Pipeliner, least int) {
 
 // measure claims b.N new articles in batches of 128.
 func (p *preload) measure(b *testing.B, x *Index, pid int) {
-	claims := make([]pipeline.Claim, 128+b.N)
+	claims := make([]article.Article, 128+b.N)
 	for i := range claims {
 		claims[i] = p.next()
 	}
-	claim := func(claims []pipeline.Claim) {
+	claim := func(claims []article.Article) {
 		_, err := x.Claim(b.Context(), claims)
 		require.NoError(b, err)
 	}
@@ -204,7 +204,7 @@ func (p *preload) logBytes(b *testing.B, x *Index) float64 {
 			infoNumber(b, p.client, "persistence", "aof_rewrite_scheduled") == 0
 	}, 5*time.Minute, 50*time.Millisecond)
 	before := infoNumber(b, p.client, "persistence", "aof_current_size")
-	claims := make([]pipeline.Claim, 10*128)
+	claims := make([]article.Article, 10*128)
 	for i := range claims {
 		claims[i] = p.next()
 	}

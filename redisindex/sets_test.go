@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/simhash"
 	"echosieve/test/redisserver"
 )
@@ -15,7 +15,7 @@ import (
 func TestSetsCanBeRead(t *testing.T) {
 	client := newClient(t, redisserver.Start(t, "--set-max-intset-entries", "2048").Addr)
 	x := newIndex(t, client, kindConfig(standard, bucketsSets))
-	a := article(1, 1<<63|0xff)
+	a := newArticle(1, 1<<63|0xff)
 	a.Anchors = []uint64{0xabcd << 48, 0x1234 << 48}
 	claimOne(t, x, a)
 	prefix := x.keys.prefix + "s:" + strconv.FormatInt(x.layout.generation(windowTime(a.Time)), 10)
@@ -36,9 +36,9 @@ func TestLongSet(t *testing.T) {
 		t.Run(server.name, func(t *testing.T) {
 			x := newIndex(t, newClient(t, server.start(t)), kindConfig(standard, bucketsSets))
 			const more = 100
-			claims := make([]pipeline.Claim, maxSetRead+more)
+			claims := make([]article.Article, maxSetRead+more)
 			for n := range claims {
-				claims[n] = article(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16) // all of one block, else apart
+				claims[n] = newArticle(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16) // all of one block, else apart
 			}
 			matches, err := x.Claim(t.Context(), claims)
 			require.NoError(t, err)
@@ -48,9 +48,9 @@ func TestLongSet(t *testing.T) {
 			require.Equal(t, matches, again)
 			require.Equal(t, before, counted(x.metrics.members), "replays look up nothing")
 			last := claims[len(claims)-1]
-			copied := article(1_000_000, last.Fingerprint^1<<60)
+			copied := newArticle(1_000_000, last.Fingerprint^1<<60)
 			require.Equal(t, last.ID, claimOne(t, x, copied).Original.ID, "its other blocks find it")
-			copied = article(1_000_001, last.Fingerprint^1)
+			copied = newArticle(1_000_001, last.Fingerprint^1)
 			claimOne(t, x, copied)
 			require.LessOrEqual(t, counted(x.metrics.members)-before, maxSetRead+50, "of one long set and seven short ones")
 		})
@@ -61,13 +61,13 @@ func TestLongSet(t *testing.T) {
 func TestForeignMembers(t *testing.T) {
 	client := newClient(t, redisserver.Addr(t))
 	x := newIndex(t, client, kindConfig(standard, bucketsSets))
-	a := article(1, 0xff)
+	a := newArticle(1, 0xff)
 	g := x.layout.generation(windowTime(a.Time))
 	for _, block := range x.cfg.AppendPlaces(nil, a.Fingerprint, nil) {
 		require.NoError(t, client.SAdd(t.Context(), x.keys.set(blockRef{g, block.Index, block.Value}), "hello", "1e3", "99999999999999999999", "").Err())
 	}
 	claimSoon(t, x, a)
-	require.Equal(t, a.Coordinates, claimSoon(t, x, article(2, 0xfe)).Original.Coordinates)
+	require.Equal(t, a.Coordinates, claimSoon(t, x, newArticle(2, 0xfe)).Original.Coordinates)
 }
 
 // Packed lists and sets are two indexes. With sets, block values have 16 bits unless they would overlap or the setting says otherwise.
@@ -75,11 +75,11 @@ func TestKindsNeverMeet(t *testing.T) {
 	client := newClient(t, redisserver.Addr(t))
 	cfg := testConfig(standard)
 	cfg.BlockBits = 16
-	first := article(1, 5)
+	first := newArticle(1, 5)
 	for n, buckets := range []string{bucketsPacked, bucketsSets} {
 		cfg.Buckets = buckets
-		for i, want := range []pipeline.Kind{pipeline.Unique, pipeline.Exact} {
-			c := article(10*n+i, 5)
+		for i, want := range []article.Kind{article.Unique, article.Exact} {
+			c := newArticle(10*n+i, 5)
 			c.Digest = first.Digest
 			require.Equal(t, want, claimOne(t, newIndex(t, client, cfg), c).Kind, buckets)
 		}

@@ -16,16 +16,16 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/indextest"
 	"echosieve/simhash"
 )
 
 // leave runs the steps up to the tickets for a claim and leaves its entry undecided, as a worker does that dies there.
-func leave(t *testing.T, x *Index, c pipeline.Claim) {
+func leave(t *testing.T, x *Index, c article.Article) {
 	t.Helper()
 	require.NoError(t, loadScripts(t.Context(), x.client))
-	b := newBatch(x, []pipeline.Claim{c}, waits{})
+	b := newBatch(x, []article.Article{c}, waits{})
 	for _, step := range []func(context.Context) error{b.place, b.insert, b.draw, b.ticket} {
 		require.NoError(t, step(t.Context()))
 	}
@@ -57,10 +57,10 @@ func TestUndecidedOriginalIsWithdrawn(t *testing.T) {
 	cfg.UndecidedTimeout = 10 * time.Second
 	x, clock := newIndex(t, client, cfg), &hands{}
 	clock.drive(t, x)
-	a, b := article(1, 0xff), article(2, 0xfe)
+	a, b := newArticle(1, 0xff), newArticle(2, 0xfe)
 	a.Partition, b.Partition = 1, 2
 	leave(t, x, a)
-	require.Equal(t, pipeline.Unique, claimOne(t, x, b).Kind)
+	require.Equal(t, article.Unique, claimOne(t, x, b).Kind)
 	require.InDelta(t, 10, clock.now.Sub(time.Time{}).Seconds(), 1)
 	require.Equal(t, 1, counted(x.metrics.withdrawn))
 	require.Equal(t, b.Coordinates, claimOne(t, x, a).Original.Coordinates, "the record was delivered after all")
@@ -73,14 +73,14 @@ func TestVerdictOfAWithdrawnTicketIsNotWritten(t *testing.T) {
 	cfg := testConfig(standard)
 	x := newIndex(t, client, cfg)
 	(&hands{}).drive(t, x)
-	a, b := article(1, 0xff), article(2, 0xfe)
+	a, b := newArticle(1, 0xff), newArticle(2, 0xfe)
 	a.Partition, b.Partition = 1, 2
 	require.NoError(t, loadScripts(t.Context(), client))
-	slow := newBatch(x, []pipeline.Claim{a}, waits{})
+	slow := newBatch(x, []article.Article{a}, waits{})
 	for _, step := range []func(context.Context) error{slow.place, slow.insert, slow.draw, slow.ticket, slow.look, slow.read} {
 		require.NoError(t, step(t.Context()))
 	}
-	require.Equal(t, pipeline.Unique, claimOne(t, x, b).Kind)
+	require.Equal(t, article.Unique, claimOne(t, x, b).Kind)
 	require.ErrorIs(t, slow.decide(t.Context()), errLookAgain)
 	require.Equal(t, b.Coordinates, claimOne(t, x, a).Original.Coordinates)
 }
@@ -91,9 +91,9 @@ func TestDoesNotWaitForItself(t *testing.T) {
 	client := newClient(t, miniredis.RunT(t).Addr())
 	x, clock := newIndex(t, client, testConfig(standard)), &hands{}
 	clock.drive(t, x)
-	first, second := article(1, 0xff), article(2, 0xfe)
+	first, second := newArticle(1, 0xff), newArticle(2, 0xfe)
 	leave(t, x, second)
-	require.Equal(t, pipeline.Unique, claimOne(t, x, first).Kind)
+	require.Equal(t, article.Unique, claimOne(t, x, first).Kind)
 	require.Zero(t, clock.pauses)
 	require.Equal(t, first.Coordinates, claimOne(t, x, second).Original.Coordinates)
 }
@@ -106,14 +106,14 @@ func TestBatchesDoNotWaitAsAWhole(t *testing.T) {
 	cfg.UndecidedTimeout = 1 << 62
 	x := newIndex(t, client, cfg)
 	require.NoError(t, loadScripts(t.Context(), client))
-	articles := make([]pipeline.Claim, 4) // by ticket: the third repeats the first, the fourth the second
+	articles := make([]article.Article, 4) // by ticket: the third repeats the first, the fourth the second
 	for i := range articles {
-		articles[i] = article(i, []simhash.Fingerprint{0xff, 0xff << 32, 0xfe, 0xfe << 32}[i])
+		articles[i] = newArticle(i, []simhash.Fingerprint{0xff, 0xff << 32, 0xfe, 0xfe << 32}[i])
 		articles[i].Partition = int32(i)
 	}
 	batches := []*batch{
-		newBatch(x, []pipeline.Claim{articles[0], articles[3]}, waits{}),
-		newBatch(x, []pipeline.Claim{articles[1], articles[2]}, waits{}),
+		newBatch(x, []article.Article{articles[0], articles[3]}, waits{}),
+		newBatch(x, []article.Article{articles[1], articles[2]}, waits{}),
 	}
 	for _, b := range batches {
 		require.NoError(t, b.place(t.Context()))
@@ -149,7 +149,7 @@ func TestBatchesDoNotWaitAsAWhole(t *testing.T) {
 func TestWaitEndsWithTheCaller(t *testing.T) {
 	client := newClient(t, miniredis.RunT(t).Addr())
 	x := newIndex(t, client, testConfig(standard))
-	a, b := article(1, 0xff), article(2, 0xfe)
+	a, b := newArticle(1, 0xff), newArticle(2, 0xfe)
 	a.Partition, b.Partition = 1, 2
 	leave(t, x, a)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -157,7 +157,7 @@ func TestWaitEndsWithTheCaller(t *testing.T) {
 		cancel()
 		return ctx.Err()
 	}
-	_, err := x.Claim(ctx, []pipeline.Claim{b})
+	_, err := x.Claim(ctx, []article.Article{b})
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -175,20 +175,20 @@ func TestChainsNameTheirRoot(t *testing.T) {
 		t.Run(server.name, func(t *testing.T) {
 			addr, cfg := server.start(t), testConfig(standard)
 			const workers = 3
-			claims := make([][]pipeline.Claim, workers) // by partition
+			claims := make([][]article.Article, workers) // by partition
 			r := rand.New(rand.NewPCG(uint64(chains), 1))
-			var all []pipeline.Claim
+			var all []article.Article
 			for n := range chains {
 				base := simhash.Fingerprint(r.Uint64())
 				for i, w := range r.Perm(workers) {
-					c := article(n, base^[]simhash.Fingerprint{0, 3, 31}[i])
+					c := newArticle(n, base^[]simhash.Fingerprint{0, 3, 31}[i])
 					c.Partition, c.ID = int32(w), fmt.Sprintf("%d/%d", n, i)
 					copy(c.Digest[:], c.ID)
 					claims[w] = append(claims[w], c)
 					all = append(all, c)
 				}
 			}
-			answers := make([][]pipeline.Match, workers)
+			answers := make([][]article.Verdict, workers)
 			var group sync.WaitGroup
 			for w := range workers {
 				client := newClient(t, addr)
@@ -199,7 +199,7 @@ func TestChainsNameTheirRoot(t *testing.T) {
 				group.Go(func() { answers[w] = claimThroughCrashes(t, x, claims[w], r) })
 			}
 			group.Wait()
-			final, long := map[pipeline.Coordinates]pipeline.Match{}, 0
+			final, long := map[article.Coordinates]article.Verdict{}, 0
 			for w := range workers {
 				require.Len(t, answers[w], len(claims[w]))
 				for i, m := range answers[w] {
@@ -240,7 +240,7 @@ func (crasher) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 }
 
 // claimThroughCrashes claims one claim after another. One attempt in ten crashes, and is followed by another.
-func claimThroughCrashes(t *testing.T, x *Index, claims []pipeline.Claim, r *rand.Rand) (answers []pipeline.Match) {
+func claimThroughCrashes(t *testing.T, x *Index, claims []article.Article, r *rand.Rand) (answers []article.Verdict) {
 	for i := 0; i < len(claims); {
 		ctx, cancel := context.WithCancel(t.Context())
 		if r.IntN(10) == 0 {

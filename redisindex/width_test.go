@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/indextest"
 	"echosieve/pipeline/memindex"
 	"echosieve/simhash"
@@ -50,9 +50,9 @@ func TestBlockWidths(t *testing.T) {
 }
 
 // weakFamilies makes 400 articles: 100 with three copies each that differ in up to eight of the forty weakest bits.
-func weakFamilies() []pipeline.Claim {
+func weakFamilies() []article.Article {
 	r := rand.New(rand.NewPCG(3, 4))
-	var claims []pipeline.Claim
+	var claims []article.Article
 	for range 100 {
 		first := random(r, len(claims), time.UnixMilli(1_700_000_000_000))
 		first.Signature = nil
@@ -74,7 +74,7 @@ func weakFamilies() []pipeline.Claim {
 // probes find the copy.
 func TestWideBlocksNeedProbes(t *testing.T) {
 	client := newClient(t, servers[0].start(t))
-	a, b := article(1, 0x0123456789abcdef), article(2, 0x0123456789abcdef^1<<46^1<<14)
+	a, b := newArticle(1, 0x0123456789abcdef), newArticle(2, 0x0123456789abcdef^1<<46^1<<14)
 	b.Sums = new(simhash.Sums)
 	for bit := range b.Sums {
 		b.Sums[bit] = 100
@@ -82,12 +82,12 @@ func TestWideBlocksNeedProbes(t *testing.T) {
 	b.Sums[46], b.Sums[14] = 1, 1
 	for _, test := range []struct {
 		width, probes int
-		want          pipeline.Kind
-	}{{16, 0, pipeline.Near}, {20, 0, pipeline.Unique}, {20, 1, pipeline.Near}, {24, 0, pipeline.Unique}, {24, 1, pipeline.Near}} {
+		want          article.Kind
+	}{{16, 0, article.Near}, {20, 0, article.Unique}, {20, 1, article.Near}, {24, 0, article.Unique}, {24, 1, article.Near}} {
 		cfg := testConfig(indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 3, Blocks: 4, Probes: test.probes})
 		cfg.BlockBits = test.width
 		x := newIndex(t, client, cfg)
-		require.Equal(t, pipeline.Unique, claimOne(t, x, a).Kind)
+		require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 		require.Equal(t, test.want, claimOne(t, x, b).Kind, "%+v", test)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/recipe"
 )
 
 // What files hold, for people who name another.
@@ -68,7 +69,7 @@ func errNoArticle(files []string, input pipeline.DecodeConfig, first string) err
 }
 
 // isArticle says whether the service would give the record a verdict, and if not, why.
-func isArticle(cfg Config, recipe *pipeline.Recipe, r *pipeline.Record) (ok bool, fault string) {
+func isArticle(cfg Config, recipe *recipe.Recipe, r *pipeline.Record) (ok bool, fault string) {
 	doc, reject := cfg.Input.Decode(r)
 	if reject != nil {
 		return false, reject.Error()
@@ -80,8 +81,8 @@ func isArticle(cfg Config, recipe *pipeline.Recipe, r *pipeline.Record) (ok bool
 }
 
 // loadRecipe loads the dictionaries of the configuration.
-func loadRecipe(cfg Config) (*pipeline.Recipe, error) {
-	recipe, err := pipeline.LoadRecipe(cfg.recipe())
+func loadRecipe(cfg Config) (*recipe.Recipe, error) {
+	recipe, err := recipe.Load(cfg.recipe())
 	if err != nil {
 		return nil, fmt.Errorf("%w; correct detection.user_dictionary or detection.stop_words", err)
 	}

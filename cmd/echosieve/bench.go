@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/segment/cppjieba"
 	"echosieve/sample"
 )
@@ -85,13 +87,13 @@ the times, and the median of several rounds.`,
 }
 
 // benchRecords reads articles from files, or the sample repeated. Lines that are none stay in: they cost something, too.
-func benchRecords(files []string, limit int, cfg Config, recipe *pipeline.Recipe) ([]pipeline.Record, error) {
+func benchRecords(files []string, limit int, cfg Config, recipe *recipe.Recipe) ([]pipeline.Record, error) {
 	var records []pipeline.Record
 	var usable bool
 	var first string // what is wrong with the first line that is no article
 	add := func(name string, number int, line []byte) bool {
 		record := pipeline.Record{
-			Coordinates: pipeline.Coordinates{Topic: "bench", Offset: int64(len(records))},
+			Coordinates: article.Coordinates{Topic: "bench", Offset: int64(len(records))},
 			Value:       slices.Clone(line), Time: time.Now(),
 		}
 		if !usable {

@@ -15,12 +15,13 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/memindex"
+	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/segment/cppjieba"
 	"echosieve/redisindex"
 )
 
 // runBench measures in rounds, each a bare Cut, if there is gojieba, and the whole over the same texts, and takes medians.
-func runBench(ctx context.Context, cfg Config, recipe *pipeline.Recipe, records []pipeline.Record, rounds int, withRedis bool, progress io.Writer) (benchResult, error) {
+func runBench(ctx context.Context, cfg Config, r *recipe.Recipe, records []pipeline.Record, rounds int, withRedis bool, progress io.Writer) (benchResult, error) {
 	result := benchResult{Articles: len(records), Rounds: rounds, Index: "in-process", Stages: map[string]float64{}}
 	if withRedis {
 		result.Index = "redis"
@@ -33,7 +34,7 @@ func runBench(ctx context.Context, cfg Config, recipe *pipeline.Recipe, records 
 		}
 	}
 	result.Bytes /= max(1, len(texts))
-	bareCut, err := pipeline.LoadBareCut()
+	bareCut, err := recipe.LoadBareCut()
 	if err != nil && !errors.Is(err, cppjieba.ErrMissing) {
 		return benchResult{}, err
 	}
@@ -48,7 +49,7 @@ func runBench(ctx context.Context, cfg Config, recipe *pipeline.Recipe, records 
 			bareCut(texts)
 			cut = perArticle(cpuTime() - start)
 		}
-		whole, shares, err := benchWhole(ctx, cfg, recipe, records, withRedis)
+		whole, shares, err := benchWhole(ctx, cfg, r, records, withRedis)
 		if err != nil {
 			return benchResult{}, err
 		}
@@ -69,14 +70,14 @@ func runBench(ctx context.Context, cfg Config, recipe *pipeline.Recipe, records 
 
 // benchWhole runs the records through the pipeline once and returns the CPU time and each
 // stage's share of it, by wall clock.
-func benchWhole(ctx context.Context, cfg Config, recipe *pipeline.Recipe, records []pipeline.Record, withRedis bool) (cpu time.Duration, shares map[pipeline.Stage]float64, err error) {
-	index, closeIndex, err := benchIndex(ctx, cfg, recipe.ID(), withRedis)
+func benchWhole(ctx context.Context, cfg Config, r *recipe.Recipe, records []pipeline.Record, withRedis bool) (cpu time.Duration, shares map[pipeline.Stage]float64, err error) {
+	index, closeIndex, err := benchIndex(ctx, cfg, r.ID(), withRedis)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer func() { err = errors.Join(err, closeIndex()) }()
 	registry := prometheus.NewRegistry()
-	p := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, recipe, index, registry)
+	p := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, r, index, registry)
 	start := cpuTime()
 	for batch := range slices.Chunk(records, cfg.Kafka.BatchRecords) {
 		outputs, err := p.Decide(ctx, p.Prepare(batch))

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"echosieve/consumer"
-	"echosieve/pipeline"
+	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 )
 
@@ -110,7 +110,7 @@ func check(ctx context.Context, cfg Config) checkResult {
 }
 
 func checkRecipe(cfg Config) (string, []finding) {
-	recipe, err := pipeline.LoadRecipe(cfg.recipe())
+	recipe, err := recipe.Load(cfg.recipe())
 	if err != nil {
 		return "", []finding{{
 			Severity: severityFailure, Subject: "dictionaries", Problem: err.Error(),

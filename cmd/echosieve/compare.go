@@ -10,7 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
 	"echosieve/simhash"
 
 	"github.com/spf13/cobra"
@@ -156,7 +157,7 @@ func isFile(arg string) bool {
 }
 
 // compareTexts does what the service does to two articles, and keeps what it finds on the way.
-func compareTexts(recipe *pipeline.Recipe, search pipeline.Search, names, texts [2]string, cfg pipeline.RecipeConfig) comparison {
+func compareTexts(recipe *recipe.Recipe, search article.Search, names, texts [2]string, cfg recipe.Config) comparison {
 	a, _ := recipe.Fingerprint(texts[0])
 	b, _ := recipe.Fingerprint(texts[1])
 	c := comparison{
@@ -183,14 +184,14 @@ func compareTexts(recipe *pipeline.Recipe, search pipeline.Search, names, texts 
 	}
 	c.addLooks(search, &a, &b)
 	judgement := search.Compare(&a, &b)
-	c.Test = judgement.Test.String()
+	c.Test = judgement.Reason.String()
 	c.Signature = compareSignatures(a.Signature, b.Signature)
 	c.explain(judgement, cfg)
 	return c
 }
 
 // addLooks lists the blocks that are equal and the look-ups by which the service finds A when B comes.
-func (c *comparison) addLooks(search pipeline.Search, a, b *pipeline.Article) {
+func (c *comparison) addLooks(search article.Search, a, b *article.Article) {
 	looks := search.Looks(b, a)
 	c.Lookups = len(looks)
 	for _, look := range looks {
@@ -207,7 +208,7 @@ func (c *comparison) addLooks(search pipeline.Search, a, b *pipeline.Article) {
 	}
 }
 
-func describeText(name string, a pipeline.Article) comparedText {
+func describeText(name string, a article.Article) comparedText {
 	return comparedText{
 		Name: name, Fingerprint: a.SimHash.String(), Bits: a.SimHash.Bits(), Digest: fmt.Sprintf("%x", a.Digest),
 		Features: a.Features, LittleText: a.LittleText, CleanBytes: a.CleanBytes,
@@ -215,7 +216,7 @@ func describeText(name string, a pipeline.Article) comparedText {
 }
 
 // compareWords joins the words of two texts, the heaviest in either first.
-func compareWords(a, b []pipeline.WeightedWord) []comparedWord {
+func compareWords(a, b []recipe.WeightedWord) []comparedWord {
 	words := make([]comparedWord, 0, len(a)+len(b))
 	at := make(map[string]int, len(a)+len(b))
 	for _, w := range a {

@@ -3,7 +3,8 @@ package main
 import (
 	"fmt"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/signature"
 )
 
@@ -38,47 +39,47 @@ func compareSignatures(a, b []byte) *compareSignature {
 }
 
 // explain gives the verdict in one word and in a sentence.
-func (c *comparison) explain(j pipeline.Judgement, cfg pipeline.RecipeConfig) {
+func (c *comparison) explain(j article.Judgement, cfg recipe.Config) {
 	c.Verdict = "different"
 	if j.Kind != 0 {
 		c.Verdict = j.Kind.String()
 	}
 	var why string
-	switch j.Test {
-	case pipeline.TestDigest:
+	switch j.Reason {
+	case article.ReasonDigest:
 		c.Explanation = "Exact copy: after cleaning, and apart from spaces and punctuation, the texts are the same."
 		return
-	case pipeline.TestDistance:
+	case article.ReasonDistance:
 		why = fmt.Sprintf("the fingerprints differ in %d bits, at most %d are allowed (detection.max_distance).", c.Distance, c.MaxDistance)
 		if c.Distance <= c.MaxDistance {
 			why = fmt.Sprintf("the fingerprints differ in %d bits, and neither text contains the other.", c.Distance)
 		}
-	case pipeline.TestOverlap:
+	case article.ReasonOverlap:
 		why = c.Signature.explainOverlap(j.Kind, cfg.Thresholds)
-	case pipeline.TestNumbers:
+	case article.ReasonNumbers:
 		why = fmt.Sprintf("in %d of %d places that both have, the numbers differ (detection.contradictions).", c.Signature.Contradictions, c.Signature.SharedPlaces)
-	case pipeline.TestValues:
+	case article.ReasonValues:
 		why = fmt.Sprintf("only %d of %d numbers are in both (detection.values).", c.Signature.NumbersShared, c.Signature.Numbers)
-	case pipeline.TestLittle:
+	case article.ReasonLittle:
 		why = "of a text with so few different words only the same text is a copy (detection.min_features), or one that contains it and little more (detection.flash_features)."
-	case pipeline.TestShort:
+	case article.ReasonShort:
 		why = fmt.Sprintf("for texts as short as these, %.0f %% of word pairs in common is too little (detection.short_near).", 100*c.Signature.Similarity)
-	case pipeline.TestLead:
+	case article.ReasonLead:
 		why = fmt.Sprintf("they share no number, and only %.0f %% of the beginning of one stands in the other: other reports above the same text.",
 			100*c.Signature.Beginning)
-	case pipeline.TestOpposite:
+	case article.ReasonOpposite:
 		why = "in one of them something rises and nothing falls, and in the other it is the other way round."
-	case pipeline.TestUnknown:
+	case article.ReasonUnknown:
 		why = "there is no signature to compare."
-	case pipeline.TestNone:
+	case article.ReasonNone:
 		c.Verdict = "empty"
 		c.Explanation = "No verdict: cleaning leaves no letter and no digit, so the record becomes a dead letter."
 		return
 	}
 	switch j.Kind {
-	case pipeline.Near:
+	case article.Near:
 		c.Explanation = "Near copy: " + why
-	case pipeline.Possible:
+	case article.Possible:
 		c.Explanation = "Possibly a copy, published as unique with a mark: " + why
 	default:
 		c.Explanation = "Not a copy: " + why
@@ -89,14 +90,14 @@ func (c *comparison) explain(j pipeline.Judgement, cfg pipeline.RecipeConfig) {
 }
 
 // explainOverlap says why the words in common decided.
-func (s *compareSignature) explainOverlap(kind pipeline.Kind, t signature.Thresholds) string {
+func (s *compareSignature) explainOverlap(kind article.Kind, t signature.Thresholds) string {
 	switch {
-	case s.Flash && kind == pipeline.Near:
+	case s.Flash && kind == article.Near:
 		return "the texts are flashes, and one contains the other with all its numbers."
 	case s.Flash:
 		return fmt.Sprintf("they share %.0f %% of their words and word pairs; flashes that may be copies share %.0f %% or more (detection.flash_near).",
 			100*s.Similarity, 100*t.FlashNear)
-	case kind == pipeline.Near && s.Similarity < t.Near:
+	case kind == article.Near && s.Similarity < t.Near:
 		return fmt.Sprintf("they share %.0f %% of their word pairs, and their numbers agree or one contains the other (detection.vouched).",
 			100*s.Similarity)
 	default:

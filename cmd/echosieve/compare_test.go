@@ -9,7 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/signature"
 	"echosieve/simhash"
 )
@@ -59,9 +60,9 @@ func TestCompareVerdicts(t *testing.T) {
 func TestExplainOverlap(t *testing.T) {
 	thresholds := signature.DefaultThresholds()
 	s := compareSignature{Similarity: thresholds.Vouched}
-	require.Contains(t, s.explainOverlap(pipeline.Near, thresholds), "42 %")
-	require.Contains(t, s.explainOverlap(pipeline.Near, thresholds), "detection.vouched")
-	require.Contains(t, s.explainOverlap(pipeline.Possible, thresholds), "50 % or more (detection.near)")
+	require.Contains(t, s.explainOverlap(article.Near, thresholds), "42 %")
+	require.Contains(t, s.explainOverlap(article.Near, thresholds), "detection.vouched")
+	require.Contains(t, s.explainOverlap(article.Possible, thresholds), "50 % or more (detection.near)")
 	s.Flash = true
 	require.Contains(t, s.explainOverlap(0, thresholds), "detection.flash_near")
 }
@@ -128,7 +129,7 @@ func TestCompareShowsTheLookupsOfTheService(t *testing.T) {
 // Two texts whose fingerprints differ only in bits that a look-up leaves out have an equal block.
 func TestCompareEqualBlocks(t *testing.T) {
 	cfg := DefaultConfig()
-	recipe, err := pipeline.LoadRecipe(cfg.recipe())
+	recipe, err := recipe.Load(cfg.recipe())
 	require.NoError(t, err)
 	search := cfg.index(recipe.ID()).Search
 	narrower, probes, anchors := 0, 0, 0

@@ -19,6 +19,7 @@ import (
 	"echosieve/consumer"
 	"echosieve/internal/hostport"
 	"echosieve/pipeline"
+	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 )
 
@@ -29,7 +30,7 @@ type Config struct {
 	Redis     RedisConfig           `koanf:"redis" help:"The index of the articles seen."`
 	Window    time.Duration         `koanf:"window" help:"How far apart the timestamps of two articles may be for one to be a copy of the other."`
 	Recipe    string                `koanf:"recipe" help:"How fingerprints are made: news, or one of the classics of the field, for comparison: classic-fnv, classic-python-200, classic-python-30, classic-yanyiwu. First part of the recipe id; the second is a hash of all that changes fingerprints."`
-	Detection pipeline.RecipeConfig `koanf:"detection" help:"What counts as a copy. Each change here, except of probes, anchors and segmenter, makes a new recipe id and with it a new, empty index."`
+	Detection recipe.Config         `koanf:"detection" help:"What counts as a copy. Each change here, except of probes, anchors and segmenter, makes a new recipe id and with it a new, empty index."`
 	Input     pipeline.DecodeConfig `koanf:"input" help:"How an article stands in a record's value."`
 	HTTP      HTTPConfig            `koanf:"http" help:"Metrics and health."`
 	Log       LogConfig             `koanf:"log" help:"The log, written to standard error."`
@@ -65,7 +66,7 @@ func DefaultConfig() Config {
 		},
 		Window:    168 * time.Hour,
 		Recipe:    "news",
-		Detection: pipeline.DefaultRecipeConfig(),
+		Detection: recipe.DefaultConfig(),
 		Input:     pipeline.DefaultDecodeConfig(),
 		HTTP:      HTTPConfig{Listen: "127.0.0.1:9464"},
 		Log:       LogConfig{Level: "info", Format: logText},
@@ -73,7 +74,7 @@ func DefaultConfig() Config {
 }
 
 // recipe completes the recipe's configuration by its name.
-func (c Config) recipe() pipeline.RecipeConfig {
+func (c Config) recipe() recipe.Config {
 	r := c.Detection
 	r.Name = c.Recipe
 	return r
@@ -89,7 +90,7 @@ func (c Config) index(recipeID string) redisindex.Config {
 }
 
 // indexSettings is index without the width of the blocks, which follows from valid settings only.
-func (c Config) indexSettings(recipeID string, recipe pipeline.RecipeConfig) redisindex.Config {
+func (c Config) indexSettings(recipeID string, recipe recipe.Config) redisindex.Config {
 	index := c.Redis.Index
 	index.Namespace = c.Redis.Namespace + ":" + recipeID
 	index.Window = c.Window
@@ -140,7 +141,7 @@ func (c Config) validateBrokers() error {
 // validateDetection holds the recipe and the index, which shares settings with it, against their limits. A mistake in what
 // they share is reported once.
 func (c Config) validateDetection() error {
-	if names := pipeline.RecipeNames(); !slices.Contains(names, c.Recipe) {
+	if names := recipe.Names(); !slices.Contains(names, c.Recipe) {
 		return fmt.Errorf("recipe is %q, must be one of %s", c.Recipe, strings.Join(names, ", "))
 	}
 	recipe := c.recipe()

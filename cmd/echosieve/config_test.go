@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/segment/cppjieba"
 )
 
@@ -87,9 +87,9 @@ func TestSettingsThatStartAnEmptyIndex(t *testing.T) {
 		}
 		value := map[string]string{"int": "7", "float": "0.41", "string": words}[k.Type()]
 		if name == "segmenter" {
-			value = pipeline.SegmenterGojieba
-			if _, err := pipeline.LoadBareCut(); errors.Is(err, cppjieba.ErrMissing) {
-				value = pipeline.SegmenterNative
+			value = recipe.SegmenterGojieba
+			if _, err := recipe.LoadBareCut(); errors.Is(err, cppjieba.ErrMissing) {
+				value = recipe.SegmenterNative
 			}
 		}
 		if id("--"+k.Name, value) == usual {

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 )
 
 // demoView prints verdicts as they fall and a summary: aligned columns, or JSON Lines. Not for concurrent use.
@@ -79,7 +80,7 @@ func (v *demoView) show(r *kgo.Record) {
 	if row.Verdict == "dead" && row.Title == "" {
 		row.Title = string(r.Value)
 	}
-	if row.Verdict == pipeline.Unique.String() || row.Verdict == pipeline.Possible.String() {
+	if row.Verdict == article.Unique.String() || row.Verdict == article.Possible.String() {
 		v.titles[row.ID] = row.Title
 	}
 	row.OriginalTitle = v.titles[row.OriginalID]

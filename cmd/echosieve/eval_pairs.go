@@ -11,7 +11,7 @@ import (
 
 	"echosieve/cmd/echosieve/internal/eval"
 	"echosieve/cmd/echosieve/internal/report"
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 )
 
 const evalPairsHelp = `Pairs judges pairs of articles as the service would if one followed the other within the window, and compares the
@@ -124,7 +124,7 @@ func evalPairs(cmd *cobra.Command, cfg Config, docs, pairs, ignore string, withT
 	if err := reader.finish(cmd.ErrOrStderr(), cfg.Input, err); err != nil {
 		return eval.PairsResult{}, "", err
 	}
-	articles := make(map[string]pipeline.Article, len(list))
+	articles := make(map[string]article.Article, len(list))
 	places := make(map[string]fingerprinted, len(list))
 	for _, a := range list {
 		if _, known := articles[a.id]; known {

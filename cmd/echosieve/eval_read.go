@@ -16,6 +16,8 @@ import (
 
 	"echosieve/cmd/echosieve/internal/eval"
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
 )
 
 // evalTopic is the topic that articles of a file are taken to come from; their place in the file is the offset.
@@ -117,12 +119,12 @@ type fingerprinted struct {
 	line     int // place in the file, blank lines apart
 	id       string
 	families []string // what the article was made from, if its line says so
-	article  pipeline.Article
+	article  article.Article
 }
 
 // fingerprint makes the fingerprints of the articles in a file, at most limit unless that is 0, on all cores. They
 // are returned in the order of the file.
-func (r *evalReader) fingerprint(ctx context.Context, cfg Config, recipe *pipeline.Recipe, name string, limit int) ([]fingerprinted, error) {
+func (r *evalReader) fingerprint(ctx context.Context, cfg Config, recipe *recipe.Recipe, name string, limit int) ([]fingerprinted, error) {
 	type work struct {
 		line     int
 		families []string
@@ -157,11 +159,11 @@ func (r *evalReader) fingerprint(ctx context.Context, cfg Config, recipe *pipeli
 			return errEnough
 		}
 		doc, reject := cfg.Input.Decode(&pipeline.Record{
-			Coordinates: pipeline.Coordinates{Topic: evalTopic, Offset: int64(lines)}, Value: line,
+			Coordinates: article.Coordinates{Topic: evalTopic, Offset: int64(lines)}, Value: line,
 		})
 		if reject != nil {
 			r.noteBad(lines, reject.Error())
-			add(fingerprinted{lines, doc.ID, familiesIn(line), pipeline.Article{Empty: true}})
+			add(fingerprinted{lines, doc.ID, familiesIn(line), article.Article{Empty: true}})
 		} else {
 			queue <- work{lines, familiesIn(line), doc}
 		}
@@ -196,7 +198,7 @@ func documentsAt(ctx context.Context, cfg Config, name string, wanted map[int]bo
 		if wanted[place] {
 			// One that the service could not judge is shown as far as it could be read.
 			documents[place], _ = cfg.Input.Decode(&pipeline.Record{
-				Coordinates: pipeline.Coordinates{Topic: evalTopic, Offset: int64(place)}, Value: line,
+				Coordinates: article.Coordinates{Topic: evalTopic, Offset: int64(place)}, Value: line,
 			})
 		}
 		place++
@@ -212,6 +214,6 @@ func documentsAt(ctx context.Context, cfg Config, name string, wanted map[int]bo
 func sidesOf(earlier, later pipeline.Document) (a, b eval.Side) {
 	a = eval.Side{ID: earlier.ID, Title: earlier.Title, Source: cmp.Or(earlier.Source, earlier.URL)}
 	b = eval.Side{ID: later.ID, Title: later.Title, Source: cmp.Or(later.Source, later.URL)}
-	a.Text, b.Text = eval.Differ(pipeline.Clean(earlier.Text), pipeline.Clean(later.Text))
+	a.Text, b.Text = eval.Differ(recipe.Clean(earlier.Text), recipe.Clean(later.Text))
 	return a, b
 }

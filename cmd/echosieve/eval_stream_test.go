@@ -71,7 +71,7 @@ const (
 	choir = `The cathedral choir will sing unknown motets by a forgotten composer whose manuscripts a librarian discovered behind a cupboard last winter; tickets for the spring concert were sold within minutes, and a second evening is planned.`
 )
 
-func article(id, text, labels string) string {
+func newArticle(id, text, labels string) string {
 	quoted := func(s string) string {
 		out, _ := json.Marshal(s) // a string has a JSON form
 		return string(out)
@@ -83,17 +83,17 @@ func article(id, text, labels string) string {
 func TestEvalStreamLabels(t *testing.T) {
 	docs := writeLines(
 		t,
-		article("storm", storm, `,"ts":1700000000,"lang":"en"`),
-		article("storm-again", storm, `,"ts":1700000060.5,"lang":"en","dup_of":"storm","kind":"exact"`),
-		article("choir", choir, `,"ts":1700000100`),
-		article("not-labelled", choir, `,"ts":1700000160,"lang":"en"`),                 // a dropped original
-		article("wrong", storm, `,"ts":1700000200,"lang":"en","dup_of":"choir"`),       // caught, as a copy of something else
-		article("late", storm, `,"ts":1800000000,"lang":"en","dup_of":"storm"`),        // missed: beyond the window
-		article("doubtful", choir, `,"ts":1800000000,"ambig":true`),                    // would make the next one a dropped original
-		article("orphan", choir, `,"ts":1800000001,"lang":"en","dup_of":"doubtful"`),   // the first of its cluster
-		article("orphan-2", choir, `,"ts":1800000002,"lang":"en","dup_of":"doubtful"`), // a copy of the one before
-		`{"id":"no-text","ts":1800000003}`,                                             // dead
-		article("of-dead", bees, `,"ts":1800000004,"lang":"en","dup_of":"no-text"`),    // an original again
+		newArticle("storm", storm, `,"ts":1700000000,"lang":"en"`),
+		newArticle("storm-again", storm, `,"ts":1700000060.5,"lang":"en","dup_of":"storm","kind":"exact"`),
+		newArticle("choir", choir, `,"ts":1700000100`),
+		newArticle("not-labelled", choir, `,"ts":1700000160,"lang":"en"`),                 // a dropped original
+		newArticle("wrong", storm, `,"ts":1700000200,"lang":"en","dup_of":"choir"`),       // caught, as a copy of something else
+		newArticle("late", storm, `,"ts":1800000000,"lang":"en","dup_of":"storm"`),        // missed: beyond the window
+		newArticle("doubtful", choir, `,"ts":1800000000,"ambig":true`),                    // would make the next one a dropped original
+		newArticle("orphan", choir, `,"ts":1800000001,"lang":"en","dup_of":"doubtful"`),   // the first of its cluster
+		newArticle("orphan-2", choir, `,"ts":1800000002,"lang":"en","dup_of":"doubtful"`), // a copy of the one before
+		`{"id":"no-text","ts":1800000003}`,                                                // dead
+		newArticle("of-dead", bees, `,"ts":1800000004,"lang":"en","dup_of":"no-text"`),    // an original again
 	)
 	code, out, errOut := runEval(t, "stream", "--docs", docs, "--json", "--max-dropped", "0", "--max-wrong-original", "0")
 	require.Equal(t, exitNo, code, errOut)
@@ -120,7 +120,7 @@ func TestEvalStreamLabels(t *testing.T) {
 
 // Without labels and times everything that is flagged is wrong, and all lies within the window.
 func TestEvalStreamUnlabelled(t *testing.T) {
-	docs := writeLines(t, article("1", storm, ""), article("2", choir, ""), article("3", storm, ""))
+	docs := writeLines(t, newArticle("1", storm, ""), newArticle("2", choir, ""), newArticle("3", storm, ""))
 	code, out, errOut := runEval(t, "stream", "--docs", docs, "--json", "--window", "1m")
 	require.Equal(t, exitOK, code, errOut)
 	var r eval.StreamResult
@@ -132,14 +132,14 @@ func TestEvalStreamUnlabelled(t *testing.T) {
 // Figures by source: the field, else the host of the address; the largest source first, small ones only in JSON.
 func TestEvalStreamSources(t *testing.T) {
 	docs := []string{
-		article("storm", storm, `,"source":"Harbour Daily"`),
-		article("storm-again", storm, `,"source":"Harbour Daily","dup_of":"storm"`),
-		article("choir", choir, `,"url":"https://choir.example:8443/spring?x=1"`),
-		article("choir-dropped", choir, `,"url":"https://other.example/","source":"Harbour Daily"`),
-		article("bees", bees, `,"url":"%zz"`),
+		newArticle("storm", storm, `,"source":"Harbour Daily"`),
+		newArticle("storm-again", storm, `,"source":"Harbour Daily","dup_of":"storm"`),
+		newArticle("choir", choir, `,"url":"https://choir.example:8443/spring?x=1"`),
+		newArticle("choir-dropped", choir, `,"url":"https://other.example/","source":"Harbour Daily"`),
+		newArticle("bees", bees, `,"url":"%zz"`),
 	}
 	for i := range mostListed {
-		docs = append(docs, article(fmt.Sprint("s", i), fmt.Sprintf("%d %s %d", i, bees, i), fmt.Sprintf(`,"source":"site-%02d"`, i)))
+		docs = append(docs, newArticle(fmt.Sprint("s", i), fmt.Sprintf("%d %s %d", i, bees, i), fmt.Sprintf(`,"source":"site-%02d"`, i)))
 	}
 	file, html := writeLines(t, docs...), filepath.Join(t.TempDir(), "report.html")
 	code, out, errOut := runEval(t, "stream", "--docs", file, "--json", "--html", html)
@@ -163,11 +163,11 @@ func TestEvalStreamBadInput(t *testing.T) {
 		says string
 		args []string
 	}{
-		{"does not come before it", []string{"--docs", writeLines(t, article("a", storm, `,"dup_of":"b"`), article("b", choir, ""))}},
-		{"does not come before it", []string{"--docs", writeLines(t, article("a", storm, `,"dup_of":"a"`))}},
-		{"in all lines or in none", []string{"--docs", writeLines(t, article("a", storm, `,"ts":1`), article("b", choir, ""))}},
-		{"seconds since 1970", []string{"--docs", writeLines(t, article("a", storm, `,"ts":1700000000000`))}},
-		{"seconds since 1970", []string{"--docs", writeLines(t, article("a", storm, `,"ts":"yesterday"`))}},
+		{"does not come before it", []string{"--docs", writeLines(t, newArticle("a", storm, `,"dup_of":"b"`), newArticle("b", choir, ""))}},
+		{"does not come before it", []string{"--docs", writeLines(t, newArticle("a", storm, `,"dup_of":"a"`))}},
+		{"in all lines or in none", []string{"--docs", writeLines(t, newArticle("a", storm, `,"ts":1`), newArticle("b", choir, ""))}},
+		{"seconds since 1970", []string{"--docs", writeLines(t, newArticle("a", storm, `,"ts":1700000000000`))}},
+		{"seconds since 1970", []string{"--docs", writeLines(t, newArticle("a", storm, `,"ts":"yesterday"`))}},
 		{"/nonexistent", []string{"--docs", "/nonexistent"}},
 		{"needs --docs FILE", nil},
 		{"named by --docs", []string{"--docs", evalDocs, "other.jsonl"}},

@@ -14,6 +14,8 @@ import (
 
 	"echosieve/cmd/echosieve/internal/eval"
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
 )
 
 // streamEval sends a labelled stream through the pipeline. Of each article it keeps id, title, labels and verdict.
@@ -30,7 +32,7 @@ type streamEval struct {
 	timeless bool // the first of them had none
 }
 
-func newStreamEval(cfg Config, recipe *pipeline.Recipe, index *evalIndex, reader *evalReader) *streamEval {
+func newStreamEval(cfg Config, recipe *recipe.Recipe, index *evalIndex, reader *evalReader) *streamEval {
 	stages := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, recipe, index, nil)
 	return &streamEval{cfg: cfg, stages: stages, reader: reader}
 }
@@ -43,7 +45,7 @@ func (s *streamEval) add(ctx context.Context, line []byte) error {
 		return nil
 	}
 	record := pipeline.Record{
-		Coordinates: pipeline.Coordinates{Topic: evalTopic, Offset: int64(len(s.articles))}, Value: bytes.Clone(line),
+		Coordinates: article.Coordinates{Topic: evalTopic, Offset: int64(len(s.articles))}, Value: bytes.Clone(line),
 	}
 	doc, reject := s.cfg.Input.Decode(&record)
 	if reject == nil { // otherwise the time does not matter, and the verdict will say what is wrong

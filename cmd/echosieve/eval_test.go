@@ -76,7 +76,7 @@ func TestEvalPairsFamilies(t *testing.T) {
 	for i := range 24 {
 		a, b := fmt.Sprintf("a%d", i), fmt.Sprintf("b%d", i)
 		labels := fmt.Sprintf(`,"cluster":%d`, i%12)
-		docs = append(docs, article(a, storm, labels), article(b, storm, labels))
+		docs = append(docs, newArticle(a, storm, labels), newArticle(b, storm, labels))
 		pairs = append(pairs, fmt.Sprintf("%s\t%s\t0\ttemplate\t\tform-%d", a, b, i%4))
 		bare = append(bare, fmt.Sprintf("%s\t%s\t0\ttemplate\t.1", a, b))
 	}
@@ -148,7 +148,7 @@ func TestEvalPairsExitCodes(t *testing.T) {
 		{[]string{"pairs", "--docs", evalDocs, "--pairs", evalDocs}, exitFailed, "stream.jsonl:1: want id_a"},
 		{[]string{"pairs", "--docs", "/nonexistent", "--pairs", evalPairsF}, exitFailed, "/nonexistent"},
 		{[]string{"pairs", "--docs", twice, "--pairs", evalPairsF}, exitFailed, `two articles have the id "a"`},
-		{[]string{"pairs", "--docs", writeLines(t, article("zz", storm, "")), "--pairs", evalPairsF}, exitFailed, "no such article"},
+		{[]string{"pairs", "--docs", writeLines(t, newArticle("zz", storm, "")), "--pairs", evalPairsF}, exitFailed, "no such article"},
 	} {
 		code, _, errOut := runEval(t, c.args...)
 		require.Equal(t, c.code, code, "%v: %s", c.args, errOut)

@@ -8,7 +8,7 @@ import (
 
 	"echosieve/cmd/echosieve/internal/eval"
 	"echosieve/cmd/echosieve/internal/report"
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 )
 
 const evalThresholdHelp = `Threshold helps to choose a limit without labels: the least similarity of a copy (--detection.near), or, for recipes
@@ -91,7 +91,7 @@ func evalThreshold(cmd *cobra.Command, cfg Config, o thresholdOptions) (eval.Thr
 	if err := reader.finish(cmd.ErrOrStderr(), cfg.Input, err); err != nil {
 		return eval.ThresholdResult{}, "", err
 	}
-	articles := make([]pipeline.Article, len(list))
+	articles := make([]article.Article, len(list))
 	for i, a := range list {
 		articles[i] = a.article
 	}

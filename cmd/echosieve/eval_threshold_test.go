@@ -74,7 +74,7 @@ func TestPrintable(t *testing.T) {
 	require.Equal(t, "中文", beginning("中文", 2))
 	docs := writeLines(
 		t,
-		article("a\x1b]0;a", storm, ""), article("b\x1b[2J", storm+" \x1b[31mRed.", ""),
+		newArticle("a\x1b]0;a", storm, ""), newArticle("b\x1b[2J", storm+" \x1b[31mRed.", ""),
 	)
 	for _, args := range [][]string{{"stream", "--docs", docs}, {"threshold", "--docs", docs, "--span", "50"}} {
 		code, out, errOut := runEval(t, args...)

@@ -15,6 +15,7 @@ import (
 
 	"echosieve/consumer"
 	"echosieve/pipeline"
+	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 )
 
@@ -24,7 +25,7 @@ type service struct {
 	log      *slog.Logger
 	registry *prometheus.Registry
 	health   *health
-	recipe   *pipeline.Recipe
+	recipe   *recipe.Recipe
 	redis    redis.UniversalClient
 	index    *redisindex.Index
 	consumer *consumer.Consumer

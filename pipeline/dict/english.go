@@ -20,9 +20,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
 
-	"echosieve/pipeline"
+	"github.com/klauspost/compress/zstd"
 )
 
 const (
@@ -60,7 +61,7 @@ func main() {
 
 // count returns in how many of n different articles each English word is.
 func count(name string) (counts map[string]int, n int, err error) {
-	recipe, err := pipeline.LoadRecipe(pipeline.DefaultRecipeConfig())
+	recipe, err := recipe.Load(recipe.DefaultConfig())
 	if err != nil {
 		return nil, 0, err
 	}
@@ -76,7 +77,7 @@ func count(name string) (counts map[string]int, n int, err error) {
 	lines := bufio.NewScanner(unzip)
 	lines.Buffer(nil, 16<<20)
 	counts = map[string]int{}
-	seen := map[pipeline.Digest]bool{}
+	seen := map[article.Digest]bool{}
 	for lines.Scan() {
 		var article struct{ Text string }
 		if err := json.Unmarshal(lines.Bytes(), &article); err != nil {

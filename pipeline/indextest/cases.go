@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/simhash"
 )
 
@@ -17,39 +18,39 @@ type factory = func(*testing.T, Params) pipeline.Index
 
 func testKinds(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
-	a := article(1, 0, base, "a")
+	a := newArticle(1, 0, base, "a")
 	require.Equal(t, unique(a), claimOne(t, x, a))
-	three := article(2, time.Minute, base^1<<63^1<<20^1, "three bits off")
+	three := newArticle(2, time.Minute, base^1<<63^1<<20^1, "three bits off")
 	require.Equal(t, near(a, a, 3), claimOne(t, x, three))
-	four := article(3, time.Minute, base^1<<62^1<<40^1<<21^2, "four bits off, one in each block")
+	four := newArticle(3, time.Minute, base^1<<62^1<<40^1<<21^2, "four bits off, one in each block")
 	require.Equal(t, unique(four), claimOne(t, x, four))
-	same := article(4, time.Minute, base, "another text, same fingerprint")
+	same := newArticle(4, time.Minute, base, "another text, same fingerprint")
 	require.Equal(t, near(a, a, 0), claimOne(t, x, same))
-	copied := article(5, time.Minute, base, "a")
+	copied := newArticle(5, time.Minute, base, "a")
 	require.Equal(t, exact(a, a), claimOne(t, x, copied))
 	require.Empty(t, claim(t, x), "no claims")
 }
 
 func testSameCall(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
-	a := article(1, 0, base, "a")
-	b := article(2, 0, base^1, "b")
-	c := article(3, 0, base, "a")
-	other := article(4, 0, ^base, "other")
-	d := article(5, 0, base^3, "d")
-	require.Equal(t, []pipeline.Match{unique(a), near(a, a, 1), exact(a, a), unique(other), near(a, a, 2)},
+	a := newArticle(1, 0, base, "a")
+	b := newArticle(2, 0, base^1, "b")
+	c := newArticle(3, 0, base, "a")
+	other := newArticle(4, 0, ^base, "other")
+	d := newArticle(5, 0, base^3, "d")
+	require.Equal(t, []article.Verdict{unique(a), near(a, a, 1), exact(a, a), unique(other), near(a, a, 2)},
 		claim(t, x, a, b, c, other, d))
 }
 
 func testReplay(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
-	claims := []pipeline.Claim{
-		article(1, 0, base, "a"), article(2, 0, base^7, "b"), article(3, 0, base, "a"),
-		article(4, 0, base^7<<30, "c"), little(5, 0, "d"), little(6, 0, "d"),
+	claims := []article.Article{
+		newArticle(1, 0, base, "a"), newArticle(2, 0, base^7, "b"), newArticle(3, 0, base, "a"),
+		newArticle(4, 0, base^7<<30, "c"), little(5, 0, "d"), little(6, 0, "d"),
 	}
 	first := claim(t, x, claims...)
 	for n := range 50 { // neighbours of every kind arrive
-		claimOne(t, x, article(100+n, 0, base^simhash.Fingerprint(n), fmt.Sprint("neighbour", n)))
+		claimOne(t, x, newArticle(100+n, 0, base^simhash.Fingerprint(n), fmt.Sprint("neighbour", n)))
 	}
 	for n := range 3 {
 		require.Equal(t, first, claim(t, x, claims...), "replay %d of the whole call", n)
@@ -64,8 +65,8 @@ func testReplay(t *testing.T, newIndex factory) {
 
 func testReplayWithinCall(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
-	a, b := article(1, 0, base, "a"), article(2, 0, base^1, "b")
-	require.Equal(t, []pipeline.Match{unique(a), unique(a), near(a, a, 1), unique(a), near(a, a, 1)}, claim(t, x, a, a, b, a, b))
+	a, b := newArticle(1, 0, base, "a"), newArticle(2, 0, base^1, "b")
+	require.Equal(t, []article.Verdict{unique(a), unique(a), near(a, a, 1), unique(a), near(a, a, 1)}, claim(t, x, a, a, b, a, b))
 }
 
 func testWindowEdges(t *testing.T, newIndex factory) {
@@ -85,13 +86,13 @@ func testWindowEdges(t *testing.T, newIndex factory) {
 		} {
 			t.Run(fmt.Sprint(shift, " ", test.name), func(t *testing.T) {
 				x := newIndex(t, standard)
-				a, b := article(1, shift, base, "a"), article(2, shift+test.gap, base^1, "b")
+				a, b := newArticle(1, shift, base, "a"), newArticle(2, shift+test.gap, base^1, "b")
 				c, d := little(3, shift, "c"), little(4, shift+test.gap, "c")
 				matches := claim(t, x, a, b, c, d)
 				if test.copy {
-					require.Equal(t, []pipeline.Match{unique(a), near(a, a, 1), unique(c), exact(c, c)}, matches)
+					require.Equal(t, []article.Verdict{unique(a), near(a, a, 1), unique(c), exact(c, c)}, matches)
 				} else {
-					require.Equal(t, []pipeline.Match{unique(a), unique(b), unique(c), unique(d)}, matches)
+					require.Equal(t, []article.Verdict{unique(a), unique(b), unique(c), unique(d)}, matches)
 				}
 			})
 		}
@@ -102,10 +103,10 @@ func testBorders(t *testing.T, newIndex factory) {
 	for generations := 1; generations <= 4; generations++ {
 		x := newIndex(t, Params{Window: time.Hour, Generations: generations, MaxDistance: 3})
 		piece := time.Hour / time.Duration(generations)
-		first := article(0, -time.Millisecond, base, "same")
+		first := newArticle(0, -time.Millisecond, base, "same")
 		require.Equal(t, unique(first), claimOne(t, x, first))
 		for n := 1; n <= generations; n++ { // one exact copy just behind each border
-			c := article(n, time.Duration(n-1)*piece, base, "same")
+			c := newArticle(n, time.Duration(n-1)*piece, base, "same")
 			require.Equal(t, exact(first, first), claimOne(t, x, c), "%d generations, copy %d", generations, n)
 		}
 	}
@@ -118,39 +119,39 @@ func testLittleText(t *testing.T, newIndex factory) {
 		c.Fingerprint = base ^ simhash.Fingerprint(n%4) // even if fingerprints are near or equal
 		require.Equal(t, unique(c), claimOne(t, x, c), "little texts do not resemble each other")
 	}
-	long := article(100, 0, base, "long")
+	long := newArticle(100, 0, base, "long")
 	require.Equal(t, unique(long), claimOne(t, x, long), "a long text does not resemble a little one")
 	c := little(101, 0, "late flash")
 	c.Fingerprint = base
 	require.Equal(t, unique(c), claimOne(t, x, c), "a little text does not resemble a long one")
 	a, b, later := little(201, 0, "same"), little(202, time.Minute, "same"), little(203, 50*time.Minute, "same")
-	require.Equal(t, []pipeline.Match{unique(a), exact(a, a), exact(a, a)}, claim(t, x, a, b, later))
+	require.Equal(t, []article.Verdict{unique(a), exact(a, a), exact(a, a)}, claim(t, x, a, b, later))
 }
 
 // signed gives a claim a signature; see Params.Search.
-func signed(c pipeline.Claim, signature byte) pipeline.Claim {
+func signed(c article.Article, signature byte) article.Article {
 	c.Signature = []byte{signature}
 	return c
 }
 
 func testSecondCheck(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
-	a := signed(article(1, 0, base, "a"), 10)
-	copied := signed(article(2, 0, base^1, "b"), 10)
-	other := signed(article(3, 0, base^2, "c"), 90)
-	similar := signed(article(4, 0, base^4, "d"), 91) // like c, not like a
-	both := signed(article(5, 0, base^8, "e"), 11)    // possibly a, and by distance alone anything
-	again := signed(article(6, 0, base^4^1, "f"), 91) // a copy of d, which is unique although it is like c
-	exactly := signed(article(7, 0, base^1, "b"), 10) // exact repeats are not judged
+	a := signed(newArticle(1, 0, base, "a"), 10)
+	copied := signed(newArticle(2, 0, base^1, "b"), 10)
+	other := signed(newArticle(3, 0, base^2, "c"), 90)
+	similar := signed(newArticle(4, 0, base^4, "d"), 91) // like c, not like a
+	both := signed(newArticle(5, 0, base^8, "e"), 11)    // possibly a, and by distance alone anything
+	again := signed(newArticle(6, 0, base^4^1, "f"), 91) // a copy of d, which is unique although it is like c
+	exactly := signed(newArticle(7, 0, base^1, "b"), 10) // exact repeats are not judged
 	near10 := near(a, a, 1)
-	near10.Test = pipeline.TestOverlap
-	possible := func(c, original pipeline.Claim, distance int) pipeline.Match {
-		return pipeline.Match{Kind: pipeline.Possible, Test: pipeline.TestValues, Original: refOf(original), Root: refOf(c), Distance: distance}
+	near10.Reason = article.ReasonOverlap
+	possible := func(c, original article.Article, distance int) article.Verdict {
+		return article.Verdict{Kind: article.Possible, Reason: article.ReasonValues, Original: original.Ref(), Root: c.Ref(), Distance: distance}
 	}
 	nearD := near(similar, similar, 1)
-	nearD.Test = pipeline.TestOverlap
-	want := []pipeline.Match{unique(a), near10, unique(other), possible(similar, other, 2), possible(both, a, 1), nearD, exact(copied, a)}
-	claims := []pipeline.Claim{a, copied, other, similar, both, again, exactly}
+	nearD.Reason = article.ReasonOverlap
+	want := []article.Verdict{unique(a), near10, unique(other), possible(similar, other, 2), possible(both, a, 1), nearD, exact(copied, a)}
+	claims := []article.Article{a, copied, other, similar, both, again, exactly}
 	require.Equal(t, want, claim(t, x, claims...), "in one call")
 	require.Equal(t, want, claim(t, x, claims...), "replay")
 	y := newIndex(t, standard)
@@ -162,7 +163,7 @@ func testSecondCheck(t *testing.T, newIndex factory) {
 // Four bits off, one in each block: only probes find the other.
 func testProbes(t *testing.T, newIndex factory) {
 	const flipped simhash.Fingerprint = 1<<63 | 1<<47 | 1<<31 | 1<<15
-	a, b := article(1, 0, base, "a"), article(2, 0, base^flipped, "b")
+	a, b := newArticle(1, 0, base, "a"), newArticle(2, 0, base^flipped, "b")
 	b.Sums = new(simhash.Sums)
 	for bit := range b.Sums {
 		b.Sums[bit] = 100
@@ -170,9 +171,9 @@ func testProbes(t *testing.T, newIndex factory) {
 			b.Sums[bit] = 1
 		}
 	}
-	far := article(3, 0, base^flipped^0xff0, "c") // found as well, but too far away
+	far := newArticle(3, 0, base^flipped^0xff0, "c") // found as well, but too far away
 	far.Sums = b.Sums
-	for probes, want := range [][]pipeline.Match{
+	for probes, want := range [][]article.Verdict{
 		{unique(a), unique(b), near(b, b, 8)},
 		{unique(a), near(a, a, 4), near(b, a, 8)},
 	} {
@@ -183,8 +184,8 @@ func testProbes(t *testing.T, newIndex factory) {
 
 // No block in common: only anchors find the other. It is stored under the foremost two, and looked up by all.
 func testAnchors(t *testing.T, newIndex factory) {
-	anchored := func(n int, fp simhash.Fingerprint, anchors ...uint64) pipeline.Claim {
-		c := article(n, 0, fp, fmt.Sprint(n))
+	anchored := func(n int, fp simhash.Fingerprint, anchors ...uint64) article.Article {
+		c := newArticle(n, 0, fp, fmt.Sprint(n))
 		for _, a := range anchors {
 			c.Anchors = append(c.Anchors, a<<58)
 		}
@@ -199,16 +200,16 @@ func testAnchors(t *testing.T, newIndex factory) {
 	same := anchored(5, base, 7)           // found by its blocks, and stored under its anchor as well
 	last := anchored(6, base^apart>>2, 7)
 	x := newIndex(t, Params{Window: time.Hour, Generations: 2, MaxDistance: 8, Blocks: 4})
-	want := []pipeline.Match{unique(a), near(a, a, 4), unique(third), unique(far), near(a, a, 0), near(a, a, 4)}
+	want := []article.Verdict{unique(a), near(a, a, 4), unique(third), unique(far), near(a, a, 0), near(a, a, 4)}
 	require.Equal(t, want, claim(t, x, a, b, third, far, same, last))
 }
 
 func testExactRepeats(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
-	a, b := article(1, 0, base, "a"), article(2, 0, base^1, "b")
+	a, b := newArticle(1, 0, base, "a"), newArticle(2, 0, base^1, "b")
 	claim(t, x, a, b)
 	for n := 3; n < 10; n++ {
-		c := article(n, time.Duration(n)*time.Minute, base^1, "b")
+		c := newArticle(n, time.Duration(n)*time.Minute, base^1, "b")
 		want := exact(b, a)
 		require.Equal(t, want, claimOne(t, x, c))
 		require.Equal(t, want, claimOne(t, x, c), "replay")
@@ -217,14 +218,14 @@ func testExactRepeats(t *testing.T, newIndex factory) {
 
 func testRoots(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
-	a := article(1, 0, base, "a")
-	b := article(2, 0, base^7, "b")
-	c := article(3, 0, base^7^7<<20, "c")
-	d := article(4, 0, base^7^7<<20^7<<40, "d")
-	want := []pipeline.Match{unique(a), near(a, a, 3), near(b, a, 3), near(c, a, 3)}
+	a := newArticle(1, 0, base, "a")
+	b := newArticle(2, 0, base^7, "b")
+	c := newArticle(3, 0, base^7^7<<20, "c")
+	d := newArticle(4, 0, base^7^7<<20^7<<40, "d")
+	want := []article.Verdict{unique(a), near(a, a, 3), near(b, a, 3), near(c, a, 3)}
 	require.Equal(t, want, claim(t, x, a, b, c, d), "in one call")
 	y := newIndex(t, standard)
-	for i, c := range []pipeline.Claim{a, b, c, d} {
+	for i, c := range []article.Article{a, b, c, d} {
 		require.Equal(t, want[i], claimOne(t, y, c), "one by one")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/simhash"
 )
 
@@ -27,23 +28,23 @@ type Params struct {
 // Search is what the parameters say about search: the pigeonhole principle, so that nothing is missed, and a toy of a
 // second check. Articles without signature are judged by their distance; others by the difference of their one byte:
 // 0 is a copy, 1 a possible one.
-func (p Params) Search() pipeline.Search {
+func (p Params) Search() article.Search {
 	blocks := p.Blocks
 	if blocks == 0 {
 		blocks = p.MaxDistance + 1
 	}
-	return pipeline.Search{
+	return article.Search{
 		Layout: simhash.Layout{Count: blocks}, Probes: p.Probes, MaxDistance: p.MaxDistance,
-		Judge: func(_ int, a, b []byte) pipeline.Judgement {
+		Judge: func(_ int, a, b []byte) article.Judgement {
 			switch {
 			case len(a) == 0 || len(b) == 0:
-				return pipeline.Judgement{Kind: pipeline.Near, Test: pipeline.TestDistance}
+				return article.Judgement{Kind: article.Near, Reason: article.ReasonDistance}
 			case a[0] == b[0]:
-				return pipeline.Judgement{Kind: pipeline.Near, Test: pipeline.TestOverlap}
+				return article.Judgement{Kind: article.Near, Reason: article.ReasonOverlap}
 			case max(a[0], b[0])-min(a[0], b[0]) == 1:
-				return pipeline.Judgement{Kind: pipeline.Possible, Test: pipeline.TestValues}
+				return article.Judgement{Kind: article.Possible, Reason: article.ReasonValues}
 			default:
-				return pipeline.Judgement{Test: pipeline.TestNumbers}
+				return article.Judgement{Reason: article.ReasonNumbers}
 			}
 		},
 	}
@@ -86,40 +87,38 @@ func Run(t *testing.T, newIndex func(t *testing.T, p Params) pipeline.Index) {
 	}
 }
 
-// article makes the claim of the n-th article of a test. Equal texts have equal digests.
-func article(n int, at time.Duration, fp simhash.Fingerprint, text string) pipeline.Claim {
+// newArticle makes the n-th article of a test. Equal texts have equal digests.
+func newArticle(n int, at time.Duration, fp simhash.Fingerprint, text string) article.Article {
 	sum := sha256.Sum256([]byte(text))
-	return pipeline.Claim{
-		Coordinates: pipeline.Coordinates{Topic: "articles", Partition: int32(n % 3), Offset: int64(n)},
+	return article.Article{
+		Coordinates: article.Coordinates{Topic: "articles", Partition: int32(n % 3), Offset: int64(n)},
 		ID:          fmt.Sprintf("id-%d", n), Time: epoch.Add(at),
-		Digest: pipeline.Digest(sum[:16]), Fingerprint: fp,
+		Digest: article.Digest(sum[:16]), Fingerprint: fp,
 	}
 }
 
 // little makes the claim of an article with little text.
-func little(n int, at time.Duration, text string) pipeline.Claim {
-	c := article(n, at, 0, text)
+func little(n int, at time.Duration, text string) article.Article {
+	c := newArticle(n, at, 0, text)
 	c.Fingerprint = simhash.Fingerprint(binary.BigEndian.Uint64(c.Digest[:]))
 	c.LittleText = true
 	return c
 }
 
-func refOf(c pipeline.Claim) pipeline.Ref { return pipeline.Ref{ID: c.ID, Coordinates: c.Coordinates} }
-
-func unique(c pipeline.Claim) pipeline.Match {
-	return pipeline.Match{Kind: pipeline.Unique, Root: refOf(c)}
+func unique(c article.Article) article.Verdict {
+	return article.Verdict{Kind: article.Unique, Root: c.Ref()}
 }
 
-func near(original, root pipeline.Claim, distance int) pipeline.Match {
-	return pipeline.Match{Kind: pipeline.Near, Test: pipeline.TestDistance, Original: refOf(original), Root: refOf(root), Distance: distance}
+func near(original, root article.Article, distance int) article.Verdict {
+	return article.Verdict{Kind: article.Near, Reason: article.ReasonDistance, Original: original.Ref(), Root: root.Ref(), Distance: distance}
 }
 
-func exact(original, root pipeline.Claim) pipeline.Match {
-	return pipeline.Match{Kind: pipeline.Exact, Test: pipeline.TestDigest, Original: refOf(original), Root: refOf(root)}
+func exact(original, root article.Article) article.Verdict {
+	return article.Verdict{Kind: article.Exact, Reason: article.ReasonDigest, Original: original.Ref(), Root: root.Ref()}
 }
 
 // claim claims in one call. An index that blocks, because it cannot make sense of its store, fails the test.
-func claim(t testing.TB, x pipeline.Index, claims ...pipeline.Claim) []pipeline.Match {
+func claim(t testing.TB, x pipeline.Index, claims ...article.Article) []article.Verdict {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -130,7 +129,7 @@ func claim(t testing.TB, x pipeline.Index, claims ...pipeline.Claim) []pipeline.
 }
 
 // claimOne claims one article in a call of its own.
-func claimOne(t testing.TB, x pipeline.Index, c pipeline.Claim) pipeline.Match {
+func claimOne(t testing.TB, x pipeline.Index, c article.Article) article.Verdict {
 	t.Helper()
 	return claim(t, x, c)[0]
 }

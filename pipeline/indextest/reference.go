@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/simhash"
 )
 
@@ -20,55 +20,55 @@ type reference struct {
 }
 
 type verdict struct {
-	claim      pipeline.Claim
+	claim      article.Article
 	generation int64
-	match      pipeline.Match
+	match      article.Verdict
 }
 
-func (r *reference) claim(c pipeline.Claim) pipeline.Match {
+func (r *reference) claim(c article.Article) article.Verdict {
 	length := (r.Window / time.Duration(r.Generations)).Milliseconds()
 	v := verdict{claim: c, generation: c.Time.UnixMilli() / length, match: unique(c)}
 	for _, o := range r.seen { // an exact repeat of the same generation goes before everything else
 		if o.generation == v.generation && o.claim.Digest == c.Digest {
-			return pipeline.Match{Kind: pipeline.Exact, Test: pipeline.TestDigest, Original: refOf(o.claim), Root: o.match.Root}
+			return article.Verdict{Kind: article.Exact, Reason: article.ReasonDigest, Original: o.claim.Ref(), Root: o.match.Root}
 		}
 	}
 	for _, o := range r.seen {
 		j := judge(r.Params, c, o.claim)
-		if j.Kind == 0 || v.match.Kind == pipeline.Possible && j.Kind == pipeline.Possible {
+		if j.Kind == 0 || v.match.Kind == article.Possible && j.Kind == article.Possible {
 			continue
 		}
-		v.match = pipeline.Match{Kind: j.Kind, Test: j.Test, Original: refOf(o.claim), Root: o.match.Root}
+		v.match = article.Verdict{Kind: j.Kind, Reason: j.Reason, Original: o.claim.Ref(), Root: o.match.Root}
 		v.match.Distance = simhash.Distance(o.claim.Fingerprint, c.Fingerprint)
 		if j.Kind.IsCopy() {
 			break
 		}
-		v.match.Root = refOf(c)
+		v.match.Root = c.Ref()
 	}
 	r.seen = append(r.seen, v)
 	return v.match
 }
 
 // random makes articles that often repeat each other, in rough order of time, with late ones among them.
-func random(r *rand.Rand, n int, span time.Duration) []pipeline.Claim {
-	claims := make([]pipeline.Claim, n)
+func random(r *rand.Rand, n int, span time.Duration) []article.Article {
+	claims := make([]article.Article, n)
 	for i := range claims {
 		at := span*time.Duration(i)/time.Duration(n) + time.Duration(r.Int64N(int64(span/8)))
 		switch kind := r.IntN(10); {
 		case kind < 4 || i < 5:
-			claims[i] = signed(article(i, at, simhash.Fingerprint(r.Uint64()), fmt.Sprint(i)), byte(r.IntN(3)))
+			claims[i] = signed(newArticle(i, at, simhash.Fingerprint(r.Uint64()), fmt.Sprint(i)), byte(r.IntN(3)))
 		case kind < 5:
 			claims[i] = little(i, at, fmt.Sprint("flash ", r.IntN(20)))
 		case kind < 7: // the text of an earlier one
 			o := claims[r.IntN(i)]
-			claims[i] = article(i, at, o.Fingerprint, "")
+			claims[i] = newArticle(i, at, o.Fingerprint, "")
 			claims[i].Digest, claims[i].LittleText, claims[i].Signature = o.Digest, o.LittleText, o.Signature
 		default: // up to 4 bits off an earlier one
 			fp := claims[r.IntN(i)].Fingerprint
 			for range r.IntN(5) {
 				fp ^= 1 << r.IntN(64)
 			}
-			claims[i] = article(i, at, fp, fmt.Sprint(i))
+			claims[i] = newArticle(i, at, fp, fmt.Sprint(i))
 			if r.IntN(2) == 0 {
 				claims[i].Signature = []byte{byte(r.IntN(3))}
 			}
@@ -85,23 +85,23 @@ func testReference(t *testing.T, newIndex factory) {
 	for _, p := range []Params{standard, {Window: 2 * time.Hour, Generations: 3}, {Window: 90 * time.Minute, Generations: 1, MaxDistance: 4}} {
 		x, ref := newIndex(t, p), reference{Params: p}
 		claims := random(r, 1000, 5*p.Window) // so many that chance leaves no kind out
-		answers := make([]pipeline.Match, 0, len(claims))
+		answers := make([]article.Verdict, 0, len(claims))
 		for at := 0; at < len(claims); {
 			end := min(len(claims), at+1+r.IntN(40))
 			answers = append(answers, claim(t, x, claims[at:end]...)...)
 			at = end
 		}
-		kinds := map[pipeline.Kind]int{}
+		kinds := map[article.Kind]int{}
 		for i, c := range claims {
 			require.Equal(t, ref.claim(c), answers[i], "claim %d, parameters %+v", i, p)
 			kinds[answers[i].Kind]++
 		}
 		require.Equal(t, answers, claim(t, x, claims...), "replay in one call")
-		require.Greater(t, kinds[pipeline.Unique], 50)
-		require.Greater(t, kinds[pipeline.Exact], 50)
+		require.Greater(t, kinds[article.Unique], 50)
+		require.Greater(t, kinds[article.Exact], 50)
 		if p.MaxDistance > 0 {
-			require.Greater(t, kinds[pipeline.Near], 50)
-			require.Positive(t, kinds[pipeline.Possible])
+			require.Greater(t, kinds[article.Near], 50)
+			require.Positive(t, kinds[article.Possible])
 		}
 	}
 }
@@ -113,16 +113,16 @@ func testConcurrent(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
 	claims := random(rand.New(rand.NewPCG(seed, 0)), 200, 3*standard.Window)
 	const workers = 4
-	answers := make([]map[pipeline.Coordinates]pipeline.Match, workers)
+	answers := make([]map[article.Coordinates]article.Verdict, workers)
 	var group sync.WaitGroup
 	for w := range workers {
-		answers[w] = map[pipeline.Coordinates]pipeline.Match{}
+		answers[w] = map[article.Coordinates]article.Verdict{}
 		r := rand.New(rand.NewPCG(seed, uint64(w)))
 		order := r.Perm(len(claims))
 		group.Go(func() {
 			for at := 0; at < len(order); {
 				end := min(len(order), at+1+r.IntN(10))
-				var call []pipeline.Claim
+				var call []article.Article
 				for _, i := range order[at:end] {
 					call = append(call, claims[i])
 				}
@@ -148,7 +148,7 @@ func testConcurrent(t *testing.T, newIndex factory) {
 // Inconsistent says how answers contradict each other, "" if they do not: every original must have been claimed,
 // every chain of originals must end in an article that is no copy and is the root of all in the chain, and, if complete, no two copies inside the window
 // may both be none (an index that limits what it reads may let copies through).
-func Inconsistent(p Params, claims []pipeline.Claim, answers map[pipeline.Coordinates]pipeline.Match, complete bool) string {
+func Inconsistent(p Params, claims []article.Article, answers map[article.Coordinates]article.Verdict, complete bool) string {
 	for i, a := range claims {
 		for _, b := range claims[:i] {
 			twins := !answers[a.Coordinates].Kind.IsCopy() && !answers[b.Coordinates].Kind.IsCopy()
@@ -174,15 +174,15 @@ func Inconsistent(p Params, claims []pipeline.Claim, answers map[pipeline.Coordi
 }
 
 // judge says what the later of two different articles is to the earlier one.
-func judge(p Params, a, b pipeline.Claim) pipeline.Judgement {
+func judge(p Params, a, b article.Article) article.Judgement {
 	distance := simhash.Distance(a.Fingerprint, b.Fingerprint)
 	switch {
 	case a.Coordinates == b.Coordinates || a.Time.Sub(b.Time).Abs() > p.Window:
-		return pipeline.Judgement{}
+		return article.Judgement{}
 	case a.Digest == b.Digest:
-		return pipeline.Judgement{Kind: pipeline.Exact, Test: pipeline.TestDigest}
+		return article.Judgement{Kind: article.Exact, Reason: article.ReasonDigest}
 	case a.LittleText || b.LittleText || distance > p.MaxDistance:
-		return pipeline.Judgement{}
+		return article.Judgement{}
 	default:
 		return p.Search().Judge(distance, a.Signature, b.Signature)
 	}

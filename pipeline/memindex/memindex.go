@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/simhash"
 )
 
@@ -17,7 +18,7 @@ import (
 type Config struct {
 	Window      time.Duration
 	Generations int // pieces of the window, by which exact repeats are found and memory is freed
-	pipeline.Search
+	article.Search
 }
 
 // Index is an in-memory pipeline.Index. An article's place in the order of arrival is its ticket. Safe for
@@ -42,17 +43,17 @@ const minSweep = 1 << 16
 
 type generation struct {
 	lastArrival int
-	byDigest    map[pipeline.Digest]*article
-	byPrint     map[simhash.Fingerprint][]*article // in order of arrival
+	byDigest    map[article.Digest]*entry
+	byPrint     map[simhash.Fingerprint][]*entry // in order of arrival
 	blocks      map[simhash.Block][]simhash.Fingerprint
 }
 
-type article struct {
-	pipeline.Traits
+// entry is what the index keeps of an article: not its sums and anchors, which serve the look-up only.
+type entry struct {
+	article.Article
 	arrival int
 	ms      int64
-	ref     pipeline.Ref
-	match   pipeline.Match
+	verdict article.Verdict
 }
 
 // New returns an empty index. Window must be at least a second and Generations at least 1.
@@ -65,57 +66,56 @@ func New(cfg Config) *Index {
 }
 
 // Claim implements pipeline.Index. It fails only if ctx has ended.
-func (x *Index) Claim(ctx context.Context, claims []pipeline.Claim) ([]pipeline.Match, error) {
+func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]article.Verdict, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	matches := make([]pipeline.Match, len(claims))
-	for i := range claims {
-		matches[i] = x.claim(&claims[i])
+	verdicts := make([]article.Verdict, len(articles))
+	for i := range articles {
+		verdicts[i] = x.claim(&articles[i])
 	}
-	return matches, nil
+	return verdicts, nil
 }
 
-func (x *Index) claim(c *pipeline.Claim) pipeline.Match {
+func (x *Index) claim(c *article.Article) article.Verdict {
 	ms := max(0, c.Time.UnixMilli())
 	g := x.generation(ms / x.generationMs)
 	if o := g.byDigest[c.Digest]; o != nil {
-		if o.ref.Coordinates == c.Coordinates {
-			return o.match
+		if o.Coordinates == c.Coordinates {
+			return o.verdict
 		}
-		return pipeline.Match{Kind: pipeline.Exact, Test: pipeline.TestDigest, Original: o.ref, Root: o.match.Root}
+		return article.Verdict{Kind: article.Exact, Reason: article.ReasonDigest, Original: o.Ref(), Root: o.verdict.Root}
 	}
-	a := &article{
-		Traits: c.Traits(), arrival: x.arrivals, ms: ms, ref: pipeline.Ref{ID: c.ID, Coordinates: c.Coordinates},
-	}
-	a.match = x.match(a, c)
-	x.store(g, a, c.Anchors)
-	return a.match
+	e := &entry{Article: *c, arrival: x.arrivals, ms: ms}
+	e.verdict = x.decide(e)
+	x.store(g, e)
+	e.Sums, e.Anchors = nil, nil
+	return e.verdict
 }
 
 func (x *Index) generation(n int64) *generation {
 	g := x.generations[n]
 	if g == nil {
 		g = &generation{
-			byDigest: map[pipeline.Digest]*article{}, byPrint: map[simhash.Fingerprint][]*article{}, blocks: map[simhash.Block][]simhash.Fingerprint{},
+			byDigest: map[article.Digest]*entry{}, byPrint: map[simhash.Fingerprint][]*entry{}, blocks: map[simhash.Block][]simhash.Fingerprint{},
 		}
 		x.generations[n] = g
 	}
 	return g
 }
 
-// match finds the earliest article that a repeats, or else the earliest that it looks like.
-func (x *Index) match(a *article, c *pipeline.Claim) pipeline.Match {
+// decide finds the earliest article of which a is a copy, or else the earliest that a resembles.
+func (x *Index) decide(a *entry) article.Verdict {
 	var copied, similar found
-	seen := map[*article]bool{}
+	seen := map[*entry]bool{}
 	for n := max(0, a.ms-x.windowMs) / x.generationMs; n <= saturate(a.ms, x.windowMs)/x.generationMs; n++ {
 		g := x.generations[n]
 		if g == nil {
 			continue
 		}
-		for fp := range x.near(g, c) {
+		for fp := range x.near(g, &a.Article) {
 			for _, o := range g.byPrint[fp] {
 				if seen[o] {
 					continue
@@ -124,23 +124,23 @@ func (x *Index) match(a *article, c *pipeline.Claim) pipeline.Match {
 				switch j := x.judge(a, o); {
 				case j.Kind.IsCopy():
 					copied.offer(o, j)
-				case j.Kind == pipeline.Possible:
+				case j.Kind == article.Possible:
 					similar.offer(o, j)
 				}
 			}
 		}
 	}
 	best := copied
-	if best.article == nil {
+	if best.entry == nil {
 		best = similar
 	}
-	m := pipeline.Match{Kind: pipeline.Unique, Root: a.ref}
-	if o := best.article; o != nil {
-		m.Kind, m.Test, m.Original = best.Kind, best.Test, o.ref
+	m := article.Verdict{Kind: article.Unique, Root: a.Ref()}
+	if o := best.entry; o != nil {
+		m.Kind, m.Reason, m.Original = best.Kind, best.Reason, o.Ref()
 		if m.Kind.IsCopy() {
-			m.Root = o.match.Root
+			m.Root = o.verdict.Root
 		}
-		if m.Kind != pipeline.Exact {
+		if m.Kind != article.Exact {
 			m.Distance = simhash.Distance(a.Fingerprint, o.Fingerprint)
 		}
 	}
@@ -149,18 +149,18 @@ func (x *Index) match(a *article, c *pipeline.Claim) pipeline.Match {
 
 // found is the earliest article offered.
 type found struct {
-	*article
-	pipeline.Judgement
+	*entry
+	article.Judgement
 }
 
-func (f *found) offer(o *article, j pipeline.Judgement) {
-	if f.article == nil || o.arrival < f.arrival {
-		f.article, f.Judgement = o, j
+func (f *found) offer(o *entry, j article.Judgement) {
+	if f.entry == nil || o.arrival < f.arrival {
+		f.entry, f.Judgement = o, j
 	}
 }
 
 // near iterates over the fingerprints of a generation within the maximal distance of an article's, some repeatedly.
-func (x *Index) near(g *generation, c *pipeline.Claim) iter.Seq[simhash.Fingerprint] {
+func (x *Index) near(g *generation, c *article.Article) iter.Seq[simhash.Fingerprint] {
 	return func(yield func(simhash.Fingerprint) bool) {
 		if c.LittleText {
 			yield(c.Fingerprint)
@@ -177,20 +177,20 @@ func (x *Index) near(g *generation, c *pipeline.Claim) iter.Seq[simhash.Fingerpr
 }
 
 // judge says what a is to the earlier article o.
-func (x *Index) judge(a, o *article) pipeline.Judgement {
-	if a.ref.Coordinates == o.ref.Coordinates || max(a.ms, o.ms)-min(a.ms, o.ms) > x.windowMs {
-		return pipeline.Judgement{}
+func (x *Index) judge(a, o *entry) article.Judgement {
+	if a.Coordinates == o.Coordinates || max(a.ms, o.ms)-min(a.ms, o.ms) > x.windowMs {
+		return article.Judgement{}
 	}
-	return x.cfg.Decide(a.Traits, o.Traits)
+	return x.cfg.Decide(&a.Article, &o.Article)
 }
 
-func (x *Index) store(g *generation, a *article, anchors []uint64) {
+func (x *Index) store(g *generation, a *entry) {
 	if x.stored >= x.sweepAt {
 		x.sweep(a.ms)
 	}
 	if !a.LittleText {
-		known := slices.ContainsFunc(g.byPrint[a.Fingerprint], func(o *article) bool { return !o.LittleText })
-		for _, block := range x.cfg.AppendPlaces(nil, a.Fingerprint, anchors) {
+		known := slices.ContainsFunc(g.byPrint[a.Fingerprint], func(o *entry) bool { return !o.LittleText })
+		for _, block := range x.cfg.AppendPlaces(nil, a.Fingerprint, a.Anchors) {
 			if !known || !slices.Contains(g.blocks[block], a.Fingerprint) {
 				g.blocks[block] = append(g.blocks[block], a.Fingerprint)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/indextest"
 	"echosieve/simhash"
 )
@@ -19,13 +20,13 @@ func TestContract(t *testing.T) {
 }
 
 func TestForgetsWhatIsOutsideTheWindow(t *testing.T) {
-	x := New(Config{Window: time.Hour, Generations: 2, Search: pipeline.Search{Layout: simhash.Layout{Count: 4}, MaxDistance: 3}})
+	x := New(Config{Window: time.Hour, Generations: 2, Search: article.Search{Layout: simhash.Layout{Count: 4}, MaxDistance: 3}})
 	start := time.Unix(1_700_000_000, 0)
-	claim := func(n int, at time.Time) pipeline.Match {
-		c := pipeline.Claim{Coordinates: pipeline.Coordinates{Topic: "t", Offset: int64(n)}, Time: at}
+	claim := func(n int, at time.Time) article.Verdict {
+		c := article.Article{Coordinates: article.Coordinates{Topic: "t", Offset: int64(n)}, Time: at}
 		c.Fingerprint = simhash.Fingerprint(uint64(n) * 0x9E3779B97F4A7C15)
 		binary.BigEndian.PutUint64(c.Digest[:], uint64(n))
-		m, err := x.Claim(t.Context(), []pipeline.Claim{c})
+		m, err := x.Claim(t.Context(), []article.Article{c})
 		require.NoError(t, err)
 		return m[0]
 	}
@@ -39,5 +40,5 @@ func TestForgetsWhatIsOutsideTheWindow(t *testing.T) {
 	}
 	require.Less(t, x.stored, 5*perHour, "articles kept")
 	const late = 9*perHour + 7
-	require.Equal(t, pipeline.Unique, claim(late, start.Add(late*time.Hour/perHour)).Kind, "a replay within the window")
+	require.Equal(t, article.Unique, claim(late, start.Add(late*time.Hour/perHour)).Kind, "a replay within the window")
 }

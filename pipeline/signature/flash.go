@@ -3,6 +3,7 @@ package signature
 import (
 	"math/bits"
 
+	"echosieve/pipeline/article"
 	"echosieve/simhash"
 )
 
@@ -49,18 +50,18 @@ func (c *Comparison) compareFilters(a, b *Signature) {
 
 // judgeFlash decides about two flashes. Only what is added to a text before or after it makes no other text of it: a source, a
 // time, a place. With so few words everything else can be the next piece of news.
-func judgeFlash(c Comparison, t Thresholds) (Verdict, Reason) {
+func judgeFlash(c Comparison, t Thresholds) article.Judgement {
 	switch {
 	case !c.Known:
-		return Different, ReasonLittle
+		return article.Judgement{Reason: article.ReasonLittle}
 	case c.J < t.FlashNear:
-		return Different, ReasonOverlap
+		return article.Judgement{Reason: article.ReasonOverlap}
 	case c.Contradictions > 0:
-		return Different, ReasonNumbers
+		return article.Judgement{Reason: article.ReasonNumbers}
 	case c.CommonValues < c.LeastValues:
-		return Different, ReasonValues
+		return article.Judgement{Reason: article.ReasonValues}
 	case c.Containment < 1:
-		return Possible, ReasonLittle
+		return article.Judgement{Kind: article.Possible, Reason: article.ReasonLittle}
 	}
-	return Near, ReasonOverlap
+	return article.Judgement{Kind: article.Near, Reason: article.ReasonOverlap}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"echosieve/pipeline/article"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -36,18 +38,18 @@ func TestFlashContainment(t *testing.T) {
 	r := seeded(t)
 	missed := 0
 	for range 1000 {
-		list := article(r, 8+r.IntN(17))
-		more := article(r, 1+r.IntN(4))
+		list := newArticle(r, 8+r.IntN(17))
+		more := newArticle(r, 1+r.IntN(4))
 		a, b := ofFlash(t, strings.Join(list, " ")), ofFlash(t, strings.Join(slices.Concat(more[:1], list, more[1:]), " "))
 		c := Compare(&a, &b)
 		require.InDelta(t, 1, c.Containment, 0)
-		verdict, reason := Judge(c, DefaultThresholds())
-		require.True(t, verdict == Near || c.J < DefaultThresholds().FlashNear, "%+v %s", c, reason)
+		judged := Judge(c, DefaultThresholds())
+		require.True(t, judged.Kind == article.Near || c.J < DefaultThresholds().FlashNear, "%+v %s", c, judged.Reason)
 
 		list[r.IntN(len(list))] = "another"
 		other := ofFlash(t, strings.Join(list, " "))
 		c = Compare(&a, &other)
-		if verdict, _ = Judge(c, DefaultThresholds()); verdict == Near {
+		if Judge(c, DefaultThresholds()).Kind == article.Near {
 			missed++
 		}
 	}
@@ -57,23 +59,21 @@ func TestFlashContainment(t *testing.T) {
 func TestJudgeFlash(t *testing.T) {
 	flash := Comparison{Known: true, Flash: true, J: .6, Containment: 1, Bigrams: 10, SharedContexts: 1, LeastValues: 2, CommonValues: 2}
 	checkJudge(t, flash, map[string]judged{
-		"contained":         {func(*Comparison) {}, Near, ReasonOverlap},
-		"much added":        {func(c *Comparison) { c.J = .59 }, Different, ReasonOverlap},
-		"a word in between": {func(c *Comparison) { c.J, c.Containment = .9, .99 }, Possible, ReasonLittle},
-		"another number":    {func(c *Comparison) { c.J, c.Contradictions = .9, 1 }, Different, ReasonNumbers},
-		"a number less":     {func(c *Comparison) { c.J, c.CommonValues = .9, 1 }, Different, ReasonValues},
-		"no numbers":        {func(c *Comparison) { c.SharedContexts, c.LeastValues, c.CommonValues = 0, 0, 0 }, Near, ReasonOverlap},
-		"one is no flash":   {func(c *Comparison) { *c = Comparison{Flash: true} }, Different, ReasonLittle},
+		"contained":         {func(*Comparison) {}, article.Near, article.ReasonOverlap},
+		"much added":        {func(c *Comparison) { c.J = .59 }, 0, article.ReasonOverlap},
+		"a word in between": {func(c *Comparison) { c.J, c.Containment = .9, .99 }, article.Possible, article.ReasonLittle},
+		"another number":    {func(c *Comparison) { c.J, c.Contradictions = .9, 1 }, 0, article.ReasonNumbers},
+		"a number less":     {func(c *Comparison) { c.J, c.CommonValues = .9, 1 }, 0, article.ReasonValues},
+		"no numbers":        {func(c *Comparison) { c.SharedContexts, c.LeastValues, c.CommonValues = 0, 0, 0 }, article.Near, article.ReasonOverlap},
+		"one is no flash":   {func(c *Comparison) { *c = Comparison{Flash: true} }, 0, article.ReasonLittle},
 	})
 }
 
 // Nothing is said of a flash that is none: a filter that is full contains everything.
 func TestFullFilter(t *testing.T) {
-	many := strings.Join(article(seeded(t), 400), " ")
+	many := strings.Join(newArticle(seeded(t), 400), " ")
 	a, b := ofFlash(t, many), ofFlash(t, many+" more")
-	verdict, reason := Judge(Compare(&a, &b), DefaultThresholds())
-	require.Equal(t, Different, verdict)
-	require.Equal(t, ReasonOverlap, reason)
+	require.Equal(t, article.Judgement{Reason: article.ReasonOverlap}, Judge(Compare(&a, &b), DefaultThresholds()))
 }
 
 func TestFlashAndArticle(t *testing.T) {

@@ -1,6 +1,10 @@
 package signature
 
-import "fmt"
+import (
+	"fmt"
+
+	"echosieve/pipeline/article"
+)
 
 // Thresholds decide what counts as a copy; see DefaultThresholds.
 type Thresholds struct {
@@ -50,31 +54,6 @@ func DefaultThresholds() Thresholds {
 	}
 }
 
-// Verdict says whether two articles are copies of each other.
-type Verdict uint8
-
-// The verdicts. Only Near is a copy; Possible is for people to look at.
-const (
-	Different Verdict = iota
-	Possible
-	Near
-)
-
-// Reason names the test that decided.
-type Reason string
-
-// The reasons.
-const (
-	ReasonUnknown  Reason = "unknown"  // no signature to compare
-	ReasonOverlap  Reason = "overlap"  // too few or enough common word bigrams
-	ReasonNumbers  Reason = "numbers"  // other numbers in the same places
-	ReasonValues   Reason = "values"   // too few numbers in common
-	ReasonShort    Reason = "short"    // a copy, were it not short
-	ReasonOpposite Reason = "opposite" // in one something rises that falls in the other
-	ReasonLead     Reason = "lead"     // other beginnings, and no number in common
-	ReasonLittle   Reason = "little"   // one of the two is a flash, and neither contains the other or the other is none
-)
-
 // Numbers in common that weigh.
 const (
 	someValues = 4 // all of them, in a text of as many: hardly another report
@@ -85,8 +64,8 @@ const (
 const contained = 0.85
 
 // Judge decides by a comparison. Both articles are taken to be candidates: their fingerprints are near. Without
-// information the verdict is Different.
-func Judge(c Comparison, t Thresholds) (Verdict, Reason) {
+// information the articles are judged to be different: the zero Kind.
+func Judge(c Comparison, t Thresholds) article.Judgement {
 	if c.Flash {
 		return judgeFlash(c, t)
 	}
@@ -104,23 +83,23 @@ func Judge(c Comparison, t Thresholds) (Verdict, Reason) {
 	contradictions, common := c.forgiven(t, short)
 	switch {
 	case !c.Known:
-		return Different, ReasonUnknown
+		return article.Judgement{Reason: article.ReasonUnknown}
 	case c.J < t.Possible:
-		return Different, ReasonOverlap
+		return article.Judgement{Reason: article.ReasonOverlap}
 	case contradictions > 0 && float64(contradictions) >= t.Contradictions*float64(c.SharedContexts):
-		return Different, ReasonNumbers
+		return article.Judgement{Reason: article.ReasonNumbers}
 	case c.Opposite:
-		return Different, ReasonOpposite
+		return article.Judgement{Reason: article.ReasonOpposite}
 	case float64(common) < t.Values*float64(c.LeastValues):
-		return Possible, ReasonValues
+		return article.Judgement{Kind: article.Possible, Reason: article.ReasonValues}
 	case c.CommonValues == 0 && c.Lead < leastLead:
-		return Possible, ReasonLead
+		return article.Judgement{Kind: article.Possible, Reason: article.ReasonLead}
 	case c.J >= near:
-		return Near, ReasonOverlap
+		return article.Judgement{Kind: article.Near, Reason: article.ReasonOverlap}
 	case short && c.J >= t.Near:
-		return Possible, ReasonShort
+		return article.Judgement{Kind: article.Possible, Reason: article.ReasonShort}
 	}
-	return Possible, ReasonOverlap
+	return article.Judgement{Kind: article.Possible, Reason: article.ReasonOverlap}
 }
 
 // partLonger is how many times as long as the other a text is of which the other is a part. A part is a copy from the similarity on from

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"echosieve/pipeline/article"
 	"echosieve/simhash"
 )
 
@@ -34,7 +35,7 @@ func of(t testing.TB, text string) Signature {
 	return s
 }
 
-func article(r *rand.Rand, n int) []string {
+func newArticle(r *rand.Rand, n int) []string {
 	list := make([]string, n)
 	for i := range list {
 		list[i] = string(rune('a'+r.IntN(26))) + string(rune('a'+r.IntN(26))) + string(rune('a'+r.IntN(26)))
@@ -61,7 +62,7 @@ func TestGolden(t *testing.T) {
 // In whatever pieces words are added, and whatever was added before, the signature is the same.
 func TestWordsMayBeAddedInPieces(t *testing.T) {
 	r := seeded(t)
-	text := strings.Join(article(r, 200), " ")
+	text := strings.Join(newArticle(r, 200), " ")
 	var b Builder
 	want := build(&b, text)
 	for range 100 {
@@ -79,7 +80,7 @@ func TestWordsMayBeAddedInPieces(t *testing.T) {
 func TestJaccardIsEstimated(t *testing.T) {
 	r := seeded(t)
 	for _, keep := range []int{0, 100, 250, 400, 500} {
-		a, b := article(r, 500), article(r, 500)
+		a, b := newArticle(r, 500), newArticle(r, 500)
 		copy(b, a[:keep])
 		want := float64(keep) / float64(1000-keep)
 		x, y := of(t, strings.Join(a, " ")), of(t, strings.Join(b, " "))
@@ -90,7 +91,7 @@ func TestJaccardIsEstimated(t *testing.T) {
 }
 
 func TestContainmentOfAHalf(t *testing.T) {
-	a := article(seeded(t), 600)
+	a := newArticle(seeded(t), 600)
 	x, y := of(t, strings.Join(a, " ")), of(t, strings.Join(a[:300], " "))
 	c := Compare(&x, &y)
 	require.Greater(t, c.Containment, 0.6)
@@ -106,21 +107,20 @@ func TestCopyAndTemplate(t *testing.T) {
 	number := of(t, a)
 	for name, c := range map[string]struct {
 		text   string
-		want   Verdict
-		reason Reason
+		want   article.Kind // zero: different
+		reason article.Reason
 	}{
-		"itself":         {a, Near, ReasonOverlap},
-		"no punctuation": {strings.NewReplacer(",", " ", ";", " ").Replace(a), Near, ReasonOverlap},
-		"a line more":    {a + " reporting by the news desk", Near, ReasonOverlap},
-		"other figures":  {fmt.Sprintf(base, 31, 412, 58, 77, 2003, 4), Different, ReasonNumbers},
-		"other text":     {strings.Join(article(seeded(t), 60), " "), Different, ReasonOverlap},
-		"nothing":        {"", Different, ReasonOverlap},
+		"itself":         {a, article.Near, article.ReasonOverlap},
+		"no punctuation": {strings.NewReplacer(",", " ", ";", " ").Replace(a), article.Near, article.ReasonOverlap},
+		"a line more":    {a + " reporting by the news desk", article.Near, article.ReasonOverlap},
+		"other figures":  {fmt.Sprintf(base, 31, 412, 58, 77, 2003, 4), 0, article.ReasonNumbers},
+		"other text":     {strings.Join(newArticle(seeded(t), 60), " "), 0, article.ReasonOverlap},
+		"nothing":        {"", 0, article.ReasonOverlap},
 	} {
 		t.Run(name, func(t *testing.T) {
 			other := of(t, c.text)
-			got, reason := Judge(Compare(&number, &other), DefaultThresholds())
-			require.Equal(t, c.want, got, "%+v", Compare(&number, &other))
-			require.Equal(t, c.reason, reason)
+			comparison := Compare(&number, &other)
+			require.Equal(t, article.Judgement{Kind: c.want, Reason: c.reason}, Judge(comparison, DefaultThresholds()), "%+v", comparison)
 		})
 	}
 }
@@ -133,7 +133,7 @@ func TestNoAllocations(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		b.Add(list)
 		s, _ := Decode(b.Append(dst, text))
-		_, _ = Judge(Compare(&s, &s), DefaultThresholds())
+		_ = Judge(Compare(&s, &s), DefaultThresholds())
 	}))
 }
 
@@ -170,14 +170,14 @@ func FuzzDecode(f *testing.F) {
 		if got.Known != (ok && ok2 && x[0] == y[0]) || !(got.J >= 0 && got.J <= 1) || !(got.Containment >= 0 && got.Containment <= 1) {
 			t.Fatalf("%+v", got)
 		}
-		if v, _ := Judge(got, DefaultThresholds()); !got.Known && v != Different {
+		if !got.Known && Judge(got, DefaultThresholds()).Kind != 0 {
 			t.Fatal("a match without information")
 		}
 	})
 }
 
 func BenchmarkAppend(b *testing.B) {
-	list := article(rand.New(rand.NewPCG(1, 2)), 450)
+	list := newArticle(rand.New(rand.NewPCG(1, 2)), 450)
 	for i := 0; i < len(list); i += 15 {
 		list[i] = fmt.Sprint(i * 37)
 	}
@@ -194,11 +194,11 @@ func BenchmarkAppend(b *testing.B) {
 
 func BenchmarkCompare(b *testing.B) {
 	x := of(b, strings.Repeat("exports rose 12 percent to 345 billion ", 50))
-	var verdict Verdict
+	var judged article.Judgement
 	for b.Loop() {
-		verdict, _ = Judge(Compare(&x, &x), DefaultThresholds())
+		judged = Judge(Compare(&x, &x), DefaultThresholds())
 	}
-	require.Equal(b, Near, verdict)
+	require.Equal(b, article.Near, judged.Kind)
 }
 
 // The beginning is looked for in all of the other text, in either direction.

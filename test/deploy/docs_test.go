@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/recipe"
 )
 
 func TestOutputDocumentationNamesEveryHeader(t *testing.T) {
@@ -32,7 +33,7 @@ func TestOutputDocumentationNamesEveryHeader(t *testing.T) {
 // docs/metrics.md lists the reasons of records_total that the service exposes from its start, and docs/output.md explains
 // each.
 func TestDocumentationNamesEveryReason(t *testing.T) {
-	recipe, err := pipeline.LoadRecipe(pipeline.DefaultRecipeConfig())
+	recipe, err := recipe.Load(recipe.DefaultConfig())
 	require.NoError(t, err)
 	reg := prometheus.NewRegistry()
 	pipeline.New(pipeline.Config{}, recipe, nil, reg)

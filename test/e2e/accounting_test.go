@@ -7,17 +7,19 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
 	"echosieve/test/ledger"
 )
 
 // account requires that every promise which needs no knowledge of the texts was kept: every record has its output, in the
 // topic and the partition where it belongs, all deliveries of a record are the same, and every root is the end of its chain.
-func account(t testing.TB, c cluster, recipe *pipeline.Recipe, inputs map[string]*kgo.Record, outputs []*kgo.Record) map[string]*ledger.Outcome {
+func account(t testing.TB, c cluster, r *recipe.Recipe, inputs map[string]*kgo.Record, outputs []*kgo.Record) map[string]*ledger.Outcome {
 	t.Helper()
 	report := ledger.Run{
 		Inputs: inputs, Outputs: outputs, Partitions: partitions,
 		Topics: ledger.Topics{Unique: c.topic + "-unique", Duplicate: c.topic + "-duplicate", Dead: c.topic + "-dead"},
-		Reason: func(source string) pipeline.Reason { return reason(recipe, inputs[source]) },
+		Reason: func(source string) pipeline.Reason { return reason(r, inputs[source]) },
 	}.Check()
 	require.Empty(t, report.Violations)
 	return report.Seen
@@ -25,7 +27,7 @@ func account(t testing.TB, c cluster, recipe *pipeline.Recipe, inputs map[string
 
 // reason is the reason of the dead letter that a record must become: of the broken ones that we put in between, what we
 // know; of the articles, should one of them have no text, what decoding says.
-func reason(recipe *pipeline.Recipe, in *kgo.Record) pipeline.Reason {
+func reason(r *recipe.Recipe, in *kgo.Record) pipeline.Reason {
 	if in.Value == nil {
 		return ""
 	}
@@ -37,7 +39,7 @@ func reason(recipe *pipeline.Recipe, in *kgo.Record) pipeline.Reason {
 	if reject != nil {
 		return reject.Reason
 	}
-	if a, _ := recipe.Fingerprint(doc.Text); a.Empty {
+	if a, _ := r.Fingerprint(doc.Text); a.Empty {
 		return pipeline.EmptyText
 	}
 	return ""
@@ -45,28 +47,28 @@ func reason(recipe *pipeline.Recipe, in *kgo.Record) pipeline.Reason {
 
 // checkVerdicts checks every verdict against a brute-force comparison of all articles: a copy names an article of which
 // it is one, of two copies that a look-up finds never both are held to be none.
-func checkVerdicts(t testing.TB, recipe *pipeline.Recipe, search pipeline.Search, decode pipeline.DecodeConfig, windowMillis int64,
+func checkVerdicts(t testing.TB, r *recipe.Recipe, search article.Search, decode pipeline.DecodeConfig, windowMillis int64,
 	inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome,
 ) (copies int) {
 	t.Helper()
-	type article struct {
+	type decided struct {
 		source string
 		millis int64
-		print  pipeline.Article
+		print  article.Article
 	}
-	var all []article
+	var all []decided
 	for source, in := range inputs {
 		doc, reject := decode.Decode(&pipeline.Record{Value: in.Value})
-		var a pipeline.Article
+		var a article.Article
 		if reject == nil {
-			a, _ = recipe.Fingerprint(doc.Text)
+			a, _ = r.Fingerprint(doc.Text)
 		}
 		if in.Value == nil || reject != nil || a.Empty {
 			continue
 		}
-		all = append(all, article{source, in.Timestamp.UnixMilli(), a})
+		all = append(all, decided{source, in.Timestamp.UnixMilli(), a})
 	}
-	isCopy := func(a, b *article) bool {
+	isCopy := func(a, b *decided) bool {
 		if d := a.millis - b.millis; d > windowMillis || d < -windowMillis {
 			return false
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/recipe"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
@@ -27,7 +28,7 @@ import (
 // So many other articles are in the index before; 0 without the variable.
 func BenchmarkService(b *testing.B) {
 	records := articles(b)
-	bareCut, err := pipeline.LoadBareCut()
+	bareCut, err := recipe.LoadBareCut()
 	require.NoError(b, err)
 	decode := pipeline.DefaultDecodeConfig()
 	var texts []string

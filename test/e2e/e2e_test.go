@@ -11,6 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
@@ -98,7 +100,7 @@ func watch(t testing.TB, c cluster, want int, progress func(sources int)) []*kgo
 }
 
 // search is how the service under test finds and judges articles.
-func search(recipe *pipeline.Recipe) pipeline.Search {
+func search(recipe *recipe.Recipe) article.Search {
 	cfg := redisindex.DefaultConfig()
 	cfg.Search = recipe.Search()
 	cfg.Layout = cfg.BlockLayout()
@@ -117,7 +119,7 @@ func fresh(records []*kgo.Record) []*kgo.Record {
 
 func TestEveryRecordGetsItsVerdict(t *testing.T) {
 	records := articles(t)
-	recipe, err := pipeline.LoadRecipe(pipeline.DefaultRecipeConfig())
+	recipe, err := recipe.Load(recipe.DefaultConfig())
 	require.NoError(t, err)
 	for _, version := range []string{kafkaserver.V4, kafkaserver.V3} {
 		t.Run("kafka "+version, func(t *testing.T) {

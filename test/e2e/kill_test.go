@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/recipe"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
@@ -28,7 +29,7 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 
 	records := fresh(articles(t))
-	recipe, err := pipeline.LoadRecipe(pipeline.DefaultRecipeConfig())
+	recipe, err := recipe.Load(recipe.DefaultConfig())
 	require.NoError(t, err)
 	redis := redisserver.Start(t)
 	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, redis.Addr)

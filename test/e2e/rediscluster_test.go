@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/recipe"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
@@ -24,7 +25,7 @@ import (
 // and no two copies are both unique.
 func TestRedisCluster(t *testing.T) {
 	records := fresh(articles(t))
-	recipe, err := pipeline.LoadRecipe(pipeline.DefaultRecipeConfig())
+	recipe, err := recipe.Load(recipe.DefaultConfig())
 	require.NoError(t, err)
 	servers := redisserver.StartCluster(t, 3, 1)
 	t.Cleanup(func() {

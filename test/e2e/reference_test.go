@@ -8,7 +8,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"
+	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 	"echosieve/test/ledger"
 )
@@ -16,13 +18,13 @@ import (
 // checkAgainstReference runs the articles of each input partition through the in-memory index, in order, and
 // compares its verdicts with the service's wherever order determines them: for articles whose whole cluster
 // (everything reachable by copies of copies) lies in one partition. It returns how many it compared.
-func checkAgainstReference(t testing.TB, recipe *pipeline.Recipe, search pipeline.Search, inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome) int {
+func checkAgainstReference(t testing.TB, recipe *recipe.Recipe, search article.Search, inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome) int {
 	t.Helper()
 	decode := pipeline.DefaultDecodeConfig()
-	var claims []pipeline.Claim
+	var claims []article.Article
 	for _, in := range inputs {
 		doc, reject := decode.Decode(&pipeline.Record{
-			Coordinates: pipeline.Coordinates{Topic: in.Topic, Partition: in.Partition, Offset: in.Offset}, Value: in.Value,
+			Coordinates: article.Coordinates{Topic: in.Topic, Partition: in.Partition, Offset: in.Offset}, Value: in.Value,
 		})
 		if reject != nil {
 			continue
@@ -31,13 +33,13 @@ func checkAgainstReference(t testing.TB, recipe *pipeline.Recipe, search pipelin
 		if a.Empty {
 			continue
 		}
-		claims = append(claims, pipeline.Claim{
-			Coordinates: pipeline.Coordinates{Topic: in.Topic, Partition: in.Partition, Offset: in.Offset},
+		claims = append(claims, article.Article{
+			Coordinates: article.Coordinates{Topic: in.Topic, Partition: in.Partition, Offset: in.Offset},
 			ID:          doc.ID, Time: in.Timestamp, Digest: a.Digest, Fingerprint: a.Fingerprint, LittleText: a.LittleText,
 			Sums: a.Sums, Anchors: a.Anchors, Signature: a.Signature,
 		})
 	}
-	slices.SortFunc(claims, func(a, b pipeline.Claim) int {
+	slices.SortFunc(claims, func(a, b article.Article) int {
 		if a.Less(b.Coordinates) {
 			return -1
 		}
@@ -56,9 +58,9 @@ func checkAgainstReference(t testing.TB, recipe *pipeline.Recipe, search pipelin
 		h := seen[c.String()].Headers
 		require.Equal(t, matches[i].Kind.String(), h[pipeline.HeaderVerdict], c.String())
 		require.Equal(t, matches[i].Root.String(), h[pipeline.HeaderRoot], c.String())
-		if matches[i].Kind != pipeline.Unique {
+		if matches[i].Kind != article.Unique {
 			require.Equal(t, matches[i].Original.String(), h[pipeline.HeaderOriginal], c.String())
-			require.Equal(t, matches[i].Test.String(), h[pipeline.HeaderReason], c.String())
+			require.Equal(t, matches[i].Reason.String(), h[pipeline.HeaderReason], c.String())
 		}
 	}
 	return compared
@@ -66,7 +68,7 @@ func checkAgainstReference(t testing.TB, recipe *pipeline.Recipe, search pipelin
 
 // mixedClusters says of each claim whether its cluster has members in several partitions. Windows are
 // ignored: that makes clusters larger, never smaller.
-func mixedClusters(claims []pipeline.Claim, search pipeline.Search) []bool {
+func mixedClusters(claims []article.Article, search article.Search) []bool {
 	parent := make([]int, len(claims))
 	for i := range parent {
 		parent[i] = i
@@ -80,7 +82,7 @@ func mixedClusters(claims []pipeline.Claim, search pipeline.Search) []bool {
 	}
 	for i := range claims {
 		for j := range i {
-			if search.Decide(claims[i].Traits(), claims[j].Traits()).Kind != 0 {
+			if search.Decide(&claims[i], &claims[j]).Kind != 0 {
 				parent[find(i)] = find(j)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 )
 
 // Kind is a kind of violation.
@@ -86,7 +87,7 @@ func (o *Outcome) Verdict() string { return o.Headers[pipeline.HeaderVerdict] }
 
 // IsCopy says whether the record's verdict is that of a copy.
 func (o *Outcome) IsCopy() bool {
-	return o.Verdict() == pipeline.Near.String() || o.Verdict() == pipeline.Exact.String()
+	return o.Verdict() == article.Near.String() || o.Verdict() == article.Exact.String()
 }
 
 // IsThrough says whether the record was passed on as no copy.
@@ -94,7 +95,7 @@ func (o *Outcome) IsThrough() bool { return o.Verdict() != "" && !o.IsCopy() }
 
 // Coordinates names a record by its place, as the headers do.
 func Coordinates(r *kgo.Record) string {
-	return pipeline.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}.String()
+	return article.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}.String()
 }
 
 // Headers returns a record's headers; of several of one name the last.

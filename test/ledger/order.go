@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 )
 
 // lane is one input partition's part of one output partition.
@@ -47,15 +48,15 @@ func inOrder(outputs []*kgo.Record, partitions int32) []Violation {
 }
 
 // parse reads coordinates as the headers give them.
-func parse(source string) (pipeline.Coordinates, error) {
+func parse(source string) (article.Coordinates, error) {
 	parts := strings.Split(source, "/")
 	if len(parts) != 3 {
-		return pipeline.Coordinates{}, strconv.ErrSyntax
+		return article.Coordinates{}, strconv.ErrSyntax
 	}
 	partition, err := strconv.ParseInt(parts[1], 10, 32)
 	if err != nil {
-		return pipeline.Coordinates{}, err
+		return article.Coordinates{}, err
 	}
 	offset, err := strconv.ParseInt(parts[2], 10, 64)
-	return pipeline.Coordinates{Topic: parts[0], Partition: int32(partition), Offset: offset}, err
+	return article.Coordinates{Topic: parts[0], Partition: int32(partition), Offset: offset}, err
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 )
 
 // verdicts checks that each record is in the topic that its verdict asks for, that what must be passed on has a verdict,
@@ -30,7 +31,7 @@ func verdicts(r Run, seen map[string]*Outcome) (bad []Violation) {
 			misplaced("%s has the verdict %q, which does not exist", source, o.Verdict())
 		case o.Topic != home:
 			misplaced("%s with the verdict %q is in %s, not in %s", source, o.Verdict(), o.Topic, home)
-		case o.Null && o.Verdict() != pipeline.Unique.String():
+		case o.Null && o.Verdict() != article.Unique.String():
 			misplaced("%s has a null value and the verdict %q", source, o.Verdict())
 		}
 	}
@@ -42,14 +43,14 @@ func (t Topics) of(o *Outcome) (topic string, known bool) {
 	switch o.Verdict() {
 	case "":
 		return t.Dead, true
-	case pipeline.Unique.String():
+	case article.Unique.String():
 		return t.Unique, true
-	case pipeline.Possible.String():
+	case article.Possible.String():
 		if t.Possible == "" {
 			return t.Unique, true
 		}
 		return t.Possible, true
-	case pipeline.Near.String(), pipeline.Exact.String():
+	case article.Near.String(), article.Exact.String():
 		return t.Duplicate, true
 	default:
 		return "", false

@@ -60,7 +60,7 @@ var mutants = []mutant{
 		{"decide.lua", "if len > head then return string.sub(value, pos + head, pos + len - 1) end", "value, len = string.sub(value, 1, pos + head - 1) .. string.sub(value, pos + len), head"},
 	}, interleaving},
 	{"root-early", []edit{
-		{"decide.go", "return pipeline.Ref{}, false, nil", "return r.ref, true, nil"},
+		{"decide.go", "return article.Ref{}, false, nil", "return r.ref, true, nil"},
 	}, interleaving},
 	{"decide-any", []edit{
 		{"decide.lua", "if field == ARGV[1] and string.sub(value, pos + 4, pos + 9) ~= ARGV[3] then return 1 end", ""},

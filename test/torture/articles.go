@@ -10,6 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 	"echosieve/simhash"
 )
@@ -62,14 +64,14 @@ type group struct {
 	id      string // of its first article
 	members int
 	text    string
-	print   pipeline.Article
+	print   article.Article
 }
 
 // desk writes articles out of invented words, the same for the same seed. Not safe for concurrent use.
 type desk struct {
 	random *rand.Rand
-	recipe *pipeline.Recipe
-	search pipeline.Search
+	recipe *recipe.Recipe
+	search article.Search
 	words  []string
 	now    time.Time
 	prefix string // of its ids: different desks write different ids
@@ -84,7 +86,7 @@ type desk struct {
 	number  int
 }
 
-func newDesk(seed uint64, prefix string, recipe *pipeline.Recipe, mixed bool) *desk {
+func newDesk(seed uint64, prefix string, recipe *recipe.Recipe, mixed bool) *desk {
 	index := redisindex.DefaultConfig()
 	index.Search = recipe.Search()
 	index.Layout = index.BlockLayout()
@@ -191,7 +193,7 @@ func (d *desk) copied(id string) string {
 			b.WriteString(g.text)
 			d.sentence(&b, 3)
 			a, _ := d.recipe.Fingerprint(b.String())
-			if simhash.Distance(a.Fingerprint, g.print.Fingerprint) <= nearDistance && d.search.Compare(&a, &g.print).Kind == pipeline.Near {
+			if simhash.Distance(a.Fingerprint, g.print.Fingerprint) <= nearDistance && d.search.Compare(&a, &g.print).Kind == article.Near {
 				d.facts[id] = fact{group: g.id, role: near}
 				return b.String()
 			}

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/twmb/franz-go/pkg/kgo"
+	"echosieve/pipeline/article"
 
-	"echosieve/pipeline"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // A chain is a text that is rewritten again and again: each version leaves out the oldest sentences and has as many new ones, so
@@ -40,7 +40,7 @@ func (d *desk) chain(id string) []*kgo.Record {
 func (d *desk) versions(n int) []string {
 	for {
 		var texts []string
-		var prints []pipeline.Article
+		var prints []article.Article
 		var sentences []string
 		for tries := 0; len(texts) < n && tries < 4*n; tries++ {
 			next := slices.Clone(sentences[min(chainShift, len(sentences)):])
@@ -62,11 +62,11 @@ func (d *desk) versions(n int) []string {
 }
 
 // extends says whether a version is a copy of the last one that is found whichever comes first, and no copy of the others.
-func (d *desk) extends(chain []pipeline.Article, a *pipeline.Article) bool {
+func (d *desk) extends(chain []article.Article, a *article.Article) bool {
 	if len(chain) == 0 {
 		return true
 	}
 	last := &chain[len(chain)-1]
-	return d.search.Compare(a, last).Kind == pipeline.Near && d.search.Finds(a, last) && d.search.Finds(last, a) &&
-		!slices.ContainsFunc(chain[:len(chain)-1], func(b pipeline.Article) bool { return d.search.Compare(a, &b).Kind.IsCopy() })
+	return d.search.Compare(a, last).Kind == article.Near && d.search.Finds(a, last) && d.search.Finds(last, a) &&
+		!slices.ContainsFunc(chain[:len(chain)-1], func(b article.Article) bool { return d.search.Compare(a, &b).Kind.IsCopy() })
 }

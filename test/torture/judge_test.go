@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"
 	"echosieve/test/ledger"
 )
@@ -29,7 +30,7 @@ type honest struct {
 // service does. Every tenth unit of the desk is an aborted transaction: the service does not get it.
 func newHonest(t *testing.T) *honest {
 	h := &honest{
-		desk: newDesk(5, "a", recipe(t), true),
+		desk: newDesk(5, "a", newsRecipe(t), true),
 		run: ledger.Run{
 			Inputs: map[string]*kgo.Record{}, Partitions: partitionsOut,
 			Topics: ledger.Topics{Unique: "unique", Duplicate: "duplicate", Dead: "dead"},
@@ -59,7 +60,7 @@ func newHonest(t *testing.T) *honest {
 			}
 			h.run.Inputs[ledger.Coordinates(r)] = r
 			batches[p] = append(batches[p], pipeline.Record{
-				Coordinates: pipeline.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset},
+				Coordinates: article.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset},
 				Key:         r.Key, Value: r.Value, Time: r.Timestamp, Headers: []pipeline.Header{{Key: r.Headers[0].Key, Value: r.Headers[0].Value}},
 			})
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/recipe"
 	"echosieve/test/ledger"
 	"echosieve/test/loopback"
 )
@@ -34,8 +34,8 @@ const decideCall = "		outputs, err := p.c.handler.Decide(ctx, ch.batch)\n"
 var mutants = []mutant{
 	// Mistakes that need no fault to show, in one service: TestMistakesInOutputsAreFound has them one by one.
 	{name: "misreports", edits: []edit{
-		{"pipeline/output.go", "	out := Output{Record: r, Destination: ToUnique, verdict: m.Kind.String(),", "	if m.Kind == Near && r.Offset%4 == 0 {\n		wrong := *m\n		wrong.Root = m.Original\n		m = &wrong\n	}\n	out := Output{Record: r, Destination: ToUnique, verdict: m.Kind.String(),"},
-		{"pipeline/pipeline.go", "	if article.Empty {\n", "	if article.Empty || r.Offset%31 == 7 {\n"},
+		{"pipeline/output.go", "	out := Output{Record: r, Destination: ToUnique, verdict: m.Kind.String(),", "	if m.Kind == article.Near && r.Offset%4 == 0 {\n		wrong := *m\n		wrong.Root = m.Original\n		m = &wrong\n	}\n	out := Output{Record: r, Destination: ToUnique, verdict: m.Kind.String(),"},
+		{"pipeline/pipeline.go", "	if a.Empty {\n", "	if a.Empty || r.Offset%31 == 7 {\n"},
 		{"consumer/publisher.go", "int(r.source) % partitions", "(int(r.source) + 1) % partitions"},
 		{"consumer/stream.go", "ok && b.transactional()", "ok && !b.transactional()"},
 	}, faults: "kill", want: []ledger.Kind{ledger.WrongRoot, ledger.Lost, ledger.Misplaced, ledger.Stray}, every: true, often: true},
@@ -70,7 +70,7 @@ var mutants = []mutant{
 		{"redisindex/insert.go", "if e.ref.Coordinates == it.ref.Coordinates {", "if false {"},
 	}, faults: "kill,redis-stall", want: []ledger.Kind{ledger.SelfDuplicate, ledger.Contradiction}},
 	{name: "guess-while-redis-is-away", edits: []edit{
-		{"redisindex/index.go", "		matches, err = x.run(ctx, claims, waits)\n", "		matches, err = x.run(ctx, claims, waits)\n	if err != nil && !redis.HasErrorPrefix(err, \"NOSCRIPT\") && ctx.Err() == nil {\n		matches, err = nil, nil\n		for i := range claims {\n			me := pipeline.Ref{ID: claims[i].ID, Coordinates: claims[i].Coordinates}\n			matches = append(matches, pipeline.Match{Kind: pipeline.Unique, Root: me})\n		}\n	}\n"},
+		{"redisindex/index.go", "		matches, err = x.run(ctx, claims, waits)\n", "		matches, err = x.run(ctx, claims, waits)\n	if err != nil && !redis.HasErrorPrefix(err, \"NOSCRIPT\") && ctx.Err() == nil {\n		matches, err = nil, nil\n		for i := range claims {\n			me := article.Ref{ID: claims[i].ID, Coordinates: claims[i].Coordinates}\n			matches = append(matches, article.Verdict{Kind: article.Unique, Root: me})\n		}\n	}\n"},
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin, ledger.Contradiction}},
 	{name: "wait-for-no-replica", edits: []edit{
 		{"redisindex/options.go", "	if o.WaitReplicas > 0 {\n", "	if false {\n"},
@@ -147,9 +147,9 @@ func overlay(t *testing.T, edits []edit) string {
 	return path
 }
 
-func recipe(t *testing.T) *pipeline.Recipe {
+func newsRecipe(t *testing.T) *recipe.Recipe {
 	t.Helper()
-	r, err := pipeline.LoadRecipe(pipeline.DefaultRecipeConfig())
+	r, err := recipe.Load(recipe.DefaultConfig())
 	require.NoError(t, err)
 	return r
 }

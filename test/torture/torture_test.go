@@ -45,7 +45,7 @@ func TestRoundWithReplicas(t *testing.T) {
 
 // The desk's promises: the same seed, the same articles; 29,600 of 40,000 texts are different; copies are copies.
 func TestArticles(t *testing.T) {
-	recipe := recipe(t)
+	recipe := newsRecipe(t)
 	a, b := newDesk(3, "a", recipe, false), newDesk(3, "a", recipe, false)
 	copies := map[role]int{}
 	for range 2000 {

@@ -15,7 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/recipe"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
 )
@@ -26,7 +26,7 @@ type world struct {
 	o      options
 	out    io.Writer
 	begin  time.Time
-	recipe *pipeline.Recipe
+	recipe *recipe.Recipe
 	binary string
 	dir    string // logs
 
@@ -79,7 +79,7 @@ func newWorld(h *host, o options, out io.Writer) (*world, error) {
 			return nil, err
 		}
 	}
-	if w.recipe, err = pipeline.LoadRecipe(pipeline.DefaultRecipeConfig()); err != nil {
+	if w.recipe, err = recipe.Load(recipe.DefaultConfig()); err != nil {
 		return nil, err
 	}
 	w.startRedis()

@@ -1,7 +1,7 @@
 package eval
 
 import (
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/simhash"
 )
 
@@ -21,19 +21,19 @@ type Judgement struct {
 }
 
 // Judge tells what the later of two articles is to the earlier one. Safe for concurrent use.
-type Judge func(later, earlier pipeline.Article) Judgement
+type Judge func(later, earlier article.Article) Judgement
 
 // ByRecipe is the rule of the service.
-func ByRecipe(search pipeline.Search) Judge {
-	return func(later, earlier pipeline.Article) Judgement {
+func ByRecipe(search article.Search) Judge {
+	return func(later, earlier article.Article) Judgement {
 		if later.Empty || earlier.Empty {
 			return Judgement{Reason: ReasonNoText}
 		}
 		out := Judgement{Distance: simhash.Distance(later.Fingerprint, earlier.Fingerprint), Reason: ReasonNotFound}
 		if search.Finds(&later, &earlier) {
 			decided := search.Compare(&later, &earlier)
-			out.Flagged, out.Possible, out.Candidate = decided.Kind.IsCopy(), decided.Kind == pipeline.Possible, true
-			out.Reason = decided.Test.String()
+			out.Flagged, out.Possible, out.Candidate = decided.Kind.IsCopy(), decided.Kind == article.Possible, true
+			out.Reason = decided.Reason.String()
 		}
 		return out
 	}

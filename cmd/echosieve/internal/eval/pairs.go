@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/simhash"
 )
 
@@ -81,7 +81,7 @@ type judged struct {
 // Pairs judges each pair. Pairs in ignore, in either order, count in nothing but a kind of their own, those of unknown
 // articles nowhere. A labelled pair of an unknown article is an error. Should pairs of one kind have different labels,
 // those of the label met later stand as "kind (label)".
-func Pairs(articles map[string]pipeline.Article, pairs, ignore []Pair, judge Judge) (PairsResult, error) {
+func Pairs(articles map[string]article.Article, pairs, ignore []Pair, judge Judge) (PairsResult, error) {
 	r := PairsResult{Docs: len(articles), Kinds: map[string]KindResult{}}
 	kinds := byKind{}
 	ignored := map[[2]string]bool{}

@@ -6,26 +6,26 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/simhash"
 )
 
-func article(digest byte, fp simhash.Fingerprint) pipeline.Article {
-	return pipeline.Article{Fingerprint: fp, SimHash: fp, Digest: pipeline.Digest{digest}}
+func newArticle(digest byte, fp simhash.Fingerprint) article.Article {
+	return article.Article{Fingerprint: fp, SimHash: fp, Digest: article.Digest{digest}}
 }
 
 // byDistance is the rule of four blocks and three bits, without a second check.
-var byDistance = ByRecipe(pipeline.Search{Layout: simhash.Layout{Count: 4}, MaxDistance: 3})
+var byDistance = ByRecipe(article.Search{Layout: simhash.Layout{Count: 4}, MaxDistance: 3})
 
 func TestPairs(t *testing.T) {
-	articles := map[string]pipeline.Article{
-		"a":     article(1, 0),
-		"same":  article(1, 0),
-		"near":  article(2, 0b111),
-		"far":   article(3, 0xff_ff),                            // 16 bits away, three blocks equal
-		"other": article(4, 0xffff_ffff_ffff_ffff),              // no block equal
-		"tpl":   article(5, 0b1),                                // a look-alike at distance 1
-		"short": {Digest: pipeline.Digest{6}, LittleText: true}, // distance 0, but too little text
+	articles := map[string]article.Article{
+		"a":     newArticle(1, 0),
+		"same":  newArticle(1, 0),
+		"near":  newArticle(2, 0b111),
+		"far":   newArticle(3, 0xff_ff),                        // 16 bits away, three blocks equal
+		"other": newArticle(4, 0xffff_ffff_ffff_ffff),          // no block equal
+		"tpl":   newArticle(5, 0b1),                            // a look-alike at distance 1
+		"short": {Digest: article.Digest{6}, LittleText: true}, // distance 0, but too little text
 	}
 	pairs := []Pair{
 		{A: "a", B: "same", Label: Copy, Kind: "exact", Families: []string{"1"}},
@@ -93,7 +93,7 @@ func TestJSONNames(t *testing.T) {
 
 // One family with most of the look-alikes decides their rate, however many others there are.
 func TestWarningOfALargeFamily(t *testing.T) {
-	articles := map[string]pipeline.Article{"a": article(1, 0), "b": article(2, 0xff_ff_ff)}
+	articles := map[string]article.Article{"a": newArticle(1, 0), "b": newArticle(2, 0xff_ff_ff)}
 	var pairs []Pair
 	for i := range 60 {
 		p := Pair{A: "a", B: "b", Kind: "template", Families: []string{"form"}}

@@ -5,7 +5,7 @@ import (
 	"sort"
 	"strconv"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/signature"
 	"echosieve/simhash"
 )
@@ -17,14 +17,14 @@ type Scale struct {
 	Current int      // place of the present one
 	// Level is the place in Limits of the strictest one at which the later of two articles is held to repeat the
 	// earlier one; len(Limits) or more: at none. It is not asked about little text. Safe for concurrent use.
-	Level func(later, earlier *pipeline.Article) int
+	Level func(later, earlier *article.Article) int
 }
 
 // DistanceScale is the Hamming distance from 0 to MaxPlainDistance bits.
 func DistanceScale(current int) Scale {
 	s := Scale{
 		Name: "largest distance (bits)", Current: min(current, MaxPlainDistance),
-		Level: func(a, b *pipeline.Article) int { return simhash.Distance(a.Fingerprint, b.Fingerprint) },
+		Level: func(a, b *article.Article) int { return simhash.Distance(a.Fingerprint, b.Fingerprint) },
 	}
 	for k := range MaxPlainDistance + 1 {
 		s.Limits = append(s.Limits, strconv.Itoa(k))
@@ -33,7 +33,7 @@ func DistanceScale(current int) Scale {
 }
 
 // SimilarityScale is the least similarity of copies in the second check, Thresholds.Near. All else stays as it is set.
-func SimilarityScale(search pipeline.Search, current signature.Thresholds) Scale {
+func SimilarityScale(search article.Search, current signature.Thresholds) Scale {
 	values := []float64{current.Near}
 	for percent := 95; percent >= 10; percent -= 5 {
 		values = append(values, float64(percent)/100)
@@ -48,7 +48,7 @@ func SimilarityScale(search pipeline.Search, current signature.Thresholds) Scale
 		rules[i] = current
 		rules[i].Near, rules[i].Possible = near, min(near, current.Possible)
 	}
-	s.Level = func(later, earlier *pipeline.Article) int {
+	s.Level = func(later, earlier *article.Article) int {
 		if simhash.Distance(later.Fingerprint, earlier.Fingerprint) > search.MaxDistance || !search.Finds(later, earlier) {
 			return len(rules)
 		}
@@ -57,8 +57,7 @@ func SimilarityScale(search pipeline.Search, current signature.Thresholds) Scale
 		c := signature.Compare(&a, &b)
 		// What is a copy at a strict limit is one at every looser limit.
 		return sort.Search(len(rules), func(i int) bool {
-			verdict, _ := signature.Judge(c, rules[i])
-			return verdict == signature.Near
+			return signature.Judge(c, rules[i]).Kind == article.Near
 		})
 	}
 	return s

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 )
 
 // Nearest is an article with the earlier one that is most like it.
@@ -37,7 +37,7 @@ type LimitsResult struct {
 // Limits finds for each article the earlier one that is most like it, and counts what each limit would flag. All
 // pairs are compared, on all cores, as if they lay within one window: 20,000 articles take a second or so, twice as
 // many four times as long. It fails only if ctx ends.
-func Limits(ctx context.Context, articles []pipeline.Article, scale Scale) (LimitsResult, error) {
+func Limits(ctx context.Context, articles []article.Article, scale Scale) (LimitsResult, error) {
 	r := LimitsResult{Docs: len(articles), Scale: scale.Name, nearest: make([][]Nearest, len(scale.Limits))}
 	places, compared := r.distinct(articles)
 	found := make([]Nearest, len(compared))
@@ -71,8 +71,8 @@ func Limits(ctx context.Context, articles []pipeline.Article, scale Scale) (Limi
 }
 
 // distinct picks the articles that are compared: neither empty nor little text nor the same text as an earlier one.
-func (r *LimitsResult) distinct(articles []pipeline.Article) (places []int, compared []pipeline.Article) {
-	seen := map[pipeline.Digest]bool{}
+func (r *LimitsResult) distinct(articles []article.Article) (places []int, compared []article.Article) {
+	seen := map[article.Digest]bool{}
 	for i, a := range articles {
 		switch {
 		case a.Empty: // a dead letter
@@ -91,7 +91,7 @@ func (r *LimitsResult) distinct(articles []pipeline.Article) (places []int, comp
 
 // nearestOf returns the place among earlier of the article most like a, the first of several; the level is beyond
 // the scale if there is none.
-func nearestOf(earlier []pipeline.Article, a *pipeline.Article, scale Scale) Nearest {
+func nearestOf(earlier []article.Article, a *article.Article, scale Scale) Nearest {
 	best := Nearest{Level: len(scale.Limits)}
 	for j := range earlier {
 		if level := scale.Level(a, &earlier[j]); level < best.Level {

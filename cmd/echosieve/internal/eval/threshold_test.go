@@ -8,21 +8,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/signature"
 	"echosieve/simhash"
 )
 
 func TestLimits(t *testing.T) {
-	articles := []pipeline.Article{
-		article(1, 0),
-		article(2, 0b111), // 3 bits from the first
-		article(1, 0),     // the same text again
-		{Digest: pipeline.Digest{9}, LittleText: true},   // would be at distance 0
-		{Digest: pipeline.Digest{10}, Empty: true},       // a dead letter
-		article(3, 0b1_111),                              // 1 bit from the second
-		article(4, 0xffff_ffff_0000_0000),                // 32 bits from the first
-		article(5, simhash.Fingerprint(1<<64-1)&^0xffff), // 16 bits from the one before
+	articles := []article.Article{
+		newArticle(1, 0),
+		newArticle(2, 0b111), // 3 bits from the first
+		newArticle(1, 0),     // the same text again
+		{Digest: article.Digest{9}, LittleText: true},       // would be at distance 0
+		{Digest: article.Digest{10}, Empty: true},           // a dead letter
+		newArticle(3, 0b1_111),                              // 1 bit from the second
+		newArticle(4, 0xffff_ffff_0000_0000),                // 32 bits from the first
+		newArticle(5, simhash.Fingerprint(1<<64-1)&^0xffff), // 16 bits from the one before
 	}
 	r, err := Limits(t.Context(), articles, DistanceScale(3))
 	require.NoError(t, err)
@@ -45,13 +46,13 @@ func TestLimits(t *testing.T) {
 
 func TestSample(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	articles := []pipeline.Article{article(0, 0)}
+	articles := []article.Article{newArticle(0, 0)}
 	for i := range 100 {
 		fp := simhash.Fingerprint(0)
 		for range 3 {
 			fp |= 1 << random.IntN(64)
 		}
-		a := article(byte(i), fp)
+		a := newArticle(byte(i), fp)
 		a.Digest[1] = 1
 		articles = append(articles, a)
 	}
@@ -72,9 +73,9 @@ func TestSample(t *testing.T) {
 
 // The scale says of every limit what the service with that limit would say.
 func TestSimilarityScaleIsTheRule(t *testing.T) {
-	config := pipeline.DefaultRecipeConfig()
+	config := recipe.DefaultConfig()
 	config.Thresholds.Near = 0.47
-	recipe, err := pipeline.LoadRecipe(config)
+	recipe, err := recipe.Load(config)
 	require.NoError(t, err)
 	scale := SimilarityScale(config.Search(), config.Thresholds)
 	require.Equal(t, "0.47", scale.Limits[scale.Current])
@@ -111,7 +112,7 @@ func TestSimilarityScaleIsTheRule(t *testing.T) {
 
 // Signatures that say nothing make no copies at any limit.
 func TestSimilarityScaleUnknown(t *testing.T) {
-	scale := SimilarityScale(pipeline.DefaultRecipeConfig().Search(), signature.DefaultThresholds())
-	a, b := article(1, 0), article(2, 0)
+	scale := SimilarityScale(recipe.DefaultConfig().Search(), signature.DefaultThresholds())
+	a, b := newArticle(1, 0), newArticle(2, 0)
 	require.Equal(t, len(scale.Limits), scale.Level(&a, &b))
 }

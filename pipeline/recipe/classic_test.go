@@ -1,0 +1,52 @@
+package recipe
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/classic"
+	"echosieve/simhash"
+)
+
+// The classics fingerprint the raw text, look up max_distance + 1 blocks, and go by distance alone.
+func TestClassicRecipes(t *testing.T) {
+	ids := map[string]bool{}
+	for _, name := range classic.Names() {
+		t.Run(name, func(t *testing.T) {
+			cfg := DefaultConfig()
+			cfg.Name, cfg.MaxDistance = name, 5
+			r, err := Load(cfg)
+			require.NoError(t, err)
+			require.Regexp(t, "^"+name+"-1-[0-9a-f]{8}$", r.ID())
+			require.False(t, ids[r.ID()])
+			ids[r.ID()] = true
+
+			search := r.Search()
+			require.Equal(t, simhash.Layout{Count: 6}, search.Layout)
+			require.Zero(t, search.Probes)
+			require.Nil(t, search.Judge)
+
+			extractor, err := classic.New(name, func(dst []string, text string) []string { return r.segmenter.cut(dst, text, nil) })
+			require.NoError(t, err)
+			a, _ := r.Fingerprint(zhArticle)
+			want, features := extractor.Fingerprint(zhArticle)
+			require.Equal(t, want, a.Fingerprint)
+			require.Equal(t, features, a.Features)
+			require.Nil(t, a.Signature)
+			require.Len(t, r.Weights(zhArticle), features)
+			for bit, sum := range a.Sums {
+				if sum > 1e6 || sum < -1e6 { // the originals round otherwise, where a sum is nearly 0
+					require.Equal(t, sum > 0, a.SimHash>>bit&1 == 1)
+				}
+			}
+			same, _ := r.Fingerprint(zhArticle)
+			require.Equal(t, article.Judgement{Kind: article.Exact, Reason: article.ReasonDigest}, search.Compare(&a, &same))
+			other, _ := r.Fingerprint(enArticle)
+			require.Equal(t, article.Judgement{Reason: article.ReasonDistance}, search.Compare(&a, &other))
+			empty, _ := r.Fingerprint("")
+			require.True(t, empty.Empty)
+		})
+	}
+}

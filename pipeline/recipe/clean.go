@@ -1,0 +1,154 @@
+package recipe
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Clean brings a text into the form in which copies of it agree: markup out (see stripMarkup), Unicode form NFKC
+// (full width to ASCII among others), lower case, invisible characters out, Traditional to Simplified Chinese
+// character by character, runs of white space one space or, if they held a line end, one line end.
+//
+// The result is valid UTF-8 without NUL and other control characters; what was not valid becomes U+FFFD. Time and
+// memory are linear in the length of the text. Safe for concurrent use.
+func Clean(text string) string {
+	return string(appendClean(make([]byte, 0, len(text)), text))
+}
+
+func appendClean(dst []byte, text string) []byte {
+	start := len(dst)
+	dst, seen := fold(dst, stripMarkup(text))
+	// NFKC can bring forth what folding removes (U+2103 becomes "°C"), hence the second round; it is rare, as
+	// fold maps the usual compatibility characters itself.
+	if seen&maybeNotCanonical != 0 && !norm.NFKC.IsNormal(dst[start:]) {
+		dst, seen = fold(dst[:start], string(norm.NFKC.Bytes(dst[start:])))
+	}
+	return append(dst[:start], undoEvasions(dst[start:], seen)...)
+}
+
+// traits are what fold notices of a text on its way.
+type traits uint8
+
+const (
+	maybeNotCanonical traits = 1 << iota // the result may not be in form NFKC
+	hasForeign                           // a Greek, Cyrillic or Armenian character
+	hasSpacedHan                         // minSpacedPairs times a space between two Han characters or kana
+)
+
+// fold appends s to dst in lower case, simplified, with white space collapsed and trimmed, without invisible
+// characters.
+func fold(dst []byte, s string) (out []byte, seen traits) {
+	start, spaced := len(dst), 0
+	space := byte(0) // the white space owed before the next character
+	for i := 0; i < len(s); {
+		c := rune(s[i])
+		if c < utf8.RuneSelf {
+			i++
+			c = rune(asciiFold[c])
+		} else {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			i += size
+			switch {
+			case r >= firstHan && r <= lastHan:
+				c = simplified[r-firstHan]
+			case r >= 0xff01 && r <= 0xff5e: // full width ASCII
+				c = rune(asciiFold[r-0xfee0])
+			case r >= 0x3001 && r <= 0x3011 || r >= 0x2018 && r <= 0x201d: // punctuation in form NFKC
+				c = r
+			case r == 0x2026: // the ellipsis, by far the most frequent character that NFKC spells out
+				if space != 0 && len(dst) > start {
+					dst = append(dst, space)
+				}
+				space = 0
+				dst = append(dst, "..."...)
+				continue
+			default:
+				c = foldRare(r)
+				if !isCanonical(c) {
+					seen |= maybeNotCanonical
+				}
+				if c >= firstForeign && c <= lastForeign {
+					seen |= hasForeign
+				}
+			}
+		}
+		switch c {
+		case 0:
+		case '\n':
+			space = '\n'
+		case ' ':
+			if space == 0 {
+				space = ' '
+			}
+		default:
+			if space != 0 && len(dst) > start {
+				if c >= 0x3041 && dst[len(dst)-1] >= utf8.RuneSelf {
+					spaced++
+				}
+				dst = append(dst, space)
+			}
+			space = 0
+			if c < utf8.RuneSelf {
+				dst = append(dst, byte(c))
+			} else {
+				dst = utf8.AppendRune(dst, c)
+			}
+		}
+	}
+	if spaced >= minSpacedPairs {
+		seen |= hasSpacedHan
+	}
+	return dst, seen
+}
+
+// foldRare folds one character that is neither ASCII nor common in Chinese text. 0 means that it goes.
+func foldRare(r rune) rune {
+	switch {
+	case r == 0x85 || r == 0x2028 || r == 0x2029: // line ends
+		return '\n'
+	case unicode.IsSpace(r):
+		return ' '
+	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
+		return 0
+	case r == 0x66b: // the Arabic decimal separator
+		return '.'
+	case r == 0x640: // the Arabic stroke that makes a word wider
+		return 0
+	case r == 0x3a3 || r == 0x3c2: // sigma, whose small form depends on its place
+		return 0x3c3
+	case unicode.Is(unicode.Nd, r):
+		return digitOf(r)
+	}
+	if s, ok := simplifiedRare[r]; ok {
+		return s
+	}
+	return unicode.ToLower(r)
+}
+
+// digitOf is the ASCII digit that has the value of a decimal digit of another script. In Unicode's table each zero begins a range of
+// ten digits or stands ten after the one before.
+func digitOf(r rune) rune {
+	for _, digits := range unicode.Nd.R16 {
+		if r >= rune(digits.Lo) && r <= rune(digits.Hi) {
+			return '0' + (r-rune(digits.Lo))%10
+		}
+	}
+	for _, digits := range unicode.Nd.R32 {
+		if r >= rune(digits.Lo) && r <= rune(digits.Hi) {
+			return '0' + (r-rune(digits.Lo))%10
+		}
+	}
+	return r
+}
+
+// isCanonical tells whether a character is in form NFKC whatever stands around it.
+func isCanonical(r rune) bool {
+	if r < utf8.RuneSelf {
+		return true
+	}
+	var buf [utf8.UTFMax]byte
+	p := norm.NFKC.Properties(utf8.AppendRune(buf[:0], r))
+	return p.Decomposition() == nil && p.BoundaryBefore()
+}

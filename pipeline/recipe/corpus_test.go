@@ -1,0 +1,43 @@
+package recipe
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+type corpusDoc struct{ ID, Text, Cluster string }
+
+// corpus reads the first documents of one of the evaluation corpora, which are no part of the project: nothing if
+// they are not there. The folder is that of ECHOSIEVE_TEST_CORPORA, or shared/corpora beside the repository.
+func corpus(t testing.TB, name string, limit int) []corpusDoc {
+	t.Helper()
+	dir := os.Getenv("ECHOSIEVE_TEST_CORPORA")
+	if dir == "" {
+		dir = "../../shared/corpora"
+	}
+	file, err := os.Open(filepath.Join(dir, name+".jsonl.gz"))
+	if os.IsNotExist(err) {
+		t.Logf("no corpus %s in %s", name, dir)
+		return nil
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = file.Close() })
+	unzip, err := gzip.NewReader(file)
+	require.NoError(t, err)
+	lines := bufio.NewScanner(unzip)
+	lines.Buffer(nil, 64<<20)
+	var docs []corpusDoc
+	for len(docs) < limit && lines.Scan() {
+		var d corpusDoc
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &d))
+		docs = append(docs, d)
+	}
+	require.NoError(t, lines.Err())
+	return docs
+}

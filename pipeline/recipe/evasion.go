@@ -1,0 +1,235 @@
+package recipe
+
+import (
+	"bytes"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Who wants a copy to pass as new alters how it is written and leaves how it reads. This file undoes it in clean texts: Chinese with a
+// space after each character, symbols within words, letters of other scripts that look like Latin ones (lookalike.go) and digits for
+// letters (leet.go). Each fold looks the same from outside whether it was an evasion or not, so copies agree; and none joins different
+// texts, as it takes away or exchanges only what nobody reads.
+
+// minSpaced is the number of characters in a row, each with a space behind it, from which the spaces are no separators.
+const minSpaced = 5
+
+// minSpacedPairs is how often a space must stand between two Han characters or kana in a text for its spaces to be looked at.
+const minSpacedPairs = 4
+
+// undoEvasions folds a clean text, which it may change in place. The result is clean, too.
+func undoEvasions(clean []byte, seen traits) []byte {
+	if seen&hasSpacedHan != 0 {
+		clean = joinSpaced(clean)
+	}
+	clean, leet := dropSymbols(clean)
+	if seen&hasForeign != 0 {
+		clean = foldLookAlikes(clean)
+	}
+	if leet >= minLeet {
+		foldLeet(clean)
+	}
+	return clean
+}
+
+// joinSpaced takes out the spaces beside Han and kana of lines in which more of them have a space between them than have not; of
+// other lines, those of runs of at least minSpaced pieces of single characters, three of them of these scripts.
+func joinSpaced(clean []byte) []byte {
+	out := clean[:0]
+	for start := 0; start < len(clean); {
+		end := start + bytes.IndexByte(clean[start:], '\n') + 1
+		if end == start {
+			end = len(clean)
+		}
+		if line := clean[start:end]; isSpaced(line) {
+			out = appendUnspaced(out, line)
+		} else {
+			out = appendRunsJoined(out, line)
+		}
+		start = end
+	}
+	return out
+}
+
+// isSpaced tells whether more Han and kana in a line have a space between them than have not.
+func isSpaced(line []byte) bool {
+	spaced, joined := 0, 0
+	before := [2]rune{}
+	for i := 0; i < len(line); {
+		r, size := utf8.DecodeRune(line[i:])
+		i += size
+		if isEastAsian(r) {
+			spaced += count(before[1] == ' ' && isEastAsian(before[0]))
+			joined += count(isEastAsian(before[1]))
+		}
+		before = [2]rune{before[1], r}
+	}
+	return spaced > joined && spaced >= minSpaced
+}
+
+// appendUnspaced appends a line without the spaces that have, on one side, a Han character, a kana or a mark, or on both one character
+// or digit that stands alone.
+func appendUnspaced(dst, line []byte) []byte {
+	for i, c := range line {
+		if c == ' ' && i > 0 && i+1 < len(line) && (!isASCIIWord(line, i-2, i-1) || !isASCIIWord(line, i+2, i+1)) {
+			continue
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+// isASCIIWord tells whether two bytes, the nearer one second, are both letters or digits of ASCII.
+func isASCIIWord(line []byte, far, near int) bool {
+	plain := func(i int) bool { return i >= 0 && i < len(line) && (isLetter(line[i]) || isDigit(line[i])) }
+	return plain(near) && plain(far)
+}
+
+func appendRunsJoined(dst, line []byte) []byte {
+	for i := 0; i < len(line); {
+		end, pieces, cjk := i, 0, 0
+		for end < len(line) {
+			length, n, single := piece(line[end:])
+			if !single {
+				break
+			}
+			pieces, cjk, end = pieces+1, cjk+n, end+length
+		}
+		if pieces < minSpaced || cjk < 3 {
+			if end == i {
+				length, _, _ := piece(line[i:])
+				end += length
+			}
+			dst = append(dst, line[i:end]...)
+		} else {
+			for _, c := range line[i:end] {
+				if c != ' ' {
+					dst = append(dst, c)
+				}
+			}
+			if line[end-1] == ' ' && end < len(line) {
+				dst = append(dst, ' ')
+			}
+		}
+		i = end
+	}
+	return dst
+}
+
+// piece is the length of what stands before the next space, and of the space behind it; how many Han and kana are in
+// it; and whether it has at most three characters, of these scripts no two side by side, and of others one side by side.
+func piece(clean []byte) (length, cjk int, single bool) {
+	runes, before := 0, classSpace
+	single = true
+	for length < len(clean) {
+		r, size := utf8.DecodeRune(clean[length:])
+		length += size
+		if r == ' ' {
+			break
+		}
+		runes++
+		class := classOf(r)
+		if isEastAsian(r) {
+			cjk++
+		}
+		single = single && (class != before || class == classMark)
+		before = class
+	}
+	return length, cjk, single && runes <= 3
+}
+
+// isEastAsian is for Han and kana, which are written without spaces.
+func isEastAsian(r rune) bool {
+	return r >= firstHan && r <= lastHan || r >= 0x3041 && r <= 0x30ff
+}
+
+// symbolKind says what a byte that begins a character may be.
+var symbolKind = func() (table [256]uint8) {
+	for _, c := range "~^*" {
+		table[c] = symbolAnywhere
+	}
+	for _, c := range "+/=#|_`" {
+		table[c] = symbolInHan
+	}
+	for _, c := range "01345789" {
+		table[c] = maybeLeet
+	}
+	table['!'] = maybeLeet
+	table[0xc2] = symbolAnywhere // begins U+00B7, the middle dot, and other symbols
+	return table
+}()
+
+const (
+	symbolAnywhere = iota + 1 // part of no word
+	symbolInHan               // between letters it has a meaning: and/or, c++
+	maybeLeet
+)
+
+// dropSymbols takes out symbols that stand between two letters or two Han characters. It also counts the digits that do.
+func dropSymbols(clean []byte) (out []byte, leet int) {
+	out = clean[:0]
+	done := 0
+	for i := 0; i < len(clean); i++ {
+		kind := symbolKind[clean[i]]
+		if kind == 0 || i == 0 {
+			continue
+		}
+		if kind == maybeLeet {
+			if i+1 < len(clean) && isLetter(clean[i-1]) && isLetter(clean[i+1]) {
+				leet++
+			}
+			continue
+		}
+		// A run of symbols, all of a kind that goes.
+		end, anywhere := i, true
+		for end < len(clean) {
+			switch k := symbolKind[clean[end]]; {
+			case clean[end] == 0xc2 && end+1 < len(clean) && clean[end+1] == 0xb7:
+				end += 2
+				continue
+			case clean[end] != 0xc2 && (k == symbolAnywhere || k == symbolInHan):
+				anywhere = anywhere && k == symbolAnywhere
+				end++
+				continue
+			}
+			break
+		}
+		if end == i {
+			continue
+		}
+		if before, after := wordBefore(clean[:i]), wordAfter(clean[end:]); before == after && (before == hanWord || before == letterWord && anywhere) {
+			out = append(out, clean[done:i]...)
+			done = end
+		}
+		i = end - 1
+	}
+	return append(out, clean[done:]...), leet
+}
+
+type wordKind uint8
+
+const (
+	noWord wordKind = iota
+	hanWord
+	letterWord
+)
+
+func wordBefore(clean []byte) wordKind {
+	r, _ := utf8.DecodeLastRune(clean)
+	return wordKindOf(r)
+}
+
+func wordAfter(clean []byte) wordKind {
+	r, _ := utf8.DecodeRune(clean)
+	return wordKindOf(r)
+}
+
+func wordKindOf(r rune) wordKind {
+	switch {
+	case isEastAsian(r):
+		return hanWord
+	case r < utf8.RuneSelf && isLetter(byte(r)), r >= utf8.RuneSelf && r != utf8.RuneError && unicode.IsLetter(r):
+		return letterWord
+	}
+	return noWord
+}

@@ -1,0 +1,275 @@
+package recipe
+
+import (
+	"encoding/hex"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/text/width"
+
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/signature"
+	"echosieve/simhash"
+)
+
+const (
+	zhArticle = `本报讯（记者 王小川）市气象台昨日发布暴雨橙色预警，预计未来两天全市大部分地区将出现强降雨，最大小时雨强可达80毫米。
+防汛办要求各区县加强山洪和地质灾害监测，及时转移危险区域群众。地铁集团表示，将视雨情调整运营时间，3条线路可能停运。
+教育部门宣布，全市中小学校、幼儿园明天停课一天，后天是否复课另行通知。市民如需帮助，可拨打热线电话12345。
+专家提醒，雨天出行应避开低洼路段，不要涉水行车；家中地下室要提前准备沙袋，贵重物品搬到高处。`
+	enArticle = `RIVERTON - The city council approved a $4.2 million plan on Tuesday to rebuild the old harbour bridge, which has been closed since a
+barge struck one of its piers in March. Engineers told the council that repairing the damaged span would cost almost as much as replacing it and would
+last only 15 years. Construction is expected to begin in early October and to take 18 months, said Maria Holt, the city's director of public works.
+Residents who live on the north shore complained that the detour adds half an hour to their daily commute, and asked for a temporary ferry.`
+)
+
+func TestGoldenArticles(t *testing.T) {
+	r := testRecipe(t)
+	for name, c := range map[string]struct{ text, simhash, digest string }{
+		"zh":    {zhArticle, "710c80b2e9dba930", "978a711517564953fe491bb360a2b207"},
+		"en":    {enArticle, "2b6fded397573168", "e08acf0ac9b2b3a5d7b8b9bb43850eb8"},
+		"mixed": {zhArticle + enArticle, "3b2cc8b281dba970", "9d07f442382a9e3307102113e0b047e3"},
+		"page":  {zhMenu + zhArticle + zhFooter, "710c80b2e9dba930", "11d6ccf18df97f6f57d683ae6007b03b"},
+		"Greek": {languageText(t, "el"), "d0633d4d2d1a6e9d", "0ae37b66e9a72d65dbc895ab0dc09225"},
+		"Thai":  {languageText(t, "th"), "b83e024fe9cfb6a8", "875400f2555d4aeabdfcd2ec5824c62f"},
+		"flash": {"快讯：央行下调利率25个基点", "06af9d29c55781e5", "b5d832807b290d8300a5ea97927ebc76"},
+	} {
+		a, _ := r.Fingerprint(c.text)
+		const advice = "fingerprints changed: raise the recipe's version in recipeVersions, then these values"
+		require.Equal(t, c.simhash, a.SimHash.String(), "%s: %s", name, advice)
+		require.Equal(t, c.digest, hex.EncodeToString(a.Digest[:]), "%s: %s", name, advice)
+	}
+	require.Equal(t, "news-4-3f4513b3", r.ID())
+}
+
+// The index finds articles by fingerprint: where punctuation moves a word boundary, the digests must differ as well.
+func TestEqualDigestsMeanEqualFingerprints(t *testing.T) {
+	r := testRecipe(t)
+	a, _ := r.Fingerprint(zhArticle + "研究生命起源")
+	b, _ := r.Fingerprint(zhArticle + "研究生，命起源")
+	require.Equal(t, normalise(Clean("研究生命起源")), normalise(Clean("研究生，命起源")))
+	require.NotEqual(t, a.Fingerprint, b.Fingerprint)
+	require.NotEqual(t, a.Digest, b.Digest)
+}
+
+// What re-publishers do to the form of a text must not reach the fingerprint, and mostly not even the digest.
+func TestFormDoesNotMatter(t *testing.T) {
+	r := testRecipe(t)
+	paragraphs := func(s, before, after string) string {
+		return before + strings.Join(strings.Split(s, "\n"), after+before) + after
+	}
+	traditional := strings.NewReplacer("报", "報", "讯", "訊", "发", "發", "预", "預", "计", "計", "来", "來", "两", "兩",
+		"区", "區", "强", "強", "时", "時", "达", "達", "办", "辦", "县", "縣", "质", "質", "灾", "災", "测", "測", "转", "轉",
+		"险", "險", "铁", "鐵", "团", "團", "调", "調", "营", "營", "间", "間", "线", "線", "运", "運", "门", "門", "学", "學",
+		"园", "園", "复", "復", "课", "課", "热", "熱", "电", "電", "话", "話", "专", "專", "开", "開", "应", "應", "东", "東")
+	for name, c := range map[string]struct {
+		text   string
+		edit   func(string) string
+		digest bool
+	}{
+		"html":          {zhArticle, func(s string) string { return paragraphs(s, "<p>&nbsp;&nbsp;", "</p>\n") }, true},
+		"html, en":      {enArticle, func(s string) string { return paragraphs(s, "<div class=x><p>", "</p><br/></div>") }, true},
+		"escaped html":  {zhArticle, func(s string) string { return paragraphs(s, "&lt;p&gt;", "&lt;/p&gt;") }, true},
+		"script":        {enArticle, func(s string) string { return s + "<script>track('reader')</script><!-- ad slot -->" }, true},
+		"full width":    {enArticle, width.Widen.String, true},
+		"half width":    {zhArticle, width.Narrow.String, false}, // U+3002 becomes U+FF61, which NFKC turns back
+		"traditional":   {zhArticle, traditional.Replace, true},
+		"upper case":    {enArticle, strings.ToUpper, true},
+		"zero width":    {zhArticle, func(s string) string { return strings.ReplaceAll(s, "市", "\u200b市\ufeff") }, true},
+		"line wrapping": {enArticle, func(s string) string { return strings.ReplaceAll(s, " ", "\r\n") }, true},
+		"no commas":     {zhArticle, func(s string) string { return strings.ReplaceAll(s, "，", " ") }, false},
+		"byte order":    {zhArticle, func(s string) string { return "\ufeff" + s }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			edited := c.edit(c.text)
+			require.NotEqual(t, c.text, edited)
+			want, _ := r.Fingerprint(c.text)
+			got, _ := r.Fingerprint(edited)
+			require.Equal(t, want.Fingerprint, got.Fingerprint)
+			if c.digest {
+				require.Equal(t, want.Digest, got.Digest)
+			}
+		})
+	}
+}
+
+func TestDifferentArticlesAreFarApart(t *testing.T) {
+	r := testRecipe(t)
+	zh, _ := r.Fingerprint(zhArticle)
+	en, _ := r.Fingerprint(enArticle)
+	require.Greater(t, simhash.Distance(zh.Fingerprint, en.Fingerprint), 15)
+	require.NotEqual(t, zh.Digest, en.Digest)
+}
+
+func TestLittleText(t *testing.T) {
+	r := testRecipe(t)
+	a, _ := r.Fingerprint("快讯：沪指收涨1.5%")
+	b, _ := r.Fingerprint("快讯：沪指收涨15%")
+	same, _ := r.Fingerprint("<b>快讯</b>：沪指收涨1.5%")
+	require.True(t, a.LittleText)
+	require.NotEqual(t, a.Digest, b.Digest)
+	require.NotEqual(t, a.Fingerprint, b.Fingerprint)
+	require.Equal(t, same.Fingerprint, a.Fingerprint)
+	require.Equal(t, hex.EncodeToString(a.Digest[:8]), a.Fingerprint.String())
+	require.NotEqual(t, a.Fingerprint, a.SimHash)
+
+	flash, _ := r.Fingerprint("快讯：沪指收涨1.5%，创业板指跌幅扩大")
+	require.False(t, flash.LittleText)
+	require.Equal(t, flash.SimHash, flash.Fingerprint)
+	require.Len(t, flash.Signature, signature.Size)
+
+	long, _ := r.Fingerprint(zhArticle)
+	require.False(t, long.LittleText)
+	require.Equal(t, long.SimHash, long.Fingerprint)
+	require.Equal(t, len(Clean(zhArticle)), long.CleanBytes)
+	require.Equal(t, len(r.Weights(zhArticle)), long.Features)
+}
+
+func TestEmptyText(t *testing.T) {
+	r := testRecipe(t)
+	for _, text := range []string{"", " \n", "<p>&nbsp;</p>", "<script>x</script>", "\x00\u200b", "!!! —— …", "😀"} {
+		a, _ := r.Fingerprint(text)
+		require.True(t, a.Empty, "%q", text)
+		require.True(t, a.LittleText)
+		require.Empty(t, r.Weights(text))
+	}
+	a, _ := r.Fingerprint("的") // a stop word is text
+	require.False(t, a.Empty)
+	require.Zero(t, a.SimHash)
+}
+
+func TestWeightsMakeTheFingerprint(t *testing.T) {
+	r := testRecipe(t)
+	words := r.Weights(zhArticle)
+	var features []simhash.Feature
+	for i, w := range words {
+		require.Equal(t, simhash.Hash(w.Word), w.Hash)
+		if i > 0 {
+			require.LessOrEqual(t, w.Weight, words[i-1].Weight)
+		}
+		features = append(features, simhash.Feature{Hash: w.Hash, Weight: w.Weight})
+	}
+	a, _ := r.Fingerprint(zhArticle)
+	require.Equal(t, a.SimHash, simhash.Sum(features))
+
+	table := map[string]WeightedWord{}
+	for _, w := range r.Weights("新华社新华社新华社新华社 Qwertyuiop 强哥说 the of 1234567 记者") {
+		table[w.Word] = w
+	}
+	require.Equal(t, 4, table["新华社"].Count)
+	require.InDelta(t, 4*table["新华社"].IDF, table["新华社"].Weight, 1e-9)
+	require.InDelta(t, 11.7392, table["强哥"].IDF, 1e-4, "unknown words have the average IDF")
+	require.InDelta(t, latinIDF, table["qwertyuiop"].IDF, 1e-4)
+	require.InDelta(t, numberIDF, table["1234567"].IDF, 1e-4)
+	require.NotContains(t, table, "the")
+}
+
+func TestRecipeConfig(t *testing.T) {
+	require.NoError(t, DefaultConfig().Validate())
+	for want, breakIt := range map[string]func(*Config){
+		`unknown recipe "gossip", known: news, classic-fnv`: func(c *Config) { c.Name = "gossip" },
+		"max_distance is -2":   func(c *Config) { c.MaxDistance = -2 },
+		"max_distance is 33":   func(c *Config) { c.MaxDistance = 33 },
+		"blocks is -1":         func(c *Config) { c.Blocks = -1 },
+		"blocks is 17":         func(c *Config) { c.Blocks = 17 },
+		"probes is -2":         func(c *Config) { c.Probes = -2 },
+		"probes is 64":         func(c *Config) { c.Probes = 64 },
+		"anchors is -2":        func(c *Config) { c.Anchors = -2 },
+		"anchors is 9":         func(c *Config) { c.Anchors = 9 },
+		"min_features is -1":   func(c *Config) { c.MinFeatures = -1 },
+		"flash_features is -1": func(c *Config) { c.FlashFeatures = -1 },
+		`segmenter is "jieba"`: func(c *Config) { c.Segmenter = "jieba" },
+		"near is 1.1":          func(c *Config) { c.Thresholds.Near = 1.1 },
+	} {
+		cfg := DefaultConfig()
+		breakIt(&cfg)
+		require.ErrorContains(t, cfg.Validate(), want)
+		_, err := Load(cfg)
+		require.ErrorContains(t, err, want)
+	}
+	for _, breakIt := range []func(*Config){
+		func(c *Config) { c.UserDictionary = "/nonexistent" },
+		func(c *Config) { c.StopWords = "/nonexistent" },
+	} {
+		cfg := DefaultConfig()
+		breakIt(&cfg)
+		_, err := Load(cfg)
+		require.ErrorIs(t, err, os.ErrNotExist)
+	}
+}
+
+func TestRecipeID(t *testing.T) {
+	r := testRecipe(t)
+	require.Regexp(t, regexp.MustCompile(`^news-4-[0-9a-f]{8}$`), r.ID())
+	require.Equal(t, r.ID(), testRecipe(t).ID())
+	seen := map[string]bool{r.ID(): true}
+	for _, change := range []func(*Config){
+		func(c *Config) { c.MaxDistance = 15 },
+		func(c *Config) { c.Blocks = 5 },
+		func(c *Config) { c.Thresholds.Values = .5 },
+		func(c *Config) { c.MinFeatures = 17 },
+		func(c *Config) { c.FlashFeatures = 17 },
+	} {
+		cfg := DefaultConfig()
+		change(&cfg)
+		changed, err := Load(cfg)
+		require.NoError(t, err)
+		require.Same(t, r.segmenter, changed.segmenter, "the dictionaries are loaded once")
+		require.False(t, seen[changed.ID()])
+		seen[changed.ID()] = true
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	r := testRecipe(t)
+	texts := []string{zhArticle, enArticle, zhArticle + enArticle, "快讯", "", strings.Repeat(enArticle, 40)}
+	want := make([]article.Article, len(texts))
+	for i, text := range texts {
+		want[i], _ = r.Fingerprint(text)
+	}
+	var workers sync.WaitGroup
+	for w := range 8 {
+		workers.Go(func() {
+			for i := range 60 {
+				at := (w + i) % len(texts)
+				got, _ := r.Fingerprint(texts[at])
+				if !reflect.DeepEqual(got, want[at]) {
+					t.Errorf("text %d: %+v, alone %+v", at, got, want[at])
+				}
+				r.Weights(texts[at])
+			}
+		})
+	}
+	workers.Go(func() {
+		if again, err := Load(DefaultConfig()); err != nil || again.ID() != r.ID() {
+			t.Errorf("loading again: %v", err)
+		}
+	})
+	workers.Wait()
+}
+
+// The fuzz targets' property, on real articles.
+func TestCorpusTexts(t *testing.T) {
+	for _, name := range []string{"bench_zh", "bench_en"} {
+		for _, d := range corpus(t, name, 500) {
+			checkClean(t, d.Text)
+		}
+	}
+}
+
+func checkClean(t *testing.T, text string) {
+	clean := Clean(text)
+	if !utf8.ValidString(clean) || strings.ContainsAny(clean, "\x00\r\tABCXYZ\u3000\u200b") ||
+		strings.Contains(clean, "  ") || strings.TrimSpace(clean) != clean {
+		t.Fatalf("%q is cleaned to %q", text, clean)
+	}
+	if !strings.ContainsAny(clean, "<&") && Clean(clean) != clean {
+		t.Fatalf("%q is cleaned to %q, and again to %q", text, clean, Clean(clean))
+	}
+}

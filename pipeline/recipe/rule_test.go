@@ -1,0 +1,79 @@
+package recipe
+
+import (
+	"strings"
+	"testing"
+
+	"echosieve/pipeline/article"
+
+	"github.com/stretchr/testify/require"
+)
+
+// judgeTexts says what the second text is to the first one.
+func judgeTexts(r *Recipe, earlier, later string) article.Judgement {
+	x, _ := r.Fingerprint(earlier)
+	y, _ := r.Fingerprint(later)
+	search := r.Search()
+	return search.Compare(&y, &x)
+}
+
+const (
+	zhSmallPrint = `免责声明：本稿由发布方提供，内容仅供参考，不构成任何投资、法律或者医疗方面的建议。发布方对其中预测、估计和展望是否实现不作保证，
+也没有义务在日后予以更新。读者据此作出的决定，后果由读者自行承担。未经书面许可，任何人不得转载、摘编、镜像或者以其他方式使用本稿的全部或者部分内容。
+如果您误收本稿，请立即通知我们，并将其从您的设备中彻底删除，不得保存、复制或者向第三人披露。除非强制性法律另有规定，我们以及我们的雇员、代理人和关联企业
+均不对因使用本稿而产生的直接或者间接损失承担责任。`
+	enSmallPrint = `This message is intended for the persons to whom it is addressed and may contain confidential material. Statements about the future rest on
+assumptions that may turn out to be mistaken, and nobody is obliged to correct them afterwards. Nothing in it is an offer, a recommendation or advice of any
+kind, and readers who act on it do so at their own risk. If you have received it in error, please destroy every copy and let the sender know without delay.
+Unless the law demands otherwise, neither the sender nor its directors, employees or agents accept liability for any damage that follows from its use.`
+)
+
+// Short reports above the same long small print are other reports; a longer preface does not part copies.
+func TestSmallPrint(t *testing.T) {
+	r := testRecipe(t)
+	for name, c := range map[string]struct{ one, other string }{
+		"zh": {"云溪制药宣布，其糖尿病新药获得监管部门批准，将于下季度在全国各大医院上市，首批供货约二十万盒。\n" + zhSmallPrint, "北川物流公司董事长辞去职务，由分管运输业务的副总经理暂代其职，直到股东大会选出继任者。\n" + zhSmallPrint},
+		"en": {
+			"Larkfield Instruments has agreed to buy its smaller rival Dunmore Optics for an undisclosed sum.\n" + enSmallPrint,
+			"The board of Penrose Shipping has dismissed its chief executive after a dispute about strategy.\n" + enSmallPrint,
+		},
+	} {
+		require.Equal(t, article.Judgement{Kind: article.Possible, Reason: article.ReasonLead}, judgeTexts(r, c.one, c.other), name)
+		require.Equal(t, article.Near, judgeTexts(r, c.one, c.one+"\nEnd of message").Kind, name)
+		require.Equal(t, article.Near, judgeTexts(r, c.one, "The following reached us this morning by wire from our office abroad.\n"+c.one).Kind, name)
+	}
+}
+
+// Reports of the same form that say the opposite are no copies, though hardly a word differs.
+func TestOppositeDirections(t *testing.T) {
+	r := testRecipe(t)
+	en := `Harlow Refining Corp said it raised the contract price of heating oil by one half cent a gallon, effective tomorrow. The company said the
+increase brings its price in the harbor in line with those of other suppliers. Traders said that demand had been steady and that stocks were adequate.`
+	zh := `东陵石化公司今天宣布上调取暖用油出厂价格，自明日零时起执行。公司方面表示，上调之后的价格与本地区其他供应商大致持平。
+交易员认为，近期市场需求平稳，库存充足，其他厂家可能跟进。`
+	require.Equal(t, article.ReasonOpposite, judgeTexts(r, en, strings.NewReplacer("raised", "cut", "increase", "decrease").Replace(en)).Reason)
+	require.Equal(t, article.ReasonOpposite, judgeTexts(r, zh, strings.ReplaceAll(zh, "上调", "下调")).Reason)
+	require.Equal(t, article.Near, judgeTexts(r, en, strings.ReplaceAll(en, "raised", "lifted")).Kind)
+}
+
+// The first half of an article and the whole are one, either way, at a distance at which other texts are not.
+func TestPartOfAnArticle(t *testing.T) {
+	r := testRecipe(t)
+	for name, whole := range map[string]string{"zh": zhArticle + zhOther, "en": enArticle + "\n" + enOther} {
+		part := map[string]string{"zh": zhArticle, "en": enArticle}[name]
+		require.Equal(t, article.Near, judgeTexts(r, part, whole).Kind, name)
+		require.Equal(t, article.Near, judgeTexts(r, whole, part).Kind, name)
+	}
+	require.Zero(t, judgeTexts(r, zhArticle, zhOther).Kind)
+}
+
+// Beyond 16 bits only a part and its whole are candidates.
+func TestWholeDistance(t *testing.T) {
+	r := testRecipe(t)
+	search := r.Search()
+	require.Equal(t, 20, search.MaxDistance)
+	one, _ := r.Fingerprint(zhArticle + zhOther)
+	half, _ := r.Fingerprint(zhArticle)
+	require.Equal(t, article.Near, search.Judge(17, one.Signature, half.Signature).Kind)
+	require.Equal(t, article.Judgement{Reason: article.ReasonDistance}, search.Judge(17, one.Signature, one.Signature))
+}

@@ -1,0 +1,194 @@
+package recipe
+
+import (
+	"math"
+	"math/bits"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/words"
+
+	"echosieve/simhash"
+)
+
+// jieba knows Chinese and cuts ASCII words; every other letter stands alone for it. So text in other scripts is cut here: where words
+// have spaces between them, by the rules of Unicode (UAX 29); kana, Thai, Lao, Khmer, Burmese and Tibetan, which have none, into
+// pairs of characters.
+
+type scriptKind uint8
+
+const (
+	cutByJieba scriptKind = iota // ASCII, Han, and everything that is no letter
+	cutAtSpaces
+	cutInPairs
+)
+
+// scriptOf tells how the character that s begins with is cut, and its length.
+func scriptOf(s string) (kind scriptKind, size int) {
+	switch c := s[0]; {
+	case c < utf8.RuneSelf:
+		return cutByJieba, 1
+	case c >= 0xe4 && c <= 0xe9 && len(s) >= 3: // begins U+4000 to U+9FFF
+		return cutByJieba, 3
+	}
+	r, size := utf8.DecodeRuneInString(s)
+	switch {
+	case r == utf8.RuneError, !unicode.IsLetter(r) && !unicode.IsMark(r), unicode.Is(unicode.Han, r), r == 0x30fb:
+		return cutByJieba, size
+	case r >= 0x3041 && r <= 0x30ff, r >= 0xe00 && r <= 0xfff, r >= 0x1000 && r <= 0x109f, r >= 0x1780 && r <= 0x17ff:
+		return cutInPairs, size
+	}
+	return cutAtSpaces, size
+}
+
+// cutScripts appends the words of a clean text in any script, as cut does for Chinese and English.
+func (s *segmenter) cutScripts(dst []string, clean string, full spill) []string {
+	done := 0
+	for i := 0; i < len(clean); {
+		switch c := clean[i]; { // the bulk of any text, without a call
+		case c < utf8.RuneSelf:
+			i++
+			continue
+		case c >= 0xe4 && c <= 0xe9:
+			i += 3
+			continue
+		}
+		kind, size := scriptOf(clean[i:])
+		if kind == cutByJieba {
+			i += size
+			continue
+		}
+		start, end := i, i+size
+		if kind == cutAtSpaces {
+			for start > done && (isLetter(clean[start-1]) || isDigit(clean[start-1])) {
+				start--
+			}
+			end = endOfSpaced(clean, end)
+		} else {
+			for end < len(clean) {
+				k, size := scriptOf(clean[end:])
+				if k != cutInPairs {
+					break
+				}
+				end += size
+			}
+		}
+		if start > done {
+			dst = s.cut(dst, clean[done:start], full)
+		}
+		if kind == cutAtSpaces {
+			dst = cutSpaced(dst, clean[start:end], full)
+		} else {
+			dst = cutPairs(dst, clean[start:end], full)
+		}
+		i, done = end, end
+	}
+	if done == 0 {
+		return s.cut(dst, clean, full)
+	}
+	return s.cut(dst, clean[done:], full)
+}
+
+// endOfSpaced is where text with spaces between its words ends, which goes on at i: before the next Han character or one that is cut in
+// pairs.
+func endOfSpaced(clean string, i int) int {
+	for i < len(clean) {
+		kind, size := scriptOf(clean[i:])
+		if kind == cutInPairs || kind == cutByJieba && size == 3 && clean[i] >= 0xe3 {
+			return i
+		}
+		i += size
+	}
+	return i
+}
+
+// cutSpaced appends the words of a text with spaces between them. ASCII is cut like plain text. The rules of Unicode keep "l'été" in
+// one piece; here it is two words, as there is more than one apostrophe.
+func cutSpaced(dst []string, text string, full spill) []string {
+	for len(text) > 0 {
+		n, plain := nextField(text)
+		field := text[:n]
+		text = text[n:]
+		if plain {
+			dst = cutPlain(dst, field, full)
+			continue
+		}
+		for pieces := words.FromString(field); pieces.Next(); {
+			for word := range strings.FieldsFuncSeq(pieces.Value(), func(r rune) bool {
+				c := classOf(r)
+				return c != classWord && c != classDigit
+			}) {
+				dst = full.after(append(dst, word))
+			}
+		}
+	}
+	return dst
+}
+
+// cutPairs appends each two characters in a row, a letter with its marks being one, or a single one if there is no other.
+func cutPairs(dst []string, text string, full spill) []string {
+	start := 0 // where the last character begins
+	for i := 0; i < len(text); {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		end := i + size
+		for end < len(text) {
+			r, size := utf8.DecodeRuneInString(text[end:])
+			if !unicode.IsMark(r) {
+				break
+			}
+			end += size
+		}
+		before := start
+		start = i
+		if start > 0 {
+			dst = full.after(append(dst, text[before:end]))
+		} else if end == len(text) {
+			dst = full.after(append(dst, text))
+		}
+		i = end
+	}
+	return dst
+}
+
+// inSequence is what the signature sees of a word. Of scripts that are cut in pairs it is the pair with the one before, so that
+// two neighbours span four characters. The alphabets are small: with three characters, long texts would have most of their sequences in
+// common, whatever they are about.
+func inSequence(word string, hash, previous uint64) uint64 {
+	if word[0] < utf8.RuneSelf {
+		return hash
+	}
+	if kind, _ := scriptOf(word); kind != cutInPairs {
+		return hash
+	}
+	return simhash.Mix(bits.RotateLeft64(previous, 1) ^ hash)
+}
+
+// What words weigh that no table knows and that are not Chinese: the more the longer they are, as frequent words are short. A pair of
+// characters weighs little.
+const (
+	maxUnlisted  = 9
+	perLetter    = 1.5
+	pairWeight   = 4
+	hiraganaPair = 2
+)
+
+// unlisted is what a word weighs that is in no table and begins with neither Han nor ASCII.
+func unlisted(word string) float32 {
+	r, _ := utf8.DecodeRuneInString(word)
+	kind, _ := scriptOf(word)
+	letters := utf8.RuneCountInString(word)
+	switch {
+	case kind == cutInPairs && r >= 0x3041 && r <= 0x309f:
+		return hiraganaPair
+	case kind == cutInPairs:
+		return pairWeight
+	case unicode.Is(unicode.Hangul, r):
+		letters *= 2
+	}
+	return min(maxUnlisted, perLetter*float32(letters)-1)
+}
+
+// damped is the weight of a word that occurs count times and is in no table: the frequent ones of a language are not known, so that
+// frequency says less.
+func damped(count int32, idf float32) float64 { return math.Sqrt(float64(count)) * float64(idf) }

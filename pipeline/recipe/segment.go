@@ -1,0 +1,148 @@
+package recipe
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"echosieve/pipeline/segment"
+	"echosieve/pipeline/segment/cppjieba"
+)
+
+// The segmenters. They yield the same words.
+const (
+	SegmenterNative  = "native"  // package segment
+	SegmenterGojieba = "gojieba" // package segment/cppjieba, in programs that were built with cgo
+)
+
+// cutter appends the words of a text to dst, as jieba cuts it: the most probable path through the dictionary, a hidden
+// Markov model for what the dictionary lacks. Safe for concurrent use.
+type cutter interface {
+	Cut(dst []string, text string) []string
+}
+
+// segmenter cuts texts of any length into words. Safe for concurrent use.
+type segmenter struct {
+	cutter
+	// plain says that no user word is plain text; see cutPlain.
+	plain bool
+}
+
+// maxCut bounds the text that a cutter is given at once, in bytes, as it takes 30 bytes (native) or 400 (gojieba) of
+// memory for each character of the longest run without a separator. Texts are cut where jieba itself separates, so that
+// the words are the same as without the bound; only a longer run, which no article has, can lose a word at the seam.
+const maxCut = 16 << 10
+
+// spillAt is the number of words from which on they are spilled: no ordinary article has as many.
+const spillAt = 1 << 14
+
+// spill takes the words cut so far and returns the slice to append the next ones to. It may be nil.
+type spill func(words []string) []string
+
+func (f spill) after(dst []string) []string {
+	if len(dst) >= spillAt && f != nil {
+		return f(dst)
+	}
+	return dst
+}
+
+// cut appends the words of a text to dst, in order. Of a long text, words are spilled in between, so that they are never
+// all in memory at once. It takes linear time: a field longer than maxCut is looked at once, not again for each of its pieces.
+func (s *segmenter) cut(dst []string, text string, full spill) []string {
+	known := 0 // bytes of the text that belong to a field that is not plain
+	for len(text) > 0 {
+		n := cutLength(text)
+		if n == 0 && known <= 0 {
+			field, plain := nextField(text)
+			if plain && s.plain {
+				dst = cutPlain(dst, text[:field], full)
+				text = text[field:]
+				continue
+			}
+			known = field
+		}
+		if n == 0 {
+			n = wholeRunes(text, maxCut)
+		}
+		dst = full.after(s.Cut(dst, text[:n]))
+		text = text[n:]
+		known -= n
+	}
+	return dst
+}
+
+// cutLength is the length of the piece of text that is cut next: all of a short text, else up to the last separator of jieba among
+// the next maxCut bytes. It is 0 if there is none.
+func cutLength(text string) int {
+	if len(text) <= maxCut {
+		return len(text)
+	}
+	n := strings.LastIndexAny(text[:maxCut], " \n\u3002") // jieba's separators, as far as they survive cleaning
+	if n < 0 {
+		return 0
+	}
+	_, size := utf8.DecodeRuneInString(text[n:])
+	return n + size
+}
+
+// wholeRunes is the length of the longest beginning of at most n bytes that ends with a character.
+func wholeRunes(text string, n int) int {
+	for !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return n
+}
+
+// segmenters holds the instances of this process, by name and user dictionary: they are large, and gojieba's can never
+// be freed.
+var segmenters struct {
+	sync.Mutex
+	loaded map[[sha256.Size]byte]*segmenter
+}
+
+// loadSegmenter returns the process's segmenter of a name for a user dictionary as made by readUserWords.
+func loadSegmenter(name string, userWords []byte) (*segmenter, error) {
+	segmenters.Lock()
+	defer segmenters.Unlock()
+	key := sha256.Sum256(append([]byte(name+"\n"), userWords...))
+	if s := segmenters.loaded[key]; s != nil {
+		return s, nil
+	}
+	cut, err := newCutter(name, segmentWords(userWords))
+	if err != nil {
+		return nil, err
+	}
+	if segmenters.loaded == nil {
+		segmenters.loaded = map[[sha256.Size]byte]*segmenter{}
+	}
+	segmenters.loaded[key] = &segmenter{cutter: cut, plain: !hasPlainWord(userWords)}
+	return segmenters.loaded[key], nil
+}
+
+func newCutter(name string, words []segment.Word) (cutter, error) {
+	switch name {
+	case SegmenterNative:
+		return segment.New(words)
+	case SegmenterGojieba:
+		return cppjieba.New(words)
+	}
+	return nil, fmt.Errorf("unknown segmenter %q", name)
+}
+
+// segmentWords reads the lines that readUserWords makes.
+func segmentWords(userWords []byte) []segment.Word {
+	var words []segment.Word
+	for line := range strings.Lines(string(userWords)) {
+		word := segment.Word{}
+		fields := strings.Fields(line)
+		word.Text = fields[0]
+		if len(fields) == 3 {
+			word.Frequency, _ = strconv.Atoi(fields[1]) // readUserWords has checked it
+		}
+		words = append(words, word)
+	}
+	return words
+}

@@ -1,0 +1,21 @@
+//go:build !cgo
+
+package recipe
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/segment/cppjieba"
+)
+
+func TestGojiebaIsMissingWithoutCgo(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.Segmenter = SegmenterGojieba
+	_, err := Load(cfg)
+	require.ErrorIs(t, err, cppjieba.ErrMissing)
+	require.ErrorContains(t, err, "CGO_ENABLED=1")
+	_, err = LoadBareCut()
+	require.ErrorIs(t, err, cppjieba.ErrMissing)
+}
