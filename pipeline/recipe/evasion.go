@@ -17,17 +17,28 @@ const minSpaced = 5
 // minSpacedPairs is how often a space must stand between two Han characters or kana in a text for its spaces to be looked at.
 const minSpacedPairs = 4
 
-// undoEvasions folds a clean text, which it may change in place. The result is clean, too.
+// maxEvasionPasses bounds the passes of undoEvasions. Only a text made for it needs more than two.
+const maxEvasionPasses = 4
+
+// undoEvasions folds a clean text, which it may change in place. The result is clean, too. A letter that one fold brings forth can
+// join two words for another fold, so the folds are repeated until nothing changes: cleaning a clean text must not change it.
 func undoEvasions(clean []byte, seen traits) []byte {
 	if seen&hasSpacedHan != 0 {
 		clean = joinSpaced(clean)
 	}
-	clean, leet := dropSymbols(clean)
-	if seen&hasForeign != 0 {
-		clean = foldLookAlikes(clean)
-	}
-	if leet >= minLeet {
-		foldLeet(clean)
+	for range maxEvasionPasses {
+		var leet int
+		changed := false
+		clean, leet = dropSymbols(clean)
+		if seen&hasForeign != 0 {
+			clean, changed = foldLookAlikes(clean)
+		}
+		if leet >= minLeet && foldLeet(clean) {
+			changed = true
+		}
+		if !changed {
+			break
+		}
 	}
 	return clean
 }

@@ -8,7 +8,7 @@ var leetLetter = [256]byte{'0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7'
 
 // foldLeet puts letters for digits in words of ASCII letters and digits, in place: at least half of the characters must be letters, and
 // all digits stand for one. Numbers with a unit or an ending stay: 10pm, 3rd, 40s, 5mln.
-func foldLeet(clean []byte) {
+func foldLeet(clean []byte) (changed bool) {
 	for i := 0; i < len(clean); {
 		end, letters, digits, first := i, 0, 0, 0
 		for ; end < len(clean); end++ {
@@ -33,12 +33,13 @@ func foldLeet(clean []byte) {
 		if digits > 0 && digits <= letters && !stays {
 			for j := i; j < end; j++ {
 				if l := leetLetter[clean[j]]; l != 0 {
-					clean[j] = l
+					clean[j], changed = l, true
 				}
 			}
 		}
 		i = end
 	}
+	return changed
 }
 
 // isEnding tells whether letters after a digit are an ending or a unit rather than the rest of a word. A single letter is one, but for
