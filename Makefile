@@ -24,11 +24,11 @@ setup-build setup-test: setup-%:
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | expand -t 10
 
-build: ## build bin/echosieve, static and without a C++ compiler
-	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/echosieve ./cmd/echosieve
+build: ## build bin/echosieve, the service, and bin/echosieve-lab, both static and without a C++ compiler
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X echosieve/internal/build.version=$(VERSION)' -o bin/ ./cmd/...
 
 demo: setup-build build ## the whole service on the shipped sample, with nothing else installed
-	bin/echosieve demo
+	bin/echosieve-lab demo
 
 check: lint ## in two minutes: build, vet, lint, and the unit tests, which need no servers
 	go build ./...
@@ -38,7 +38,7 @@ test: setup-test ## everything: race detector, real Redis, real Kafka, mutants, 
 	$(MAKE) --jobs 2 --output-sync=line test-race test-rest
 	go test -count=1 -p 1 -run '^($(UNRACED))$$' ./pipeline ./consumer
 	CGO_ENABLED=0 go test -count=1 -short ./pipeline/... ./cmd/...
-	for p in linux/arm64 darwin/arm64; do CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -o /dev/null ./cmd/echosieve; done
+	for p in linux/arm64 darwin/arm64; do CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -o /dev/null ./cmd/...; done
 	mkdir -p bin
 	go test -run NONE -bench . -benchtime 1x ./... > bin/benchmarks.txt || { cat bin/benchmarks.txt; exit 1; }
 
@@ -64,7 +64,7 @@ fuzz: ## every fuzz target for FUZZTIME (30s; make fuzz FUZZTIME=10m)
 	.ci/fuzz $(FUZZTIME)
 
 bench: ## CPU per article of each stage on the shipped sample (make bench FILE=articles.jsonl.gz)
-	go run ./cmd/echosieve bench $(FILE)
+	go run ./cmd/echosieve-lab bench $(FILE)
 
 up: ## Kafka, Redis, Echosieve, Prometheus and Grafana in containers
 	docker compose up --build --detach --wait

@@ -12,7 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"echosieve/consumer"
+	"echosieve/internal/command"
+	"echosieve/internal/config"
 	"echosieve/internal/diag"
+	"echosieve/internal/service"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 )
@@ -40,23 +43,23 @@ func newCheckCommand() *cobra.Command {
 		GroupID: groupService,
 		Long:    checkHelp,
 		Example: `  echosieve check --config echosieve.yaml`,
-		Args:    noArgs,
+		Args:    command.NoArgs,
 	}
-	asJSON := addJSONFlag(cmd)
-	addConfigFlags(cmd)
+	asJSON := command.AddJSONFlag(cmd)
+	config.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := loadConfig(cmd)
+		cfg, err := config.Load(cmd.Flags())
 		if err != nil {
 			return err
 		}
 		result := check(cmd.Context(), cfg)
 		if *asJSON {
-			err = printJSON(cmd.OutOrStdout(), result)
+			err = command.PrintJSON(cmd.OutOrStdout(), result)
 		} else {
 			err = printFindings(cmd.OutOrStdout(), result)
 		}
 		if err == nil && !result.CanStart {
-			err = &answerError{"the service could not start; see above"}
+			err = &command.AnswerError{Text: "the service could not start; see above"}
 		}
 		return err
 	}
@@ -64,7 +67,7 @@ func newCheckCommand() *cobra.Command {
 }
 
 // check asks everything, the ones after another: a report in a fixed order is worth the wait.
-func check(ctx context.Context, cfg Config) checkResult {
+func check(ctx context.Context, cfg config.Config) checkResult {
 	var result checkResult
 	add := func(component string, findings ...diag.Finding) {
 		if len(findings) == 0 {
@@ -78,7 +81,7 @@ func check(ctx context.Context, cfg Config) checkResult {
 	id, findings := checkRecipe(cfg)
 	result.Recipe = id
 	add("recipe", findings...)
-	for _, f := range unprotected(cfg) {
+	for _, f := range service.Unprotected(cfg) {
 		add(f.Component, f)
 	}
 	add("kafka", checkKafka(ctx, cfg)...)
@@ -93,8 +96,8 @@ func check(ctx context.Context, cfg Config) checkResult {
 	return result
 }
 
-func checkRecipe(cfg Config) (string, []diag.Finding) {
-	recipe, err := recipe.Load(cfg.recipe())
+func checkRecipe(cfg config.Config) (string, []diag.Finding) {
+	recipe, err := recipe.Load(cfg.RecipeConfig())
 	if err != nil {
 		return "", []diag.Finding{{
 			Severity: diag.Failure, Subject: "dictionaries", Problem: err.Error(),
@@ -104,13 +107,13 @@ func checkRecipe(cfg Config) (string, []diag.Finding) {
 	return recipe.ID(), []diag.Finding{{Severity: diag.OK, Subject: "recipe and dictionaries", Problem: recipe.ID()}}
 }
 
-func checkKafka(ctx context.Context, cfg Config) []diag.Finding {
+func checkKafka(ctx context.Context, cfg config.Config) []diag.Finding {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	return consumer.Check(ctx, cfg.Kafka)
 }
 
-func checkRedis(ctx context.Context, cfg Config, recipeID string) []diag.Finding {
+func checkRedis(ctx context.Context, cfg config.Config, recipeID string) []diag.Finding {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	client, err := redisindex.Connect(cfg.Redis.Options)
@@ -120,7 +123,7 @@ func checkRedis(ctx context.Context, cfg Config, recipeID string) []diag.Finding
 		}}
 	}
 	defer client.Close()
-	found := redisindex.Check(ctx, client, cfg.index(recipeID))
+	found := redisindex.Check(ctx, client, cfg.IndexConfig(recipeID))
 	found = append(found, redisindex.CheckReplicas(ctx, client, cfg.Redis.Options)...)
 	if slices.ContainsFunc(found, func(f diag.Finding) bool { return f.Severity == diag.Failure }) {
 		// Servers of another kind than the settings say explain whatever went wrong.

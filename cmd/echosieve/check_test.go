@@ -9,6 +9,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
+	"echosieve/internal/command"
 	"echosieve/internal/diag"
 	"echosieve/test/redisserver"
 )
@@ -34,7 +35,7 @@ func severities(r checkResult, component string) []diag.Severity {
 
 func TestCheckServersAway(t *testing.T) {
 	code, result := checkJSON(t, "--kafka.brokers", "127.0.0.1:1", "--redis.addrs", "127.0.0.1:1")
-	require.Equal(t, exitNo, code)
+	require.Equal(t, command.ExitNo, code)
 	require.False(t, result.CanStart)
 	require.Equal(t, []diag.Severity{diag.OK}, severities(result, "recipe"))
 	require.Contains(t, severities(result, "kafka"), diag.Failure)
@@ -50,7 +51,7 @@ func TestCheckServersAway(t *testing.T) {
 func TestCheckMissingFiles(t *testing.T) {
 	code, result := checkJSON(t, "--kafka.brokers", "127.0.0.1:1", "--redis.addrs", "127.0.0.1:1",
 		"--detection.stop_words", "/does/not/exist")
-	require.Equal(t, exitNo, code)
+	require.Equal(t, command.ExitNo, code)
 	require.Equal(t, []diag.Severity{diag.Failure}, severities(result, "recipe"))
 	require.Contains(t, result.Findings[0].Problem, "/does/not/exist")
 }
@@ -60,12 +61,12 @@ func TestCheckAllThere(t *testing.T) {
 	broker := testBroker(t)
 	store := miniredis.RunT(t)
 	code, result := checkJSON(t, "--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs", store.Addr())
-	require.Equal(t, exitOK, code, "%+v", result.Findings)
+	require.Equal(t, command.ExitOK, code, "%+v", result.Findings)
 	require.True(t, result.CanStart)
 	require.NotEmpty(t, result.Recipe)
 
 	code, out, _ := echosieve(t, "", "check", "--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs", store.Addr())
-	require.Equal(t, exitOK, code)
+	require.Equal(t, command.ExitOK, code)
 	require.Contains(t, out, "The service can start.")
 }
 
@@ -96,7 +97,7 @@ func TestCheckNamesTheWrongMode(t *testing.T) {
 		{[]string{"--redis.master_name", "news"}, "remove redis.master_name"},
 	} {
 		code, result := checkJSON(t, append([]string{"--kafka.brokers", "127.0.0.1:1", "--redis.addrs", server}, c.args...)...)
-		require.Equal(t, exitNo, code)
+		require.Equal(t, command.ExitNo, code)
 		var found []diag.Finding
 		for _, f := range result.Findings {
 			if f.Component == "redis" {

@@ -1,20 +1,20 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
-	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
+	"echosieve/internal/command"
+	"echosieve/internal/command/commandtest"
+	"echosieve/internal/config"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/segment/cppjieba"
 )
@@ -39,22 +39,18 @@ func golden(t *testing.T, path string, want []byte) {
 	require.Equal(t, string(want), string(got), "run: go test ./cmd/echosieve -run %s -update", t.Name())
 }
 
-func TestDefaultConfigIsValid(t *testing.T) {
-	require.NoError(t, DefaultConfig().Validate())
-}
-
 func TestReferenceFile(t *testing.T) {
-	golden(t, referenceFile, referenceYAML())
+	golden(t, referenceFile, config.Reference())
 
 	// The reference is a configuration, and means the defaults.
 	code, fromFile, errOut := echosieve(t, "", "config", "print", "--config", referenceFile)
-	require.Equal(t, exitOK, code, errOut)
+	require.Equal(t, command.ExitOK, code, errOut)
 	code, defaults, errOut := echosieve(t, "", "config", "print")
-	require.Equal(t, exitOK, code, errOut)
+	require.Equal(t, command.ExitOK, code, errOut)
 	require.Equal(t, defaults, fromFile)
 	code, out, _ := echosieve(t, "", "config", "reference")
-	require.Equal(t, exitOK, code)
-	require.Equal(t, string(referenceYAML()), out)
+	require.Equal(t, command.ExitOK, code)
+	require.Equal(t, string(config.Reference()), out)
 }
 
 func TestConfigurationDocs(t *testing.T) {
@@ -64,23 +60,23 @@ func TestConfigurationDocs(t *testing.T) {
 	require.True(t, ok, "%s has lost its mark %q", docsFile, tableStart)
 	_, after, ok := strings.Cut(rest, tableEnd)
 	require.True(t, ok, "%s has lost its mark %q", docsFile, tableEnd)
-	golden(t, docsFile, []byte(before+tableStart+string(schema().Table())+tableEnd+after))
+	golden(t, docsFile, []byte(before+tableStart+string(config.Schema().Table())+tableEnd+after))
 }
 
 // The settings under detection that make a new recipe id, and with it an empty index, are those of which the help and the
 // documents say so: all but two.
 func TestSettingsThatStartAnEmptyIndex(t *testing.T) {
-	words := writeTemp(t, "words", "echosieve\n")
+	words := commandtest.File(t, "words", "echosieve\n")
 	id := func(args ...string) string {
 		code, out, errOut := echosieve(t, "", append([]string{"compare", "--json", "one text", "another text"}, args...)...)
-		require.Equal(t, exitOK, code, errOut)
-		var c comparison
+		require.Equal(t, command.ExitOK, code, errOut)
+		var c struct{ Recipe string }
 		require.NoError(t, json.Unmarshal([]byte(out), &c))
 		return c.Recipe
 	}
 	same := []string{}
 	usual := id()
-	for _, k := range schema().Keys() {
+	for _, k := range config.Schema().Keys() {
 		name, ok := strings.CutPrefix(k.Name, "detection.")
 		if !ok {
 			continue
@@ -97,7 +93,7 @@ func TestSettingsThatStartAnEmptyIndex(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"probes", "anchors", "segmenter"}, same)
-	require.Contains(t, schema().Section("detection").Help, "except of probes, anchors and segmenter")
+	require.Contains(t, config.Schema().Section("detection").Help, "except of probes, anchors and segmenter")
 	for _, file := range []string{docsFile, "../../docs/operations.md"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -112,24 +108,7 @@ func TestShippedConfigurations(t *testing.T) {
 	require.NotEmpty(t, files)
 	for _, file := range files {
 		code, _, errOut := echosieve(t, "", "config", "print", "--config", file)
-		require.Equal(t, exitOK, code, "%s: %s", file, errOut)
-	}
-}
-
-// The names that are promised to users.
-func TestFixedNames(t *testing.T) {
-	names := map[string]bool{}
-	for _, k := range schema().Keys() {
-		names[k.Name] = true
-		if regexp.MustCompile(`password|secret|token`).MatchString(k.Name) {
-			require.True(t, k.Secret || strings.HasSuffix(k.Name, "_file"), "%s would be printed", k.Name)
-		}
-	}
-	for _, name := range []string{
-		"kafka.brokers", "kafka.group", "kafka.topics.input", "kafka.topics.unique", "kafka.topics.duplicate",
-		"kafka.topics.dead", "kafka.create_topics", "redis.addrs", "redis.namespace", "window", "http.listen", "recipe",
-	} {
-		require.True(t, names[name], name)
+		require.Equal(t, command.ExitOK, code, "%s: %s", file, errOut)
 	}
 }
 
@@ -157,7 +136,7 @@ func TestConfigMistakes(t *testing.T) {
 		"--kafka.sasl.password_file=/nowhere/": "kafka.sasl.password_file",
 	} {
 		code, out, errOut := echosieve(t, "", "config", "print", args)
-		require.Equal(t, exitFailed, code, args)
+		require.Equal(t, command.ExitFailed, code, args)
 		require.Contains(t, errOut, want)
 		require.NotContains(t, errOut, "hunter2")
 		require.Empty(t, out)
@@ -169,13 +148,13 @@ func TestConfigMistakes(t *testing.T) {
 }
 
 func TestConfigSources(t *testing.T) {
-	file := writeTemp(t, "e.yaml", "redis:\n  addrs: [r:1]\n")
+	file := commandtest.File(t, "e.yaml", "redis:\n  addrs: [r:1]\n")
 	t.Setenv("ECHOSIEVE_CONFIG", file)
 	t.Setenv("ECHOSIEVE_KAFKA_BROKERS", "a:1, b:2")
 	t.Setenv("ECHOSIEVE_REDIS_PASSWORD", "hunter2")
 	t.Setenv("ECHOSIEVE_TEST_ANYTHING", "1")
 	code, out, errOut := echosieve(t, "", "config", "print", "--sources", "--window", "24h")
-	require.Equal(t, exitOK, code, errOut)
+	require.Equal(t, command.ExitOK, code, errOut)
 	for _, line := range []string{
 		"  brokers: [a:1, b:2] # ECHOSIEVE_KAFKA_BROKERS\n",
 		"  addrs: [r:1] # " + file + ":2\n",
@@ -188,7 +167,7 @@ func TestConfigSources(t *testing.T) {
 	require.NotContains(t, out, "hunter2")
 
 	code, out, errOut = echosieve(t, "", "config", "print", "--json", "--sources")
-	require.Equal(t, exitOK, code, errOut)
+	require.Equal(t, command.ExitOK, code, errOut)
 	var got struct {
 		Config  map[string]any
 		Sources map[string]string
@@ -205,20 +184,6 @@ func TestConfigSources(t *testing.T) {
 
 	t.Setenv("ECHOSIEVE_KAFKA_BROKER", "x")
 	code, _, errOut = echosieve(t, "", "config", "print")
-	require.Equal(t, exitFailed, code)
+	require.Equal(t, command.ExitFailed, code)
 	require.Contains(t, errOut, "unknown variable ECHOSIEVE_KAFKA_BROKER; did you mean ECHOSIEVE_KAFKA_BROKERS?")
-}
-
-func TestNewLogger(t *testing.T) {
-	var b bytes.Buffer
-	log := newLogger(LogConfig{Level: "warn", Format: logJSON}, &b)
-	log.Info("not written")
-	log.Warn("written", slog.Int("n", 1))
-	var line map[string]any
-	require.NoError(t, json.Unmarshal(b.Bytes(), &line))
-	require.Equal(t, "written", line["msg"])
-
-	b.Reset()
-	newLogger(LogConfig{Level: "debug", Format: logText}, &b).Debug("written")
-	require.Contains(t, b.String(), "level=DEBUG msg=written")
 }

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"echosieve/internal/command"
+	"echosieve/internal/config"
+
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kfake"
 )
@@ -19,13 +22,12 @@ func TestWrongUsage(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
-	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, DefaultConfig().Kafka.Topics.Input))
+	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, config.Default().Kafka.Topics.Input))
 	require.NoError(t, err)
 	t.Cleanup(broker.Close)
 	kafka := "--kafka.brokers=" + broker.ListenAddrs()[0]
 	notJSON := file("passwd", "root:x:0:0:root:/root:/bin/bash\nbin:x:1:1:bin:/bin:/sbin/nologin\n")
 	noText := file("notext.jsonl", `{"id":"1","headline":"x"}`+"\n")
-	onlyMarkup := file("markup.jsonl", `{"id":"1","text":"<br> -- <br>"}`+"\n")
 	empty := file("empty.jsonl", "")
 	unknownKey := file("unknown.yaml", "kafka:\n  broker: [a:1]\n")
 	broken := file("broken.yaml", "kafka: [\n")
@@ -41,11 +43,6 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"prodce"}, `unknown command "prodce"; did you mean echosieve produce?`},
 		{"", []string{"Run"}, "did you mean echosieve run?"},
 		{"", []string{"xyzzy"}, `unknown command "xyzzy"; see echosieve --help`},
-		{"", []string{"threshold"}, "did you mean echosieve eval threshold?"},
-		{"", []string{"eval"}, "eval needs a command behind it: pairs, stream, threshold; see echosieve eval --help"},
-		{"", []string{"eval", "pair"}, `unknown command "pair" of eval; did you mean echosieve eval pairs?`},
-		{"", []string{"eval", "pair", "--docs", "x"}, "see echosieve eval --help"},
-		{"", []string{"eval", "xyzzy"}, "see echosieve eval --help"},
 		{"", []string{"config"}, "config needs a command behind it: print, reference; see echosieve config --help"},
 		{"", []string{"config", "prnt"}, "did you mean echosieve config print?"},
 		{"", []string{"config", "referenc"}, "did you mean echosieve config reference?"},
@@ -53,16 +50,17 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"completion"}, "see echosieve completion --help"},
 		{"", []string{"completion", "bash", "extra"}, "see echosieve completion bash --help"},
 		{"", []string{"help", "prnt"}, "did you mean echosieve config print?"},
-		{"", []string{"help", "eval", "pair"}, "did you mean echosieve eval pairs?"},
+		{"", []string{"help", "config", "prnt"}, "did you mean echosieve config print?"},
+		// Commands of echosieve-lab, whatever follows them.
+		{"", []string{"demo"}, "demo is a command of echosieve-lab; type echosieve-lab demo"},
+		{"", []string{"bench", "--redis", noText}, "type echosieve-lab bench"},
+		{"", []string{"load", "--help"}, "type echosieve-lab load"},
+		{"", []string{"eval", "pairs", "--docs", noText}, "type echosieve-lab eval"},
 		// Arguments.
 		{"", []string{"version", "extra"}, `version takes no arguments, but got "extra"; see echosieve version --help`},
 		{"", []string{"run", "echosieve.yaml"}, "see echosieve run --help"},
 		{"", []string{"check", "echosieve.yaml"}, "see echosieve check --help"},
-		{"", []string{"demo", "serve"}, "see echosieve demo --help"},
 		{"", []string{"config", "print", "redis"}, "see echosieve config print --help"},
-		{"", []string{"eval", "threshold", "--docs", noText, noText}, "see echosieve eval threshold --help"},
-		{"", []string{"eval", "stream", "--docs", noText, "a", "b"}, "see echosieve eval stream --help"},
-		{"", []string{"eval", "stream", "--docs", noText, noText}, "Articles are named by --docs"},
 		{"", []string{"compare"}, "compare wants two texts or files, A and B, but got 0"},
 		{"", []string{"compare", "one"}, "put a text with spaces in quotes"},
 		{"", []string{"compare", "one", "two", "three"}, "put a text with spaces in quotes"},
@@ -72,13 +70,9 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"version", "-json"}, "unknown flag: -json; did you mean --json?"},
 		{"", []string{"run", "--brokers", "a:1"}, "unknown flag: --brokers; did you mean --kafka.brokers?"},
 		{"", []string{"check", "--zzzzzzzzzzzz"}, "unknown flag: --zzzzzzzzzzzz; see echosieve check --help"},
-		{"", []string{"--config", "e.yaml"}, "unknown flag: --config; flags stand behind a command, such as echosieve run --help"},
-		{"", []string{"eval", "--docs", "x"}, "unknown flag: --docs; see echosieve eval --help"},
+		{"", []string{"--config", "e.yaml"}, "unknown flag: --config; flags follow a command, for example echosieve check --help"},
 		{"", []string{"run", "--redis.password", "x"}, "unknown flag: --redis.password; did you mean --redis.password_file?"},
 		{"", []string{"compare", "a", "b", "--top"}, "--top needs a value behind it, such as --top 20"},
-		{"", []string{"eval", "pairs", "--docs"}, "--docs needs a value behind it, such as --docs VALUE"},
-		{"", []string{"eval", "pairs"}, "eval pairs needs --docs FILE and --pairs FILE; see echosieve eval pairs --help"},
-		{"", []string{"eval", "stream", "--json"}, "eval stream needs --docs FILE"},
 		{"", []string{"version", "---"}, "see echosieve version --help"},
 		// Values.
 		{"", []string{"compare", "a", "b", "--top", "x"}, `--top wants a whole number, not "x"`},
@@ -99,26 +93,7 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"run", "--kafka.brokers", "kafka"}, "did you mean kafka:9092?"},
 		{"", []string{"run", "--http.listen", "9464"}, `http.listen must be an address such as "127.0.0.1:9464"`},
 		{"", []string{"run", "--log.level", "loud"}, "log.level must be debug, info, warn or error"},
-		{"", []string{"eval", "stream", "--docs", noText, "--min-caught", "95"}, "--min-caught is 95, must be between 0 and 1"},
-		{"", []string{"eval", "threshold", "--docs", noText, "--limit", "0"}, "--limit must be at least 1"},
-		{"", []string{"bench", "--rounds", "0"}, "--rounds and --limit must be at least 1"},
-		{"", []string{"bench", "--limit", "-4"}, "--rounds and --limit must be at least 1"},
-		{"", []string{"load", "--rate", "0"}, "--rate must be above 0 and at most 1000000 records a second"},
-		{"", []string{"load", "--rate", "fast"}, `--rate wants a number, not "fast"`},
-		{"", []string{"load", "--duration", "20"}, `--duration wants a duration such as 30s or 5m, not "20"`},
-		{"", []string{"load", "--duration", "0s"}, "--duration must be between 1s and 24h"},
-		{"", []string{"load", "--rate", "1", "--duration", "2s"}, "less than 10 records: raise one"},
-		{"", []string{"load", "--rate", "100000", "--duration", "1h"}, "more than 20 million records: lower one"},
-		{"", []string{"load", "--warmup", "-1s"}, "--warmup must be between 0s and 1h"},
-		{"", []string{"load", "--copies", "30"}, "--copies is 30, must be between 0 and 1"},
-		{"", []string{"load", "--find-limit", "--at", "half"}, `--at wants whole numbers with commas between them, such as 25,50,90, not "half"`},
-		{"", []string{"load", "--find-limit", "--at", "0"}, "--at wants per cents of the limit above 0 and at most 200"},
-		{"", []string{"load", "--real", "--metrics", "localhost:9464"}, `--metrics wants addresses such as http://localhost:9464/metrics, not "localhost:9464"`},
 		// Settings that exclude or need each other.
-		{"", []string{"load", "--at", "50"}, "add --find-limit, or set --rate"},
-		{"", []string{"load", "--metrics", "http://localhost:9464/metrics"}, "add --real, or leave it out"},
-		{"", []string{"load", "--copies", ".5", noText}, "--copies is about articles made from the sample; name no file with it"},
-		{"", []string{"load", "--input.format", "text"}, "but input.format is text; set it to json"},
 		{"", []string{"run", "--redis.cluster", "--redis.master_name", "news"}, "redis.cluster and master_name exclude each other: keep one"},
 		{"", []string{"run", "--redis.addrs", "a:1,b:1"}, "redis.addrs has several servers: set cluster or master_name"},
 		{"", []string{"run", "--kafka.sasl.username", "u"}, "kafka.sasl has settings but sasl.mechanism is empty"},
@@ -137,40 +112,17 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"run", "--redis.password_file", filepath.Join(dir, "none")}, "redis.password_file"},
 		{"", []string{"compare", "a", "b", "--detection.stop_words", filepath.Join(dir, "none")}, "detection.stop_words"},
 		// Files.
-		{"", []string{"bench", filepath.Join(dir, "none.jsonl")}, "none.jsonl; name a file of articles, one JSON object a line"},
-		{"", []string{"bench", dir}, "is a directory; name the files in it, such as " + dir},
 		{"", []string{"produce", kafka, filepath.Join(dir, "none.jsonl")}, "name a file of articles"},
-		{"", []string{"load", filepath.Join(dir, "none.jsonl")}, "none.jsonl; name a file of articles, one JSON object a line"},
-		{"", []string{"load", dir}, "is a directory; name the files in it"},
 		{"", []string{"produce", kafka, dir}, "is a directory; name the files in it"},
-		{"", []string{"eval", "stream", "--docs", dir}, "is a directory; name the files in it"},
-		{"", []string{"eval", "pairs", "--docs", noText, "--pairs", filepath.Join(dir, "none.tsv")}, "name a file of pairs, tab-separated lines"},
-		{"", []string{"eval", "pairs", "--docs", evalDocs, "--pairs", notJSON}, "want id_a, id_b, label and kind, separated by tabs"},
-		{"", []string{"eval", "pairs", "--docs", evalDocs, "--pairs", empty}, "expected are pairs, tab-separated lines: id_a id_b label kind"},
-		{"", []string{"eval", "threshold", "--docs", evalDocs, "--html", filepath.Join(dir, "none", "x.html")}, "--html: there is no directory"},
 		{"", []string{"compare", "@" + filepath.Join(dir, "none.txt"), "b"}, "no such file"},
 		{"", []string{"compare", "none.txt", "b"}, "no such file: none.txt"},
 		{"", []string{"compare", dir, "b"}, "is a directory"},
 		// Files without an article.
-		{"", []string{"bench", notJSON}, "there is no article in " + notJSON + " (" + notJSON + ":1: not_json"},
-		{"", []string{"bench", empty}, "expected is one JSON object a line with its text under text, content, body (input.fields.text)"},
-		{"", []string{"bench", noText}, "no_text"},
-		{"", []string{"bench", onlyMarkup}, "empty_text"},
 		{"", []string{"produce", kafka, notJSON}, "expected is one JSON object a line"},
 		{"", []string{"produce", kafka, empty}, "there is no article in " + empty},
-		{"", []string{"load", notJSON}, "there is no article in " + notJSON},
-		{"", []string{"load", empty}, "expected is one JSON object a line"},
 		{"", []string{"produce", kafka}, "there is no article in standard input"},
-		{"", []string{"eval", "stream", "--docs", notJSON}, "expected is one JSON object a line"},
-		{"", []string{"eval", "stream", "--docs", empty}, "there is no article in " + empty},
-		{"", []string{"eval", "threshold", "--docs", notJSON}, "(article 1: not_json"},
-		{"", []string{"eval", "threshold", "--docs", onlyMarkup}, "(article 1: empty_text)"},
-		{"", []string{"eval", "pairs", "--docs", notJSON, "--pairs", evalPairsF}, "there is no article in " + notJSON},
 		// Servers that are not there.
-		{"", []string{"eval", "stream", "--docs", evalDocs, "--redis", "127.0.0.1:1"}, "check that it runs, redis.addrs and the port"},
 		{"", []string{"produce", "--kafka.brokers", "127.0.0.1:1", noText}, "check that it runs, kafka.brokers"},
-		{"", []string{"load", "--real", "--kafka.brokers", "127.0.0.1:1"}, "check that it runs, kafka.brokers"},
-		{"", []string{"load", "--real", kafka, "--metrics", "http://127.0.0.1:1/metrics"}, "name /metrics at http.listen of a service that runs, or leave --metrics out"},
 		// A topic that does not exist.
 		{"", []string{"produce", kafka, "--kafka.topics.input", "artikles", noText}, "the topic artikles does not exist, or this user has no right on it; create it, type the command again with --kafka.create_topics"},
 	} {
@@ -179,7 +131,7 @@ func TestWrongUsage(t *testing.T) {
 				t.Setenv(name, value)
 			}
 			code, out, errOut := echosieve(t, "", c.args...)
-			require.Equal(t, exitFailed, code)
+			require.Equal(t, command.ExitFailed, code)
 			require.Empty(t, out)
 			require.Contains(t, errOut, c.want)
 			require.Equal(t, 1, strings.Count(errOut, "\n"), errOut)
@@ -189,25 +141,16 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-// A benchmark on a Redis that is not there ends: it does not wait for one, as the service does.
-func TestBenchWithoutRedis(t *testing.T) {
-	code, out, errOut := echosieve(t, "", "bench", "--redis", "--redis.addrs", "127.0.0.1:1", "--limit", "10")
-	require.Equal(t, exitFailed, code)
-	require.Empty(t, out)
-	require.Contains(t, errOut, "10 articles")
-	require.Contains(t, errOut, "redis at 127.0.0.1:1 does not answer: no Redis answers at this address")
-}
-
 // Help that is asked for is no mistake.
 func TestHelpThatIsAskedFor(t *testing.T) {
 	for _, args := range [][]string{
-		nil, {"--help"}, {"help"}, {"help", "eval"}, {"help", "eval", "pairs"}, {"eval", "--help"}, {"config", "-h"}, {"completion", "--help"},
+		nil, {"--help"}, {"help"}, {"help", "config"}, {"help", "config", "print"}, {"config", "--help"}, {"config", "-h"}, {"completion", "--help"},
 	} {
 		code, out, errOut := echosieve(t, "", args...)
-		require.Equal(t, exitOK, code, args)
+		require.Equal(t, command.ExitOK, code, args)
 		require.Contains(t, out, "Usage:", args)
 		require.Empty(t, errOut, args)
 	}
-	_, out, _ := echosieve(t, "", "eval", "--help")
-	require.Contains(t, out, "Usage:\n  echosieve eval [command]\n")
+	_, out, _ := echosieve(t, "", "config", "--help")
+	require.Contains(t, out, "Usage:\n  echosieve config [command]\n")
 }

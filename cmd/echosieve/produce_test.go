@@ -2,16 +2,21 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"echosieve/internal/command"
+	"echosieve/internal/command/commandtest"
+	"echosieve/internal/config"
+	"echosieve/internal/produce"
+
+	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -20,7 +25,7 @@ import (
 // testBroker is an in-process broker with the topics of the default configuration.
 func testBroker(t *testing.T) *kfake.Cluster {
 	t.Helper()
-	topics := DefaultConfig().Kafka.Topics
+	topics := config.Default().Kafka.Topics
 	c, err := kfake.NewCluster(kfake.NumBrokers(1),
 		kfake.SeedTopics(3, topics.Input, topics.Unique, topics.Duplicate, topics.Dead))
 	require.NoError(t, err)
@@ -32,7 +37,7 @@ func testBroker(t *testing.T) *kfake.Cluster {
 func published(t *testing.T, c *kfake.Cluster, want int) []*kgo.Record {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...),
-		kgo.ConsumeTopics(DefaultConfig().Kafka.Topics.Input), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.ConsumeTopics(config.Default().Kafka.Topics.Input), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchMaxWait(50*time.Millisecond))
 	require.NoError(t, err)
 	defer client.Close()
@@ -52,31 +57,39 @@ func published(t *testing.T, c *kfake.Cluster, want int) []*kgo.Record {
 	return records
 }
 
+func gzipped(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := io.WriteString(w, text)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.String()
+}
+
+func zstandard(t *testing.T, text string) string {
+	t.Helper()
+	w, err := zstd.NewWriter(nil)
+	require.NoError(t, err)
+	return string(w.EncodeAll([]byte(text), nil))
+}
+
 // echosieve runs a command line and returns its exit code and output.
 func echosieve(t *testing.T, in string, args ...string) (code int, out, errOut string) {
 	t.Helper()
-	var o, e bytes.Buffer
-	code = execute(t.Context(), args, strings.NewReader(in), &o, &e)
-	return code, o.String(), e.String()
-}
-
-func writeTemp(t *testing.T, name, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	return path
+	return commandtest.Run(t, newRootCommand(), in, args...)
 }
 
 func TestProduceFiles(t *testing.T) {
 	broker := testBroker(t)
-	plain := writeTemp(t, "a.jsonl", "\ufeff"+`{"id":"a1", "text":"x"}`+"\r\n\n"+`{"_id":{"$oid":"65f0c0ffee"},"text":"y"}`+"\n")
-	zipped := writeTemp(t, "b", gzipped(t, `{"id":7,"text":"z"}`+"\n"+`{"text":"no id"}`+"\n"))
-	zstd := writeTemp(t, "c.gz", zstandard(t, `{"id":"c1"}`))
+	plain := commandtest.File(t, "a.jsonl", "\ufeff"+`{"id":"a1", "text":"x"}`+"\r\n\n"+`{"_id":{"$oid":"65f0c0ffee"},"text":"y"}`+"\n")
+	zipped := commandtest.File(t, "b", gzipped(t, `{"id":7,"text":"z"}`+"\n"+`{"text":"no id"}`+"\n"))
+	zstd := commandtest.File(t, "c.gz", zstandard(t, `{"id":"c1"}`))
 
 	code, out, errOut := echosieve(t, `{"url":"http://d/1","text":"d"}`+"\n", "produce", "--kafka.brokers",
 		broker.ListenAddrs()[0], "--json", plain, zipped, "-", zstd)
-	require.Equal(t, exitOK, code, errOut)
-	var summary produceSummary
+	require.Equal(t, command.ExitOK, code, errOut)
+	var summary produce.Summary
 	require.NoError(t, json.Unmarshal([]byte(out), &summary))
 	require.Equal(t, "articles", summary.Topic)
 	require.EqualValues(t, 6, summary.Published)
@@ -113,9 +126,9 @@ not json
 func TestProduceBadLines(t *testing.T) {
 	broker := testBroker(t)
 	long := `{"text":"` + strings.Repeat("l", 1<<20) + `"}`
-	file := writeTemp(t, "bad.jsonl", badLines+long+"\n"+`{"text":"4"}`)
+	file := commandtest.File(t, "bad.jsonl", badLines+long+"\n"+`{"text":"4"}`)
 	code, out, errOut := echosieve(t, "", "produce", "--kafka.brokers", broker.ListenAddrs()[0], file)
-	require.Equal(t, exitNo, code)
+	require.Equal(t, command.ExitNo, code)
 	for _, line := range []int{2, 3, 6} {
 		require.Contains(t, errOut, fmt.Sprintf("%s:%d: the value is not a JSON object\n", file, line))
 	}
@@ -129,44 +142,44 @@ func TestProduceBadLines(t *testing.T) {
 func TestProduceReportsBadLinesBeforeTheFirstGoodOne(t *testing.T) {
 	broker := testBroker(t)
 	code, _, errOut := echosieve(t, "bad\n{\"text\":\"1\"}\n", "produce", "--kafka.brokers", broker.ListenAddrs()[0])
-	require.Equal(t, exitNo, code)
+	require.Equal(t, command.ExitNo, code)
 	require.Contains(t, errOut, "stdin:1: the value is not a JSON object\n")
-	code, out, errOut := echosieve(t, strings.Repeat("bad\n", mostHeld+2), "produce", "--kafka.brokers", broker.ListenAddrs()[0])
-	require.Equal(t, exitFailed, code)
+	code, out, errOut := echosieve(t, strings.Repeat("bad\n", 102), "produce", "--kafka.brokers", broker.ListenAddrs()[0])
+	require.Equal(t, command.ExitFailed, code)
 	require.Empty(t, out)
-	require.Contains(t, errOut, fmt.Sprintf("stdin:%d: the value", mostHeld+2))
+	require.Contains(t, errOut, "stdin:102: the value")
 	require.Contains(t, errOut, "there is no article in standard input")
 	code, _, errOut = echosieve(t, "bad\n", "produce", "--strict", "--kafka.brokers", broker.ListenAddrs()[0])
-	require.Equal(t, exitNo, code)
+	require.Equal(t, command.ExitNo, code)
 	require.Contains(t, errOut, "stdin:1: stopped at a bad line")
 }
 
 func TestProduceStrict(t *testing.T) {
 	broker := testBroker(t)
-	file := writeTemp(t, "bad.jsonl", badLines)
+	file := commandtest.File(t, "bad.jsonl", badLines)
 	code, out, errOut := echosieve(t, "", "produce", "--strict", "--json", "--kafka.brokers", broker.ListenAddrs()[0], file, file)
-	require.Equal(t, exitNo, code)
+	require.Equal(t, command.ExitNo, code)
 	require.Contains(t, errOut, file+":2: stopped at a bad line")
 	require.Contains(t, out, `"published": 1,`)
 	require.Contains(t, out, `"bad": 1,`)
 
 	code, _, errOut = echosieve(t, badLines, "produce", "--strict", "--kafka.brokers", broker.ListenAddrs()[0])
-	require.Equal(t, exitNo, code)
+	require.Equal(t, command.ExitNo, code)
 	require.Contains(t, errOut, "stdin:2: the value is not a JSON object")
 	published(t, broker, 2)
 }
 
-// More than one batch, by records and by bytes.
+// More than two batches, by records (of 1,000 each) and by bytes (of 4 MiB each).
 func TestProduceManyRecords(t *testing.T) {
 	broker := testBroker(t)
 	var text strings.Builder
-	const n = 2*produceBatchRecords + 17
+	const n = 2017
 	for i := range n {
 		fmt.Fprintf(&text, `{"id":"%d","text":"%s"}`+"\n", i, strings.Repeat("t", 3000))
 	}
 	code, _, errOut := echosieve(t, "", "produce", "--kafka.brokers", broker.ListenAddrs()[0],
-		writeTemp(t, "many.jsonl.zst", zstandard(t, text.String())))
-	require.Equal(t, exitOK, code, errOut)
+		commandtest.File(t, "many.jsonl.zst", zstandard(t, text.String())))
+	require.Equal(t, command.ExitOK, code, errOut)
 	seen := map[string]bool{}
 	for _, r := range published(t, broker, n) {
 		seen[string(r.Key)] = true
@@ -182,7 +195,7 @@ func TestProduceFailures(t *testing.T) {
 	}{
 		"no such file": {[]string{"/does/not/exist"}, "no such file"},
 		"cut off": {
-			[]string{writeTemp(t, "cut.gz", gzipped(t, strings.Repeat(`{"text":"x"}`+"\n", 100))[:40])}, "unexpected EOF",
+			[]string{commandtest.File(t, "cut.gz", gzipped(t, strings.Repeat(`{"text":"x"}`+"\n", 100))[:40])}, "unexpected EOF",
 		},
 		"not for text": {[]string{"--input.format", "text"}, "input.format is text"},
 		"wrong flag":   {[]string{"--kafka.broker", "x"}, "did you mean --kafka.brokers?"},
@@ -191,7 +204,7 @@ func TestProduceFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			args := append([]string{"produce", "--kafka.brokers", broker.ListenAddrs()[0]}, c.args...)
 			code, _, errOut := echosieve(t, "", args...)
-			require.Equal(t, exitFailed, code)
+			require.Equal(t, command.ExitFailed, code)
 			require.Contains(t, errOut, c.want)
 		})
 	}
@@ -207,35 +220,13 @@ func TestProduceSlowInput(t *testing.T) {
 	var out, errOut bytes.Buffer
 	code := make(chan int, 1)
 	go func() {
-		code <- execute(ctx, []string{"produce", "--kafka.brokers", broker.ListenAddrs()[0]}, in, &out, &errOut)
+		code <- command.Execute(ctx, newRootCommand(), []string{"produce", "--kafka.brokers", broker.ListenAddrs()[0]}, in, &out, &errOut)
 	}()
 	_, err := io.WriteString(writer, `{"text":"now"}`+"\n")
 	require.NoError(t, err)
 	published(t, broker, 1)
 	cancel()
-	require.Equal(t, exitFailed, <-code)
+	require.Equal(t, command.ExitFailed, <-code)
 	require.Contains(t, errOut.String(), "interrupted")
 	require.Contains(t, out.String(), "1 records published")
-}
-
-func TestProgressLine(t *testing.T) {
-	p := newProgress(io.Discard, 1000, func() int64 { return 50 })
-	require.Equal(t, "50 records published, 0 bad lines, 5 records/s", p.line(10*time.Second))
-	p.read.Store(250)
-	p.bad.Store(2)
-	require.Equal(t, "50 records published, 2 bad lines, 5 records/s, 25% read, about 30s left", p.line(10*time.Second))
-	p.total = -1
-	require.Equal(t, "50 records published, 2 bad lines, 5 records/s", p.line(10*time.Second))
-}
-
-func TestProgressCountsCompressedBytes(t *testing.T) {
-	text := gzipped(t, strings.Repeat("{}\n", 1000))
-	p := newProgress(io.Discard, int64(len(text)), func() int64 { return 0 })
-	l, err := newLineReader(p.counting(strings.NewReader(text)), 100)
-	require.NoError(t, err)
-	for err == nil {
-		_, _, err = l.next()
-	}
-	require.ErrorIs(t, err, io.EOF)
-	require.EqualValues(t, len(text), p.read.Load())
 }

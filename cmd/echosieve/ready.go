@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"echosieve/internal/command"
+	"echosieve/internal/config"
 )
 
 // readyTimeout bounds the whole request.
@@ -22,11 +25,11 @@ func newReadyCommand() *cobra.Command {
 		Long: `Ready asks /readyz at http.listen and ends with exit code 0 if the service is ready, else with 2. It is the health check of
 a container, whose image holds no other program.`,
 		Example: "  echosieve ready --config echosieve.yaml",
-		Args:    cobra.NoArgs,
+		Args:    command.NoArgs,
 	}
-	addConfigFlags(cmd)
+	config.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := loadConfig(cmd)
+		cfg, err := config.Load(cmd.Flags())
 		if err != nil {
 			return err
 		}

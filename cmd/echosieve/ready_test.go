@@ -1,11 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"echosieve/internal/command"
 
 	"github.com/stretchr/testify/require"
 )
@@ -21,21 +22,19 @@ func TestReady(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	listen := strings.TrimPrefix(server.URL, "http://")
 	ready := func(listen string) (code int, out, errOut string) {
-		var o, e bytes.Buffer
-		code = execute(t.Context(), []string{"ready", "--http.listen", listen}, nil, &o, &e)
-		return code, o.String(), e.String()
+		return echosieve(t, "", "ready", "--http.listen", listen)
 	}
 	for _, address := range []string{listen, strings.Replace(listen, "127.0.0.1", "", 1), strings.Replace(listen, "127.0.0.1", "0.0.0.0", 1)} {
 		code, out, errOut := ready(address)
-		require.Equal(t, exitOK, code, errOut)
+		require.Equal(t, command.ExitOK, code, errOut)
 		require.Equal(t, "redis: gone\n", out)
 	}
 	status = http.StatusServiceUnavailable
 	code, _, errOut := ready(listen)
-	require.Equal(t, exitFailed, code)
+	require.Equal(t, command.ExitFailed, code)
 	require.Contains(t, errOut, "not ready: 503")
 	server.Close()
 	code, _, errOut = ready(listen)
-	require.Equal(t, exitFailed, code)
+	require.Equal(t, command.ExitFailed, code)
 	require.Contains(t, errOut, "is the service running?")
 }

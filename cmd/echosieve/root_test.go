@@ -12,36 +12,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
+	"echosieve/internal/build"
+	"echosieve/internal/command"
+	"echosieve/internal/command/commandtest"
+
 	"github.com/stretchr/testify/require"
 )
 
-// Every command says what it does, and --json is there where a result is printed.
 func TestCommandsAreDocumented(t *testing.T) {
-	withoutJSON := map[string]bool{
-		"run": true, "reference": true, "ready": true, // no result; a file; the service's answer as it is
-	}
-	var visit func(*cobra.Command)
-	visit = func(cmd *cobra.Command) {
-		require.NotEmpty(t, cmd.Short, cmd.CommandPath())
-		if cmd.Runnable() && cmd.HasParent() {
-			require.Equal(t, !withoutJSON[cmd.Name()], cmd.Flags().Lookup("json") != nil, cmd.CommandPath())
-		}
-		for _, sub := range cmd.Commands() {
-			visit(sub)
-		}
-	}
-	visit(newRootCommand())
+	commandtest.Documented(t, newRootCommand(), "run", "reference", "ready") // no result; a file; the service's answer as it is
 }
 
 func TestHelp(t *testing.T) {
 	code, out, _ := echosieve(t, "", "--help")
-	require.Equal(t, exitOK, code)
-	for _, want := range []string{"repeats an earlier one", "echosieve demo", "\n  produce ", "Exit codes:"} {
+	require.Equal(t, command.ExitOK, code)
+	for _, want := range []string{"repeats an earlier one", "echosieve-lab demo", "\n  produce ", "Exit codes:"} {
 		require.Contains(t, out, want)
 	}
 	code, out, _ = echosieve(t, "", "produce", "--help")
-	require.Equal(t, exitOK, code)
+	require.Equal(t, command.ExitOK, code)
 	flags, settings, ok := strings.Cut(out, "Settings (also in")
 	require.True(t, ok)
 	require.Contains(t, flags, "--strict")
@@ -54,7 +43,7 @@ func TestHelp(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		code, out, _ := echosieve(t, "", "completion", shell)
-		require.Equal(t, exitOK, code)
+		require.Equal(t, command.ExitOK, code)
 		require.Contains(t, out, "echosieve")
 	}
 	_, out, _ := echosieve(t, "", "__complete", "produce", "--kafka.topics.in")
@@ -63,11 +52,11 @@ func TestCompletion(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	code, out, _ := echosieve(t, "", "version")
-	require.Equal(t, exitOK, code)
+	require.Equal(t, command.ExitOK, code)
 	require.Contains(t, out, runtime.Version())
 	code, out, _ = echosieve(t, "", "version", "--json")
-	require.Equal(t, exitOK, code)
-	var info buildInfo
+	require.Equal(t, command.ExitOK, code)
+	var info build.Info
 	require.NoError(t, json.Unmarshal([]byte(out), &info))
 	require.Equal(t, runtime.GOOS+"/"+runtime.GOARCH, info.Platform)
 	require.NotEmpty(t, info.Version)
@@ -79,19 +68,14 @@ const beSubject = "ECHOSIEVE_TEST_BE_SUBJECT"
 func TestMain(m *testing.M) {
 	switch os.Getenv(beSubject) {
 	case "program":
-		os.Exit(run())
+		os.Exit(command.Main(newRootCommand()))
 	case "stuck": // a command that does not end when it should
-		ctx, _ := signalContext()
+		ctx, _ := command.SignalContext()
 		os.Stdout.WriteString("ready\n")
 		<-ctx.Done()
 		os.Stdout.WriteString("stopping\n")
 		time.Sleep(time.Minute)
 		os.Exit(0)
-	}
-	for _, v := range os.Environ() {
-		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, envPrefix) && !strings.HasPrefix(name, envTesting) {
-			_ = os.Unsetenv(name)
-		}
 	}
 	os.Exit(m.Run())
 }
@@ -125,7 +109,7 @@ func TestFirstSignal(t *testing.T) {
 	require.Contains(t, line, "1 records published")
 	exit := (*exec.ExitError)(nil)
 	require.ErrorAs(t, wait(t, cmd), &exit)
-	require.Equal(t, exitFailed, exit.ExitCode())
+	require.Equal(t, command.ExitFailed, exit.ExitCode())
 }
 
 // One more signal ends a command that is stuck.

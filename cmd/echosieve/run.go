@@ -2,6 +2,10 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"echosieve/internal/command"
+	"echosieve/internal/config"
+	"echosieve/internal/service"
 )
 
 func newRunCommand() *cobra.Command {
@@ -17,20 +21,20 @@ While Kafka or Redis is away it waits, says so (/readyz, log, metrics) and goes 
 		Example: `  echosieve run --config echosieve.yaml
   echosieve run --kafka.brokers broker:9092 --kafka.topics.input articles --redis.addrs redis:6379
   ECHOSIEVE_KAFKA_BROKERS=broker:9092 echosieve run`,
-		Args: noArgs,
+		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := loadConfig(cmd)
+			cfg, err := config.Load(cmd.Flags())
 			if err != nil {
 				return err
 			}
-			log := newLogger(cfg.Log, cmd.ErrOrStderr())
-			s, err := newService(cmd.Context(), cfg, log)
+			log := cfg.Log.NewLogger(cmd.ErrOrStderr())
+			s, err := service.New(cmd.Context(), cfg, log)
 			if err != nil {
 				return err
 			}
 			return s.Run(cmd.Context())
 		},
 	}
-	addConfigFlags(cmd)
+	config.AddFlags(cmd.Flags())
 	return cmd
 }

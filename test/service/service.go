@@ -14,11 +14,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
-	"echosieve/test/child"
+	"echosieve/internal/child"
 	"echosieve/test/loopback"
 )
 
@@ -45,13 +44,21 @@ func Main(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	Binary = filepath.Join(dir, "echosieve")
-	build := exec.Command("go", "build", "-trimpath", "-o", Binary, "echosieve/cmd/echosieve")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building the command: %v\n%s", err, out)
+	if Binary, err = Build(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()
+}
+
+// Build builds the command into a folder and returns the path of the binary.
+func Build(dir string) (string, error) {
+	binary := filepath.Join(dir, "echosieve")
+	build := exec.Command("go", "build", "-trimpath", "-o", binary, "echosieve/cmd/echosieve")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build echosieve: %w\n%s", err, out)
+	}
+	return binary, nil
 }
 
 // Settings are by their names in the configuration; they are given in the environment.
@@ -75,9 +82,8 @@ func (s Settings) Environ() []string {
 
 // Process is a running service.
 type Process struct {
-	Cmd  *exec.Cmd
-	HTTP string        // address of its listener
-	Done chan struct{} // closed at its end
+	*child.Process
+	HTTP string // address of its listener
 
 	log lockedBuffer
 }
@@ -85,21 +91,17 @@ type Process struct {
 // Start starts the service; it ends with the test at the latest. If the test has failed by then, its log is shown.
 func Start(t testing.TB, s Settings, change ...func(*exec.Cmd)) *Process {
 	t.Helper()
-	p := &Process{HTTP: loopback.Addr(loopback.Ports(t, 1)[0]), Done: make(chan struct{})}
-	p.Cmd = exec.Command(Binary, "run") // ended by End, not by a context
-	p.Cmd.Env = s.With(Settings{"http.listen": p.HTTP}).Environ()
-	p.Cmd.Stdout, p.Cmd.Stderr = &p.log, &p.log
-	p.Cmd.SysProcAttr = child.DiesWithParent()
+	p := &Process{HTTP: loopback.Addr(loopback.Ports(t, 1)[0])}
+	cmd := exec.Command(Binary, "run") // ended by End, not by a context
+	cmd.Env = s.With(Settings{"http.listen": p.HTTP}).Environ()
+	cmd.Stdout, cmd.Stderr = &p.log, &p.log
 	for _, f := range change {
-		f(p.Cmd)
+		f(cmd)
 	}
-	if err := p.Cmd.Start(); err != nil {
+	var err error
+	if p.Process, err = child.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
-	go func() {
-		_ = p.Cmd.Wait()
-		close(p.Done)
-	}()
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("readiness of the service: %s", p.Get("/readyz"))
@@ -115,33 +117,13 @@ func Start(t testing.TB, s Settings, change ...func(*exec.Cmd)) *Process {
 // Log returns what the service has printed so far.
 func (p *Process) Log() string { return p.log.String() }
 
-// Ended says whether the process has.
-func (p *Process) Ended() bool {
-	select {
-	case <-p.Done:
-		return true
-	default:
-		return false
-	}
-}
-
 // End stops the service in good order and returns its exit code. Ending twice is harmless.
 func (p *Process) End(t testing.TB) int {
 	t.Helper()
-	_ = p.Cmd.Process.Signal(syscall.SIGTERM)
-	select {
-	case <-p.Done:
-	case <-time.After(Patience):
+	if !p.Stop(Patience) {
 		t.Error("the service does not end")
-		p.Kill()
 	}
 	return p.Cmd.ProcessState.ExitCode()
-}
-
-// Kill ends the service as a crash does.
-func (p *Process) Kill() {
-	_ = p.Cmd.Process.Kill()
-	<-p.Done
 }
 
 // Get returns status and body of a page, or the error.

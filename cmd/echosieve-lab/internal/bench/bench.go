@@ -1,0 +1,193 @@
+// Package bench is the command bench: CPU time per article of each stage.
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"echosieve/internal/command"
+	"echosieve/internal/config"
+	"echosieve/internal/files"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/segment/cppjieba"
+	"echosieve/sample"
+)
+
+// result is what the command prints; all times are CPU microseconds per article, medians of the rounds.
+type result struct {
+	Articles int                `json:"articles"`
+	Bytes    int                `json:"mean_text_bytes"`
+	Rounds   int                `json:"rounds"`
+	Index    string             `json:"index"`
+	Cut      float64            `json:"bare_cut_us,omitempty"` // of gojieba; left out in a program without it
+	Stages   map[string]float64 `json:"stages_us"`
+	Whole    float64            `json:"whole_us"`
+	Ratio    float64            `json:"whole_to_cut,omitempty"` // median of the rounds' ratios
+}
+
+// stages in the order in which an article meets them; claim has the index and what else is not in the others.
+var stages = []pipeline.Stage{
+	pipeline.StageDecode, pipeline.StageClean, pipeline.StageSegment, pipeline.StageFingerprint, pipeline.StageClaim,
+}
+
+// Command returns the command bench.
+func Command() *cobra.Command {
+	var rounds, limit int
+	var withRedis bool
+	cmd := &cobra.Command{
+		Use:   "bench [FILE...]",
+		Short: "Measure CPU time per article of each stage, beside a bare gojieba Cut",
+		Long: `Bench pushes articles through decode, clean, segment, fingerprint and index and prints the CPU time of this
+process per article for each stage, beside a bare gojieba.Cut over the same texts in the same run. Files are JSON
+Lines, plain, .gz or .zst; without any the shipped sample is used. A file without an article is an error. gojieba is C++:
+a program that was built without cgo leaves the bare Cut out.
+
+The index is in this process; with --redis it is the Redis of redis.addrs (its own CPU time is not counted), under a
+namespace of the benchmark's own that expires within two hours. Machines are noisy: compare the ratio rather than
+the times, and the median of several rounds.`,
+		Example: `  echosieve-lab bench articles.jsonl.gz
+  echosieve-lab bench --redis --redis.addrs localhost:6379 articles.jsonl.gz`,
+	}
+	cmd.Flags().IntVar(&rounds, "rounds", 5, "rounds to take the median of")
+	cmd.Flags().IntVar(&limit, "limit", 4000, "articles to use at most")
+	cmd.Flags().BoolVar(&withRedis, "redis", false, "use the Redis of redis.addrs instead of an index in this process")
+	asJSON := command.AddJSONFlag(cmd)
+	config.AddFlags(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, names []string) error {
+		if rounds < 1 || limit < 1 {
+			return errors.New("--rounds and --limit must be at least 1")
+		}
+		cfg, err := config.Load(cmd.Flags())
+		if err != nil {
+			return err
+		}
+		recipe, err := cfg.LoadRecipe()
+		if err != nil {
+			return err
+		}
+		records, err := readRecords(names, limit, cfg, recipe)
+		if err != nil {
+			return err
+		}
+		r, err := run(cmd.Context(), cfg, recipe, records, rounds, withRedis, cmd.ErrOrStderr())
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return command.PrintJSON(cmd.OutOrStdout(), r)
+		}
+		printResult(cmd.OutOrStdout(), r)
+		return nil
+	}
+	return cmd
+}
+
+// readRecords reads articles from files, or the sample repeated. Lines that are none stay in: they cost something, too.
+func readRecords(names []string, limit int, cfg config.Config, recipe *recipe.Recipe) ([]pipeline.Record, error) {
+	var records []pipeline.Record
+	var usable bool
+	var first string // what is wrong with the first line that is no article
+	add := func(name string, number int, line []byte) bool {
+		record := pipeline.Record{
+			Coordinates: article.Coordinates{Topic: "bench", Offset: int64(len(records))},
+			Value:       slices.Clone(line), Time: time.Now(),
+		}
+		if !usable {
+			var fault string
+			if usable, fault = isArticle(cfg, recipe, &record); fault != "" && first == "" {
+				first = fmt.Sprintf("%s:%d: %s", name, number, fault)
+			}
+		}
+		records = append(records, record)
+		return len(records) < limit
+	}
+	for _, name := range names {
+		if err := readFile(name, cfg.Kafka.MaxMessageBytes, add); err != nil {
+			return nil, err
+		}
+	}
+	for len(names) == 0 && len(records) < min(limit, 2000) {
+		for line := range sample.Lines() {
+			if !add("sample", len(records)+1, line) {
+				break
+			}
+		}
+	}
+	if !usable {
+		return nil, files.NoArticle(names, cfg.Input, first)
+	}
+	return records, nil
+}
+
+func readFile(name string, maxLine int, take func(name string, number int, line []byte) bool) error {
+	f, err := files.Open(name, files.HoldsArticles)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines, err := files.NewLineReader(f, maxLine)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer lines.Close()
+	for {
+		line, number, err := lines.Next()
+		var tooLong *files.LineTooLongError
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.As(err, &tooLong):
+			continue
+		case err != nil:
+			return fmt.Errorf("%s:%d: %w", name, number, err)
+		case !take(name, number, line):
+			return nil
+		}
+	}
+}
+
+// isArticle says whether the service would give the record a verdict, and if not, why.
+func isArticle(cfg config.Config, recipe *recipe.Recipe, r *pipeline.Record) (ok bool, fault string) {
+	doc, reject := cfg.Input.Decode(r)
+	if reject != nil {
+		return false, reject.Error()
+	}
+	if a, _ := recipe.Fingerprint(doc.Text); a.Empty {
+		return false, string(pipeline.EmptyText)
+	}
+	return true, ""
+}
+
+func printResult(w io.Writer, r result) {
+	t := table.NewWriter()
+	t.SetOutputMirror(w)
+	t.SetStyle(table.StyleLight)
+	t.AppendHeader(table.Row{"stage", "CPU us per article", "of bare Cut"})
+	row := func(name string, us float64) {
+		ofCut := "-"
+		if r.Cut > 0 {
+			ofCut = fmt.Sprintf("%.2f", us/r.Cut)
+		}
+		t.AppendRow(table.Row{name, fmt.Sprintf("%.1f", us), ofCut})
+	}
+	for _, stage := range stages {
+		row(string(stage), r.Stages[string(stage)])
+	}
+	t.AppendSeparator()
+	row("whole", r.Whole)
+	last := "no bare Cut: " + cppjieba.ErrMissing.Error()
+	if r.Cut > 0 {
+		row("bare Cut", r.Cut)
+		last = fmt.Sprintf("whole / bare Cut %.2f", r.Ratio)
+	}
+	t.Render()
+	fmt.Fprintf(w, "%d articles of %d bytes, index %s, median of %d rounds; %s\n", r.Articles, r.Bytes, r.Index, r.Rounds, last)
+}

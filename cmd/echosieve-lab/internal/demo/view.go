@@ -1,0 +1,155 @@
+package demo
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/internal/files"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+)
+
+// view prints verdicts as they fall and a summary: aligned columns, or JSON Lines. Not for concurrent use.
+type view struct {
+	out     io.Writer
+	decode  *pipeline.DecodeConfig
+	json    bool
+	colour  bool
+	titles  map[string]string // article id -> title, to show what a copy repeats
+	seen    int
+	counts  map[string]int
+	delays  []time.Duration // record timestamp to arrival here
+	started time.Time
+}
+
+// verdictRow is one shown verdict; its JSON names are part of the demo's --json output.
+type verdictRow struct {
+	Verdict       string `json:"verdict"`
+	ID            string `json:"id"`
+	Title         string `json:"title,omitempty"`
+	Distance      string `json:"distance,omitempty"`
+	OriginalID    string `json:"original_id,omitempty"`
+	OriginalTitle string `json:"original_title,omitempty"`
+	Reason        string `json:"reason,omitempty"`
+	Detail        string `json:"detail,omitempty"`
+}
+
+func newView(out io.Writer, decode *pipeline.DecodeConfig, records []pipeline.Record, asJSON bool) *view {
+	v := &view{out: out, decode: decode, json: asJSON, colour: files.OnTerminal(out), titles: map[string]string{}, counts: map[string]int{}}
+	for i := range records {
+		if doc, reject := decode.Decode(&records[i]); reject == nil {
+			v.titles[doc.ID] = titleOf(doc)
+		}
+	}
+	return v
+}
+
+func (v *view) start(brokers []string, listen, recipe string) {
+	v.started = time.Now()
+	if v.json {
+		return
+	}
+	fmt.Fprintf(v.out, "Kafka (in-process)  %s\nmetrics             http://%s/metrics\nhealth              http://%s/readyz\nrecipe              %s\n\n",
+		strings.Join(brokers, ","), listen, listen, recipe)
+	v.row("VERDICT", "TITLE", "BITS", "REPEATS")
+}
+
+// show prints one record of an output topic.
+func (v *view) show(r *kgo.Record) {
+	v.seen++
+	v.delays = append(v.delays, time.Since(r.Timestamp))
+	h := map[string]string{}
+	for _, header := range r.Headers {
+		h[header.Key] = string(header.Value)
+	}
+	row := verdictRow{
+		Verdict: h[pipeline.HeaderVerdict], Distance: h[pipeline.HeaderDistance],
+		OriginalID: h[pipeline.HeaderOriginalID], Reason: h[pipeline.HeaderReason], Detail: h[pipeline.HeaderDetail],
+	}
+	if row.Verdict == "" {
+		row.Verdict = "dead"
+	}
+	doc, _ := v.decode.Decode(&pipeline.Record{Value: r.Value})
+	row.ID, row.Title = doc.ID, titleOf(doc)
+	if row.Verdict == "dead" && row.Title == "" {
+		row.Title = string(r.Value)
+	}
+	if row.Verdict == article.Unique.String() || row.Verdict == article.Possible.String() {
+		v.titles[row.ID] = row.Title
+	}
+	row.OriginalTitle = v.titles[row.OriginalID]
+	v.counts[row.Verdict]++
+	if v.json {
+		v.writeJSON(row)
+		return
+	}
+	repeats := row.OriginalTitle
+	if row.Verdict == "dead" {
+		repeats = row.Reason + ": " + row.Detail
+	}
+	v.row(row.Verdict, row.Title, row.Distance, repeats)
+}
+
+// row prints one line; columns are cut and padded by display width, so that Chinese titles line up.
+func (v *view) row(verdict, title, bits, repeats string) {
+	cell := func(s string, width int) string {
+		return text.Pad(text.Snip(strings.Join(strings.Fields(s), " "), width, "~"), width, ' ')
+	}
+	colour := map[string]text.Color{"unique": text.FgGreen, "possible": text.FgCyan, "near": text.FgYellow, "exact": text.FgYellow, "dead": text.FgRed}[verdict]
+	name := cell(verdict, 8)
+	if colour != 0 && v.colour {
+		name = colour.Sprint(name)
+	}
+	fmt.Fprintln(v.out, strings.TrimRight(name+"  "+cell(title, 44)+"  "+cell(bits, 4)+"  "+cell(repeats, 44), " "))
+}
+
+// summary prints counts, rate and latency of what was shown.
+func (v *view) summary() {
+	took := time.Since(v.started)
+	slices.Sort(v.delays)
+	quantile := func(q float64) time.Duration { return v.delays[int(q*float64(len(v.delays)-1))] }
+	rate := float64(v.seen) / quantile(1).Seconds()
+	if v.json {
+		v.writeJSON(map[string]any{
+			"records": v.seen, "verdicts": v.counts, "records_per_second": rate,
+			"latency_p50_ms": quantile(.5).Milliseconds(), "latency_p99_ms": quantile(.99).Milliseconds(),
+			"seconds": took.Seconds(),
+		})
+		return
+	}
+	fmt.Fprintf(v.out, "\n%d records: %d unique, %d near, %d exact, %d dead\n", v.seen,
+		v.counts["unique"], v.counts["near"], v.counts["exact"], v.counts["dead"])
+	fmt.Fprintf(v.out, "%.0f records/s from publish to last verdict; latency p50 %s, p99 %s\n",
+		rate, quantile(.5).Round(time.Millisecond), quantile(.99).Round(time.Millisecond))
+}
+
+// invite tells how to publish into a demo that stays up.
+func (v *view) invite(brokers []string) {
+	if !v.json {
+		fmt.Fprintf(v.out, "\nstill up; publish from another terminal, stop with Ctrl-C:\n  echosieve produce --kafka.brokers %s FILE\n",
+			strings.Join(brokers, ","))
+	}
+}
+
+func (v *view) writeJSON(x any) {
+	b, err := json.Marshal(x)
+	if err != nil {
+		b = []byte(`{"error":"unprintable"}`)
+	}
+	fmt.Fprintln(v.out, string(b))
+}
+
+// titleOf is the title or, for an untitled flash, the text.
+func titleOf(doc pipeline.Document) string {
+	if doc.Title != "" {
+		return doc.Title
+	}
+	return doc.Text
+}

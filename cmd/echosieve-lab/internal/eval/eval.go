@@ -1,0 +1,58 @@
+// Package eval is the command eval with its commands pairs, stream and threshold. They read files of articles, run the service's own
+// stages over them, and leave the figures to package figures, the pages to package report and the tables to package tables.
+package eval
+
+import (
+	"github.com/spf13/cobra"
+
+	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/internal/config"
+)
+
+const help = `Eval measures the filter on articles of your own, so that its settings need not be taken on trust.
+
+  pairs       for labelled pairs: recall, precision, false alarms, by kind of pair and by Hamming distance
+  stream      for a labelled stream in time order: copies caught and originals dropped, by the whole service
+              without Kafka
+  threshold   without labels: how many articles each limit would flag, and sampled pairs near the border side by
+              side, to choose a limit by reading them
+
+Every setting of the service (--detection.*, --recipe, --window, --input.fields.*) can be given to each of them, or
+a file with --config: measure the settings that you run, then the ones that you consider.
+
+A miss costs a reader a repeated article; a false alarm costs an article that nobody will see. The second is worse:
+begin with false alarms and dropped originals, then raise recall as far as they allow.
+
+Articles are JSON Lines, plain, .gz or .zst, read as the service reads them. Figures go to standard output, as JSON
+with --json; --html writes a report with charts into one file that loads nothing from anywhere. Limits such as
+--min-recall make the exit code 1 when they are not kept, for use in continuous integration.`
+
+const example = `  echosieve-lab eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --html report.html
+  echosieve-lab eval stream --docs stream.jsonl.gz --min-caught 0.9 --max-dropped 0
+  echosieve-lab eval threshold --docs articles.jsonl.gz --html look.html`
+
+// Command returns the command eval with its commands.
+func Command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "eval",
+		Short:   "Measure on your own articles how well copies are told from look-alikes",
+		Long:    help,
+		Example: example,
+	}
+	cmd.AddCommand(newPairsCommand(), newStreamCommand(), newThresholdCommand())
+	return cmd
+}
+
+// newJudge is the rule by which the service tells two articles from copies. It is chosen nowhere else in eval.
+func newJudge(cfg config.Config) figures.Judge {
+	return figures.ByRecipe(cfg.IndexConfig("recipe").Search)
+}
+
+// newScale is the setting that decides what is a copy, which eval threshold helps to choose.
+func newScale(cfg config.Config) figures.Scale {
+	search := cfg.IndexConfig("recipe").Search
+	if search.Judge == nil {
+		return figures.DistanceScale(search.MaxDistance)
+	}
+	return figures.SimilarityScale(search, cfg.Detection.Thresholds)
+}

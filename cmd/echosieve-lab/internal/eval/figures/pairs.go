@@ -1,0 +1,180 @@
+package figures
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"echosieve/pipeline/article"
+	"echosieve/simhash"
+)
+
+// KindResult counts the pairs of one kind.
+type KindResult struct {
+	Label    int       `json:"label"`
+	N        int       `json:"n"`
+	Flagged  int       `json:"flagged"`  // held to be copies
+	Possible int       `json:"possible"` // look alike, but not enough; 0 for recipes where distance alone decides
+	Interval *Interval `json:"interval"` // of the share flagged
+}
+
+// Share is the share of the kind's pairs that are flagged.
+func (k KindResult) Share() float64 { return ratio(k.Flagged, k.N) }
+
+// WrongPair is a copy that is not flagged, or a hard negative that is.
+type WrongPair struct {
+	A         string `json:"id_a"`
+	B         string `json:"id_b"`
+	Label     int    `json:"label"`
+	Kind      string `json:"kind"`
+	Possible  bool   `json:"possible"`
+	Candidate bool   `json:"candidate"` // a look-up finds one from the other
+	Distance  int    `json:"distance"`  // bits
+	Reason    string `json:"reason"`    // the test that decided, or why none did
+	Earlier   Side   `json:"-"`         // left to the caller
+	Later     Side   `json:"-"`
+}
+
+// Verdict says in what the service was wrong.
+func (p *WrongPair) Verdict() string {
+	switch {
+	case p.Label == HardNegative:
+		return "false alarm"
+	case p.Possible:
+		return "missed, possible"
+	default:
+		return "missed"
+	}
+}
+
+// PairsResult is what Pairs found out.
+type PairsResult struct {
+	Docs       int `json:"docs"`
+	Pairs      int `json:"pairs"` // that count: without those ignored
+	Copies     int `json:"copies"`
+	LookAlikes int `json:"look_alikes"`
+	Debatable  int `json:"debatable"` // labelled -1: they count in nothing but their kind
+	Rates
+	F1              float64               `json:"f1"`
+	CandidateRecall float64               `json:"candidate_recall"` // copies that a look-up by blocks finds at all
+	Intervals       Intervals             `json:"intervals"`
+	WithoutFamily   int                   `json:"without_family"` // pairs that name none: each counts as its own
+	Warnings        []string              `json:"warnings"`       // rates that may be chance
+	Kinds           map[string]KindResult `json:"kinds"`
+	Distance        []AtDistance          `json:"distance"`
+	Wrong           []WrongPair           `json:"wrong_pairs"` // false alarms first, then by kind
+}
+
+// MaxPlainDistance is the largest limit for which plain distance is reported, in bits.
+const MaxPlainDistance = 32
+
+// IgnoredKind is the kind under which pairs of the ignore list are counted, with the label of partial copies.
+const IgnoredKind = "ignored"
+
+// judged is a pair with its verdict.
+type judged struct {
+	Pair
+	Judgement
+	plain int // distance between the SimHashes, in bits
+}
+
+// Pairs judges each pair. Pairs in ignore, in either order, count in nothing but a kind of their own, those of unknown
+// articles nowhere. A labelled pair of an unknown article is an error. Should pairs of one kind have different labels,
+// those of the label met later stand as "kind (label)".
+func Pairs(articles map[string]article.Article, pairs, ignore []Pair, judge Judge) (PairsResult, error) {
+	r := PairsResult{Docs: len(articles), Kinds: map[string]KindResult{}}
+	kinds := byKind{}
+	ignored := map[[2]string]bool{}
+	for _, p := range ignore {
+		a, knownA := articles[p.A]
+		b, knownB := articles[p.B]
+		if knownA && knownB && !ignored[[2]string{p.A, p.B}] {
+			p.Label, p.Kind = Partial, IgnoredKind
+			kinds.add(judged{Pair: p, Judgement: judge(b, a)})
+		}
+		ignored[[2]string{p.A, p.B}], ignored[[2]string{p.B, p.A}] = true, true
+	}
+	var list []judged
+	for _, p := range pairs {
+		if ignored[[2]string{p.A, p.B}] {
+			continue
+		}
+		a, knownA := articles[p.A]
+		b, knownB := articles[p.B]
+		if !knownA || !knownB {
+			return PairsResult{}, fmt.Errorf("pair %s, %s: no such article", p.A, p.B)
+		}
+		one := judged{p, judge(b, a), simhash.Distance(a.SimHash, b.SimHash)}
+		kinds.add(one)
+		list = append(list, one)
+	}
+	r.count(list)
+	for name, members := range kinds {
+		r.Kinds[name] = kindResult(members)
+	}
+	r.rate(list)
+	r.Warnings = r.warnings()
+	return r, nil
+}
+
+// byKind has the pairs of each kind and label.
+type byKind map[string][]judged
+
+func (k byKind) add(p judged) {
+	name := p.Kind
+	if members := k[name]; len(members) > 0 && members[0].Label != p.Label {
+		name = fmt.Sprintf("%s (%d)", p.Kind, p.Label)
+	}
+	k[name] = append(k[name], p)
+}
+
+func kindResult(members []judged) KindResult {
+	k := KindResult{Label: members[0].Label, N: len(members)}
+	terms := make([]term, len(members))
+	for i, p := range members {
+		terms[i] = p.term(p.Flagged)
+		k.Flagged += terms[i].part
+		if p.Possible {
+			k.Possible++
+		}
+	}
+	k.Interval = interval(terms)
+	return k
+}
+
+// count fills in the numbers of pairs and lists the wrong ones.
+func (r *PairsResult) count(list []judged) {
+	r.Pairs = len(list)
+	r.Wrong = []WrongPair{}
+	for _, p := range list {
+		switch p.Label {
+		case Copy:
+			r.Copies++
+		case HardNegative:
+			r.LookAlikes++
+		default:
+			r.Debatable++
+		}
+		if len(p.Families) == 0 {
+			r.WithoutFamily++
+		}
+		if p.Label == Copy && !p.Flagged || p.Label == HardNegative && p.Flagged {
+			r.Wrong = append(r.Wrong, WrongPair{
+				A: p.A, B: p.B, Label: p.Label, Kind: p.Kind,
+				Possible: p.Possible, Candidate: p.Candidate, Distance: p.Distance, Reason: p.Reason,
+			})
+		}
+	}
+	slices.SortStableFunc(r.Wrong, func(a, b WrongPair) int {
+		return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.Kind, b.Kind))
+	})
+}
+
+// term is the pair's part in a share.
+func (p *judged) term(counts bool) term {
+	t := term{families: p.Families, whole: 1}
+	if counts {
+		t.part = 1
+	}
+	return t
+}

@@ -1,0 +1,111 @@
+package figures
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/article"
+	"echosieve/simhash"
+)
+
+func newArticle(digest byte, fp simhash.Fingerprint) article.Article {
+	return article.Article{Fingerprint: fp, SimHash: fp, Digest: article.Digest{digest}}
+}
+
+// byDistance is the rule of four blocks and three bits, without a second check.
+var byDistance = ByRecipe(article.Search{Layout: simhash.Layout{Count: 4}, MaxDistance: 3})
+
+func TestPairs(t *testing.T) {
+	articles := map[string]article.Article{
+		"a":     newArticle(1, 0),
+		"same":  newArticle(1, 0),
+		"near":  newArticle(2, 0b111),
+		"far":   newArticle(3, 0xff_ff),                        // 16 bits away, three blocks equal
+		"other": newArticle(4, 0xffff_ffff_ffff_ffff),          // no block equal
+		"tpl":   newArticle(5, 0b1),                            // a look-alike at distance 1
+		"short": {Digest: article.Digest{6}, LittleText: true}, // distance 0, but too little text
+	}
+	pairs := []Pair{
+		{A: "a", B: "same", Label: Copy, Kind: "exact", Families: []string{"1"}},
+		{A: "a", B: "near", Label: Copy, Kind: "edit", Families: []string{"1", "2"}},
+		{A: "a", B: "far", Label: Copy, Kind: "edit", Families: []string{"3"}},
+		{A: "a", B: "other", Label: Copy, Kind: "edit"},
+		{A: "a", B: "tpl", Label: HardNegative, Kind: "template", Families: []string{"1"}},
+		{A: "a", B: "other", Label: HardNegative, Kind: "background"},
+		{A: "a", B: "short", Label: HardNegative, Kind: "background"},
+		{A: "near", B: "tpl", Label: Partial, Kind: "digest"},
+		{A: "far", B: "tpl", Label: HardNegative, Kind: "ignored"},
+	}
+	r, err := Pairs(articles, pairs, []Pair{{A: "tpl", B: "far"}, {A: "far", B: "tpl"}, {A: "a", B: "unknown"}}, byDistance)
+	require.NoError(t, err)
+	require.Equal(t, 7, r.Docs)
+	require.Equal(t, 8, r.Pairs)
+	require.Equal(t, Rates{Recall: 2. / 4, Precision: 2. / 3, FalsePositiveRate: 1. / 3}, r.Rates)
+	require.InDelta(t, 4./7, r.F1, 1e-12)
+	require.InDelta(t, 3./4, r.CandidateRecall, 1e-12)
+	require.Equal(t, [3]int{4, 3, 1}, [3]int{r.Copies, r.LookAlikes, r.Debatable})
+	require.Equal(t, 4, r.WithoutFamily)
+	require.Equal(t, []WrongPair{
+		{A: "a", B: "tpl", Label: HardNegative, Kind: "template", Candidate: true, Distance: 1, Reason: "distance"},
+		{A: "a", B: "far", Label: Copy, Kind: "edit", Candidate: true, Distance: 16, Reason: "distance"},
+		{A: "a", B: "other", Label: Copy, Kind: "edit", Distance: 64, Reason: ReasonNotFound},
+	}, r.Wrong, "false alarms first")
+	for name, families := range map[string]int{"exact": 1, "edit": 3, "template": 1, "background": 2} {
+		require.Equal(t, families, r.Kinds[name].Interval.Families, name)
+	}
+	for i, families := range []int{3, 1, 3, 3, 3} { // of what is behind each figure, and of nothing else
+		require.Equal(t, families, r.Figures()[i].Interval.Families, r.Figures()[i].Name)
+	}
+	require.Len(t, r.Warnings, 6)
+	for name, k := range r.Kinds {
+		k.Interval = nil
+		r.Kinds[name] = k
+	}
+	require.Equal(t, map[string]KindResult{
+		"exact": {Label: 1, N: 1, Flagged: 1}, "edit": {Label: 1, N: 3, Flagged: 1}, "template": {N: 1, Flagged: 1},
+		"background": {N: 2}, IgnoredKind: {Label: -1, N: 1}, "digest": {Label: -1, N: 1, Flagged: 1},
+	}, r.Kinds)
+	require.Len(t, r.Distance, 33)
+	require.Equal(t, AtDistance{0, Rates{Recall: 1. / 4, Precision: 1. / 2, FalsePositiveRate: 1. / 3}}, r.Distance[0])
+	require.Equal(t, AtDistance{16, Rates{Recall: 3. / 4, Precision: 3. / 5, FalsePositiveRate: 2. / 3}}, r.Distance[16])
+
+	_, err = Pairs(articles, []Pair{{A: "a", B: "nobody", Label: Copy}}, nil, byDistance)
+	require.ErrorContains(t, err, "nobody")
+}
+
+// The names are what scripts read.
+func TestJSONNames(t *testing.T) {
+	out, err := json.Marshal(PairsResult{
+		Kinds: map[string]KindResult{"k": {Interval: &Interval{}}}, Distance: []AtDistance{{}}, Wrong: []WrongPair{{}}, Warnings: []string{},
+	})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"docs":0,"pairs":0,"copies":0,"look_alikes":0,"debatable":0,
+		"recall":0,"precision":0,"false_positive_rate":0,"f1":0,"candidate_recall":0,
+		"intervals":{"recall":null,"precision":null,"f1":null,"false_positive_rate":null,"candidate_recall":null},
+		"without_family":0,"warnings":[],
+		"kinds":{"k":{"label":0,"n":0,"flagged":0,"possible":0,
+			"interval":{"low":0,"high":0,"families":0,"largest_family":0,"few_families":false}}},
+		"distance":[{"k":0,"recall":0,"precision":0,"false_positive_rate":0}],
+		"wrong_pairs":[{"id_a":"","id_b":"","label":0,"kind":"","possible":false,"candidate":false,"distance":0,"reason":""}]}`, string(out))
+}
+
+// One family with most of the look-alikes decides their rate, however many others there are.
+func TestWarningOfALargeFamily(t *testing.T) {
+	articles := map[string]article.Article{"a": newArticle(1, 0), "b": newArticle(2, 0xff_ff_ff)}
+	var pairs []Pair
+	for i := range 60 {
+		p := Pair{A: "a", B: "b", Kind: "template", Families: []string{"form"}}
+		if i >= 31 {
+			p.Families = nil
+		}
+		pairs = append(pairs, p)
+	}
+	r, err := Pairs(articles, pairs, nil, byDistance)
+	require.NoError(t, err)
+	require.Equal(t, []string{"false-positive rate: one family has 52 % of its pairs and decides it"}, r.Warnings)
+	r, err = Pairs(articles, pairs[2:], nil, byDistance)
+	require.NoError(t, err)
+	require.Empty(t, r.Warnings)
+}

@@ -1,0 +1,253 @@
+package figures
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+)
+
+// StreamArticle is an article of a stream with its label.
+type StreamArticle struct {
+	ID, Title string
+	DupOf     string // id of the earlier article that it repeats; empty for an original
+	Language  string
+	Source    string // may be empty
+	Kind      string // how the copy was edited; may be empty
+	Time      time.Time
+}
+
+// StreamVerdict is what the filter said about the article of the same place in the stream.
+type StreamVerdict struct {
+	Dead     bool   // it could not be processed
+	Flagged  bool   // it is held to repeat another
+	Possible bool   // it is held to look like another; never with Flagged
+	Original int    // place in the stream of that other article, if Flagged or Possible
+	Root     int    // place of the article at the end of the chain, if Flagged
+	Distance int    // to the original, in bits
+	Reason   string // the test that decided
+}
+
+// StreamCounts counts the articles of a language, kind or source.
+type StreamCounts struct {
+	Copies        int `json:"copies"`
+	Caught        int `json:"caught"` // copies held to repeat something
+	Originals     int `json:"originals"`
+	Dropped       int `json:"dropped"`        // originals held to repeat something
+	WrongOriginal int `json:"wrong_original"` // caught copies whose root is of another cluster
+	Possible      int `json:"possible"`       // copies and originals that are only marked as look-alikes
+}
+
+// CaughtShare is the share of copies caught, 1 if there are none.
+func (c StreamCounts) CaughtShare() float64 {
+	if c.Copies == 0 {
+		return 1
+	}
+	return ratio(c.Caught, c.Copies)
+}
+
+func (c StreamCounts) plus(d StreamCounts) StreamCounts {
+	return StreamCounts{
+		Copies: c.Copies + d.Copies, Caught: c.Caught + d.Caught, Originals: c.Originals + d.Originals,
+		Dropped: c.Dropped + d.Dropped, WrongOriginal: c.WrongOriginal + d.WrongOriginal,
+		Possible: c.Possible + d.Possible,
+	}
+}
+
+// GapCounts counts the copies that came a certain time after the first article of their cluster.
+type GapCounts struct {
+	From   string `json:"from"` // such as "1h": from this on, to the next row's
+	Copies int    `json:"copies"`
+	Caught int    `json:"caught"`
+}
+
+// Delay is how long after the first article of their cluster the caught copies came.
+type Delay struct {
+	Median float64 `json:"median"`
+	P90    float64 `json:"p90"`
+}
+
+// Repeat is an article with the one that it was held to repeat or look like, or, if it was not, the one that it repeats.
+type Repeat struct {
+	ID            string `json:"id"`
+	Title         string `json:"title"`
+	Language      string `json:"language"`
+	Kind          string `json:"kind"`
+	OriginalID    string `json:"original_id"`
+	OriginalTitle string `json:"original_title"`
+	Distance      int    `json:"distance"` // bits; -1 if nobody measured it
+	Possible      bool   `json:"possible"` // it was marked as a look-alike of that one
+	Reason        string `json:"reason"`   // the test that decided; empty if there was none
+}
+
+// StreamResult is what Stream found out. Skipped, Lookups and Candidates are left to the caller.
+type StreamResult struct {
+	Articles        int                     `json:"articles"`
+	Skipped         int                     `json:"skipped"`          // marked as ambiguous and left out
+	Dead            int                     `json:"dead"`             // could not be processed; they do not count
+	OriginalMissing int                     `json:"original_missing"` // the article that they repeat is not there: they count as originals
+	Languages       map[string]StreamCounts `json:"languages"`
+	Kinds           map[string]StreamCounts `json:"kinds"`
+	Sources         map[string]StreamCounts `json:"sources"`
+	Gaps            []GapCounts             `json:"gaps"`
+	Delay           Delay                   `json:"delay_seconds"`
+	Lookups         float64                 `json:"lookups_per_article"`
+	Candidates      float64                 `json:"candidates_per_article"`
+	Dropped         []Repeat                `json:"dropped_originals"`
+	Wrong           []Repeat                `json:"wrong_originals"`
+	Missed          []Repeat                `json:"missed_copies"`
+}
+
+// LargestSources names the sources by the number of their articles, the largest first.
+func (r *StreamResult) LargestSources() []string {
+	articles := func(source string) int { return r.Sources[source].Copies + r.Sources[source].Originals }
+	return slices.SortedFunc(maps.Keys(r.Sources), func(a, b string) int {
+		return cmp.Or(articles(b)-articles(a), cmp.Compare(a, b))
+	})
+}
+
+// Total adds up all languages.
+func (r *StreamResult) Total() StreamCounts {
+	var t StreamCounts
+	for _, c := range r.Languages {
+		t = t.plus(c)
+	}
+	return t
+}
+
+// gaps are the lower ends of GapCounts.
+var gaps = []struct {
+	name string
+	from time.Duration
+}{{"0", 0}, {"1h", time.Hour}, {"6h", 6 * time.Hour}, {"1d", 24 * time.Hour}, {"3d", 3 * 24 * time.Hour}, {"7d", 7 * 24 * time.Hour}}
+
+// Stream compares verdicts with labels. Articles are in the order in which the filter saw them, verdicts[i] is about
+// articles[i]. An article that is labelled a copy of a later one is an error.
+func Stream(articles []StreamArticle, verdicts []StreamVerdict) (StreamResult, error) {
+	firsts, missing, err := clusters(articles, verdicts)
+	if err != nil {
+		return StreamResult{}, err
+	}
+	r := StreamResult{
+		Articles: len(articles), OriginalMissing: missing,
+		Languages: map[string]StreamCounts{}, Kinds: map[string]StreamCounts{}, Sources: map[string]StreamCounts{},
+		Gaps:    make([]GapCounts, len(gaps)),
+		Dropped: []Repeat{}, Wrong: []Repeat{}, Missed: []Repeat{},
+	}
+	for i, gap := range gaps {
+		r.Gaps[i].From = gap.name
+	}
+	var delays []float64
+	for i := range articles {
+		a, v := &articles[i], verdicts[i]
+		if v.Dead {
+			r.Dead++
+			continue
+		}
+		var one StreamCounts
+		first := firsts[i]
+		if v.Possible {
+			one.Possible = 1
+		}
+		if first == i {
+			one.Originals = 1
+			if v.Flagged {
+				one.Dropped = 1
+				r.Dropped = append(r.Dropped, repeat(articles, i, v.Original, v))
+			}
+		} else {
+			one.Copies = 1
+			delay := max(0, a.Time.Sub(articles[first].Time))
+			gap := r.gap(delay)
+			gap.Copies++
+			if v.Flagged {
+				one.Caught = 1
+				gap.Caught++
+				delays = append(delays, delay.Seconds())
+				if firsts[v.Root] != first {
+					one.WrongOriginal = 1
+					r.Wrong = append(r.Wrong, repeat(articles, i, v.Root, v))
+				}
+			} else {
+				if !v.Possible {
+					v.Original, v.Distance = first, -1
+				}
+				r.Missed = append(r.Missed, repeat(articles, i, v.Original, v))
+			}
+		}
+		language, kind, source := cmp.Or(a.Language, "unknown"), kindOf(a), cmp.Or(a.Source, "unknown")
+		r.Languages[language] = r.Languages[language].plus(one)
+		r.Kinds[kind] = r.Kinds[kind].plus(one)
+		r.Sources[source] = r.Sources[source].plus(one)
+	}
+	slices.Sort(delays)
+	r.Delay = Delay{Median: quantile(delays, 0.5), P90: quantile(delays, 0.9)}
+	return r, nil
+}
+
+// clusters returns for each article the place of the first one of its cluster, itself if it is that one. An article
+// whose original is not in the stream, or is a dead letter, is the first of its cluster, unless another copy came
+// before; missing counts those firsts.
+func clusters(articles []StreamArticle, verdicts []StreamVerdict) (firsts []int, missing int, err error) {
+	places := make(map[string]int, len(articles))
+	for i, a := range articles {
+		if _, known := places[a.ID]; !known && !verdicts[i].Dead {
+			places[a.ID] = i
+		}
+	}
+	firsts = make([]int, len(articles))
+	absent := map[string]int{}
+	for i, a := range articles {
+		firsts[i] = i
+		if a.DupOf == "" || verdicts[i].Dead {
+			continue
+		}
+		if original, known := places[a.DupOf]; known {
+			if original >= i {
+				return nil, 0, fmt.Errorf("article %s is labelled a copy of %s, which does not come before it", a.ID, a.DupOf)
+			}
+			firsts[i] = firsts[original]
+		} else if first, known := absent[a.DupOf]; known {
+			firsts[i] = first
+		} else {
+			absent[a.DupOf] = i
+			missing++
+		}
+	}
+	return firsts, missing, nil
+}
+
+func kindOf(a *StreamArticle) string {
+	if a.DupOf == "" {
+		return cmp.Or(a.Kind, "original")
+	}
+	return cmp.Or(a.Kind, "copy")
+}
+
+func repeat(articles []StreamArticle, i, original int, v StreamVerdict) Repeat {
+	a, o := &articles[i], &articles[original]
+	return Repeat{
+		ID: a.ID, Title: a.Title, Language: cmp.Or(a.Language, "unknown"), Kind: kindOf(a),
+		OriginalID: o.ID, OriginalTitle: o.Title,
+		Distance: v.Distance, Possible: v.Possible, Reason: v.Reason,
+	}
+}
+
+// gap is the row of copies that came so much later.
+func (r *StreamResult) gap(delay time.Duration) *GapCounts {
+	i := len(gaps) - 1
+	for gaps[i].from > delay {
+		i--
+	}
+	return &r.Gaps[i]
+}
+
+// quantile is the least of the sorted values that at least the share q of them does not exceed; 0 if there are none.
+func quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
+}

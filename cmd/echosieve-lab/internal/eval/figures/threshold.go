@@ -1,0 +1,118 @@
+package figures
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"echosieve/pipeline/article"
+)
+
+// Nearest is an article with the earlier one that is most like it.
+type Nearest struct {
+	Article, Earlier int // places in the stream
+	Level            int // place in the scale
+}
+
+// AtLimit is what a limit would do to unlabelled articles.
+type AtLimit struct {
+	Limit   string  `json:"limit"`
+	Pairs   int     `json:"pairs"`   // articles held to be copies at this limit and at none that is stricter, exact ones apart
+	Flagged int     `json:"flagged"` // articles held to be copies, exact ones included
+	Share   float64 `json:"share"`   // of all articles
+}
+
+// LimitsResult is what Limits found out.
+type LimitsResult struct {
+	Docs       int       `json:"docs"`
+	Exact      int       `json:"exact"`       // the same text as an earlier one
+	LittleText int       `json:"little_text"` // too short for anything but exact copies
+	Scale      string    `json:"scale"`
+	Limits     []AtLimit `json:"limits"`
+	nearest    [][]Nearest
+}
+
+// Limits finds for each article the earlier one that is most like it, and counts what each limit would flag. All
+// pairs are compared, on all cores, as if they lay within one window: 20,000 articles take a second or so, twice as
+// many four times as long. It fails only if ctx ends.
+func Limits(ctx context.Context, articles []article.Article, scale Scale) (LimitsResult, error) {
+	r := LimitsResult{Docs: len(articles), Scale: scale.Name, nearest: make([][]Nearest, len(scale.Limits))}
+	places, compared := r.distinct(articles)
+	found := make([]Nearest, len(compared))
+	const chunk = 64
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for from := int(next.Add(chunk) - chunk); from < len(compared) && ctx.Err() == nil; from = int(next.Add(chunk) - chunk) {
+				for i := from; i < min(from+chunk, len(compared)); i++ {
+					found[i] = nearestOf(compared[:i], &compared[i], scale)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return LimitsResult{}, err
+	}
+	for i, n := range found {
+		if n.Level < len(scale.Limits) {
+			r.nearest[n.Level] = append(r.nearest[n.Level], Nearest{places[i], places[n.Earlier], n.Level})
+		}
+	}
+	flagged := r.Exact
+	for level, limit := range scale.Limits {
+		flagged += len(r.nearest[level])
+		r.Limits = append(r.Limits, AtLimit{limit, len(r.nearest[level]), flagged, ratio(flagged, r.Docs)})
+	}
+	return r, nil
+}
+
+// distinct picks the articles that are compared: neither empty nor little text nor the same text as an earlier one.
+func (r *LimitsResult) distinct(articles []article.Article) (places []int, compared []article.Article) {
+	seen := map[article.Digest]bool{}
+	for i, a := range articles {
+		switch {
+		case a.Empty: // a dead letter
+		case seen[a.Digest]:
+			r.Exact++
+		case a.LittleText:
+			r.LittleText++
+			seen[a.Digest] = true
+		default:
+			seen[a.Digest] = true
+			places, compared = append(places, i), append(compared, a)
+		}
+	}
+	return places, compared
+}
+
+// nearestOf returns the place among earlier of the article most like a, the first of several; the level is beyond
+// the scale if there is none.
+func nearestOf(earlier []article.Article, a *article.Article, scale Scale) Nearest {
+	best := Nearest{Level: len(scale.Limits)}
+	for j := range earlier {
+		if level := scale.Level(a, &earlier[j]); level < best.Level {
+			best.Earlier, best.Level = j, level
+		}
+	}
+	return best
+}
+
+// Sample draws at most each pairs at every level from..to, without repeats; the same seed draws the same ones.
+func (r *LimitsResult) Sample(from, to, each int, seed uint64) []Nearest {
+	var out []Nearest
+	for level := max(0, from); level <= min(to, len(r.nearest)-1); level++ {
+		// A source for each level: what is drawn at one does not depend on the others shown.
+		random := rand.New(rand.NewPCG(seed, uint64(level)))
+		for n, i := range random.Perm(len(r.nearest[level])) {
+			if n == each {
+				break
+			}
+			out = append(out, r.nearest[level][i])
+		}
+	}
+	return out
+}

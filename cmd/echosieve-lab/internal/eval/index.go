@@ -1,0 +1,98 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"echosieve/cmd/echosieve-lab/internal/servers"
+	"echosieve/internal/config"
+	"echosieve/pipeline"
+	"echosieve/redisindex"
+)
+
+// configuredRedis is the value of --redis without an address.
+const configuredRedis = "redis.addrs"
+
+// removeTimeout bounds the removal of an evaluation's keys.
+const removeTimeout = time.Minute
+
+// ownIndex is an index of the evaluation's own. It is empty at first.
+type ownIndex struct {
+	pipeline.Index
+	// cost tells the mean number of look-ups and candidates per article so far.
+	cost func() (lookups, candidates float64, err error)
+	// close removes what the index holds.
+	close func() error
+}
+
+// openIndex opens an index in an in-process Redis, or in the one at addr.
+func openIndex(ctx context.Context, cfg config.Config, recipeID, addr string, logs io.Writer) (*ownIndex, error) {
+	layout := cfg.IndexConfig(recipeID)
+	layout.Namespace += ":eval-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	server := cfg.Redis
+	stop := func() {}
+	switch addr {
+	case "":
+		store, err := servers.StartRedis()
+		if err != nil {
+			return nil, err
+		}
+		stop = store.Close
+		server.Options = redisindex.DefaultOptions()
+		server.Addrs = []string{store.Addr()}
+	case configuredRedis:
+	default:
+		server.Addrs, server.Cluster, server.MasterName = []string{addr}, false, ""
+	}
+	client, err := servers.DialRedis(ctx, server)
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	remove := func() error {
+		if addr == "" {
+			return nil // it ends with this process
+		}
+		// Also after an interruption.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
+		defer cancel()
+		return redisindex.Remove(ctx, client, layout.Namespace)
+	}
+	closeAll := func() error {
+		defer stop()
+		return errors.Join(remove(), client.Close())
+	}
+	registry := prometheus.NewRegistry()
+	log := cfg.Log.NewLogger(logs)
+	index, err := redisindex.New(client, layout, registry, log, func(_ string, err error) {
+		if err != nil {
+			log.WarnContext(ctx, "redis does not answer as it should, trying again; Ctrl-C gives up", "err", err)
+		}
+	})
+	if err != nil {
+		return nil, errors.Join(err, closeAll())
+	}
+	return &ownIndex{Index: index, close: closeAll, cost: func() (float64, float64, error) { return lookupCost(registry) }}, nil
+}
+
+// lookupCost reads the means of the index's histograms.
+func lookupCost(registry *prometheus.Registry) (lookups, candidates float64, err error) {
+	families, err := registry.Gather()
+	if err != nil {
+		return 0, 0, err
+	}
+	means := map[string]float64{}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if h := m.GetHistogram(); h.GetSampleCount() > 0 {
+				means[family.GetName()] = h.GetSampleSum() / float64(h.GetSampleCount())
+			}
+		}
+	}
+	return means["echosieve_redisindex_lookups_per_article"], means["echosieve_redisindex_candidates_per_article"], nil
+}

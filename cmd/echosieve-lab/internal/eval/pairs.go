@@ -1,0 +1,184 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/cmd/echosieve-lab/internal/eval/report"
+	"echosieve/cmd/echosieve-lab/internal/eval/tables"
+	"echosieve/internal/command"
+	"echosieve/internal/config"
+	"echosieve/internal/files"
+	"echosieve/pipeline/article"
+)
+
+const pairsHelp = `Pairs judges pairs of articles as the service would if one followed the other within the window, and compares the
+verdicts with labels. It prints
+
+  recall               share of the copies that are recognised
+  precision            share of the recognised that are copies
+  F1                   harmonic mean of both
+  false-positive rate  share of the look-alikes that are taken for copies
+  candidate recall     share of the copies that a look-up in the index finds at all; no second look can exceed it
+
+then the share flagged of each kind of pair, and what a plain limit on the Hamming distance would give at every
+distance from 0 to 32 bits, as if all pairs were compared, and the pairs with a wrong verdict. --html shows each of
+those side by side, with the reason of its verdict and what differs marked.
+
+Beside each figure stands its 95 % interval. Pairs of one family, such as reports on one template, are right or wrong
+together, so families are resampled, not pairs (cluster bootstrap, 2,000 resamples, always the same). Where fewer than
+20 families stand behind a rate, it may be chance, and the output says so.
+
+--docs has the articles, one JSON object a line, with the fields named by input.fields (id, title, text). --pairs has
+tab-separated lines "id_a id_b label kind" below a header line that begins with id_a. A column "base" or "cluster" names
+the family of a pair, several names with commas between them; where it is missing or empty, the fields "base" or
+"cluster" of the two articles do. Pairs with a name in common, directly or through other pairs behind the same rate, are
+one family. A pair without a name is a family by itself. Further columns are ignored.
+Labels are 1 for a copy, 0 for a look-alike that is none, -1 for a pair that is debatable, such as a partial copy: it
+counts in nothing but its kind, in a table apart. Pairs in the --ignore file (id_a, id_b) count in nothing but a row
+"ignored" there.`
+
+const pairsExample = `  # a report with charts
+  echosieve-lab eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --ignore ignore.tsv --html report.html
+
+  # what would a stricter second check give, and what gives a classic recipe?
+  echosieve-lab eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --detection.near 0.5
+  echosieve-lab eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --recipe classic-fnv
+
+  # in continuous integration: exit code 1 unless all three hold
+  echosieve-lab eval pairs --docs articles.jsonl.gz --pairs pairs.tsv \
+    --min-recall 0.6 --min-precision 0.99 --max-fpr 0.04
+
+  # one figure for a script
+  echosieve-lab eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --json | jq .kinds.natural_dup`
+
+func newPairsCommand() *cobra.Command {
+	var docs, pairs, ignore string
+	cmd := &cobra.Command{
+		Use:     "pairs --docs FILE --pairs FILE",
+		Short:   "Judge labelled pairs: recall, precision, false alarms, by kind and by distance",
+		Long:    pairsHelp,
+		Example: pairsExample,
+		Args:    command.NoArgs,
+	}
+	cmd.Flags().StringVar(&docs, "docs", "", "articles, JSON Lines")
+	cmd.Flags().StringVar(&pairs, "pairs", "", "labelled pairs, tab-separated")
+	cmd.Flags().StringVar(&ignore, "ignore", "", "pairs that count only in a row of their own, tab-separated")
+	output := newOutput(cmd, "charts and all wrong pairs", report.Pairs, tables.Pairs)
+	limits := gates{cmd: cmd}
+	limits.add("min-recall", "exit with 1 if recall is below", true, 1)
+	limits.add("min-precision", "exit with 1 if precision is below", true, 1)
+	limits.add("min-f1", "exit with 1 if F1 is below", true, 1)
+	limits.add("min-candidate-recall", "exit with 1 if candidate recall is below", true, 1)
+	limits.add("max-fpr", "exit with 1 if the false-positive rate is above", false, 1)
+	config.AddFlags(cmd.Flags())
+	for _, required := range []string{"docs", "pairs"} {
+		_ = cmd.MarkFlagRequired(required) // fails only for a flag that does not exist
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := errors.Join(limits.validate(), output.validate()); err != nil {
+			return err
+		}
+		cfg, err := config.Load(cmd.Flags())
+		if err != nil {
+			return err
+		}
+		result, recipeID, err := evalPairs(cmd, cfg, docs, pairs, ignore, output.html != "")
+		if err != nil {
+			return err
+		}
+		if err := output.show(cmd.OutOrStdout(), result, recipeID, docs, pairs, ignore); err != nil {
+			return err
+		}
+		return limits.check(
+			figure{"min-recall", "recall", result.Recall},
+			figure{"min-precision", "precision", result.Precision},
+			figure{"min-f1", "F1", result.F1},
+			figure{"min-candidate-recall", "candidate recall", result.CandidateRecall},
+			figure{"max-fpr", "false-positive rate", result.FalsePositiveRate},
+		)
+	}
+	return cmd
+}
+
+// evalPairs judges the pairs; withTexts adds the texts of those with a wrong verdict.
+func evalPairs(cmd *cobra.Command, cfg config.Config, docs, pairs, ignore string, withTexts bool) (figures.PairsResult, string, error) {
+	labelled, err := readPairs(cmd.Context(), pairs, true)
+	if err != nil {
+		return figures.PairsResult{}, "", err
+	}
+	var ignored []figures.Pair
+	if ignore != "" {
+		if ignored, err = readPairs(cmd.Context(), ignore, false); err != nil {
+			return figures.PairsResult{}, "", err
+		}
+	}
+	recipe, err := cfg.LoadRecipe()
+	if err != nil {
+		return figures.PairsResult{}, "", err
+	}
+	reader := newReader(cmd, docs)
+	list, err := reader.fingerprint(cmd.Context(), cfg, recipe, docs, 0)
+	if err := reader.finish(cmd.ErrOrStderr(), cfg.Input, err); err != nil {
+		return figures.PairsResult{}, "", err
+	}
+	articles := make(map[string]article.Article, len(list))
+	places := make(map[string]fingerprinted, len(list))
+	for _, a := range list {
+		if _, known := articles[a.id]; known {
+			return figures.PairsResult{}, "", fmt.Errorf("%s: two articles have the id %q", docs, a.id)
+		}
+		articles[a.id], places[a.id] = a.article, a
+	}
+	for _, pairs := range [][]figures.Pair{labelled, ignored} {
+		for i, p := range pairs {
+			if len(p.Families) == 0 {
+				pairs[i].Families = slices.Concat(places[p.A].families, places[p.B].families)
+			}
+		}
+	}
+	result, err := figures.Pairs(articles, labelled, ignored, newJudge(cfg))
+	if err == nil && withTexts {
+		err = addTexts(cmd.Context(), cfg, docs, result.Wrong, places)
+	}
+	return result, recipe.ID(), err
+}
+
+// addTexts reads the articles of the wrong pairs again, to show them side by side.
+func addTexts(ctx context.Context, cfg config.Config, docs string, wrong []figures.WrongPair, places map[string]fingerprinted) error {
+	wanted := map[int]bool{}
+	for _, p := range wrong {
+		wanted[places[p.A].line], wanted[places[p.B].line] = true, true
+	}
+	documents, err := documentsAt(ctx, cfg, docs, wanted)
+	if err != nil {
+		return err
+	}
+	for i := range wrong {
+		p := &wrong[i]
+		p.Earlier, p.Later = sidesOf(documents[places[p.A].line], documents[places[p.B].line])
+	}
+	return nil
+}
+
+func readPairs(ctx context.Context, name string, labelled bool) ([]figures.Pair, error) {
+	var pairs []figures.Pair
+	parser := figures.PairParser{Labelled: labelled}
+	err := eachLine(ctx, name, files.HoldsPairs, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
+		p, header, err := parser.Parse(string(line))
+		if err == nil && !header {
+			pairs = append(pairs, p)
+		}
+		return err
+	})
+	if err == nil && labelled && len(pairs) == 0 {
+		err = fmt.Errorf("there is no pair in %s; expected are %s", name, files.HoldsPairs)
+	}
+	return pairs, err
+}

@@ -1,0 +1,167 @@
+package eval
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/internal/command"
+)
+
+func TestEvalPairs(t *testing.T) {
+	args := []string{"pairs", "--docs", evalDocs, "--pairs", evalPairsF, "--ignore", evalIgnore}
+	html := filepath.Join(t.TempDir(), "report.html")
+	code, out, errOut := runEval(t, append(args, "--json", "--html", html,
+		"--min-recall", "0.8", "--min-precision", "0.9", "--min-f1", "0.8", "--min-candidate-recall", "0.8", "--max-fpr", "0")...)
+	require.Equal(t, command.ExitOK, code, errOut)
+	var r figures.PairsResult
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Zero(t, r.FalsePositiveRate)
+	require.Len(t, r.Distance, 33)
+	require.NotContains(t, r.Kinds, "mislabelled", "its pair is ignored, in whatever order it is written")
+	partial := r.Kinds["partial"]
+	require.Equal(t, [4]int{-1, 1, 0, 0}, [4]int{partial.Label, partial.N, partial.Flagged, partial.Possible})
+	for _, kind := range []string{"exact", "fullwidth", "html", "traditional"} {
+		require.Equal(t, r.Kinds[kind].N, r.Kinds[kind].Flagged, kind)
+		require.NotZero(t, r.Kinds[kind].N, kind)
+	}
+	require.Contains(t, errOut, "1 lines hold no article", "the line that is no JSON")
+	page, err := os.ReadFile(html)
+	require.NoError(t, err)
+	require.Contains(t, string(page), "stream.jsonl")
+
+	code, out, _ = runEval(t, args...)
+	require.Equal(t, command.ExitOK, code)
+	require.Contains(t, out, "candidate recall")
+	require.Contains(t, out, "│ lookalike ")
+}
+
+// The names are what scripts read.
+func TestEvalPairsJSON(t *testing.T) {
+	_, out, _ := runEval(t, "pairs", "--docs", evalDocs, "--pairs", evalPairsF, "--json") // with a copy that is labelled as none
+	requireShape(
+		t, out, []string{"kinds"},
+		slices.Concat(
+			[]string{
+				"candidate_recall", "copies", "debatable", "distance", "distance.false_positive_rate", "distance.k", "distance.precision",
+				"distance.recall", "docs", "f1", "false_positive_rate", "intervals",
+			},
+			intervalNames("intervals.candidate_recall"), intervalNames("intervals.f1"),
+			intervalNames("intervals.false_positive_rate"), intervalNames("intervals.precision"), intervalNames("intervals.recall"),
+			[]string{"kinds", "kinds.*", "kinds.*.flagged"}, intervalNames("kinds.*.interval"),
+			[]string{
+				"kinds.*.label", "kinds.*.n", "kinds.*.possible", "look_alikes", "pairs", "precision", "recall", "warnings",
+				"without_family", "wrong_pairs", "wrong_pairs.candidate", "wrong_pairs.distance", "wrong_pairs.id_a", "wrong_pairs.id_b",
+				"wrong_pairs.kind", "wrong_pairs.label", "wrong_pairs.possible", "wrong_pairs.reason",
+			},
+		)...,
+	)
+}
+
+// intervalNames are the JSON names of an interval.
+func intervalNames(at string) []string {
+	return []string{at, at + ".families", at + ".few_families", at + ".high", at + ".largest_family", at + ".low"}
+}
+
+// Families are told from the pairs, else from the articles, and stand in every output.
+func TestEvalPairsFamilies(t *testing.T) {
+	var docs []string
+	pairs, bare := []string{"id_a\tid_b\tlabel\tkind\tnote\tbase"}, []string{"id_a\tid_b\tlabel\tkind\tedit_rate"}
+	for i := range 24 {
+		a, b := fmt.Sprintf("a%d", i), fmt.Sprintf("b%d", i)
+		labels := fmt.Sprintf(`,"cluster":%d`, i%12)
+		docs = append(docs, newArticle(a, storm, labels), newArticle(b, storm, labels))
+		pairs = append(pairs, fmt.Sprintf("%s\t%s\t0\ttemplate\t\tform-%d", a, b, i%4))
+		bare = append(bare, fmt.Sprintf("%s\t%s\t0\ttemplate\t.1", a, b))
+	}
+	file, html := writeLines(t, docs...), filepath.Join(t.TempDir(), "report.html")
+	for _, c := range []struct {
+		pairs    []string
+		families int
+	}{{pairs, 4}, {bare, 12}} {
+		args := []string{"pairs", "--docs", file, "--pairs", writeLines(t, c.pairs...)}
+		code, out, errOut := runEval(t, append(args, "--json", "--html", html)...)
+		require.Equal(t, command.ExitOK, code, errOut)
+		var r figures.PairsResult
+		require.NoError(t, json.Unmarshal([]byte(out), &r))
+		require.Equal(t, c.families, r.Intervals.FalsePositiveRate.Families)
+		require.Equal(t, c.families, r.Kinds["template"].Interval.Families)
+		require.True(t, r.Kinds["template"].Interval.Few)
+		require.Nil(t, r.Intervals.Recall, "there is no copy")
+		require.Zero(t, r.WithoutFamily)
+		warning := fmt.Sprintf("false-positive rate: fewer than 20 families stand behind it (%d)", c.families)
+		require.Contains(t, r.Warnings[len(r.Warnings)-2], warning)
+		require.Len(t, r.Wrong, 24)
+		require.Equal(t, "digest", r.Wrong[0].Reason)
+		require.Contains(t, readFile(t, html), warning)
+		require.Equal(t, 24, strings.Count(readFile(t, html), `<article class="sides">`), "every wrong pair")
+		require.Contains(t, readFile(t, html), "roofs from forty houses")
+
+		_, again, _ := runEval(t, append(args, "--json")...)
+		require.Equal(t, out, again, "the same pairs, the same intervals")
+
+		_, out, _ = runEval(t, args...)
+		require.Contains(t, out, "warning: "+warning)
+		require.Regexp(t, fmt.Sprintf(`template .* %d  few!`, c.families), out)
+		require.Contains(t, out, "and 4 more, see --html")
+	}
+}
+
+// Neither column nor field: each pair is a family by itself, and the output says so.
+func TestEvalPairsWithoutFamilies(t *testing.T) {
+	args := []string{"pairs", "--docs", evalDocs, "--pairs", evalPairsF}
+	_, out, _ := runEval(t, append(args, "--json")...)
+	var r figures.PairsResult
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Equal(t, r.Pairs, r.WithoutFamily)
+	require.Equal(t, r.Copies, r.Intervals.Recall.Families)
+	require.Greater(t, r.Recall, r.Intervals.Recall.Low)
+	_, out, _ = runEval(t, args...)
+	require.Contains(t, out, "pairs name no base or cluster")
+	figures, debatable, found := strings.Cut(out, "Debatable or ignored, in no figure above:")
+	require.True(t, found)
+	require.NotContains(t, figures, "│ partial ")
+	require.Contains(t, debatable, "│ partial ")
+}
+
+func TestEvalPairsExitCodes(t *testing.T) {
+	args := []string{"pairs", "--docs", evalDocs, "--pairs", evalPairsF} // with a copy that is labelled as none
+	twice := writeLines(t, `{"id":"a","text":"one"}`, `{"id":"a","text":"two"}`)
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{append(args, "--min-recall", "1", "--max-fpr", "0"), command.ExitNo, "is above 0"},
+		{append(args, "--min-precision", "1"), command.ExitNo, "precision 0.9"},
+		{append(args, "--min-recall", "98"), command.ExitFailed, "must be between 0 and 1"},
+		{append(args, "--max-fpr", "NaN"), command.ExitFailed, "must be between 0 and 1"},
+		{append(args, "--html", "/nonexistent/report.html"), command.ExitFailed, "--html"},
+		{append(args, "extra"), command.ExitFailed, "extra"},
+		{[]string{"pairs", "--docs", evalDocs}, command.ExitFailed, `needs --pairs FILE`},
+		{[]string{"pairs", "--docs", evalDocs, "--pairs", evalDocs}, command.ExitFailed, "stream.jsonl:1: want id_a"},
+		{[]string{"pairs", "--docs", "/nonexistent", "--pairs", evalPairsF}, command.ExitFailed, "/nonexistent"},
+		{[]string{"pairs", "--docs", twice, "--pairs", evalPairsF}, command.ExitFailed, `two articles have the id "a"`},
+		{[]string{"pairs", "--docs", writeLines(t, newArticle("zz", storm, "")), "--pairs", evalPairsF}, command.ExitFailed, "no such article"},
+	} {
+		code, _, errOut := runEval(t, c.args...)
+		require.Equal(t, c.code, code, "%v: %s", c.args, errOut)
+		require.Contains(t, errOut, c.says, c.args)
+	}
+}
+
+// A page is written as a whole or not at all, and to a pipe as well.
+func TestWriteReport(t *testing.T) {
+	code, _, errOut := runEval(t, "threshold", "--docs", evalDocs, "--html", os.DevNull)
+	require.Equal(t, command.ExitOK, code, errOut)
+	info, err := os.Stat(os.DevNull)
+	require.NoError(t, err)
+	require.NotZero(t, info.Mode()&os.ModeDevice, "it is still the device")
+}

@@ -1,0 +1,220 @@
+package eval
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+	"github.com/tidwall/gjson"
+
+	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/internal/config"
+	"echosieve/internal/files"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
+)
+
+// fileTopic is the topic that articles of a file are taken to come from; their place in the file is the offset.
+const fileTopic = "eval"
+
+// maxLine bounds a line of a file that is evaluated, in bytes.
+const maxLine = 64 << 20
+
+// reader reads the files of an evaluation and shows how far it has come.
+type reader struct {
+	file     string
+	articles atomic.Int64 // finished
+	progress *files.Progress
+	stop     func()
+
+	mu         sync.Mutex
+	first      string // what is wrong with the first article without a verdict
+	firstPlace int
+}
+
+// newReader starts the progress over the file; the caller calls finish.
+func newReader(cmd *cobra.Command, file string) *reader {
+	r := &reader{file: file}
+	r.progress = files.NewProgress(cmd.ErrOrStderr(), files.Size([]string{file}), "evaluated", r.articles.Load)
+	r.stop = r.progress.Start()
+	return r
+}
+
+// each calls f with every line of a file that is not blank, until one fails or the command is interrupted.
+func (r *reader) each(ctx context.Context, name string, f func(line []byte) error) error {
+	return eachLine(ctx, name, files.HoldsArticles, r.progress.Counting, f)
+}
+
+// errEnough ends reading without an error.
+var errEnough = errors.New("enough was read")
+
+// eachLine calls f with every line of a file that is not blank, until one fails or ctx ends. The file is read
+// through the function through.
+func eachLine(ctx context.Context, name, holds string, through func(io.Reader) io.Reader, f func(line []byte) error) error {
+	file, err := files.Open(name, holds)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	lines, err := files.NewLineReader(through(file), maxLine)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer lines.Close()
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return fmt.Errorf("interrupted: %w", err)
+		}
+		line, number, err := lines.Next()
+		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil
+		}
+		if err == nil {
+			err = f(line)
+		}
+		if errors.Is(err, errEnough) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", name, number, err)
+		}
+	}
+}
+
+// noteBad counts an article without a verdict; the first one is remembered with what is wrong.
+func (r *reader) noteBad(place int, fault string) {
+	r.progress.Bad.Add(1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.first == "" || place < r.firstPlace {
+		r.first, r.firstPlace = fmt.Sprintf("article %d: %s", place+1, fault), place
+	}
+}
+
+// finish ends the progress and tells of articles without a verdict. It returns an error if there is none with one; err is
+// what ended the reading.
+func (r *reader) finish(errOut io.Writer, input pipeline.DecodeConfig, err error) error {
+	r.stop()
+	dead := r.progress.Bad.Load()
+	switch {
+	case err != nil:
+		return err
+	case dead == r.articles.Load():
+		return files.NoArticle([]string{r.file}, input, r.first)
+	case dead > 0:
+		fmt.Fprintf(errOut, "%d lines hold no article that the service could judge: they would be dead letters\n", dead)
+	}
+	return nil
+}
+
+// fingerprinted is an article of a file. One that the service could not judge is marked as empty.
+type fingerprinted struct {
+	line     int // place in the file, blank lines apart
+	id       string
+	families []string // what the article was made from, if its line says so
+	article  article.Article
+}
+
+// fingerprint makes the fingerprints of the articles in a file, at most limit unless that is 0, on all cores. They
+// are returned in the order of the file.
+func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *recipe.Recipe, name string, limit int) ([]fingerprinted, error) {
+	type work struct {
+		line     int
+		families []string
+		doc      pipeline.Document
+	}
+	var (
+		list    []fingerprinted
+		mu      sync.Mutex
+		workers sync.WaitGroup
+		queue   = make(chan work)
+	)
+	add := func(f fingerprinted) {
+		mu.Lock()
+		defer mu.Unlock()
+		list = append(list, f)
+		r.articles.Add(1)
+	}
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for w := range queue {
+				a, _ := recipe.Fingerprint(w.doc.Text)
+				if a.Empty {
+					r.noteBad(w.line, string(pipeline.EmptyText))
+				}
+				add(fingerprinted{w.line, w.doc.ID, w.families, a})
+			}
+		})
+	}
+	lines := 0
+	err := r.each(ctx, name, func(line []byte) error {
+		if limit > 0 && lines == limit {
+			return errEnough
+		}
+		doc, reject := cfg.Input.Decode(&pipeline.Record{
+			Coordinates: article.Coordinates{Topic: fileTopic, Offset: int64(lines)}, Value: line,
+		})
+		if reject != nil {
+			r.noteBad(lines, reject.Error())
+			add(fingerprinted{lines, doc.ID, familiesIn(line), article.Article{Empty: true}})
+		} else {
+			queue <- work{lines, familiesIn(line), doc}
+		}
+		lines++
+		return nil
+	})
+	close(queue)
+	workers.Wait()
+	slices.SortFunc(list, func(a, b fingerprinted) int { return a.line - b.line })
+	return list, err
+}
+
+// familiesIn reads the families of an article from its line.
+func familiesIn(line []byte) []string {
+	for _, name := range figures.FamilyColumns {
+		if families := figures.SplitFamilies(idLabel(gjson.GetBytes(line, name))); len(families) > 0 {
+			return families
+		}
+	}
+	return nil
+}
+
+// documentsAt reads articles again, by place in the file: keeping all texts in the meantime would take as much memory as
+// the file.
+func documentsAt(ctx context.Context, cfg config.Config, name string, wanted map[int]bool) (map[int]pipeline.Document, error) {
+	documents := make(map[int]pipeline.Document, len(wanted))
+	place := 0
+	err := eachLine(ctx, name, files.HoldsArticles, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
+		if len(documents) == len(wanted) {
+			return errEnough
+		}
+		if wanted[place] {
+			// One that the service could not judge is shown as far as it could be read.
+			documents[place], _ = cfg.Input.Decode(&pipeline.Record{
+				Coordinates: article.Coordinates{Topic: fileTopic, Offset: int64(place)}, Value: line,
+			})
+		}
+		place++
+		return nil
+	})
+	if err == nil && len(documents) < len(wanted) {
+		err = fmt.Errorf("%s has changed while it was read: %d articles are missing", name, len(wanted)-len(documents))
+	}
+	return documents, err
+}
+
+// sidesOf shows two articles side by side: what only one of them has is marked.
+func sidesOf(earlier, later pipeline.Document) (a, b figures.Side) {
+	a = figures.Side{ID: earlier.ID, Title: earlier.Title, Source: cmp.Or(earlier.Source, earlier.URL)}
+	b = figures.Side{ID: later.ID, Title: later.Title, Source: cmp.Or(later.Source, later.URL)}
+	a.Text, b.Text = figures.Differ(recipe.Clean(earlier.Text), recipe.Clean(later.Text))
+	return a, b
+}

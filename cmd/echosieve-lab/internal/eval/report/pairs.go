@@ -1,0 +1,110 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/plot/plotter"
+
+	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+)
+
+// kindRow is a row of the table by kind.
+type kindRow struct {
+	Name string
+	figures.KindResult
+}
+
+// kindsPart is the kinds of one label.
+type kindsPart struct {
+	Title, About string
+	Rows         []kindRow
+	Chart        bars
+}
+
+// wrongKind is the wrong pairs of one kind and label.
+type wrongKind struct {
+	Kind  string
+	Alarm bool // look-alikes that were taken for copies, else copies that were missed
+	Pairs []figures.WrongPair
+}
+
+// Pairs writes the report of figures.Pairs.
+func Pairs(w io.Writer, about About, r figures.PairsResult) error {
+	charts := map[string]template.HTML{}
+	if len(r.Distance) > 1 {
+		var err error
+		if charts["distance"], err = distanceChart(&r); err != nil {
+			return err
+		}
+	}
+	return write(w, pairsPage, "Labelled pairs", about, charts, struct {
+		figures.PairsResult
+		Figures    []figures.Figure
+		Parts      []kindsPart
+		WrongKinds []wrongKind
+	}{r, r.Figures(), kindParts(r.Kinds), wrongKinds(r.Wrong)})
+}
+
+func distanceChart(r *figures.PairsResult) (template.HTML, error) {
+	lines := []line{
+		{"precision", blue, make(plotter.XYs, len(r.Distance)), false},
+		{"recall", green, make(plotter.XYs, len(r.Distance)), false},
+		{"false positives", vermillion, make(plotter.XYs, len(r.Distance)), false},
+	}
+	labels := make([]string, len(r.Distance))
+	for i, d := range r.Distance {
+		labels[i] = strconv.Itoa(d.K)
+		for j, y := range []float64{d.Precision, d.Recall, d.FalsePositiveRate} {
+			lines[j].points[i] = plotter.XY{X: float64(d.K), Y: y}
+		}
+	}
+	end := float64(r.Distance[len(r.Distance)-1].K)
+	lines = append(lines,
+		line{"recall as set", green, plotter.XYs{{X: 0, Y: r.Recall}, {X: end, Y: r.Recall}}, true},
+		line{"false positives as set", vermillion, plotter.XYs{{X: 0, Y: r.FalsePositiveRate}, {X: end, Y: r.FalsePositiveRate}}, true})
+	return lineChart("largest Hamming distance, bits", "share", labels, -1, lines...)
+}
+
+// kindParts lists copies first, then look-alikes, then the rest, each by name.
+func kindParts(kinds map[string]figures.KindResult) []kindsPart {
+	var parts []kindsPart
+	for _, p := range []struct {
+		label              int
+		title, about, bars string
+	}{
+		{figures.Copy, "Copies by kind", "All of them should be flagged. The line in a bar is its 95 % interval.", goodBar},
+		{figures.HardNegative, "Look-alikes by kind", "None of them should be flagged. The line in a bar is its 95 % interval.", badBar},
+		{figures.Partial, "Debatable pairs by kind", "Partial copies, other pairs labelled -1 and ignored pairs: they count in no figure above.", neutralBar},
+	} {
+		part := kindsPart{Title: p.title, About: p.about, Chart: shareBars("share flagged")}
+		for _, name := range slices.Sorted(maps.Keys(kinds)) {
+			if k := kinds[name]; k.Label == p.label {
+				part.Rows = append(part.Rows, kindRow{name, k})
+				part.Chart.addShare(name, p.bars, k.Share(), k.Interval, fmt.Sprintf("of %d", k.N))
+			}
+		}
+		if len(part.Rows) > 0 {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// wrongKinds groups wrong pairs, which are in the order of label and kind.
+func wrongKinds(wrong []figures.WrongPair) []wrongKind {
+	var out []wrongKind
+	for _, p := range wrong {
+		alarm := p.Label == figures.HardNegative
+		if last := len(out) - 1; last < 0 || out[last].Kind != p.Kind || out[last].Alarm != alarm {
+			out = append(out, wrongKind{Kind: p.Kind, Alarm: alarm})
+		}
+		last := &out[len(out)-1]
+		last.Pairs = append(last.Pairs, p)
+	}
+	return out
+}

@@ -1,0 +1,239 @@
+package report
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/html"
+
+	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+)
+
+// hostile is what a title, a text, an id or a label may be.
+const hostile = `</svg></style></title><script src="https://evil.example/x.js">alert(1)</script><img src=//evil.example/i onerror=alert(1)>{{.}}&"'` + "\x00\x1b\u202e\xff"
+
+var about = About{Recipe: "news-1-" + hostile, Version: hostile, Files: []string{"/a/b/" + hostile, "", "pairs.tsv"}}
+
+// pages are all reports with hostile text in every place that a user's file reaches.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	repeats := []figures.Repeat{{
+		ID: hostile, Title: hostile, Language: hostile, Kind: hostile, OriginalID: hostile, OriginalTitle: hostile, Reason: "overlap",
+	}}
+	counts := map[string]figures.StreamCounts{hostile: {Copies: 3, Caught: 2, Originals: 5, Dropped: 1}, "转载": {Copies: 1}}
+	side := figures.Side{ID: hostile, Title: hostile, Source: hostile, Text: []figures.Piece{{Text: hostile}, {Text: hostile, Differs: true}}}
+	distances := make([]figures.AtDistance, figures.MaxPlainDistance+1)
+	for k := range distances {
+		distances[k] = figures.AtDistance{K: k, Rates: figures.Rates{Recall: float64(k) / 32, Precision: 1}}
+	}
+	render := func(f func(w io.Writer) error) string {
+		var b strings.Builder
+		require.NoError(t, f(&b))
+		return b.String()
+	}
+	return map[string]string{
+		"pairs": render(func(w io.Writer) error {
+			interval := &figures.Interval{Low: 0.25, High: 0.75, Families: 3, Few: true}
+			wrong := figures.WrongPair{A: hostile, B: hostile, Kind: hostile, Reason: "overlap", Distance: 7, Earlier: side, Later: side}
+			missed := wrong
+			missed.Label, missed.Possible = figures.Copy, true
+			return Pairs(w, about, figures.PairsResult{
+				Docs: 2, Pairs: 3, Distance: distances, Intervals: figures.Intervals{Recall: interval},
+				WithoutFamily: 2, Warnings: []string{"recall: few"}, Wrong: []figures.WrongPair{wrong, wrong, missed},
+				Kinds: map[string]figures.KindResult{
+					hostile: {Label: 1, N: 2, Flagged: 1, Interval: interval}, "look-alike": {N: 1}, "part": {Label: -1, N: 1},
+				},
+			})
+		}),
+		"stream": render(func(w io.Writer) error {
+			return Stream(w, about, figures.StreamResult{
+				Languages: counts, Kinds: counts, Sources: counts, Dropped: repeats, Wrong: repeats, Missed: repeats,
+				Gaps: []figures.GapCounts{{From: "0", Copies: 2, Caught: 1}, {From: "1h"}},
+			})
+		}),
+		"threshold": render(func(w io.Writer) error {
+			return Threshold(w, about, figures.ThresholdResult{
+				LimitsResult: figures.LimitsResult{Scale: hostile, Limits: []figures.AtLimit{{Limit: hostile, Pairs: 2}, {Limit: "0.5", Pairs: 7, Share: 1}}},
+				Current:      "0.5", Samples: []figures.SamplePair{{Limit: hostile, Earlier: side, Later: side}},
+			})
+		}),
+		"empty pairs":     render(func(w io.Writer) error { return Pairs(w, About{}, figures.PairsResult{}) }),
+		"empty stream":    render(func(w io.Writer) error { return Stream(w, About{}, figures.StreamResult{}) }),
+		"empty threshold": render(func(w io.Writer) error { return Threshold(w, About{}, figures.ThresholdResult{}) }),
+	}
+}
+
+// elements calls f with every element of a page as a browser would parse it.
+func elements(t *testing.T, page string, f func(n *html.Node)) {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(page))
+	require.NoError(t, err)
+	for n := range root.Descendants() {
+		if n.Type == html.ElementNode {
+			f(n)
+		}
+	}
+}
+
+var loads = regexp.MustCompile(`(?i)url\(|@import|https?:|javascript:`)
+
+// A page loads nothing and runs nothing, whatever is in the articles.
+func TestPagesAreSelfContained(t *testing.T) {
+	allowed := map[string]bool{}
+	for _, name := range strings.Fields(`html head meta title style body h1 h2 h3 p dl div dt dd figure figcaption span b br
+		table tbody tr th td small footer article section header mark i details summary svg g path text`) {
+		allowed[name] = true
+	}
+	for name, page := range pages(t) {
+		elements(t, page, func(n *html.Node) {
+			require.True(t, allowed[n.Data], "%s: element %s", name, n.Data)
+			for _, a := range n.Attr {
+				require.NotContains(t, []string{"src", "srcset", "href", "action", "background"}, a.Key, name)
+				require.False(t, strings.HasPrefix(a.Key, "on"), "%s: %s", name, a.Key)
+				if a.Key != "aria-label" { // text, which may be anything
+					require.NotRegexp(t, loads, a.Val, name)
+				}
+			}
+			if n.Data == "style" {
+				require.NotRegexp(t, loads, n.FirstChild.Data, name)
+				require.NotContains(t, n.FirstChild.Data, "evil")
+			}
+		})
+		require.Contains(t, page, `content="default-src 'none'; style-src 'unsafe-inline'"`, name)
+		require.Contains(t, page, `name="viewport" content="width=device-width, initial-scale=1"`, name)
+		require.NotContains(t, page, "<script", name)
+		require.NotContains(t, page, "ZgotmplZ", name)
+	}
+	require.Contains(t, pages(t)["stream"], "&lt;script", "the text itself is shown")
+}
+
+// Tables scroll by themselves, so that a page is never wider than the screen.
+func TestTablesScroll(t *testing.T) {
+	tables := 0
+	for name, page := range pages(t) {
+		elements(t, page, func(n *html.Node) {
+			if n.Data == "table" {
+				tables++
+				require.Equal(t, []html.Attribute{{Key: "class", Val: "scroll"}}, n.Parent.Attr, name)
+			}
+		})
+	}
+	require.Greater(t, tables, 10)
+}
+
+var svgs = regexp.MustCompile(`(?s)<svg.*?</svg>`)
+
+// Charts are well-formed, so that browsers do not have to guess, and hold text.
+func TestChartsAreWellFormed(t *testing.T) {
+	for name, want := range map[string]int{"pairs": 1, "stream": 0, "threshold": 1, "empty pairs": 0} {
+		found := svgs.FindAllString(pages(t)[name], -1)
+		require.Len(t, found, want, name)
+		for _, svg := range found {
+			paths := 0
+			for d := xml.NewDecoder(strings.NewReader(svg)); ; {
+				token, err := d.Token()
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				require.NoError(t, err, name)
+				if start, ok := token.(xml.StartElement); ok && start.Name.Local == "path" {
+					paths++
+				}
+			}
+			require.Greater(t, paths, 5, name)
+		}
+	}
+}
+
+// Every wrong pair is shown side by side with its reason and what differs, false alarms apart from what was missed.
+func TestWrongPairs(t *testing.T) {
+	var summaries, headers []string
+	sections, marks := 0, 0
+	elements(t, pages(t)["pairs"], func(n *html.Node) {
+		switch parent := n.Parent; n.Data {
+		case "summary":
+			summaries = append(summaries, n.FirstChild.Data)
+		case "header":
+			if parent.Data == "article" {
+				headers = append(headers, n.FirstChild.Data)
+			}
+		case "section":
+			sections++
+		case "mark":
+			if parent.Data == "p" {
+				marks++
+			}
+		}
+	})
+	require.Len(t, summaries, 2)
+	require.Contains(t, summaries[0], ": 2 false alarms")
+	require.Contains(t, summaries[1], ": 1 missed")
+	require.Equal(t, []string{
+		"false alarm · reason: overlap · 7 bits", "false alarm · reason: overlap · 7 bits", "missed, possible · reason: overlap · 7 bits",
+	}, headers)
+	require.Equal(t, [2]int{6, 6}, [2]int{sections, marks})
+}
+
+// Intervals, families and warnings stand beside the figures; what is debatable stands apart.
+func TestIntervalsOnPage(t *testing.T) {
+	page := pages(t)["pairs"]
+	require.Contains(t, page, `<small>0.2500 - 0.7500<br>3 <mark>few</mark> families</small>`)
+	require.Contains(t, page, `<td>0.2500 - 0.7500</td><td>3 <mark>few</mark></td>`)
+	require.Contains(t, page, `<i style="left:25%;width:50%"></i>`)
+	require.Contains(t, page, `<p class="warning">recall: few</p>`)
+	require.Contains(t, page, "2 pairs name no base or cluster")
+	var titles []string
+	elements(t, page, func(n *html.Node) {
+		if n.Data == "h2" {
+			titles = append(titles, n.FirstChild.Data)
+		}
+	})
+	require.Subset(t, titles, []string{"Copies by kind", "Look-alikes by kind", "Debatable pairs by kind"})
+	for name, title := range map[string]string{"look-alike": "Look-alikes by kind", "part": "Debatable pairs by kind"} {
+		before, _, _ := strings.Cut(page, "<td>"+name+"</td>")
+		require.Equal(t, 1, strings.Count(page, "<td>"+name+"</td>"))
+		require.Equal(t, title, before[strings.LastIndex(before, "<h2>")+len("<h2>"):strings.LastIndex(before, "</h2>")])
+	}
+}
+
+// Names of bars are text of the page, in any script.
+func TestBarNames(t *testing.T) {
+	require.Contains(t, pages(t)["stream"], `<span class="name">转载</span>`)
+}
+
+// A peak must not hide what is beside it: the valley that the user looks for.
+func TestCountBars(t *testing.T) {
+	names := []string{"a", "b", "c", "d"}
+	linear := countBars("articles", names, []int{40, 10, 0, 1}, 1)
+	require.Equal(t, "articles", linear.Title)
+	require.Equal(t, []float64{100, 25, 0, 2.5}, lengths(linear))
+	require.Equal(t, []tick{{0, "0"}, {100, "40"}}, linear.Ticks)
+	require.Equal(t, badBar, linear.Bars[1].Class, "the present one")
+	require.Equal(t, plainBar, linear.Bars[0].Class)
+
+	peaked := countBars("articles", names, []int{9999, 99, 0, 9}, -1)
+	require.Equal(t, "articles (logarithmic)", peaked.Title)
+	require.InDeltaSlice(t, []float64{100, 50, 0, 25}, lengths(peaked), 1e-9)
+	require.Len(t, peaked.Ticks, 5)
+	require.Equal(t, "1000", peaked.Ticks[4].Text)
+
+	require.Equal(t, []float64{0, 0}, lengths(countBars("none", names[:2], []int{0, 0}, -1)))
+}
+
+func lengths(c bars) (out []float64) {
+	for _, b := range c.Bars {
+		out = append(out, b.To)
+	}
+	return out
+}
+
+func TestLabel(t *testing.T) {
+	require.Equal(t, "a b c", label("a\nb\x00c"))
+	require.Equal(t, "?", label("\xff"))
+	require.Len(t, []rune(label(strings.Repeat("中", 100))), 28)
+}

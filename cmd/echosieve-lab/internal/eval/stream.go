@@ -1,0 +1,145 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/cmd/echosieve-lab/internal/eval/report"
+	"echosieve/cmd/echosieve-lab/internal/eval/tables"
+	"echosieve/internal/command"
+	"echosieve/internal/config"
+)
+
+const streamHelp = `Stream sends labelled articles, in the order of the file, through the service's own stages and index, batch by batch,
+without Kafka, and compares the verdicts with the labels. It prints, by language, kind and source,
+
+  caught           copies that are held to repeat something
+  dropped          originals that are held to repeat something: articles that no reader would see. Each one is listed
+                   with the article that it was held to repeat
+  wrong original   caught copies whose root, the unique article at the end of the chain, is of another cluster
+
+then how long after their originals the caught copies came, and what the look-ups cost.
+
+The articles are JSON Lines with the fields named by input.fields and these labels:
+
+  ts       time in seconds since 1970; decides, with --window, what can repeat what. If no article has one, they are
+           taken to follow each other by a second
+  dup_of   id of the earlier article that this one repeats; without it, an article is an original
+  lang     language, for the table by language
+  kind     how the copy was made, for the table by kind
+  source   the path of input.fields.source, else the host of the address, for the table by source
+  ambig    true: skip the article, its label is not certain
+
+A stream without any dup_of is welcome: if you know that nothing in it repeats, all that is flagged is wrong.
+An article whose original is not in the file, or was skipped, counts as an original.
+
+The index is a Redis in this process. With --redis it is the one of redis.addrs, with --redis ADDRESS another one:
+under a namespace of its own that is removed afterwards.`
+
+const streamExample = `  echosieve-lab eval stream --docs stream.jsonl.gz --html report.html
+
+  # what would a window of a day lose?
+  echosieve-lab eval stream --docs stream.jsonl.gz --window 24h
+
+  # in continuous integration: exit code 1 unless nine of ten copies are caught in each language and no original is lost
+  echosieve-lab eval stream --docs stream.jsonl.gz --min-caught 0.9 --max-dropped 0
+
+  # on a real Redis
+  echosieve-lab eval stream --docs stream.jsonl.gz --redis localhost:6379`
+
+func newStreamCommand() *cobra.Command {
+	var docs, redisAddr string
+	cmd := &cobra.Command{
+		Use:     "stream --docs FILE",
+		Short:   "Send a labelled stream through the service: copies caught, originals dropped",
+		Long:    streamHelp,
+		Example: streamExample,
+		// The address may stand by itself behind --redis.
+		Args: func(cmd *cobra.Command, args []string) error { return command.NoArgs(cmd, args[min(1, len(args)):]) },
+	}
+	cmd.Flags().StringVar(&docs, "docs", "", "articles in the order in which they come, JSON Lines")
+	output := newOutput(cmd, "charts", report.Stream, tables.Stream)
+	cmd.Flags().StringVar(&redisAddr, "redis", "", "use a real Redis, at this address or at redis.addrs")
+	cmd.Flags().Lookup("redis").NoOptDefVal = configuredRedis
+	limits := gates{cmd: cmd}
+	limits.add("min-caught", "exit with 1 if the share of copies caught is below in some language", true, 1)
+	limits.add("max-dropped", "exit with 1 if more originals are dropped", false, 1e12)
+	limits.add("max-wrong-original", "exit with 1 if more copies have a wrong original", false, 1e12)
+	config.AddFlags(cmd.Flags())
+	_ = cmd.MarkFlagRequired("docs") // fails only for a flag that does not exist
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			if redisAddr != configuredRedis {
+				return fmt.Errorf("what is %q? Articles are named by --docs", args[0])
+			}
+			redisAddr = args[0]
+		}
+		if err := errors.Join(limits.validate(), output.validate()); err != nil {
+			return err
+		}
+		cfg, err := config.Load(cmd.Flags())
+		if err != nil {
+			return err
+		}
+		result, recipeID, err := evalStream(cmd, cfg, docs, redisAddr)
+		if err != nil {
+			return err
+		}
+		if err := output.show(cmd.OutOrStdout(), result, recipeID, docs); err != nil {
+			return err
+		}
+		return limits.check(streamFigures(result)...)
+	}
+	return cmd
+}
+
+func streamFigures(r figures.StreamResult) []figure {
+	total := r.Total()
+	figures := []figure{
+		{"max-dropped", "number of originals dropped,", float64(total.Dropped)},
+		{"max-wrong-original", "number of wrong originals,", float64(total.WrongOriginal)},
+	}
+	for _, language := range slices.Sorted(maps.Keys(r.Languages)) {
+		figures = append(figures, figure{
+			"min-caught", "share of copies caught, language " + tables.Printable(language) + ",", r.Languages[language].CaughtShare(),
+		})
+	}
+	return figures
+}
+
+func evalStream(cmd *cobra.Command, cfg config.Config, docs, redisAddr string) (result figures.StreamResult, recipeID string, err error) {
+	ctx := cmd.Context()
+	recipe, err := cfg.LoadRecipe()
+	if err != nil {
+		return result, "", err
+	}
+	index, err := openIndex(ctx, cfg, recipe.ID(), redisAddr, cmd.ErrOrStderr())
+	if err != nil {
+		return result, "", err
+	}
+	defer func() {
+		if closeErr := index.close(); err == nil {
+			err = closeErr
+		}
+	}()
+	reader := newReader(cmd, docs)
+	s := newStreamEval(cfg, recipe, index, reader)
+	err = reader.each(ctx, docs, func(line []byte) error { return s.add(ctx, line) })
+	if err == nil {
+		err = s.flush(ctx)
+	}
+	if err = reader.finish(cmd.ErrOrStderr(), cfg.Input, err); err != nil {
+		return result, "", err
+	}
+	if result, err = figures.Stream(s.articles, s.verdicts); err != nil {
+		return result, "", fmt.Errorf("%s: %w", docs, err)
+	}
+	result.Skipped = s.skipped
+	result.Lookups, result.Candidates, err = index.cost()
+	return result, recipe.ID(), err
+}

@@ -1,0 +1,215 @@
+package eval
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/cmd/echosieve-lab/internal/eval/tables"
+	"echosieve/internal/command"
+	"echosieve/test/redisserver"
+)
+
+func TestEvalStream(t *testing.T) {
+	html := filepath.Join(t.TempDir(), "report.html")
+	args := []string{"stream", "--docs", evalDocs}
+	code, out, errOut := runEval(t, append(args, "--json", "--html", html, "--min-caught", "0.8", "--max-dropped", "0", "--max-wrong-original", "0")...)
+	require.Equal(t, command.ExitOK, code, errOut)
+	requireShape(
+		t, out, []string{"languages", "kinds", "sources"},
+		"articles", "candidates_per_article", "dead", "delay_seconds", "delay_seconds.median", "delay_seconds.p90",
+		"dropped_originals", "gaps", "gaps.caught", "gaps.copies", "gaps.from",
+		"kinds", "kinds.*", "kinds.*.caught", "kinds.*.copies", "kinds.*.dropped", "kinds.*.originals", "kinds.*.possible", "kinds.*.wrong_original",
+		"languages", "languages.*", "languages.*.caught", "languages.*.copies", "languages.*.dropped", "languages.*.originals",
+		"languages.*.possible", "languages.*.wrong_original",
+		"lookups_per_article", "missed_copies", "original_missing", "skipped",
+		"sources", "sources.*", "sources.*.caught", "sources.*.copies", "sources.*.dropped", "sources.*.originals",
+		"sources.*.possible", "sources.*.wrong_original", "wrong_originals",
+	)
+	var r figures.StreamResult
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	lines := strings.Count(readFile(t, evalDocs), "\n")
+	require.Equal(t, lines-1, r.Articles, "without the ambiguous one")
+	require.Equal(t, 1, r.Skipped)
+	require.Equal(t, 1, r.Dead)
+	require.Equal(t, []string{"en", "zh"}, slices.Sorted(maps.Keys(r.Languages)))
+	total := r.Total()
+	require.Equal(t, lines-2, total.Copies+total.Originals)
+	require.Equal(t, strings.Count(readFile(t, evalDocs), `"dup_of"`), total.Copies)
+	for _, kind := range []string{"exact", "fullwidth", "html", "traditional"} {
+		require.Equal(t, r.Kinds[kind].Copies, r.Kinds[kind].Caught, kind)
+		require.NotZero(t, r.Kinds[kind].Copies, kind)
+	}
+	require.GreaterOrEqual(t, r.Delay.Median, 3600., "articles come an hour after each other")
+	require.GreaterOrEqual(t, r.Delay.P90, r.Delay.Median)
+	require.Positive(t, r.Lookups)
+	require.Positive(t, r.Candidates)
+	require.Contains(t, readFile(t, html), "originals dropped")
+
+	code, out, _ = runEval(t, args...)
+	require.Equal(t, command.ExitOK, code)
+	require.Contains(t, out, "look-ups and")
+	require.Contains(t, out, "│ lookalike ")
+
+	// Within a window of a minute nothing repeats.
+	code, out, errOut = runEval(t, append(args, "--json", "--window", "1m", "--min-caught", "0.5")...)
+	require.Equal(t, command.ExitNo, code)
+	require.Contains(t, errOut, "language zh, 0 is below 0.5")
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Zero(t, r.Total().Caught)
+}
+
+const (
+	storm = `A storm tore roofs from forty houses in the harbour district on Tuesday evening, the fire brigade said, while ferries to the outer islands stayed in port and the railway bridge was closed until engineers had inspected its northern pillars.`
+	bees  = `Beekeepers counted fifty hives on office roofs this summer, twice as many as a year ago, and sold the honey at the market hall, where a school class explained to customers how to plant balconies for insects that pollinate gardens.`
+	choir = `The cathedral choir will sing unknown motets by a forgotten composer whose manuscripts a librarian discovered behind a cupboard last winter; tickets for the spring concert were sold within minutes, and a second evening is planned.`
+)
+
+func newArticle(id, text, labels string) string {
+	quoted := func(s string) string {
+		out, _ := json.Marshal(s) // a string has a JSON form
+		return string(out)
+	}
+	return fmt.Sprintf(`{"id":%s,"title":%s,"text":%s%s}`, quoted(id), quoted("Title of "+id), quoted(text), labels)
+}
+
+// Labels against verdicts that are certain: equal texts repeat, others do not.
+func TestEvalStreamLabels(t *testing.T) {
+	docs := writeLines(
+		t,
+		newArticle("storm", storm, `,"ts":1700000000,"lang":"en"`),
+		newArticle("storm-again", storm, `,"ts":1700000060.5,"lang":"en","dup_of":"storm","kind":"exact"`),
+		newArticle("choir", choir, `,"ts":1700000100`),
+		newArticle("not-labelled", choir, `,"ts":1700000160,"lang":"en"`),                 // a dropped original
+		newArticle("wrong", storm, `,"ts":1700000200,"lang":"en","dup_of":"choir"`),       // caught, as a copy of something else
+		newArticle("late", storm, `,"ts":1800000000,"lang":"en","dup_of":"storm"`),        // missed: beyond the window
+		newArticle("doubtful", choir, `,"ts":1800000000,"ambig":true`),                    // would make the next one a dropped original
+		newArticle("orphan", choir, `,"ts":1800000001,"lang":"en","dup_of":"doubtful"`),   // the first of its cluster
+		newArticle("orphan-2", choir, `,"ts":1800000002,"lang":"en","dup_of":"doubtful"`), // a copy of the one before
+		`{"id":"no-text","ts":1800000003}`,                                                // dead
+		newArticle("of-dead", bees, `,"ts":1800000004,"lang":"en","dup_of":"no-text"`),    // an original again
+	)
+	code, out, errOut := runEval(t, "stream", "--docs", docs, "--json", "--max-dropped", "0", "--max-wrong-original", "0")
+	require.Equal(t, command.ExitNo, code, errOut)
+	require.Contains(t, errOut, "originals dropped, 1 is above 0; number of wrong originals, 1 is above 0")
+	var r figures.StreamResult
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Equal(t, map[string]figures.StreamCounts{
+		"en":      {Copies: 4, Caught: 3, Originals: 4, Dropped: 1, WrongOriginal: 1},
+		"unknown": {Originals: 1},
+	}, r.Languages)
+	require.Equal(t, figures.StreamCounts{Copies: 1, Caught: 1}, r.Kinds["exact"])
+	require.Equal(t, 2, r.OriginalMissing)
+	require.Equal(t, []figures.Repeat{{
+		ID: "not-labelled", Title: "Title of not-labelled", Language: "en", Kind: "original",
+		OriginalID: "choir", OriginalTitle: "Title of choir", Reason: "digest",
+	}}, r.Dropped)
+	require.Len(t, r.Wrong, 1)
+	require.Equal(t, "storm", r.Wrong[0].OriginalID)
+	require.Len(t, r.Missed, 1)
+	require.Equal(t, "late", r.Missed[0].ID)
+	require.Equal(t, -1, r.Missed[0].Distance)
+	require.Equal(t, figures.Delay{Median: 60.5, P90: 100}, r.Delay)
+}
+
+// Without labels and times everything that is flagged is wrong, and all lies within the window.
+func TestEvalStreamUnlabelled(t *testing.T) {
+	docs := writeLines(t, newArticle("1", storm, ""), newArticle("2", choir, ""), newArticle("3", storm, ""))
+	code, out, errOut := runEval(t, "stream", "--docs", docs, "--json", "--window", "1m")
+	require.Equal(t, command.ExitOK, code, errOut)
+	var r figures.StreamResult
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Equal(t, map[string]figures.StreamCounts{"unknown": {Originals: 3, Dropped: 1}}, r.Languages)
+	require.Equal(t, "1", r.Dropped[0].OriginalID)
+}
+
+// Figures by source: the field, else the host of the address; the largest source first, small ones only in JSON.
+func TestEvalStreamSources(t *testing.T) {
+	docs := []string{
+		newArticle("storm", storm, `,"source":"Harbour Daily"`),
+		newArticle("storm-again", storm, `,"source":"Harbour Daily","dup_of":"storm"`),
+		newArticle("choir", choir, `,"url":"https://choir.example:8443/spring?x=1"`),
+		newArticle("choir-dropped", choir, `,"url":"https://other.example/","source":"Harbour Daily"`),
+		newArticle("bees", bees, `,"url":"%zz"`),
+	}
+	for i := range tables.MostListed {
+		docs = append(docs, newArticle(fmt.Sprint("s", i), fmt.Sprintf("%d %s %d", i, bees, i), fmt.Sprintf(`,"source":"site-%02d"`, i)))
+	}
+	file, html := writeLines(t, docs...), filepath.Join(t.TempDir(), "report.html")
+	code, out, errOut := runEval(t, "stream", "--docs", file, "--json", "--html", html)
+	require.Equal(t, command.ExitOK, code, errOut)
+	var r figures.StreamResult
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Equal(t, figures.StreamCounts{Copies: 1, Caught: 1, Originals: 2, Dropped: 1}, r.Sources["Harbour Daily"])
+	require.Equal(t, 1, r.Sources["choir.example"].Originals)
+	require.Equal(t, 1, r.Sources["unknown"].Originals)
+	require.Len(t, r.Sources, tables.MostListed+3)
+	require.Equal(t, []string{"Harbour Daily", "choir.example", "site-00"}, r.LargestSources()[:3])
+	require.Contains(t, readFile(t, html), "<td>choir.example</td>")
+
+	_, out, _ = runEval(t, "stream", "--docs", file)
+	require.Contains(t, out, "│ Harbour Daily ")
+	require.Contains(t, out, "and 3 smaller ones, see --json")
+}
+
+func TestEvalStreamBadInput(t *testing.T) {
+	for _, c := range []struct {
+		says string
+		args []string
+	}{
+		{"does not come before it", []string{"--docs", writeLines(t, newArticle("a", storm, `,"dup_of":"b"`), newArticle("b", choir, ""))}},
+		{"does not come before it", []string{"--docs", writeLines(t, newArticle("a", storm, `,"dup_of":"a"`))}},
+		{"in all lines or in none", []string{"--docs", writeLines(t, newArticle("a", storm, `,"ts":1`), newArticle("b", choir, ""))}},
+		{"seconds since 1970", []string{"--docs", writeLines(t, newArticle("a", storm, `,"ts":1700000000000`))}},
+		{"seconds since 1970", []string{"--docs", writeLines(t, newArticle("a", storm, `,"ts":"yesterday"`))}},
+		{"/nonexistent", []string{"--docs", "/nonexistent"}},
+		{"needs --docs FILE", nil},
+		{"named by --docs", []string{"--docs", evalDocs, "other.jsonl"}},
+		{"--min-caught", []string{"--docs", evalDocs, "--min-caught", "95"}},
+		{"does not answer", []string{"--docs", evalDocs, "--redis", "127.0.0.1:1"}},
+	} {
+		code, _, errOut := runEval(t, append([]string{"stream"}, c.args...)...)
+		require.Equal(t, command.ExitFailed, code, "%v: %s", c.args, errOut)
+		require.Contains(t, errOut, c.says)
+	}
+}
+
+// A real Redis gives the same answer, and keeps nothing but what was in it before.
+func TestEvalStreamOnRedis(t *testing.T) {
+	server := redisserver.Start(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	defer client.Close()
+	ctx := context.Background()
+	require.NoError(t, client.Set(ctx, "echosieve:mine", "kept", 0).Err())
+	_, inProcess, _ := runEval(t, "stream", "--docs", evalDocs, "--json")
+	for _, args := range [][]string{
+		{"--redis", server.Addr}, {"--redis=" + server.Addr}, {"--redis", "--redis.addrs", server.Addr},
+	} {
+		code, out, errOut := runEval(t, append([]string{"stream", "--docs", evalDocs, "--json"}, args...)...)
+		require.Equal(t, command.ExitOK, code, errOut)
+		require.Equal(t, inProcess, out, args)
+		keys, err := client.Keys(ctx, "*").Result()
+		require.NoError(t, err)
+		require.Equal(t, []string{"echosieve:mine"}, keys)
+	}
+	stats, err := client.Info(ctx, "commandstats").Result()
+	require.NoError(t, err)
+	require.Contains(t, stats, "cmdstat_unlink", "the index was in there")
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	require.NoError(t, err)
+	return string(data)
+}

@@ -1,0 +1,195 @@
+package eval
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/internal/config"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
+)
+
+// streamEval sends a labelled stream through the pipeline. Of each article it keeps id, title, labels and verdict.
+type streamEval struct {
+	cfg    config.Config
+	stages *pipeline.Pipeline
+	reader *reader
+
+	batch    []pipeline.Record
+	articles []figures.StreamArticle
+	verdicts []figures.StreamVerdict
+	skipped  int
+	timed    int  // articles whose time was asked for
+	timeless bool // the first of them had none
+}
+
+func newStreamEval(cfg config.Config, recipe *recipe.Recipe, index *ownIndex, reader *reader) *streamEval {
+	stages := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, recipe, index, nil)
+	return &streamEval{cfg: cfg, stages: stages, reader: reader}
+}
+
+// add takes a line of the stream and decides the batch if it is full.
+func (s *streamEval) add(ctx context.Context, line []byte) error {
+	labels := gjson.GetManyBytes(line, "ambig", "ts", "dup_of", "lang", "kind")
+	if labels[0].Bool() {
+		s.skipped++
+		return nil
+	}
+	record := pipeline.Record{
+		Coordinates: article.Coordinates{Topic: fileTopic, Offset: int64(len(s.articles))}, Value: bytes.Clone(line),
+	}
+	doc, reject := s.cfg.Input.Decode(&record)
+	if reject == nil { // otherwise the time does not matter, and the verdict will say what is wrong
+		at, err := s.time(labels[1])
+		if err != nil {
+			return err
+		}
+		record.Time = at
+	}
+	s.articles = append(s.articles, figures.StreamArticle{
+		ID: doc.ID, Title: beginning(doc.Title, longestTitle), DupOf: idLabel(labels[2]), Language: labels[3].String(), Kind: labels[4].String(),
+		Source: sourceOf(doc), Time: record.Time,
+	})
+	s.batch = append(s.batch, record)
+	if len(s.batch) < s.cfg.Kafka.BatchRecords {
+		return nil
+	}
+	return s.flush(ctx)
+}
+
+// longestTitle is how much of a title is kept for the lists, in characters.
+const longestTitle = 200
+
+func beginning(s string, characters int) string {
+	for i := range s {
+		if characters == 0 {
+			return s[:i]
+		}
+		characters--
+	}
+	return s
+}
+
+// sourceOf names the source of an article: the field of input.fields, else the host of its address.
+func sourceOf(doc pipeline.Document) string {
+	if doc.Source != "" || doc.URL == "" {
+		return doc.Source
+	}
+	address, err := url.Parse(doc.URL)
+	if err != nil {
+		return ""
+	}
+	return address.Hostname()
+}
+
+// idLabel reads an id as the decoder does.
+func idLabel(v gjson.Result) string {
+	if v.Type == gjson.Number {
+		return v.Raw
+	}
+	return v.String()
+}
+
+// timelessStart is the time of the first article of a stream without times.
+var timelessStart = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// latestTime is beyond any article: a larger number is not in seconds.
+const latestTime = 1e11
+
+// time is the time of the next article. Where only some have one there is no telling what lies within the window.
+func (s *streamEval) time(ts gjson.Result) (time.Time, error) {
+	missing := !ts.Exists() || ts.Type == gjson.Null
+	s.timed++
+	switch {
+	case s.timed == 1:
+		s.timeless = missing
+	case missing != s.timeless:
+		return time.Time{}, errors.New(`"ts" must be in all lines or in none`)
+	}
+	switch {
+	case missing:
+		return timelessStart.Add(time.Duration(s.timed) * time.Second), nil
+	case ts.Type != gjson.Number || !(ts.Float() >= 0 && ts.Float() < latestTime):
+		return time.Time{}, fmt.Errorf(`"ts" is %.40s, must be a number of seconds since 1970`, ts.Raw)
+	}
+	return time.UnixMilli(int64(ts.Float() * 1000)), nil
+}
+
+// flush decides the articles of the batch.
+func (s *streamEval) flush(ctx context.Context) error {
+	if len(s.batch) == 0 {
+		return nil
+	}
+	outputs, err := s.stages.Decide(ctx, s.stages.Prepare(s.batch))
+	if err != nil {
+		return err
+	}
+	for i := range outputs { // one for each record: none is a tombstone
+		v, err := streamVerdict(&outputs[i])
+		if err != nil {
+			return err
+		}
+		if v.Dead {
+			s.reader.noteBad(len(s.verdicts), headerOf(&outputs[i], pipeline.HeaderReason))
+		}
+		s.verdicts = append(s.verdicts, v)
+	}
+	s.reader.articles.Add(int64(len(outputs)))
+	s.batch = s.batch[:0]
+	return nil
+}
+
+// streamVerdict reads a verdict from where the readers of the output topics find it.
+func streamVerdict(o *pipeline.Output) (figures.StreamVerdict, error) {
+	v := figures.StreamVerdict{
+		Dead: o.Destination == pipeline.ToDead, Flagged: o.Destination == pipeline.ToDuplicate,
+		Possible: o.Destination == pipeline.ToPossible, Original: -1, Root: -1,
+	}
+	if !v.Flagged && !v.Possible {
+		return v, nil
+	}
+	var errs [3]error
+	for _, h := range o.Headers {
+		switch value := string(h.Value); h.Key {
+		case pipeline.HeaderOriginal:
+			v.Original, errs[0] = offsetOf(value)
+		case pipeline.HeaderRoot:
+			v.Root, errs[1] = offsetOf(value)
+		case pipeline.HeaderDistance:
+			v.Distance, errs[2] = strconv.Atoi(value)
+		case pipeline.HeaderReason:
+			v.Reason = value
+		}
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		return v, fmt.Errorf("verdict on the article at %s: %w", o.Record, err)
+	}
+	if v.Original < 0 || v.Root < 0 {
+		return v, fmt.Errorf("verdict on the article at %s names no original", o.Record)
+	}
+	return v, nil
+}
+
+func headerOf(o *pipeline.Output, key string) string {
+	for _, h := range o.Headers {
+		if h.Key == key {
+			return string(h.Value)
+		}
+	}
+	return ""
+}
+
+// offsetOf reads the offset in coordinates "topic/partition/offset".
+func offsetOf(coordinates string) (int, error) {
+	return strconv.Atoi(coordinates[strings.LastIndexByte(coordinates, '/')+1:])
+}

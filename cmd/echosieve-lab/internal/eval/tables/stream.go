@@ -1,0 +1,141 @@
+// Package tables prints the results of package figures as tables on a terminal.
+package tables
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+)
+
+// MostListed is the number of articles, pairs or sources of one list that are printed; --json has all of them.
+const MostListed = 20
+
+// Stream writes the figures of eval stream.
+func Stream(w io.Writer, r figures.StreamResult) error {
+	var b strings.Builder
+	total := r.Total()
+	fmt.Fprintf(&b, "%d articles, %d skipped as ambiguous, %d dead letters, %d copies without their original\n",
+		r.Articles, r.Skipped, r.Dead, r.OriginalMissing)
+	if total.Copies > 0 {
+		fmt.Fprintf(&b, "%d of %d copies caught (%s), %d with a wrong original\n",
+			total.Caught, total.Copies, share(total.CaughtShare()), total.WrongOriginal)
+		fmt.Fprintf(&b, "caught copies came %s after their originals (median), 90 %% within %s\n",
+			seconds(r.Delay.Median), seconds(r.Delay.P90))
+	}
+	fmt.Fprintf(&b, "%d of %d originals dropped (%s)\n", total.Dropped, total.Originals, share(float64(total.Dropped)/float64(max(1, total.Originals))))
+	fmt.Fprintf(&b, "%.1f look-ups and %.2f candidates per article\n\n", r.Lookups, r.Candidates)
+	for _, part := range []struct {
+		name   string
+		counts map[string]figures.StreamCounts
+		order  []string
+	}{
+		{"language", r.Languages, sortedKeys(r.Languages)},
+		{"kind", r.Kinds, sortedKeys(r.Kinds)},
+		{"source", r.Sources, r.LargestSources()},
+	} {
+		t := newTable(part.name, "copies", "caught", "share", "originals", "dropped", "wrong original", "possible")
+		shown := part.order
+		if part.name == "source" {
+			shown = shown[:min(len(shown), MostListed)]
+		}
+		for _, name := range shown {
+			c := part.counts[name]
+			caught := "-"
+			if c.Copies > 0 {
+				caught = share(c.CaughtShare())
+			}
+			t.AppendRow(table.Row{Printable(name), c.Copies, c.Caught, caught, c.Originals, c.Dropped, c.WrongOriginal, c.Possible})
+		}
+		if more := len(part.order) - len(shown); more > 0 {
+			t.AppendFooter(table.Row{fmt.Sprintf("and %d smaller ones, see --json", more)})
+		}
+		fmt.Fprintf(&b, "%s\n\n", t.Render())
+	}
+	for _, list := range []struct {
+		title   string
+		repeats []figures.Repeat
+	}{
+		{"Originals dropped, with what they were held to repeat:", r.Dropped},
+		{"Copies caught with a wrong original:", r.Wrong},
+		{"Copies missed, with what they repeat or look like:", r.Missed},
+	} {
+		printRepeats(&b, list.title, list.repeats)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func printRepeats(b *strings.Builder, title string, repeats []figures.Repeat) {
+	if len(repeats) == 0 {
+		return
+	}
+	t := newTable("bits", "test", "kind", "article", "other article")
+	for _, r := range repeats[:min(len(repeats), MostListed)] {
+		bits := "-"
+		if r.Distance >= 0 {
+			bits = fmt.Sprint(r.Distance)
+		}
+		t.AppendRow(table.Row{bits, testOf(r), Printable(r.Kind), named(r.ID, r.Title), named(r.OriginalID, r.OriginalTitle)})
+	}
+	if more := len(repeats) - MostListed; more > 0 {
+		t.AppendFooter(table.Row{"", "", "", fmt.Sprintf("and %d more, see --json", more)})
+	}
+	fmt.Fprintf(b, "%s\n%s\n\n", title, t.Render())
+}
+
+// testOf names the test that decided.
+func testOf(r figures.Repeat) string {
+	if r.Possible {
+		return "possible: " + r.Reason
+	}
+	return cmp.Or(r.Reason, "-")
+}
+
+func newTable(columns ...any) table.Writer {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header, t.Style().Format.Footer = text.FormatDefault, text.FormatDefault
+	t.AppendHeader(columns)
+	return t
+}
+
+func share(x float64) string { return fmt.Sprintf("%.4f", x) }
+
+// gauge is a share with a bar.
+func gauge(x float64) string { return fmt.Sprintf("%.4f %-10s", x, strings.Repeat("#", int(x*10+0.5))) }
+
+func seconds(s float64) string {
+	return time.Duration(s * float64(time.Second)).Round(time.Second).String()
+}
+
+// named is an article's id and the beginning of its title.
+func named(id, title string) string {
+	const most = 40
+	return text.Trim(Printable(id), most) + " " + text.Snip(Printable(cmp.Or(title, "-")), most, "~")
+}
+
+// Printable makes a text from an article safe for a terminal: without control characters and what reverses writing.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.Is(unicode.C, r):
+			return unicode.ReplacementChar
+		default:
+			return r
+		}
+	}, s)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

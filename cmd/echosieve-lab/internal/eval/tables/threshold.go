@@ -1,0 +1,88 @@
+package tables
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"golang.org/x/term"
+
+	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/internal/files"
+)
+
+// Threshold writes what each limit would flag, and the sampled pairs side by side.
+func Threshold(w io.Writer, r figures.ThresholdResult) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d articles: %d have the same text as an earlier one, %d are too short for anything else\n", r.Docs, r.Exact, r.LittleText)
+	t := newTable(r.Scale, "flagged here first", "flagged in all", "share")
+	for _, l := range r.Limits {
+		mark := ""
+		if l.Limit == r.Current {
+			mark = "  <- now"
+		}
+		t.AppendRow(table.Row{l.Limit + mark, l.Pairs, l.Flagged, gauge(l.Share)})
+	}
+	fmt.Fprintf(&b, "%s\n", t.Render())
+	half, mark := 60, [2]string{"[", "]"}
+	if files.OnTerminal(w) {
+		if os.Getenv("NO_COLOR") == "" {
+			mark = [2]string{text.Colors{text.Bold, text.FgYellow}.EscapeSeq(), text.EscapeReset}
+		}
+		if columns, _, err := term.GetSize(int(w.(*os.File).Fd())); err == nil {
+			half = max(20, (columns-len("|  |  |"))/2)
+		}
+	}
+	for i, p := range r.Samples {
+		sides := newTable(wrapped(half, mark, head(p.Earlier)...), wrapped(half, mark, head(p.Later)...))
+		sides.SetColumnConfigs([]table.ColumnConfig{{Number: 1, WidthMin: half}, {Number: 2, WidthMin: half}})
+		sides.AppendRow(table.Row{wrapped(half, mark, p.Earlier.Text...), wrapped(half, mark, p.Later.Text...)})
+		fmt.Fprintf(&b, "\nPair %d of %d: flagged from %s %s on\n%s\n", i+1, len(r.Samples), r.Scale, p.Limit, sides.Render())
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// head is the line above a text.
+func head(s figures.Side) []figures.Piece { return []figures.Piece{{Text: named(s.ID, s.Title)}} }
+
+// wrapped breaks pieces into lines of a width, with a mark before and behind what the other text does not have. A mark
+// never crosses a line, as it would run into the next column.
+func wrapped(width int, mark [2]string, pieces ...figures.Piece) string {
+	opening, closing := text.StringWidthWithoutEscSequences(mark[0]), text.StringWidthWithoutEscSequences(mark[1])
+	var b strings.Builder
+	column, open := 0, false
+	end := func() {
+		if open {
+			b.WriteString(mark[1])
+			column, open = column+closing, false
+		}
+	}
+	for _, p := range pieces {
+		for _, r := range Printable(p.Text) {
+			need := text.RuneWidth(r)
+			if p.Differs && !open {
+				need += opening
+			}
+			if p.Differs {
+				need += closing
+			}
+			if column+need > width {
+				end()
+				b.WriteByte('\n')
+				column = 0
+			}
+			if p.Differs && !open {
+				b.WriteString(mark[0])
+				column, open = column+opening, true
+			}
+			b.WriteRune(r)
+			column += text.RuneWidth(r)
+		}
+		end()
+	}
+	return b.String()
+}

@@ -1,0 +1,203 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/cmd/echosieve-lab/internal/servers"
+	"echosieve/consumer"
+	"echosieve/internal/command"
+	"echosieve/internal/config"
+	"echosieve/internal/files"
+	"echosieve/internal/produce"
+	"echosieve/pipeline"
+)
+
+const help = `Load publishes articles evenly at --rate, reads the output topics and prints how many verdicts a second came back,
+the delay from an article's record timestamp until its verdict could be read, and the CPU time, memory and lag of
+the service. Every published record is awaited; records without a verdict are counted and make the exit code 1.
+
+By default an in-process Kafka and Redis on loopback ports are used, and the service runs as a process of its own, so
+that its start and its memory are those of a real one. Its binary is echosieve beside echosieve-lab, or --service PATH. The in-process servers take CPU time on the same machine and
+are slower than real ones. Settings of detection, input and of the service's sizes are taken from the configuration.
+
+With --real, Kafka and Redis are those of the configuration. The articles go into kafka.topics.input and their
+verdicts to whoever reads the output topics, so name topics, a kafka.group and a redis.namespace that are for tests.
+Load starts a service process there, too. With --metrics it starts none and measures the services that run already.
+
+Without a FILE the articles are the shipped sample, varied without end; --copies is the share that repeats an earlier
+article, half of them exactly. A FILE holds JSON Lines as for produce; the run ends with its articles.
+
+--find-limit doubles and bisects the rate, and then measures the delay at --at per cent of the highest rate that is
+sustained. A rate is sustained if every record has its verdict, the p99 of the delay is at most --max-delay, and the
+delay does not grow (by more than 20 ms in a second), in one of two trials of --warmup and --duration.
+
+Exit codes: 0 every record has a verdict; 1 some have none; 2 failed or interrupted.`
+
+// flags are the flags of the command that are no settings.
+type flags struct {
+	plan    Plan
+	copies  float64
+	seed    uint64
+	real    bool
+	metrics []string
+	service string // path of the service binary
+	json    *bool
+}
+
+// Command returns the command load.
+func Command() *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use:   "load [FILE...]",
+		Short: "Measure delay, memory and CPU of the service at a given rate, or the highest rate it sustains",
+		Long:  help,
+		Example: `  echosieve-lab load --rate 200 --duration 30s
+  echosieve-lab load --find-limit --at 25,50,90
+  echosieve-lab load --real --config test.yaml --rate 1000 articles.jsonl.gz
+  echosieve-lab load --real --config test.yaml --metrics http://host-a:9464/metrics,http://host-b:9464/metrics`,
+	}
+	fs := cmd.Flags()
+	fs.Float64Var(&f.plan.Rate, "rate", 100, "records per second; with --find-limit the first rate that is tried")
+	fs.DurationVar(&f.plan.Duration, "duration", 20*time.Second, "how long is measured at each rate")
+	fs.DurationVar(&f.plan.Warmup, "warmup", 3*time.Second, "how long is published before that; its records are awaited, but not measured")
+	fs.DurationVar(&f.plan.Idle, "idle", 3*time.Second, "how long the service that load starts is left alone before its idle memory is read")
+	fs.DurationVar(&f.plan.Patience, "patience", 30*time.Second, "time without any verdict after which the missing ones are given up")
+	fs.DurationVar(&f.plan.MaxDelay, "max-delay", time.Second, "bound of the delay's p99 for a rate to count as sustained")
+	fs.BoolVar(&f.plan.FindLimit, "find-limit", false, "search for the highest rate that is sustained")
+	fs.DurationVar(&f.plan.LimitTime, "limit-time", 5*time.Minute, "after this long the search tries no further rate")
+	fs.IntSliceVar(&f.plan.Shares, "at", []int{25, 50, 90}, "with --find-limit: per cents of the limit at which the delay is measured")
+	fs.Float64Var(&f.copies, "copies", .3, "share of the articles made from the sample that are copies, 0 to 1")
+	fs.Uint64Var(&f.seed, "seed", 0, "the same seed makes the same articles from the sample; 0: others each time")
+	fs.BoolVar(&f.real, "real", false, "use the Kafka and the Redis of the configuration")
+	fs.StringSliceVar(&f.metrics, "metrics", nil, "with --real: addresses of /metrics of the services that run already; none is started")
+	fs.StringVar(&f.service, "service", "", "path of the service binary that load starts (default: echosieve beside this program)")
+	f.json = command.AddJSONFlag(cmd)
+	config.AddFlags(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, names []string) error {
+		cfg, err := config.Load(cmd.Flags())
+		if err != nil {
+			return err
+		}
+		if err := f.validate(cmd, names, cfg); err != nil {
+			return err
+		}
+		report, err := f.run(cmd.Context(), cfg, names, cmd.InOrStdin(), cmd.ErrOrStderr())
+		return f.answer(cmd.OutOrStdout(), report, err)
+	}
+	return cmd
+}
+
+func (f *flags) validate(cmd *cobra.Command, names []string, cfg config.Config) error {
+	sampleOnly := func(name string) error {
+		if len(names) > 0 && cmd.Flags().Changed(name) {
+			return fmt.Errorf("--%s is about articles made from the sample; name no file with it", name)
+		}
+		return nil
+	}
+	switch {
+	case f.copies < 0 || f.copies > 1:
+		return fmt.Errorf("--copies is %g, must be between 0 and 1", f.copies)
+	case len(f.metrics) > 0 && !f.real:
+		return errors.New("--metrics names services on real servers; add --real, or leave it out")
+	case len(f.metrics) > 0 && f.service != "":
+		return errors.New("--metrics measures services that run already, so no service is started; leave --service out")
+	case cmd.Flags().Changed("at") && !f.plan.FindLimit:
+		return errors.New("--at gives per cents of the limit; add --find-limit, or set --rate")
+	case cfg.Input.Format != pipeline.FormatJSON:
+		return fmt.Errorf("load publishes JSON, but input.format is %s; set it to json", cfg.Input.Format)
+	}
+	for _, m := range f.metrics {
+		if u, err := url.Parse(m); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return fmt.Errorf("--metrics wants addresses such as http://localhost:9464/metrics, not %q", m)
+		}
+	}
+	for _, name := range names {
+		if name != "-" {
+			if err := files.Check(name, files.HoldsArticles); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.Join(f.plan.Validate(), sampleOnly("copies"), sampleOnly("seed"))
+}
+
+// run starts what is to be started, measures, and ends all of it.
+func (f *flags) run(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, progress io.Writer) (report Report, err error) {
+	progress = &lockedWriter{out: progress}
+	setup := Setup{Metrics: f.metrics, Progress: progress}
+	if f.seed == 0 {
+		f.seed = rand.Uint64()
+	}
+	setup.Source = NewSample(f.copies, f.seed)
+	if len(names) > 0 {
+		lines, err := newLineSource(ctx, cfg, names, stdin, progress)
+		if err != nil {
+			return report, err
+		}
+		defer lines.stop()
+		setup.Source = lines
+	}
+	if f.real {
+		err = produce.Ready(ctx, cfg, nil)
+	} else {
+		var inProcess *servers.Servers
+		if inProcess, err = servers.Start(); err == nil {
+			defer inProcess.Close()
+			setup.InProcess, cfg = true, inProcess.Configure(cfg)
+			err = consumer.EnsureTopics(ctx, cfg.Kafka)
+		}
+	}
+	if err != nil {
+		return report, err
+	}
+	setup.Kafka = cfg.Kafka
+	if len(f.metrics) == 0 {
+		if setup.Process, err = startService(ctx, f.service, cfg, progress); err != nil {
+			return report, err
+		}
+		defer setup.Process.Stop()
+		setup.Metrics = []string{setup.Process.URL + "/metrics"}
+	}
+	return Run(ctx, setup, f.plan)
+}
+
+// answer prints the report, if there is anything in it, and makes the command's error.
+func (f *flags) answer(out io.Writer, report Report, err error) error {
+	if len(report.Results)+len(report.Trials) > 0 {
+		if *f.json {
+			err = errors.Join(command.PrintJSON(out, report), err)
+		} else {
+			report.Print(out)
+		}
+	}
+	switch {
+	case report.Interrupted || errors.Is(err, context.Canceled):
+		return errors.New("interrupted: the figures are of what was measured until then")
+	case err != nil:
+		return err
+	case report.Missing > 0:
+		return &command.AnswerError{Text: fmt.Sprintf("%d published records have no verdict", report.Missing)}
+	}
+	return nil
+}
+
+// lockedWriter lets the load, the log of its service and the reader of files write to one output.
+type lockedWriter struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (w *lockedWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.Write(p)
+}

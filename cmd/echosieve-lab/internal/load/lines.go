@@ -1,0 +1,52 @@
+package load
+
+import (
+	"context"
+	"io"
+	"iter"
+
+	"echosieve/internal/config"
+	"echosieve/internal/files"
+	"echosieve/internal/produce"
+	"echosieve/pipeline"
+)
+
+// lineSource gives the lines of files as records, as produce makes them.
+type lineSource struct {
+	first *pipeline.Record // read ahead: files without an article are wrong usage
+	next  func() (pipeline.Record, error, bool)
+	stop  func() // closes the files
+	made  Made
+}
+
+// newLineSource reads the first record. Lines that are no article are reported to errOut and left out. The caller calls stop.
+func newLineSource(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, errOut io.Writer) (*lineSource, error) {
+	lines := produce.NewLines(cfg, files.NewProgress(errOut, -1, "", nil))
+	s := &lineSource{}
+	s.next, s.stop = iter.Pull2(lines.Records(ctx, names, stdin))
+	record, err, _ := s.next()
+	if err != nil {
+		s.stop()
+		return nil, err
+	}
+	s.first = &record
+	return s, nil
+}
+
+// Next implements Source.
+func (s *lineSource) Next() (pipeline.Record, error) {
+	s.made.Unknown++
+	if first := s.first; first != nil {
+		s.first = nil
+		return *first, nil
+	}
+	record, err, more := s.next()
+	if !more {
+		s.made.Unknown--
+		return record, io.EOF
+	}
+	return record, err
+}
+
+// Made implements Source.
+func (s *lineSource) Made() Made { return s.made }

@@ -1,0 +1,230 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"echosieve/internal/command"
+	"echosieve/internal/command/commandtest"
+	"echosieve/internal/config"
+	"echosieve/sample"
+	"echosieve/test/service"
+)
+
+// binary builds the service once for all tests of the package.
+var binary = sync.OnceValues(func() (string, error) { return service.Build(binaryDir) })
+
+var binaryDir string // of TestMain
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "echosieve-load-*")
+	if err != nil {
+		panic(err)
+	}
+	binaryDir = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// run runs load and returns its exit code and its output.
+func run(t *testing.T, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	return commandtest.Run(t, program(), "", append([]string{"load"}, args...)...)
+}
+
+func program() *cobra.Command {
+	return command.Program(&cobra.Command{Use: "echosieve-lab"}, Command())
+}
+
+// loaded runs load with --json. The service is the binary that is built from this source.
+func loaded(t *testing.T, args ...string) (code int, report Report, out, errOut string) {
+	t.Helper()
+	path, err := binary()
+	require.NoError(t, err)
+	args = append([]string{"--json", "--warmup", "0s", "--idle", "0s"}, args...)
+	if !slices.Contains(args, "--metrics") {
+		args = append(args, "--service", path)
+	}
+	code, out, errOut = run(t, args...)
+	if out != "" {
+		require.NoError(t, json.Unmarshal([]byte(out), &report), out)
+	}
+	return code, report, out, errOut
+}
+
+func TestLoadAccountsForEveryRecord(t *testing.T) {
+	code, report, out, errOut := loaded(t, "--rate", "150", "--duration", "2s", "--warmup", "500ms", "--copies", ".4", "--seed", "1")
+	require.Equal(t, command.ExitOK, code, errOut)
+	require.Equal(t, "in-process", report.Servers)
+	require.Zero(t, report.Missing)
+	require.Len(t, report.Results, 1)
+	r := report.Results[0]
+	require.Equal(t, 375, r.Published)
+	require.Equal(t, 375, r.Made.Originals+r.Made.Near+r.Made.Exact)
+	sum := 0
+	for _, n := range r.Verdicts {
+		sum += n
+	}
+	require.Equal(t, 375, sum)
+	copies := r.Made.Near + r.Made.Exact
+	require.Greater(t, copies, 100)
+	require.InDelta(t, copies, r.Verdicts["near"]+r.Verdicts["exact"], 5, "copies are caught, originals are none")
+	require.GreaterOrEqual(t, r.Verdicts["exact"], r.Made.Exact)
+
+	require.Positive(t, r.Delay.P50)
+	require.True(t, slices.IsSorted([]float64{r.Delay.P50, r.Delay.P90, r.Delay.P99, r.Delay.Max}), r.Delay)
+	require.Positive(t, r.Throughput)
+	require.Positive(t, r.CPU)
+	require.Positive(t, report.Service.StartMS)
+	require.Positive(t, report.Service.IdleBytes)
+	require.GreaterOrEqual(t, report.Service.UnderLoad, r.Memory)
+	require.GreaterOrEqual(t, report.Service.PeakBytes, report.Service.IdleBytes)
+	for _, name := range []string{
+		"start_to_ready_ms", "rss_idle_bytes", "rss_under_load_bytes", "rss_peak_bytes", "rate_per_second", "verdicts_per_second", "delay_ms",
+		"p50", "p90", "p99", "max", "service_cpu_us_per_article", "rss_bytes", "rss_max_bytes", "lag_max_records", "missing", "redelivered", "sustained",
+	} {
+		require.Contains(t, out, `"`+name+`":`)
+	}
+	require.Contains(t, errOut, "the service was ready after")
+}
+
+func TestLoadFindsALimit(t *testing.T) {
+	code, report, _, errOut := loaded(t, "--find-limit", "--rate", "20", "--duration", "1s", "--limit-time", "1s", "--at", "50", "--max-delay", "1m")
+	require.Equal(t, command.ExitOK, code, errOut)
+	require.NotEmpty(t, report.Trials)
+	require.InDelta(t, 20, report.Limit.PerSecond, 10, "one trial or two fit into the time")
+	require.Contains(t, report.Limit.Rule, "at most 1m0s")
+	require.Len(t, report.Results, 1)
+	require.Equal(t, 50, report.Results[0].Share)
+	require.InDelta(t, report.Limit.PerSecond/2, report.Results[0].Rate, .01)
+}
+
+func TestLoadPublishesFiles(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "articles.jsonl")
+	lines := slices.Collect(sample.Lines())[:20]
+	require.NoError(t, os.WriteFile(file, append(bytes.Join(lines, []byte("\n")), "\nnot json\n"...), 0o600))
+	code, report, _, errOut := loaded(t, "--rate", "100", "--duration", "1s", file)
+	require.Equal(t, command.ExitOK, code, errOut)
+	r := report.Results[0]
+	require.Equal(t, 20, r.Published)
+	require.Equal(t, 20, r.Made.Unknown)
+	require.True(t, r.Ended)
+	require.Contains(t, errOut, "articles.jsonl:21:")
+}
+
+// broker starts a broker with the topics of the default configuration and returns its address.
+func broker(t *testing.T) string {
+	t.Helper()
+	topics := config.Default().Kafka.Topics
+	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, topics.Input, topics.Unique, topics.Duplicate, topics.Dead))
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c.ListenAddrs()[0]
+}
+
+// nobody is a broker whose input topic nobody reads, and metrics as a service has them.
+func nobody(t *testing.T) (args []string) {
+	t.Helper()
+	metrics := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total 1\n"))
+	}))
+	t.Cleanup(metrics.Close)
+	return []string{"--real", "--kafka.brokers", broker(t), "--metrics", metrics.URL + "/metrics"}
+}
+
+func TestLoadSaysWhatIsMissing(t *testing.T) {
+	code, report, _, errOut := loaded(t, append(nobody(t), "--rate", "50", "--duration", "1s", "--patience", "1s")...)
+	require.Equal(t, command.ExitNo, code, errOut)
+	require.Equal(t, 50, report.Missing)
+	require.Equal(t, 50, report.Results[0].Missing)
+	require.False(t, report.Results[0].Sustained)
+	require.Equal(t, "configured", report.Servers)
+	require.Contains(t, errOut, "50 published records have no verdict")
+
+	code, out, _ := run(t, append([]string{"--rate", "50", "--duration", "1s", "--warmup", "0s", "--patience", "1s"}, nobody(t)...)...)
+	require.Equal(t, command.ExitNo, code)
+	require.Contains(t, out, "50 missing")
+	require.Contains(t, out, "not sustained: 50 records have no verdict")
+}
+
+// onText calls a function at the first output with the text.
+type onText struct {
+	mu   sync.Mutex
+	all  strings.Builder
+	text string
+	call func()
+}
+
+func (w *onText) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all.Write(p)
+	if strings.Contains(w.all.String(), w.text) {
+		w.call()
+	}
+	return len(p), nil
+}
+
+// Ctrl-C ends a run early, also while missing records are awaited, and what was measured is printed.
+func TestLoadInterrupted(t *testing.T) {
+	for name, c := range map[string]struct{ duration, at string }{
+		"while it publishes": {"1h", "records/s for 1h0m0s"},
+		"while it waits":     {"1s", "50 wait for their verdicts"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			args := append([]string{"load", "--json", "--rate", "50", "--duration", c.duration, "--warmup", "0s", "--patience", "1h"}, nobody(t)...)
+			progress := &onText{text: c.at, call: cancel}
+			var out bytes.Buffer
+			require.Equal(t, command.ExitFailed, command.Execute(ctx, program(), args, nil, &out, progress))
+			require.Contains(t, progress.all.String(), "interrupted")
+			if c.duration == "1s" {
+				var report Report
+				require.NoError(t, json.Unmarshal(out.Bytes(), &report))
+				require.True(t, report.Interrupted)
+				require.Equal(t, 50, report.Missing)
+			}
+		})
+	}
+}
+
+// A service that cannot start ends the run, and so do output topics that nobody could write to.
+func TestLoadWithoutOutputTopic(t *testing.T) {
+	code, _, out, errOut := loaded(t, "--real", "--kafka.brokers", broker(t), "--kafka.topics.dead", "nowhere", "--redis.addrs", "127.0.0.1:1")
+	require.Equal(t, command.ExitFailed, code)
+	require.Empty(t, out)
+	require.Contains(t, errOut, "nowhere")
+
+	code, _, out, errOut = loaded(t, append(nobody(t), "--kafka.topics.dead", "nowhere")...)
+	require.Equal(t, command.ExitFailed, code)
+	require.Empty(t, out)
+	require.Contains(t, errOut, "the output topics")
+	require.Contains(t, errOut, "nowhere")
+	require.Contains(t, errOut, "--kafka.create_topics")
+}
+
+// Load says where it looked for the service, before it publishes anything.
+func TestLoadWithoutService(t *testing.T) {
+	code, out, errOut := run(t, "--service", "/nowhere/echosieve")
+	require.Equal(t, command.ExitFailed, code)
+	require.Empty(t, out)
+	require.Contains(t, errOut, "there is no service binary at /nowhere/echosieve")
+	code, _, errOut = run(t)
+	require.Equal(t, command.ExitFailed, code)
+	require.Contains(t, errOut, "name it with --service PATH", "no service lies beside a test binary")
+}

@@ -1,0 +1,77 @@
+// Package servers starts a Kafka and a Redis in this process, on loopback ports, and connects to real ones.
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"echosieve/consumer"
+	"echosieve/internal/config"
+	"echosieve/internal/tlsfiles"
+	"echosieve/redisindex"
+)
+
+// Servers are a Kafka and a Redis in this process.
+type Servers struct {
+	kafka *kfake.Cluster
+	redis *miniredis.Miniredis
+}
+
+// Start starts both. The caller closes them.
+func Start() (*Servers, error) {
+	kafka, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.BrokerConfigs(map[string]string{
+		"message.max.bytes": "10485760",
+		"log.segment.bytes": "4194304", // deleting records frees whole segments: load deletes what everybody has read
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("in-process Kafka: %w", err)
+	}
+	store, err := StartRedis()
+	if err != nil {
+		kafka.Close()
+		return nil, err
+	}
+	return &Servers{kafka: kafka, redis: store}, nil
+}
+
+// Configure returns cfg with these servers in place of those that it names. Topics that are missing will be created.
+func (s *Servers) Configure(cfg config.Config) config.Config {
+	cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL = s.kafka.ListenAddrs(), tlsfiles.Config{}, consumer.SASL{}
+	cfg.Kafka.CreateTopics, cfg.Kafka.Replication = true, 1
+	cfg.Redis.Options = redisindex.DefaultOptions()
+	cfg.Redis.Addrs = []string{s.redis.Addr()}
+	return cfg
+}
+
+// Close ends both.
+func (s *Servers) Close() {
+	s.kafka.Close()
+	s.redis.Close()
+}
+
+// StartRedis starts a Redis in this process. The caller closes it.
+func StartRedis() (*miniredis.Miniredis, error) {
+	store := miniredis.NewMiniRedis()
+	if err := store.Start(); err != nil {
+		return nil, fmt.Errorf("in-process Redis: %w", err)
+	}
+	return store, nil
+}
+
+// DialRedis connects to a Redis that must be there. The index would wait for a Redis that is away.
+func DialRedis(ctx context.Context, cfg config.RedisConfig) (redis.UniversalClient, error) {
+	client, err := redisindex.Connect(cfg.Options)
+	if err != nil {
+		return nil, err
+	}
+	if err := redisindex.Explain(redisindex.Ping(ctx, client), cfg.Namespace); err != nil {
+		return nil, errors.Join(fmt.Errorf("redis at %s does not answer: %w", strings.Join(cfg.Addrs, ", "), err), client.Close())
+	}
+	return client, nil
+}

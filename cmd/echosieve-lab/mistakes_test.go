@@ -1,0 +1,140 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"echosieve/internal/command"
+	"echosieve/internal/command/commandtest"
+	"echosieve/internal/config"
+)
+
+const (
+	evalDocs  = "internal/eval/testdata/stream.jsonl"
+	evalPairs = "internal/eval/testdata/pairs.tsv"
+)
+
+// lab runs a command line and returns its exit code and output.
+func lab(t *testing.T, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	return commandtest.Run(t, newRootCommand(), "", args...)
+}
+
+func TestCommandsAreDocumented(t *testing.T) { commandtest.Documented(t, newRootCommand()) }
+
+// TestWrongUsage holds every kind of wrong usage to one answer: one sentence on standard error that says what to type, exit
+// code 2, and nothing on standard output, so that no script takes it for a result.
+func TestWrongUsage(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, config.Default().Kafka.Topics.Input))
+	require.NoError(t, err)
+	t.Cleanup(broker.Close)
+	kafka := "--kafka.brokers=" + broker.ListenAddrs()[0]
+	notJSON := file("passwd", "root:x:0:0:root:/root:/bin/bash\nbin:x:1:1:bin:/bin:/sbin/nologin\n")
+	noText := file("notext.jsonl", `{"id":"1","headline":"x"}`+"\n")
+	onlyMarkup := file("markup.jsonl", `{"id":"1","text":"<br> -- <br>"}`+"\n")
+	empty := file("empty.jsonl", "")
+
+	for _, c := range []struct {
+		args []string
+		want string // what to type is part of it
+	}{
+		{[]string{"threshold"}, "did you mean echosieve-lab eval threshold?"},
+		{[]string{"eval"}, "eval needs a command behind it: pairs, stream, threshold; see echosieve-lab eval --help"},
+		{[]string{"eval", "pair"}, `unknown command "pair" of eval; did you mean echosieve-lab eval pairs?`},
+		{[]string{"eval", "pair", "--docs", "x"}, "see echosieve-lab eval --help"},
+		{[]string{"eval", "xyzzy"}, "see echosieve-lab eval --help"},
+		{[]string{"help", "eval", "pair"}, "did you mean echosieve-lab eval pairs?"},
+		{[]string{"demo", "serve"}, "see echosieve-lab demo --help"},
+		{[]string{"eval", "threshold", "--docs", noText, noText}, "see echosieve-lab eval threshold --help"},
+		{[]string{"eval", "stream", "--docs", noText, "a", "b"}, "see echosieve-lab eval stream --help"},
+		{[]string{"eval", "stream", "--docs", noText, noText}, "Articles are named by --docs"},
+		{[]string{"eval", "--docs", "x"}, "unknown flag: --docs; see echosieve-lab eval --help"},
+		{[]string{"eval", "pairs", "--docs"}, "--docs needs a value behind it, such as --docs VALUE"},
+		{[]string{"eval", "pairs"}, "eval pairs needs --docs FILE and --pairs FILE; see echosieve-lab eval pairs --help"},
+		{[]string{"eval", "stream", "--json"}, "eval stream needs --docs FILE"},
+		{[]string{"eval", "stream", "--docs", noText, "--min-caught", "95"}, "--min-caught is 95, must be between 0 and 1"},
+		{[]string{"eval", "threshold", "--docs", noText, "--limit", "0"}, "--limit must be at least 1"},
+		{[]string{"bench", "--rounds", "0"}, "--rounds and --limit must be at least 1"},
+		{[]string{"bench", "--limit", "-4"}, "--rounds and --limit must be at least 1"},
+		{[]string{"load", "--rate", "0"}, "--rate must be above 0 and at most 1000000 records a second"},
+		{[]string{"load", "--rate", "fast"}, `--rate wants a number, not "fast"`},
+		{[]string{"load", "--duration", "20"}, `--duration wants a duration such as 30s or 5m, not "20"`},
+		{[]string{"load", "--duration", "0s"}, "--duration must be between 1s and 24h"},
+		{[]string{"load", "--rate", "1", "--duration", "2s"}, "less than 10 records: raise one"},
+		{[]string{"load", "--rate", "100000", "--duration", "1h"}, "more than 20 million records: lower one"},
+		{[]string{"load", "--warmup", "-1s"}, "--warmup must be between 0s and 1h"},
+		{[]string{"load", "--copies", "30"}, "--copies is 30, must be between 0 and 1"},
+		{[]string{"load", "--find-limit", "--at", "half"}, `--at wants whole numbers with commas between them, such as 25,50,90, not "half"`},
+		{[]string{"load", "--find-limit", "--at", "0"}, "--at wants per cents of the limit above 0 and at most 200"},
+		{[]string{"load", "--real", "--metrics", "localhost:9464"}, `--metrics wants addresses such as http://localhost:9464/metrics, not "localhost:9464"`},
+		{[]string{"load", "--at", "50"}, "add --find-limit, or set --rate"},
+		{[]string{"load", "--metrics", "http://localhost:9464/metrics"}, "add --real, or leave it out"},
+		{[]string{"load", "--copies", ".5", noText}, "--copies is about articles made from the sample; name no file with it"},
+		{[]string{"load", "--input.format", "text"}, "but input.format is text; set it to json"},
+		{[]string{"bench", filepath.Join(dir, "none.jsonl")}, "none.jsonl; name a file of articles, one JSON object a line"},
+		{[]string{"bench", dir}, "is a directory; name the files in it, such as " + dir},
+		{[]string{"load", filepath.Join(dir, "none.jsonl")}, "none.jsonl; name a file of articles, one JSON object a line"},
+		{[]string{"load", dir}, "is a directory; name the files in it"},
+		{[]string{"eval", "stream", "--docs", dir}, "is a directory; name the files in it"},
+		{[]string{"eval", "pairs", "--docs", noText, "--pairs", filepath.Join(dir, "none.tsv")}, "name a file of pairs, tab-separated lines"},
+		{[]string{"eval", "pairs", "--docs", evalDocs, "--pairs", notJSON}, "want id_a, id_b, label and kind, separated by tabs"},
+		{[]string{"eval", "pairs", "--docs", evalDocs, "--pairs", empty}, "expected are pairs, tab-separated lines: id_a id_b label kind"},
+		{[]string{"eval", "threshold", "--docs", evalDocs, "--html", filepath.Join(dir, "none", "x.html")}, "--html: there is no directory"},
+		{[]string{"bench", notJSON}, "there is no article in " + notJSON + " (" + notJSON + ":1: not_json"},
+		{[]string{"bench", empty}, "expected is one JSON object a line with its text under text, content, body (input.fields.text)"},
+		{[]string{"bench", noText}, "no_text"},
+		{[]string{"bench", onlyMarkup}, "empty_text"},
+		{[]string{"load", notJSON}, "there is no article in " + notJSON},
+		{[]string{"load", empty}, "expected is one JSON object a line"},
+		{[]string{"eval", "stream", "--docs", notJSON}, "expected is one JSON object a line"},
+		{[]string{"eval", "stream", "--docs", empty}, "there is no article in " + empty},
+		{[]string{"eval", "threshold", "--docs", notJSON}, "(article 1: not_json"},
+		{[]string{"eval", "threshold", "--docs", onlyMarkup}, "(article 1: empty_text)"},
+		{[]string{"eval", "pairs", "--docs", notJSON, "--pairs", evalPairs}, "there is no article in " + notJSON},
+		{[]string{"eval", "stream", "--docs", evalDocs, "--redis", "127.0.0.1:1"}, "check that it runs, redis.addrs"},
+		{[]string{"load", "--real", "--kafka.brokers", "127.0.0.1:1"}, "check that it runs, kafka.brokers"},
+		{[]string{"load", "--real", kafka, "--metrics", "http://127.0.0.1:1/metrics"}, "name /metrics at http.listen of a service that runs, or leave --metrics out"},
+	} {
+		t.Run(strings.ReplaceAll(strings.Join(c.args, " "), dir, ""), func(t *testing.T) {
+			code, out, errOut := lab(t, c.args...)
+			require.Equal(t, command.ExitFailed, code)
+			require.Empty(t, out)
+			require.Contains(t, errOut, c.want)
+			require.Equal(t, 1, strings.Count(errOut, "\n"), errOut)
+			require.True(t, strings.HasPrefix(errOut, "echosieve-lab: "), errOut)
+			require.Less(t, len(errOut), 600)
+		})
+	}
+}
+
+// A benchmark on a Redis that is not there ends: it does not wait for one, as the service does.
+func TestBenchWithoutRedis(t *testing.T) {
+	code, out, errOut := lab(t, "bench", "--redis", "--redis.addrs", "127.0.0.1:1", "--limit", "10")
+	require.Equal(t, command.ExitFailed, code)
+	require.Empty(t, out)
+	require.Contains(t, errOut, "10 articles")
+	require.Contains(t, errOut, "redis at 127.0.0.1:1 does not answer: no Redis answers at this address")
+}
+
+// Help that is asked for is no mistake.
+func TestHelpThatIsAskedFor(t *testing.T) {
+	for _, args := range [][]string{nil, {"--help"}, {"help"}, {"help", "eval"}, {"help", "eval", "pairs"}, {"eval", "--help"}} {
+		code, out, errOut := lab(t, args...)
+		require.Equal(t, command.ExitOK, code, args)
+		require.Contains(t, out, "Usage:", args)
+		require.Empty(t, errOut, args)
+	}
+	_, out, _ := lab(t, "eval", "--help")
+	require.Contains(t, out, "Usage:\n  echosieve-lab eval [command]\n")
+}

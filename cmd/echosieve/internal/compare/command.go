@@ -1,0 +1,106 @@
+// Package compare is the command compare: why two texts are copies of each other, or why not.
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/internal/command"
+	"echosieve/internal/config"
+	"echosieve/internal/files"
+)
+
+const help = `Compare shows why two texts are copies of each other, or why not: both fingerprints, the bits in which they
+differ, the look-ups by which the service with the same configuration finds A when B comes, the heaviest words
+with their weights in each text, and the verdict that the service would reach if B followed A within the window.
+
+A and B are texts, or files that hold one: the name of a file, @FILE, or "-" for standard input. What
+a file holds is taken as text, with or without markup, not as a record.`
+
+// Command returns the command compare.
+func Command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "compare A B",
+		Short: "Show why two texts are copies of each other, or why not",
+		Long:  help,
+		Example: `  echosieve compare old.txt new.html
+  echosieve compare "first text" "second text" --json
+  curl -s https://news.example/1 | echosieve compare - article.txt --detection.max_distance 6`,
+		Args: twoTexts,
+	}
+	asJSON := command.AddJSONFlag(cmd)
+	top := cmd.Flags().Int("top", 20, "number of words to list; 0: all")
+	config.AddFlags(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		cfg, err := config.Load(cmd.Flags())
+		if err != nil {
+			return err
+		}
+		if *top < 0 {
+			return errors.New("--top must not be negative")
+		}
+		if args[0] == "-" && args[1] == "-" {
+			return errors.New("standard input can be only one of the two texts")
+		}
+		var names, texts [2]string
+		for i, arg := range args {
+			if names[i], texts[i], err = readText(arg, cmd.InOrStdin()); err != nil {
+				return err
+			}
+		}
+		recipe, err := cfg.LoadRecipe()
+		if err != nil {
+			return err
+		}
+		c := compareTexts(recipe, cfg.IndexConfig(recipe.ID()).Search, names, texts, cfg.Detection)
+		if *top > 0 && len(c.Words) > *top {
+			c.Words = c.Words[:*top]
+		}
+		if *asJSON {
+			return command.PrintJSON(cmd.OutOrStdout(), c)
+		}
+		return c.print(cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+// twoTexts wants A and B.
+func twoTexts(cmd *cobra.Command, args []string) error {
+	if len(args) != 2 {
+		return fmt.Errorf("%s wants two texts or files, A and B, but got %d; put a text with spaces in quotes", command.NameOf(cmd), len(args))
+	}
+	return nil
+}
+
+// readText returns the text that an argument stands for and how to call it.
+func readText(arg string, stdin io.Reader) (name, text string, err error) {
+	if arg == "-" {
+		data, err := io.ReadAll(stdin)
+		return "standard input", string(data), err
+	}
+	file, explicit := strings.CutPrefix(arg, "@")
+	if !explicit && !isFile(arg) {
+		return "argument", arg, nil
+	}
+	if err := files.Check(file, files.HoldsText); err != nil {
+		return "", "", err
+	}
+	data, err := os.ReadFile(file)
+	return file, string(data), err
+}
+
+// fileName is what looks like the name of a file, and like no text.
+var fileName = regexp.MustCompile(`^[\w./~-]+\.[A-Za-z]\w{0,4}$`)
+
+// isFile tells names of files from texts: most are no names at all, some too long for one. A name of a file that does not
+// exist is taken for one all the same: nobody would compare it with anything.
+func isFile(arg string) bool {
+	_, err := os.Stat(arg)
+	return err == nil || fileName.MatchString(arg)
+}

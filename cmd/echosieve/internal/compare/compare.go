@@ -1,0 +1,144 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
+	"echosieve/simhash"
+)
+
+// comparison is the command's result.
+type comparison struct {
+	Recipe      string            `json:"recipe"`
+	Verdict     string            `json:"verdict"` // exact, near, possible, different, or empty: at least one has no text
+	Explanation string            `json:"explanation"`
+	Distance    int               `json:"distance"` // bits
+	MaxDistance int               `json:"max_distance"`
+	Test        string            `json:"test"`         // the one that decided
+	Found       bool              `json:"found"`        // by the look-ups of the service
+	Layout      comparedLayout    `json:"layout"`       // of the look-ups
+	EqualBlocks []int             `json:"equal_blocks"` // 0 has the most significant bits
+	Lookups     int               `json:"lookups"`      // for B
+	FoundBy     []string          `json:"found_by"`     // those that lead from B to A
+	A           comparedText      `json:"a"`
+	B           comparedText      `json:"b"`
+	Words       []comparedWord    `json:"words"` // heaviest first
+	TotalWords  int               `json:"total_words"`
+	OnlyA       []string          `json:"only_in_a"` // words, heaviest first, not cut by --top
+	OnlyB       []string          `json:"only_in_b"`
+	Signature   *compareSignature `json:"signature,omitempty"` // of the second check; absent for little text
+}
+
+// comparedLayout is how fingerprints are cut into blocks, as the service with the same configuration cuts them.
+type comparedLayout struct {
+	Blocks int `json:"blocks"` // start at equal distances, 0 at the most significant bit
+	Bits   int `json:"bits"`   // width of each
+	Probes int `json:"probes"` // values looked up for each block besides its own, at most
+}
+
+// comparedText is one of the two texts.
+type comparedText struct {
+	Name        string `json:"name"`
+	Fingerprint string `json:"fingerprint"` // SimHash, hexadecimal
+	Bits        string `json:"bits"`        // the same, most significant first
+	Digest      string `json:"digest"`      // of the normalised text, hexadecimal
+	Features    int    `json:"features"`    // different words that count
+	LittleText  bool   `json:"little_text"`
+	CleanBytes  int    `json:"clean_bytes"`
+}
+
+// comparedWord is a word of either text. A weight of 0 means that the text does not have it.
+type comparedWord struct {
+	Word    string  `json:"word"`
+	IDF     float64 `json:"idf"`
+	CountA  int     `json:"count_a"`
+	CountB  int     `json:"count_b"`
+	WeightA float64 `json:"weight_a"`
+	WeightB float64 `json:"weight_b"`
+}
+
+// compareTexts does what the service does to two articles, and keeps what it finds on the way.
+func compareTexts(recipe *recipe.Recipe, search article.Search, names, texts [2]string, cfg recipe.Config) comparison {
+	a, _ := recipe.Fingerprint(texts[0])
+	b, _ := recipe.Fingerprint(texts[1])
+	c := comparison{
+		Recipe:      recipe.ID(),
+		Distance:    simhash.Distance(a.SimHash, b.SimHash),
+		MaxDistance: search.MaxDistance,
+		Found:       search.Finds(&b, &a),
+		Layout:      comparedLayout{search.Layout.Count, search.Layout.Width(0), search.Probes},
+		EqualBlocks: []int{},
+		FoundBy:     []string{},
+		A:           describeText(names[0], a),
+		B:           describeText(names[1], b),
+		Words:       compareWords(recipe.Weights(texts[0]), recipe.Weights(texts[1])),
+	}
+	c.TotalWords = len(c.Words)
+	c.OnlyA, c.OnlyB = []string{}, []string{}
+	for _, w := range c.Words {
+		switch {
+		case w.CountB == 0:
+			c.OnlyA = append(c.OnlyA, w.Word)
+		case w.CountA == 0:
+			c.OnlyB = append(c.OnlyB, w.Word)
+		}
+	}
+	c.addLooks(search, &a, &b)
+	judgement := search.Compare(&a, &b)
+	c.Test = judgement.Reason.String()
+	c.Signature = compareSignatures(a.Signature, b.Signature)
+	c.explain(judgement, cfg)
+	return c
+}
+
+// addLooks lists the blocks that are equal and the look-ups by which the service finds A when B comes.
+func (c *comparison) addLooks(search article.Search, a, b *article.Article) {
+	looks := search.Looks(b, a)
+	c.Lookups = len(looks)
+	for _, look := range looks {
+		switch {
+		case !look.Met || !c.Found: // little text is found by its whole digest only
+		case look.Block == search.Layout.Count:
+			c.FoundBy = append(c.FoundBy, fmt.Sprintf("anchor %d", look.Place))
+		case look.Place == 0:
+			c.EqualBlocks = append(c.EqualBlocks, look.Block)
+			c.FoundBy = append(c.FoundBy, fmt.Sprintf("block %d", look.Block))
+		default:
+			c.FoundBy = append(c.FoundBy, fmt.Sprintf("block %d probe %d", look.Block, look.Place))
+		}
+	}
+}
+
+func describeText(name string, a article.Article) comparedText {
+	return comparedText{
+		Name: name, Fingerprint: a.SimHash.String(), Bits: a.SimHash.Bits(), Digest: fmt.Sprintf("%x", a.Digest),
+		Features: a.Features, LittleText: a.LittleText, CleanBytes: a.CleanBytes,
+	}
+}
+
+// compareWords joins the words of two texts, the heaviest in either first.
+func compareWords(a, b []recipe.WeightedWord) []comparedWord {
+	words := make([]comparedWord, 0, len(a)+len(b))
+	at := make(map[string]int, len(a)+len(b))
+	for _, w := range a {
+		at[w.Word] = len(words)
+		words = append(words, comparedWord{Word: w.Word, IDF: w.IDF, CountA: w.Count, WeightA: w.Weight})
+	}
+	for _, w := range b {
+		i, both := at[w.Word]
+		if !both {
+			i = len(words)
+			words = append(words, comparedWord{Word: w.Word, IDF: w.IDF})
+		}
+		words[i].CountB, words[i].WeightB = w.Count, w.Weight
+	}
+	slices.SortFunc(words, func(x, y comparedWord) int {
+		return cmp.Or(
+			cmp.Compare(max(y.WeightA, y.WeightB), max(x.WeightA, x.WeightB)),
+			cmp.Compare(x.Word, y.Word))
+	})
+	return words
+}

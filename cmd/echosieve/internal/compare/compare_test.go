@@ -1,0 +1,217 @@
+package compare
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/internal/command"
+	"echosieve/internal/command/commandtest"
+	"echosieve/internal/config"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/signature"
+	"echosieve/simhash"
+)
+
+const (
+	compareText = "The first battery-powered ferry on the Ellery Strait carried 140 passengers to Gull Island on Monday, " +
+		"replacing a diesel boat that had served the route since 1979. The crossing takes 35 minutes and the vessel " +
+		"recharges at the pier in under an hour. Islanders lined the harbour wall to greet it, and the school choir sang."
+	compareOther = "Beekeepers in Westhaven say that office roofs now shelter 52 hives and roughly half a million bees, twice " +
+		"the figure of two years ago. Lime trees along the canal provide most of the nectar. Hotels pay for the hives and " +
+		"serve the harvest at breakfast. Ecologists warn that honeybees may crowd out wild species."
+)
+
+const compareFlash = "Dockers in the port of Riverton call off their strike after three days, unions and employers agree on a pay rise."
+
+// echosieve runs a command line and returns its exit code and output.
+func echosieve(t *testing.T, in string, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	return commandtest.Run(t, command.Program(&cobra.Command{Use: "echosieve"}, Command()), in, args...)
+}
+
+func compareJSON(t *testing.T, stdin string, args ...string) comparison {
+	t.Helper()
+	code, out, errOut := echosieve(t, stdin, append([]string{"compare", "--json"}, args...)...)
+	require.Equal(t, command.ExitOK, code, errOut)
+	var c comparison
+	require.NoError(t, json.Unmarshal([]byte(out), &c))
+	return c
+}
+
+func TestCompareVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		name, a, b, want, explanation string
+	}{
+		{"markup and punctuation do not count", compareText, "<p>" + strings.ReplaceAll(compareText, ",", " -") + "</p>", "exact", "Exact copy"},
+		{"a repeated word changes only weights", compareText, compareText + " Ferry.", "near", "Near copy"},
+		{"another article", compareText, compareOther, "different", "max_distance"},
+		{"little text, the same", "Dockers call off strike.", "DOCKERS call off strike", "exact", "Exact copy"},
+		{"little text, almost the same", "Dockers call off strike.", "Dockers call off strikes.", "different", "min_features"},
+		{"flash, a source added", compareFlash, compareFlash + " (Harbour News)", "near", "flashes"},
+		{"flash, another figure", compareFlash, strings.Replace(compareFlash, "three", "five", 1), "different", "numbers differ"},
+		{"flash, another name", compareFlash, strings.Replace(compareFlash, "Riverton", "Westhaven", 1), "possible", "flash_features"},
+		{"nothing left", compareText, "<script>x()</script> --", "empty", "dead letter"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := compareJSON(t, "", c.a, c.b)
+			require.Equal(t, c.want, got.Verdict, "%d bits", got.Distance)
+			require.Contains(t, got.Explanation, c.explanation)
+		})
+	}
+}
+
+func TestExplainOverlap(t *testing.T) {
+	thresholds := signature.DefaultThresholds()
+	s := compareSignature{Similarity: thresholds.Vouched}
+	require.Contains(t, s.explainOverlap(article.Near, thresholds), "42 %")
+	require.Contains(t, s.explainOverlap(article.Near, thresholds), "detection.vouched")
+	require.Contains(t, s.explainOverlap(article.Possible, thresholds), "50 % or more (detection.near)")
+	s.Flash = true
+	require.Contains(t, s.explainOverlap(0, thresholds), "detection.flash_near")
+}
+
+func TestCompareFindsWhatItShows(t *testing.T) {
+	c := compareJSON(t, "", "--top", "0", compareText, compareOther)
+	differ := 0
+	for i := range c.A.Bits {
+		if c.A.Bits[i] != c.B.Bits[i] {
+			differ++
+		}
+	}
+	require.Equal(t, differ, c.Distance)
+	require.Greater(t, c.Distance, c.MaxDistance)
+	require.Len(t, c.A.Fingerprint, 16)
+	require.Len(t, c.A.Digest, 32)
+	require.Len(t, c.Words, c.TotalWords)
+
+	inA, inB := 0, 0
+	for i, w := range c.Words {
+		require.Positive(t, w.CountA+w.CountB, w.Word)
+		require.Equal(t, w.CountA > 0, w.WeightA > 0, w.Word)
+		if i > 0 {
+			before := c.Words[i-1]
+			require.GreaterOrEqual(t, max(before.WeightA, before.WeightB), max(w.WeightA, w.WeightB))
+		}
+		if w.CountA > 0 {
+			inA++
+		}
+		if w.CountB > 0 {
+			inB++
+		}
+	}
+	require.Len(t, c.OnlyA, c.TotalWords-inB)
+	require.Len(t, c.OnlyB, c.TotalWords-inA)
+	require.Equal(t, c.A.Features, inA)
+	require.Equal(t, c.B.Features, inB)
+}
+
+// The blocks are those of the index with the same configuration, not those that the number of blocks suggests.
+func TestCompareShowsTheLookupsOfTheService(t *testing.T) {
+	for _, c := range []struct {
+		args                 []string
+		blocks, bits, probes int
+		lookups              int
+	}{
+		{nil, 4, 14, 4, 4*5 + 4},
+		{[]string{"--redis.expected_articles", "100000000"}, 4, 16, 4, 4*5 + 4},
+		{[]string{"--redis.expected_articles", "10000"}, 4, 8, 4, 4*5 + 4},
+		{[]string{"--redis.generations", "8"}, 4, 11, 4, 4*5 + 4},
+		{[]string{"--redis.block_bits", "20", "--detection.anchors", "0"}, 4, 20, 4, 4 * 5},
+		{[]string{"--detection.blocks", "7", "--detection.probes", "0"}, 7, 9, 0, 7 + 4},
+		{[]string{"--recipe", "classic-fnv"}, 4, 14, 0, 4},
+	} {
+		got := compareJSON(t, "", append(c.args, compareText, compareText)...)
+		require.Equal(t, comparedLayout{c.blocks, c.bits, c.probes}, got.Layout, c.args)
+		require.Equal(t, c.lookups, got.Lookups, c.args)
+		require.Len(t, got.EqualBlocks, c.blocks, c.args)
+		require.True(t, got.Found)
+		require.Contains(t, got.FoundBy, "block 0")
+	}
+}
+
+// Two texts whose fingerprints differ only in bits that a look-up leaves out have an equal block.
+func TestCompareEqualBlocks(t *testing.T) {
+	cfg := config.Default()
+	recipe, err := recipe.Load(cfg.RecipeConfig())
+	require.NoError(t, err)
+	search := cfg.IndexConfig(recipe.ID()).Search
+	narrower, probes, anchors := 0, 0, 0
+	for _, word := range strings.Fields(compareOther) {
+		c := compareTexts(recipe, search, [2]string{}, [2]string{compareText, compareText + " " + word}, cfg.Detection)
+		want, whole := []int{}, 0
+		for i := range 4 {
+			a, b := c.A.Bits[16*i:16*i+16], c.B.Bits[16*i:16*i+16]
+			if a[:14] == b[:14] {
+				want = append(want, i)
+			}
+			if a == b {
+				whole++
+			}
+		}
+		require.Equal(t, want, c.EqualBlocks)
+		require.Equal(t, c.Found, len(c.FoundBy) > 0)
+		if len(want) > whole {
+			narrower++
+		}
+		for _, by := range c.FoundBy {
+			if strings.Contains(by, "probe") {
+				probes++
+			}
+			if strings.Contains(by, "anchor") {
+				anchors++
+			}
+		}
+	}
+	require.Positive(t, narrower, "no pair shows the difference")
+	require.Positive(t, probes)
+	require.Positive(t, anchors)
+}
+
+func TestCompareReadsFilesAndStandardInput(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "article.txt")
+	require.NoError(t, os.WriteFile(file, []byte(compareText), 0o600))
+	for _, args := range [][]string{{file, compareText}, {"@" + file, compareText}, {compareText, "-"}, {file, "-"}} {
+		require.Equal(t, "exact", compareJSON(t, compareText, args...).Verdict, "%q", args)
+	}
+
+	for name, args := range map[string][]string{
+		"missing file":         {"@" + file + ".missing", "x"},
+		"standard input twice": {"-", "-"},
+		"one text":             {"x"},
+		"negative top":         {"--top", "-1", "x", "y"},
+	} {
+		code, _, errOut := echosieve(t, "", append([]string{"compare"}, args...)...)
+		require.Equal(t, command.ExitFailed, code, name)
+		require.NotEmpty(t, errOut, name)
+	}
+}
+
+func TestCompareShowsAReadableReport(t *testing.T) {
+	code, out, errOut := echosieve(t, "", "compare", "--top", "5", compareText, compareText+" The ferry was late.")
+	require.Equal(t, command.ExitOK, code, errOut)
+	for _, want := range []string{"clean text", "distance", "equal blocks", "look-ups", "B finds A by block", "only in B     late", "weight in A", "more", "recipe news-"} {
+		require.Contains(t, out, want)
+	}
+	code, out, _ = echosieve(t, "", "compare", compareText, compareOther)
+	require.Equal(t, command.ExitOK, code)
+	require.Contains(t, out, "^")
+	require.Contains(t, out, "Not a copy")
+}
+
+func TestCompareMarksDifferences(t *testing.T) {
+	require.Equal(t, " ^  ^", differences("10 11", "11 10"))
+	c := comparison{Layout: comparedLayout{Blocks: 4, Bits: 16}}
+	bits := simhash.Fingerprint(0xffff_0000_ffff_0000).Bits()
+	require.Equal(t, "1111111111111111 0000000000000000 1111111111111111 0000000000000000", c.inBlocks(bits))
+	c.Layout.Bits = 14
+	require.Equal(t, "11111111111111.11 00000000000000.00 11111111111111.11 00000000000000.00", c.inBlocks(bits))
+	c.Layout.Bits = 20
+	require.Equal(t, "1111111111111111 0000000000000000 1111111111111111 0000000000000000", c.inBlocks(bits))
+}

@@ -1,0 +1,107 @@
+package compare
+
+import (
+	"fmt"
+
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/signature"
+)
+
+// compareSignature is what the second check sees of two articles.
+type compareSignature struct {
+	Similarity     float64 `json:"similarity"`      // estimated share of word pairs in common
+	Containment    float64 `json:"containment"`     // estimated share of the shorter text's word pairs that the longer one has
+	WordPairs      int     `json:"word_pairs"`      // of the shorter text, about
+	SharedPlaces   int     `json:"shared_places"`   // sampled places with a number that both have
+	Contradictions int     `json:"contradictions"`  // of them, those with different numbers
+	Numbers        int     `json:"numbers"`         // different ones of the text with fewer, about
+	NumbersShared  int     `json:"numbers_in_both"` // of them, those that the other has as well
+	Longer         float64 `json:"longer"`          // how many times as many word pairs the longer text has
+	Beginning      float64 `json:"beginning"`       // estimated share of the one beginning that stands in the other text
+	Opposite       bool    `json:"opposite"`        // in the one text something rises, in the other it falls
+	Flash          bool    `json:"flash,omitempty"` // similarity and containment are about words as well, and hardly estimated
+}
+
+// compareSignatures returns nil if one of the two has no signature.
+func compareSignatures(a, b []byte) *compareSignature {
+	x, _ := signature.Decode(a)
+	y, _ := signature.Decode(b)
+	c := signature.Compare(&x, &y)
+	if !c.Known {
+		return nil
+	}
+	return &compareSignature{
+		Similarity: c.J, Containment: c.Containment, WordPairs: int(c.Bigrams), SharedPlaces: c.SharedContexts,
+		Contradictions: c.Contradictions, Numbers: c.LeastValues, NumbersShared: c.CommonValues, Longer: c.Longer, Beginning: c.Lead,
+		Opposite: c.Opposite, Flash: c.Flash,
+	}
+}
+
+// explain gives the verdict in one word and in a sentence.
+func (c *comparison) explain(j article.Judgement, cfg recipe.Config) {
+	c.Verdict = "different"
+	if j.Kind != 0 {
+		c.Verdict = j.Kind.String()
+	}
+	var why string
+	switch j.Reason {
+	case article.ReasonDigest:
+		c.Explanation = "Exact copy: after cleaning, and apart from spaces and punctuation, the texts are the same."
+		return
+	case article.ReasonDistance:
+		why = fmt.Sprintf("the fingerprints differ in %d bits, at most %d are allowed (detection.max_distance).", c.Distance, c.MaxDistance)
+		if c.Distance <= c.MaxDistance {
+			why = fmt.Sprintf("the fingerprints differ in %d bits, and neither text contains the other.", c.Distance)
+		}
+	case article.ReasonOverlap:
+		why = c.Signature.explainOverlap(j.Kind, cfg.Thresholds)
+	case article.ReasonNumbers:
+		why = fmt.Sprintf("in %d of %d places that both have, the numbers differ (detection.contradictions).", c.Signature.Contradictions, c.Signature.SharedPlaces)
+	case article.ReasonValues:
+		why = fmt.Sprintf("only %d of %d numbers are in both (detection.values).", c.Signature.NumbersShared, c.Signature.Numbers)
+	case article.ReasonLittle:
+		why = "of a text with so few different words only the same text is a copy (detection.min_features), or one that contains it and little more (detection.flash_features)."
+	case article.ReasonShort:
+		why = fmt.Sprintf("for texts as short as these, %.0f %% of word pairs in common is too little (detection.short_near).", 100*c.Signature.Similarity)
+	case article.ReasonLead:
+		why = fmt.Sprintf("they share no number, and only %.0f %% of the beginning of one stands in the other: other reports above the same text.",
+			100*c.Signature.Beginning)
+	case article.ReasonOpposite:
+		why = "in one of them something rises and nothing falls, and in the other it is the other way round."
+	case article.ReasonUnknown:
+		why = "there is no signature to compare."
+	case article.ReasonNone:
+		c.Verdict = "empty"
+		c.Explanation = "No verdict: cleaning leaves no letter and no digit, so the record becomes a dead letter."
+		return
+	}
+	switch j.Kind {
+	case article.Near:
+		c.Explanation = "Near copy: " + why
+	case article.Possible:
+		c.Explanation = "Possibly a copy, published as unique with a mark: " + why
+	default:
+		c.Explanation = "Not a copy: " + why
+	}
+	if j.Kind.IsCopy() && !c.Found {
+		c.Explanation += " But the service would not notice: its look-ups do not find one from the other (detection.probes, detection.anchors)."
+	}
+}
+
+// explainOverlap says why the words in common decided.
+func (s *compareSignature) explainOverlap(kind article.Kind, t signature.Thresholds) string {
+	switch {
+	case s.Flash && kind == article.Near:
+		return "the texts are flashes, and one contains the other with all its numbers."
+	case s.Flash:
+		return fmt.Sprintf("they share %.0f %% of their words and word pairs; flashes that may be copies share %.0f %% or more (detection.flash_near).",
+			100*s.Similarity, 100*t.FlashNear)
+	case kind == article.Near && s.Similarity < t.Near:
+		return fmt.Sprintf("they share %.0f %% of their word pairs, and their numbers agree or one contains the other (detection.vouched).",
+			100*s.Similarity)
+	default:
+		return fmt.Sprintf("they share %.0f %% of their word pairs; a copy has %.0f %% or more (detection.near), a possible one %.0f %% (detection.possible).",
+			100*s.Similarity, 100*t.Near, 100*t.Possible)
+	}
+}

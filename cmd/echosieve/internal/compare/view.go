@@ -1,0 +1,143 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"echosieve/simhash"
+)
+
+// print writes the comparison for people to read.
+func (c comparison) print(w io.Writer) error {
+	var b strings.Builder
+	for _, t := range []struct {
+		letter string
+		comparedText
+	}{{"A", c.A}, {"B", c.B}} {
+		little := ""
+		if t.LittleText {
+			little = ", little text"
+		}
+		fmt.Fprintf(&b, "%s  %s  %s: %d bytes of clean text, %d different words%s\n",
+			t.letter, t.Fingerprint, t.Name, t.CleanBytes, t.Features, little)
+	}
+	bitsA, bitsB := c.inBlocks(c.A.Bits), c.inBlocks(c.B.Bits)
+	fmt.Fprintf(&b, "\nA  %s\nB  %s\n", bitsA, bitsB)
+	if c.Distance > 0 {
+		fmt.Fprintf(&b, "   %s\n", differences(bitsA, bitsB))
+	}
+	fmt.Fprintf(&b, "\ndistance      %d of 64 bits\nequal blocks  %s\nlook-ups      %s\n%sonly in A     %s\nonly in B     %s\n\n",
+		c.Distance, c.equalBlocks(), c.lookups(), c.signatureLines(), shortList(c.OnlyA), shortList(c.OnlyB))
+	b.WriteString(c.wordTable())
+	fmt.Fprintf(&b, "\n\n%s\nrecipe %s\n", c.Explanation, c.Recipe)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// inBlocks puts a space between the blocks of a fingerprint written as binary digits, and a dot between the bits of a block
+// that are looked up and those behind them, which are left out. Blocks that reach into the next one are not told apart.
+func (c comparison) inBlocks(bits string) string {
+	parts := make([]string, 0, c.Layout.Blocks)
+	for i := range c.Layout.Blocks {
+		part := bits[:simhash.BlockBits(i, c.Layout.Blocks-1)]
+		bits = bits[len(part):]
+		if c.Layout.Bits < len(part) {
+			part = part[:c.Layout.Bits] + "." + part[c.Layout.Bits:]
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, " ")
+}
+
+// differences marks the places in which two strings of the same length differ.
+func differences(a, b string) string {
+	marks := []byte(strings.Repeat(" ", len(a)))
+	for i := range marks {
+		if a[i] != b[i] {
+			marks[i] = '^'
+		}
+	}
+	return strings.TrimRight(string(marks), " ")
+}
+
+// equalBlocks lists the blocks that are the same in both texts.
+func (c comparison) equalBlocks() string {
+	list := []string{fmt.Sprintf("%d of %d, each of %d bits:", len(c.EqualBlocks), c.Layout.Blocks, c.Layout.Bits)}
+	for _, i := range c.EqualBlocks {
+		list = append(list, strconv.Itoa(i))
+	}
+	return strings.TrimSuffix(strings.Join(list, " "), ":")
+}
+
+// lookups says by which look-ups the index would find A when B comes.
+func (c comparison) lookups() string {
+	kinds := fmt.Sprintf("%d (%d blocks, each with up to %d probes, and anchors): ", c.Lookups, c.Layout.Blocks, c.Layout.Probes)
+	if c.A.LittleText || c.B.LittleText {
+		kinds = fmt.Sprintf("%d (little text is looked up by its digest): ", c.Lookups)
+	}
+	if len(c.FoundBy) == 0 {
+		return kinds + "B does not find A"
+	}
+	return kinds + "B finds A by " + strings.Join(c.FoundBy, ", ")
+}
+
+// signatureLines says what the second check compares.
+func (c comparison) signatureLines() string {
+	s := c.Signature
+	if s == nil {
+		return ""
+	}
+	return fmt.Sprintf("word pairs    %.2f in common, %.2f of the shorter text (%d)\nnumbers       %d of %d shared places differ, %d of %d in both\n",
+		s.Similarity, s.Containment, s.WordPairs, s.Contradictions, s.SharedPlaces, s.NumbersShared, s.Numbers)
+}
+
+// wordTable lists words with their weights.
+func (c comparison) wordTable() string {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	t.Style().Format.Footer = text.FormatDefault
+	t.SetColumnConfigs([]table.ColumnConfig{
+		{Number: 2, Align: text.AlignRight}, {Number: 3, Align: text.AlignRight}, {Number: 4, Align: text.AlignRight},
+	})
+	t.AppendHeader(table.Row{"word", "IDF", "weight in A", "weight in B"})
+	for _, word := range c.Words {
+		t.AppendRow(table.Row{
+			word.Word, fmt.Sprintf("%.1f", word.IDF), weight(word.WeightA, word.CountA), weight(word.WeightB, word.CountB),
+		})
+	}
+	if rest := c.TotalWords - len(c.Words); rest > 0 {
+		t.AppendFooter(table.Row{fmt.Sprintf("and %d more", rest)})
+	}
+	return t.Render()
+}
+
+// shortList joins words, no more than fit on a line or two.
+func shortList(words []string) string {
+	const most = 12
+	switch {
+	case len(words) == 0:
+		return "-"
+	case len(words) > most:
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
+	default:
+		return strings.Join(words, ", ")
+	}
+}
+
+// weight shows a weight, and behind it how often the word occurs, if more than once.
+func weight(weight float64, count int) string {
+	switch count {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("%.1f", weight)
+	default:
+		return fmt.Sprintf("%.1f (%dx)", weight, count)
+	}
+}

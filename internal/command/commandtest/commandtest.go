@@ -1,0 +1,53 @@
+// Package commandtest runs command lines in tests. A test that imports it does not see the settings that are in the environment
+// of the user.
+package commandtest
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/internal/command"
+)
+
+func init() {
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "ECHOSIEVE_") && !strings.HasPrefix(name, "ECHOSIEVE_TEST_") {
+			_ = os.Unsetenv(name) // fails only for a name that cannot be one
+		}
+	}
+}
+
+// Run runs one command line of a program and returns its exit code and its output.
+func Run(t testing.TB, program *cobra.Command, in string, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = command.Execute(t.Context(), program, args, strings.NewReader(in), &o, &e)
+	return code, o.String(), e.String()
+}
+
+// Documented requires of every command that it says what it does, and that it has --json, except of those that are named.
+func Documented(t *testing.T, cmd *cobra.Command, withoutJSON ...string) {
+	t.Helper()
+	require.NotEmpty(t, cmd.Short, cmd.CommandPath())
+	if cmd.Runnable() && cmd.HasParent() && !cmd.Hidden {
+		require.Equal(t, !slices.Contains(withoutJSON, cmd.Name()), cmd.Flags().Lookup("json") != nil, cmd.CommandPath())
+	}
+	for _, sub := range cmd.Commands() {
+		Documented(t, sub, withoutJSON...)
+	}
+}
+
+// File writes a file into a folder of the test's own and returns its path.
+func File(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}

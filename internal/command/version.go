@@ -1,0 +1,28 @@
+package command
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/internal/build"
+)
+
+// Version returns the command that prints what the program was built from.
+func Version() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print what this binary was built from",
+		Args:  NoArgs,
+	}
+	asJSON := AddJSONFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		b := build.Read()
+		if *asJSON {
+			return PrintJSON(cmd.OutOrStdout(), b)
+		}
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s (%s, %s, %s)\n", cmd.Root().Name(), b.Version, b.Revision, b.Go, b.Platform)
+		return err
+	}
+	return cmd
+}

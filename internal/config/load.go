@@ -1,0 +1,83 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/pflag"
+
+	"echosieve/internal/config/schema"
+	"echosieve/internal/files"
+)
+
+const (
+	envPrefix  = "ECHOSIEVE_"
+	envFile    = envPrefix + "CONFIG" // names the file when --config is not given
+	envTesting = envPrefix + "TEST_"  // tests set variables of this prefix; they are no settings
+	fileFlag   = "config"
+)
+
+// Schema returns the list of all keys.
+var Schema = sync.OnceValue(func() *schema.Schema { return schema.New(envPrefix, Default()) })
+
+// AddFlags adds --config and a flag for each setting.
+func AddFlags(flags *pflag.FlagSet) {
+	flags.String(fileFlag, "", "YAML file with settings (default: the file that "+envFile+" names)")
+	Schema().AddFlags(flags)
+}
+
+// Load returns the configuration from file, environment and the given flags, to which AddFlags was applied. It is valid. The
+// error names every mistake of the first source that has any.
+func Load(flags *pflag.FlagSet) (Config, error) {
+	cfg, _, err := LoadOrigins(flags)
+	return cfg, err
+}
+
+// LoadOrigins is Load, and says where each value comes from.
+func LoadOrigins(flags *pflag.FlagSet) (Config, schema.Origins, error) {
+	file, err := flags.GetString(fileFlag)
+	if err != nil {
+		return Config{}, nil, err
+	}
+	if file = cmp.Or(file, os.Getenv(envFile)); file != "" {
+		if err := files.Check(file, files.HoldsSettings); err != nil {
+			return Config{}, nil, fmt.Errorf("configuration: %w", err)
+		}
+	}
+	cfg := Default()
+	origins, err := Schema().Load(&cfg, schema.Sources{
+		File:    file,
+		Environ: os.Environ(),
+		Ignored: []string{envFile, envTesting},
+		Flags:   flags,
+	})
+	if err != nil {
+		return Config{}, nil, err
+	}
+	if err := cfg.Validate(); err != nil {
+		return Config{}, nil, fmt.Errorf("configuration: %w", err)
+	}
+	return cfg, origins, nil
+}
+
+// Environ returns the environment of this process with all settings in it replaced by those of cfg, for a process that
+// shall run with exactly this configuration. Secrets are among them.
+func (c Config) Environ() []string {
+	others := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, envPrefix) && !strings.HasPrefix(v, envTesting)
+	})
+	return append(others, Schema().Environ(&c)...)
+}
+
+const referenceHead = `# All settings of Echosieve with their defaults. Keep what you change, delete the rest.
+# A setting can also come from the environment (the name at the end of the line above it) or from a flag
+# (--kafka.brokers); later sources win: this file < environment < flags. Lists in the environment are
+# separated by commas. Durations: 168h, 30s, 250ms. Sizes: bytes or with a unit of 1024, 64MiB.
+`
+
+// Reference returns a YAML file with every setting and its default: deploy/echosieve.reference.yaml.
+func Reference() []byte { return append([]byte(referenceHead), Schema().Reference()...) }

@@ -1,0 +1,157 @@
+package schema
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// setting is one value and where it was written.
+type setting struct {
+	value  any
+	origin string
+}
+
+// layer is what one source sets, by key name.
+type layer map[string]setting
+
+// readFile reads a YAML file. Every mistake is reported as "file:line: message".
+func (s *Schema) readFile(path string) (layer, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("configuration file: %w", err)
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var doc yaml.Node
+	if err := dec.Decode(&doc); err != nil {
+		if errors.Is(err, io.EOF) {
+			return layer{}, nil
+		}
+		return nil, fmt.Errorf("%s: %w", path, withoutValue(err))
+	}
+	f := fileReader{schema: s, path: path, out: layer{}}
+	f.section("", doc.Content[0])
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		f.errs = append(f.errs, fmt.Errorf("%s: holds more than one YAML document", path))
+	}
+	return f.out, errors.Join(f.errs...)
+}
+
+// errAlias takes the place of the parser's message about an unknown alias, the only one that quotes the file: what
+// begins with an asterisk can be a password without quotes.
+var errAlias = errors.New("yaml: a value begins with * but names no anchor; put it in quotes")
+
+func withoutValue(err error) error {
+	if strings.HasPrefix(err.Error(), "yaml: unknown anchor ") {
+		return errAlias
+	}
+	return err
+}
+
+type fileReader struct {
+	schema *Schema
+	path   string
+	out    layer
+	errs   []error
+}
+
+func (f *fileReader) fail(n *yaml.Node, format string, args ...any) {
+	f.errs = append(f.errs, fmt.Errorf("%s:%d: %s", f.path, n.Line, fmt.Sprintf(format, args...)))
+}
+
+// section reads the keys below prefix, which is "" or ends in a dot.
+func (f *fileReader) section(prefix string, n *yaml.Node) {
+	n = resolve(n)
+	if isNull(n) {
+		return // all keys of the section are commented out
+	}
+	if n.Kind != yaml.MappingNode {
+		if prefix == "" {
+			f.fail(n, "want settings as name: value")
+			return
+		}
+		f.fail(n, "%s is a section with settings below it, not a value", prefix[:len(prefix)-1])
+		return
+	}
+	lines := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		nameNode, value := n.Content[i], n.Content[i+1]
+		name := prefix + nameNode.Value
+		if first, twice := lines[name]; twice {
+			f.fail(nameNode, "%s is already set in line %d", name, first)
+			continue
+		}
+		lines[name] = nameNode.Line
+		if k, ok := f.schema.key(name); ok {
+			f.value(k, nameNode, resolve(value))
+		} else if f.schema.Section(name).Name != "" {
+			f.section(name+".", value)
+		} else {
+			f.fail(nameNode, "unknown key %s%s", name, didYouMean(name, f.schema.names()))
+		}
+	}
+}
+
+func (f *fileReader) value(k Key, nameNode, n *yaml.Node) {
+	value, err := k.fromNode(n)
+	if err != nil {
+		f.fail(n, "%s %s%s", k.Name, err, k.got(n))
+		return
+	}
+	f.out[k.Name] = setting{value: value, origin: fmt.Sprintf("%s:%d", f.path, nameNode.Line)}
+}
+
+func (k Key) fromNode(n *yaml.Node) (any, error) {
+	switch {
+	case isNull(n):
+		return nil, errors.New(`has no value; write "" or [] for an empty one`)
+	case n.Kind == yaml.ScalarNode:
+		return k.parse(n.Value)
+	case n.Kind == yaml.SequenceNode && k.Type() == "list":
+		items := make([]string, len(n.Content))
+		for i, item := range n.Content {
+			item = resolve(item)
+			if item.Kind != yaml.ScalarNode || isNull(item) {
+				return nil, errors.New("wants a list of plain values")
+			}
+			items[i] = item.Value
+		}
+		return k.list(items), nil
+	default:
+		return nil, fmt.Errorf("wants one value of type %s", k.Type())
+	}
+}
+
+// got shows the rejected value, unless it may be a secret.
+func (k Key) got(n *yaml.Node) string {
+	if k.Secret || n.Kind != yaml.ScalarNode || isNull(n) {
+		return ""
+	}
+	return fmt.Sprintf(", not %q", n.Value)
+}
+
+func resolve(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+
+// names lists keys and sections: what may stand in a file.
+func (s *Schema) names() []string {
+	names := make([]string, 0, len(s.keys)+len(s.sections))
+	for _, k := range s.keys {
+		names = append(names, k.Name)
+	}
+	for _, sec := range s.sections {
+		names = append(names, sec.Name)
+	}
+	return names
+}

@@ -1,0 +1,117 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+
+	"github.com/go-viper/mapstructure/v2"
+	"github.com/knadh/koanf/providers/confmap"
+	"github.com/knadh/koanf/v2"
+	"github.com/spf13/pflag"
+)
+
+// Sources says where Load looks. The zero value gives the defaults.
+type Sources struct {
+	File    string         // YAML file, "" for none
+	Environ []string       // as os.Environ returns it
+	Ignored []string       // variables with the prefix that are no settings; "X_" stands for all that start so
+	Flags   *pflag.FlagSet // flags added by AddFlags, already parsed
+}
+
+// Origins says where each key's value was written: "default", "file:line", a variable's name or a flag.
+type Origins map[string]string
+
+// Load fills into, a pointer to a struct of the type that the schema was made from. The error joins all
+// mistakes of the first source that has any.
+func (s *Schema) Load(into any, from Sources) (Origins, error) {
+	k := koanf.New(".")
+	origins := Origins{}
+	for _, read := range []func() (layer, error){
+		s.readDefaults,
+		func() (layer, error) {
+			if from.File == "" {
+				return layer{}, nil
+			}
+			return s.readFile(from.File)
+		},
+		func() (layer, error) { return s.readEnv(from.Environ, from.Ignored) },
+		func() (layer, error) {
+			if from.Flags == nil {
+				return layer{}, nil
+			}
+			return s.readFlags(from.Flags)
+		},
+	} {
+		l, err := read()
+		if err == nil {
+			err = s.readSecrets(l)
+		}
+		if err != nil {
+			return nil, err
+		}
+		values := make(map[string]any, len(l))
+		for name, set := range l {
+			values[name] = set.value
+			origins[name] = set.origin
+		}
+		if err := k.Load(confmap.Provider(values, "."), nil); err != nil {
+			return nil, fmt.Errorf("configuration: %w", err)
+		}
+	}
+	err := k.UnmarshalWithConf("", into, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
+		Result:      into,
+		TagName:     "koanf",
+		ErrorUnused: true,
+		ZeroFields:  true, // a list replaces the default, it is not written over its first elements
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	return origins, nil
+}
+
+func (s *Schema) readDefaults() (layer, error) {
+	out := layer{}
+	for _, k := range s.keys {
+		if k.secret == "" {
+			out[k.Name] = setting{value: k.Default, origin: "default"}
+		}
+	}
+	return out, nil
+}
+
+// readSecrets replaces every _file key of a layer by the secret that the file holds.
+func (s *Schema) readSecrets(l layer) error {
+	var errs []error
+	for _, k := range s.keys {
+		file, given := l[k.Name]
+		if k.secret == "" || !given {
+			continue
+		}
+		delete(l, k.Name)
+		path := file.value.(string)
+		if path == "" {
+			continue
+		}
+		if other, twice := l[k.secret]; twice && !reflect.ValueOf(other.value).IsZero() {
+			errs = append(errs, fmt.Errorf("%s: %s is set as well (%s); keep one", file.origin, k.secret, other.origin))
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %s: %w", file.origin, k.Name, err))
+			continue
+		}
+		secret, _ := s.key(k.secret)
+		value, err := secret.parse(strings.TrimRight(string(text), "\r\n"))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %s %w", file.origin, k.secret, err))
+			continue
+		}
+		l[k.secret] = setting{value: value, origin: path + ", named by " + file.origin}
+	}
+	return errors.Join(errs...)
+}

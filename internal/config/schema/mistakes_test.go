@@ -1,0 +1,97 @@
+package schema
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestFileMistakes(t *testing.T) {
+	for name, c := range map[string]struct {
+		yaml string
+		want []string
+	}{
+		"unknown key":       {"windw: 1h\n", []string{`e.yaml:1: unknown key windw; did you mean window?`}},
+		"unknown nested":    {"kafka:\n  broker: x\n", []string{`e.yaml:2: unknown key kafka.broker; did you mean kafka.brokers?`}},
+		"wrong place":       {"brokers: [x]\n", []string{`:1: unknown key brokers; did you mean kafka.brokers?`}},
+		"unknown section":   {"\nkafak:\n  brokers: x\n", []string{`:2: unknown key kafak; did you mean kafka?`}},
+		"nothing near":      {"zzzzzzzzzzzzzzz: 1\n", []string{":1: unknown key zzzzzzzzzzzzzzz"}},
+		"duration":          {"window: soon\n", []string{`:1: window wants a duration such as 168h, 30s or 250ms, not "soon"`}},
+		"plain number":      {"window: 7\n", []string{`:1: window wants a duration`}},
+		"size":              {"kafka: {max_message_bytes: big}\n", []string{`:1: kafka.max_message_bytes wants a size`}},
+		"negative size":     {"kafka: {max_message_bytes: -1}\n", []string{`kafka.max_message_bytes wants a size`}},
+		"bool":              {"kafka: {create_topics: yes}\n", []string{`kafka.create_topics wants true or false, not "yes"`}},
+		"overflow":          {"small: 256\n", []string{`:1: small wants a whole number from 0 of at most 8 bits`}},
+		"not a number":      {"weight: .nan\n", []string{`:1: weight wants a number`}},
+		"map for list":      {"kafka:\n  brokers: {a: b}\n", []string{`:2: kafka.brokers wants one value of type list`}},
+		"list of lists":     {"kafka:\n  brokers: [[a]]\n", []string{`:2: kafka.brokers wants a list of plain values`}},
+		"list for scalar":   {"window: [1h]\n", []string{`:1: window wants one value of type duration`}},
+		"scalar as section": {"kafka: here\n", []string{`:1: kafka is a section`}},
+		"no value":          {"window:\n", []string{`:1: window has no value`}},
+		"twice":             {"window: 1h\nwindow: 2h\n", []string{`:2: window is already set in line 1`}},
+		"not a mapping":     {"- a\n", []string{`:1: want settings as name: value`}},
+		"two documents":     {"window: 1h\n---\nwindow: 2h\n", []string{`more than one YAML document`}},
+		"not YAML":          {"a: [\n", []string{"e.yaml: yaml:"}},
+		"all are reported":  {"windw: 1h\nsmall: x\n", []string{":1: unknown key windw", ":2: small wants"}},
+		"secret not shown":  {"kafka: {password: [hunter2]}\n", []string{"kafka.password wants one value of type string"}},
+		"secret as alias":   {"kafka: {password: *hunter2}\n", []string{"e.yaml: yaml: a value begins with *"}},
+		"secret as anchor":  {"kafka: {password: &hunter2}\n", []string{"kafka.password has no value"}},
+		"secret as map":     {"kafka: {password: {hunter2: x}}\n", []string{"kafka.password wants one value"}},
+		"secret cut open":   {"kafka: {password: hunter2\n", []string{"e.yaml: yaml:"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := load(t, c.yaml, nil, nil)
+			require.Error(t, err)
+			for _, want := range c.want {
+				require.Contains(t, err.Error(), want)
+			}
+			require.NotContains(t, err.Error(), "hunter2")
+		})
+	}
+}
+
+func TestEnvironmentMistakes(t *testing.T) {
+	for variable, want := range map[string]string{
+		"ECHOSIEVE_WINDOWS=1h":         "unknown variable ECHOSIEVE_WINDOWS; did you mean ECHOSIEVE_WINDOW?",
+		"ECHOSIEVE_KAFKA_BROKER=x":     "did you mean ECHOSIEVE_KAFKA_BROKERS?",
+		"ECHOSIEVE_WINDOW=later":       "ECHOSIEVE_WINDOW wants a duration",
+		"ECHOSIEVE_CONFIGURATION=e":    "unknown variable ECHOSIEVE_CONFIGURATION",
+		"ECHOSIEVE_KAFKA_PASSWORD_=p4": "unknown variable ECHOSIEVE_KAFKA_PASSWORD_",
+	} {
+		_, _, err := load(t, "", []string{variable}, nil)
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "p4")
+	}
+}
+
+func TestNewRefusesWrongStructs(t *testing.T) {
+	for want, defaults := range map[string]any{
+		"has no help": struct {
+			A int `koanf:"a"`
+		}{},
+		"not supported": struct {
+			A map[string]int `koanf:"a" help:"A."`
+		}{},
+		"exists twice": struct {
+			A, B int `koanf:"a" help:"A."`
+		}{},
+		"share the variable": struct {
+			A struct {
+				B int `koanf:"b" help:"B."`
+			} `koanf:"a"`
+			C int `koanf:"a_b" help:"B."`
+		}{},
+		"is a secret and no string": struct {
+			A int `koanf:"a" help:"A." secret:"true"`
+		}{},
+	} {
+		require.PanicsWithValue(t, mustPanic(defaults), func() { New(testPrefix, defaults) })
+		require.Contains(t, mustPanic(defaults), want)
+	}
+}
+
+func mustPanic(defaults any) (text string) {
+	defer func() { text, _ = recover().(string) }()
+	New(testPrefix, defaults)
+	return ""
+}

@@ -1,0 +1,166 @@
+package schema
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// fileSuffix makes the name of the key that gives a secret by file.
+const fileSuffix = "_file"
+
+// Key is one setting.
+type Key struct {
+	Name    string // dotted path, "kafka.topics.input"
+	Help    string
+	Secret  bool
+	Default any // of the field's type
+
+	typ    reflect.Type
+	bytes  bool   // integer that takes units
+	secret string // for a key that gives a secret by file: the secret's name
+}
+
+// Section is a group of keys: a struct in the struct.
+type Section struct {
+	Name, Help string
+}
+
+// Schema is the list of keys of one struct. It does not change after New and is safe for concurrent use.
+type Schema struct {
+	prefix   string
+	keys     []Key
+	sections []Section
+	byName   map[string]int
+	byEnv    map[string]int
+}
+
+// New reads the schema from defaults, a struct whose field values are the settings' defaults. The prefix
+// stands before environment names, "ECHOSIEVE_". New panics when the struct cannot be a schema: a type that is
+// not supported, a name used twice, a setting without help. That is a mistake in the program, not in its input.
+func New(prefix string, defaults any) *Schema {
+	s := &Schema{
+		prefix: prefix,
+		byName: map[string]int{},
+		byEnv:  map[string]int{},
+	}
+	s.addStruct("", reflect.ValueOf(defaults))
+	return s
+}
+
+// Keys returns all keys, in the order of the struct's fields.
+func (s *Schema) Keys() []Key { return append([]Key(nil), s.keys...) }
+
+// Section returns the section of that name, the zero Section if there is none.
+func (s *Schema) Section(name string) Section {
+	for _, sec := range s.sections {
+		if sec.Name == name {
+			return sec
+		}
+	}
+	return Section{}
+}
+
+// Env returns the environment variable that sets the key.
+func (s *Schema) Env(k Key) string {
+	return s.prefix + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
+}
+
+func (s *Schema) key(name string) (Key, bool) {
+	i, ok := s.byName[name]
+	if !ok {
+		return Key{}, false
+	}
+	return s.keys[i], true
+}
+
+func (s *Schema) addStruct(prefix string, v reflect.Value) {
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		tag, known := field.Tag.Lookup("koanf")
+		name, option, _ := strings.Cut(tag, ",")
+		if !known || name == "-" || !field.IsExported() {
+			continue
+		}
+		if option == "squash" {
+			s.addStruct(prefix, v.Field(i))
+			continue
+		}
+		name = prefix + name
+		help := field.Tag.Get("help")
+		if field.Type.Kind() == reflect.Struct {
+			s.sections = append(s.sections, Section{Name: name, Help: help})
+			s.addStruct(name+".", v.Field(i))
+			continue
+		}
+		k := Key{
+			Name:    name,
+			Help:    sentence(help),
+			Secret:  field.Tag.Get("secret") == "true",
+			Default: v.Field(i).Interface(),
+			typ:     field.Type,
+			bytes:   strings.HasSuffix(name, "_bytes") && isInteger(field.Type.Kind()),
+		}
+		s.add(k)
+		if k.Secret {
+			s.add(Key{
+				Name:    name + fileSuffix,
+				Help:    "File that holds " + name + ", without the line break at its end.",
+				Default: "",
+				typ:     reflect.TypeFor[string](),
+				secret:  name,
+			})
+		}
+	}
+}
+
+// sentence ends with a full stop and begins with a capital, unless it begins with something to be written as it
+// is, "host:port" for example.
+func sentence(help string) string {
+	if help == "" {
+		return ""
+	}
+	word, _, _ := strings.Cut(help, " ")
+	if strings.IndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }) < 0 {
+		help = strings.ToUpper(help[:1]) + help[1:]
+	}
+	return strings.TrimSuffix(help, ".") + "."
+}
+
+func (s *Schema) add(k Key) {
+	if k.Help == "" {
+		panic(fmt.Sprintf("schema: key %s has no help", k.Name))
+	}
+	if k.Secret && k.typ.Kind() != reflect.String {
+		panic(fmt.Sprintf("schema: key %s is a secret and no string", k.Name))
+	}
+	if !supported(k.typ) {
+		panic(fmt.Sprintf("schema: key %s has the type %s, which is not supported", k.Name, k.typ))
+	}
+	if _, twice := s.byName[k.Name]; twice {
+		panic(fmt.Sprintf("schema: key %s exists twice", k.Name))
+	}
+	if other, twice := s.byEnv[s.Env(k)]; twice {
+		panic(fmt.Sprintf("schema: keys %s and %s share the variable %s", k.Name, s.keys[other].Name, s.Env(k)))
+	}
+	s.byName[k.Name] = len(s.keys)
+	s.byEnv[s.Env(k)] = len(s.keys)
+	s.keys = append(s.keys, k)
+}
+
+func supported(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.String, reflect.Bool, reflect.Float32, reflect.Float64:
+		return true
+	case reflect.Slice:
+		return t.Elem().Kind() == reflect.String
+	default:
+		return isInteger(t.Kind())
+	}
+}
+
+func isInteger(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Uint64 }
+
+func isDuration(t reflect.Type) bool { return t == reflect.TypeFor[time.Duration]() }

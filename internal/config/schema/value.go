@@ -1,0 +1,146 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/docker/go-units"
+)
+
+// Type returns what the key takes, for help texts: string, bool, int, float, duration, size or list.
+func (k Key) Type() string {
+	switch {
+	case k.bytes:
+		return "size"
+	case isDuration(k.typ):
+		return "duration"
+	case isInteger(k.typ.Kind()):
+		return "int"
+	}
+	switch k.typ.Kind() {
+	case reflect.Bool:
+		return "bool"
+	case reflect.Float32, reflect.Float64:
+		return "float"
+	case reflect.Slice:
+		return "list"
+	default:
+		return "string"
+	}
+}
+
+// parse reads a value as it stands in a file, a variable or a flag. The result has the field's own type.
+func (k Key) parse(text string) (any, error) {
+	v := reflect.New(k.typ).Elem()
+	switch k.Type() {
+	case "size":
+		n, err := units.RAMInBytes(text)
+		if err != nil || n < 0 || n == math.MaxInt64 { // a size beyond 64 bits comes out as one of these
+			return nil, errors.New(`wants a size such as 1048576 or "64MiB"`)
+		}
+		return k.integer(v, strconv.FormatInt(n, 10))
+	case "duration":
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return nil, errors.New("wants a duration such as 168h, 30s or 250ms")
+		}
+		v.SetInt(int64(d))
+	case "int":
+		return k.integer(v, text)
+	case "bool":
+		if text != "true" && text != "false" {
+			return nil, errors.New("wants true or false")
+		}
+		v.SetBool(text == "true")
+	case "float":
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+			return nil, errors.New("wants a number")
+		}
+		v.SetFloat(f)
+	case "list":
+		return k.list(splitList(text)), nil
+	default:
+		v.SetString(text)
+	}
+	return v.Interface(), nil
+}
+
+func (k Key) integer(v reflect.Value, text string) (any, error) {
+	if v.CanUint() {
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil || v.OverflowUint(n) {
+			return nil, fmt.Errorf("wants a whole number from 0 of at most %d bits", k.typ.Bits())
+		}
+		v.SetUint(n)
+		return v.Interface(), nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || v.OverflowInt(n) {
+		return nil, fmt.Errorf("wants a whole number of at most %d bits", k.typ.Bits())
+	}
+	v.SetInt(n)
+	return v.Interface(), nil
+}
+
+func (k Key) list(items []string) any {
+	v := reflect.MakeSlice(k.typ, len(items), len(items))
+	for i, item := range items {
+		v.Index(i).SetString(item)
+	}
+	return v.Interface()
+}
+
+// splitList reads "a, b" as [a b] and "" as [].
+func splitList(text string) []string {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	items := strings.Split(text, ",")
+	for i := range items {
+		items[i] = strings.TrimSpace(items[i])
+	}
+	return items
+}
+
+// format writes a value so that parse reads it back.
+func (k Key) format(value any) string {
+	v := reflect.ValueOf(value)
+	switch k.Type() {
+	case "size":
+		n := v.Convert(reflect.TypeFor[int64]()).Int()
+		text := units.BytesSize(float64(n))
+		// BytesSize rounds: it is only good for sizes that it can write exactly.
+		if back, err := units.RAMInBytes(text); err != nil || back != n || n < units.KiB {
+			return strconv.FormatInt(n, 10)
+		}
+		return text
+	case "duration":
+		return formatDuration(time.Duration(v.Int()))
+	case "list":
+		items := make([]string, v.Len())
+		for i := range items {
+			items[i] = v.Index(i).String()
+		}
+		return strings.Join(items, ",")
+	default:
+		return fmt.Sprint(value)
+	}
+}
+
+// formatDuration leaves out the zero minutes and seconds that Duration.String appends: 168h, not 168h0m0s.
+func formatDuration(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

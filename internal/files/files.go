@@ -1,0 +1,83 @@
+// Package files reads the files that a user names on the command line: it opens them, reads their lines and shows how far
+// reading has come. Its errors say what to name instead.
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"echosieve/pipeline"
+)
+
+// What files hold, for people who name another.
+const (
+	HoldsArticles = "articles, one JSON object a line, plain, .gz or .zst"
+	HoldsPairs    = "pairs, tab-separated lines: id_a id_b label kind"
+	HoldsSettings = "settings: echosieve config reference prints one"
+	HoldsText     = "text, or put the text itself in quotes"
+)
+
+// Open opens a file that the user named. An error says what should have been named.
+func Open(name, holds string) (*os.File, error) {
+	if err := Check(name, holds); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w; name a file of %s that can be read", err, holds)
+	}
+	return f, nil
+}
+
+// Check finds out what opening the file would say, without reading from a pipe.
+func Check(name, holds string) error {
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("no such file: %s; name a file of %s", name, holds)
+	case err != nil:
+		return fmt.Errorf("%w; name a file of %s", err, holds)
+	case info.IsDir():
+		return fmt.Errorf("%s is a directory; name the files in it, such as %s", name, filepath.Join(name, "*"))
+	}
+	return nil
+}
+
+// NoArticleError is the error of NoArticle.
+type NoArticleError struct{ text string }
+
+func (e *NoArticleError) Error() string { return e.text }
+
+// NoArticle says that files hold nothing that the service could judge, and what was expected. The first line that is
+// none, if there is one, says why.
+func NoArticle(files []string, input pipeline.DecodeConfig, first string) error {
+	where := strings.Join(files, ", ")
+	if len(files) == 0 || len(files) == 1 && files[0] == "-" {
+		where = "standard input"
+	}
+	if first != "" {
+		first = " (" + first + ")"
+	}
+	want := "a text on each line (input.format)"
+	if input.Format == pipeline.FormatJSON {
+		want = fmt.Sprintf("one JSON object a line with its text under %s (input.fields.text)", strings.Join(input.Fields.Text, ", "))
+	}
+	return &NoArticleError{fmt.Sprintf("there is no article in %s%s; expected is %s", where, first, want)}
+}
+
+// Size adds up the sizes of the files in bytes, as they are stored. It is -1 if one of them has none, as standard input and pipes.
+func Size(names []string) int64 {
+	var total int64
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil || !info.Mode().IsRegular() {
+			return -1
+		}
+		total += info.Size()
+	}
+	return total
+}

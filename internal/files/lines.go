@@ -1,0 +1,116 @@
+package files
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	lineBufferBytes   = 256 << 10
+	maxZstdWindow     = 128 << 20 // what the zstd tool itself takes without being told to
+	byteOrderMark     = "\ufeff"
+	gzipMagic         = "\x1f\x8b"
+	zstdMagic         = "\x28\xb5\x2f\xfd"
+	longestMagicBytes = 4
+)
+
+// LineTooLongError is about one line; reading goes on behind it.
+type LineTooLongError struct{ Bytes, Limit int }
+
+func (e *LineTooLongError) Error() string {
+	return fmt.Sprintf("line of %d bytes, at most %d can be published", e.Bytes, e.Limit)
+}
+
+// LineReader reads the lines of a text, plain or compressed with gzip or zstd, which it finds out by the
+// first bytes. Memory is bounded by the longest line allowed, whatever the input holds.
+type LineReader struct {
+	in     *bufio.Reader
+	close  func()
+	limit  int
+	line   []byte
+	number int
+}
+
+// NewLineReader reads from r; lines longer than limit bytes are reported and skipped.
+func NewLineReader(r io.Reader, limit int) (*LineReader, error) {
+	in := bufio.NewReaderSize(r, lineBufferBytes)
+	l := &LineReader{in: in, close: func() {}, limit: limit}
+	start, _ := in.Peek(longestMagicBytes) // an error comes again with the first line
+	switch {
+	case bytes.HasPrefix(start, []byte(gzipMagic)):
+		unzip, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, fmt.Errorf("gzip: %w", err)
+		}
+		l.in = bufio.NewReaderSize(unzip, lineBufferBytes)
+	case bytes.HasPrefix(start, []byte(zstdMagic)):
+		unzip, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxZstdWindow))
+		if err != nil {
+			return nil, fmt.Errorf("zstd: %w", err)
+		}
+		l.in, l.close = bufio.NewReaderSize(unzip, lineBufferBytes), unzip.Close
+	}
+	return l, nil
+}
+
+// Close frees the decompressor; the underlying reader stays open.
+func (l *LineReader) Close() { l.close() }
+
+// Idle tells whether the next line has to be waited for, as far as known.
+func (l *LineReader) Idle() bool { return l.in.Buffered() == 0 }
+
+// Next returns the next line that is not blank, without its end (LF or CRLF), and its number, counted from 1.
+// The line is valid until the next call. A *LineTooLongError is about that line only; io.EOF ends the text.
+func (l *LineReader) Next() ([]byte, int, error) {
+	for {
+		line, length, err := l.read()
+		if err != nil {
+			return nil, l.number, err
+		}
+		if length > l.limit {
+			return nil, l.number, &LineTooLongError{Bytes: length, Limit: l.limit}
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			return line, l.number, nil
+		}
+	}
+}
+
+// read returns one line with its end, and its length without. Of a line that is too long it keeps nothing
+// beyond the limit.
+func (l *LineReader) read() ([]byte, int, error) {
+	l.line = l.line[:0]
+	length := 0
+	for {
+		part, err := l.in.ReadSlice('\n')
+		if length == 0 && l.number == 0 {
+			part = bytes.TrimPrefix(part, []byte(byteOrderMark))
+		}
+		length += len(part)
+		if room := l.limit + len("\r\n") - len(l.line); room > 0 {
+			l.line = append(l.line, part[:min(room, len(part))]...)
+		}
+		switch {
+		case err == nil:
+			l.number++
+			length -= len("\n")
+			if bytes.HasSuffix(part, []byte("\r\n")) {
+				length--
+			}
+			return l.line, length, nil
+		case errors.Is(err, bufio.ErrBufferFull):
+			// more of the same line
+		case errors.Is(err, io.EOF) && length > 0:
+			l.number++ // the last line has no end
+			return l.line, length, nil
+		default:
+			return nil, 0, err
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package files
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+const (
+	barInterval  = 200 * time.Millisecond // on a terminal
+	lineInterval = 5 * time.Second        // in a log
+)
+
+// Progress shows how far a command has come with its files: a bar on a terminal, otherwise a line every few seconds. It
+// compares the bytes read with the size of the files as they are stored, compressed or not. Safe for concurrent use.
+type Progress struct {
+	Bad atomic.Int64 // lines that were left out so far
+
+	total int64        // size of the files in bytes, -1 if not known
+	done  func() int64 // records finished so far
+	verb  string       // says in a line of text what finished means
+	read  atomic.Int64 // bytes read so far
+	began time.Time
+
+	mu  sync.Mutex // guards what is written to out
+	out io.Writer
+	bar *progressbar.ProgressBar // nil unless out is a terminal
+}
+
+// NewProgress returns the progress over files of total bytes, -1 if nobody knows how many. The function done says how many
+// records are finished, and verb what that means, as in "50 records published".
+func NewProgress(out io.Writer, total int64, verb string, done func() int64) *Progress {
+	p := &Progress{total: total, done: done, verb: verb, out: out, began: time.Now()}
+	if OnTerminal(out) {
+		p.bar = progressbar.NewOptions64(total,
+			progressbar.OptionSetWriter(out),
+			progressbar.OptionShowBytes(true),
+			progressbar.OptionUseIECUnits(true),
+			progressbar.OptionSetPredictTime(true),
+			progressbar.OptionFullWidth(),
+		)
+	}
+	return p
+}
+
+// Start shows the progress until the returned function is called, which waits for the last output.
+func (p *Progress) Start() (stop func()) {
+	ended := make(chan struct{})
+	interval := lineInterval
+	if p.bar != nil {
+		interval = barInterval
+	}
+	var done sync.WaitGroup
+	done.Go(func() {
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case <-tick.C:
+				p.show()
+			}
+		}
+	})
+	return func() {
+		close(ended)
+		done.Wait()
+		if p.bar != nil {
+			p.show()
+			fmt.Fprintln(p.out)
+		}
+	}
+}
+
+// Counting returns a reader of r that counts the bytes that are read from it.
+func (p *Progress) Counting(r io.Reader) io.Reader { return &countingReader{Reader: r, n: &p.read} }
+
+type countingReader struct {
+	io.Reader
+	n *atomic.Int64
+}
+
+func (c *countingReader) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// Print writes a line of text between the lines of the progress.
+func (p *Progress) Print(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar != nil {
+		_ = p.bar.Clear() // only decoration is lost
+	}
+	fmt.Fprintln(p.out, text)
+}
+
+// Elapsed returns the time since NewProgress.
+func (p *Progress) Elapsed() time.Duration { return time.Since(p.began) }
+
+func (p *Progress) show() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar == nil {
+		fmt.Fprintln(p.out, p.line(p.Elapsed()))
+		return
+	}
+	p.bar.Describe(fmt.Sprintf("%d records, %d bad", p.done(), p.Bad.Load()))
+	_ = p.bar.Set64(p.read.Load()) // only decoration is lost
+}
+
+// line is the progress as one line of text after the given time.
+func (p *Progress) line(elapsed time.Duration) string {
+	done, read := p.done(), p.read.Load()
+	text := fmt.Sprintf("%d records %s, %d bad lines, %.0f records/s",
+		done, p.verb, p.Bad.Load(), float64(done)/max(elapsed.Seconds(), 1e-3))
+	if p.total <= 0 || read == 0 {
+		return text
+	}
+	left := time.Duration(float64(elapsed) * float64(max(0, p.total-read)) / float64(read))
+	return text + fmt.Sprintf(", %d%% read, about %s left", 100*read/p.total, left.Round(time.Second))
+}
+
+// OnTerminal tells whether a command's input or output is a terminal.
+func OnTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

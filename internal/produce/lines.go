@@ -1,0 +1,169 @@
+package produce
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	"echosieve/internal/command"
+	"echosieve/internal/config"
+	"echosieve/internal/files"
+	"echosieve/pipeline"
+)
+
+// recordOverhead is what a batch of one record takes beside key and value, generously, in bytes.
+const recordOverhead = 128
+
+// mostHeld is the number of bad lines after which they are reported even if there was no good one.
+const mostHeld = 100
+
+// Lines turns the lines of files into records. Not for concurrent use.
+type Lines struct {
+	input    pipeline.DecodeConfig
+	limit    int  // of a record's size, in bytes
+	strict   bool // a bad line ends the reading
+	progress *files.Progress
+
+	good  bool     // a line was an article
+	first string   // what is wrong with the first line that was none
+	held  []string // reports of bad lines that are not printed yet
+}
+
+// NewLines returns the reader for records of the input topic. It counts bad lines in progress and reports them there.
+func NewLines(cfg config.Config, progress *files.Progress) *Lines {
+	return &Lines{input: cfg.Input, limit: cfg.Kafka.MaxMessageBytes - recordOverhead, progress: progress}
+}
+
+// Records iterates over the records of the files; the name "-" stands for stdin. Bad lines are reported and left out. An error is
+// the last element; files without a single article are one.
+func (l *Lines) Records(ctx context.Context, names []string, stdin io.Reader) iter.Seq2[pipeline.Record, error] {
+	return func(yield func(pipeline.Record, error) bool) {
+		for _, name := range names {
+			err := l.each(ctx, name, stdin, func(record pipeline.Record, _ bool) error {
+				if !yield(record, nil) {
+					return errStopReading
+				}
+				return nil
+			})
+			if errors.Is(err, errStopReading) {
+				return
+			}
+			if err != nil {
+				yield(pipeline.Record{}, err)
+				return
+			}
+		}
+		if err := l.finish(names); err != nil {
+			yield(pipeline.Record{}, err)
+		}
+	}
+}
+
+var errStopReading = errors.New("no more records are wanted")
+
+// finish prints the reports that were held back. If no line was an article, one error takes their place.
+func (l *Lines) finish(names []string) error {
+	if !l.good {
+		return files.NoArticle(names, l.input, l.first)
+	}
+	l.release()
+	return nil
+}
+
+// badLine counts a line and reports it. Before the first good line it waits with that: where no line is good, one sentence
+// says more than a report of each.
+func (l *Lines) badLine(text string) {
+	l.progress.Bad.Add(1)
+	l.first = cmp.Or(l.first, text)
+	if l.held = append(l.held, text); l.good || l.strict || l.progress.Bad.Load() > mostHeld {
+		l.release()
+	}
+}
+
+// release reports the bad lines that were held back.
+func (l *Lines) release() {
+	for _, text := range l.held {
+		l.progress.Print(text)
+	}
+	l.held = nil
+}
+
+// each hands the records of a file to take, and tells with each whether the next one may have to be waited for.
+func (l *Lines) each(ctx context.Context, name string, stdin io.Reader, take func(record pipeline.Record, idle bool) error) error {
+	var in io.Reader
+	if name == "-" {
+		name, in = "stdin", interruptible(ctx, stdin)
+	} else {
+		f, err := files.Open(name, files.HoldsArticles)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in = f
+	}
+	lines, err := files.NewLineReader(l.progress.Counting(in), l.limit)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer lines.Close()
+	for ctx.Err() == nil {
+		line, number, err := lines.Next()
+		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil
+		}
+		tooLong := (*files.LineTooLongError)(nil)
+		if err != nil && !errors.As(err, &tooLong) {
+			return fmt.Errorf("%s:%d: read: %w", name, number+1, err)
+		}
+		var record pipeline.Record
+		if err == nil {
+			record, err = l.record(line)
+		}
+		if err != nil {
+			l.badLine(fmt.Sprintf("%s:%d: %s", name, number, err))
+			if l.strict {
+				return &command.AnswerError{Text: fmt.Sprintf("%s:%d: stopped at a bad line", name, number)}
+			}
+			continue
+		}
+		l.good = true
+		l.release()
+		if err := take(record, lines.Idle()); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// interruptible reads from r until ctx ends, also while r has nothing to read. What r gives after that is lost.
+func interruptible(ctx context.Context, r io.Reader) io.Reader {
+	out, in := io.Pipe()
+	go func() {
+		_, err := io.Copy(in, r)
+		in.CloseWithError(err)
+	}()
+	context.AfterFunc(ctx, func() { out.CloseWithError(ctx.Err()) })
+	return out
+}
+
+// record makes a line a record, with the article's id as its key. The service's own decoder finds the id, so
+// that both mean the same by it.
+func (l *Lines) record(line []byte) (pipeline.Record, error) {
+	r := pipeline.Record{Value: bytes.Clone(line), Time: time.Now()}
+	doc, reject := l.input.Decode(&r)
+	if reject != nil && reject.Reason == pipeline.NotJSON {
+		return r, errors.New(reject.Detail)
+	}
+	if doc.ID != r.String() { // no id: the decoder gave the coordinates
+		r.Key = []byte(doc.ID)
+	}
+	if r.Size() > l.limit {
+		return r, &files.LineTooLongError{Bytes: r.Size(), Limit: l.limit}
+	}
+	return r, nil
+}

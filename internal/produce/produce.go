@@ -1,0 +1,126 @@
+// Package produce publishes the lines of files as records. The command produce publishes them all at once, and the command
+// load of echosieve-lab at a rate of its own.
+package produce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"echosieve/consumer"
+	"echosieve/internal/command"
+	"echosieve/internal/config"
+	"echosieve/internal/files"
+	"echosieve/pipeline"
+)
+
+const (
+	batchRecords = 1000
+	batchBytes   = 4 << 20
+)
+
+// Summary counts what was published.
+type Summary struct {
+	Topic     string  `json:"topic"`
+	Published int64   `json:"published"` // records acknowledged
+	Bad       int64   `json:"bad"`       // lines left out
+	Seconds   float64 `json:"seconds"`
+	PerSecond float64 `json:"per_second"`
+}
+
+// Ready finds out what would stop the publishing, before anything is read: a missing file, a missing topic. With
+// kafka.create_topics it creates the topic.
+func Ready(ctx context.Context, cfg config.Config, names []string) error {
+	for _, name := range names {
+		if name == "-" {
+			continue
+		}
+		if err := files.Check(name, files.HoldsArticles); err != nil {
+			return err
+		}
+	}
+	if cfg.Kafka.CreateTopics {
+		return consumer.EnsureTopics(ctx, cfg.Kafka)
+	}
+	err := consumer.FindTopic(ctx, cfg.Kafka, cfg.Kafka.Topics.Input)
+	if missing := (*consumer.MissingTopicsError)(nil); errors.As(err, &missing) {
+		return fmt.Errorf("the topic %s does not exist, or this user has no right on it; create it, type the command again with --kafka.create_topics, or name another one with --kafka.topics.input",
+			cfg.Kafka.Topics.Input)
+	}
+	return err
+}
+
+// Files publishes all files; the name "-" stands for stdin. With strict it stops at the first bad line. The summary counts what was
+// done, also beside an error, which is a *command.AnswerError if it is about bad lines, and a *files.NoArticleError if no
+// line was an article.
+func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, errOut io.Writer, strict bool) (Summary, error) {
+	summary := Summary{Topic: cfg.Kafka.Topics.Input}
+	out, err := consumer.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)
+	if err != nil {
+		return summary, err
+	}
+	progress := files.NewProgress(errOut, files.Size(names), "published", out.Acknowledged)
+	lines := NewLines(cfg, progress)
+	lines.strict = strict
+	p := &publisher{out: out}
+	stop := progress.Start()
+	for _, name := range names {
+		err = lines.each(ctx, name, stdin, func(record pipeline.Record, idle bool) error { return p.add(ctx, record, idle) })
+		if err != nil {
+			break
+		}
+	}
+	if bad := (*command.AnswerError)(nil); err == nil || errors.As(err, &bad) {
+		err = errors.Join(p.flush(ctx), err) // with strict all lines before the bad one are published
+	}
+	// Close waits for what is under way, and may be the one to say that it failed.
+	if failed := out.Close(); failed != nil {
+		err = failed
+	}
+	stop()
+	if ctx.Err() != nil {
+		err = errors.New("interrupted: the rest was not published")
+	}
+	if err == nil {
+		if err := lines.finish(names); err != nil {
+			return summary, err
+		}
+	}
+	lines.release()
+
+	seconds := progress.Elapsed().Seconds()
+	summary.Published, summary.Bad = out.Acknowledged(), progress.Bad.Load()
+	summary.Seconds, summary.PerSecond = seconds, float64(summary.Published)/max(seconds, 1e-3)
+	if err == nil && summary.Bad > 0 {
+		err = &command.AnswerError{Text: fmt.Sprintf("%d bad lines were not published", summary.Bad)}
+	}
+	return summary, err
+}
+
+// publisher hands records to the producer in batches.
+type publisher struct {
+	out   *consumer.Producer
+	batch []pipeline.Record
+	bytes int
+}
+
+// add takes a record. A batch is published when it is full, and when the next record may have to be waited for.
+func (p *publisher) add(ctx context.Context, record pipeline.Record, idle bool) error {
+	p.batch = append(p.batch, record)
+	p.bytes += record.Size()
+	if len(p.batch) == batchRecords || p.bytes >= batchBytes || idle {
+		return p.flush(ctx)
+	}
+	return nil
+}
+
+// flush hands the records that wait to the producer, which keeps them until they are acknowledged.
+func (p *publisher) flush(ctx context.Context) error {
+	batch := p.batch
+	p.batch, p.bytes = nil, 0
+	if len(batch) == 0 {
+		return nil
+	}
+	return p.out.Produce(ctx, batch)
+}

@@ -1,0 +1,171 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+)
+
+func discardLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+func TestHealthIsDownUntilReported(t *testing.T) {
+	h := newHealth(nil, discardLog(), "kafka", "redis")
+	ready, states := h.state()
+	require.False(t, ready)
+	require.Equal(t, "not reported yet", states["kafka"].Error)
+
+	h.report("kafka", nil)
+	ready, states = h.state()
+	require.False(t, ready, "redis has not reported")
+	require.True(t, states["kafka"].Up)
+	h.report("redis", nil)
+	ready, _ = h.state()
+	require.True(t, ready)
+}
+
+// A component is up only while neither its last probe nor its last operation failed; each change is one line.
+func TestHealthChanges(t *testing.T) {
+	away := errors.New("away")
+	reg := prometheus.NewRegistry()
+	var log bytes.Buffer
+	h := newHealth(reg, slog.New(slog.NewTextHandler(&log, nil)), "kafka")
+	probed := func(err error) { h.update("kafka", func(c *component) { c.probe = err }) }
+	for i, step := range []struct {
+		do    func()
+		up    bool
+		lines int // so far
+	}{
+		{func() { h.report("kafka", away) }, false, 1},
+		{func() { h.report("kafka", away) }, false, 1},
+		{func() { h.report("kafka", nil) }, true, 2},
+		{func() { h.report("kafka", nil) }, true, 2},
+		{func() { probed(away) }, false, 3},
+		{func() { h.report("kafka", nil) }, false, 3}, // the probe is still red
+		{func() { h.report("kafka", away) }, false, 3},
+		{func() { probed(nil) }, false, 3}, // the operation is still red
+		{func() { h.report("kafka", nil) }, true, 4},
+	} {
+		step.do()
+		ready, states := h.state()
+		require.Equal(t, step.up, ready, "step %d", i)
+		require.Equal(t, step.up, states["kafka"].Up, "step %d", i)
+		require.Equal(t, step.lines, strings.Count(log.String(), "\n"), "step %d: %s", i, log.String())
+		require.InDelta(t, map[bool]float64{true: 1}[step.up], gaugeValue(t, reg, "echosieve_connection_up"), 0, "step %d", i)
+	}
+}
+
+// Warnings are shown, counted and taken back by kind; a component with warnings is up.
+func TestHealthWarnings(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	h := newHealth(reg, discardLog(), "redis")
+	h.report("redis", nil)
+	shown := func(want ...string) {
+		t.Helper()
+		ready, states := h.state()
+		require.True(t, ready)
+		require.True(t, states["redis"].Up)
+		require.Equal(t, want, states["redis"].Warnings)
+		require.InDelta(t, len(want), gaugeValue(t, reg, "echosieve_warnings"), 0)
+	}
+	shown()
+	h.warn("redis", "missing", "lost")
+	h.warn("redis", "memory", "nearly full")
+	shown("nearly full", "lost")
+	h.warn("redis", "missing", "lost again")
+	shown("nearly full", "lost again")
+	h.warn("redis", "memory", "")
+	h.warn("redis", "never", "")
+	shown("lost again")
+	h.warn("redis", "missing", "")
+	shown()
+}
+
+// gaugeValue returns the value of a gauge that has one series.
+func gaugeValue(t *testing.T, reg prometheus.Gatherer, name string) float64 {
+	t.Helper()
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		if f.GetName() == name {
+			require.Len(t, f.GetMetric(), 1)
+			return f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	require.Fail(t, "no such metric", name)
+	return 0
+}
+
+func TestProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHealth(nil, discardLog(), "redis")
+		ctx, cancel := context.WithCancel(t.Context())
+		var mu sync.Mutex
+		calls, err := 0, error(nil)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			h.probe(ctx, "redis", func(ctx context.Context) error {
+				mu.Lock()
+				calls++
+				result := err
+				mu.Unlock()
+				if result != nil {
+					<-ctx.Done() // hangs until the probe's own time limit
+				}
+				return result
+			})
+		}()
+		synctest.Wait()
+		ready, _ := h.state()
+		require.True(t, ready, "the first probe is at once")
+
+		mu.Lock()
+		err = errors.New("away")
+		mu.Unlock()
+		time.Sleep(probeInterval + probeTimeout + time.Millisecond)
+		ready, states := h.state()
+		require.False(t, ready)
+		require.Equal(t, "away", states["redis"].Error)
+
+		mu.Lock()
+		err = nil
+		mu.Unlock()
+		time.Sleep(probeInterval + probeTimeout)
+		ready, _ = h.state()
+		require.True(t, ready)
+
+		cancel()
+		<-done
+		ready, _ = h.state()
+		require.True(t, ready, "going down is no failure of the component")
+		require.Greater(t, calls, 2)
+	})
+}
+
+func TestHealthConcurrently(t *testing.T) {
+	h := newHealth(prometheus.NewRegistry(), discardLog(), "kafka", "redis")
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for j := range 200 {
+				h.report([]string{"kafka", "redis"}[i%2], map[bool]error{true: io.EOF}[j%2 == 0])
+				h.state()
+			}
+		})
+	}
+	wg.Wait()
+	h.report("kafka", nil)
+	h.report("redis", nil)
+	ready, _ := h.state()
+	require.True(t, ready)
+}

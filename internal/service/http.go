@@ -1,0 +1,96 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+const (
+	httpHeaderTimeout   = 5 * time.Second
+	httpReadTimeout     = 10 * time.Second
+	httpWriteTimeout    = 90 * time.Second // a CPU profile takes 30 s before its first byte
+	httpIdleTimeout     = 2 * time.Minute  // longer than a usual scrape interval
+	httpMaxHeaderBytes  = 16 << 10
+	httpShutdownTimeout = 2 * time.Second
+	metricsInFlight     = 4
+)
+
+// newHTTPHandler serves /metrics, /healthz and /readyz, and with withPprof /debug/pprof/. Only GET and HEAD
+// are allowed.
+func newHTTPHandler(metrics prometheus.Gatherer, h *health, withPprof bool) http.Handler {
+	mux := http.NewServeMux() // a pattern with GET serves HEAD as well and answers the rest with 405
+	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{
+		ErrorLog:            slog.NewLogLogger(h.log.Handler(), slog.LevelError),
+		MaxRequestsInFlight: metricsInFlight,
+	}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		serveJSON(w, http.StatusOK, map[string]any{"status": "alive"}, h.log)
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		ready, components := h.state()
+		status := http.StatusOK
+		if !ready {
+			status = http.StatusServiceUnavailable
+		}
+		serveJSON(w, status, map[string]any{"ready": ready, "components": components}, h.log)
+	})
+	if withPprof {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
+	return mux
+}
+
+func serveJSON(w http.ResponseWriter, status int, v any, log *slog.Logger) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		log.Debug("answer not written", "err", err)
+	}
+}
+
+// serveHTTP serves until ctx ends and closes the listener. It returns nil when ctx was the reason.
+func serveHTTP(ctx context.Context, l net.Listener, metrics prometheus.Gatherer, h *health, withPprof bool) error {
+	server := &http.Server{
+		Handler:           newHTTPHandler(metrics, h, withPprof),
+		ReadHeaderTimeout: httpHeaderTimeout,
+		ReadTimeout:       httpReadTimeout,
+		WriteTimeout:      httpWriteTimeout,
+		IdleTimeout:       httpIdleTimeout,
+		MaxHeaderBytes:    httpMaxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("http: serve: %w", err)
+	case <-ctx.Done():
+	}
+	// ctx has ended: the last requests get their time from a fresh one.
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), httpShutdownTimeout)
+	defer cancel()
+	if err := server.Shutdown(drain); errors.Is(err, context.DeadlineExceeded) {
+		return server.Close()
+	} else if err != nil {
+		return fmt.Errorf("http: shut down: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+// Package service is one running Echosieve: index, pipeline and consumer over one configuration, with health and metrics over HTTP.
+// The commands run and demo use it alike.
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"runtime/debug"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"echosieve/consumer"
+	"echosieve/internal/build"
+	"echosieve/internal/config"
+	"echosieve/pipeline"
+	"echosieve/pipeline/recipe"
+	"echosieve/redisindex"
+)
+
+// Service is one Echosieve process.
+type Service struct {
+	log      *slog.Logger
+	registry *prometheus.Registry
+	health   *health
+	recipe   *recipe.Recipe
+	redis    redis.UniversalClient
+	index    *redisindex.Index
+	consumer *consumer.Consumer
+	listener net.Listener
+	cfg      config.Config
+}
+
+// New loads the dictionaries, opens the HTTP listener and wires the rest. It dials nothing: servers
+// that are away are waited for by Run. The caller calls Run once, or Close.
+func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, error) {
+	s := &Service{cfg: cfg, log: log, registry: prometheus.NewRegistry()}
+	s.registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	s.health = newHealth(s.registry, log, "kafka", "redis")
+	var err error
+	if s.recipe, err = cfg.LoadRecipe(); err != nil {
+		return nil, err
+	}
+	// Loading leaves as much garbage as the dictionaries hold. Without this call an idle process would keep it for minutes.
+	debug.FreeOSMemory()
+	registerBuildInfo(s.registry, s.recipe.ID())
+	if s.redis, err = redisindex.Connect(cfg.Redis.Options); err != nil {
+		return nil, err
+	}
+	s.index, err = redisindex.New(s.redis, cfg.IndexConfig(s.recipe.ID()), s.registry, log.With("component", "index"), s.health.report)
+	if err != nil {
+		return nil, errors.Join(err, s.redis.Close())
+	}
+	stages := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes, Window: cfg.Window}, s.recipe, s.index, s.registry)
+	s.consumer, err = consumer.New(cfg.Kafka, stages, s.registry, log.With("component", "consumer"), s.health.report)
+	if err != nil {
+		return nil, errors.Join(err, s.redis.Close())
+	}
+	s.consumer.KeepNotes(s.index)
+	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.HTTP.Listen); err != nil {
+		return nil, errors.Join(fmt.Errorf("http.listen: %w (is another process using the port? set http.listen)", err), s.redis.Close())
+	}
+	return s, nil
+}
+
+// Run serves until ctx ends (then it drains, commits, leaves the group and returns nil) or something fails
+// for good.
+func (s *Service) Run(ctx context.Context) error {
+	defer s.Close()
+	s.log.Info("starting", "version", build.Version(), "recipe", s.recipe.ID(), "input", s.cfg.Kafka.Topics.Input,
+		"group", s.cfg.Kafka.Group, "brokers", s.cfg.Kafka.Brokers, "redis", s.cfg.Redis.Addrs,
+		"window", s.cfg.Window, "http", s.HTTPAddr())
+	for _, f := range Unprotected(s.cfg) {
+		s.log.Warn("a connection is not protected", "component", f.Component, "problem", f.Problem, "remedy", f.Remedy)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return serveHTTP(ctx, s.listener, s.registry, s.health, s.cfg.HTTP.Pprof) })
+	group.Go(func() error {
+		s.health.probe(ctx, "redis", func(ctx context.Context) error {
+			return redisindex.Explain(redisindex.Ping(ctx, s.redis), s.cfg.Redis.Namespace)
+		})
+		return nil
+	})
+	group.Go(func() error { s.health.probe(ctx, "kafka", s.consumer.Ping); return nil })
+	group.Go(func() error {
+		s.index.Monitor(ctx, func(kind, text string) { s.health.warn("redis", kind, text) })
+		return nil
+	})
+	group.Go(func() error { return s.consumer.Run(ctx) })
+	err := group.Wait()
+	if err == nil || errors.Is(err, context.Canceled) {
+		s.log.Info("stopped")
+		return nil
+	}
+	return err
+}
+
+// HTTPAddr returns the address of the HTTP listener.
+func (s *Service) HTTPAddr() string { return s.listener.Addr().String() }
+
+// RecipeID returns the id of the recipe that the service applies.
+func (s *Service) RecipeID() string { return s.recipe.ID() }
+
+// Close releases what New opened. Run calls it.
+func (s *Service) Close() { _ = errors.Join(s.listener.Close(), s.redis.Close()) }
+
+// registerBuildInfo adds echosieve_build_info, which is always 1.
+func registerBuildInfo(reg prometheus.Registerer, recipeID string) {
+	b := build.Read()
+	gauge := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "echosieve_build_info",
+		Help: "Always 1; the labels say what runs.",
+		ConstLabels: prometheus.Labels{
+			"version": b.Version, "revision": b.Revision, "goversion": b.Go, "recipe": recipeID,
+		},
+	})
+	gauge.Set(1)
+	reg.MustRegister(gauge)
+}
