@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -9,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"echosieve/consumer/internal/wire"
 	"echosieve/internal/diag"
 
 	"github.com/segmentio/kafka-go"
-	metaapi "github.com/segmentio/kafka-go/protocol/metadata"
 )
 
 // Check dials the cluster and looks at everything that Run needs. It changes nothing. Findings are in a fixed
@@ -33,8 +34,8 @@ func Check(ctx context.Context, cfg Config) []diag.Finding {
 	if err != nil {
 		return []diag.Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), c.explainClosed(ctx, err))}
 	}
-	findings := []diag.Finding{diag.New(diag.OK, "brokers "+strings.Join(cfg.Brokers, ","), fmt.Sprintf("%d reachable", len(m.Brokers)), "")}
-	topics := make(map[string]*metaapi.ResponseTopic)
+	findings := []diag.Finding{diag.New(diag.OK, "brokers "+strings.Join(cfg.Brokers, ","), fmt.Sprintf("%d reachable", m.Brokers), "")}
+	topics := make(map[string]*wire.Topic)
 	for i := range m.Topics {
 		topics[m.Topics[i].Name] = &m.Topics[i]
 	}
@@ -104,42 +105,35 @@ func fromError(subject string, err error) diag.Finding {
 	return diag.New(diag.Failure, subject, err.Error(), "see the broker's log")
 }
 
-// Bits of the authorized operations of a topic.
-const (
-	mayRead    = 1 << 3
-	mayWrite   = 1 << 4
-	rightsNone = -1 << 31 // the broker did not say
-)
-
-func (c *cluster) checkTopic(ctx context.Context, name string, t *metaapi.ResponseTopic) []diag.Finding {
+func (c *cluster) checkTopic(ctx context.Context, name string, t *wire.Topic) []diag.Finding {
 	subject := "topic " + name
 	switch {
 	case t == nil:
 		return []diag.Finding{diag.New(diag.Failure, subject, "the broker says nothing about it", "see the broker's log")}
-	case t.ErrorCode == int16(kafka.UnknownTopicOrPartition) && c.cfg.CreateTopics:
+	case errors.Is(t.Err, kafka.UnknownTopicOrPartition) && c.cfg.CreateTopics:
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		if err := c.createTopics(ctx, []string{name}, true); err != nil {
 			return []diag.Finding{fromError(subject, err)}
 		}
 		return []diag.Finding{diag.New(diag.OK, subject, "does not exist yet; it is created at start", "")}
-	case t.ErrorCode != 0:
-		return []diag.Finding{fromError(subject, kafka.Error(t.ErrorCode))}
+	case t.Err != nil:
+		return []diag.Finding{fromError(subject, t.Err)}
 	}
 	var findings []diag.Finding
 	add := func(s diag.Severity, problem, remedy string) {
 		findings = append(findings, diag.New(s, subject, problem, remedy))
 	}
 	for _, p := range t.Partitions {
-		if p.LeaderID < 0 {
-			add(diag.Failure, fmt.Sprintf("partition %d has no leader", p.PartitionIndex), "look for brokers that are down")
+		if p.Leader < 0 {
+			add(diag.Failure, fmt.Sprintf("partition %d has no leader", p.ID), "look for brokers that are down")
 		}
 	}
-	right, bit := "Write", int32(mayWrite)
+	right, operation := "Write", wire.MayWrite
 	if name == c.cfg.Topics.Input {
-		right, bit = "Read", mayRead
+		right, operation = "Read", wire.MayRead
 	}
-	if ops := t.TopicAuthorizedOperations; ops != rightsNone && ops != 0 && ops&bit == 0 {
+	if t.Operations.Lack(operation) {
 		add(diag.Failure, "this user has no "+right+" right", "grant "+right+" on the topic")
 	}
 	if name != c.cfg.Topics.Input {
@@ -237,4 +231,28 @@ func (c *cluster) checkGroup(ctx context.Context) diag.Finding {
 			return fromError(subject, err)
 		}
 	}
+}
+
+// explainClosed finds out why the brokers close connections. A listener that expects a login closes the connection without an
+// answer, and so does a listener that does not expect TLS: the error alone cannot tell the two apart. But a listener that expects a
+// login answers one request of a client that has not logged in: which versions of the protocol it knows.
+func (c *cluster) explainClosed(ctx context.Context, err error) error {
+	if !diag.IsClosed(err) {
+		return err
+	}
+	for _, addr := range c.cfg.Brokers {
+		switch {
+		case probeTLS(ctx, addr, c.transport.TLS, c.cfg.ClientID) == nil:
+			if c.cfg.SASL.Mechanism != "" {
+				return err
+			}
+			return &diag.Problem{
+				Cause: "the listener wants a login (SASL)", Remedy: "set kafka.sasl.mechanism, kafka.sasl.username and a password",
+				Err: err, Permanent: true,
+			}
+		case c.transport.TLS != nil && probeTLS(ctx, addr, nil, c.cfg.ClientID) == nil:
+			return broker.NotTLS(err)
+		}
+	}
+	return err
 }

@@ -8,26 +8,27 @@ import (
 	"sync/atomic"
 	"time"
 
+	"echosieve/consumer/internal/wire"
 	"echosieve/pipeline"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/segmentio/kafka-go"
 )
 
-// Handler turns batches of records into outputs. Calls for different partitions are concurrent; within a
-// partition, batches are decided in order, and one batch may be prepared while the one before is decided.
+// Handler turns records into outputs, batch by batch. Calls for different partitions are concurrent. Within a partition batches
+// are decided in order, and one batch may be prepared while the batch before it is decided.
 type Handler interface {
-	// Prepare does what depends on the records alone. It does not fail. The records stay valid until the batch
-	// is published or dropped.
+	// Prepare does all work that depends on the records alone. It cannot fail. The records stay valid until the batch is
+	// published or dropped.
 	Prepare(records []pipeline.Record) *pipeline.Batch
-	// Decide returns the outputs in the order of the records; a record may have none. It waits out failures of
-	// what it depends on and returns an error when ctx ends; any other error ends Run.
+	// Decide returns the outputs in the order of the records. A record may have none. Decide retries while the index does not
+	// answer, and returns an error when ctx ends. Any other error ends Run.
 	Decide(ctx context.Context, b *pipeline.Batch) ([]pipeline.Output, error)
-	// Published is called when all outputs of a batch are acknowledged; took is how long that needed.
+	// Published is called when all outputs of a batch are acknowledged. took is the time from the decision until then.
 	Published(outputs []pipeline.Output, took time.Duration)
 }
 
-// Consumer is one member of the consumer group. Make it with New, then call Run once.
+// Consumer is one member of the consumer group. New makes it, and Run may be called once.
 type Consumer struct {
 	cfg                      Config
 	cluster                  *cluster
@@ -39,17 +40,17 @@ type Consumer struct {
 	metrics                  *metrics
 	reporter                 *reporter
 	log                      *slog.Logger
-	chunkRecords, chunkBytes int                     // most of one chunk, except that its last record may be larger
-	served                   topicID                 // the input topic of the last generation that began
-	shared                   atomic.Int64            // partitions shared out for the generation to come; -1: not by us
+	chunkRecords, chunkBytes int                     // limits of one chunk; its last record may exceed chunkBytes
+	lastServed               wire.TopicID            // id of the input topic in the latest group generation
+	assigned                 atomic.Int64            // partitions that this member has assigned, as leader, for the next group generation; -1: it is not the leader
 	fail                     context.CancelCauseFunc // ends Run with an error
 }
 
 // maxChunkBytes bounds the payload of one chunk, as far as single records allow.
 const maxChunkBytes = 4 << 20
 
-// New validates the configuration and reads certificate and password files; it does not dial. health is told
-// about every change between working and failing, as component "kafka"; it must not block.
+// New validates the configuration and reads certificate and password files. It does not dial. health is called at every change
+// between working and failing, with component "kafka" and a nil error if all works. It must not block. reg may be nil in tests.
 func New(cfg Config, handler Handler, reg prometheus.Registerer, log *slog.Logger, health func(component string, err error)) (*Consumer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
@@ -69,17 +70,17 @@ func New(cfg Config, handler Handler, reg prometheus.Registerer, log *slog.Logge
 		chunkRecords: min(cfg.BatchRecords, cfg.MaxInFlightRecords),
 		chunkBytes:   min(maxChunkBytes, max(cfg.MaxInFlightBytes/8, 1)),
 	}
-	c.input.id.Store(&topicID{})
-	c.shared.Store(-1)
+	c.input.id.Store(&wire.TopicID{})
+	c.assigned.Store(-1)
 	return c, nil
 }
 
 // Ping makes one round trip to a broker. The error says what to do.
 func (c *Consumer) Ping(ctx context.Context) error { return c.cluster.ping(ctx) }
 
-// Run consumes until ctx ends; then it finishes work under way within the drain timeout, commits, leaves the group
-// and returns nil. It waits for brokers that are away, at start and later. It returns an error for what
-// waiting cannot mend: missing topics, refused logins or missing rights found at start, an error of the Handler.
+// Run consumes until ctx ends. Then it finishes work under way within the drain timeout, commits, leaves the group and returns nil.
+// It waits for brokers that do not answer, at start and later. It returns an error where waiting cannot help: topics or rights are
+// missing or the login is refused at start, or the Handler returned an error.
 func (c *Consumer) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -99,11 +100,11 @@ func (c *Consumer) Run(ctx context.Context) error {
 	left := make(chan struct{})
 	go func() {
 		<-ctx.Done()
-		// Ends the generation, waits until it is drained and committed, and leaves the group.
+		// Close ends the group generation, waits until it is drained and committed, and leaves the group.
 		_ = group.Close()
 		close(left)
 	}()
-	err = c.follow(ctx, group)
+	err = c.serveGenerations(ctx, group)
 	cancel(err)
 	c.waitUntilLeft(left)
 	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
@@ -112,7 +113,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	return err
 }
 
-// prepare waits until brokers, topics and the group's coordinator are there.
+// prepare waits until brokers, topics and the group's coordinator answer.
 func (c *Consumer) prepare(ctx context.Context) error {
 	var retry backoff
 	for {
@@ -137,7 +138,7 @@ func (c *Consumer) prepareOnce(ctx context.Context) error {
 	if c.cfg.CreateTopics {
 		err = c.cluster.ensureTopics(ctx)
 	} else {
-		// Topics made a moment ago may not be known to every broker yet.
+		// A topic that was created a moment ago may not be known to every broker yet.
 		err = c.cluster.waitForTopics(ctx, 3*time.Second)
 	}
 	if err != nil {
@@ -146,9 +147,9 @@ func (c *Consumer) prepareOnce(ctx context.Context) error {
 	return c.cluster.waitForGroup(ctx)
 }
 
-// follow serves one generation after another until ctx ends. It returns an error only when the group refuses
-// us for good before we were ever in it.
-func (c *Consumer) follow(ctx context.Context, group *kafka.ConsumerGroup) error {
+// serveGenerations serves one group generation after another until ctx ends. It returns an error only if the group refuses this
+// member permanently before the member was ever in the group.
+func (c *Consumer) serveGenerations(ctx context.Context, group *kafka.ConsumerGroup) error {
 	joined := false
 	for ctx.Err() == nil {
 		gen, err := group.Next(ctx)
@@ -156,9 +157,9 @@ func (c *Consumer) follow(ctx context.Context, group *kafka.ConsumerGroup) error
 		case err == nil:
 			joined = true
 			c.reporter.ok(opJoin, c.cfg.Group)
-			shared := c.shared.Swap(-1)
-			gen.Start(func(ctx context.Context) { c.generation(ctx, gen, shared) })
-		case ctx.Err() != nil: // the group was closed: no failure
+			assigned := c.assigned.Swap(-1)
+			gen.Start(func(ctx context.Context) { c.serve(ctx, gen, assigned) })
+		case ctx.Err() != nil: // Run has closed the group
 		case !joined && permanent(err):
 			return fmt.Errorf("consumer: join group %s: %w", c.cfg.Group, explain(err))
 		default:
@@ -169,8 +170,8 @@ func (c *Consumer) follow(ctx context.Context, group *kafka.ConsumerGroup) error
 	return nil
 }
 
-// waitUntilLeft waits for the end of the last generation. Joining may be stuck until other members of the
-// group are ready, which need not keep the process.
+// waitUntilLeft waits for the end of the last group generation. It gives up after a time: a member that is joining can be stuck until
+// other members are ready, and need not keep the process for that.
 func (c *Consumer) waitUntilLeft(left <-chan struct{}) {
 	timer := time.NewTimer(c.cfg.DrainTimeout + requestTimeout)
 	defer timer.Stop()
@@ -187,7 +188,7 @@ func (c *Consumer) groupConfig() kafka.ConsumerGroupConfig {
 		Brokers:           c.cfg.Brokers,
 		Dialer:            c.cluster.dialer,
 		Topics:            []string{c.input.name},
-		GroupBalancers:    []kafka.GroupBalancer{balancer{topic: c.input.name, shared: &c.shared}},
+		GroupBalancers:    []kafka.GroupBalancer{balancer{topic: c.input.name, assigned: &c.assigned}},
 		HeartbeatInterval: c.cfg.HeartbeatInterval,
 		SessionTimeout:    c.cfg.SessionTimeout,
 		RebalanceTimeout:  c.cfg.SessionTimeout, // members drain and commit first: the drain timeout is at most half of it

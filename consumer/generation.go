@@ -6,84 +6,105 @@ import (
 	"sync"
 	"time"
 
+	"echosieve/consumer/internal/wire"
 	"echosieve/internal/crashpoint"
 
 	"github.com/segmentio/kafka-go"
 )
 
-// generation serves the partitions that one generation of the group gave us, until ctx (the generation) ends;
-// then it lets work under way finish, commits, and returns, all within the drain timeout. kafka-go joins the next generation, or leaves the
-// group, only after that. shared is how many partitions we have shared out for it, or negative.
-func (c *Consumer) generation(ctx context.Context, gen *kafka.Generation, shared int64) {
+// groupGeneration is this member's part in one generation of the consumer group: the partitions that the group has assigned to it.
+type groupGeneration struct {
+	c          *Consumer
+	gen        *kafka.Generation
+	topicID    wire.TopicID // of the input topic, committed beside the offsets
+	partitions []*partition
+}
+
+// serve consumes the assigned partitions until ctx, the group generation, ends. Then it lets work under way finish, commits and
+// returns, all within the drain timeout. Only after that kafka-go joins the next group generation or leaves the group. assignedInAll
+// is the number of partitions of the topic that this member has assigned to members as the group's leader; negative if it is not the
+// leader.
+func (c *Consumer) serve(ctx context.Context, gen *kafka.Generation, assignedInAll int64) {
 	topic := c.cfg.Topics.Input
 	assigned := gen.Assignments[topic]
 	c.metrics.rebalances.Inc()
 	c.metrics.assigned.Set(float64(len(assigned)))
 	defer c.metrics.assigned.Set(0)
-	c.log.Info("joined generation", "group", c.cfg.Group, "generation", gen.ID, "partitions", len(assigned))
+	c.log.Info("joined group generation", "group", c.cfg.Group, "generation", gen.ID, "partitions", len(assigned))
 
-	gen.Start(func(ctx context.Context) { c.watch(ctx, shared) })
-	starts, err := c.begin(ctx, assigned)
+	gen.Start(func(ctx context.Context) { c.endOnTopicChange(ctx, assignedInAll) })
+	starts, err := c.startPositions(ctx, assigned)
 	if err != nil {
-		return // the generation has ended
+		return // the group generation has ended
 	}
-	c.served = *c.input.id.Load()
+	c.lastServed = *c.input.id.Load()
 
-	id := c.served
-	work, last, stop := overtime(ctx, c.cfg.DrainTimeout)
+	g := &groupGeneration{c: c, gen: gen, topicID: c.lastServed}
+	work, last, stop := drainContexts(ctx, c.cfg.DrainTimeout)
 	defer stop()
-	delivery := &atLeastOnce{publisher: c.publisher, cluster: c.cluster, gen: gen, topic: topic, label: func() string { return c.label(id) }}
-	partitions := make([]*partition, 0, len(assigned))
-	var stages sync.WaitGroup
-	for _, at := range starts {
-		switch {
-		case at.recreated:
-			c.metrics.offsetResets.Inc()
-			c.log.Warn("the topic was recreated since the group committed, going on at the start of its log: records of the old topic that had no verdict are lost",
-				"topic", topic, "partition", at.partition)
-		case at.offset < 0:
-			c.log.Info("the group has no committed offset, starting at the start of the log", "topic", topic, "partition", at.partition)
-		}
-		p := newPartition(c, delivery, topic, int32(at.partition), at.offset)
-		partitions = append(partitions, p)
-		fetched, prepared := make(chan *chunk, 1), make(chan *chunk, 1)
-		stages.Go(func() { p.fetch(ctx, at.offset, fetched) })
-		stages.Go(func() { p.prepare(work, fetched, prepared) })
-		stages.Go(func() { p.publish(work, prepared) })
-	}
-	drained := make(chan struct{})
-	go func() {
-		stages.Wait()
-		close(drained)
-	}()
-
-	c.commitUntil(ctx, work, delivery, partitions)
-	c.log.Info("the generation has ended, finishing work under way", "group", c.cfg.Group, "generation", gen.ID)
-	select {
-	case <-drained:
-	case <-work.Done():
-		select {
-		case <-drained: // only a commit took so long
-		default:
-			c.log.Warn("work under way did not finish in time, it will be delivered again", "drain_timeout", c.cfg.DrainTimeout)
-			<-drained
-		}
-	}
-	c.commit(last, delivery, partitions)
+	drained := g.start(ctx, work, starts)
+	g.commitUntil(ctx, work)
+	c.log.Info("the group generation has ended, finishing work under way", "group", c.cfg.Group, "generation", gen.ID)
+	g.drain(work, drained)
+	g.commit(last)
 
 	c.reporter.forget(opFetch)
 	c.reporter.forget(opPublish)
 	c.reporter.forget(opCommit)
-	for _, p := range partitions {
+	for _, p := range g.partitions {
 		c.metrics.lag.DeleteLabelValues(p.name)
 	}
-	c.log.Info("left generation", "group", c.cfg.Group, "generation", gen.ID)
+	c.log.Info("left group generation", "group", c.cfg.Group, "generation", gen.ID)
 }
 
-// overtime returns the contexts of what outlives a generation: of the work under way, which includes a commit that hangs, and of
-// the last commit. Nobody sends heartbeats then, so there is one budget for all of it. It begins when the generation ends; a
-// quarter is kept for the last commit.
-func overtime(generation context.Context, budget time.Duration) (work, last context.Context, stop func()) {
+// start starts the three goroutines of each partition. Fetching ends with ctx, the other work with work at the latest. drained is closed
+// when all have returned.
+func (g *groupGeneration) start(ctx, work context.Context, starts []start) (drained <-chan struct{}) {
+	var stages sync.WaitGroup
+	for _, at := range starts {
+		switch {
+		case at.recreated:
+			g.c.metrics.offsetResets.Inc()
+			g.c.log.Warn("the topic was recreated since the group committed, going on at the start of its log: records of the old topic without a verdict are lost",
+				"topic", g.c.input.name, "partition", at.partition)
+		case at.offset < 0:
+			g.c.log.Info("the group has no committed offset, starting at the start of the log", "topic", g.c.input.name, "partition", at.partition)
+		}
+		p := newPartition(g.c, int32(at.partition), at.offset)
+		g.partitions = append(g.partitions, p)
+		fetched, prepared := make(chan *chunk, 1), make(chan *chunk, 1)
+		stages.Go(func() { p.fetch(ctx, at.offset, fetched) })
+		stages.Go(func() { p.prepare(work, fetched, prepared) })
+		stages.Go(func() { p.finish(work, prepared) })
+	}
+	done := make(chan struct{})
+	go func() {
+		stages.Wait()
+		close(done)
+	}()
+	return done
+}
+
+// drain waits until the stages have returned. They return soon after work ends.
+func (g *groupGeneration) drain(work context.Context, drained <-chan struct{}) {
+	select {
+	case <-drained:
+		return
+	case <-work.Done():
+	}
+	select {
+	case <-drained: // the stages were done, only a commit took so long
+	default:
+		g.c.log.Warn("work under way did not finish in time, its records will be delivered again", "drain_timeout", g.c.cfg.DrainTimeout)
+		<-drained
+	}
+}
+
+// drainContexts returns the contexts of what outlives a group generation: work, for records under way and a commit that hangs, and last,
+// for the last commit. Nobody sends heartbeats in that time, so both together have one budget. It begins when the group generation
+// ends. work ends after three quarters of it, last after all of it. For example, with a drain timeout of 10 s the last commit has at
+// least 2.5 s.
+func drainContexts(generation context.Context, budget time.Duration) (work, last context.Context, stop func()) {
 	work, abort := context.WithCancel(context.WithoutCancel(generation))
 	last, cancel := context.WithCancel(context.WithoutCancel(generation))
 	context.AfterFunc(generation, func() {
@@ -93,25 +114,28 @@ func overtime(generation context.Context, budget time.Duration) (work, last cont
 	return work, last, func() { abort(); cancel() }
 }
 
-// commitUntil commits what is marked every commit interval, until ctx ends. A commit under way may take until work ends, so that
-// it is not sent again while the broker perhaps still holds it.
-func (c *Consumer) commitUntil(ctx, work context.Context, d delivery, partitions []*partition) {
-	ticker := time.NewTicker(c.cfg.CommitInterval)
+// commitUntil commits the marks every commit interval, until ctx ends. A commit under way may last until work ends: if it were
+// sent again while the broker still holds the first request, the two could be stored in the wrong order.
+func (g *groupGeneration) commitUntil(ctx, work context.Context) {
+	ticker := time.NewTicker(g.c.cfg.CommitInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			c.commit(work, d, partitions)
+			g.commit(work)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// commit commits the marks that have moved. After an error they count as not committed.
-func (c *Consumer) commit(ctx context.Context, d delivery, partitions []*partition) {
+// commit commits the marks that have moved, and gives up when ctx ends. After an error they count as not committed.
+//
+// Invariant: committed offset <= acknowledged outputs <= decided verdicts <= stored entries. A mark is set only after the outputs
+// were acknowledged, so a crash before or after the commit delivers some records again, and they get the same verdicts again.
+func (g *groupGeneration) commit(ctx context.Context) {
 	offsets := make(map[int]int64)
-	for _, p := range partitions {
+	for _, p := range g.partitions {
 		if next := p.marked.Load(); next >= 0 && next != p.committed {
 			offsets[int(p.id)] = next
 		}
@@ -120,15 +144,15 @@ func (c *Consumer) commit(ctx context.Context, d delivery, partitions []*partiti
 		return
 	}
 	crashpoint.Here(crashpoint.BeforeCommit)
-	if err := d.commit(ctx, offsets); err != nil {
-		c.metrics.commits.WithLabelValues("error").Inc()
-		c.reporter.failed(opCommit, c.cfg.Group, fmt.Errorf("consumer: commit: %w", err))
+	if err := g.c.cluster.commit(ctx, g.gen, g.c.input.name, g.c.label(g.topicID), offsets); err != nil {
+		g.c.metrics.commits.WithLabelValues("error").Inc()
+		g.c.reporter.failed(opCommit, g.c.cfg.Group, fmt.Errorf("consumer: commit: %w", err))
 		return
 	}
 	crashpoint.Here(crashpoint.AfterCommit)
-	c.metrics.commits.WithLabelValues("ok").Inc()
-	c.reporter.ok(opCommit, c.cfg.Group)
-	for _, p := range partitions {
+	g.c.metrics.commits.WithLabelValues("ok").Inc()
+	g.c.reporter.ok(opCommit, g.c.cfg.Group)
+	for _, p := range g.partitions {
 		if next, ok := offsets[int(p.id)]; ok {
 			p.committed = next
 		}

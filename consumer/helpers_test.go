@@ -119,7 +119,10 @@ func ensureTopics(t *testing.T, cfg Config) {
 	require.NoError(t, EnsureTopics(ctx, cfg))
 }
 
-// compressions are the other client's, in the order of codecs.
+// codecs are the values of kafka.compression.
+var codecs = []string{"none", "gzip", "snappy", "lz4", "zstd"}
+
+// compressions are the same codecs of the other client.
 var compressions = []kgo.CompressionCodec{
 	kgo.NoCompression(), kgo.GzipCompression(), kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.ZstdCompression(),
 }

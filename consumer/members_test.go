@@ -67,7 +67,7 @@ func TestDrainFinishesAndCommitsWorkUnderWay(t *testing.T) {
 	m.start()
 	<-deciding
 	m.cancel()
-	require.Eventually(t, func() bool { return log.count("the generation has ended") == 1 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return log.count("the group generation has ended") == 1 }, time.Minute, time.Millisecond)
 	close(release)
 	m.stop(t)
 	require.Equal(t, int64(10), committed(t, cl, cfg))
@@ -116,7 +116,7 @@ func TestHangingCommitsDoNotOutlastTheSession(t *testing.T) {
 func TestOvertimeHasOneBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		generation, end := context.WithCancel(t.Context())
-		work, last, stop := overtime(generation, 8*time.Second)
+		work, last, stop := drainContexts(generation, 8*time.Second)
 		defer stop()
 		time.Sleep(time.Hour)
 		require.NoError(t, work.Err())

@@ -8,43 +8,44 @@ import (
 	"sync/atomic"
 	"time"
 
+	"echosieve/consumer/internal/wire"
 	"echosieve/internal/crashpoint"
 	"echosieve/pipeline"
 
 	"github.com/segmentio/kafka-go"
 )
 
-// partition is one input partition in one generation. Three goroutines, joined by channels of capacity 1, serve
-// it: fetch, prepare, publish. Everything passes them in order, so one number says what is done.
+// partition is one input partition in one group generation. Three goroutines serve it: fetch, prepare and finish. Channels of
+// capacity 1 connect them, so several chunks are in flight. All chunks pass in order, so one offset says how far the work is done.
 type partition struct {
-	c        *Consumer
-	delivery delivery
-	topic    string
-	id       int32
-	name     string // id in decimal, for labels
+	c     *Consumer
+	topic string
+	id    int32
+	name  string // id in decimal, for labels
 
-	// marked is the next offset to commit: everything before it is acknowledged. -1: not known yet.
+	// marked is the next offset to commit: every output of the records before it is acknowledged. -1: not known yet.
 	marked        atomic.Int64
-	committed     int64 // belongs to the commit loop
-	highWatermark atomic.Int64
+	committed     int64        // used by the commit loop only
+	highWatermark atomic.Int64 // the offset after the last record that all in-sync replicas have
 }
 
 // chunk is a run of records that goes through the stages together.
 type chunk struct {
-	records []pipeline.Record // may be empty: only the offset moves
+	records []pipeline.Record // may be empty: then only the offset moves
 	next    int64             // offset to commit when the chunk is done
 	permit  permit
-	batch   *pipeline.Batch
+	batch   *pipeline.Batch // nil before prepare, and if there are no records
 }
 
-// newPartition returns a partition whose group has committed offset, or nothing if that is negative.
-func newPartition(c *Consumer, d delivery, topic string, id int32, offset int64) *partition {
-	p := &partition{c: c, delivery: d, topic: topic, id: id, name: strconv.Itoa(int(id)), committed: max(offset, -1)}
+// newPartition returns a partition of the input topic. offset is what the group has committed in it, negative if nothing.
+func newPartition(c *Consumer, id int32, offset int64) *partition {
+	p := &partition{c: c, topic: c.input.name, id: id, name: strconv.Itoa(int(id)), committed: max(offset, -1)}
 	p.marked.Store(p.committed)
 	return p
 }
 
-// fetch reads from offset (or from the log start, if negative) until ctx ends, and closes out. It never gives up.
+// fetch fetches records from offset on, or from the log start if offset is negative, until ctx ends. Then it closes out. It
+// retries for ever.
 func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *chunk) {
 	defer close(out)
 	var retry backoff
@@ -56,8 +57,8 @@ func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *chunk) 
 		if ctx.Err() != nil {
 			return
 		}
-		if errors.Is(err, errLate) {
-			continue // Kafka works: it was our turn to read
+		if errors.Is(err, wire.ErrLate) {
+			continue // the broker works: it waited for our memory limit
 		}
 		if err != nil {
 			p.c.reporter.failed(opFetch, p.name, fmt.Errorf("consumer: fetch %s/%d at offset %d: %w", p.topic, p.id, offset, err))
@@ -72,8 +73,8 @@ func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *chunk) 
 	}
 }
 
-// fetchOnce asks the broker once and hands on what it gets. It returns the offset to go on with, also with an
-// error: records before a damaged batch are not lost.
+// fetchOnce sends one fetch and hands on the records, chunk by chunk. It returns the offset to go on with, also with an error: the
+// records before a damaged batch have been handed on.
 func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *chunk) (int64, error) {
 	if offset < 0 {
 		first, _, err := p.c.cluster.offsets(ctx, p.topic, p.id)
@@ -87,35 +88,36 @@ func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *chu
 		return offset, err
 	}
 	defer release()
-	p.highWatermark.Store(res.highWatermark)
-	if len(res.records) > 0 {
+	p.highWatermark.Store(res.HighWatermark)
+	if res.HasRecords() {
 		crashpoint.Here(crashpoint.AfterFetch)
 	}
 	asked := offset
-	s := newStream(res, offset, p.c.cfg.MaxMessageBytes)
+	records := wire.NewReader(res, offset, p.c.cfg.MaxMessageBytes)
 	defer func() {
-		s.close()
-		p.c.metrics.skipped.WithLabelValues("aborted").Add(float64(s.aborted))
-		p.c.metrics.skipped.WithLabelValues("control").Add(float64(s.control))
+		records.Close()
+		aborted, control := records.Skipped()
+		p.c.metrics.skipped.WithLabelValues("aborted").Add(float64(aborted))
+		p.c.metrics.skipped.WithLabelValues("control").Add(float64(control))
 	}()
-	for s.more() && err == nil {
-		offset, err = p.pass(ctx, s, offset, out)
+	for records.More() && err == nil {
+		offset, err = p.handOnChunk(ctx, records, offset, out)
 	}
-	if err == nil && len(res.records) > 0 && s.offset == asked {
-		err = errTruncated // brokers send the first batch whole
+	if err == nil && res.HasRecords() && records.Offset() == asked {
+		err = wire.ErrTruncated // brokers send the first batch whole
 	}
 	p.observeLag()
 	return offset, err
 }
 
-// pass waits for room, takes one chunk from the stream, and hands it on. It returns the offset to go on with, also with an error.
-func (p *partition) pass(ctx context.Context, s *stream, offset int64, out chan<- *chunk) (int64, error) {
-	room, err := p.c.limiter.acquire(ctx, p.c.chunkRecords, p.c.chunkBytes+p.c.cfg.MaxMessageBytes)
+// handOnChunk waits for memory, reads one chunk and hands it on. It returns the offset to go on with, also with an error.
+func (p *partition) handOnChunk(ctx context.Context, records *wire.Reader, offset int64, out chan<- *chunk) (int64, error) {
+	permit, err := p.c.limiter.acquire(ctx, p.c.chunkRecords, p.c.chunkBytes+p.c.cfg.MaxMessageBytes)
 	if err != nil {
 		return offset, err
 	}
-	ch, size, bad := p.collect(s)
-	ch.permit = p.c.limiter.settle(room, len(ch.records), size)
+	ch, size, bad := p.readChunk(records)
+	ch.permit = p.c.limiter.reduce(permit, len(ch.records), size)
 	if ch.next == offset {
 		p.c.limiter.release(ch.permit)
 		return offset, bad
@@ -128,12 +130,12 @@ func (p *partition) pass(ctx context.Context, s *stream, offset int64, out chan<
 	return ch.next, bad
 }
 
-// collect takes records from the stream until a chunk is full, the stream is at its end or fails. The last record may exceed
-// chunkBytes, by MaxMessageBytes at most: longer ones come without their value.
-func (p *partition) collect(s *stream) (ch *chunk, size int, err error) {
+// readChunk reads records until the chunk is full, the response is at its end, or a record is damaged. The last record may exceed
+// chunkBytes, by at most MaxMessageBytes: longer records come without their value.
+func (p *partition) readChunk(records *wire.Reader) (ch *chunk, size int, err error) {
 	ch = &chunk{}
 	for len(ch.records) < p.c.chunkRecords && size < p.c.chunkBytes {
-		rec, ok, bad := s.next()
+		rec, ok, bad := records.Next()
 		if bad != nil || !ok {
 			err = bad
 			break
@@ -142,11 +144,11 @@ func (p *partition) collect(s *stream) (ch *chunk, size int, err error) {
 		ch.records = append(ch.records, rec)
 		size += rec.Size()
 	}
-	ch.next = s.offset
+	ch.next = records.Offset()
 	return ch, size, err
 }
 
-// send hands the chunk on, or gives back its permit.
+// send hands the chunk on. If ctx ends first, it releases the chunk's permit.
 func (p *partition) send(ctx context.Context, ch *chunk, out chan<- *chunk) error {
 	select {
 	case out <- ch:
@@ -157,22 +159,22 @@ func (p *partition) send(ctx context.Context, ch *chunk, out chan<- *chunk) erro
 	}
 }
 
-// errReplaced stands until the generation ends.
-var errReplaced = errors.New("the topic was recreated")
+// errRecreated is reported until endOnTopicChange ends the group generation.
+var errRecreated = errors.New("the topic was recreated")
 
-// reset finds a place to go on when the broker no longer has offset: the log start, whether records were deleted
-// before they were read or the end of the log was lost. The counters and the warning are all that is left of it. The number of
-// records deleted is known as a distance of offsets: transaction markers and records that were compacted away count as well.
+// reset returns the offset to go on with when the broker no longer has offset: the log start, both if records were deleted before they
+// were read and if the end of the log was lost. The loss is counted and logged. The number of lost records is a distance of offsets:
+// it includes transaction markers and records that compaction had removed.
 func (p *partition) reset(ctx context.Context, offset int64, out chan<- *chunk) (int64, error) {
 	first, last, err := p.c.cluster.offsets(ctx, p.topic, p.id)
 	if err != nil {
 		return offset, err
 	}
 	if first <= offset && offset <= last {
-		return offset, kafka.OffsetOutOfRange // a leader change in between: ask again
+		return offset, kafka.OffsetOutOfRange // the leader changed in between: ask again
 	}
-	if p.c.input.replaced(ctx) {
-		return offset, errReplaced
+	if p.c.input.wasRecreated(ctx) {
+		return offset, errRecreated
 	}
 	if err := p.send(ctx, &chunk{next: first}, out); err != nil {
 		return offset, err
@@ -201,13 +203,13 @@ func (p *partition) prepare(ctx context.Context, in <-chan *chunk, out chan<- *c
 	}
 }
 
-// publish decides, publishes and marks chunk by chunk, until in is closed. After the first failure, and when ctx
-// ends, the rest is dropped unmarked, to be delivered again.
-func (p *partition) publish(ctx context.Context, in <-chan *chunk) {
+// finish decides, publishes and marks chunk by chunk, until in is closed. After the first failure, and when ctx ends, it drops
+// the remaining chunks without a mark: their records will be delivered again.
+func (p *partition) finish(ctx context.Context, in <-chan *chunk) {
 	failed := false
 	for ch := range in {
 		if !failed && ctx.Err() == nil {
-			if err := p.finish(ctx, ch); err != nil {
+			if err := p.finishChunk(ctx, ch); err != nil {
 				failed = true
 				if ctx.Err() == nil {
 					p.c.fail(fmt.Errorf("consumer: %s/%d up to offset %d: %w", p.topic, p.id, ch.next, err))
@@ -218,7 +220,8 @@ func (p *partition) publish(ctx context.Context, in <-chan *chunk) {
 	}
 }
 
-func (p *partition) finish(ctx context.Context, ch *chunk) error {
+// finishChunk returns nil when the chunk is marked, which is only after all its outputs are acknowledged.
+func (p *partition) finishChunk(ctx context.Context, ch *chunk) error {
 	if ch.batch != nil {
 		outputs, err := p.c.handler.Decide(ctx, ch.batch)
 		if err != nil {
@@ -226,7 +229,7 @@ func (p *partition) finish(ctx context.Context, ch *chunk) error {
 		}
 		crashpoint.Here(crashpoint.BeforeWrite)
 		start := time.Now()
-		if err := p.delivery.deliver(ctx, p.id, outputs); err != nil {
+		if err := p.c.publisher.publish(ctx, p.id, outputs); err != nil {
 			return err
 		}
 		crashpoint.Here(crashpoint.AfterWrite)
@@ -238,6 +241,7 @@ func (p *partition) finish(ctx context.Context, ch *chunk) error {
 	return nil
 }
 
+// observeLag sets the lag metric: the high watermark minus the mark. Records that were fetched and not yet marked count as lag.
 func (p *partition) observeLag() {
 	if next := p.marked.Load(); next >= 0 {
 		p.c.metrics.lag.WithLabelValues(p.name).Set(float64(max(p.highWatermark.Load()-next, 0)))

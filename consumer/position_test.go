@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/consumer/internal/wire"
+
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 )
@@ -79,22 +81,22 @@ func TestNotesAreRecalled(t *testing.T) {
 	offsets.Each(func(o kadm.OffsetResponse) { require.NotContains(t, o.Metadata, notePrefix) })
 }
 
-// Versions that know no notes compare a label that begins with labelPrefix as a whole: with a note, it must not begin so.
+// Versions that know no notes compare a label that begins with topicIDPrefix as a whole: with a note, it must not begin so.
 func TestLabels(t *testing.T) {
-	id, other := topicID{1}, topicID{2}
+	id, other := wire.TopicID{1}, wire.TopicID{2}
 	c := &Consumer{}
 	require.Equal(t, "topic-id:AQAAAAAAAAAAAAAAAAAAAA", c.label(id), "as versions without notes write it")
-	require.Empty(t, c.label(topicID{}))
+	require.Empty(t, c.label(wire.TopicID{}))
 	c.KeepNotes(&notebook{note: "index.1.2"})
 	label := c.label(id)
-	require.False(t, strings.HasPrefix(label, labelPrefix))
-	require.Equal(t, "index.1.2", wordOf(label, notePrefix))
+	require.False(t, strings.HasPrefix(label, topicIDPrefix))
+	require.Equal(t, "index.1.2", labelWord(label, notePrefix))
 	for _, l := range []string{label, (&Consumer{}).label(id)} {
-		require.False(t, foreign(l, id))
-		require.True(t, foreign(l, other))
-		require.False(t, foreign(l, topicID{}), "a broker without ids")
+		require.False(t, ofOtherTopic(l, id))
+		require.True(t, ofOtherTopic(l, other))
+		require.False(t, ofOtherTopic(l, wire.TopicID{}), "a broker without ids")
 	}
-	for _, l := range []string{"", "a tool's", c.label(topicID{})} {
-		require.False(t, foreign(l, id), l)
+	for _, l := range []string{"", "a tool's", c.label(wire.TopicID{})} {
+		require.False(t, ofOtherTopic(l, id), l)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"echosieve/consumer/internal/wire"
 	"echosieve/internal/diag"
 	"echosieve/pipeline"
 
@@ -34,7 +35,7 @@ type Producer struct {
 	acked   atomic.Int64
 
 	mu      sync.Mutex
-	queues  []chan []outRecord // by partition; made by the first Produce
+	queues  []chan []pipeline.Record // by partition; made by the first Produce
 	workers sync.WaitGroup
 	round   int
 	closed  bool
@@ -69,13 +70,13 @@ func (p *Producer) Produce(ctx context.Context, records []pipeline.Record) error
 	if err := p.start(ctx); err != nil {
 		return p.explained(err)
 	}
-	parts := make([][]outRecord, len(p.queues))
+	parts := make([][]pipeline.Record, len(p.queues))
 	for i := range records {
 		r := &records[i]
 		to := p.place(r.Key)
-		out := outRecord{key: r.Key, value: r.Value, headers: r.Headers, time: r.Time}
-		if out.time.IsZero() {
-			out.time = time.Now()
+		out := pipeline.Record{Key: r.Key, Value: r.Value, Headers: r.Headers, Time: r.Time}
+		if out.Time.IsZero() {
+			out.Time = time.Now()
 		}
 		parts[to] = append(parts[to], out)
 	}
@@ -135,7 +136,7 @@ func (p *Producer) start(ctx context.Context) error {
 		n, err = p.cluster.partitions(ctx, p.topic)
 	}
 	for i := range n {
-		queue := make(chan []outRecord, producerQueue)
+		queue := make(chan []pipeline.Record, producerQueue)
 		p.queues = append(p.queues, queue)
 		w := newWriter(p.cluster, p.ids, p.topic, func(int) int { return i })
 		p.workers.Go(func() {
@@ -160,8 +161,8 @@ func (p *Producer) place(key []byte) int {
 }
 
 // send delivers the records of one call to one partition. After a failure anywhere it drops them.
-func (p *Producer) send(w *writer, records []outRecord) {
-	for part := range split(records, p.cluster.cfg.MaxMessageBytes) {
+func (p *Producer) send(w *writer, records []pipeline.Record) {
+	for part := range wire.Split(records, p.cluster.cfg.MaxMessageBytes) {
 		select {
 		case <-p.broken:
 			return
@@ -188,8 +189,8 @@ func (p *Producer) explained(err error) error {
 	return fmt.Errorf("consumer: produce to %s: %w", p.topic, err)
 }
 
-func (p *Producer) deliver(w *writer, records []outRecord) error {
-	raw, err := encodeBatch(records, p.cluster.codec)
+func (p *Producer) deliver(w *writer, records []pipeline.Record) error {
+	raw, err := wire.EncodeBatch(records, p.cluster.codec)
 	if err != nil {
 		return err
 	}

@@ -1,22 +1,20 @@
 package consumer
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
+	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"sync"
 
+	"echosieve/consumer/internal/wire"
+	"echosieve/internal/crashpoint"
 	"echosieve/internal/diag"
 	"echosieve/pipeline"
-
-	"github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/protocol"
 )
 
-// publisher writes record batches and waits until all in-sync replicas have them.
+// publisher publishes outputs to the output topics and waits until all in-sync replicas have them. Safe for concurrent use
+// by different input partitions.
 type publisher struct {
 	cluster  *cluster
 	ids      *producerIDs
@@ -25,7 +23,7 @@ type publisher struct {
 	reporter *reporter
 
 	mu      sync.Mutex
-	writers map[route]*writer // they outlive generations: a broker can still hold a batch of an earlier one
+	writers map[route]*writer // they outlive group generations: a broker can still hold a batch of an earlier one
 }
 
 // route is what one writer serves.
@@ -36,7 +34,7 @@ type route struct {
 
 func newPublisher(c *cluster, m *metrics, r *reporter) *publisher {
 	t := c.cfg.Topics
-	ids := &producerIDs{cluster: c, tell: func(p *diag.Problem) {
+	ids := &producerIDs{cluster: c, onRefusal: func(p *diag.Problem) {
 		r.log.Warn("batches carry no sequence numbers", "cause", p.Cause, "remedy", p.Remedy, "err", p.Err)
 	}}
 	return &publisher{cluster: c, ids: ids, topics: [...]string{
@@ -44,8 +42,8 @@ func newPublisher(c *cluster, m *metrics, r *reporter) *publisher {
 	}, metrics: m, reporter: r, writers: map[route]*writer{}}
 }
 
-// writer returns the writer of a route, always the same one. Records of input partition p go to partition p modulo the number of
-// the topic's partitions.
+// writer returns the writer of a route, the same one for each call. Records of input partition p go to partition p modulo the
+// number of the output topic's partitions.
 func (p *publisher) writer(r route) *writer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,35 +55,61 @@ func (p *publisher) writer(r route) *writer {
 	return w
 }
 
-// home is where records for a destination go: the unique topic where possible copies have no topic of their own.
-func (p *publisher) home(to pipeline.Destination) pipeline.Destination {
-	if p.topics[to] == "" {
-		return pipeline.ToUnique
+// publish returns nil when every output of a batch of articles, read from input partition source, is acknowledged. It publishes to
+// the topics in parallel, with one Produce request for each topic and kafka.max_message_bytes. It tries until ctx ends and returns
+// only ctx's error. Calls for one source follow each other, and the outputs of each topic keep their order.
+func (p *publisher) publish(ctx context.Context, source int32, outputs []pipeline.Output) error {
+	var records [pipeline.Destinations][]pipeline.Record
+	for i := range outputs {
+		o := &outputs[i]
+		rec := pipeline.Record{Key: o.Record.Key, Value: o.Record.Value, Headers: o.Headers, Time: o.Record.Time}
+		if o.OmitValue {
+			rec.Value = nil
+		}
+		if o.OmitKey {
+			rec.Key = nil
+		}
+		to := o.Destination
+		if p.topics[to] == "" { // possible copies have no topic of their own
+			to = pipeline.ToUnique
+		}
+		records[to] = append(records[to], rec)
 	}
-	return to
+	var errs [pipeline.Destinations]error
+	var wait sync.WaitGroup
+	for to := range records {
+		if len(records[to]) > 0 {
+			wait.Go(func() {
+				errs[to] = p.publishTo(ctx, route{pipeline.Destination(to), source}, records[to])
+				crashpoint.Here(crashpoint.BetweenSends)
+			})
+		}
+	}
+	wait.Wait()
+	return errors.Join(errs[:]...)
 }
 
-// publish sends the records to one topic, batch after batch, each as often as it takes: a batch is sent only when
-// the one before it is acknowledged, so that a retry cannot change the order. The writer keeps a retry from repeating records. It
-// returns only ctx's error. Calls for one destination and source follow each other.
-func (p *publisher) publish(ctx context.Context, to pipeline.Destination, source int32, records []outRecord) error {
-	for part := range split(records, p.cluster.cfg.MaxMessageBytes) {
-		if err := p.send(ctx, to, source, part); err != nil {
+// publishTo sends the records of one route, part after part. A part is sent only when the one before is acknowledged, so that
+// a retry cannot change the order.
+func (p *publisher) publishTo(ctx context.Context, r route, records []pipeline.Record) error {
+	for part := range wire.Split(records, p.cluster.cfg.MaxMessageBytes) {
+		if err := p.send(ctx, r, part); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// send publishes one batch. If the topic takes no batch of this size, it sends the halves: perhaps it takes the records.
-func (p *publisher) send(ctx context.Context, to pipeline.Destination, source int32, part []outRecord) error {
-	topic := p.topics[to]
-	subject := topic + "<" + strconv.Itoa(int(source))
-	raw, err := encodeBatch(part, p.cluster.codec)
+// send publishes one record batch, as often as needed. The writer keeps a retry from repeating records. If the topic refuses a
+// batch of this size, send publishes its halves: perhaps the topic takes the single records.
+func (p *publisher) send(ctx context.Context, r route, part []pipeline.Record) error {
+	topic := p.topics[r.to]
+	subject := topic + "<" + strconv.Itoa(int(r.source))
+	raw, err := wire.EncodeBatch(part, p.cluster.codec)
 	if err != nil {
 		return fmt.Errorf("consumer: publish to %s: %w", topic, err)
 	}
-	w := p.writer(route{to, source})
+	w := p.writer(r)
 	var retry backoff
 	for {
 		if err = w.write(ctx, raw, len(part)); err == nil {
@@ -97,10 +121,10 @@ func (p *publisher) send(ctx context.Context, to pipeline.Destination, source in
 		}
 		if half := len(part) / 2; half > 0 && kind(err) == kindTooLarge {
 			p.metrics.errors.WithLabelValues(opPublish, kindTooLarge).Inc()
-			if err := p.send(ctx, to, source, part[:half]); err != nil {
+			if err := p.send(ctx, r, part[:half]); err != nil {
 				return err
 			}
-			return p.send(ctx, to, source, part[half:])
+			return p.send(ctx, r, part[half:])
 		}
 		p.reporter.failed(opPublish, subject, fmt.Errorf("consumer: publish to %s: %w", topic, err))
 		if err := retry.wait(ctx); err != nil {
@@ -109,46 +133,6 @@ func (p *publisher) send(ctx context.Context, to pipeline.Destination, source in
 		}
 	}
 	p.reporter.ok(opPublish, subject)
-	p.metrics.published.WithLabelValues(to.String()).Add(float64(len(part)))
+	p.metrics.published.WithLabelValues(r.to.String()).Add(float64(len(part)))
 	return nil
-}
-
-// split cuts records into runs whose uncompressed batch is at most limit bytes. A record that is larger alone
-// stands alone: the broker has the last word.
-func split(records []outRecord, limit int) func(yield func([]outRecord) bool) {
-	return func(yield func([]outRecord) bool) {
-		start, size := 0, batchHeader
-		for i := range records {
-			n := records[i].encodedSize()
-			if i > start && size+n > limit {
-				if !yield(records[start:i]) {
-					return
-				}
-				start, size = i, batchHeader
-			}
-			size += n
-		}
-		if start < len(records) {
-			yield(records[start:])
-		}
-	}
-}
-
-// produceTo sends one encoded batch and waits for the acknowledgement of all in-sync replicas.
-func (c *cluster) produceTo(ctx context.Context, topic string, partition int, raw []byte) error {
-	// The deadline also ends a connection on which no answer comes. A broker that hangs may still append the batch later.
-	ctx, cancel := context.WithTimeout(ctx, 2*requestTimeout)
-	defer cancel()
-	prefix := binary.BigEndian.AppendUint32(nil, uint32(len(raw)))
-	// The request gets a copy: after an error kafka-go may still be writing it while the next attempt changes raw.
-	res, err := c.client.RawProduce(ctx, &kafka.RawProduceRequest{
-		Topic:        topic,
-		Partition:    partition,
-		RequiredAcks: kafka.RequireAll,
-		RawRecords:   protocol.RawRecordSet{Reader: bytes.NewReader(slices.Concat(prefix, raw))},
-	})
-	if err != nil {
-		return c.rootCause(ctx, err)
-	}
-	return res.Error
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/consumer/internal/wire"
+
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -59,11 +61,16 @@ func countRecords(t *testing.T, cfg Config) int {
 	for offset := int64(0); offset < end; {
 		res, _, err := c.fetch(context.Background(), newLimiter(100, 64<<20, nil), cfg.Topics.Input, 0, offset)
 		require.NoError(t, err)
-		s := newStream(res, offset, 1<<20)
-		recs, err := readAll(s)
-		require.NoError(t, err)
-		n += len(recs)
-		offset = s.offset
+		records := wire.NewReader(res, offset, 1<<20)
+		for {
+			_, ok, err := records.Next()
+			require.NoError(t, err)
+			if !ok {
+				break
+			}
+			n++
+		}
+		offset = records.Offset()
 	}
 	return n
 }

@@ -2,9 +2,14 @@ package consumer
 
 import (
 	"context"
+	"encoding/binary"
+	"hash/crc32"
 	"strings"
 	"testing"
 	"time"
+
+	"echosieve/consumer/internal/wire"
+	"echosieve/pipeline"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -159,18 +164,23 @@ func realOffsetDeltas(t *testing.T, cfg Config) {
 	c, err := newCluster(cfg, cfg.Topics.all()...)
 	require.NoError(t, err)
 	defer c.close()
-	var batch []outRecord
+	const header, sum, summed = 61, 17, 21 // offsets in a batch: of its records, of its checksum, and of the bytes that this is over
+	var batch []pipeline.Record
+	var first []byte // each record as the first of a batch
+	now := time.Now()
 	for _, r := range numbered(cfg.Topics.Input, "u", 5, 1) {
-		batch = append(batch, outRecord{value: r.Value, time: time.Now()})
+		batch = append(batch, pipeline.Record{Value: r.Value, Time: now})
+		alone, err := wire.EncodeBatch(batch[len(batch)-1:], 0)
+		require.NoError(t, err)
+		first = append(first, alone[header:]...)
 	}
-	raw, err := encodeBatch(batch, 0)
+	raw, err := wire.EncodeBatch(batch, 0)
 	require.NoError(t, err)
-	payload := []byte(nil)
-	for i := range batch {
-		payload = batch[i].append(payload, 0, 0)
-	}
-	raw = rebatch(append(raw[:batchHeader], payload...), func([]byte) {})
-	require.Eventually(t, func() bool { return c.produceTo(context.Background(), cfg.Topics.Input, 0, raw) == nil }, 30*time.Second, 100*time.Millisecond)
+	require.Len(t, raw[header:], len(first))
+	require.NotEqual(t, raw[header:], first)
+	copy(raw[header:], first)
+	binary.BigEndian.PutUint32(raw[sum:], crc32.Checksum(raw[summed:], crc32.MakeTable(crc32.Castagnoli)))
+	require.Eventually(t, func() bool { return c.wire.Produce(context.Background(), cfg.Topics.Input, 0, raw) == nil }, 30*time.Second, 100*time.Millisecond)
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u-next", 5, 1)...)
 	m := startMember(t, cfg, &router{})
 	out := consumeUntil(t, cfg, cfg.Topics.out(), atLeast(10))

@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"echosieve/consumer/internal/wire"
 	"echosieve/internal/diag"
 	"echosieve/pipeline"
 )
@@ -34,7 +35,7 @@ func oneWriter(t *testing.T, cfg Config) *writer {
 // batchWith is a batch of one record.
 func batchWith(t *testing.T, value string) []byte {
 	t.Helper()
-	raw, err := encodeBatch([]outRecord{{value: []byte(value), time: time.Now()}}, 0)
+	raw, err := wire.EncodeBatch([]pipeline.Record{{Value: []byte(value), Time: time.Now()}}, 0)
 	require.NoError(t, err)
 	return raw
 }
@@ -199,7 +200,7 @@ func TestPendingBatchKeepsItsPartition(t *testing.T) {
 	cfg.Partitions = 1
 	ensureTopics(t, cfg)
 	w := oneWriter(t, cfg)
-	w.place = func(n int) int { return 1 % n }
+	w.choose = func(n int) int { return 1 % n }
 	what := loseAnswer
 	f := &faults{key: int16(kmsg.Produce), choose: func(int64) fault { return what }}
 	f.into(w.cluster)

@@ -23,7 +23,7 @@ type logFile struct {
 
 var (
 	httpPattern       = regexp.MustCompile(` http=(\S+)`)
-	generationPattern = regexp.MustCompile(`msg="joined generation".* generation=(\d+)`)
+	generationPattern = regexp.MustCompile(`msg="joined group generation".* generation=(\d+)`)
 	componentPattern  = regexp.MustCompile(` component=(\S+)`)
 )
 

@@ -37,10 +37,10 @@ var mutants = []mutant{
 		{"pipeline/output.go", "	out := Output{Record: r, Destination: ToUnique, verdict: m.Kind.String(),", "	if m.Kind == article.Near && r.Offset%4 == 0 {\n		wrong := *m\n		wrong.Root = m.Original\n		m = &wrong\n	}\n	out := Output{Record: r, Destination: ToUnique, verdict: m.Kind.String(),"},
 		{"pipeline/pipeline.go", "	if a.Empty {\n", "	if a.Empty || r.Offset%31 == 7 {\n"},
 		{"consumer/publisher.go", "int(r.source) % partitions", "(int(r.source) + 1) % partitions"},
-		{"consumer/stream.go", "ok && b.transactional()", "ok && !b.transactional()"},
+		{"consumer/internal/wire/reader.go", "ok && b.transactional()", "ok && !b.transactional()"},
 	}, faults: "kill", want: []ledger.Kind{ledger.WrongRoot, ledger.Lost, ledger.Misplaced, ledger.Stray}, every: true, often: true},
 	{name: "does-not-know-zstd", edits: []edit{
-		{"consumer/compress.go", "	case 4:\n", "	case 5:\n"},
+		{"consumer/internal/wire/compress.go", "	case 4:\n", "	case 5:\n"},
 	}, faults: "kill", want: []ledger.Kind{ledger.Lost}},
 	{name: "commit-before-publish", edits: []edit{
 		{"consumer/partition.go", decideCall, "		p.marked.Store(ch.next)\n" + decideCall},

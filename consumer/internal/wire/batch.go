@@ -1,4 +1,4 @@
-package consumer
+package wire
 
 import (
 	"bufio"
@@ -25,13 +25,14 @@ const (
 var (
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-	errTruncated = errors.New("record batch is cut off")
+	// ErrTruncated says that a response ends inside a batch. That is usual for its last batch, never for its first.
+	ErrTruncated = errors.New("record batch is cut off")
 	errChecksum  = errors.New("record batch has a wrong checksum: damaged on disk or on the way")
 	errMalformed = errors.New("record batch is malformed")
 )
 
-// batch is one record batch whose header was read and whose checksum is right.
-type batch struct {
+// recordBatch is one record batch whose header was read and whose checksum is right.
+type recordBatch struct {
 	baseOffset    int64
 	lastOffset    int64
 	attributes    int16
@@ -42,14 +43,14 @@ type batch struct {
 	payload       []byte // records, still compressed
 }
 
-func (b *batch) control() bool       { return b.attributes&attrControl != 0 }
-func (b *batch) transactional() bool { return b.attributes&attrTransactional != 0 }
+func (b *recordBatch) control() bool       { return b.attributes&attrControl != 0 }
+func (b *recordBatch) transactional() bool { return b.attributes&attrTransactional != 0 }
 
 // parseBatch reads the first batch of buf and returns what follows it. The batch refers to buf.
-// errTruncated means that buf ends inside the batch, which is usual for the last one of a fetch.
-func parseBatch(buf []byte) (*batch, []byte, error) {
+// ErrTruncated means that buf ends inside the batch, which is usual for the last one of a fetch.
+func parseBatch(buf []byte) (*recordBatch, []byte, error) {
 	if cutOff(buf) {
-		return nil, nil, errTruncated
+		return nil, nil, ErrTruncated
 	}
 	length := int64(int32(binary.BigEndian.Uint32(buf[8:])))
 	if magic := buf[16]; magic != 2 {
@@ -62,7 +63,7 @@ func parseBatch(buf []byte) (*batch, []byte, error) {
 	if crc32.Checksum(raw[21:], castagnoli) != binary.BigEndian.Uint32(raw[17:]) {
 		return nil, nil, errChecksum
 	}
-	b := &batch{
+	b := &recordBatch{
 		baseOffset:    int64(binary.BigEndian.Uint64(raw)),
 		attributes:    int16(binary.BigEndian.Uint16(raw[21:])),
 		baseTimestamp: int64(binary.BigEndian.Uint64(raw[27:])),
@@ -87,8 +88,8 @@ func cutOff(buf []byte) bool {
 }
 
 // records returns a reader of the batch's records, to be closed. Records longer than limit come without their value.
-func (b *batch) records(limit int) (*recordReader, error) {
-	payload, err := decompressor(b.attributes&attrCodec, b.payload)
+func (b *recordBatch) records(limit int) (*recordReader, error) {
+	payload, err := decompressor(Codec(b.attributes&attrCodec), b.payload)
 	if err != nil {
 		return nil, fmt.Errorf("record batch at offset %d: %w", b.baseOffset, err)
 	}

@@ -1,8 +1,7 @@
-package consumer
+package wire
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -14,15 +13,17 @@ import (
 	"echosieve/pipeline"
 
 	"github.com/klauspost/compress/snappy"
+	"github.com/segmentio/kafka-go"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // readAll drains a stream.
-func readAll(s *stream) ([]pipeline.Record, error) {
+func readAll(s *Reader) ([]pipeline.Record, error) {
 	var recs []pipeline.Record
 	for {
-		rec, ok, err := s.next()
+		rec, ok, err := s.Next()
 		if err != nil || !ok {
 			return recs, err
 		}
@@ -30,13 +31,13 @@ func readAll(s *stream) ([]pipeline.Record, error) {
 	}
 }
 
-func sample(n int) []outRecord {
-	recs := make([]outRecord, n)
+func sample(n int) []pipeline.Record {
+	recs := make([]pipeline.Record, n)
 	for i := range recs {
-		recs[i] = outRecord{key: fmt.Appendf(nil, "k%d", i), value: []byte(strings.Repeat("text ", i%50)), time: time.UnixMilli(int64(1000 + i*i))}
+		recs[i] = pipeline.Record{Key: fmt.Appendf(nil, "k%d", i), Value: []byte(strings.Repeat("text ", i%50)), Time: time.UnixMilli(int64(1000 + i*i))}
 	}
-	recs[0].key, recs[0].value = nil, nil
-	recs[0].headers = []pipeline.Header{{Key: "h", Value: nil}, {Key: "", Value: []byte{}}}
+	recs[0].Key, recs[0].Value = nil, nil
+	recs[0].Headers = []pipeline.Header{{Key: "h", Value: nil}, {Key: "", Value: []byte{}}}
 	return recs
 }
 
@@ -44,45 +45,62 @@ func TestBatchesSurviveEncodingAndDecoding(t *testing.T) {
 	for codec, name := range codecs {
 		t.Run(name, func(t *testing.T) {
 			want := sample(100)
-			raw, err := encodeBatch(want, int16(codec))
+			raw, err := EncodeBatch(want, Codec(codec))
 			require.NoError(t, err)
-			got, err := readAll(newStream(&fetchResponse{records: raw}, 0, 1<<20))
+			got, err := readAll(NewReader(&FetchResponse{records: raw}, 0, 1<<20))
 			require.NoError(t, err)
 			require.Len(t, got, len(want))
 			for i := range want {
-				require.Equal(t, want[i].key, got[i].Key)
-				require.Equal(t, want[i].value, got[i].Value)
-				require.Equal(t, want[i].headers, got[i].Headers)
-				require.Equal(t, want[i].time.UTC(), got[i].Time)
+				require.Equal(t, want[i].Key, got[i].Key)
+				require.Equal(t, want[i].Value, got[i].Value)
+				require.Equal(t, want[i].Headers, got[i].Headers)
+				require.Equal(t, want[i].Time.UTC(), got[i].Time)
 				require.EqualValues(t, i, got[i].Offset)
 			}
 		})
 	}
 }
 
+// fakeBroker starts a broker with the topic "articles", of one partition.
+func fakeBroker(t *testing.T) (c *Client, addrs []string) {
+	t.Helper()
+	k, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "articles"))
+	require.NoError(t, err)
+	t.Cleanup(k.Close)
+	transport := &kafka.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &Client{Transport: transport, Addr: kafka.TCP(k.ListenAddrs()...), ClientID: "test"}, k.ListenAddrs()
+}
+
+// compressions are the other client's, in the order of codecs.
+var compressions = []kgo.CompressionCodec{
+	kgo.NoCompression(), kgo.GzipCompression(), kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.ZstdCompression(),
+}
+
 func TestBatchesOfAnotherClientAreRead(t *testing.T) {
 	for codec, compression := range compressions {
 		t.Run(codecs[codec], func(t *testing.T) {
-			_, cfg := fake(t)
-			ensureTopics(t, cfg)
-			cl := client(t, cfg, kgo.ProducerBatchCompression(compression), kgo.ProducerLinger(300*time.Millisecond))
+			c, addrs := fakeBroker(t)
+			cl, err := kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+				kgo.ProducerBatchCompression(compression), kgo.ProducerLinger(300*time.Millisecond))
+			require.NoError(t, err)
+			defer cl.Close()
 			var in []*kgo.Record
 			for i, r := range sample(500) {
-				rec := &kgo.Record{Topic: cfg.Topics.Input, Key: r.key, Value: r.value, Timestamp: r.time, Headers: []kgo.RecordHeader{{Key: "n", Value: fmt.Append(nil, i)}, {Key: "nil"}, {Key: "empty", Value: []byte{}}}}
+				rec := &kgo.Record{Topic: "articles", Key: r.Key, Value: r.Value, Timestamp: r.Time, Headers: []kgo.RecordHeader{{Key: "n", Value: fmt.Append(nil, i)}, {Key: "nil"}, {Key: "empty", Value: []byte{}}}}
 				in = append(in, rec)
 			}
-			produce(t, cl, in...)
-			c, err := newCluster(cfg, cfg.Topics.all()...)
-			require.NoError(t, err)
-			defer c.close()
-			res, _, err := c.fetch(context.Background(), newLimiter(100, 64<<20, nil), cfg.Topics.Input, 0, 0)
+			require.NoError(t, cl.ProduceSync(t.Context(), in...).FirstErr())
+			res, err := c.Fetch(t.Context(), FetchRequest{
+				Topic: "articles", MaxWait: time.Second, MaxBytes: 1 << 20, MaxResponse: 64 << 20, Reserve: func(int64) error { return nil },
+			})
 			require.NoError(t, err)
 			if codec > 0 {
 				b, _, err := parseBatch(res.records)
 				require.NoError(t, err)
 				require.EqualValues(t, codec, b.attributes&attrCodec, "the test compares what it means to")
 			}
-			got, err := readAll(newStream(res, 0, 1<<20))
+			got, err := readAll(NewReader(res, 0, 1<<20))
 			require.NoError(t, err)
 			require.Len(t, got, len(in))
 			for i := range in {
@@ -118,15 +136,15 @@ func transactional(raw []byte, producer uint64) []byte {
 }
 
 func marker(t *testing.T, producer uint64, kind byte) []byte {
-	raw, err := encodeBatch([]outRecord{{key: []byte{0, 0, 0, kind}, value: []byte{0, 0, 0, 0, 0, 0}, time: time.UnixMilli(5)}}, 0)
+	raw, err := EncodeBatch([]pipeline.Record{{Key: []byte{0, 0, 0, kind}, Value: []byte{0, 0, 0, 0, 0, 0}, Time: time.UnixMilli(5)}}, 0)
 	require.NoError(t, err)
 	return rebatch(transactional(raw, producer), func(b []byte) { b[22] |= attrControl })
 }
 
 func TestAbortedAndControlRecordsAreDropped(t *testing.T) {
-	raw, err := encodeBatch([]outRecord{{value: []byte("v"), time: time.UnixMilli(1)}}, 0)
+	raw, err := EncodeBatch([]pipeline.Record{{Value: []byte("v"), Time: time.UnixMilli(1)}}, 0)
 	require.NoError(t, err)
-	res := &fetchResponse{aborted: []abortedTransaction{{producerID: 8, firstOffset: 5}, {producerID: 7, firstOffset: 0}}}
+	res := &FetchResponse{aborted: []abortedTransaction{{producerID: 8, firstOffset: 5}, {producerID: 7, firstOffset: 0}}}
 	for i, b := range [][]byte{
 		transactional(raw, 7), // 0: aborted
 		raw,                   // 1
@@ -142,7 +160,7 @@ func TestAbortedAndControlRecordsAreDropped(t *testing.T) {
 	} {
 		res.records = append(res.records, at(b, int64(i))...)
 	}
-	s := newStream(res, 0, 1<<20)
+	s := NewReader(res, 0, 1<<20)
 	recs, err := readAll(s)
 	require.NoError(t, err)
 	var offsets []int64
@@ -156,10 +174,10 @@ func TestAbortedAndControlRecordsAreDropped(t *testing.T) {
 }
 
 func TestOffsetsOfCompactedRecordsArePassed(t *testing.T) {
-	raw, err := encodeBatch(sample(3), 0)
+	raw, err := EncodeBatch(sample(3), 0)
 	require.NoError(t, err)
 	raw = rebatch(at(raw, 100), func(b []byte) { binary.BigEndian.PutUint32(b[23:], 49) })
-	s := newStream(&fetchResponse{records: raw}, 101, 1<<20)
+	s := NewReader(&FetchResponse{records: raw}, 101, 1<<20)
 	recs, err := readAll(s)
 	require.NoError(t, err)
 	require.Len(t, recs, 2, "a batch may begin before the offset asked for")
@@ -167,13 +185,13 @@ func TestOffsetsOfCompactedRecordsArePassed(t *testing.T) {
 }
 
 func TestLogAppendTimeIsTakenFromTheBatch(t *testing.T) {
-	raw, err := encodeBatch(sample(3), 0)
+	raw, err := EncodeBatch(sample(3), 0)
 	require.NoError(t, err)
 	raw = rebatch(raw, func(b []byte) {
 		b[22] |= attrLogAppendTime
 		binary.BigEndian.PutUint64(b[35:], 777)
 	})
-	recs, err := readAll(newStream(&fetchResponse{records: raw}, 0, 1<<20))
+	recs, err := readAll(NewReader(&FetchResponse{records: raw}, 0, 1<<20))
 	require.NoError(t, err)
 	for _, r := range recs {
 		require.EqualValues(t, 777, r.Time.UnixMilli())
@@ -181,7 +199,7 @@ func TestLogAppendTimeIsTakenFromTheBatch(t *testing.T) {
 }
 
 func TestDamagedBatches(t *testing.T) {
-	good, err := encodeBatch(sample(20), 0)
+	good, err := EncodeBatch(sample(20), 0)
 	require.NoError(t, err)
 	claim := snappyClaim(1 << 30)
 	for name, c := range map[string]struct {
@@ -205,7 +223,7 @@ func TestDamagedBatches(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			limit := 1 << 19
-			s := newStream(&fetchResponse{records: append(at(good, 0), atIfSane(c.raw, 20)...)}, 0, limit)
+			s := NewReader(&FetchResponse{records: append(at(good, 0), atIfSane(c.raw, 20)...)}, 0, limit)
 			recs, err := readAll(s)
 			require.Error(t, err)
 			if c.want != nil {
@@ -231,7 +249,7 @@ func snappyClaim(n uint64) []byte {
 
 // batchOf wraps a payload in a valid header.
 func batchOf(payload []byte, codec byte) []byte {
-	raw, err := encodeBatch([]outRecord{{value: []byte("v"), time: time.UnixMilli(1)}}, 0)
+	raw, err := EncodeBatch([]pipeline.Record{{Value: []byte("v"), Time: time.UnixMilli(1)}}, 0)
 	if err != nil {
 		panic(err)
 	}
@@ -241,11 +259,11 @@ func batchOf(payload []byte, codec byte) []byte {
 }
 
 func TestCutOffBatchAtTheEndIsLeftForTheNextFetch(t *testing.T) {
-	raw, err := encodeBatch(sample(20), 0)
+	raw, err := EncodeBatch(sample(20), 0)
 	require.NoError(t, err)
 	second := at(raw, 20)
 	for cut := range len(second) {
-		s := newStream(&fetchResponse{records: append(bytes.Clone(raw), second[:cut]...)}, 0, 1<<20)
+		s := NewReader(&FetchResponse{records: append(bytes.Clone(raw), second[:cut]...)}, 0, 1<<20)
 		recs, err := readAll(s)
 		require.NoError(t, err)
 		require.Len(t, recs, 20)
@@ -255,10 +273,10 @@ func TestCutOffBatchAtTheEndIsLeftForTheNextFetch(t *testing.T) {
 
 func TestSplitKeepsBatchesBelowTheLimit(t *testing.T) {
 	recs := sample(300)
-	recs[100].value = make([]byte, 5000)
+	recs[100].Value = make([]byte, 5000)
 	n := 0
-	for part := range split(recs, 2000) {
-		raw, err := encodeBatch(part, 0)
+	for part := range Split(recs, 2000) {
+		raw, err := EncodeBatch(part, 0)
 		require.NoError(t, err)
 		require.True(t, len(raw) <= 2000 || len(part) == 1, "%d bytes", len(raw))
 		n += len(part)

@@ -1,4 +1,4 @@
-package consumer
+package wire
 
 import (
 	"encoding/binary"
@@ -12,14 +12,14 @@ import (
 // larger than the limit.
 func FuzzStream(f *testing.F) {
 	for codec := range codecs {
-		raw, err := encodeBatch(sample(10), int16(codec))
+		raw, err := EncodeBatch(sample(10), Codec(codec))
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(raw[21:], int64(0), int64(-1))
 		f.Add(raw[21:], int64(3), int64(-1))
 	}
-	large, err := encodeBatch([]outRecord{{key: []byte("k"), value: make([]byte, 2000), headers: []pipeline.Header{{Key: "h"}}}}, 0)
+	large, err := EncodeBatch([]pipeline.Record{{Key: []byte("k"), Value: make([]byte, 2000), Headers: []pipeline.Header{{Key: "h"}}}}, 0)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func FuzzStream(f *testing.F) {
 		binary.BigEndian.PutUint32(raw[17:], crc32.Checksum(tail, castagnoli))
 		offset = max(offset, 0)
 		const limit = 1 << 10
-		s := newStream(&fetchResponse{records: raw, aborted: []abortedTransaction{{aborted, 0}}}, offset, limit)
+		s := NewReader(&FetchResponse{records: raw, aborted: []abortedTransaction{{aborted, 0}}}, offset, limit)
 		recs, _ := readAll(s)
 		last := offset - 1
 		for i := range recs {

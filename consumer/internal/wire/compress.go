@@ -1,4 +1,4 @@
-package consumer
+package wire
 
 import (
 	"bytes"
@@ -13,15 +13,22 @@ import (
 	"github.com/segmentio/kafka-go/compress"
 )
 
-// codecs are the names in the configuration; the index is the number in a batch's attributes.
+// Codec is a compression codec, by its number in a batch's attributes.
+type Codec int16
+
+// codecs are the names in the configuration; the index is the Codec.
 var codecs = []string{"none", "gzip", "snappy", "lz4", "zstd"}
 
-func isCodec(name string) bool { return slices.Contains(codecs, name) }
+// CodecNamed returns the codec of a name in the configuration, and whether there is one: none, gzip, snappy, lz4 or zstd.
+func CodecNamed(name string) (Codec, bool) {
+	i := slices.Index(codecs, name)
+	return Codec(i), i >= 0
+}
 
 // decompressor returns a reader of a batch's payload. Whatever the compressed bytes claim, memory stays below maxZstdWindow
 // or, for a block of snappy, about 22 times its compressed size. Snappy and zstd are read without kafka-go's codecs, which
 // trust lengths inside the data.
-func decompressor(codec int16, src []byte) (io.ReadCloser, error) {
+func decompressor(codec Codec, src []byte) (io.ReadCloser, error) {
 	switch codec {
 	case 0:
 		return io.NopCloser(bytes.NewReader(src)), nil
@@ -129,7 +136,7 @@ func (r zstdReader) Close() error {
 
 // compressPayload returns src compressed and the codec used: none when the result is not smaller, so that
 // the size known beforehand is an upper bound.
-func compressPayload(codec int16, src []byte) ([]byte, int16, error) {
+func compressPayload(codec Codec, src []byte) ([]byte, Codec, error) {
 	if codec == 0 {
 		return src, 0, nil
 	}

@@ -1,4 +1,4 @@
-package consumer
+package wire
 
 import (
 	"bytes"
@@ -14,15 +14,15 @@ func FuzzRoundTrip(f *testing.F) {
 	f.Add([]byte(nil), []byte{}, "", []byte(nil), int64(-1), int64(1)<<62, uint8(4))
 	f.Add([]byte("\xff\x00"), bytes.Repeat([]byte("a"), 5000), "echosieve-verdict", []byte{}, int64(-1)<<62, int64(1)<<62, uint8(3))
 	f.Fuzz(func(t *testing.T, key, value []byte, name string, headerValue []byte, at1, at2 int64, codec uint8) {
-		records := []outRecord{
-			{key: key, value: value, headers: []pipeline.Header{{Key: name, Value: headerValue}}, time: time.UnixMilli(at1)},
-			{key: nil, value: nil, time: time.UnixMilli(at2)},
+		records := []pipeline.Record{
+			{Key: key, Value: value, Headers: []pipeline.Header{{Key: name, Value: headerValue}}, Time: time.UnixMilli(at1)},
+			{Key: nil, Value: nil, Time: time.UnixMilli(at2)},
 		}
-		raw, err := encodeBatch(records, int16(int(codec)%len(codecs)))
+		raw, err := EncodeBatch(records, Codec(int(codec)%len(codecs)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := readAll(newStream(&fetchResponse{records: raw}, 0, 1<<20))
+		got, err := readAll(NewReader(&FetchResponse{records: raw}, 0, 1<<20))
 		if err != nil || len(got) != 2 {
 			t.Fatalf("%d records, %v", len(got), err)
 		}

@@ -1,4 +1,4 @@
-package consumer
+package wire
 
 import (
 	"bufio"
@@ -14,7 +14,7 @@ import (
 // recordReader yields the records of one batch one after another while it decompresses them: no more than one of
 // them stands in memory, however many there are and however large.
 type recordReader struct {
-	batch     *batch
+	batch     *recordBatch
 	src       *bufio.Reader
 	payload   io.Closer
 	limit     int64 // longer records are cut
@@ -40,7 +40,7 @@ func (r *recordReader) next() (pipeline.Record, bool, error) {
 	r.left = binary.MaxVarintLen64
 	r.left = r.varint()
 	var oversize *pipeline.Oversize
-	var body cursor
+	var body fields
 	if r.left > r.limit {
 		body.buf, oversize = r.cut()
 	} else {
@@ -55,7 +55,7 @@ func (r *recordReader) next() (pipeline.Record, bool, error) {
 }
 
 // parse makes a record of its fields.
-func (r *recordReader) parse(body cursor) (rec pipeline.Record) {
+func (r *recordReader) parse(body fields) (rec pipeline.Record) {
 	body.take(1) // attributes of a record: none are defined
 	timeDelta := body.varint()
 	delta := body.varint()
@@ -179,7 +179,7 @@ func (r *recordReader) fail(err error, what string) {
 }
 
 // aborts says whether a control batch ends its producer's transaction by taking it back.
-func (b *batch) aborts(limit int) (bool, error) {
+func (b *recordBatch) aborts(limit int) (bool, error) {
 	records, err := b.records(limit)
 	if err != nil {
 		return false, err
@@ -191,41 +191,4 @@ func (b *batch) aborts(limit int) (bool, error) {
 	}
 	// The key is version and type, 16 bits each; type 0 is an abort, 1 a commit.
 	return len(rec.Key) >= 4 && binary.BigEndian.Uint16(rec.Key[2:]) == 0, nil
-}
-
-// cursor reads fields from the front of buf. After the first field that does not fit, bad is set and
-// everything read is zero.
-type cursor struct {
-	buf []byte
-	bad bool
-}
-
-func (c *cursor) varint() int64 {
-	v, n := binary.Varint(c.buf)
-	if n <= 0 || c.bad {
-		c.bad = true
-		return 0
-	}
-	c.buf = c.buf[n:]
-	return v
-}
-
-// take returns the next n bytes, without room to append.
-func (c *cursor) take(n int64) []byte {
-	if c.bad || n < 0 || n > int64(len(c.buf)) {
-		c.bad = true
-		return nil
-	}
-	b := c.buf[:n:n]
-	c.buf = c.buf[n:]
-	return b
-}
-
-// nullable reads a length and as many bytes; length -1 is nil.
-func (c *cursor) nullable() []byte {
-	n := c.varint()
-	if n == -1 {
-		return nil
-	}
-	return c.take(n)
 }

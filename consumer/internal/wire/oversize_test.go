@@ -1,4 +1,4 @@
-package consumer
+package wire
 
 import (
 	"bytes"
@@ -50,11 +50,11 @@ func (b *oneBlock) Close() error {
 }
 
 // packed is a batch of the records.
-func packed(t *testing.T, records []outRecord, codec byte, pack func(io.Writer) io.WriteCloser) []byte {
+func packed(t *testing.T, records []pipeline.Record, codec byte, pack func(io.Writer) io.WriteCloser) []byte {
 	var payload bytes.Buffer
 	w := pack(&payload)
 	for i, r := range records {
-		_, err := w.Write(r.append(nil, 0, int64(i)))
+		_, err := w.Write(appendRecord(nil, &r, 0, int64(i)))
 		require.NoError(t, err)
 	}
 	require.NoError(t, w.Close())
@@ -78,15 +78,15 @@ func TestOversizeRecordsAreCut(t *testing.T) {
 	const limit, huge = 1 << 16, 16 << 20
 	large := make([]byte, huge)
 	headers := []pipeline.Header{{Key: "crawler", Value: []byte("x")}, {Key: "null"}}
-	records := []outRecord{
-		{key: []byte("before"), value: []byte("v")},
-		{key: []byte("k"), value: large, headers: headers},
-		{value: large, headers: headers},
-		{key: large, value: []byte("vv"), headers: headers},
-		{key: large},
-		{key: []byte("k"), value: large, headers: []pipeline.Header{{Key: "large", Value: large}}},
-		{key: []byte{}, value: make([]byte, limit/2), headers: []pipeline.Header{{Key: "large", Value: large[:limit/2]}}},
-		{key: []byte("after"), value: []byte("v")},
+	records := []pipeline.Record{
+		{Key: []byte("before"), Value: []byte("v")},
+		{Key: []byte("k"), Value: large, Headers: headers},
+		{Value: large, Headers: headers},
+		{Key: large, Value: []byte("vv"), Headers: headers},
+		{Key: large},
+		{Key: []byte("k"), Value: large, Headers: []pipeline.Header{{Key: "large", Value: large}}},
+		{Key: []byte{}, Value: make([]byte, limit/2), Headers: []pipeline.Header{{Key: "large", Value: large[:limit/2]}}},
+		{Key: []byte("after"), Value: []byte("v")},
 	}
 	for _, p := range packings {
 		t.Run(p.name, func(t *testing.T) {
@@ -94,8 +94,8 @@ func TestOversizeRecordsAreCut(t *testing.T) {
 			var got []pipeline.Record
 			var err error
 			used := allocated(func() {
-				s := newStream(&fetchResponse{records: raw}, 0, limit)
-				defer s.close()
+				s := NewReader(&FetchResponse{records: raw}, 0, limit)
+				defer s.Close()
 				got, err = readAll(s)
 			})
 			require.NoError(t, err)
@@ -106,29 +106,29 @@ func TestOversizeRecordsAreCut(t *testing.T) {
 				headers []pipeline.Header
 				value   int64
 			}{
-				1: {records[1].key, headers, huge},
+				1: {records[1].Key, headers, huge},
 				2: {nil, headers, huge},
 				3: {nil, nil, 2},
 				4: {nil, nil, 0},
 				5: {nil, nil, huge},
-				6: {[]byte{}, records[6].headers, limit / 2},
+				6: {[]byte{}, records[6].Headers, limit / 2},
 			} {
 				if i == 0 {
 					continue
 				}
 				r := got[i]
 				require.EqualValues(t, i, r.Offset)
-				require.Equal(t, records[i].key == nil || want.key == nil, r.Key == nil, i)
+				require.Equal(t, records[i].Key == nil || want.key == nil, r.Key == nil, i)
 				require.Equal(t, want.key, r.Key, i)
 				require.Equal(t, want.headers, r.Headers, i)
 				require.Nil(t, r.Value)
 				require.Equal(t, want.value, r.Oversize.ValueBytes, i)
-				require.InDelta(t, records[i].bodySize(), r.Oversize.Bytes, maxRecordOverhead)
+				require.InDelta(t, bodySize(&records[i]), r.Oversize.Bytes, maxRecordOverhead)
 			}
 			for _, i := range []int{0, 7} {
 				require.Nil(t, got[i].Oversize)
-				require.Equal(t, records[i].key, got[i].Key)
-				require.Equal(t, records[i].value, got[i].Value)
+				require.Equal(t, records[i].Key, got[i].Key)
+				require.Equal(t, records[i].Value, got[i].Value)
 			}
 		})
 	}
@@ -137,9 +137,9 @@ func TestOversizeRecordsAreCut(t *testing.T) {
 // A batch of very many records never stands in memory.
 func TestLargeBatchesAreReadRecordByRecord(t *testing.T) {
 	const limit, n = 1 << 16, 4000
-	records := make([]outRecord, n)
+	records := make([]pipeline.Record, n)
 	for i := range records {
-		records[i] = outRecord{value: []byte(strings.Repeat("article ", 4000))}
+		records[i] = pipeline.Record{Value: []byte(strings.Repeat("article ", 4000))}
 	}
 	for _, p := range packings {
 		t.Run(p.name, func(t *testing.T) {
@@ -147,29 +147,29 @@ func TestLargeBatchesAreReadRecordByRecord(t *testing.T) {
 			var before, during runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			s := newStream(&fetchResponse{records: raw}, 0, limit)
-			defer s.close()
+			s := NewReader(&FetchResponse{records: raw}, 0, limit)
+			defer s.Close()
 			for i := range n {
-				rec, ok, err := s.next()
+				rec, ok, err := s.Next()
 				require.NoError(t, err)
 				require.True(t, ok)
-				require.True(t, bytes.Equal(rec.Value, records[i].value) && rec.Offset == int64(i))
+				require.True(t, bytes.Equal(rec.Value, records[i].Value) && rec.Offset == int64(i))
 				if i == n/2 {
 					runtime.GC()
 					runtime.ReadMemStats(&during)
 				}
 			}
-			_, ok, err := s.next()
+			_, ok, err := s.Next()
 			require.NoError(t, err)
 			require.False(t, ok)
-			require.Less(t, int64(during.HeapAlloc)-int64(before.HeapAlloc), int64(p.bytes(n*len(records[0].value))))
+			require.Less(t, int64(during.HeapAlloc)-int64(before.HeapAlloc), int64(p.bytes(n*len(records[0].Value))))
 		})
 	}
 }
 
 // Brokers take windows of 128 MiB, so some day one comes.
 func TestLargestZstdWindowIsRead(t *testing.T) {
-	records := []outRecord{{value: []byte(strings.Repeat("article ", 1<<20)), time: time.UnixMilli(0)}}
+	records := []pipeline.Record{{Value: []byte(strings.Repeat("article ", 1<<20)), Time: time.UnixMilli(0)}}
 	raw := packed(t, records, 4, func(dst io.Writer) io.WriteCloser {
 		w, err := zstd.NewWriter(dst, zstd.WithWindowSize(maxZstdWindow), zstd.WithSingleSegment(false), zstd.WithEncoderConcurrency(1))
 		require.NoError(t, err)
@@ -178,8 +178,8 @@ func TestLargestZstdWindowIsRead(t *testing.T) {
 	var frame zstd.Header
 	require.NoError(t, frame.Decode(raw[batchHeader:]))
 	require.EqualValues(t, maxZstdWindow, frame.WindowSize, "the test sends what it means to")
-	got, err := readAll(newStream(&fetchResponse{records: raw}, 0, 16<<20))
+	got, err := readAll(NewReader(&FetchResponse{records: raw}, 0, 16<<20))
 	require.NoError(t, err)
 	require.Len(t, got, 1)
-	require.Equal(t, records[0].value, got[0].Value)
+	require.Equal(t, records[0].Value, got[0].Value)
 }

@@ -1,0 +1,276 @@
+package consumer
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"echosieve/consumer/internal/wire"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+	"github.com/segmentio/kafka-go/sasl"
+	"github.com/segmentio/kafka-go/sasl/plain"
+	"github.com/segmentio/kafka-go/sasl/scram"
+)
+
+const (
+	// dialTimeout bounds connecting, TLS and login together.
+	dialTimeout = 10 * time.Second
+	// requestTimeout bounds a request that the broker answers at once.
+	requestTimeout = wire.RequestTimeout
+	// answerTimeout bounds small requests that another broker could answer as well.
+	answerTimeout = 3 * time.Second
+	// metadataTTL is the greatest age of the partition leaders that the transport knows. Recovery from a moved leader takes as long.
+	metadataTTL = time.Second
+)
+
+// cluster is a Kafka cluster and the ways to reach it: kafka-go's transport for requests, the dialer of kafka-go's consumer
+// group, and the requests of package wire. Safe for concurrent use.
+type cluster struct {
+	cfg       Config
+	transport *kafka.Transport
+	dialer    *kafka.Dialer
+	client    *kafka.Client
+	wire      *wire.Client
+	codec     wire.Codec // of published batches
+}
+
+// newCluster reads certificate files; it does not dial. The caller closes the cluster.
+func newCluster(cfg Config, topics ...string) (*cluster, error) {
+	tlsConfig, err := cfg.TLS.Load()
+	if err != nil {
+		return nil, fmt.Errorf("kafka.%w", err)
+	}
+	mechanism, err := cfg.SASL.load()
+	if err != nil {
+		return nil, err
+	}
+	tcp := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
+	c := &cluster{cfg: cfg}
+	c.codec, _ = wire.CodecNamed(cfg.Compression) // Validate has checked the name
+	c.transport = &kafka.Transport{
+		Dial:           tcp.DialContext,
+		DialTimeout:    dialTimeout,
+		MetadataTTL:    metadataTTL,
+		MetadataTopics: topics,
+		ClientID:       cfg.ClientID,
+		TLS:            tlsConfig,
+		SASL:           mechanism,
+	}
+	c.dialer = &kafka.Dialer{
+		ClientID: cfg.ClientID, Timeout: dialTimeout, DualStack: true, TLS: tlsConfig, SASLMechanism: mechanism,
+	}
+	if tlsConfig == nil {
+		c.dialer.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			if err := probe(ctx, tcp, network, address, cfg.ClientID); err != nil {
+				return nil, err
+			}
+			return tcp.DialContext(ctx, network, address)
+		}
+	}
+	addr := kafka.TCP(cfg.Brokers...)
+	c.client = &kafka.Client{Addr: addr, Timeout: requestTimeout, Transport: c.transport}
+	c.wire = &wire.Client{Transport: c.transport, Addr: addr, ClientID: cfg.ClientID}
+	return c, nil
+}
+
+// close drops idle connections; requests under way end on their own.
+func (c *cluster) close() { c.transport.CloseIdleConnections() }
+
+// dialer is a net.Dialer, or a tls.Dialer.
+type dialer interface {
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// probe makes sure that a broker answers, on a connection of its own. kafka-go v0.4.51 needs this: to find the group's coordinator
+// it takes the first of kafka.brokers that accepts a connection, every time, and logs in without a deadline. The operating system
+// accepts connections for a process that hangs as well, so one hanging broker would keep every member from joining. With TLS the
+// handshake finds a hanging broker, and kafka-go bounds the handshake.
+func probe(ctx context.Context, d dialer, network, address, clientID string) error {
+	conn, err := d.DialContext(ctx, network, address)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
+		return err
+	}
+	return wire.Probe(conn, clientID)
+}
+
+// probeTLS probes a broker with TLS, or without it if config is nil.
+func probeTLS(ctx context.Context, addr string, config *tls.Config, clientID string) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	var d dialer = new(net.Dialer)
+	if config != nil {
+		d = &tls.Dialer{Config: config}
+	}
+	return probe(ctx, d, "tcp", addr, clientID)
+}
+
+func (s SASL) load() (sasl.Mechanism, error) {
+	switch s.Mechanism {
+	case "":
+		return nil, nil
+	case "plain":
+		return plain.Mechanism{Username: s.Username, Password: s.Password}, nil
+	case "scram-sha-256":
+		return wrapSASL(scram.Mechanism(scram.SHA256, s.Username, s.Password))
+	default:
+		return wrapSASL(scram.Mechanism(scram.SHA512, s.Username, s.Password))
+	}
+}
+
+func wrapSASL(m sasl.Mechanism, err error) (sasl.Mechanism, error) {
+	if err != nil {
+		return nil, fmt.Errorf("kafka.sasl: %w", err)
+	}
+	return m, nil
+}
+
+// ping makes one round trip to any broker.
+func (c *cluster) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	_, err := c.client.ApiVersions(ctx, &kafka.ApiVersionsRequest{})
+	return explain(err)
+}
+
+// rootCause replaces the error "topic not found" if no broker was ever reached: kafka-go's transport knows no topics then,
+// and hides why. A request for no topics makes it say why.
+func (c *cluster) rootCause(ctx context.Context, err error) error {
+	if !errors.Is(err, protocol.ErrNoTopic) {
+		return err
+	}
+	if _, cause := c.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{}}); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// partitions returns the number of partitions of a topic, from metadata at most metadataTTL old.
+func (c *cluster) partitions(ctx context.Context, topic string) (int, error) {
+	m, err := c.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{topic}})
+	if err != nil {
+		return 0, err
+	}
+	if len(m.Topics) != 1 {
+		return 0, protocol.NewErrNoTopic(topic)
+	}
+	if m.Topics[0].Error != nil {
+		return 0, fmt.Errorf("%s: %w", topic, m.Topics[0].Error)
+	}
+	if len(m.Topics[0].Partitions) == 0 {
+		return 0, protocol.NewErrNoTopic(topic)
+	}
+	return len(m.Topics[0].Partitions), nil
+}
+
+// offsets returns the first offset that the broker has and the one after the last.
+func (c *cluster) offsets(ctx context.Context, topic string, partition int32) (first, last int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	res, err := c.client.ListOffsets(ctx, &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{
+		topic: {kafka.FirstOffsetOf(int(partition)), kafka.LastOffsetOf(int(partition))},
+	}})
+	if err != nil {
+		return 0, 0, c.rootCause(ctx, err)
+	}
+	for _, p := range res.Topics[topic] {
+		if p.Partition == int(partition) {
+			return p.FirstOffset, p.LastOffset, p.Error
+		}
+	}
+	return 0, 0, protocol.NewErrNoPartition(topic, partition)
+}
+
+// fetch asks the partition's leader for records from offset on. The caller calls release when it no longer uses the response.
+// Errors of the broker are kafka.Error.
+func (c *cluster) fetch(ctx context.Context, l *limiter, topic string, partition int32, offset int64) (res *wire.FetchResponse, release func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	memory := &responsePermit{limiter: l}
+	res, err = c.wire.Fetch(ctx, wire.FetchRequest{
+		Topic: topic, Partition: partition, Offset: offset, MaxWait: c.cfg.FetchMaxWait,
+		MaxBytes: min(c.cfg.FetchMaxBytes, int(l.maxResponses)), MaxResponse: c.cfg.maxFetchBytes(),
+		Reserve: func(n int64) error { return memory.acquire(ctx, n) },
+	})
+	if err != nil {
+		memory.release()
+		return nil, nil, c.rootCause(ctx, err)
+	}
+	return res, memory.release, nil
+}
+
+// topic asks a broker about one topic, past the transport's cache. A topic that does not exist is
+// kafka.UnknownTopicOrPartition.
+func (c *cluster) topic(ctx context.Context, name string) (wire.Topic, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	m, err := c.wire.Metadata(ctx, name)
+	switch {
+	case err != nil:
+		return wire.Topic{}, err
+	case len(m.Topics) != 1:
+		return wire.Topic{}, fmt.Errorf("metadata of %d topics, asked for one", len(m.Topics))
+	}
+	return m.Topics[0], m.Topics[0].Err
+}
+
+// metadata asks a broker about topics, past the transport's cache.
+func (c *cluster) metadata(ctx context.Context, topics []string) (*wire.Metadata, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return c.wire.Metadata(ctx, topics...)
+}
+
+// committed returns the committed offsets of a group with their labels, for the partitions asked for.
+func (c *cluster) committed(ctx context.Context, group, topic string, partitions []int) ([]kafka.OffsetFetchPartition, error) {
+	if len(partitions) == 0 {
+		return nil, nil // an empty list in the request would mean all partitions
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	res, err := c.client.OffsetFetch(ctx, &kafka.OffsetFetchRequest{GroupID: group, Topics: map[string][]int{topic: partitions}})
+	if err == nil {
+		err = res.Error
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range res.Topics[topic] {
+		if p.Error != nil {
+			return nil, fmt.Errorf("partition %d: %w", p.Partition, p.Error)
+		}
+	}
+	if len(res.Topics[topic]) != len(partitions) {
+		return nil, fmt.Errorf("offsets of %d partitions, asked for %d", len(res.Topics[topic]), len(partitions))
+	}
+	return res.Topics[topic], nil
+}
+
+// commit stores the next offsets to read, by partition, with a label, for a member of the group. kafka-go's own commit has no
+// labels. After an error nothing is known to be stored.
+func (c *cluster) commit(ctx context.Context, gen *kafka.Generation, topic, label string, offsets map[int]int64) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	req := &kafka.OffsetCommitRequest{GroupID: gen.GroupID, GenerationID: int(gen.ID), MemberID: gen.MemberID, Topics: map[string][]kafka.OffsetCommit{}}
+	for partition, offset := range offsets {
+		req.Topics[topic] = append(req.Topics[topic], kafka.OffsetCommit{Partition: partition, Offset: offset, Metadata: label})
+	}
+	res, err := c.client.OffsetCommit(ctx, req)
+	if err != nil {
+		return err
+	}
+	for _, p := range res.Topics[topic] {
+		if p.Error != nil {
+			return fmt.Errorf("partition %d: %w", p.Partition, p.Error)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"echosieve/consumer/internal/wire"
+
+	"github.com/segmentio/kafka-go"
+)
+
+// inputTopic knows the id of the topic that the positions of this group generation belong to. If a topic is deleted and
+// recreated, an old position means another record: a member that went on from it would skip the records before it. The broker
+// reports an error only if the new log is shorter.
+type inputTopic struct {
+	cluster *cluster
+	name    string
+	id      atomic.Pointer[wire.TopicID]
+}
+
+// wasRecreated says whether the topic is known to be another one than that of this group generation.
+func (t *inputTopic) wasRecreated(ctx context.Context) bool {
+	now, err := t.cluster.topic(ctx, t.name)
+	return err == nil && t.differs(now.ID)
+}
+
+func (t *inputTopic) differs(now wire.TopicID) bool {
+	id := *t.id.Load()
+	return id.Known() && now.Known() && id != now
+}
+
+// topicCheckInterval is the longest time for which a change of the input topic can go unnoticed.
+const topicCheckInterval = 2 * time.Second
+
+// endOnTopicChange returns, which ends the group generation, when the input topic was recreated. In the group's leader, which has
+// assigned the partitions, it also returns when the topic's number of partitions has changed; assigned is the number at the assignment,
+// or negative in the other members. While the topic does not exist, it reports the failure and waits.
+//
+// kafka-go v0.4.51 has such a watcher (WatchPartitionChanges), which is off: while the topic does not exist it forms one group
+// generation after the other, it compares with the number of partitions that it sees first and not with the assigned number, and it
+// knows no topic ids.
+func (c *Consumer) endOnTopicChange(ctx context.Context, assigned int64) {
+	ticker := time.NewTicker(topicCheckInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		now, err := c.cluster.topic(ctx, c.input.name)
+		switch {
+		case errors.Is(err, kafka.UnknownTopicOrPartition):
+			c.reporter.failed(opJoin, c.input.name, err)
+		case err != nil: // fetches and the health probe report it
+		case c.input.differs(now.ID), assigned >= 0 && int64(len(now.Partitions)) != assigned:
+			c.log.Info("the input topic has changed, joining again", "topic", c.input.name, "partitions", len(now.Partitions))
+			return
+		default:
+			c.reporter.ok(opJoin, c.input.name)
+		}
+	}
+}
+
+// balancer is kafka-go's range balancer. It also stores how many partitions of the topic it has assigned.
+type balancer struct {
+	kafka.RangeGroupBalancer
+	topic    string
+	assigned *atomic.Int64
+}
+
+// AssignGroups implements kafka.GroupBalancer. Only the leader of a group generation calls it.
+func (b balancer) AssignGroups(members []kafka.GroupMember, partitions []kafka.Partition) kafka.GroupMemberAssignments {
+	n := int64(0)
+	for _, p := range partitions {
+		if p.Topic == b.topic {
+			n++
+		}
+	}
+	b.assigned.Store(n)
+	return b.RangeGroupBalancer.AssignGroups(members, partitions)
+}

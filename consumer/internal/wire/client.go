@@ -1,0 +1,50 @@
+package wire
+
+import (
+	"context"
+	"io"
+	"net"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+	"github.com/segmentio/kafka-go/protocol/apiversions"
+)
+
+// RequestTimeout bounds a request that the broker answers at once, and each step of a fetch.
+const RequestTimeout = 15 * time.Second
+
+// Client sends the requests of this package. Errors of brokers are kafka.Error. Safe for concurrent use.
+type Client struct {
+	Transport *kafka.Transport
+	Addr      net.Addr
+	ClientID  string // name that brokers show in logs and quotas
+}
+
+// correlationID is the same in all requests: a connection carries one request at a time.
+const correlationID = 1
+
+// roundTrip sends a request that reads and writes the connection itself.
+func (c *Client) roundTrip(ctx context.Context, r protocol.RawExchanger) (protocol.Message, error) {
+	return c.Transport.RoundTrip(ctx, c.Addr, r.(protocol.Message))
+}
+
+// Probe asks a broker which versions of the protocol it knows. A nil error means that a process behind the connection
+// answers. Brokers answer this request before a login, too.
+func Probe(conn io.ReadWriter, clientID string) error {
+	_, err := versions(conn, clientID)
+	return err
+}
+
+// versions asks the broker itself. kafka-go's negotiated versions hide those that kafka-go does not know.
+func versions(conn io.ReadWriter, clientID string) (map[protocol.ApiKey]int16, error) {
+	m, err := protocol.RoundTrip(conn, 0, correlationID, clientID, &apiversions.Request{})
+	if err != nil {
+		return nil, err
+	}
+	highest := map[protocol.ApiKey]int16{}
+	for _, k := range m.(*apiversions.Response).ApiKeys {
+		highest[protocol.ApiKey(k.ApiKey)] = k.MaxVersion
+	}
+	return highest, nil
+}

@@ -1,0 +1,39 @@
+package wire
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A response waits for memory in the connection, for longer than the broker keeps the connection.
+func TestResponseThatWaitedTooLongIsAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		granted := make(chan struct{})
+		ask := fetchExchange{version: fetchVersion, arrived: func() {}, FetchRequest: FetchRequest{
+			MaxWait: time.Second, MaxResponse: 1 << 20, Reserve: func(int64) error { <-granted; return nil },
+		}}
+		done := make(chan error)
+		go func() {
+			_, err := ask.RawExchange(here)
+			done <- err
+		}()
+		var size [4]byte
+		_, err := io.ReadFull(there, size[:])
+		require.NoError(t, err)
+		_, err = io.CopyN(io.Discard, there, int64(binary.BigEndian.Uint32(size[:])))
+		require.NoError(t, err)
+		_, err = there.Write(binary.BigEndian.AppendUint32(nil, 1<<16))
+		require.NoError(t, err)
+		time.Sleep(time.Hour)
+		require.NoError(t, there.Close())
+		close(granted)
+		require.ErrorIs(t, <-done, ErrLate)
+	})
+}

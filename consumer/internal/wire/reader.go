@@ -1,0 +1,127 @@
+package wire
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"echosieve/pipeline"
+)
+
+// Reader yields the committed records of a fetch response in order. It passes over transaction markers, records of aborted
+// transactions and offsets whose records compaction has removed. Not safe for concurrent use.
+type Reader struct {
+	offset int64 // the next offset wanted; only grows
+
+	buf      []byte
+	limit    int
+	pending  []abortedTransaction // by first offset, those not yet reached
+	aborting map[int64]struct{}   // producers inside an aborted transaction
+	batch    *recordBatch
+	records  *recordReader
+
+	aborted, control int // records skipped
+}
+
+// NewReader reads the response to a fetch at offset. Records longer than limit bytes come without their value. The caller
+// closes the reader.
+func NewReader(res *FetchResponse, offset int64, limit int) *Reader {
+	// Brokers need not send the ranges in order. Redpanda has put newer before older: unsorted, a record of an aborted transaction
+	// would pass as committed.
+	slices.SortFunc(res.aborted, func(a, b abortedTransaction) int { return cmp.Compare(a.firstOffset, b.firstOffset) })
+	return &Reader{offset: offset, buf: res.records, limit: limit, pending: res.aborted, aborting: map[int64]struct{}{}}
+}
+
+// Offset returns the offset to fetch next: the one after everything that was read so far, records or not.
+func (r *Reader) Offset() int64 { return r.offset }
+
+// Skipped returns how many records of aborted transactions and how many transaction markers were passed over.
+func (r *Reader) Skipped() (aborted, control int) { return r.aborted, r.control }
+
+// More says whether the response holds a batch, or the rest of one, that was not read yet. A batch that is cut off at the end
+// of the response does not count.
+func (r *Reader) More() bool { return r.records != nil || !cutOff(r.buf) }
+
+// Close frees the decompressor of the current batch.
+func (r *Reader) Close() {
+	if r.records != nil {
+		r.records.close()
+		r.records = nil
+	}
+}
+
+// Next returns the next record, or false at the end of the response. Topic and Partition of the record are not set. After an
+// error the records before it are good, and Offset is where to go on.
+func (r *Reader) Next() (pipeline.Record, bool, error) {
+	for {
+		if r.records == nil {
+			if ok, err := r.nextBatch(); !ok {
+				return pipeline.Record{}, false, err
+			}
+			continue
+		}
+		rec, ok, err := r.records.next()
+		switch {
+		case err != nil:
+			return pipeline.Record{}, false, err
+		case !ok:
+			// Compaction may have taken the last records: their offsets are passed all the same.
+			r.offset = r.batch.lastOffset + 1
+			r.Close()
+		case rec.Offset >= r.offset: // a batch may begin before the offset asked for
+			r.offset = rec.Offset + 1
+			return rec, true, nil
+		}
+	}
+}
+
+// nextBatch steps to the next batch. It returns false at the end and at an error.
+func (r *Reader) nextBatch() (bool, error) {
+	if len(r.buf) == 0 {
+		return false, nil
+	}
+	b, rest, err := parseBatch(r.buf)
+	if errors.Is(err, ErrTruncated) {
+		r.buf = nil
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	r.buf = rest
+	if b.lastOffset < r.offset {
+		return true, nil
+	}
+	skip, err := r.skip(b)
+	if err != nil {
+		return false, err
+	}
+	if skip {
+		r.offset = b.lastOffset + 1
+		return true, nil
+	}
+	r.batch = b
+	r.records, err = b.records(r.limit)
+	return err == nil, err
+}
+
+// skip says whether the batch holds transaction markers or records of an aborted transaction.
+func (r *Reader) skip(b *recordBatch) (bool, error) {
+	for len(r.pending) > 0 && r.pending[0].firstOffset <= b.lastOffset {
+		r.aborting[r.pending[0].producerID] = struct{}{}
+		r.pending = r.pending[1:]
+	}
+	if b.control() {
+		aborts, err := b.aborts(r.limit)
+		if aborts {
+			delete(r.aborting, b.producerID)
+		}
+		r.control += int(b.count)
+		return true, err
+	}
+	if _, ok := r.aborting[b.producerID]; ok && b.transactional() {
+		r.aborted += int(b.count)
+		return true, nil
+	}
+	return false, nil
+}

@@ -1,0 +1,112 @@
+package consumer
+
+import (
+	"context"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// limiter bounds the memory of the whole process for data between the broker's answer and the mark: a quarter of
+// kafka.max_in_flight_bytes for fetch responses, which are still compressed, and the rest for records. Memory is allocated only
+// after a permit for it was granted.
+//
+// There is no deadlock, because permits are taken in a fixed order: responses, records, bytes. A partition that holds records never
+// asks for a response. So records are always worked off, and responses are decompressed as that happens. Waiters are served in
+// order. A request above a whole share counts as the share: it waits until nobody else holds any of it, and then exceeds it.
+// For example, with 64 MiB a fetch response of 20 MiB waits until it is the only response in memory.
+type limiter struct {
+	responses, records, bytes          *semaphore.Weighted
+	maxResponses, maxRecords, maxBytes int64
+	metrics                            *metrics
+}
+
+func newLimiter(records, bytes int, m *metrics) *limiter {
+	responses := max(bytes/4, 1)
+	l := &limiter{maxResponses: int64(responses), maxRecords: int64(records), maxBytes: int64(max(bytes-responses, 1)), metrics: m}
+	l.responses = semaphore.NewWeighted(l.maxResponses)
+	l.records, l.bytes = semaphore.NewWeighted(l.maxRecords), semaphore.NewWeighted(l.maxBytes)
+	return l
+}
+
+// permit is the share of the limiter that a chunk of records holds.
+type permit struct {
+	records, bytes int64
+	counted        bool // in the metrics
+}
+
+// acquire waits for a permit for a chunk that is not decompressed yet. records and bytes are the most that it can need.
+func (l *limiter) acquire(ctx context.Context, records, bytes int) (permit, error) {
+	p := permit{records: min(int64(records), l.maxRecords), bytes: min(int64(bytes), l.maxBytes)}
+	if err := l.records.Acquire(ctx, p.records); err != nil {
+		return permit{}, err
+	}
+	if err := l.bytes.Acquire(ctx, p.bytes); err != nil {
+		l.records.Release(p.records)
+		return permit{}, err
+	}
+	return p, nil
+}
+
+// reduce gives back the part of the permit that the chunk did not need.
+func (l *limiter) reduce(p permit, records, bytes int) permit {
+	used := permit{min(int64(records), p.records), min(int64(bytes), p.bytes), true}
+	l.records.Release(p.records - used.records)
+	l.bytes.Release(p.bytes - used.bytes)
+	l.metrics.inFlightRecords.Add(float64(used.records))
+	l.metrics.inFlightBytes.Add(float64(used.bytes))
+	return used
+}
+
+func (l *limiter) release(p permit) {
+	if p.counted { // the metrics come first, so that they never show more than the limit
+		l.metrics.inFlightRecords.Sub(float64(p.records))
+		l.metrics.inFlightBytes.Sub(float64(p.bytes))
+	}
+	l.records.Release(p.records)
+	l.bytes.Release(p.bytes)
+}
+
+// smallResponse is the size in bytes up to which a fetch response needs no permit: an empty response is smaller.
+const smallResponse = 1 << 10
+
+// responsePermit is the memory that one fetch may use for its response. It is asked for when the size of the response is known: an
+// idle partition holds nothing. If a whole fetch were granted beforehand, 200 idle partitions would share out the limit among
+// them, and no partition with records could read.
+//
+// kafka-go reads responses in a goroutine of its own. That goroutine can call acquire after the fetch has returned because
+// its context ended. Nobody would release that memory, so acquire fails after release.
+type responsePermit struct {
+	limiter *limiter
+
+	mu       sync.Mutex
+	held     int64
+	released bool
+}
+
+// acquire waits until the response of n bytes may be read.
+func (p *responsePermit) acquire(ctx context.Context, n int64) error {
+	if n <= smallResponse {
+		return nil
+	}
+	n = min(n, p.limiter.maxResponses)
+	if err := p.limiter.responses.Acquire(ctx, n); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.released {
+		p.limiter.responses.Release(n)
+		return context.Canceled
+	}
+	p.held = n
+	return nil
+}
+
+// release gives the memory back. Calls after the first do nothing.
+func (p *responsePermit) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.limiter.responses.Release(p.held)
+	p.held, p.released = 0, true
+}
