@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/diag"
@@ -66,33 +65,6 @@ func (c *cluster) checkProducerID(ctx context.Context) []diag.Finding {
 		// Just after the start of a cluster no broker may have numbers to give yet.
 		if permanent(err) || retry.wait(ctx) != nil {
 			return []diag.Finding{fromError(subject, err)}
-		}
-	}
-}
-
-// topicPatience is how long a topic may take to become known to all brokers after it was created.
-const topicPatience = 2 * time.Second
-
-// FindTopic makes sure, before anything is published into a topic, that it exists: a Producer waits for one that does not. The
-// error is a *MissingTopicsError or says what else is wrong and what to do.
-func FindTopic(ctx context.Context, cfg Config, topic string) error {
-	c, err := newCluster(cfg, topic)
-	if err != nil {
-		return fmt.Errorf("consumer: %w", err)
-	}
-	defer c.close()
-	patience, cancel := context.WithTimeout(ctx, topicPatience)
-	defer cancel()
-	var retry backoff
-	for {
-		missing, err := c.missing(ctx, []string{topic})
-		switch {
-		case err != nil:
-			return (&Producer{topic: topic}).explained(c.explainClosed(ctx, err))
-		case len(missing) == 0:
-			return nil
-		case retry.wait(patience) != nil:
-			return &MissingTopicsError{Topics: missing}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,37 +16,32 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// deliveryTimeout is how long a Producer tries to deliver one batch.
-const deliveryTimeout = 30 * time.Second
+const (
+	// deliveryTimeout is how long a Producer tries to publish one batch.
+	deliveryTimeout = 30 * time.Second
+	// maxBatchRecords bounds a batch. kafka.Writer allocates a batch of that many records beforehand.
+	maxBatchRecords = 1000
+	// batchDelay is how long kafka.Writer waits for more records of a batch. All records of a batch come in one call.
+	batchDelay = time.Millisecond
+	// topicPatience is how long a topic may take to become known to all brokers after it was created.
+	topicPatience = 2 * time.Second
+)
 
-// producerQueue is how many batches may wait for one partition.
-const producerQueue = 2
-
-// errProducerClosed is returned by Produce after Close.
-var errProducerClosed = errors.New("producer is closed")
-
-// Producer publishes records into one topic, partition after partition in order, as fast as acknowledgements come.
-// A retry never repeats a record, as far as the user may write idempotently (see writer). Records with a key are placed as the Java client
-// places them, records without one go round. Safe for
-// concurrent use; the order between concurrent calls is not defined.
+// Producer publishes records into one topic, for command-line tools. Every record is acknowledged by all in-sync replicas, or
+// Produce returns an error. Records of one partition keep their order. A lost acknowledgement repeats records: kafka.Writer numbers
+// no batches, unlike the writer of the service. Records with a key are placed as the Java client places them, records without one at
+// random. Safe for concurrent use; the order between concurrent calls is not defined.
 type Producer struct {
 	cluster *cluster
-	ids     *producerIDs
 	topic   string
 	acked   atomic.Int64
 
-	mu      sync.Mutex
-	queues  []chan []pipeline.Record // by partition; made by the first Produce
-	workers sync.WaitGroup
-	round   int
-	closed  bool
-
-	broken  chan struct{} // closed after the first failure
-	failure error         // set before broken is closed
-	once    sync.Once
+	mu     sync.Mutex // one call at a time: see write
+	writer *kafka.Writer
+	closed bool
 }
 
-// NewProducer validates the configuration and reads certificate and password files; it does not dial.
+// NewProducer validates the configuration and reads certificate and password files. It does not dial.
 func NewProducer(cfg Config, topic string) (*Producer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
@@ -54,154 +50,117 @@ func NewProducer(cfg Config, topic string) (*Producer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
-	return &Producer{cluster: c, ids: &producerIDs{cluster: c}, topic: topic, broken: make(chan struct{})}, nil
+	return &Producer{cluster: c, topic: topic, writer: &kafka.Writer{
+		Addr: c.client.Addr, Topic: topic, Transport: c.transport, Balancer: kafka.Murmur2Balancer{},
+		RequiredAcks: kafka.RequireAll, Compression: kafka.Compression(c.codec),
+		BatchBytes: int64(cfg.MaxMessageBytes), BatchSize: maxBatchRecords, BatchTimeout: batchDelay,
+		MaxAttempts: 1, // write tries again, also after errors for which the Writer would not
+	}}, nil
 }
 
-// Produce hands the records over and returns before they are acknowledged; it waits while too many are under
-// way. A batch holds records of one call only, so calls with hundreds of records are quickest. Topic, partition and offset of
-// the records are ignored; a zero Time is replaced by now. The error may belong to an earlier call's records:
-// after it, nothing more is sent. The records must not be changed before Close.
+// Produce returns when the records are acknowledged, or an error if some are not: each may have been published or not. Calls with
+// hundreds of records are quickest. Topic, partition and offset of the records are ignored, and a zero Time is replaced by now.
 func (p *Producer) Produce(ctx context.Context, records []pipeline.Record) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return errProducerClosed
+		return errors.New("consumer: producer is closed")
 	}
-	if err := p.start(ctx); err != nil {
-		return p.explained(err)
-	}
-	parts := make([][]pipeline.Record, len(p.queues))
-	for i := range records {
-		r := &records[i]
-		to := p.place(r.Key)
-		out := pipeline.Record{Key: r.Key, Value: r.Value, Headers: r.Headers, Time: r.Time}
-		if out.Time.IsZero() {
-			out.Time = time.Now()
-		}
-		parts[to] = append(parts[to], out)
-	}
-	for i, part := range parts {
-		if len(part) == 0 {
-			continue
-		}
-		select {
-		case p.queues[i] <- part:
-		case <-p.broken:
-			return p.failure
-		case <-ctx.Done():
-			return ctx.Err()
+	for run := range slices.Chunk(records, maxBatchRecords) {
+		for part := range wire.Split(run, p.cluster.cfg.MaxMessageBytes) {
+			messages := make([]kafka.Message, len(part))
+			for i := range part {
+				messages[i] = messageOf(&part[i])
+			}
+			if err := p.write(ctx, messages); err != nil {
+				return explainProduce(p.topic, err)
+			}
 		}
 	}
 	return nil
 }
 
-// Acknowledged returns how many records all in-sync replicas have.
-func (p *Producer) Acknowledged() int64 { return p.acked.Load() }
-
-// Close sends what is under way, waits for its acknowledgement, and returns the first error. It takes at most
-// the delivery timeout of 30 s per batch still waiting, and usually none of that.
-func (p *Producer) Close() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.closed {
-		p.closed = true
-		for _, q := range p.queues {
-			close(q)
-		}
-		p.workers.Wait()
-		p.cluster.close()
+func messageOf(r *pipeline.Record) kafka.Message {
+	m := kafka.Message{Key: r.Key, Value: r.Value, Time: r.Time}
+	if m.Time.IsZero() {
+		m.Time = time.Now()
 	}
-	select {
-	case <-p.broken:
-		return p.failure
-	default:
-		return nil
+	for _, h := range r.Headers {
+		m.Headers = append(m.Headers, kafka.Header{Key: h.Key, Value: h.Value})
 	}
+	return m
 }
 
-// start asks for the partitions and starts one worker for each, the first time. It tries until ctx ends or
-// trying is pointless.
-func (p *Producer) start(ctx context.Context) error {
-	if p.queues != nil {
-		return nil
-	}
+// write publishes records that fit into one batch together. So each partition gets one batch, and no later record of a partition is
+// sent before an earlier one is acknowledged. It tries until all are acknowledged, trying is pointless, or deliveryTimeout is over.
+func (p *Producer) write(ctx context.Context, messages []kafka.Message) error {
 	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
 	var retry backoff
-	n, err := p.cluster.partitions(ctx, p.topic)
-	for err != nil {
-		if permanent(err) || retry.wait(ctx) != nil {
+	for {
+		err := p.writer.WriteMessages(ctx, messages...)
+		if err == nil {
+			p.acked.Add(int64(len(messages)))
+			return nil
+		}
+		if each := (kafka.WriteErrors)(nil); errors.As(err, &each) {
+			var failed []kafka.Message
+			for i := range messages {
+				if each[i] != nil {
+					failed, err = append(failed, messages[i]), each[i]
+				}
+			}
+			p.acked.Add(int64(len(messages) - len(failed)))
+			messages = failed
+		}
+		if permanent(err) || errors.Is(err, kafka.MessageSizeTooLarge) || retry.wait(ctx) != nil {
 			return err
 		}
-		n, err = p.cluster.partitions(ctx, p.topic)
-	}
-	for i := range n {
-		queue := make(chan []pipeline.Record, producerQueue)
-		p.queues = append(p.queues, queue)
-		w := newWriter(p.cluster, p.ids, p.topic, func(int) int { return i })
-		p.workers.Go(func() {
-			for records := range queue {
-				p.send(w, records)
-			}
-		})
-	}
-	return nil
-}
-
-func (p *Producer) place(key []byte) int {
-	if key == nil {
-		p.round = (p.round + 1) % len(p.queues)
-		return p.round
-	}
-	partitions := make([]int, len(p.queues))
-	for i := range partitions {
-		partitions[i] = i
-	}
-	return kafka.Murmur2Balancer{}.Balance(kafka.Message{Key: key}, partitions...)
-}
-
-// send delivers the records of one call to one partition. After a failure anywhere it drops them.
-func (p *Producer) send(w *writer, records []pipeline.Record) {
-	for part := range wire.Split(records, p.cluster.cfg.MaxMessageBytes) {
-		select {
-		case <-p.broken:
-			return
-		default:
-		}
-		if err := p.deliver(w, part); err != nil {
-			p.once.Do(func() {
-				p.failure = p.explained(err)
-				close(p.broken)
-			})
-			return
-		}
-		p.acked.Add(int64(len(part)))
 	}
 }
 
-// explained names the right that a producer needs, which is another one than the service's on the same topic.
-func (p *Producer) explained(err error) error {
+// explainProduce names the right that a producer needs, which is another one than the service's on the same topic.
+func explainProduce(topic string, err error) error {
 	err = explain(err)
 	var problem *diag.Problem
 	if errors.As(err, &problem) && errors.Is(err, kafka.TopicAuthorizationFailed) {
 		problem.Remedy = "grant Write on it, and check that it exists"
 	}
-	return fmt.Errorf("consumer: produce to %s: %w", p.topic, err)
+	return fmt.Errorf("consumer: produce to %s: %w", topic, err)
 }
 
-func (p *Producer) deliver(w *writer, records []pipeline.Record) error {
-	raw, err := wire.EncodeBatch(records, p.cluster.codec)
+// Acknowledged returns how many records all in-sync replicas have.
+func (p *Producer) Acknowledged() int64 { return p.acked.Load() }
+
+// Close closes the connections. Calls of Produce return an error afterwards.
+func (p *Producer) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	defer p.cluster.close()
+	return p.writer.Close()
+}
+
+// FindTopic makes sure, before a tool publishes into a topic, that the topic exists. The error is a *MissingTopicsError, or says what
+// else is wrong and what to do.
+func FindTopic(ctx context.Context, cfg Config, topic string) error {
+	c, err := newCluster(cfg, topic)
 	if err != nil {
-		return err
+		return fmt.Errorf("consumer: %w", err)
 	}
-	// Workers belong to the producer, not to a call of Produce: the timeout bounds them.
-	ctx, cancel := context.WithTimeout(context.Background(), deliveryTimeout)
+	defer c.close()
+	patience, cancel := context.WithTimeout(ctx, topicPatience)
 	defer cancel()
 	var retry backoff
 	for {
-		err := w.write(ctx, raw, len(records))
-		if err == nil || permanent(err) || errors.Is(err, kafka.MessageSizeTooLarge) || retry.wait(ctx) != nil {
-			return err
+		missing, err := c.missing(ctx, []string{topic})
+		switch {
+		case err != nil:
+			return explainProduce(topic, c.explainClosed(ctx, err))
+		case len(missing) == 0:
+			return nil
+		case retry.wait(patience) != nil:
+			return &MissingTopicsError{Topics: missing}
 		}
 	}
 }

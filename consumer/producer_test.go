@@ -3,6 +3,8 @@ package consumer
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 func TestProducerPlacesKeysAsTheJavaClient(t *testing.T) {
@@ -51,6 +54,32 @@ func TestProducerReportsWhatCannotBeDelivered(t *testing.T) {
 	ensureTopics(t, cfg)
 	p, err := NewProducer(cfg, cfg.Topics.Input)
 	require.NoError(t, err)
-	require.NoError(t, p.Produce(context.Background(), []pipeline.Record{{Value: make([]byte, 2<<20)}}))
-	require.ErrorContains(t, p.Close(), "max.message.bytes")
+	require.ErrorContains(t, p.Produce(context.Background(), []pipeline.Record{{Value: make([]byte, 2<<20)}}), "max.message.bytes")
+	require.Zero(t, p.Acknowledged())
+	require.NoError(t, p.Close())
+}
+
+// A lost acknowledgement may repeat a record, but nothing is lost and the order of a key is kept.
+func TestProducerRetriesKeepTheOrder(t *testing.T) {
+	_, cfg := fake(t)
+	ensureTopics(t, cfg)
+	p, err := NewProducer(cfg, cfg.Topics.Input)
+	require.NoError(t, err)
+	f := &faults{key: int16(kmsg.Produce), choose: func(n int64) fault { return []fault{loseAnswer, pass}[n%2] }}
+	f.into(p.cluster)
+	const n = 20
+	for i := range n {
+		require.NoError(t, p.Produce(t.Context(), []pipeline.Record{{Key: []byte("k"), Value: fmt.Append(nil, i)}}))
+	}
+	require.NoError(t, p.Close())
+	require.EqualValues(t, n, p.Acknowledged())
+	require.Greater(t, f.seen.Load(), int64(n), "the fault fired")
+	next := 0
+	for _, r := range consumeUntil(t, cfg, []string{cfg.Topics.Input}, func(all []*kgo.Record) bool { return slices.Contains(values(all), "19") }) {
+		at, err := strconv.Atoi(string(r.Value))
+		require.NoError(t, err)
+		require.LessOrEqual(t, at, next, "nothing is passed over")
+		next = max(next, at+1)
+	}
+	require.Equal(t, n, next)
 }

@@ -110,21 +110,6 @@ func retriesRepeatNothing(t *testing.T, cfg Config) {
 	}
 }
 
-func TestProducerRetriesRepeatNothing(t *testing.T) {
-	_, cfg := fake(t)
-	ensureTopics(t, cfg)
-	p, err := NewProducer(cfg, cfg.Topics.Input)
-	require.NoError(t, err)
-	f := &faults{key: int16(kmsg.Produce), choose: func(n int64) fault { return []fault{loseAnswer, pass}[n%2] }}
-	f.into(p.cluster)
-	for i := range 20 {
-		require.NoError(t, p.Produce(t.Context(), []pipeline.Record{{Key: []byte("k"), Value: fmt.Append(nil, i)}}))
-	}
-	require.NoError(t, p.Close())
-	require.Greater(t, f.seen.Load(), int64(20), "the fault fired")
-	require.Len(t, consumeUntil(t, cfg, []string{cfg.Topics.Input}, atLeast(20)), 20)
-}
-
 func TestGivenUpBatchesAreFenced(t *testing.T) {
 	_, cfg := fake(t)
 	givenUpBatchesAreFenced(t, cfg)
