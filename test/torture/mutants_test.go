@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline/recipe"
 	"echosieve/test/ledger"
 	"echosieve/test/loopback"
+	"echosieve/test/torture/internal/rig"
 )
 
 // mutant is a mistake in the delivery or the index that a round with these faults must notice.
@@ -74,7 +74,7 @@ var mutants = []mutant{
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin, ledger.Contradiction}},
 	{name: "wait-for-no-replica", edits: []edit{
 		{"redisindex/options.go", "	if o.WaitReplicas > 0 {\n", "	if false {\n"},
-	}, faults: "redis-master-behind", want: []ledger.Kind{ledger.Twin, ledger.Contradiction}, redis: sentinelRedis},
+	}, faults: "redis-master-behind", want: []ledger.Kind{ledger.Twin, ledger.Contradiction}, redis: rig.SentinelRedis},
 }
 
 func TestMutants(t *testing.T) {
@@ -86,7 +86,7 @@ func TestMutants(t *testing.T) {
 		}
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel() // a round waits for most of its time
-			binary, err := build(t.Context(), t.TempDir(), "-overlay", overlay(t, m.edits))
+			binary, err := rig.Build(t.Context(), t.TempDir(), "-overlay", overlay(t, m.edits))
 			require.NoError(t, err)
 			require.True(t, noticed(t, m, binary), "no round noticed the mistake")
 		})
@@ -106,11 +106,11 @@ func noticed(t *testing.T, m mutant, binary string) bool {
 	for range 4 {
 		_, s := run(t.Context(), []string{
 			"--rounds", "1", "--rate", "400", "--records", "4000", "--patience", "12s", "--binary", binary,
-			"--redis", cmp.Or(m.redis, plainRedis), "--faults", m.faults,
+			"--redis", cmp.Or(m.redis, rig.PlainRedis), "--faults", m.faults,
 		}, output{t})
 		found := 0
 		for _, kind := range m.want {
-			found += min(1, s.violations[kind])
+			found += min(1, s.Violations(kind))
 		}
 		if found == len(m.want) || found > 0 && !m.every {
 			return true
@@ -145,11 +145,4 @@ func overlay(t *testing.T, edits []edit) string {
 	path := filepath.Join(dir, "overlay.json")
 	require.NoError(t, os.WriteFile(path, data, 0o600))
 	return path
-}
-
-func newsRecipe(t *testing.T) *recipe.Recipe {
-	t.Helper()
-	r, err := recipe.Load(recipe.DefaultConfig())
-	require.NoError(t, err)
-	return r
 }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,251 +16,172 @@ import (
 
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
-)
-
-const (
-	window         = 168 * time.Hour
-	sessionTimeout = 6 * time.Second
-	stopTimeout    = 2 * time.Minute
-	readyTimeout   = 3 * time.Minute
+	"echosieve/test/torture/internal/articles"
+	"echosieve/test/torture/internal/judge"
+	"echosieve/test/torture/internal/rig"
+	"echosieve/test/torture/internal/traffic"
 )
 
 // round is one run of articles, faults and accounting.
 type round struct {
-	w       *world
-	number  int
-	topic   string
-	dir     string
-	feed    *feed
-	watcher *watcher
-	summary *summary
-	kafka   sync.Mutex // held by a fault of Kafka, or by a transaction
-
-	mu         sync.Mutex
-	processes  []*process
-	started    int
-	newest     int // generation
-	peakMemory int64
-	violations []ledger.Violation
-	destroyed  bool // the schedule destroyed data in Redis
+	*rig.Round
+	o    *options
+	plan plan
 }
 
-// violate notes a broken promise.
-func (r *round) violate(kind ledger.Kind, format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.violations = append(r.violations, ledger.Violation{Kind: kind, Text: fmt.Sprintf(format, args...)})
-}
-
-// destroy notes that the schedule destroys data in Redis.
-func (r *round) destroy() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.destroyed = true
-}
-
-// round makes one round: start, flow and faults, drain, account.
-func (w *world) round(number int, seed uint64, s *summary) (err error) {
-	r := &round{
-		w: w, number: number, summary: s, topic: fmt.Sprintf("torture-%d-%d", time.Now().UnixNano(), number),
-		dir: filepath.Join(w.dir, fmt.Sprintf("round-%d-seed-%d", number, seed)),
-	}
-	w.say("round %d, seed %d", number, seed)
-	if err := os.MkdirAll(r.dir, 0o755); err != nil {
+// runRound makes one round: it starts the processes, publishes and injects, waits for the verdicts, and accounts for them.
+func runRound(g *rig.Rig, o *options, number int, seed uint64, s *rig.Summary) error {
+	r := &round{o: o, plan: o.plan(seed), Round: &rig.Round{
+		Rig: g, Summary: s, Topic: fmt.Sprintf("torture-%d-%d", time.Now().UnixNano(), number),
+		Dir: filepath.Join(g.Dir, fmt.Sprintf("round-%d-seed-%d", number, seed)),
+	}}
+	r.Say("round %d, seed %d", number, seed)
+	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return err
 	}
-	ctx := w.host.ctx
-	defer r.end()
+	ctx := g.Host.Context()
+	defer r.Close()
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}
-	watcher, err := newWatcher(w.kafkaAddrs, r.topic)
-	r.watcher = watcher
-	if err != nil {
-		return err
-	}
-	reading, stopReading := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() { watcher.run(reading) })
-	watching.Go(func() { r.watchMemory(reading) })
-	defer watching.Wait()
-	defer stopReading()
+	watching, stopWatching := context.WithCancel(ctx)
+	var watchers sync.WaitGroup
+	watchers.Go(func() { r.Watcher.Run(watching) })
+	watchers.Go(func() { r.WatchMemory(watching) })
+	defer watchers.Wait()
+	defer stopWatching()
 
-	plan := w.plan(seed)
-	d := newDesk(seed, "a", w.recipe, !plan.fixed)
-	sent, x, err := r.publish(ctx, plan, d)
+	written := articles.NewWriter(seed, "a", g.Recipe, !r.plan.fixed)
+	sent, x, err := r.publish(ctx, written)
 	if err != nil {
 		return err
 	}
-	w.say("%d records are published, waiting for the verdicts", sent)
-	if err := watcher.await(ctx, sent, w.o.patience); err != nil {
-		return err
-	}
-	if err := r.stopAll(); err != nil {
-		return err
-	}
-	outputs, err := watcher.drain(ctx, w.admin)
+	r.Say("%d records are published; waiting for their verdicts", sent)
+	inputs, outputs, err := r.collect(ctx, sent)
 	if err != nil {
 		return err
 	}
-	inputs, err := readAll(ctx, w.kafkaAddrs, w.admin, r.topic)
-	if err != nil {
-		return err
+	var checked judge.Census
+	if x != nil {
+		maps.Copy(written.Facts, x.Written.Facts)
+		maps.Copy(written.Reasons, x.Written.Reasons)
+		checked = judge.Census{judge.AbortedRecords: x.Aborted, judge.CommittedRecords: x.Committed}
 	}
-	if len(inputs) < sent {
-		return fmt.Errorf("the broker has %d records of %d that it acknowledged", len(inputs), sent)
-	}
-	var checked census
-	if !plan.fixed {
-		maps.Copy(d.facts, x.desk.facts)
-		maps.Copy(d.reasons, x.desk.reasons)
-		checked = census{abortedRecords: x.aborted, committedRecords: x.committed}
-	}
-	r.account(inputs, outputs, d, checked)
-	return r.cleanUp(ctx)
+	clean := r.account(inputs, outputs, written, checked)
+	return r.cleanUp(ctx, clean)
 }
 
-// publish makes the faults happen while articles flow. It returns how many records were published, those of aborted
-// transactions not counted. A fixed plan has no transactions.
-func (r *round) publish(ctx context.Context, plan plan, d *desk) (sent int, x *transactions, err error) {
+// prepare creates the topics and starts the processes.
+func (r *round) prepare(ctx context.Context) error {
+	out := r.Topics()
+	kafkaserver.CreateTopics(r.Host, r.KafkaClient, int32(r.Partitions), nil, r.Topic, out.Unique, out.Duplicate, out.Dead)
+	var err error
+	if r.Feed, err = traffic.NewFeed(r.KafkaAddrs, r.Topic); err != nil {
+		return err
+	}
+	if r.Watcher, err = traffic.NewWatcher(r.KafkaAddrs, out.Unique, out.Duplicate, out.Dead); err != nil {
+		return err
+	}
+	for range r.Processes {
+		if _, err := r.Start(); err != nil {
+			return err
+		}
+	}
+	if !r.WaitReady(ctx) {
+		return errors.New("the service processes did not become ready, see " + r.Dir)
+	}
+	return nil
+}
+
+// publish injects the faults while articles are published. It returns the number of published records, without those of aborted
+// transactions. A fixed plan has no transactions: x is nil then.
+func (r *round) publish(ctx context.Context, written *articles.Writer) (sent int, x *traffic.Transactions, err error) {
 	flow, ctx := errgroup.WithContext(ctx)
 	flow.Go(func() (err error) {
-		sent, err = r.feed.run(ctx, d, plan.rate, plan.records, plan.fixed)
+		sent, err = r.Feed.Run(ctx, written, r.plan.rate, r.plan.records, r.plan.fixed)
 		return err
 	})
-	if !plan.fixed {
-		if x, err = newTransactions(r.w.kafkaAddrs, r.topic, newDesk(^plan.seed, "t", r.w.recipe, true)); err != nil {
+	if !r.plan.fixed {
+		// The complement of the seed gives other articles.
+		inTransactions := articles.NewWriter(^r.plan.seed, "t", r.Recipe, true)
+		if x, err = traffic.NewTransactions(r.KafkaAddrs, r.Topic, r.Admin, &r.BreakingKafka, inTransactions); err != nil {
 			return 0, nil, err
 		}
-		flow.Go(func() error { return x.run(ctx, r, r.feed.enough) })
+		flow.Go(func() error { return x.Run(ctx, r.Feed) })
 	}
 	flow.Go(func() error {
-		defer close(r.feed.enough)
-		return r.injectAll(ctx, plan)
+		defer r.Feed.Enough()
+		return r.injectAll(ctx, r.plan)
 	})
 	if err := flow.Wait(); err != nil {
 		return 0, nil, err
 	}
 	if x != nil {
-		sent += x.committed
+		sent += x.Committed
 	}
 	return sent, x, nil
 }
 
-// prepare creates the topics and starts the processes.
-func (r *round) prepare(ctx context.Context) error {
-	kafkaserver.CreateTopics(r.w.host, r.w.kafkaClient, int32(r.w.o.partitions), nil, r.topic, r.topic+"-unique", r.topic+"-duplicate", r.topic+"-dead")
-	var err error
-	if r.feed, err = newFeed(r.w.kafkaAddrs, r.topic); err != nil {
-		return err
+// collect waits for the verdicts, ends the processes, and returns everything that the input topic and the output topics hold.
+func (r *round) collect(ctx context.Context, sent int) (inputs map[string]*kgo.Record, outputs []*kgo.Record, err error) {
+	if err := r.Watcher.Await(ctx, sent, r.o.patience); err != nil {
+		return nil, nil, err
 	}
-	for range r.w.o.processes {
-		if _, err := r.startProcess(); err != nil {
-			return err
+	if err := r.TerminateAll(); err != nil {
+		return nil, nil, err
+	}
+	if outputs, err = r.Watcher.Drain(ctx, r.Admin); err != nil {
+		return nil, nil, err
+	}
+	if inputs, err = traffic.ReadAll(ctx, r.KafkaAddrs, r.Admin, r.Topic); err != nil {
+		return nil, nil, err
+	}
+	if len(inputs) < sent {
+		return nil, nil, fmt.Errorf("the broker acknowledged %d records and has %d of them", sent, len(inputs))
+	}
+	return inputs, outputs, nil
+}
+
+// account checks every promise. It returns true if there was no violation.
+func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, written *articles.Writer, checked judge.Census) bool {
+	found := judge.Judge(ledger.Run{Inputs: inputs, Outputs: outputs, Partitions: int32(r.Partitions), Topics: r.Topics()}, written)
+	if checked != nil {
+		checked.Count(inputs, found)
+	}
+	result := r.Result()
+	result.Records, result.Outputs, result.Texts, result.Checked = len(inputs), len(outputs), found.Texts, checked
+	result.Violations = append(result.Violations, found.Violations...)
+	r.Summary.Add(result)
+	r.Say("%d records, %d outputs (%.2f%% redelivered), group generation %d, at most %d MiB a process",
+		len(inputs), len(outputs), rig.Share(len(outputs)-len(inputs), len(outputs)), r.Generation(), result.PeakMemory>>20)
+	const show = 5 // of each kind
+	shown := map[ledger.Kind]int{}
+	for _, v := range result.Violations {
+		if shown[v.Kind]++; shown[v.Kind] > show {
+			continue
 		}
-	}
-	if !r.waitReady(ctx) {
-		return errors.New("the service processes are not ready in time, see " + r.dir)
-	}
-	return nil
-}
-
-// waitReady waits until all processes are ready.
-func (r *round) waitReady(ctx context.Context) bool {
-	return len(r.awaitState(ctx, r.witnesses(), readyTimeout, func(ready bool, _ map[string]bool) bool { return ready })) == 0
-}
-
-// awaitState waits until each process that is not excused has the state; it returns those that had not in time.
-func (r *round) awaitState(ctx context.Context, procs []witness, limit time.Duration, has func(ready bool, up map[string]bool) bool) []witness {
-	end := time.Now().Add(limit)
-	for {
-		var missing []witness
-		for _, p := range procs {
-			if p.excused() {
-				continue
-			}
-			if ready, up, err := p.state(ctx); err != nil || !has(ready, up) {
-				missing = append(missing, p)
-			}
+		gravity := "VIOLATION"
+		if result.Forgives(v.Kind) {
+			gravity = "forgiven, because the schedule destroyed data in Redis:"
 		}
-		procs = missing
-		if len(procs) == 0 || time.Now().After(end) || pause(ctx, 100*time.Millisecond) != nil {
-			return procs
-		}
+		r.Say("%s %s: %s", gravity, v.Kind, v.Text)
 	}
+	if len(result.Violations) > 0 {
+		r.Say("logs of the processes: %s", r.Dir)
+	}
+	return len(result.Violations) == 0
 }
 
-// stopAll ends all processes in good order.
-func (r *round) stopAll() error {
-	var stopping errgroup.Group
-	for _, p := range r.alive() {
-		stopping.Go(func() error { return p.terminate(r) })
+// cleanUp deletes the logs of a round without violations, and the data in Redis, which the next rounds do not need.
+func (r *round) cleanUp(ctx context.Context, clean bool) error {
+	if clean && !r.o.keep {
+		_ = os.RemoveAll(r.Dir)
 	}
-	return stopping.Wait()
-}
-
-// end kills what an error has left running.
-func (r *round) end() {
-	r.mu.Lock()
-	left := append([]*process(nil), r.processes...)
-	r.mu.Unlock()
-	for _, p := range left {
-		p.asked.Store(true)
-		_ = p.cmd.Process.Kill()
-		<-p.exited
-	}
-}
-
-// cleanUp frees what the next rounds need not carry along.
-func (r *round) cleanUp(ctx context.Context) error {
-	if len(r.violations) == 0 && !r.w.o.keep {
-		_ = os.RemoveAll(r.dir)
-		_ = os.Remove(r.w.dir) // if it was the last one
-		_ = os.MkdirAll(r.w.dir, 0o755)
-	}
-	if _, err := r.w.admin.DeleteTopics(ctx, r.topic, r.topic+"-unique", r.topic+"-duplicate", r.topic+"-dead"); err != nil {
-		return fmt.Errorf("delete topics: %w", err)
-	}
-	if !r.w.o.ownRedis() {
+	if !r.OwnRedis() {
 		return nil
 	}
-	if err := r.w.eachMaster(ctx, func(master *redis.Client) error { return master.FlushAll(ctx).Err() }); err != nil {
+	if err := r.EachMaster(ctx, func(master *redis.Client) error { return master.FlushAll(ctx).Err() }); err != nil {
 		return fmt.Errorf("empty Redis: %w", err)
 	}
 	return nil
-}
-
-// account checks every promise against what was published.
-func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, d *desk, checked census) {
-	found := judge(ledger.Run{
-		Inputs: inputs, Outputs: outputs, Partitions: int32(r.w.o.partitions),
-		Topics: ledger.Topics{Unique: r.topic + "-unique", Duplicate: r.topic + "-duplicate", Dead: r.topic + "-dead"},
-	}, d)
-	if checked != nil {
-		checked.count(inputs, found)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.violations = append(r.violations, found.violations...)
-	r.summary.add(r, len(inputs), len(outputs), found.texts, checked)
-	r.w.say("%d records, %d outputs (%.2f%% redelivered), generation %d, at most %d MiB a process",
-		len(inputs), len(outputs), share(len(outputs)-len(inputs), len(outputs)), r.newest, r.peakMemory>>20)
-	const show = 5
-	shown := map[ledger.Kind]int{}
-	for _, v := range r.violations {
-		if shown[v.Kind]++; shown[v.Kind] <= show {
-			r.w.say("%s %s: %s", r.gravity(v.Kind), v.Kind, v.Text)
-		}
-	}
-	if len(r.violations) > 0 {
-		r.w.say("logs of the processes: %s", r.dir)
-	}
-}
-
-// gravity says whether a violation counts.
-func (r *round) gravity(kind ledger.Kind) string {
-	if r.destroyed && slices.Contains(forgiven, kind) {
-		return "forgiven, since Redis's data was destroyed:"
-	}
-	return "VIOLATION"
 }

@@ -1,0 +1,260 @@
+// Package articles writes the records that the fault runner publishes, and knows of each record what a service without a mistake must
+// make of it. The same seed gives the same records.
+package articles
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/pipeline"
+	"echosieve/redisindex"
+	"echosieve/simhash"
+)
+
+// Every edition has exactly so many copies among its articles: of 40,000 articles, 29,600 have a new text.
+const (
+	edition       = 500
+	editionCopies = 130
+	// maxFamily is the most copies that a text gets. The index offers at most 8 articles of one fingerprint as originals: with more
+	// copies, a copy could miss its original without a mistake of the service.
+	maxFamily    = 6
+	remembered   = 2000           // texts that can still be copied: the last ones
+	spread       = 72 * time.Hour // of the records' timestamps
+	nearDistance = 3              // in bits; always found, because the index stores a fingerprint under four blocks
+)
+
+// A mixed writer puts records that are no plain articles in between. Of the records with these numbers each is one.
+const (
+	everyBroken   = 97
+	everyNull     = 211
+	everyTooLarge = 701
+	everyChain    = 16
+)
+
+// MaxMessageBytes is the largest record that the service and the broker allow by default.
+const MaxMessageBytes = 1 << 20
+
+// Breakable are the defects that a small value can have: reasons of dead letters.
+var Breakable = []pipeline.Reason{pipeline.NotJSON, pipeline.NoText, pipeline.WrongType, pipeline.EmptyText}
+
+// Role says how an article relates to the others of its family.
+type Role uint8
+
+// The roles.
+const (
+	First   Role = iota // a new text
+	Exact               // the text of First, unchanged
+	Near                // the text of First and one short sentence more
+	Version             // one of a chain: see chains.go
+)
+
+// Fact is what the writer knows of an article.
+type Fact struct {
+	Family string // id of the family's first article
+	Role   Role
+	Step   int // of a Version: its place in the chain
+}
+
+// MustMatch says whether two articles of one family must count as copies of each other, whichever the service compares with the
+// other. Two Near articles need not: they differ in two sentences, which the service may judge either way.
+func (f Fact) MustMatch(g Fact) bool { return f.MayMatch(g) && (f.Role != Near || g.Role != Near) }
+
+// MayMatch says whether one of two articles may count as a copy of the other. Versions of a chain may if they are neighbours.
+func (f Fact) MayMatch(g Fact) bool {
+	return f.Family == g.Family && (f.Role != Version || (f.Step-g.Step <= 1 && g.Step-f.Step <= 1))
+}
+
+// family is a text and its copies.
+type family struct {
+	id      string // of the first article
+	copies  int
+	text    string
+	article article.Article
+}
+
+// Writer writes articles of invented words. It is not safe for concurrent use.
+type Writer struct {
+	// Facts are known of each article, by its id, which is the record's key.
+	Facts map[string]Fact
+	// Reasons are those for which broken records must become dead letters, by the record's key.
+	Reasons map[string]pipeline.Reason
+	// Search finds and judges copies as a service with the default configuration does.
+	Search article.Search
+
+	random   *rand.Rand
+	recipe   *recipe.Recipe
+	words    []string
+	now      time.Time
+	prefix   string
+	mixed    bool
+	families []*family // the last ones
+	made     int       // families ever made, without chains
+	copies   []bool    // which articles of this edition are copies
+	next     int       // the next article's place in the edition
+	number   int       // of the last record
+}
+
+// NewWriter returns a writer. Its ids begin with the prefix: writers with different prefixes write different ids. A mixed writer writes
+// chains, broken records and null values between the articles.
+func NewWriter(seed uint64, prefix string, recipe *recipe.Recipe, mixed bool) *Writer {
+	index := redisindex.DefaultConfig()
+	index.Search = recipe.Search()
+	index.Layout = index.BlockLayout()
+	w := &Writer{
+		random: rand.New(rand.NewPCG(seed, 0)), recipe: recipe, Search: index.Search, now: time.Now(), prefix: prefix, mixed: mixed,
+		Facts: map[string]Fact{}, Reasons: map[string]pipeline.Reason{},
+	}
+	syllables := []string{"ba", "dor", "lin", "ka", "mes", "tur", "vi", "ron", "sal", "pe", "nok", "ji", "hul", "gra", "zet", "wo"}
+	for _, a := range syllables {
+		for _, b := range syllables {
+			for _, c := range syllables {
+				w.words = append(w.words, a+b+c)
+			}
+		}
+	}
+	return w
+}
+
+// Write returns the next records to publish: one record, or all versions of a chain, which are to be published at once.
+func (w *Writer) Write() []*kgo.Record {
+	w.number++
+	id := fmt.Sprintf("%s%d", w.prefix, w.number)
+	switch {
+	case !w.mixed:
+	case w.number%everyTooLarge == 0:
+		return one(w.broken(id, pipeline.TooLarge))
+	case w.number%everyBroken == 0:
+		return one(w.broken(id, Breakable[w.number/everyBroken%len(Breakable)]))
+	case w.number%everyNull == 0:
+		return one(w.record("null-"+id, nil))
+	case w.number%everyChain == 0:
+		return w.chain(id)
+	}
+	return one(w.article(id))
+}
+
+func one(r *kgo.Record) []*kgo.Record { return []*kgo.Record{r} }
+
+// broken returns a record that must become a dead letter for the reason.
+func (w *Writer) broken(id string, reason pipeline.Reason) *kgo.Record {
+	key := fmt.Sprintf("%s-%s", reason, id)
+	w.Reasons[key] = reason
+	value := map[pipeline.Reason]string{
+		pipeline.NotJSON:   `{"id":"cut off","text":"The first words and`,
+		pipeline.NoText:    `{"id":"no-text","title":"A picture"}`,
+		pipeline.WrongType: `{"id":"list","text":["one","two"]}`,
+		pipeline.EmptyText: `{"id":"empty","text":"<p> - </p>"}`,
+	}[reason]
+	if reason == pipeline.TooLarge {
+		// The input topic takes this value. The output topics would not take it together with the headers of a verdict.
+		value = `{"id":"large","text":"` + strings.Repeat("large ", (MaxMessageBytes-2048)/6) + `"}`
+	}
+	return w.record(key, []byte(value))
+}
+
+// article returns a new article or a copy.
+func (w *Writer) article(id string) *kgo.Record {
+	if w.next == len(w.copies) {
+		w.copies, w.next = make([]bool, edition), 0
+		for _, i := range w.random.Perm(edition - 1)[:editionCopies] {
+			w.copies[i+1] = true
+		}
+	}
+	isCopy := w.copies[w.next]
+	w.next++
+	if isCopy {
+		return w.textRecord(id, w.copyText(id))
+	}
+	return w.textRecord(id, w.newText(id))
+}
+
+func (w *Writer) textRecord(id, text string) *kgo.Record {
+	value, err := json.Marshal(map[string]any{"id": id, "title": "Article " + id, "text": text, "source": "torture"})
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	return w.record(id, value)
+}
+
+// record gives the record a timestamp of the last three days: copies then lie in one span of the index's window or in two.
+func (w *Writer) record(id string, value []byte) *kgo.Record {
+	return &kgo.Record{
+		Key: []byte(id), Value: value,
+		Timestamp: w.now.Add(-time.Duration(w.random.Int64N(int64(spread)))).Truncate(time.Millisecond),
+		Headers:   []kgo.RecordHeader{{Key: "number", Value: []byte(id)}},
+	}
+}
+
+// newText returns the text of a new family.
+func (w *Writer) newText(id string) string {
+	var b strings.Builder
+	for n := 250 + w.random.IntN(40); n > 0; n -= 10 {
+		w.sentence(&b, 10)
+	}
+	w.made++
+	f := &family{id: id, text: b.String()}
+	f.article, _ = w.recipe.Fingerprint(f.text)
+	if len(w.families) == remembered {
+		w.families = w.families[1:]
+	}
+	w.families = append(w.families, f)
+	w.Facts[id] = Fact{Family: f.id, Role: First}
+	return f.text
+}
+
+// copyText returns the text of a copy: unchanged, or with a short sentence more that leaves it a near copy for certain.
+func (w *Writer) copyText(id string) string {
+	f := w.pick()
+	f.copies++
+	if w.random.IntN(2) == 0 {
+		for range 8 {
+			var b strings.Builder
+			b.WriteString(f.text)
+			w.sentence(&b, 3)
+			a, _ := w.recipe.Fingerprint(b.String())
+			if simhash.Distance(a.Fingerprint, f.article.Fingerprint) <= nearDistance && w.Search.Compare(&a, &f.article).Kind == article.Near {
+				w.Facts[id] = Fact{Family: f.id, Role: Near}
+				return b.String()
+			}
+		}
+	}
+	w.Facts[id] = Fact{Family: f.id, Role: Exact}
+	return f.text
+}
+
+// pick draws a family that may get one more copy. Half of the draws are among the last six: the service then decides original and copy
+// at the same time, in different processes.
+func (w *Writer) pick() *family {
+	var f *family
+	for f == nil || f.copies == maxFamily {
+		reach := len(w.families)
+		if w.random.IntN(2) == 0 {
+			reach = min(reach, 6)
+		}
+		f = w.families[len(w.families)-1-w.random.IntN(reach)]
+		if f.copies == maxFamily && reach < remembered {
+			f = w.families[w.random.IntN(len(w.families))]
+		}
+	}
+	return f
+}
+
+func (w *Writer) sentence(b *strings.Builder, words int) {
+	for i := range words {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(w.words[w.random.IntN(len(w.words))])
+		if i == words-1 {
+			b.WriteByte('.')
+		}
+	}
+}

@@ -1,0 +1,296 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"echosieve/test/redisserver"
+	"echosieve/test/torture/internal/network"
+	"echosieve/test/torture/internal/rig"
+	"echosieve/test/torture/internal/wait"
+)
+
+// replicated is a master with a replica that can replace it: the servers that Sentinel watches, or the part of a cluster that serves one
+// slot.
+type replicated interface {
+	Master(ctx context.Context) (*redisserver.Server, error)
+	Client(s *redisserver.Server) *redis.Client
+	// Failover replaces the master by command and returns the former one.
+	Failover(ctx context.Context) (former *redisserver.Server, err error)
+	// CutReplication keeps the replica from the master until mend is called.
+	CutReplication(ctx context.Context) (mend func(context.Context) error, err error)
+	WaitReady(ctx context.Context) error
+}
+
+// pickReplicated draws a master and its replica. In a cluster every master has keys in use, because the names of the keys spread over all
+// slots.
+func pickReplicated(r *rig.Round, random *rand.Rand) replicated {
+	slot := random.IntN(slots)
+	if r.Cluster != nil {
+		return shard{r.Cluster, slot}
+	}
+	return r.Sentinel
+}
+
+// removal takes a master away and says how. giveBack undoes that; it is called when the replica has become the master.
+type removal func(ctx context.Context, r *rig.Round, random *rand.Rand, servers replicated, master *redisserver.Server) (proof string, giveBack func() error, err error)
+
+// failover returns a fault in which the replica becomes the master. The former master then comes back as a replica, so that the next fault
+// finds all servers complete.
+func failover(remove removal) injector {
+	return func(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
+		servers, d := pickReplicated(r, random), atLeast(d, random, 500*time.Millisecond, 3*time.Second)
+		if r.WaitReplicas == 0 {
+			r.Destroys()
+		}
+		return r.Disturb(ctx, "redis", func() (string, error) {
+			limited, cancel := context.WithTimeout(ctx, rig.ReadyTimeout)
+			defer cancel()
+			before, err := servers.Master(limited)
+			if err != nil {
+				return "", err
+			}
+			start := time.Now()
+			how, giveBack, err := remove(limited, r, random, servers, before)
+			if err != nil {
+				return "", err
+			}
+			after, err := replaced(limited, servers, before)
+			took := time.Since(start)
+			if err == nil {
+				err = wait.For(ctx, d)
+			}
+			if err := errors.Join(err, giveBack(), servers.WaitReady(limited)); err != nil {
+				return "", err
+			}
+			return fmt.Sprintf("%s was the master, %s; %.1fs later %s was", before.Addr, how, took.Seconds(), after.Addr), nil
+		})
+	}
+}
+
+// replaced waits until another server is the master.
+func replaced(ctx context.Context, servers replicated, former *redisserver.Server) (*redisserver.Server, error) {
+	for {
+		now, err := servers.Master(ctx)
+		if err == nil && now != former {
+			return now, nil
+		}
+		if e := wait.For(ctx, 50*time.Millisecond); e != nil {
+			return nil, fmt.Errorf("%s is still the master: %w", former.Addr, errors.Join(e, err))
+		}
+	}
+}
+
+func nothing() error { return nil }
+
+// byCommand replaces the master as an operator does.
+func byCommand(ctx context.Context, _ *rig.Round, _ *rand.Rand, servers replicated, _ *redisserver.Server) (string, func() error, error) {
+	_, err := servers.Failover(ctx)
+	return "replaced by command", nothing, err
+}
+
+// killMaster kills the master. The sentinels, or the other masters of the cluster, notice that and promote the replica.
+func killMaster(_ context.Context, _ *rig.Round, _ *rand.Rand, _ replicated, master *redisserver.Server) (string, func() error, error) {
+	master.Kill()
+	return "killed", func() error {
+		master.Restart()
+		return nil
+	}, nil
+}
+
+// killMasterAhead kills the master while the replica lacks its last writes, which are then lost for certain. A service with
+// redis.wait_replicas must not rely on those writes.
+func killMasterAhead(ctx context.Context, r *rig.Round, random *rand.Rand, servers replicated, master *redisserver.Server) (string, func() error, error) {
+	mend, err := servers.CutReplication(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	before, err := written(ctx, servers.Client(master))
+	ahead := 0
+	for cut := between(random, 300*time.Millisecond, 1500*time.Millisecond); err == nil && ahead == 0; { // while Kafka is away, the service writes nothing
+		if err = wait.For(ctx, cut); err == nil {
+			ahead, err = written(ctx, servers.Client(master))
+			ahead -= before
+		}
+	}
+	if err != nil {
+		return "", nil, errors.Join(err, mend(ctx))
+	}
+	how, restart, err := killMaster(ctx, r, random, servers, master)
+	return fmt.Sprintf("%s %d bytes ahead of its replica", how, ahead), func() error {
+		err := mend(ctx)
+		return errors.Join(err, restart())
+	}, err
+}
+
+// written is the number of bytes that a master has written into its replication stream.
+func written(ctx context.Context, master *redis.Client) (int, error) {
+	info, err := master.InfoMap(ctx, "replication").Result()
+	if err != nil {
+		return 0, err
+	}
+	var n int
+	_, err = fmt.Sscan(info["Replication"]["master_repl_offset"], &n)
+	return n, err
+}
+
+// freezeMaster stops the master until it is replaced. When it resumes, it still believes for a moment that it is the master.
+func freezeMaster(ctx context.Context, _ *rig.Round, _ *rand.Rand, servers replicated, master *redisserver.Server) (string, func() error, error) {
+	pid := master.Pid()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		return "", nil, err
+	}
+	resume := func() error { return syscall.Kill(pid, syscall.SIGCONT) }
+	if servers.Client(master).Ping(ctx).Err() == nil {
+		return "", nil, errors.Join(errors.New("a PING was answered"), resume())
+	}
+	return "frozen", resume, nil
+}
+
+// cutMaster cuts the network before the master until it is replaced. The master goes on running and executes the commands that it already has.
+func cutMaster(ctx context.Context, r *rig.Round, random *rand.Rand, servers replicated, master *redisserver.Server) (string, func() error, error) {
+	n, err := r.RedisNet.To(master.Addr)
+	if err != nil {
+		return "", nil, err
+	}
+	how, err := n.Sever(ctx, "redis", network.Directions[random.IntN(2)])
+	if part, ok := servers.(shard); ok && err == nil {
+		// The master still speaks to the other nodes, so that they do not replace it. An operator must.
+		_, err = part.Promote(ctx, part.slot, "FORCE")
+	}
+	if err != nil {
+		n.Heal(ctx)
+	}
+	return "cut off " + how, func() error {
+		n.Heal(ctx)
+		return nil
+	}, err
+}
+
+// readOnly makes the master a replica without telling the clients: it refuses writes with READONLY.
+func readOnly(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
+	servers := r.Sentinel
+	master, err := servers.Master(ctx)
+	if err != nil {
+		return "", err
+	}
+	before, err := servers.Errors(ctx)
+	if err != nil {
+		return "", err
+	}
+	proof, err := r.Outage(ctx, "redis", atLeast(d, random, time.Second, 4*time.Second), func() (string, error) {
+		return "", servers.Client(master).ReplicaOf(ctx, "127.0.0.1", "1").Err() // nobody listens there, so the server keeps its data
+	}, func() error {
+		ctx, cancel := context.WithTimeout(ctx, rig.ReadyTimeout)
+		defer cancel()
+		return errors.Join(servers.Client(master).ReplicaOf(ctx, "NO", "ONE").Err(), servers.WaitReady(ctx))
+	})
+	if err != nil {
+		return "", err
+	}
+	after, err := servers.Errors(ctx)
+	if err == nil && after["READONLY"] == before["READONLY"] {
+		err = errors.New("no client got READONLY as a reply")
+	}
+	return fmt.Sprintf("Redis replied READONLY %d times%s", after["READONLY"]-before["READONLY"], proof), err
+}
+
+// slots is the number of hash slots of every cluster.
+const slots = 16384
+
+// shard is the master of a slot and its replica.
+type shard struct {
+	*redisserver.Cluster
+	slot int
+}
+
+// Master implements replicated.
+func (s shard) Master(ctx context.Context) (*redisserver.Server, error) { return s.Owner(ctx, s.slot) }
+
+// Failover implements replicated.
+func (s shard) Failover(ctx context.Context) (*redisserver.Server, error) {
+	return s.Promote(ctx, s.slot, "")
+}
+
+// CutReplication implements replicated.
+func (s shard) CutReplication(ctx context.Context) (func(context.Context) error, error) {
+	return s.Cluster.CutReplication(ctx, s.slot)
+}
+
+// moveSlots moves slots that hold keys in use from master to master, slowly. The slot of the ticket counter is among them: every batch
+// uses the counter.
+func moveSlots(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+	return r.Disturb(ctx, "redis", func() (string, error) {
+		ctx, cancel := context.WithTimeout(ctx, rig.ReadyTimeout)
+		defer cancel()
+		c := r.Cluster
+		before, err := c.Errors(ctx)
+		if err != nil {
+			return "", err
+		}
+		counter, err := counterSlot(ctx, r)
+		if err != nil {
+			return "", err
+		}
+		for moved := 0; ; {
+			keys, err := migrate(ctx, c, counter, random)
+			if err != nil {
+				return "", err
+			}
+			moved += keys
+			after, err := c.Errors(ctx)
+			if err != nil {
+				return "", err
+			}
+			// While Kafka is away, the service sends no commands and meets no errors: then move once more.
+			if ask, next := after["ASK"]-before["ASK"], after["MOVED"]-before["MOVED"]; ask > 0 && next > 0 {
+				return fmt.Sprintf("%d keys moved; Redis replied ASK %d times and MOVED %d times", moved, ask, next), nil
+			}
+		}
+	})
+}
+
+// migrate moves a slot, and up to 50 other slots of the same master that hold keys, to another master. It returns the number of keys.
+func migrate(ctx context.Context, c *redisserver.Cluster, slot int, random *rand.Rand) (int, error) {
+	from, err := c.Owner(ctx, slot)
+	if err != nil {
+		return 0, err
+	}
+	to := from
+	for to == from && err == nil {
+		to, err = c.Owner(ctx, random.IntN(slots))
+	}
+	if err != nil {
+		return 0, err
+	}
+	busy, err := c.SlotsWithKeys(ctx, from, 50)
+	if err != nil {
+		return 0, err
+	}
+	return c.MigrateSlots(ctx, append(busy, slot), to, between(random, 500*time.Millisecond, 2*time.Second))
+}
+
+// counterSlot is the slot of the round's ticket counter.
+func counterSlot(ctx context.Context, r *rig.Round) (int, error) {
+	for {
+		for _, s := range r.Cluster.Servers {
+			keys, err := r.Cluster.Client(s).Keys(ctx, r.Topic+":*:seq").Result()
+			if err != nil {
+				return 0, err
+			}
+			if len(keys) > 0 {
+				slot, err := r.RedisClient.ClusterKeySlot(ctx, keys[0]).Result()
+				return int(slot), err
+			}
+		}
+		if err := wait.For(ctx, 50*time.Millisecond); err != nil {
+			return 0, fmt.Errorf("there is no ticket counter: %w", err)
+		}
+	}
+}

@@ -1,0 +1,247 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/test/kafkaserver"
+	"echosieve/test/torture/internal/network"
+	"echosieve/test/torture/internal/rig"
+	"echosieve/test/torture/internal/wait"
+)
+
+var errForeign = errors.New("ECHOSIEVE_TEST_KAFKA names this broker: the run may not break it")
+
+func killBroker(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
+	return brokerAway(ctx, r, atLeast(d, random, time.Second, 4*time.Second), (*kafkaserver.Server).Kill)
+}
+
+func restartBroker(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
+	return brokerAway(ctx, r, atLeast(d, random, time.Second, 4*time.Second), (*kafkaserver.Server).Stop)
+}
+
+// brokerAway ends the only broker with stop and starts it again after at least d.
+func brokerAway(ctx context.Context, r *rig.Round, d time.Duration, stop func(*kafkaserver.Server)) (string, error) {
+	s := r.Brokers[0]
+	if s.Pid() == 0 {
+		return "", errForeign
+	}
+	return r.Outage(ctx, "kafka", d, func() (string, error) {
+		stop(s)
+		return network.Refused(ctx, s.Addr)
+	}, func() error {
+		s.Restart()
+		return nil
+	})
+}
+
+// addPartitions adds one to three partitions to the input topic.
+func addPartitions(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+	before := r.Generation()
+	more := 1 + random.IntN(3)
+	res, err := r.Admin.CreatePartitions(ctx, more, r.Topic)
+	if err == nil {
+		err = res.Error()
+	}
+	if err != nil {
+		return "", err
+	}
+	proof, err := regrouped(ctx, r, before)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d partitions more, %s", more, proof), nil
+}
+
+func killLeader(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+	return moveLeader(ctx, r, random, (*kafkaserver.Server).Kill)
+}
+
+// stopLeader ends the leader with SIGTERM: the broker then hands its partitions over.
+func stopLeader(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+	return moveLeader(ctx, r, random, (*kafkaserver.Server).Stop)
+}
+
+// moveLeader ends the leader of a partition with stop, and starts it again when another broker leads.
+func moveLeader(ctx context.Context, r *rig.Round, random *rand.Rand, stop func(*kafkaserver.Server)) (string, error) {
+	partition := int32(random.IntN(r.Partitions))
+	before, err := leader(ctx, r, r.Brokers[0], partition)
+	if err != nil {
+		return "", err
+	}
+	stop(r.Brokers[before])
+	proof, err := deposed(ctx, r, partition, before)
+	if err != nil {
+		return "", err
+	}
+	r.Brokers[before].Restart()
+	return proof, inSync(ctx, r)
+}
+
+// cutBroker cuts the leader of a partition off from the clients and from the other brokers. The broker goes on running and believes that it
+// leads. With min.insync.replicas=2 it can acknowledge no record.
+func cutBroker(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
+	all, err := linksOf(r, "kafka")
+	if err != nil {
+		return "", err
+	}
+	return r.Disturb(ctx, "kafka", func() (proof string, err error) {
+		partition := int32(random.IntN(r.Partitions))
+		before, err := leader(ctx, r, r.Brokers[0], partition)
+		if err != nil {
+			return "", err
+		}
+		n := all.Around(before)
+		defer func() { err = errors.Join(err, mend(ctx, r, "kafka", n)) }()
+		how, err := n.Sever(ctx, "kafka", network.Directions...)
+		if err != nil {
+			return "", err
+		}
+		moved, err := deposed(ctx, r, partition, before)
+		if err != nil {
+			return "", err
+		}
+		if believed, err := leader(ctx, r, r.Brokers[before], partition); err != nil || believed != before {
+			return "", fmt.Errorf("the broker that is cut off believes that broker %d leads: %w", believed, err)
+		}
+		wentOn, err := goesOn(ctx, r, atLeast(d, random, 10*time.Second, 15*time.Second))
+		return fmt.Sprintf("%s; %s; the broker that was cut off still believed that it leads; %s", how, moved, wentOn), err
+	})
+}
+
+// deposed waits until another broker leads the partition. It asks another broker than the former leader.
+func deposed(ctx context.Context, r *rig.Round, partition int32, before int) (string, error) {
+	start := time.Now()
+	witness := r.Brokers[(before+1)%len(r.Brokers)]
+	after := before
+	for after == before {
+		if err := wait.For(ctx, 200*time.Millisecond); err != nil {
+			return "", err
+		}
+		if now, err := leader(ctx, r, witness, partition); err == nil {
+			after = now
+		}
+		if time.Since(start) > rig.ReadyTimeout {
+			return "", fmt.Errorf("%s still leads partition %d", r.Brokers[before].Addr, partition)
+		}
+	}
+	return fmt.Sprintf("broker %d led partition %d, %.1fs later broker %d", before+1, partition, time.Since(start).Seconds(), after+1), nil
+}
+
+// leader returns the place in r.Brokers of the leader of a partition of the input topic, as the asked broker sees it.
+func leader(ctx context.Context, r *rig.Round, asked *kafkaserver.Server, partition int32) (int, error) {
+	topics, err := seenBy(ctx, asked, r.Topic)
+	if err != nil {
+		return 0, err
+	}
+	p, known := topics[r.Topic].Partitions[partition]
+	if !known || p.Leader < 1 {
+		return 0, fmt.Errorf("partition %d has no leader: %w", partition, p.Err)
+	}
+	return int(p.Leader) - 1, p.Err
+}
+
+// seenBy returns what one broker knows of topics. That broker may be behind the others, or cut off from them.
+func seenBy(ctx context.Context, asked *kafkaserver.Server, topics ...string) (kadm.TopicDetails, error) {
+	client, err := kgo.NewClient(kgo.SeedBrokers(asked.Addr)) // a new client knows no other broker to ask
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return kadm.NewClient(client).ListTopics(ctx, topics...)
+}
+
+// inSync waits until every replica of the round's topics has caught up and all brokers know that. Then the next broker may fail.
+func inSync(ctx context.Context, r *rig.Round) error {
+	outputs := r.Topics()
+	for end := time.Now().Add(rig.ReadyTimeout); ; {
+		behind := 0
+		var errs []error
+		for _, s := range r.Brokers {
+			topics, err := seenBy(ctx, s, r.Topic, outputs.Unique, outputs.Duplicate, outputs.Dead)
+			errs = append(errs, err, topics.Error())
+			topics.EachPartition(func(p kadm.PartitionDetail) {
+				if len(p.ISR) < r.BrokerCount || p.Leader < 1 {
+					behind++
+				}
+			})
+		}
+		err := errors.Join(errs...)
+		if err == nil && behind == 0 {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%d partitions lack a replica that is in sync: %w", behind, err)
+		}
+		if err := wait.For(ctx, 200*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// loseBroker takes one of three brokers away. With min.insync.replicas=2 the service must go on meanwhile.
+func loseBroker(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
+	s := r.Brokers[random.IntN(len(r.Brokers))]
+	s.Kill()
+	if _, err := network.Refused(ctx, s.Addr); err != nil {
+		return "", err
+	}
+	proof, err := goesOn(ctx, r, atLeast(d, random, 10*time.Second, 15*time.Second))
+	s.Restart()
+	if err != nil {
+		return "", err
+	}
+	return proof, inSync(ctx, r)
+}
+
+// goesOn waits for d, or longer if necessary, until records were published and decided meanwhile.
+func goesOn(ctx context.Context, r *rig.Round, d time.Duration) (string, error) {
+	start, before, decidedBefore := time.Now(), r.Feed.Acknowledged(), r.Watcher.Decided()
+	for {
+		if err := wait.For(ctx, d); err != nil {
+			return "", err
+		}
+		published, decided := r.Feed.Acknowledged()-before, r.Watcher.Decided()-decidedBefore
+		switch {
+		case published > 0 && decided > 0:
+			return fmt.Sprintf("%d records were published and %d decided meanwhile", published, decided), nil
+		case time.Since(start) > rig.ReadyTimeout:
+			return "", fmt.Errorf("with one of three brokers away, %d records were published and %d decided", published, decided)
+		}
+		d = time.Second // Redis may be away at the same time
+	}
+}
+
+// loseTwoBrokers takes two of three brokers away. The last broker acknowledges no record until one of them is back.
+func loseTwoBrokers(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
+	var lost []*kafkaserver.Server
+	for _, i := range random.Perm(len(r.Brokers))[:2] {
+		lost = append(lost, r.Brokers[i])
+	}
+	proof, err := r.Outage(ctx, "kafka", atLeast(d, random, 3*time.Second, 8*time.Second), func() (string, error) {
+		for _, s := range lost {
+			s.Kill()
+			if _, err := network.Refused(ctx, s.Addr); err != nil {
+				return "", err
+			}
+		}
+		return "connections refused", nil
+	}, func() error {
+		for _, s := range lost {
+			s.Restart()
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return proof, inSync(ctx, r)
+}

@@ -1,0 +1,121 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"echosieve/test/torture/internal/network"
+	"echosieve/test/torture/internal/rig"
+	"echosieve/test/torture/internal/wait"
+)
+
+// linksOf returns all links between a component's servers and everybody else.
+func linksOf(r *rig.Round, component string) (network.Network, error) {
+	n := map[string]network.Network{"redis": r.RedisNet, "kafka": r.KafkaNet}[component]
+	if len(n) == 0 {
+		return nil, network.ErrNoProxy
+	}
+	return n, nil
+}
+
+// vital draws links without which the processes can do nothing and which no replica replaces. In a Redis Cluster these can be the links of
+// one master: the other nodes still hear it on their own ports, and do not replace it. Elsewhere they are all links.
+func vital(ctx context.Context, r *rig.Round, component string, random *rand.Rand) (network.Network, error) {
+	all, err := linksOf(r, component)
+	if err != nil || component != "redis" || r.Cluster == nil || random.IntN(2) == 0 {
+		return all, err
+	}
+	master, err := r.Cluster.Owner(ctx, random.IntN(slots))
+	if err != nil {
+		return nil, err
+	}
+	return all.To(master.Addr)
+}
+
+// mend heals the links and waits until servers that replicate have found each other again: until then some of them may take a master for
+// lost and replace it.
+func mend(ctx context.Context, r *rig.Round, component string, n network.Network) error {
+	n.Heal(ctx)
+	switch {
+	case component == "kafka":
+		return inSync(ctx, r)
+	case r.RedisKind == rig.PlainRedis:
+		return nil
+	}
+	if r.WaitReplicas == 0 {
+		r.Destroys()
+	}
+	ctx, cancel := context.WithTimeout(ctx, rig.ReadyTimeout)
+	defer cancel()
+	if r.Cluster != nil {
+		return r.Cluster.WaitReady(ctx)
+	}
+	return r.Sentinel.WaitReady(ctx)
+}
+
+// slow delays requests and replies of some of the servers.
+func slow(component string) injector {
+	return func(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (proof string, err error) {
+		all, err := linksOf(r, component)
+		if err != nil {
+			return "", err
+		}
+		delay := between(random, 50*time.Millisecond, 150*time.Millisecond)
+		n := all.Some(random)
+		defer func() { err = errors.Join(err, mend(ctx, r, component, n)) }()
+		attributes := fmt.Sprintf(`"latency": %d, "jitter": %d`, delay.Milliseconds(), delay.Milliseconds()/4)
+		if err := errors.Join(n.Poison("latency", "upstream", 1, attributes), n.Poison("latency", "downstream", 1, attributes)); err != nil {
+			return "", err
+		}
+		answers, quickest := n.Knock(ctx, component, rig.ReadyTimeout)
+		if answers < len(n) || quickest < delay {
+			return "", fmt.Errorf("over the slow network %d of %d servers answered, the first after %s", answers, len(n), quickest)
+		}
+		return fmt.Sprintf("an answer took %s (servers: %d)", quickest.Round(time.Millisecond), len(n)), wait.For(ctx, atLeast(d, random, 3*time.Second, 6*time.Second))
+	}
+}
+
+// cut swallows the requests, or only the replies: the servers then execute the requests, and nobody hears of it.
+func cut(component string) injector {
+	return func(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
+		n, err := vital(ctx, r, component, random)
+		if err != nil {
+			return "", err
+		}
+		return r.Outage(ctx, component, atLeast(d, random, 3*time.Second, 6*time.Second),
+			func() (string, error) { return n.Sever(ctx, component, network.Directions[random.IntN(2)]) },
+			func() error { return mend(ctx, r, component, n) })
+	}
+}
+
+// hangUps ends half of the connections soon after they first carry data.
+func hangUps(component string) injector {
+	return func(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (proof string, err error) {
+		n, err := linksOf(r, component)
+		if err != nil {
+			return "", err
+		}
+		defer func() { err = errors.Join(err, mend(ctx, r, component, n)) }()
+		lasts := atLeast(d, random, 2*time.Second, 4*time.Second)
+		failed, tries := 0, 0
+		// Repeated, because a toxic never affects a connection that it has spared once.
+		for end := time.Now().Add(lasts); time.Now().Before(end); tries += len(n) {
+			n.Heal(ctx)
+			if err := n.Poison("reset_peer", network.Directions[random.IntN(2)], 0.5, fmt.Sprintf(`"timeout": %d`, random.IntN(20))); err != nil {
+				return "", err
+			}
+			answers, _ := n.Knock(ctx, component, time.Second)
+			failed += len(n) - answers
+			if err := wait.For(ctx, between(random, 50*time.Millisecond, 300*time.Millisecond)); err != nil {
+				return "", err
+			}
+		}
+		if failed == 0 {
+			return "", fmt.Errorf("none of %d connections of the runner ended", tries)
+		}
+		return fmt.Sprintf("%d of %d connections of the runner ended", failed, tries), nil
+	}
+}

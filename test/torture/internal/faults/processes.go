@@ -1,0 +1,215 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"echosieve/internal/crashpoint"
+	"echosieve/test/torture/internal/process"
+	"echosieve/test/torture/internal/rig"
+	"echosieve/test/torture/internal/wait"
+)
+
+func kill(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+	p, err := r.Pick(random)
+	if err != nil {
+		return "", err
+	}
+	if err := p.Kill(); err != nil {
+		return "", err
+	}
+	if err := wait.For(ctx, between(random, 0, time.Second)); err != nil {
+		return "", err
+	}
+	if _, err := r.Start(); err != nil {
+		return "", err
+	}
+	return p.Name + " ended by SIGKILL", nil
+}
+
+func terminate(_ context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+	p, err := r.Pick(random)
+	if err != nil {
+		return "", err
+	}
+	if err := r.Terminate(p); err != nil {
+		return "", err
+	}
+	if _, err := r.Start(); err != nil {
+		return "", err
+	}
+	return p.Name + " ended by SIGTERM", nil
+}
+
+func storm(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+	before := r.Generation()
+	for range 2 {
+		leaving, err := r.Pick(random)
+		if err != nil {
+			return "", err
+		}
+		if _, err := r.Start(); err != nil {
+			return "", err
+		}
+		if err := wait.For(ctx, between(random, 500*time.Millisecond, 2*time.Second)); err != nil {
+			return "", err
+		}
+		if err := r.Terminate(leaving); err != nil {
+			return "", err
+		}
+	}
+	return regrouped(ctx, r, before) // while a broker is away, several changes become one new generation
+}
+
+// regrouped waits until the group has a newer generation.
+func regrouped(ctx context.Context, r *rig.Round, before int) (string, error) {
+	for end := time.Now().Add(rig.ReadyTimeout); time.Now().Before(end); {
+		if now := r.Generation(); now > before {
+			return fmt.Sprintf("group generation %d, then %d", before, now), nil
+		}
+		if err := wait.For(ctx, 50*time.Millisecond); err != nil {
+			return "", err
+		}
+	}
+	return "", fmt.Errorf("the group stayed in generation %d", r.Generation())
+}
+
+// zombie freezes a process until the others have its partitions. When the process resumes, it still has records of its old partitions in
+// its hands, and must not commit them.
+func zombie(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+	p, err := r.Pick(random)
+	if err != nil {
+		return "", err
+	}
+	if err := joined(ctx, p); err != nil {
+		return "", err
+	}
+	before := r.Generation()
+	thaw, err := p.Freeze()
+	if err != nil {
+		return "", err
+	}
+	defer thaw()
+	if err := wait.For(ctx, rig.SessionTimeout+between(random, time.Second, 3*time.Second)); err != nil {
+		return "", err
+	}
+	proof, err := regrouped(ctx, r, before)
+	if err != nil {
+		return "", err
+	}
+	return p.Name + " was frozen meanwhile: " + proof, nil
+}
+
+// joined waits until the process is in the group. The group does not notice the end of a process that has not joined it.
+func joined(ctx context.Context, p *process.Process) error {
+	for end := time.Now().Add(rig.ReadyTimeout); time.Now().Before(end); {
+		if p.Generation() > 0 {
+			return nil
+		}
+		if err := wait.For(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s has not joined the group", p.Name)
+}
+
+// abreast is the number of processes that run beside each other until each crashes. Each must get a partition.
+const abreast = 3
+
+// crash lets three processes end themselves at drawn points.
+func crash(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+	var settings []string
+	points := crashpoint.Points()
+	for _, i := range random.Perm(len(points))[:abreast] {
+		settings = append(settings, crashSetting(random, points[i], random.IntN(4) == 0))
+	}
+	return crashAll(ctx, r, settings)
+}
+
+func crashEverywhere(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+	var settings []string
+	for _, p := range crashpoint.Points() {
+		settings = append(settings, crashSetting(random, p, false), crashSetting(random, p, true))
+	}
+	random.Shuffle(len(settings), func(i, j int) { settings[i], settings[j] = settings[j], settings[i] })
+	var proofs []string
+	for len(settings) > 0 {
+		n := min(abreast, len(settings))
+		proof, err := crashAll(ctx, r, settings[:n])
+		if err != nil {
+			return "", err
+		}
+		proofs, settings = append(proofs, proof), settings[n:]
+	}
+	return strings.Join(proofs, "; "), nil
+}
+
+// crashSetting is a value of crashpoint.Variable: the process ends itself when it passes the point for the n-th time, n being drawn.
+func crashSetting(random *rand.Rand, p crashpoint.Point, term bool) string {
+	s := fmt.Sprintf("%s:%d", p, 1+random.IntN(8))
+	if term {
+		s += ":term"
+	}
+	return s
+}
+
+// crashName is the summary's name of a setting.
+func crashName(setting string) string {
+	point, how, _ := strings.Cut(setting, ":")
+	if strings.HasSuffix(how, ":term") {
+		return "  SIGTERM " + point
+	}
+	return "  SIGKILL " + point
+}
+
+// crashAll starts a process for each setting beside those that run, and waits until each has ended itself.
+func crashAll(ctx context.Context, r *rig.Round, settings []string) (string, error) {
+	var crashes errgroup.Group
+	for _, s := range settings {
+		p, err := r.StartDoomed(crashpoint.Variable + "=" + s)
+		if err != nil {
+			return "", err
+		}
+		name := crashName(s)
+		r.Summary.Injected(name)
+		crashes.Go(func() error {
+			if err := awaitCrash(ctx, r, p, s); err != nil {
+				return err
+			}
+			r.Summary.Fired(name)
+			return nil
+		})
+	}
+	if err := crashes.Wait(); err != nil {
+		return "", err
+	}
+	return strings.Join(settings, ", "), nil
+}
+
+// awaitCrash waits until the process has ended itself, and checks that it did so at its point.
+func awaitCrash(ctx context.Context, r *rig.Round, p *process.Process, setting string) error {
+	limit := time.NewTimer(2 * rig.ReadyTimeout) // the process starts, joins the group, and waits for servers that are away
+	defer limit.Stop()
+	select {
+	case <-p.Exited():
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-limit.C:
+		p.Discard()
+		return fmt.Errorf("%s did not pass %s", p.Name, setting)
+	}
+	switch term := strings.HasSuffix(setting, ":term"); {
+	case !p.Crashed():
+		return fmt.Errorf("%s ended before it passed %s: %w", p.Name, setting, p.Err())
+	case term && p.Err() != nil:
+		r.Violate(rig.BadExit, "%s ended after SIGTERM at %s with: %v", p.Name, setting, p.Err())
+	case !term && !p.WasKilled():
+		return fmt.Errorf("%s ended at %s with: %w", p.Name, setting, p.Err())
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"echosieve/test/torture/internal/network"
+	"echosieve/test/torture/internal/rig"
+	"echosieve/test/torture/internal/wait"
+)
+
+// stallRedis stops the Redis process without closing a connection. Redis gets no request meanwhile, but executes some of them later.
+func stallRedis(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
+	pid := r.RedisServer.Pid()
+	return r.Outage(ctx, "redis", atLeast(d, random, 4*time.Second, 7*time.Second), func() (string, error) {
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			return "", err
+		}
+		if network.Knock(ctx, "redis", r.RedisServer.Addr, time.Second) == nil {
+			return "", errors.New("a PING was answered")
+		}
+		return "a PING timed out", nil
+	}, func() error { return syscall.Kill(pid, syscall.SIGCONT) })
+}
+
+// restartRedis kills Redis and starts it again with the data of its append-only file.
+func restartRedis(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
+	s := r.RedisServer
+	keys, err := r.RedisClient.DBSize(ctx).Result()
+	if err != nil {
+		return "", err
+	}
+	return r.Outage(ctx, "redis", atLeast(d, random, 3*time.Second, 6*time.Second), func() (string, error) {
+		s.Kill()
+		return network.Refused(ctx, r.RedisNet.Past(s.Addr))
+	}, func() error {
+		s.Restart()
+		now, err := r.RedisClient.DBSize(ctx).Result()
+		for try := 0; err != nil && try < 3; try++ { // connections of the killed server fail first
+			now, err = r.RedisClient.DBSize(ctx).Result()
+		}
+		if err != nil || now < keys {
+			return fmt.Errorf("Redis came back with %d of %d keys: %w", now, keys, err)
+		}
+		return nil
+	})
+}
+
+// emptyRedis deletes all data: the only fault after which violations are forgiven on plain Redis.
+func emptyRedis(ctx context.Context, r *rig.Round, _ *rand.Rand, _ time.Duration) (string, error) {
+	keys, err := r.RedisClient.DBSize(ctx).Result()
+	if err != nil {
+		return "", err
+	}
+	r.Destroys()
+	if err := r.RedisClient.FlushAll(ctx).Err(); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d keys were deleted", keys), nil
+}
+
+// resetRedis closes all connections, several times, in the middle of the commands that they carry.
+func resetRedis(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+	var closed int64
+	end := time.Now().Add(rig.ReadyTimeout)
+	for i := 0; i < 5 || closed == 0 && time.Now().Before(end); i++ {
+		err := r.EachMaster(ctx, func(master *redis.Client) error {
+			n, err := master.ClientKillByFilter(ctx, "TYPE", "normal", "SKIPME", "yes").Result()
+			closed += n
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+		if err := wait.For(ctx, between(random, 50*time.Millisecond, 300*time.Millisecond)); err != nil {
+			return "", err
+		}
+	}
+	if closed == 0 {
+		return "", errors.New("there was no connection to close")
+	}
+	return fmt.Sprintf("%d connections were closed", closed), nil
+}
+
+var cachedScripts = regexp.MustCompile(`number_of_cached_scripts:(\d+)`)
+
+// flushScripts makes every master forget the scripts.
+func flushScripts(ctx context.Context, r *rig.Round, _ *rand.Rand, _ time.Duration) (string, error) {
+	known := 0
+	// After a restart Redis knows no script until the next batch comes.
+	for end := time.Now().Add(rig.ReadyTimeout); known == 0; {
+		err := r.EachMaster(ctx, func(master *redis.Client) error {
+			info, err := master.Info(ctx, "memory").Result()
+			if m := cachedScripts.FindStringSubmatch(info); m != nil {
+				n, _ := strconv.Atoi(m[1])
+				known += n
+			}
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+		if time.Now().After(end) {
+			return "", errors.New("Redis knew no script")
+		}
+		if err := wait.For(ctx, 10*time.Millisecond); err != nil {
+			return "", err
+		}
+	}
+	if err := r.EachMaster(ctx, func(master *redis.Client) error { return master.ScriptFlush(ctx).Err() }); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d scripts were forgotten", known), nil
+}
+
+// outOfMemory sets a memory limit that makes Redis refuse each command that could need memory.
+func outOfMemory(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
+	limit := func(bytes string) error {
+		return r.EachMaster(ctx, func(master *redis.Client) error { return master.ConfigSet(ctx, "maxmemory", bytes).Err() })
+	}
+	return r.Outage(ctx, "redis", atLeast(d, random, 2*time.Second, 5*time.Second), func() (string, error) {
+		if err := limit("1"); err != nil {
+			return "", err
+		}
+		err := r.RedisClient.Set(ctx, "torture", "", 0).Err()
+		if !redis.HasErrorPrefix(err, "OOM") && (err == nil || !strings.Contains(err.Error(), "OOM")) {
+			return "", fmt.Errorf("Redis accepted a write: %w", err)
+		}
+		return "a write was refused: OOM", nil
+	}, func() error { return limit("0") })
+}

@@ -1,0 +1,89 @@
+// Package judge accounts for a round of the fault runner: it checks what the service published of the records that package articles
+// wrote, and whether the round tested every promise at all.
+package judge
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/pipeline"
+	"echosieve/test/ledger"
+	"echosieve/test/torture/internal/articles"
+)
+
+// Findings are the result of Judge.
+type Findings struct {
+	Texts      int                     // different texts among the inputs; all versions of a chain count as one
+	Links      int                     // copies of copies: their roots were compared with the ends of their chains
+	Dead       map[pipeline.Reason]int // dead letters by their reasons
+	Violations []ledger.Violation
+}
+
+// Judge checks every promise: those of package ledger, and those that need to know which articles are copies of each other.
+func Judge(run ledger.Run, written *articles.Writer) Findings {
+	run.Reason = func(source string) pipeline.Reason { return written.Reasons[string(run.Inputs[source].Key)] }
+	report := run.Check()
+	texts, bad := relate(run.Inputs, report.Seen, written.Facts)
+	dead := map[pipeline.Reason]int{}
+	for _, o := range report.Seen {
+		if o.Verdict() == "" {
+			dead[pipeline.Reason(o.Headers[pipeline.HeaderReason])]++
+		}
+	}
+	return Findings{texts, report.Links, dead, append(report.Violations, bad...)}
+}
+
+// member is an article of a family.
+type member struct {
+	source string // coordinates of its record
+	articles.Fact
+}
+
+// relate compares the verdicts with the facts, which have the articles' ids as keys. A copy must repeat an article of its own family.
+// Of two articles that must match, one must be a copy. One article of each family must come through as unique. relate counts the
+// families.
+func relate(inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome, facts map[string]articles.Fact) (texts int, bad []ledger.Violation) {
+	families := map[string][]member{}
+	at := map[string]articles.Fact{} // by coordinates
+	for _, source := range slices.Sorted(maps.Keys(inputs)) {
+		if f, known := facts[string(inputs[source].Key)]; known {
+			families[f.Family] = append(families[f.Family], member{source, f})
+			at[source] = f
+		}
+	}
+	for _, family := range slices.Sorted(maps.Keys(families)) {
+		through := false
+		for i, a := range families[family] {
+			o := seen[a.source]
+			if o == nil {
+				continue // package ledger reports the loss
+			}
+			original, named := o.Headers[pipeline.HeaderOriginal]
+			of, known := at[original]
+			if named && (!known || of.Family != family || o.IsCopy() && !a.MayMatch(of)) {
+				bad = append(bad, ledger.Violation{Kind: ledger.Unrelated, Text: fmt.Sprintf("%s (%s) names as its original %s, which has another text", a.source, o.Verdict(), original)})
+			}
+			if o.IsThrough() {
+				through = true
+				bad = append(bad, twins(a, families[family][:i], seen)...)
+			}
+		}
+		if !through {
+			bad = append(bad, ledger.Violation{Kind: ledger.LostText, Text: fmt.Sprintf("neither article %s nor any of its copies came through as unique", family)})
+		}
+	}
+	return len(families), bad
+}
+
+// twins returns a violation for each of the others that came through although it must match a, which came through as well.
+func twins(a member, others []member, seen map[string]*ledger.Outcome) (bad []ledger.Violation) {
+	for _, b := range others {
+		if o := seen[b.source]; o != nil && o.IsThrough() && a.MustMatch(b.Fact) {
+			bad = append(bad, ledger.Violation{Kind: ledger.Twin, Text: fmt.Sprintf("%s and %s are copies of each other, but neither was published as a copy", b.source, a.source)})
+		}
+	}
+	return bad
+}

@@ -1,0 +1,231 @@
+// Package process runs one service process of the fault runner: its start, its end, what it logs and what its HTTP interface says.
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"echosieve/test/child"
+)
+
+// Process is one running service. It is safe for concurrent use.
+type Process struct {
+	Name string
+
+	cmd    *exec.Cmd
+	exited chan struct{}
+	err    error // of Wait, once exited is closed
+	asked  atomic.Bool
+	frozen atomic.Bool
+	thaws  atomic.Int32
+	log    *log
+}
+
+// Command says how to start a process.
+type Command struct {
+	Name   string // names the log file, too
+	Dir    string // of the log file
+	Binary string
+	Args   []string
+	Env    []string // in addition to the runner's own
+	// Doomed says that the process will end itself, as its environment asks for. Its end counts as asked for.
+	Doomed bool
+}
+
+// Start starts a process and calls ended once, when the process has ended and its log is complete.
+func Start(c Command, ended func(*Process)) (*Process, error) {
+	file, err := os.Create(filepath.Join(c.Dir, c.Name+".log"))
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{Name: c.Name, exited: make(chan struct{}), log: &log{file: file, warnings: map[string]int{}}}
+	p.asked.Store(c.Doomed)
+	p.cmd = exec.Command(c.Binary, c.Args...)
+	p.cmd.Env = append(os.Environ(), c.Env...)
+	p.cmd.SysProcAttr = child.DiesWithParent()
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	p.cmd.Stdout, p.cmd.Stderr = write, write
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	_ = write.Close()
+	go func() {
+		p.log.follow(read)
+		_ = read.Close()
+		_ = file.Close()
+		p.err = p.cmd.Wait()
+		ended(p)
+		close(p.exited)
+	}()
+	return p, nil
+}
+
+// Pid is the process id.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// Asked says whether somebody asked the process to end.
+func (p *Process) Asked() bool { return p.asked.Load() }
+
+// Running says whether the process is neither frozen nor asked to end.
+func (p *Process) Running() bool { return !p.asked.Load() && !p.frozen.Load() }
+
+// Thaws is the number of times that the process was frozen and resumed.
+func (p *Process) Thaws() int32 { return p.thaws.Load() }
+
+// Generation is the last group generation that the process has joined; 0 if it has joined none yet.
+func (p *Process) Generation() int {
+	p.log.mu.Lock()
+	defer p.log.mu.Unlock()
+	return p.log.generation
+}
+
+// Crashed says whether the process wrote that it ends itself at a crash point.
+func (p *Process) Crashed() bool {
+	p.log.mu.Lock()
+	defer p.log.mu.Unlock()
+	return p.log.crashed
+}
+
+// Exited is closed when the process has ended.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// Err says how the process ended; nil means exit code 0. It is for calling when Exited is closed, or from the callback of Start.
+func (p *Process) Err() error { return p.err }
+
+// WasKilled says whether SIGKILL ended the process. It is for calling when Exited is closed.
+func (p *Process) WasKilled() bool {
+	var exit *exec.ExitError
+	return errors.As(p.err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
+}
+
+// Freeze stops the process with SIGSTOP. thaw lets it resume.
+func (p *Process) Freeze() (thaw func(), err error) {
+	p.frozen.Store(true)
+	thaw = func() {
+		_ = p.cmd.Process.Signal(syscall.SIGCONT)
+		p.thaws.Add(1)
+		p.frozen.Store(false)
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		thaw()
+		return nil, err
+	}
+	return thaw, nil
+}
+
+// Kill ends the process with SIGKILL and waits until it has ended.
+func (p *Process) Kill() error {
+	p.asked.Store(true)
+	if err := p.cmd.Process.Kill(); err != nil {
+		return err
+	}
+	<-p.exited
+	if !p.WasKilled() {
+		return fmt.Errorf("%s was killed but ended with: %w", p.Name, p.err)
+	}
+	return nil
+}
+
+// ErrBadExit says that a process did not end with exit code 0, or not in time, after its SIGTERM.
+var ErrBadExit = errors.New("bad exit")
+
+// Terminate ends the process with SIGTERM, as an orchestrator does, and waits until it has ended. The process must end with exit code 0
+// within the limit: an error that is ErrBadExit says that it did not.
+func (p *Process) Terminate(limit time.Duration) error {
+	p.asked.Store(true)
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case <-p.exited:
+	case <-time.After(limit):
+		_ = p.cmd.Process.Kill()
+		<-p.exited
+		return fmt.Errorf("%w: %s did not end within %s of its SIGTERM", ErrBadExit, p.Name, limit)
+	}
+	if p.err != nil {
+		return fmt.Errorf("%w: %s ended after SIGTERM with: %w", ErrBadExit, p.Name, p.err)
+	}
+	return nil
+}
+
+// Discard ends the process with SIGKILL, whatever state it is in.
+func (p *Process) Discard() {
+	p.asked.Store(true)
+	_ = p.cmd.Process.Kill()
+	<-p.exited
+}
+
+// State returns what /readyz says: whether the process is ready, and for each component ("redis", "kafka") whether it is up.
+func (p *Process) State(ctx context.Context) (ready bool, up map[string]bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	res, err := p.get(ctx, "/readyz")
+	if err != nil {
+		return false, nil, err
+	}
+	defer res.Body.Close()
+	var body struct {
+		Ready      bool
+		Components map[string]struct{ Up bool }
+	}
+	if err := json.NewDecoder(res.Body).Decode(&body); err != nil {
+		return false, nil, err
+	}
+	if body.Ready != (res.StatusCode == http.StatusOK) {
+		return false, nil, fmt.Errorf("/readyz says ready=%t with status %d", body.Ready, res.StatusCode)
+	}
+	up = map[string]bool{}
+	for name, c := range body.Components {
+		up[name] = c.Up
+	}
+	return body.Ready, up, nil
+}
+
+// Metrics returns the text of /metrics.
+func (p *Process) Metrics(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	res, err := p.get(ctx, "/metrics")
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	return string(text), err
+}
+
+func (p *Process) get(ctx context.Context, path string) (*http.Response, error) {
+	p.log.mu.Lock()
+	addr := p.log.http
+	p.log.mu.Unlock()
+	if addr == "" {
+		return nil, fmt.Errorf("%s does not listen yet", p.Name)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	return http.DefaultClient.Do(req)
+}
+
+// Warnings is the number of warnings and errors about a component: its own, and those of the package that speaks to it.
+func (p *Process) Warnings(component string) int {
+	p.log.mu.Lock()
+	defer p.log.mu.Unlock()
+	speaker := map[string]string{"redis": "index", "kafka": "consumer"}[component]
+	return p.log.warnings[component] + p.log.warnings[speaker]
+}

@@ -1,0 +1,147 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"echosieve/test/torture/internal/process"
+	"echosieve/test/torture/internal/wait"
+)
+
+const (
+	// redLimit bounds the time until /readyz of every process says that a server is away. The service probes every 2 s, and a probe may
+	// take 5 s. A fault that only writes can notice shows when the next article comes, which an outage of the other server may delay.
+	redLimit = 2 * time.Minute
+	// greenLimit bounds the time until /readyz of every process says that the server is back.
+	greenLimit = 2 * time.Minute
+	// maxWarnings is the number of warnings about one component that a process may write during an outage: one for the change of its state,
+	// one for the first failure of each operation, and the same once more when the first answers come. A service that warned at each retry
+	// would write dozens.
+	maxWarnings = 12
+)
+
+// Outage takes a server away with begin, which returns a proof that it is away. Outage then waits for at least d, and until every process
+// says at /readyz and /metrics that the server is down. It brings the server back with end and waits until every process says that the
+// server is up. Processes that end or freeze during the outage are excused.
+func (r *Round) Outage(ctx context.Context, component string, d time.Duration, begin func() (string, error), end func() error) (string, error) {
+	return r.disturb(ctx, component, func(live []witness) (string, error) {
+		start := time.Now()
+		proof, err := begin()
+		if err == nil {
+			isDown := func(_ bool, up map[string]bool) bool { return !up[component] }
+			for _, p := range r.awaitState(ctx, live, redLimit, isDown) {
+				if !p.excused() {
+					r.Violate(unready, "%s has been away for %.1fs and /readyz of %s says that it is up", component, time.Since(start).Seconds(), p.Name)
+				}
+			}
+			red := time.Since(start)
+			if err = r.checkMetric(ctx, live, component); err == nil {
+				proof += fmt.Sprintf(", red after %.1fs", red.Seconds())
+			}
+			if stop := wait.For(ctx, d-time.Since(start)); stop != nil {
+				err = stop
+			}
+		}
+		err = errors.Join(err, end())
+		return fmt.Sprintf("%s, away for %.1fs", proof, time.Since(start).Seconds()), err
+	})
+}
+
+// Disturb waits until a server is up for every process, calls do, which returns a proof that the fault happened, and waits until the server
+// is up for every process again. No process may write a warning for each retry meanwhile.
+func (r *Round) Disturb(ctx context.Context, component string, do func() (string, error)) (string, error) {
+	return r.disturb(ctx, component, func([]witness) (string, error) { return do() })
+}
+
+func (r *Round) disturb(ctx context.Context, component string, do func([]witness) (string, error)) (string, error) {
+	isUp := func(_ bool, up map[string]bool) bool { return up[component] }
+	live := r.witnesses()
+	if late := r.awaitState(ctx, live, ReadyTimeout, isUp); len(late) > 0 {
+		r.Violate(unready, "%s: %d processes are not ready before the outage", component, len(late))
+	}
+	warned := map[witness]int{}
+	for _, p := range live {
+		warned[p] = p.Warnings(component)
+	}
+	proof, err := do(live)
+	if err != nil {
+		return "", err
+	}
+	back := time.Now()
+	for _, p := range r.awaitState(ctx, live, greenLimit, isUp) {
+		if !p.excused() {
+			r.Violate(unready, "%s is back and /readyz of %s still says that it is down", component, p.Name)
+		}
+	}
+	for _, p := range live {
+		if n := p.Warnings(component) - warned[p]; n > maxWarnings {
+			r.Violate(noisy, "%s wrote %d warnings about %s while it was away", p.Name, n, component)
+		}
+	}
+	return fmt.Sprintf("%s, green %.1fs later", proof, time.Since(back).Seconds()), nil
+}
+
+// checkMetric waits until the metric of every process says that the component is down, as /readyz does. It can take a moment: at the end of
+// a group generation a process forgets the failures of that generation, and says that Kafka is up until the next attempt fails.
+func (r *Round) checkMetric(ctx context.Context, procs []witness, component string) error {
+	want := fmt.Sprintf("echosieve_connection_up{component=%q} 0\n", component)
+	for _, p := range procs {
+		for end := time.Now().Add(redLimit); !p.excused(); {
+			text, err := p.Metrics(ctx)
+			if strings.Contains(text, want) || p.excused() {
+				break
+			}
+			if time.Now().After(end) {
+				if err != nil {
+					return err
+				}
+				r.Violate(unready, "%s is away and the metric echosieve_connection_up of %s says that it is up", component, p.Name)
+				break
+			}
+			if err := wait.For(ctx, 100*time.Millisecond); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// witness is a process that an outage expects to notice it. It is excused if it ended or was frozen since.
+type witness struct {
+	*process.Process
+	thaws int32
+}
+
+// witnesses are the processes that run and are not frozen now.
+func (r *Round) witnesses() []witness {
+	var all []witness
+	for _, p := range r.Running() {
+		all = append(all, witness{p, p.Thaws()})
+	}
+	return all
+}
+
+func (w witness) excused() bool { return !w.Running() || w.Thaws() != w.thaws }
+
+// awaitState waits until each process that is not excused has the state. It returns the processes that did not have it within the limit.
+func (r *Round) awaitState(ctx context.Context, procs []witness, limit time.Duration, has func(ready bool, up map[string]bool) bool) []witness {
+	end := time.Now().Add(limit)
+	for {
+		var missing []witness
+		for _, p := range procs {
+			if p.excused() {
+				continue
+			}
+			if ready, up, err := p.State(ctx); err != nil || !has(ready, up) {
+				missing = append(missing, p)
+			}
+		}
+		procs = missing
+		if len(procs) == 0 || time.Now().After(end) || wait.For(ctx, 100*time.Millisecond) != nil {
+			return procs
+		}
+	}
+}

@@ -1,0 +1,137 @@
+// Package rig holds the parts that the rounds of the fault runner and its faults share: the servers, the service processes of a round, and
+// outages that every process must notice and report.
+package rig
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"echosieve/pipeline/recipe"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/test/kafkaserver"
+	"echosieve/test/loopback"
+	"echosieve/test/redisserver"
+	"echosieve/test/torture/internal/network"
+)
+
+// Options say which servers and processes a run has.
+type Options struct {
+	BrokerCount int    // 1 or 3
+	Partitions  int    // of the input topic at first, and of each output topic
+	Processes   int    // of the service
+	Binary      string // of the service; empty: built from this source
+	// RedisKind is PlainRedis, SentinelRedis or ClusterRedis.
+	RedisKind string
+	// RedisAddrs are addresses of a Redis that the run uses and does not break. If they are empty, the run starts its own.
+	RedisAddrs   []string
+	WaitReplicas uint     // redis.wait_replicas of the processes, except with PlainRedis
+	ServiceFlags []string // more arguments of the processes
+	// Direct leaves out the proxies: comparisons with other systems must not measure them.
+	Direct bool
+}
+
+// OwnRedis says whether Redis is the run's own, which it may break.
+func (o Options) OwnRedis() bool { return len(o.RedisAddrs) == 0 }
+
+// Rig is the servers of a run and the runner's clients of them. All rounds share it.
+type Rig struct {
+	Options
+	Host   *Host
+	Recipe *recipe.Recipe
+	Dir    string // of the logs
+
+	Brokers     []*kafkaserver.Server
+	KafkaAddrs  []string // of the brokers themselves, past the proxies
+	KafkaClient *kgo.Client
+	Admin       *kadm.Client
+	RedisServer *redisserver.Server // with PlainRedis; else nil, as with RedisAddrs
+	Sentinel    *redisserver.Sentinel
+	Cluster     *redisserver.Cluster
+	RedisClient redis.UniversalClient
+	RedisNet    network.Network // empty without proxies, as is KafkaNet
+	KafkaNet    network.Network
+
+	out        io.Writer
+	begin      time.Time
+	redisAddrs []string // where the processes find Redis
+}
+
+// New starts the servers. The host ends them. Progress is written to out.
+func New(h *Host, o Options, out io.Writer) (*Rig, error) {
+	g := &Rig{Options: o, Host: h, out: out, begin: time.Now()}
+	var err error
+	if g.Dir, err = os.MkdirTemp("", "echosieve-torture-logs-*"); err != nil {
+		return nil, err
+	}
+	if g.Binary == "" {
+		if g.Binary, err = Build(h.ctx, h.TempDir()); err != nil {
+			return nil, err
+		}
+	}
+	if g.Recipe, err = recipe.Load(recipe.DefaultConfig()); err != nil {
+		return nil, err
+	}
+	g.startRedis()
+	g.startKafka()
+	if g.KafkaClient, err = kgo.NewClient(kgo.SeedBrokers(g.KafkaAddrs...)); err != nil {
+		return nil, err
+	}
+	h.Cleanup(g.KafkaClient.Close)
+	g.Admin = kadm.NewClient(g.KafkaClient)
+	return g, nil
+}
+
+// startKafka starts one broker, or several that replicate.
+func (g *Rig) startKafka() {
+	front := g.front("kafka", &g.KafkaNet)
+	if g.BrokerCount > 1 {
+		g.Brokers = kafkaserver.StartClusterBehind(g.Host, front, kafkaserver.V4, g.BrokerCount).Servers
+	} else {
+		g.Brokers = []*kafkaserver.Server{kafkaserver.StartBehind(g.Host, front, kafkaserver.V4)}
+	}
+	for _, s := range g.Brokers {
+		g.KafkaAddrs = append(g.KafkaAddrs, strings.Split(s.Addr, ",")...)
+	}
+}
+
+func (g *Rig) front(component string, n *network.Network) loopback.Front {
+	if g.Direct {
+		return nil
+	}
+	return n.Front(g.Host, component)
+}
+
+// serviceKafka is where the service processes find the brokers.
+func (g *Rig) serviceKafka() string {
+	var addrs []string
+	for _, s := range g.Brokers {
+		addrs = append(addrs, s.Reached)
+	}
+	return strings.Join(addrs, ",")
+}
+
+// Build builds the service of this source, with its crash points, and returns the path of the binary. args are more arguments of go build.
+func Build(ctx context.Context, dir string, args ...string) (string, error) {
+	binary := filepath.Join(dir, "echosieve")
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-trimpath", "-tags", "crashpoints", "-o", binary}, args, []string{"echosieve/cmd/echosieve"})...)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the service: %w\n%s", err, output)
+	}
+	return binary, nil
+}
+
+// Say writes a line of progress.
+func (g *Rig) Say(format string, args ...any) {
+	fmt.Fprintf(g.out, "%7.1fs  %s\n", time.Since(g.begin).Seconds(), fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,209 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"echosieve/test/child"
+	"echosieve/test/ledger"
+	"echosieve/test/torture/internal/process"
+	"echosieve/test/torture/internal/traffic"
+	"echosieve/test/torture/internal/wait"
+)
+
+// Times of a round.
+const (
+	// SessionTimeout is that of the processes' consumer group.
+	SessionTimeout = 6 * time.Second
+	// ReadyTimeout bounds each wait for servers and processes that must become ready: far more than an idle machine needs.
+	ReadyTimeout = 3 * time.Minute
+
+	window      = 168 * time.Hour
+	stopTimeout = 2 * time.Minute // from SIGTERM to the end of a process
+)
+
+// Violations of a process's promises, beside those of package ledger.
+const (
+	EndedByItself ledger.Kind = "ended"     // a process that nobody asked to end
+	BadExit       ledger.Kind = "bad exit"  // after SIGTERM, another exit code than 0, or no end
+	unready       ledger.Kind = "readiness" // /readyz or the metric does not tell the truth
+	noisy         ledger.Kind = "log noise" // a warning for each retry
+)
+
+// Round is the state of one round that faults read and change: the service processes, their traffic and the violations found so far.
+// Its methods are safe for concurrent use.
+type Round struct {
+	*Rig
+	Topic   string // input; also the consumer group, the namespace in Redis and the prefix of the output topics
+	Dir     string // of the processes' logs
+	Feed    *traffic.Feed
+	Watcher *traffic.Watcher
+	Summary *Summary
+	// BreakingKafka is held while a fault of Kafka lasts, and while a transaction is open: see traffic.Transactions.
+	BreakingKafka sync.Mutex
+
+	mu         sync.Mutex
+	processes  []*process.Process
+	started    int
+	generation int // the newest group generation
+	peakMemory int64
+	violations []ledger.Violation
+	destroyed  bool
+}
+
+// Topics are the output topics.
+func (r *Round) Topics() ledger.Topics {
+	return ledger.Topics{Unique: r.Topic + "-unique", Duplicate: r.Topic + "-duplicate", Dead: r.Topic + "-dead"}
+}
+
+// Violate notes a broken promise.
+func (r *Round) Violate(kind ledger.Kind, format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.violations = append(r.violations, ledger.Violation{Kind: kind, Text: fmt.Sprintf(format, args...)})
+}
+
+// Destroys notes that the schedule destroys data in Redis. Some violations are forgiven then.
+func (r *Round) Destroys() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.destroyed = true
+}
+
+// Result returns the violations, the destruction and the memory that were noted so far.
+func (r *Round) Result() Result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return Result{PeakMemory: r.peakMemory, Violations: slices.Clone(r.violations), Destroyed: r.destroyed}
+}
+
+// Start starts a service process.
+func (r *Round) Start() (*process.Process, error) { return r.start(false) }
+
+// StartDoomed starts a service process with one more environment variable, which will end it. No other fault picks this process.
+func (r *Round) StartDoomed(env string) (*process.Process, error) { return r.start(true, env) }
+
+func (r *Round) start(doomed bool, env ...string) (*process.Process, error) {
+	r.mu.Lock()
+	r.started++
+	name := fmt.Sprintf("service-%d", r.started)
+	r.mu.Unlock()
+	topics := r.Topics()
+	args := []string{
+		"run",
+		"--kafka.brokers", r.serviceKafka(), "--kafka.group", r.Topic, "--kafka.topics.input", r.Topic,
+		"--kafka.topics.unique", topics.Unique, "--kafka.topics.duplicate", topics.Duplicate, "--kafka.topics.dead", topics.Dead,
+		"--redis.namespace", r.Topic, "--window", window.String(), "--http.listen", "127.0.0.1:0",
+		// Short times, so that others serve the partitions of a killed process within the round.
+		"--kafka.session_timeout", SessionTimeout.String(), "--kafka.drain_timeout", "2s", "--kafka.commit_interval", "200ms",
+	}
+	listed := make(chan struct{}) // a process may end before it is on the list
+	p, err := process.Start(process.Command{
+		Name: name, Dir: r.Dir, Binary: r.Binary, Args: slices.Concat(args, r.redisFlags(), r.ServiceFlags), Env: env, Doomed: doomed,
+	}, func(p *process.Process) {
+		<-listed
+		r.ended(p)
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	r.processes = append(r.processes, p)
+	r.mu.Unlock()
+	close(listed)
+	return p, nil
+}
+
+// ended removes a process from the list. It starts another process in the place of one that ended by itself.
+func (r *Round) ended(p *process.Process) {
+	r.mu.Lock()
+	r.processes = slices.DeleteFunc(r.processes, func(other *process.Process) bool { return other == p })
+	r.generation = max(r.generation, p.Generation())
+	r.mu.Unlock()
+	if p.Asked() || r.Host.ctx.Err() != nil {
+		return
+	}
+	r.Violate(EndedByItself, "%s ended by itself: %v", p.Name, p.Err())
+	if _, err := r.Start(); err != nil {
+		r.Violate(EndedByItself, "no process could be started in the place of %s: %v", p.Name, err)
+	}
+}
+
+// Running returns the processes that run, without those that are frozen, asked to end, or doomed.
+func (r *Round) Running() []*process.Process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(r.processes), func(p *process.Process) bool { return !p.Running() })
+}
+
+// Pick draws a running process.
+func (r *Round) Pick(random *rand.Rand) (*process.Process, error) {
+	running := r.Running()
+	if len(running) == 0 {
+		return nil, errors.New("no process runs")
+	}
+	return running[random.IntN(len(running))], nil
+}
+
+// Terminate ends a process with SIGTERM. If the process does not end well, Terminate notes that and returns nil.
+func (r *Round) Terminate(p *process.Process) error {
+	err := p.Terminate(stopTimeout)
+	if errors.Is(err, process.ErrBadExit) {
+		r.Violate(BadExit, "%s", strings.TrimPrefix(err.Error(), process.ErrBadExit.Error()+": "))
+		return nil
+	}
+	return err
+}
+
+// TerminateAll ends all running processes with SIGTERM.
+func (r *Round) TerminateAll() error {
+	var stopping errgroup.Group
+	for _, p := range r.Running() {
+		stopping.Go(func() error { return r.Terminate(p) })
+	}
+	return stopping.Wait()
+}
+
+// Close kills the processes that an error has left running.
+func (r *Round) Close() {
+	r.mu.Lock()
+	left := slices.Clone(r.processes)
+	r.mu.Unlock()
+	for _, p := range left {
+		p.Discard()
+	}
+}
+
+// Generation is the newest generation of the consumer group that any process has joined.
+func (r *Round) Generation() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.processes {
+		r.generation = max(r.generation, p.Generation())
+	}
+	return r.generation
+}
+
+// WaitReady waits until all processes are ready. It returns false if they are not within ReadyTimeout.
+func (r *Round) WaitReady(ctx context.Context) bool {
+	return len(r.awaitState(ctx, r.witnesses(), ReadyTimeout, func(ready bool, _ map[string]bool) bool { return ready })) == 0
+}
+
+// WatchMemory notes the peak memory of the processes until ctx ends, on systems that report it.
+func (r *Round) WatchMemory(ctx context.Context) {
+	for wait.For(ctx, 500*time.Millisecond) == nil {
+		r.mu.Lock()
+		for _, p := range r.processes {
+			r.peakMemory = max(r.peakMemory, child.PeakMemory(p.Pid()))
+		}
+		r.mu.Unlock()
+	}
+}

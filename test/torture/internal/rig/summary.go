@@ -1,0 +1,168 @@
+package rig
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"text/tabwriter"
+
+	"echosieve/test/ledger"
+	"echosieve/test/torture/internal/judge"
+)
+
+// count says how often a fault was injected and how often it fired: was shown to have happened.
+type count struct{ injected, fired int }
+
+// Summary adds up all rounds. It is safe for concurrent use.
+type Summary struct {
+	mu         sync.Mutex
+	rounds     int
+	records    int
+	outputs    int
+	texts      int
+	peakMemory int64
+	violations map[ledger.Kind]int
+	forgiven   map[ledger.Kind]int
+	faults     map[string]*count
+	checked    judge.Census
+}
+
+// NewSummary returns a summary of no rounds.
+func NewSummary() *Summary {
+	return &Summary{violations: map[ledger.Kind]int{}, forgiven: map[ledger.Kind]int{}, faults: map[string]*count{}, checked: judge.Census{}}
+}
+
+// Result is one round's part of the summary.
+type Result struct {
+	Records, Outputs, Texts int
+	PeakMemory              int64 // of any process, in bytes
+	Violations              []ledger.Violation
+	Destroyed               bool // the schedule destroyed data in Redis
+	Checked                 judge.Census
+}
+
+// forgivable are the violations that a round may have after it destroyed data in Redis: a service without that data cannot know better.
+// Cycles are among them, and lost texts as well, because two articles that name each other leave their text without a unique article.
+var forgivable = []ledger.Kind{ledger.Contradiction, ledger.Twin, ledger.Cycle, ledger.SelfDuplicate, ledger.WrongRoot, ledger.LostText}
+
+// Forgives says whether the summary forgives a violation of this kind.
+func (r Result) Forgives(kind ledger.Kind) bool {
+	return r.Destroyed && slices.Contains(forgivable, kind)
+}
+
+// Add adds a round.
+func (s *Summary) Add(r Result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rounds++
+	s.records += r.Records
+	s.outputs += r.Outputs
+	s.texts += r.Texts
+	for name, n := range r.Checked {
+		s.checked[name] += n
+	}
+	s.peakMemory = max(s.peakMemory, r.PeakMemory)
+	for _, v := range r.Violations {
+		if r.Forgives(v.Kind) {
+			s.forgiven[v.Kind]++
+		} else {
+			s.violations[v.Kind]++
+		}
+	}
+}
+
+// Violations is the number of violations of a kind that were not forgiven.
+func (s *Summary) Violations(kind ledger.Kind) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.violations[kind]
+}
+
+func (s *Summary) fault(name string) *count {
+	if s.faults[name] == nil {
+		s.faults[name] = &count{}
+	}
+	return s.faults[name]
+}
+
+// Injected notes that a fault is injected.
+func (s *Summary) Injected(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault(name).injected++
+}
+
+// Fired notes that an injected fault was shown to have happened.
+func (s *Summary) Fired(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault(name).fired++
+}
+
+// Failed says whether a promise was broken, an injected fault did not fire, or a promise was not tested at all.
+func (s *Summary) Failed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.faults {
+		if c.fired < c.injected {
+			return true
+		}
+	}
+	for _, n := range s.checked {
+		if n == 0 {
+			return true
+		}
+	}
+	return len(s.violations) > 0 || s.rounds == 0
+}
+
+// always are the kinds that the table shows even if there were none.
+var always = []ledger.Kind{ledger.Lost, ledger.Contradiction, ledger.SelfDuplicate, ledger.Twin, ledger.Cycle, ledger.WrongRoot, ledger.LostText, ledger.Misplaced, ledger.Order}
+
+// Print writes the table.
+func (s *Summary) Print(out io.Writer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var table bytes.Buffer // the table is written at once: a test's log would show every cell as a line of its own
+	defer func() { _, _ = table.WriteTo(out) }()
+	t := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	defer t.Flush()
+	fmt.Fprintf(t, "\nfault\tinjected\tfired\n")
+	for _, name := range slices.Sorted(maps.Keys(s.faults)) {
+		fmt.Fprintf(t, "%s\t%d\t%d\n", name, s.faults[name].injected, s.faults[name].fired)
+	}
+	fmt.Fprintf(t, "\nrounds\t%d\n", s.rounds)
+	fmt.Fprintf(t, "records\t%d\n", s.records)
+	fmt.Fprintf(t, "different texts\t%d\n", s.texts)
+	for _, name := range slices.Sorted(maps.Keys(s.checked)) {
+		fmt.Fprintf(t, "%s\t%d\n", name, s.checked[name])
+	}
+	for _, kind := range always {
+		fmt.Fprintf(t, "%s\t%d%s\n", kind, s.violations[kind], s.note(kind))
+	}
+	for _, kind := range slices.Sorted(maps.Keys(s.violations)) {
+		if !slices.Contains(always, kind) {
+			fmt.Fprintf(t, "%s\t%d\n", kind, s.violations[kind])
+		}
+	}
+	fmt.Fprintf(t, "redelivered\t%.2f%%\n", Share(s.outputs-s.records, s.outputs))
+	fmt.Fprintf(t, "most memory of a process\t%d MiB\n", s.peakMemory>>20)
+}
+
+func (s *Summary) note(kind ledger.Kind) string {
+	if n := s.forgiven[kind]; n > 0 {
+		return fmt.Sprintf(" (and %d forgiven in rounds that destroyed data in Redis)", n)
+	}
+	return ""
+}
+
+// Share is part of whole in percent.
+func Share(part, whole int) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return 100 * float64(part) / float64(whole)
+}
