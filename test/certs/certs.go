@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Authority signs certificates that are good for an hour.
+// Authority signs certificates that are valid for an hour.
 type Authority struct {
 	File string // its own certificate, PEM
 
@@ -28,10 +28,10 @@ type Authority struct {
 // Pair names the PEM files of a certificate.
 type Pair struct {
 	Cert, Key string
-	Store     string // key and certificate in one file, as Kafka wants them
+	Store     string // key and certificate in one file: the form that Kafka reads
 }
 
-// NewAuthority makes an authority whose files end with the test.
+// NewAuthority returns an authority. The files of its certificates are deleted at the end of the test.
 func NewAuthority(t testing.TB) *Authority {
 	t.Helper()
 	a := &Authority{t: t, key: newKey(t), cert: &x509.Certificate{
@@ -43,7 +43,7 @@ func NewAuthority(t testing.TB) *Authority {
 	return a
 }
 
-// Server makes a certificate for the host name localhost (not for 127.0.0.1), readable by everybody.
+// Server returns a certificate for the host name localhost, not for 127.0.0.1.
 func (a *Authority) Server() Pair {
 	return a.pair(&x509.Certificate{
 		Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
@@ -51,10 +51,10 @@ func (a *Authority) Server() Pair {
 	})
 }
 
-// ServerOn makes a certificate for localhost and an address.
+// ServerOn returns a certificate for localhost and an address.
 func (a *Authority) ServerOn(ip string) Pair { return a.serverOn(ip, time.Time{}) }
 
-// Expired is ServerOn, but the certificate's time was over a minute ago.
+// Expired is ServerOn with a certificate that expired a minute ago.
 func (a *Authority) Expired(ip string) Pair { return a.serverOn(ip, time.Now().Add(-time.Minute)) }
 
 func (a *Authority) serverOn(ip string, end time.Time) Pair {
@@ -64,7 +64,7 @@ func (a *Authority) serverOn(ip string, end time.Time) Pair {
 	})
 }
 
-// Client makes a client certificate.
+// Client returns a client certificate.
 func (a *Authority) Client(name string) Pair {
 	return a.pair(&x509.Certificate{
 		Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},

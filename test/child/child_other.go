@@ -4,5 +4,5 @@ package child
 
 import "syscall"
 
-// DiesWithParent does nothing: only Linux has this.
+// DiesWithParent does nothing: only Linux can do it.
 func DiesWithParent() *syscall.SysProcAttr { return nil }

@@ -10,20 +10,20 @@ import (
 	"echosieve/test/loopback"
 )
 
-// Cluster is several brokers that replicate. Each is a controller as well: a majority must run.
+// Cluster is several brokers that replicate. Each broker is a controller as well, so that a majority of them must run.
 type Cluster struct{ Servers []*Server }
 
-// StartCluster starts n brokers. Every topic has a replica on each, and takes writes while at most one is missing
-// (min.insync.replicas = n-1). Topics that are created with -1 replicas get n.
+// StartCluster starts n brokers. A topic that is created with -1 replicas has a replica on each broker. It accepts records while at most one
+// broker is away (min.insync.replicas = n-1).
 func StartCluster(t testing.TB, version string, n int) *Cluster {
 	t.Helper()
 	return StartClusterBehind(t, nil, version, n)
 }
 
-// StartClusterBehind is StartCluster with a front, which gets 1+2n addresses of each server: of the listener for clients,
-// of one for each broker that replicates from it, and of one for each that asks it as a controller, its own included.
-// Who calls is told by the address that it calls, so that a server can be cut off in both directions. At Addr tests
-// go past the front.
+// StartClusterBehind is StartCluster with a front, which gets 1+2n addresses of each server: first that of the listener for clients, then
+// one for each broker that replicates from the server, then one for each broker that speaks to its controller; the server itself is among
+// the brokers. Since each caller has an address of its own, a server can be cut off in both directions. Clients that use Addr go past the
+// front.
 func StartClusterBehind(t testing.TB, f loopback.Front, version string, n int) *Cluster {
 	t.Helper()
 	loopback.SkipShort(t)
@@ -32,7 +32,7 @@ func StartClusterBehind(t testing.TB, f loopback.Front, version string, n int) *
 	fronted := slices.Concat([]string{"CLIENTS"}, brokers, controllers)
 	ports := loopback.Ports(t, n*(1+len(fronted)))
 	var all []options
-	voters := make([]string, n) // as each server reaches them
+	voters := make([]string, n) // by the server that uses the list
 	for i := range n {
 		s := &Server{t: t, classPath: jars(t, version), Dir: t.TempDir(), heap: "256"}
 		own := ports[i*(1+len(fronted)):][:1+len(fronted)]
@@ -53,14 +53,14 @@ func StartClusterBehind(t testing.TB, f loopback.Front, version string, n int) *
 		maps.Copy(all[i].properties, map[string]string{
 			"node.id":                    fmt.Sprint(i + 1),
 			"inter.broker.listener.name": brokers[i],
-			// A server calls the others at the first.
+			// A server opens connections to the other controllers under the first name of this list.
 			"controller.listener.names": strings.Join(slices.Concat(controllers[i:], controllers[:i]), ","),
 			"controller.quorum.voters":  voters[i][1:],
 		})
 		s.format(all[i])
 		t.Cleanup(s.Stop)
 	}
-	// None is up before a majority is.
+	// No broker is ready before a majority of them runs.
 	for _, s := range c.Servers {
 		s.launch()
 	}
@@ -70,7 +70,7 @@ func StartClusterBehind(t testing.TB, f loopback.Front, version string, n int) *
 	return c
 }
 
-// names numbers listeners.
+// names returns the names of n listeners.
 func names(of string, n int) []string {
 	var all []string
 	for i := range n {

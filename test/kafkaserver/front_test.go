@@ -17,7 +17,7 @@ func client(t *testing.T, addrs ...string) *kgo.Client {
 	return c
 }
 
-// What servers say to each other goes through what is before them; what a test asks them does not.
+// Servers speak to each other through the front. The test goes past it.
 func TestFront(t *testing.T) {
 	const n = 3
 	counts := loopback.Counter{}

@@ -19,7 +19,7 @@ const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 </project>
 `
 
-// jars returns the class path of a Kafka version, fetching it through Maven when it is not in the cache.
+// jars returns the class path of a Kafka version. Maven downloads the jars if they are not in the cache.
 func jars(t testing.TB, version string) string {
 	t.Helper()
 	for _, tool := range []string{"java", "mvn"} {
@@ -36,7 +36,7 @@ func jars(t testing.TB, version string) string {
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// Several test processes may want the same jars: the first fetches, the others wait.
+	// Several test processes may need the same jars: the first one downloads them, the others wait.
 	lock, err := os.OpenFile(libs+".lock", os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func jars(t testing.TB, version string) string {
 	if _, err := os.Stat(filepath.Join(libs, ".complete")); err != nil {
 		fetch(t, version, libs)
 	}
-	// The logging back end comes first, else Kafka logs nothing.
+	// The logging library must come first. Otherwise Kafka logs nothing, and await waits for a line of the log.
 	return filepath.Join(libs, "slf4j-simple-1.7.36.jar") + ":" + filepath.Join(libs, "*")
 }
 

@@ -19,10 +19,10 @@ type options struct {
 // With sets a broker property.
 func With(key, value string) Option { return func(o *options) { o.properties[key] = value } }
 
-// Secure adds a SASL_SSL listener with SCRAM-SHA-256, SCRAM-SHA-512 and PLAIN, and an authorizer that denies
-// what no ACL allows. keyStore holds the PEM key and certificate of the broker, caFile the authority. It adds a
-// SASL_PLAINTEXT listener with the same logins and an SSL listener, too. The plaintext listener stays open. Clients
-// without a login are super users.
+// Secure adds a SASL_SSL listener with SCRAM-SHA-256, SCRAM-SHA-512 and PLAIN, a SASL_PLAINTEXT listener with the same logins, an SSL
+// listener, and an authorizer that denies everything that no ACL allows. keyStore holds the PEM key and certificate of the broker, caFile
+// the certificate of the authority. users maps names to passwords. The plaintext listener stays open. Clients without a login are super
+// users.
 func Secure(keyStore, caFile string, users map[string]string) Option {
 	return func(o *options) {
 		o.secure = true
@@ -52,7 +52,7 @@ func Secure(keyStore, caFile string, users map[string]string) Option {
 	}
 }
 
-// listen adds a listener that others reach at the address advertised; those of a controller are not advertised.
+// listen adds a listener that clients reach at the advertised address. The listener of a controller has none.
 func (o *options) listen(name, protocol, own, advertised string) {
 	add := func(key, value string) {
 		if o.properties[key] != "" {
@@ -77,7 +77,7 @@ func properties(dir string) map[string]string {
 		"num.io.threads":                 "4",
 		"log.cleaner.dedupe.buffer.size": "16777216",
 		"log.cleaner.backoff.ms":         "500",
-		// Tests publish old articles, and brokers delete by the records' timestamps: a first time 30 s after their start.
+		// Kafka deletes old records by their timestamps, for the first time 30 s after the start. Tests publish old articles.
 		"log.retention.ms":                                            "-1",
 		"offsets.topic.replication.factor":                            "1",
 		"offsets.topic.num.partitions":                                "4",
@@ -89,7 +89,7 @@ func properties(dir string) map[string]string {
 		"share.coordinator.state.topic.num.partitions":                "4",
 		"group.initial.rebalance.delay.ms":                            "0",
 		"group.min.session.timeout.ms":                                "1000",
-		"broker.session.timeout.ms":                                   "4000", // a machine that stands still for a moment must not lose its brokers: nobody could create topics then
+		"broker.session.timeout.ms":                                   "4000", // shorter, the controllers would drop brokers of a machine that pauses for a moment, and nobody could create topics
 		"broker.heartbeat.interval.ms":                                "500",
 		"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
 	}

@@ -1,3 +1,8 @@
+// Package kafkaserver runs real Apache Kafka for tests: broker and controller in one process, on loopback, with its data in a folder of the
+// test. It needs Java 17 and Maven. Maven downloads the jars into the user's cache folder. A test whose broker cannot be started fails; it
+// is not skipped.
+//
+// If ECHOSIEVE_TEST_KAFKA is set (host:port,...), tests use that cluster instead. They cannot kill or restart it.
 package kafkaserver
 
 import (
@@ -15,6 +20,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"echosieve/test/child"
 	"echosieve/test/loopback"
 )
@@ -27,10 +36,10 @@ const (
 
 // Server is one running broker.
 type Server struct {
-	// Addr is host:port of the plaintext listener, or a list of them from ECHOSIEVE_TEST_KAFKA.
+	// Addr is host:port of the plaintext listener, or the list of ECHOSIEVE_TEST_KAFKA.
 	Addr string
-	// Reached is where clients find the broker that shall stay behind a front, if it has one: who starts there is told
-	// of such addresses only.
+	// Reached is host:port for clients that must use the front, if the broker has one. The broker tells clients that start there only the
+	// addresses of fronts. Without a front it is another listener of the broker.
 	Reached string
 	// SecureAddr is host:port of the SASL_SSL listener; empty without the Secure option.
 	SecureAddr string
@@ -46,13 +55,13 @@ type Server struct {
 	exited    chan struct{}
 }
 
-// Start starts a broker of the version and waits until it serves. It is stopped at the end of the test.
+// Start starts a broker of the version and waits until it serves. The broker is stopped at the end of the test.
 func Start(t testing.TB, version string, opts ...Option) *Server {
 	t.Helper()
 	return StartBehind(t, nil, version, opts...)
 }
 
-// StartBehind is Start with a front. It gets one address of the broker; at Addr tests go past it.
+// StartBehind is Start with a front for one address of the broker, Reached. Clients that use Addr go past the front.
 func StartBehind(t testing.TB, f loopback.Front, version string, opts ...Option) *Server {
 	t.Helper()
 	loopback.SkipShort(t)
@@ -122,11 +131,10 @@ func (s *Server) launch() {
 		s.t.Fatal(err)
 	}
 	defer func() { _ = log.Close() }()
-	// Not bound to the test's context: that ends before the cleanup, which stops the broker in good order.
+	// Without the test's context, which ends before the cleanup: the cleanup ends the broker with SIGTERM.
 	s.cmd = exec.CommandContext(context.WithoutCancel(s.t.Context()), "java", "-Xms256m", "-Xmx"+s.heap+"m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
 		"-cp", s.classPath, "kafka.Kafka", s.config())
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.Dir, log, log
-	// The broker must not outlive a test process that is killed.
 	s.cmd.SysProcAttr = child.DiesWithParent()
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
@@ -142,7 +150,7 @@ func (s *Server) launch() {
 // await waits until the process says that it serves.
 func (s *Server) await() {
 	s.t.Helper()
-	deadline := time.Now().Add(4 * time.Minute) // three that start together on a busy machine
+	deadline := time.Now().Add(4 * time.Minute) // three brokers start together on a busy machine
 	for !strings.Contains(s.Log(), "Kafka Server started") {
 		select {
 		case <-s.exited:
@@ -161,7 +169,7 @@ func (s *Server) Log() string {
 	return string(b)
 }
 
-// Pid returns the broker's process id; 0 when it does not run or belongs to somebody else.
+// Pid returns the broker's process id. It is 0 when the broker does not run, and for ECHOSIEVE_TEST_KAFKA.
 func (s *Server) Pid() int {
 	if s.cmd == nil {
 		return 0
@@ -169,17 +177,17 @@ func (s *Server) Pid() int {
 	return s.cmd.Process.Pid
 }
 
-// Stop ends the broker in good order.
+// Stop ends the broker with SIGTERM: it closes its files and hands its partitions over.
 func (s *Server) Stop() { s.end(syscall.SIGTERM) }
 
-// Kill ends the broker as a crash does.
+// Kill ends the broker with SIGKILL.
 func (s *Server) Kill() { s.end(syscall.SIGKILL) }
 
-// Restart starts a stopped or killed broker again, with its data and on its ports.
+// Restart starts the broker again, with its data and on its ports. It stops the broker first if it runs.
 func (s *Server) Restart() {
 	s.t.Helper()
 	if s.classPath == "" {
-		s.t.Fatal("the Kafka of ECHOSIEVE_TEST_KAFKA is not ours to restart")
+		s.t.Fatal("the tests cannot restart the Kafka of ECHOSIEVE_TEST_KAFKA")
 	}
 	s.Stop()
 	s.run()
@@ -197,4 +205,46 @@ func (s *Server) end(signal syscall.Signal) {
 		<-s.exited
 	}
 	s.cmd = nil
+}
+
+// CreateTopics creates topics and waits until the broker knows the leader of each partition. Kafka acknowledges the creation earlier: for a
+// moment the broker then still replies that the topic does not exist.
+func CreateTopics(t testing.TB, client *kgo.Client, partitions int32, configs map[string]*string, topics ...string) {
+	t.Helper()
+	created, err := kadm.NewClient(client).CreateTopics(t.Context(), partitions, -1, configs, topics...)
+	if err == nil {
+		err = created.Error()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := kmsg.NewPtrMetadataRequest()
+	for _, name := range topics {
+		topic := kmsg.NewMetadataRequestTopic()
+		topic.Topic = &name
+		req.Topics = append(req.Topics, topic)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		res, err := req.RequestWith(t.Context(), client)
+		if err == nil && served(res, partitions) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the topics %v have no leaders: %v, %v", topics, res, err)
+		}
+	}
+}
+
+func served(res *kmsg.MetadataResponse, partitions int32) bool {
+	for _, topic := range res.Topics {
+		if topic.ErrorCode != 0 || len(topic.Partitions) != int(partitions) {
+			return false
+		}
+		for _, p := range topic.Partitions {
+			if p.ErrorCode != 0 || p.Leader < 0 {
+				return false
+			}
+		}
+	}
+	return true
 }

@@ -1,3 +1,6 @@
+// Package ledger accounts for every input record of a service: whether it was lost, decided in two ways, altered, published to a wrong
+// topic or partition, or out of order, and whether every chain of originals ends in the root that its copies name. The end-to-end tests
+// and the fault runner use it. To add a check: checks.go.
 package ledger
 
 import (
@@ -17,18 +20,18 @@ type Kind string
 
 // The kinds of violations.
 const (
-	Lost          Kind = "lost"           // an input record without an output, or a good article that went to the dead topic
-	Contradiction Kind = "contradictions" // two deliveries of one record differ
-	Altered       Kind = "altered"        // key, value, timestamp or foreign headers changed
-	Stray         Kind = "stray"          // an output that names no input record, or one of an aborted transaction
-	SelfDuplicate Kind = "self-duplicates"
-	Twin          Kind = "twins"       // two copies of each other, neither held to be one
-	Cycle         Kind = "cycles"      // a chain of originals that does not end in an article that is no copy
-	WrongRoot     Kind = "wrong roots" // a root that is not the end of the chain, or an id that another article has
-	Unrelated     Kind = "unrelated"   // a copy of something that it is no copy of
-	LostText      Kind = "lost texts"  // a text of which no article came through as unique
-	Misplaced     Kind = "misplaced"   // in another topic or partition than verdict and source ask for, or with the wrong reason
-	Order         Kind = "order"
+	Lost          Kind = "lost"            // an input record without an output, or a good article that went to the dead topic
+	Contradiction Kind = "contradictions"  // two deliveries of one record differ
+	Altered       Kind = "altered"         // key, value, timestamp or foreign headers changed
+	Stray         Kind = "stray"           // an output that names no input record, or one of an aborted transaction
+	SelfDuplicate Kind = "self-duplicates" // a record that names itself as its original
+	Twin          Kind = "twins"           // two copies of each other, neither published as a copy
+	Cycle         Kind = "cycles"          // a chain of originals that does not end in a unique article
+	WrongRoot     Kind = "wrong roots"     // a root that is not the end of its chain, or an article with two ids
+	Unrelated     Kind = "unrelated"       // a copy whose original has another text
+	LostText      Kind = "lost texts"      // a text without an article that was published as unique
+	Misplaced     Kind = "misplaced"       // a topic or a partition that does not belong to the verdict and the source, or a wrong reason
+	Order         Kind = "order"           // records of one input partition in another order than their offsets
 )
 
 // Violation is one broken promise.
@@ -37,33 +40,33 @@ type Violation struct {
 	Text string
 }
 
-// Run is what a service was given and what it published.
+// Run is the input and the output of a service.
 type Run struct {
-	// Inputs are the records of the input topic by their coordinates; of transactions only the committed ones.
+	// Inputs are the records of the input topic by their coordinates, without those of aborted transactions.
 	Inputs map[string]*kgo.Record
 	// Outputs are the records of the output topics, in the order of their partitions.
 	Outputs []*kgo.Record
 	Topics  Topics
 	// Partitions is the number of partitions that each output topic has.
 	Partitions int32
-	// Reason returns the reason of the dead letter that an input record must become, empty for a record that must be
-	// passed on as an article or as a null value.
+	// Reason returns the reason of the dead letter that an input record must become. It is empty for articles and null values, which must
+	// not become dead letters.
 	Reason func(source string) pipeline.Reason
 }
 
-// Topics are the output topics. Possible is empty if such articles go to Unique.
+// Topics are the output topics. If Possible is empty, possible copies go to Unique.
 type Topics struct{ Unique, Possible, Duplicate, Dead string }
 
-// Report is what Check found.
+// Report is the result of Check.
 type Report struct {
-	// Seen holds what became of each input record, by its coordinates. Lost records are not in it.
+	// Seen holds the outcome of each input record by its coordinates. Lost records have none.
 	Seen map[string]*Outcome
-	// Links is the number of copies whose original is a copy as well: those whose root is not their original.
+	// Links is the number of copies whose original is a copy as well: their root is not their original.
 	Links      int
 	Violations []Violation
 }
 
-// Check checks every promise that needs no knowledge of the articles' texts.
+// Check checks every promise that can be checked without the texts of the articles.
 func (r Run) Check() Report {
 	seen, bad := account(r.Inputs, r.Outputs)
 	bad = append(bad, verdicts(r, seen)...)
@@ -74,7 +77,7 @@ func (r Run) Check() Report {
 	return Report{seen, links, bad}
 }
 
-// Outcome is what was published for one input record.
+// Outcome is the output record of one input record.
 type Outcome struct {
 	Topic      string
 	Headers    map[string]string
@@ -90,15 +93,15 @@ func (o *Outcome) IsCopy() bool {
 	return o.Verdict() == article.Near.String() || o.Verdict() == article.Exact.String()
 }
 
-// IsThrough says whether the record was passed on as no copy.
+// IsThrough says whether the record was published as unique or as a possible copy.
 func (o *Outcome) IsThrough() bool { return o.Verdict() != "" && !o.IsCopy() }
 
-// Coordinates names a record by its place, as the headers do.
+// Coordinates returns topic, partition and offset of a record in the form of the headers.
 func Coordinates(r *kgo.Record) string {
 	return article.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}.String()
 }
 
-// Headers returns a record's headers; of several of one name the last.
+// Headers returns a record's headers. If several have the same name, the last one counts.
 func Headers(r *kgo.Record) map[string]string {
 	h := make(map[string]string, len(r.Headers))
 	for _, x := range r.Headers {
@@ -107,8 +110,8 @@ func Headers(r *kgo.Record) map[string]string {
 	return h
 }
 
-// account assigns each output record to its input record and checks that none is lost and that every delivery of a
-// record is the same: one topic, one set of headers, and key, value, timestamp and foreign headers unchanged.
+// account assigns each output record to its input record. It checks that no input record is lost, that all deliveries of a record have the
+// same topic and headers, and that key, value, timestamp and the headers of others are unchanged.
 func account(inputs map[string]*kgo.Record, outputs []*kgo.Record) (map[string]*Outcome, []Violation) {
 	var bad []Violation
 	seen := make(map[string]*Outcome, len(inputs))
@@ -131,7 +134,7 @@ func account(inputs map[string]*kgo.Record, outputs []*kgo.Record) (map[string]*
 		o.Deliveries++
 		if o.Topic != out.Topic || !maps.Equal(o.Headers, h) {
 			bad = append(bad, Violation{Contradiction, fmt.Sprintf("%s was delivered as %s %v and as %s %v",
-				source, o.Topic, own(o.Headers), out.Topic, own(h))})
+				source, o.Topic, ownHeaders(o.Headers), out.Topic, ownHeaders(h))})
 		}
 	}
 	for _, source := range slices.Sorted(maps.Keys(inputs)) {
@@ -142,7 +145,7 @@ func account(inputs map[string]*kgo.Record, outputs []*kgo.Record) (map[string]*
 	return seen, bad
 }
 
-// difference names what was not passed on unchanged.
+// difference names the first part of the record that is changed in the output, or is empty.
 func difference(in, out *kgo.Record) string {
 	switch {
 	case (in.Key == nil) != (out.Key == nil), string(in.Key) != string(out.Key):
@@ -151,8 +154,8 @@ func difference(in, out *kgo.Record) string {
 		return "value"
 	case in.Timestamp.UnixMilli() != out.Timestamp.UnixMilli():
 		return "timestamp"
-	case !slices.Equal(foreign(in.Headers), foreign(out.Headers)):
-		return "foreign headers"
+	case !slices.Equal(othersHeaders(in.Headers), othersHeaders(out.Headers)):
+		return "headers of others"
 	default:
 		return ""
 	}
@@ -160,13 +163,13 @@ func difference(in, out *kgo.Record) string {
 
 const ownPrefix = "echosieve-"
 
-func own(headers map[string]string) map[string]string {
+func ownHeaders(headers map[string]string) map[string]string {
 	kept := maps.Clone(headers)
 	maps.DeleteFunc(kept, func(name, _ string) bool { return !strings.HasPrefix(name, ownPrefix) })
 	return kept
 }
 
-func foreign(headers []kgo.RecordHeader) []string {
+func othersHeaders(headers []kgo.RecordHeader) []string {
 	var kept []string
 	for _, h := range headers {
 		if !strings.HasPrefix(h.Key, ownPrefix) {

@@ -10,7 +10,7 @@ import (
 // Counter counts the connections to each address that its Front returned.
 type Counter map[string]*atomic.Int64
 
-// Front forwards connections, until the test ends.
+// Front returns a front that forwards connections until the test ends.
 func (c Counter) Front(t testing.TB) Front {
 	return func(own ...string) []string {
 		var reached []string

@@ -1,6 +1,5 @@
-// Package promserver starts a real Prometheus for tests and asks it what the shipped dashboard and alerts ask.
-//
-// It is test support: its functions end the test when something is missing, Prometheus itself included.
+// Package promserver starts a real Prometheus for tests and evaluates the queries of the shipped dashboard and alerts. Its functions end the
+// test when something is missing, Prometheus itself included.
 package promserver
 
 import (
@@ -35,9 +34,9 @@ type Prom struct {
 	URL string // http://127.0.0.1:port
 }
 
-// Start runs a Prometheus on a free loopback port that scrapes /metrics of the targets ("host:port") every second
-// under the job name echosieve, with the shipped alert rules loaded. It returns when Prometheus is ready; the
-// targets need not be up yet. The process is stopped when the test ends.
+// Start runs a Prometheus on a free loopback port. It scrapes /metrics of the targets ("host:port") every second under the job name echosieve,
+// and evaluates the shipped alert rules. Start returns when Prometheus is ready; the targets may start later. Prometheus ends with the
+// test.
 func Start(t testing.TB, targets ...string) *Prom {
 	t.Helper()
 	binary := Tool(t, "prometheus")
@@ -47,7 +46,7 @@ func Start(t testing.TB, targets ...string) *Prom {
 		t.Fatal(err)
 	}
 	addr := loopback.Addr(loopback.Ports(t, 1)[0])
-	// The test's context ends just before its cleanups run; then Prometheus is asked to stop, and killed if it does not.
+	// The context of the test ends just before its cleanups run. Prometheus then gets a SIGTERM, and a SIGKILL if it does not end.
 	cmd := exec.CommandContext(t.Context(), binary,
 		"--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+addr)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -59,7 +58,7 @@ func Start(t testing.TB, targets ...string) *Prom {
 	}
 	exited := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // a stop by signal is an error to Wait, and the only one expected
+		_ = cmd.Wait() // the error says that a signal ended it
 		close(exited)
 	}()
 	t.Cleanup(func() {
@@ -85,27 +84,26 @@ func Start(t testing.TB, targets ...string) *Prom {
 	}
 }
 
-// CheckQueries fails the test for each query that Prometheus does not answer with at least one number. It asks
-// again for some time, since the first scrapes may still be under way. Zero is an answer; no series at all, or
-// only NaN, is none.
+// CheckQueries fails the test for each query that has no result within answerTimeout. It repeats the queries, because the first scrapes may
+// still be under way. A result is at least one number; zero is a number, NaN is not.
 func (p *Prom) CheckQueries(t testing.TB, queries []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), answerTimeout)
 	defer cancel()
-	for query, why := range p.Unanswered(ctx, queries) {
-		t.Errorf("no answer to %s\n%s", query, why)
+	for query, why := range p.unanswered(ctx, queries) {
+		t.Errorf("no result of %s\n%s", query, why)
 	}
 }
 
-// Unanswered asks until all queries are answered or ctx ends, and returns those that are not, with the reason.
-func (p *Prom) Unanswered(ctx context.Context, queries []string) map[string]string {
+// unanswered repeats the queries until each has a result or ctx ends. It returns the queries without a result, with the reason.
+func (p *Prom) unanswered(ctx context.Context, queries []string) map[string]string {
 	open := make(map[string]string, len(queries))
 	for _, q := range queries {
-		open[q] = "never asked"
+		open[q] = "never evaluated"
 	}
 	for {
 		for q := range open {
-			why := p.ask(ctx, q)
+			why := p.Problem(ctx, q)
 			if ctx.Err() != nil {
 				return open
 			}
@@ -124,8 +122,8 @@ func (p *Prom) Unanswered(ctx context.Context, queries []string) map[string]stri
 	}
 }
 
-// ask evaluates one query now and returns what is wrong with the answer, or "".
-func (p *Prom) ask(ctx context.Context, query string) string {
+// Problem evaluates a query once. It returns why there is no result (see CheckQueries), or "" if there is one.
+func (p *Prom) Problem(ctx context.Context, query string) string {
 	body, err := p.get(ctx, "/api/v1/query?query="+url.QueryEscape(query))
 	if err != nil {
 		return err.Error()

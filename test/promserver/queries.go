@@ -36,9 +36,8 @@ func Root(t testing.TB) string {
 	}
 }
 
-// Queries returns every query of the shipped dashboard and alerts in a form that a healthy service answers:
-// Grafana's variables are replaced, and of a comparison the sides are asked for, since an alert itself has no
-// answer as long as all is well.
+// Queries returns every query of the shipped dashboard and alerts in a form that has a result for a healthy service. Grafana's variables are
+// replaced. Of a comparison both sides are returned instead: an alert that does not fire has no result.
 func Queries(t testing.TB) []string {
 	t.Helper()
 	var queries []string
@@ -52,7 +51,7 @@ func Queries(t testing.TB) []string {
 	return slices.Compact(queries)
 }
 
-// DashboardExprs returns the expressions of all panels and annotations, as they stand in the file.
+// DashboardExprs returns the expressions of all panels and annotations, unchanged.
 func DashboardExprs(t testing.TB) []string {
 	t.Helper()
 	var dashboard any
@@ -86,7 +85,7 @@ func collect(v any, exprs *[]string) {
 	}
 }
 
-// AlertExprs returns the expressions of all alerts, as they stand in the file.
+// AlertExprs returns the expressions of all alerts, unchanged.
 func AlertExprs(t testing.TB) []string {
 	t.Helper()
 	var file struct {
@@ -109,8 +108,7 @@ func AlertExprs(t testing.TB) []string {
 	return exprs
 }
 
-// Substitute replaces Grafana's variables as Grafana would with everything selected. The intervals are long
-// enough to cover a short test run.
+// Substitute replaces Grafana's variables as Grafana does when everything is selected. The intervals are longer than a short test.
 func Substitute(expr string) string {
 	return strings.NewReplacer(
 		"$__rate_interval", "1m", "$__interval", "15s", "$__range", "5m", "$job", ".+", "$instance", ".+",
@@ -118,14 +116,14 @@ func Substitute(expr string) string {
 }
 
 var (
-	// operator splits an expression; Operands sees to it that it does so only outside parentheses.
+	// operator separates the operands of an expression. Operands ignores those in parentheses.
 	operator = regexp.MustCompile(`^(\b(and|or|unless)\b(\s*(on|ignoring)\s*\([^)]*\))?|==|!=|>=|<=|>|<)`)
 	number   = regexp.MustCompile(`^[-+0-9.e]+$`)
 	absent   = regexp.MustCompile(`^absent\((.*)\)$`)
 )
 
-// Operands takes an expression apart: it returns the sides of its comparisons and set operators, without
-// constants. absent(x) becomes x.
+// Operands returns the sides of an expression's comparisons and set operators, without constants. Of absent(x) it returns x. Example: of
+// "rate(a[1m]) > 5 and b" it returns "rate(a[1m])" and "b".
 func Operands(expr string) []string {
 	var operands []string
 	add := func(part string) {

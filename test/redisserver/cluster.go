@@ -18,26 +18,25 @@ import (
 // slotCount is the number of hash slots of every Redis Cluster.
 const slotCount = 16384
 
-// patience bounds each wait for a server to answer, or for a cluster or the sentinels to agree: far more than an idle machine needs.
+// patience bounds each wait for a server to answer, and for a cluster or the sentinels to agree. It is far more than an idle machine needs.
 const patience = 3 * time.Minute
 
-// Cluster is a Redis Cluster of real servers on loopback. The test that started it stops it. The methods that
-// change it (clusterfaults.go) return errors and may be called from any goroutine, but only one at a time.
+// Cluster is a Redis Cluster of real servers on loopback. It ends with the test. The methods that change it (clusterfaults.go) return errors
+// and may be called from any goroutine, but not at the same time.
 type Cluster struct {
-	Servers []*Server // as started: the masters, then their replicas; roles change with failovers
+	Servers []*Server // at first the masters, then their replicas; failovers change the roles
 	clients map[*Server]*redis.Client
 }
 
-// StartCluster starts masters with an equal share of the slots and that many replicas of each, and waits until all
-// of them agree and every replica is in sync. A master that does not answer for three seconds is replaced.
-// extraArgs are redis-server's, for every node. Redis 7 or later is needed.
+// StartCluster starts masters that share the slots equally, and so many replicas of each master. It waits until all nodes agree and every
+// replica is in sync. The cluster replaces a master that does not answer for three seconds. extraArgs are arguments of every redis-server.
+// It needs Redis 7 or later.
 func StartCluster(t testing.TB, masters, replicas int, extraArgs ...string) *Cluster {
 	t.Helper()
 	return StartClusterBehind(t, nil, masters, replicas, extraArgs...)
 }
 
-// StartClusterBehind is StartCluster with a front, which gets two addresses of each node: of its port and of its port
-// for the other nodes.
+// StartClusterBehind is StartCluster with a front, which gets two addresses of each node: that for clients and that for the other nodes.
 func StartClusterBehind(t testing.TB, f loopback.Front, masters, replicas int, extraArgs ...string) *Cluster {
 	t.Helper()
 	c := &Cluster{clients: map[*Server]*redis.Client{}}
@@ -46,7 +45,7 @@ func StartClusterBehind(t testing.TB, f loopback.Front, masters, replicas int, e
 		reached := f.Before(ports...)
 		s := start(t, ports[0], reached[0], append([]string{
 			"--cluster-enabled", "yes", "--cluster-node-timeout", "3000", "--repl-diskless-sync-delay", "0",
-			"--cluster-replica-validity-factor", "0", // or none is promoted once elections have failed for 40 s, on a machine that is busy
+			"--cluster-replica-validity-factor", "0", // else no replica is promoted once elections have failed for 40 s, as on a busy machine
 			"--cluster-port", fmt.Sprint(ports[1]),
 			"--cluster-announce-port", portOf(reached[0]), "--cluster-announce-bus-port", portOf(reached[1]),
 		}, extraArgs...)...)
@@ -61,17 +60,17 @@ func StartClusterBehind(t testing.TB, f loopback.Front, masters, replicas int, e
 	return c
 }
 
-// nodeClient returns a client that speaks to one server and follows no redirection. It ends with the test.
+// nodeClient returns a client that speaks to one server only. It ends with the test.
 func nodeClient(t testing.TB, s *Server) *redis.Client {
 	client := redis.NewClient(&redis.Options{Addr: s.own, MaxRetries: -1, DialerRetries: 1, DialTimeout: 2 * time.Second})
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
 
-// join makes one cluster of single nodes: the first ones share the slots, the others replicate them in turn.
+// join makes a cluster of the nodes: the first nodes share the slots, the others replicate them in turn.
 func (c *Cluster) join(ctx context.Context, masters int) error {
 	for i, s := range c.Servers {
-		// Different epochs from the start: two nodes of one epoch would have to settle it first.
+		// Every node gets an epoch of its own. Nodes with the same epoch would have to resolve that conflict first.
 		if err := c.clients[s].Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {
 			return err
 		}
@@ -98,8 +97,8 @@ func (c *Cluster) join(ctx context.Context, masters int) error {
 	return nil
 }
 
-// meet makes the first node know all, itself too (so it learns its address), and says whether all know all. A node forgets
-// what does not answer within three seconds, so it may have to be told again.
+// meet tells the first node about all nodes (about itself, too, so that it learns its address), and returns nil if every node knows all nodes.
+// A node forgets other nodes that do not answer within three seconds: meet must then be called again.
 func (c *Cluster) meet(ctx context.Context) error {
 	first := c.clients[c.Servers[0]]
 	nodes, err := first.ClusterNodes(ctx).Result()
@@ -120,12 +119,12 @@ func (c *Cluster) meet(ctx context.Context) error {
 		}
 	}
 	if strings.Contains(nodes, "handshake") {
-		return fmt.Errorf("not all have answered:\n%s", nodes)
+		return fmt.Errorf("not all nodes have answered:\n%s", nodes)
 	}
 	return c.everywhere(ctx, fmt.Sprintf("cluster_known_nodes:%d\r", len(c.Servers)))
 }
 
-// everywhere says whether CLUSTER INFO of every running node holds the text.
+// everywhere returns nil if CLUSTER INFO of every running node contains the text.
 func (c *Cluster) everywhere(ctx context.Context, text string) error {
 	for _, s := range c.Servers {
 		if !s.running() {
@@ -151,8 +150,8 @@ func (c *Cluster) Addrs() []string {
 	return addrs
 }
 
-// WaitReady waits until all slots are served, all running nodes name the same masters, and all running replicas are
-// in sync with theirs.
+// WaitReady waits until all slots are served, all running nodes name the same masters, and all running replicas are in sync with their
+// masters.
 func (c *Cluster) WaitReady(ctx context.Context) error {
 	return poll(ctx, "the cluster to be ready", func() error {
 		if err := c.everywhere(ctx, "cluster_state:ok"); err != nil {
@@ -177,7 +176,7 @@ func (c *Cluster) WaitReady(ctx context.Context) error {
 			}
 			for _, other := range c.Servers {
 				if other.running() && !roles[other.Addr] {
-					return fmt.Errorf("%s does not know what %s does", s.Addr, other.Addr)
+					return fmt.Errorf("%s does not know the role of %s", s.Addr, other.Addr)
 				}
 			}
 			slices.Sort(masters)
@@ -193,10 +192,10 @@ func (c *Cluster) WaitReady(ctx context.Context) error {
 	})
 }
 
-// Client returns the client of one node, for asking only this node.
+// Client returns a client that speaks to this node only.
 func (c *Cluster) Client(s *Server) *redis.Client { return c.clients[s] }
 
-// inSync returns nil for a master and for a replica that has everything its master had when it connected.
+// inSync returns nil for a master, and for a replica that has loaded the data of its master.
 func inSync(ctx context.Context, client *redis.Client) error {
 	info, err := client.Info(ctx, "replication").Result()
 	if err != nil {
@@ -221,4 +220,85 @@ func poll(ctx context.Context, what string, try func() error) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// Owner returns the master that serves the slot in the view of most running nodes. A master that was just replaced, or that is cut off, may
+// still believe that it serves the slot.
+func (c *Cluster) Owner(ctx context.Context, slot int) (*Server, error) {
+	votes := map[*Server]int{}
+	var problem error
+	for _, s := range c.Servers {
+		if !s.running() {
+			continue
+		}
+		nodes, err := c.nodes(ctx, s, slot)
+		if err != nil {
+			problem = err
+			continue
+		}
+		votes[nodes[0]]++
+	}
+	var owner *Server
+	for s, n := range votes {
+		if owner == nil || n > votes[owner] {
+			owner = s
+		}
+	}
+	if owner == nil {
+		return nil, fmt.Errorf("redisserver: no master serves slot %d: %w", slot, problem)
+	}
+	return owner, nil
+}
+
+// Replicas returns the running replicas of the slot's master.
+func (c *Cluster) Replicas(ctx context.Context, slot int) ([]*Server, error) {
+	owner, err := c.Owner(ctx, slot)
+	if err != nil {
+		return nil, err
+	}
+	asked := owner
+	for _, s := range c.Servers {
+		if s.running() && !asked.running() {
+			asked = s
+		}
+	}
+	nodes, err := c.nodes(ctx, asked, slot)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(nodes[1:], func(s *Server) bool { return !s.running() }), nil
+}
+
+// nodes returns the master of a slot and then its replicas, in the view of one node.
+func (c *Cluster) nodes(ctx context.Context, asked *Server, slot int) ([]*Server, error) {
+	slots, err := clusterSlots(ctx, c.clients[asked])
+	if err != nil {
+		return nil, err
+	}
+	var nodes []*Server
+	for _, r := range slots {
+		if slot < r.Start || slot > r.End {
+			continue
+		}
+		for _, n := range r.Nodes {
+			for _, s := range c.Servers {
+				if s.Addr == n.Addr {
+					nodes = append(nodes, s)
+				}
+			}
+		}
+	}
+	if len(nodes) == 0 {
+		return nil, fmt.Errorf("redisserver: %s knows no node for slot %d", asked.Addr, slot)
+	}
+	return nodes, nil
+}
+
+// clusterSlots returns which nodes serve which slots, in the view of one node. Each range names its master first. Failed nodes are left out.
+func clusterSlots(ctx context.Context, client *redis.Client) ([]redis.ClusterSlot, error) {
+	cmd := redis.NewClusterSlotsCmd(ctx, "CLUSTER", "SLOTS")
+	if err := client.Process(ctx, cmd); err != nil {
+		return nil, err
+	}
+	return cmd.Val(), nil
 }

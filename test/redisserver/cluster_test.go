@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Everything that is said to happen to a cluster happens, and what is said to survive it survives.
+// Moved slots, a promotion and a killed master show as documented, and no key is lost.
 func TestCluster(t *testing.T) {
 	ctx := t.Context()
 	c := StartCluster(t, 3, 1)

@@ -8,7 +8,7 @@ import (
 	"echosieve/test/loopback"
 )
 
-// What servers say to each other goes through what is before them; what a test asks them does not.
+// Servers speak to each other through the front. The test goes past it.
 func TestFront(t *testing.T) {
 	t.Run("Cluster", func(t *testing.T) {
 		counts := loopback.Counter{}
@@ -17,7 +17,7 @@ func TestFront(t *testing.T) {
 		master, replica := c.Servers[0], c.Servers[1]
 		require.Contains(t, c.Client(replica).Info(t.Context(), "replication").Val(), "master_port:"+portOf(master.Addr))
 		for addr, n := range counts {
-			require.Equal(t, addr != replica.Addr, n.Load() > 0, "the replication and the gossip of both, none of ours")
+			require.Equal(t, addr != replica.Addr, n.Load() > 0, "replication and gossip go through the front, the connections of the test do not")
 		}
 	})
 	t.Run("Sentinel", func(t *testing.T) {

@@ -20,17 +20,17 @@ import (
 
 // Server is a redis-server on a free loopback port with a directory of its own. The test that started it stops it.
 type Server struct {
-	Addr string // host:port at which others reach it
+	Addr string // host:port at which clients and other servers reach it
 
-	own  string // host:port at which it listens: Addr, unless it is behind a Front
+	own  string // host:port at which it listens: Addr, unless it has a front
 	t    testing.TB
 	args []string
 	cmd  *exec.Cmd
 	done chan struct{}
 }
 
-// Addr returns the address of a real Redis: the one named by ECHOSIEVE_TEST_REDIS, which others may use as well
-// (take a fresh namespace, never flush it), else one started for this test.
+// Addr returns the address of a real Redis: that of ECHOSIEVE_TEST_REDIS if it is set, else of a server that is started for this test. Others
+// may use the former at the same time: use a new namespace and never flush it.
 func Addr(t testing.TB) string {
 	t.Helper()
 	loopback.SkipShort(t)
@@ -40,8 +40,8 @@ func Addr(t testing.TB) string {
 	return Start(t).Addr
 }
 
-// Start starts a server and waits until it answers; extraArgs are redis-server's ("--appendonly", "yes"). It keeps
-// nothing on disk unless told to. The server ends with the test. Without redis-server the test fails.
+// Start starts a server and waits until it answers. extraArgs are arguments of redis-server, such as "--appendonly", "yes". Without them the
+// server keeps nothing on disk. The server ends with the test. Without redis-server the test fails.
 func Start(t testing.TB, extraArgs ...string) *Server {
 	t.Helper()
 	return StartBehind(t, nil, extraArgs...)
@@ -54,7 +54,7 @@ func StartBehind(t testing.TB, f loopback.Front, extraArgs ...string) *Server {
 	return start(t, ports[0], f.Before(ports...)[0], extraArgs...)
 }
 
-// start starts a server that others reach at addr.
+// start starts a server that clients and other servers reach at addr.
 func start(t testing.TB, port int, addr string, extraArgs ...string) *Server {
 	t.Helper()
 	loopback.SkipShort(t)
@@ -77,10 +77,10 @@ func (s *Server) Pid() int { return s.cmd.Process.Pid }
 // running says whether the server was started and not stopped since.
 func (s *Server) running() bool { return s.cmd != nil }
 
-// Stop ends the server in good order; it writes what it is configured to keep. Stopping twice is harmless.
+// Stop ends the server with SIGINT: the server writes its data to disk if it is configured to. Stop does nothing if the server does not run.
 func (s *Server) Stop() { s.end(os.Interrupt) }
 
-// Kill ends the server at once, as a crash would.
+// Kill ends the server with SIGKILL.
 func (s *Server) Kill() { s.end(os.Kill) }
 
 func (s *Server) end(signal os.Signal) {
@@ -116,7 +116,7 @@ func (s *Server) Restart() {
 	defer cancel()
 	client := redis.NewClient(&redis.Options{Addr: s.own, MaxRetries: -1})
 	defer client.Close()
-	for !answers(client.Ping(ctx).Err()) {
+	for !isReply(client.Ping(ctx).Err()) {
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-done:
@@ -127,8 +127,8 @@ func (s *Server) Restart() {
 	}
 }
 
-// answers says whether a ping's outcome is a server's that is ready, be it that it wants a password.
-func answers(err error) bool {
+// isReply says whether err, the result of a PING, is the reply of a server that is ready: no error, or an error such as a missing password.
+func isReply(err error) bool {
 	var reply redis.Error
 	return err == nil || errors.As(err, &reply) && !redis.IsLoadingError(err)
 }

@@ -19,22 +19,22 @@ import (
 // MasterName is the name under which the sentinels of StartSentinel watch their master.
 const MasterName = "news"
 
-// Sentinel is a master with a replica, watched by three sentinels, all real servers on loopback. The test that
-// started it stops it. As with Cluster, what changes it returns errors and is called by one goroutine at a time.
+// Sentinel is a master and a replica under three sentinels, all real servers on loopback. It ends with the test. The methods that change it
+// return errors and may be called from any goroutine, but not at the same time.
 type Sentinel struct {
-	Servers   []*Server // a master and a replica; roles change with failovers
+	Servers   []*Server // at first the master, then the replica; failovers change the roles
 	Sentinels []*Server
 	clients   map[*Server]*redis.Client
 }
 
-// StartSentinel starts it all and waits until the sentinels know the replica and each other. A master that does
-// not answer for two seconds is replaced. extraArgs are redis-server's, for master and replica.
+// StartSentinel starts the servers and waits until the sentinels know the replica and each other. The sentinels replace a master that does not
+// answer for two seconds. extraArgs are arguments of redis-server for master and replica.
 func StartSentinel(t testing.TB, extraArgs ...string) *Sentinel {
 	t.Helper()
 	return StartSentinelBehind(t, nil, extraArgs...)
 }
 
-// StartSentinelBehind is StartSentinel with a front, also before the sentinels.
+// StartSentinelBehind is StartSentinel with a front for every server, the sentinels included.
 func StartSentinelBehind(t testing.TB, f loopback.Front, extraArgs ...string) *Sentinel {
 	t.Helper()
 	c := &Sentinel{clients: map[*Server]*redis.Client{}}
@@ -67,7 +67,7 @@ func StartSentinelBehind(t testing.TB, f loopback.Front, extraArgs ...string) *S
 	return c
 }
 
-// startSentinel starts one sentinel. It keeps what it learns in its configuration file.
+// startSentinel starts one sentinel. The sentinel writes its knowledge of the other servers into its configuration file.
 func startSentinel(t testing.TB, f loopback.Front, host, port string) *Server {
 	t.Helper()
 	own, dir := loopback.Ports(t, 1)[0], t.TempDir()
@@ -100,7 +100,7 @@ func (c *Sentinel) Addrs() []string {
 	return addrs
 }
 
-// Master returns the server that the sentinels name, which must take itself for the master, too.
+// Master returns the server that all running sentinels name as the master. It is an error if that server does not have the role of a master.
 func (c *Sentinel) Master(ctx context.Context) (*Server, error) {
 	var master *Server
 	for _, watcher := range c.Sentinels {
@@ -131,8 +131,8 @@ func (c *Sentinel) Master(ctx context.Context) (*Server, error) {
 	return master, err
 }
 
-// WaitReady waits until the sentinels agree on a master, know each other and all running servers, and the
-// replica, if it runs, is in sync.
+// WaitReady waits until the sentinels agree on a master and know each other and all running servers, and until the replica is in sync if it
+// runs.
 func (c *Sentinel) WaitReady(ctx context.Context) error {
 	return poll(ctx, "the sentinels to be ready", func() error {
 		master, err := c.Master(ctx)
@@ -164,22 +164,22 @@ func (c *Sentinel) WaitReady(ctx context.Context) error {
 	})
 }
 
-// Failover asks the sentinels to make the replica the master (the former one then answers READONLY) and waits for
-// it. It returns the former master.
+// Failover tells the sentinels to make the replica the master, waits for that, and returns the former master, which then replies READONLY to
+// writes.
 func (c *Sentinel) Failover(ctx context.Context) (*Server, error) {
 	former, err := c.Master(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for {
-		// A sentinel refuses while an earlier failover is fresh.
+		// A sentinel refuses soon after an earlier failover.
 		err = poll(ctx, "a sentinel to accept", func() error {
 			return c.clients[c.Sentinels[0]].Do(ctx, "SENTINEL", "FAILOVER", MasterName).Err()
 		})
 		if err != nil {
 			return nil, err
 		}
-		// It gives up after five seconds, for instance because it was not run in time.
+		// A sentinel gives up after five seconds, for instance if a busy machine did not run it in time. Then it must be told again.
 		attempt, cancel := context.WithTimeout(ctx, time.Minute)
 		err := c.WaitPromotion(attempt, former)
 		cancel()
@@ -192,8 +192,8 @@ func (c *Sentinel) Failover(ctx context.Context) (*Server, error) {
 	}
 }
 
-// KillMaster ends the master at once, as a crash would, and returns it. The sentinels promote the replica after
-// about two seconds: WaitPromotion. Restart brings the server back; the sentinels then make it a replica.
+// KillMaster kills the master and returns it. The sentinels promote the replica after about two seconds: see WaitPromotion. Restart brings the
+// server back, and the sentinels make it a replica.
 func (c *Sentinel) KillMaster(ctx context.Context) (*Server, error) {
 	s, err := c.Master(ctx)
 	if err != nil {
@@ -203,8 +203,8 @@ func (c *Sentinel) KillMaster(ctx context.Context) (*Server, error) {
 	return s, nil
 }
 
-// CutReplication keeps the replica away from its master until mend is called: what is written meanwhile is lost if
-// the master is killed. Call mend in any case.
+// CutReplication disconnects the replica from its master until mend is called. Data that is written meanwhile is lost if the master is killed.
+// Call mend even then.
 func (c *Sentinel) CutReplication(ctx context.Context) (mend func(context.Context) error, err error) {
 	master, err := c.Master(ctx)
 	if err != nil {
@@ -233,7 +233,7 @@ func (c *Sentinel) WaitPromotion(ctx context.Context, former *Server) error {
 // Client returns the client of one server or sentinel.
 func (c *Sentinel) Client(s *Server) *redis.Client { return c.clients[s] }
 
-// Errors returns how often the running servers answered an error of each kind since they were started.
+// Errors returns how often the running servers have replied with an error of each kind since their start.
 func (c *Sentinel) Errors(ctx context.Context) (map[string]int, error) {
 	seen := map[string]int{}
 	for _, s := range c.Servers {

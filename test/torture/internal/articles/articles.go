@@ -9,12 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"echosieve/pipeline/article"
-	"echosieve/pipeline/recipe"
-
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 	"echosieve/simhash"
 )

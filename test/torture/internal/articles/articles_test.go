@@ -3,9 +3,9 @@ package articles
 import (
 	"testing"
 
-	"echosieve/pipeline/recipe"
-
 	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/recipe"
 )
 
 // The same seed gives the same articles, and 29,600 of 40,000 have a new text.

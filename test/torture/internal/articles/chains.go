@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"echosieve/pipeline/article"
-
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/pipeline/article"
 )
 
 // A chain is a text that is rewritten several times. Each version drops the four oldest of its twenty sentences and adds four new ones.

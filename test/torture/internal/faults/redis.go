@@ -49,7 +49,7 @@ func restartRedis(ctx context.Context, r *rig.Round, random *rand.Rand, d time.D
 			now, err = r.RedisClient.DBSize(ctx).Result()
 		}
 		if err != nil || now < keys {
-			return fmt.Errorf("Redis came back with %d of %d keys: %w", now, keys, err)
+			return fmt.Errorf("after its restart Redis has %d of %d keys: %w", now, keys, err)
 		}
 		return nil
 	})
@@ -110,7 +110,7 @@ func flushScripts(ctx context.Context, r *rig.Round, _ *rand.Rand, _ time.Durati
 			return "", err
 		}
 		if time.Now().After(end) {
-			return "", errors.New("Redis knew no script")
+			return "", errors.New("no master knew a script")
 		}
 		if err := wait.For(ctx, 10*time.Millisecond); err != nil {
 			return "", err
@@ -133,7 +133,7 @@ func outOfMemory(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Du
 		}
 		err := r.RedisClient.Set(ctx, "torture", "", 0).Err()
 		if !redis.HasErrorPrefix(err, "OOM") && (err == nil || !strings.Contains(err.Error(), "OOM")) {
-			return "", fmt.Errorf("Redis accepted a write: %w", err)
+			return "", fmt.Errorf("a write was accepted: %w", err)
 		}
 		return "a write was refused: OOM", nil
 	}, func() error { return limit("0") })

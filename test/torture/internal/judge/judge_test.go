@@ -7,14 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/pipeline/article"
-	"echosieve/pipeline/recipe"
-
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"
+	"echosieve/pipeline/recipe"
 	"echosieve/test/ledger"
 	"echosieve/test/torture/internal/articles"
 )

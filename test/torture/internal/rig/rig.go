@@ -13,12 +13,11 @@ import (
 	"strings"
 	"time"
 
-	"echosieve/pipeline/recipe"
-
 	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"echosieve/pipeline/recipe"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/loopback"
 	"echosieve/test/redisserver"

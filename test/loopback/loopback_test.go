@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A port that was given to somebody is given to nobody else while the test runs, even if nobody listens on it.
+// Ports gives a port to one caller only while the test of that caller runs, even if nobody listens on the port.
 func TestPorts(t *testing.T) {
 	ports := Ports(t, 50)
 	require.Len(t, ports, 50)
@@ -16,5 +16,5 @@ func TestPorts(t *testing.T) {
 	}
 	var given int
 	t.Run("Other", func(t *testing.T) { given = Ports(t, 1)[0] })
-	require.NoError(t, reserve(t, given), "its test has ended")
+	require.NoError(t, reserve(t, given), "the test that had the port has ended")
 }

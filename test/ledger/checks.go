@@ -1,0 +1,173 @@
+package ledger
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+)
+
+// verdicts checks that each record is in the topic of its verdict, that each article and null value has a verdict, and that each broken
+// record is a dead letter with the reason of its defect.
+func verdicts(r Run, seen map[string]*Outcome) (bad []Violation) {
+	misplaced := func(format string, args ...any) {
+		bad = append(bad, Violation{Misplaced, fmt.Sprintf(format, args...)})
+	}
+	for _, source := range slices.Sorted(maps.Keys(seen)) {
+		o := seen[source]
+		want, reason := r.Reason(source), pipeline.Reason(o.Headers[pipeline.HeaderReason])
+		topic, known := r.Topics.of(o)
+		switch {
+		case want == "" && o.Verdict() == "":
+			bad = append(bad, Violation{Lost, fmt.Sprintf("%s is not broken, but became a dead letter in %s: %s, %s",
+				source, o.Topic, reason, o.Headers[pipeline.HeaderDetail])})
+		case want != "" && o.Verdict() != "":
+			misplaced("%s must be a dead letter (%s), but is %s in %s", source, want, o.Verdict(), o.Topic)
+		case want != reason && want != "":
+			misplaced("%s is a dead letter with the reason %q instead of %q", source, reason, want)
+		case !known:
+			misplaced("%s has the verdict %q, which does not exist", source, o.Verdict())
+		case o.Topic != topic:
+			misplaced("%s with the verdict %q is in %s instead of %s", source, o.Verdict(), o.Topic, topic)
+		case o.Null && o.Verdict() != article.Unique.String():
+			misplaced("%s has a null value and the verdict %q", source, o.Verdict())
+		}
+	}
+	return bad
+}
+
+// of returns the topic for an outcome. A record without a verdict is a dead letter.
+func (t Topics) of(o *Outcome) (topic string, known bool) {
+	switch o.Verdict() {
+	case "":
+		return t.Dead, true
+	case article.Unique.String():
+		return t.Unique, true
+	case article.Possible.String():
+		if t.Possible == "" {
+			return t.Unique, true
+		}
+		return t.Possible, true
+	case article.Near.String(), article.Exact.String():
+		return t.Duplicate, true
+	default:
+		return "", false
+	}
+}
+
+// chains checks that no record is a copy of itself, that the chain of originals of every copy ends in an article that is no copy, and that
+// this article is the root of the copy. An article that is no copy is its own root. Null values have no root. chains returns the number
+// of copies whose original is a copy as well.
+func chains(seen map[string]*Outcome) (links int, bad []Violation) {
+	for _, source := range slices.Sorted(maps.Keys(seen)) {
+		o := seen[source]
+		if o.Headers[pipeline.HeaderOriginal] == source {
+			bad = append(bad, Violation{SelfDuplicate, source + " is a copy of itself"})
+			continue
+		}
+		end, last := source, o
+		steps := 0
+		for ; steps < len(seen) && last != nil && last.IsCopy(); steps++ {
+			end = last.Headers[pipeline.HeaderOriginal]
+			last = seen[end]
+		}
+		root, named := o.Headers[pipeline.HeaderRoot]
+		switch {
+		case last == nil:
+			bad = append(bad, Violation{Cycle, fmt.Sprintf("the chain of %s leads to %s, which was never published", source, end)})
+		case o.IsCopy() && !last.IsThrough():
+			bad = append(bad, Violation{Cycle, fmt.Sprintf("the chain of %s does not end in an article that is no copy", source)})
+		case o.IsThrough() && !o.Null && root != end, o.IsCopy() && root != end:
+			bad = append(bad, Violation{WrongRoot, fmt.Sprintf("%s (%s, of %s) names the root %q, but its chain ends in %s",
+				source, o.Verdict(), o.Headers[pipeline.HeaderOriginal], root, end)})
+		case named && !o.IsThrough() && !o.IsCopy(), named && o.Null:
+			bad = append(bad, Violation{WrongRoot, source + " has no text, but a root"})
+		}
+		if steps > 1 {
+			links++
+		}
+	}
+	return links, bad
+}
+
+// ids checks that all records that name an article as original or as root give it the same id. An application that groups by ids must find
+// the same groups as one that groups by coordinates.
+func ids(seen map[string]*Outcome) (bad []Violation) {
+	type name struct{ id, by string }
+	known := map[string]name{}
+	for _, source := range slices.Sorted(maps.Keys(seen)) {
+		h := seen[source].Headers
+		for _, pair := range [][2]string{
+			{pipeline.HeaderRoot, pipeline.HeaderRootID},
+			{pipeline.HeaderOriginal, pipeline.HeaderOriginalID},
+		} {
+			at, named := h[pair[0]]
+			if !named {
+				continue
+			}
+			id := h[pair[1]]
+			if first, met := known[at]; met && first.id != id {
+				bad = append(bad, Violation{WrongRoot, fmt.Sprintf("%s is called %q by %s and %q by %s", at, first.id, first.by, id, source)})
+				continue
+			}
+			known[at] = name{id, source}
+		}
+	}
+	return bad
+}
+
+// lane is the part of an output partition that comes from one input partition.
+type lane struct {
+	topic     string
+	partition int32
+	source    int32
+}
+
+// inOrder checks that the records of each input partition are in the output partition that the documentation names, which is the input
+// partition modulo the number of output partitions, and in the order of their offsets. Redelivered records may be out of order. Example:
+// with 4 output partitions, the records of input partition 5 are in partition 1.
+func inOrder(outputs []*kgo.Record, partitions int32) []Violation {
+	var bad []Violation
+	newest := map[lane]int64{}
+	seen := make(map[string]bool, len(outputs))
+	for _, out := range outputs {
+		source := Headers(out)[pipeline.HeaderSource]
+		from, err := parse(source)
+		if err != nil {
+			bad = append(bad, Violation{Stray, fmt.Sprintf("%s names the source %q", Coordinates(out), source)})
+			continue
+		}
+		if want := from.Partition % partitions; out.Partition != want {
+			bad = append(bad, Violation{Misplaced, fmt.Sprintf("%s is in %s instead of partition %d", source, Coordinates(out), want)})
+		}
+		l := lane{out.Topic, out.Partition, from.Partition}
+		if !seen[source] {
+			if last, known := newest[l]; known && from.Offset <= last {
+				bad = append(bad, Violation{Order, fmt.Sprintf("%s came after offset %d in %s/%d", source, last, out.Topic, out.Partition)})
+			}
+			newest[l] = max(newest[l], from.Offset)
+		}
+		seen[source] = true
+	}
+	return bad
+}
+
+// parse parses coordinates in the form of the headers: topic/partition/offset.
+func parse(source string) (article.Coordinates, error) {
+	parts := strings.Split(source, "/")
+	if len(parts) != 3 {
+		return article.Coordinates{}, strconv.ErrSyntax
+	}
+	partition, err := strconv.ParseInt(parts[1], 10, 32)
+	if err != nil {
+		return article.Coordinates{}, err
+	}
+	offset, err := strconv.ParseInt(parts[2], 10, 64)
+	return article.Coordinates{Topic: parts[0], Partition: int32(partition), Offset: offset}, err
+}
