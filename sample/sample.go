@@ -1,5 +1,5 @@
-// Package sample holds the news that ships with Echosieve: for the demo, for trying out a new installation,
-// and for tests without other texts. All places, companies and events in it are invented.
+// Package sample holds the news articles that ship with Echosieve: for the demo, for trying a new installation, and for tests on machines
+// without other texts. All places, companies and events are invented.
 package sample
 
 import (
@@ -8,17 +8,15 @@ import (
 	"iter"
 )
 
-// News is the sample in JSON Lines: one record per line, in the order in which it should be published, Chinese
-// and English mixed. A record has the fields id, title, text, source and url, and two more that the service
-// ignores and tests use:
+// News is the sample in JSON Lines: one record a line, in the order of publication, in Chinese and English. A record has the fields id, title,
+// text, source and url, and two fields that tests use and the service ignores:
 //
-//   - kind says what the record is: original; source_line, shortened, retitled, reworded, traditional, html,
-//     fullwidth or exact (a re-post, and what was done to it); lookalike (the same template as another, but
-//     other news); flash (less than 50 characters); broken (must become a dead letter).
-//   - copy_of is the id of the original that a re-post repeats; it stands on an earlier line.
+//   - kind: original; for a copy its edit, which is source_line, shortened, retitled, reworded, traditional, html, fullwidth or exact;
+//     lookalike (other news on the template of another article); flash (less than 50 characters); broken (must become a dead letter).
+//   - copy_of: of a copy, the id of its original, which is on an earlier line.
 //
-// Five records are broken: one line is not JSON and one is an empty object, so these two have no kind; the
-// others have no text, text of the wrong type, and text of which cleaning leaves nothing.
+// Five records are broken. One line is not JSON and one is an empty object: these two have no kind. The others have no text, a text of the
+// wrong type, and a text of which cleaning leaves nothing.
 //
 //go:embed news.jsonl
 var News []byte

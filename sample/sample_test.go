@@ -18,7 +18,7 @@ type article struct {
 	CopyOf                       string `json:"copy_of"`
 }
 
-// load returns the articles of the sample and the number of lines that are no article at all.
+// load returns the articles of the sample and the number of lines that are no JSON object with an id.
 func load(t *testing.T) (articles []article, noArticle int) {
 	t.Helper()
 	for line := range bytes.Lines(sample.News) {

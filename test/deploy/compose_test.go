@@ -50,7 +50,7 @@ func compose(t *testing.T) composeFile {
 	return c
 }
 
-// pinned images name at least a minor version; "7" or "latest" would be another program tomorrow.
+// pinned images name at least a minor version: "7" or "latest" can be another program tomorrow.
 var pinned = regexp.MustCompile(`^[a-z0-9./-]+:v?\d+\.\d+(\.\d+)?(-[a-z0-9.]+)?$`)
 
 func TestComposeServices(t *testing.T) {
@@ -82,7 +82,7 @@ func TestComposeServices(t *testing.T) {
 				}
 				_, err := os.Stat(filepath.Join(promserver.Root(t), from))
 				require.NoError(t, err)
-				require.True(t, strings.HasSuffix(v, ":ro"), "%s: shipped files are not written to", v)
+				require.True(t, strings.HasSuffix(v, ":ro"), "%s: the container could write to a shipped file", v)
 			}
 		})
 	}
@@ -103,10 +103,10 @@ func TestServiceNeedsNoWritableDisk(t *testing.T) {
 	require.Empty(t, s.Tmpfs)
 }
 
-// The service runs with no rights at all: the image's user, which TestDockerfile checks, and nothing on top.
+// The service runs without any rights, as the user of the image, which TestDockerfile checks.
 func TestServiceHasNoRights(t *testing.T) {
 	s := compose(t).Services["echosieve"]
-	require.Empty(t, s.User, "the image's own")
+	require.Empty(t, s.User, "the user of the image must stay")
 	require.False(t, s.Privileged)
 	require.Equal(t, []string{"ALL"}, s.CapDrop)
 	require.Empty(t, s.CapAdd)
@@ -116,7 +116,7 @@ func TestServiceHasNoRights(t *testing.T) {
 	}
 }
 
-// The service's configuration names the other services as the compose file does.
+// The configuration of the service uses the names that the compose file gives to the other services.
 func TestComposeConfiguration(t *testing.T) {
 	var config struct {
 		Kafka struct {

@@ -1,3 +1,3 @@
-// Package deploy checks what is shipped to run Echosieve with: container image, compose file, alerts, dashboard,
-// and the documentation that goes with them. It holds tests only.
+// Package deploy checks the files that users run Echosieve with: container image, compose file, alerts, dashboard, and their documentation. It
+// holds tests only.
 package deploy

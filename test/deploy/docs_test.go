@@ -30,8 +30,7 @@ func TestOutputDocumentationNamesEveryHeader(t *testing.T) {
 	}
 }
 
-// docs/metrics.md lists the reasons of records_total that the service exposes from its start, and docs/output.md explains
-// each.
+// docs/metrics.md lists the reasons of records_total that the service exposes from its start. docs/output.md explains each reason.
 func TestDocumentationNamesEveryReason(t *testing.T) {
 	recipe, err := recipe.Load(recipe.DefaultConfig())
 	require.NoError(t, err)
@@ -61,7 +60,7 @@ func TestDocumentationNamesEveryReason(t *testing.T) {
 	require.Equal(t, exposed, listed)
 	output := string(read(t, "docs/output.md"))
 	for _, reason := range exposed {
-		if reason != "none" && reason != "tombstone" { // these stand in no header
+		if reason != "none" && reason != "tombstone" { // no header has these values
 			require.Contains(t, output, "| `"+reason+"` |")
 		}
 	}

@@ -70,7 +70,7 @@ func TestDashboardPanels(t *testing.T) {
 	}
 }
 
-// The panels fill the 24 columns and never lie on top of each other.
+// The panels fill the 24 columns and do not overlap.
 func TestDashboardLayout(t *testing.T) {
 	taken := map[[2]int]string{}
 	height := 0
@@ -97,7 +97,7 @@ func TestDashboardVariables(t *testing.T) {
 	require.Equal(t, []string{"datasource", "job", "instance"}, names)
 }
 
-// What provisioning names exists at the path where the compose file mounts it.
+// The files that provisioning names exist at the paths where the compose file mounts them.
 func TestGrafanaProvisioning(t *testing.T) {
 	c := compose(t)
 	mounts := map[string]string{} // path in the container -> path in the repository

@@ -51,7 +51,7 @@ var (
 	fromScrapes = []string{"job", "instance", "le"}
 )
 
-// Dashboard and alerts ask only for metrics and labels that the documentation promises.
+// Dashboard and alerts use only metrics and labels that the documentation lists.
 func TestQueriesUseDocumentedMetricsAndLabels(t *testing.T) {
 	metrics := documented(t)
 	for _, query := range promserver.Queries(t) {
@@ -84,8 +84,8 @@ func TestQueriesUseDocumentedMetricsAndLabels(t *testing.T) {
 	}
 }
 
-// A service that exposes exactly what docs/metrics.md lists gets an answer to every query: misspelt label
-// values, vectors that do not match and wrong metric types show here.
+// Every query has a result for a service that exposes exactly the metrics of docs/metrics.md. The test notices misspelt label values, vectors
+// that do not match, and wrong metric types.
 func TestEveryQueryIsAnsweredByTheDocumentedMetrics(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -103,7 +103,7 @@ func TestEveryQueryIsAnsweredByTheDocumentedMetrics(t *testing.T) {
 	p.CheckQueries(t, []string{"up == 1"})
 	stop := make(chan struct{})
 	t.Cleanup(func() { close(stop) })
-	go func() { // quantiles of rates need observations between two scrapes
+	go func() { // a quantile of a rate needs observations between two scrapes
 		tick := time.NewTicker(200 * time.Millisecond)
 		defer tick.Stop()
 		for {
@@ -120,7 +120,7 @@ func TestEveryQueryIsAnsweredByTheDocumentedMetrics(t *testing.T) {
 	p.CheckQueries(t, promserver.Queries(t))
 }
 
-// register adds the metric with every combination of its label values and returns functions that count or observe.
+// register adds the metric with every combination of its label values. It returns functions that count or observe.
 func register(t *testing.T, reg prometheus.Registerer, m metric) (touch []func()) {
 	t.Helper()
 	switch m.kind {

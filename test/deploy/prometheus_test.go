@@ -51,7 +51,7 @@ func alerts(t *testing.T) []alertRule {
 	return rules
 }
 
-// Every alert says what is wrong, is shown to fire by the unit tests, and has a section for whoever it wakes.
+// Every alert has a description, a unit test in which it fires, and a section in the documentation.
 func TestAlertsAreCompleteTestedAndDocumented(t *testing.T) {
 	var tests struct {
 		Tests []struct {

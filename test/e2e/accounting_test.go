@@ -12,8 +12,8 @@ import (
 	"echosieve/test/ledger"
 )
 
-// account requires that every promise which needs no knowledge of the texts was kept: every record has its output, in the
-// topic and the partition where it belongs, all deliveries of a record are the same, and every root is the end of its chain.
+// account requires that the service kept every promise that package ledger can check without the texts: every record has an output in the
+// right topic and partition, all deliveries of a record are the same, and every root is the end of its chain.
 func account(t testing.TB, c cluster, r *recipe.Recipe, inputs map[string]*kgo.Record, outputs []*kgo.Record) map[string]*ledger.Outcome {
 	t.Helper()
 	report := ledger.Run{
@@ -25,8 +25,8 @@ func account(t testing.TB, c cluster, r *recipe.Recipe, inputs map[string]*kgo.R
 	return report.Seen
 }
 
-// reason is the reason of the dead letter that a record must become: of the broken ones that we put in between, what we
-// know; of the articles, should one of them have no text, what decoding says.
+// reason is the reason of the dead letter that a record must become, or empty. The broken records of withBroken have known reasons. An
+// article of the corpus may be broken as well: then decoding it gives the reason.
 func reason(r *recipe.Recipe, in *kgo.Record) pipeline.Reason {
 	if in.Value == nil {
 		return ""
@@ -45,8 +45,8 @@ func reason(r *recipe.Recipe, in *kgo.Record) pipeline.Reason {
 	return ""
 }
 
-// checkVerdicts checks every verdict against a brute-force comparison of all articles: a copy names an article of which
-// it is one, of two copies that a look-up finds never both are held to be none.
+// checkVerdicts checks every verdict against a comparison of all articles with all others. The original of a copy must be one that the copy
+// repeats. Of two copies of each other that look-ups find, one must be published as a copy.
 func checkVerdicts(t testing.TB, r *recipe.Recipe, search article.Search, decode pipeline.DecodeConfig, windowMillis int64,
 	inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome,
 ) (copies int) {
@@ -84,17 +84,17 @@ func checkVerdicts(t testing.TB, r *recipe.Recipe, search article.Search, decode
 				continue
 			}
 			neighbours[all[j].source] = true
-			// Probes follow the weak bits of the one that looks, and either may be the later one.
+			// Look-ups probe the weak bits of the later article. Either article may be the later one, so both must find the other.
 			if search.Finds(&a.print, &all[j].print) && search.Finds(&all[j].print, &a.print) {
 				one := copyOf[h[pipeline.HeaderVerdict]] || copyOf[seen[all[j].source].Headers[pipeline.HeaderVerdict]]
-				require.True(t, one, "%s and %s are copies of each other and neither is held to be one", a.source, all[j].source)
+				require.True(t, one, "%s and %s are copies of each other, but neither was published as a copy", a.source, all[j].source)
 			}
 		}
 		if !copyOf[h[pipeline.HeaderVerdict]] {
 			continue
 		}
 		copies++
-		require.True(t, neighbours[h[pipeline.HeaderOriginal]], "%s repeats %s, of which it is no copy", a.source, h[pipeline.HeaderOriginal])
+		require.True(t, neighbours[h[pipeline.HeaderOriginal]], "%s names as its original %s, of which it is no copy", a.source, h[pipeline.HeaderOriginal])
 	}
 	return copies
 }

@@ -22,11 +22,11 @@ import (
 	"echosieve/sample"
 )
 
-// wantArticles is how many articles a run has at least.
+// wantArticles is the fewest articles of a run.
 const wantArticles = 3000
 
-// articles returns real news with their timestamps where the corpora are there (ECHOSIEVE_TEST_CORPORA or
-// ../shared/corpora beside the repository), else the shipped sample multiplied by edits; and broken records.
+// articles returns real news with their timestamps if the corpora are there (in ECHOSIEVE_TEST_CORPORA, or in ../shared/corpora beside the
+// repository). Otherwise it returns edited copies of the shipped sample. Broken records are put in between.
 func articles(t testing.TB) []*kgo.Record {
 	t.Helper()
 	dir := os.Getenv("ECHOSIEVE_TEST_CORPORA")
@@ -65,8 +65,8 @@ func fromCorpus(t testing.TB, unzip *gzip.Reader) []*kgo.Record {
 	return records
 }
 
-// fromSample makes articles out of the sample: in each round every text gets words of its own, so that
-// rounds differ from each other while copies within a round stay copies.
+// fromSample repeats the sample in rounds. All texts of a round get the same additional words, which differ between the rounds: articles of
+// different rounds are no copies of each other, but the copies in a round stay copies.
 func fromSample(t testing.TB) []*kgo.Record {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 1))
@@ -104,7 +104,7 @@ var broken = map[string]pipeline.Reason{
 	`{"id":"empty","text":"<p> </p>"}`: pipeline.EmptyText, "": pipeline.NotJSON, "{}": pipeline.NoText,
 }
 
-// withBroken puts records that become dead letters, tombstones and records with headers of ours in between.
+// withBroken puts broken records and null values between the records, and gives each record headers, a forged one of Echosieve among them.
 func withBroken(records []*kgo.Record) []*kgo.Record {
 	values := slices.Sorted(maps.Keys(broken))
 	out := make([]*kgo.Record, 0, len(records)+len(records)/50)

@@ -20,12 +20,12 @@ import (
 	"echosieve/test/service"
 )
 
-// BenchmarkService measures the CPU time of one service process per record, real Kafka and real Redis clients
-// included, beside a bare gojieba Cut over the same texts in the same run, and the process's resident memory:
+// BenchmarkService measures the CPU time that one service process takes for a record, with real Kafka and real Redis, and its resident memory.
+// For comparison it measures a bare gojieba Cut of the same texts in the same run:
 //
 //	ECHOSIEVE_TEST_STORED=100000 go test ./test/e2e -run NONE -bench Service -benchtime 3x
 //
-// So many other articles are in the index before; 0 without the variable.
+// ECHOSIEVE_TEST_STORED is the number of other articles that are put into the index first; the default is 0.
 func BenchmarkService(b *testing.B) {
 	records := articles(b)
 	bareCut, err := recipe.LoadBareCut()
@@ -62,10 +62,10 @@ func BenchmarkService(b *testing.B) {
 	b.ReportMetric(cut/n*1e6, "cut-us/record")
 	b.ReportMetric(spent/cut, "service/cut")
 	b.ReportMetric(resident/(1<<20), "MiB-resident")
-	b.ReportMetric(0, "ns/op") // wall clock says nothing here
+	b.ReportMetric(0, "ns/op") // the wall-clock time depends on batches and waits
 }
 
-// others makes n records of words nobody else uses, spread over the times of the records.
+// others returns n records of words that no other record has, with timestamps spread over those of the given records.
 func others(records []*kgo.Record, n int) []*kgo.Record {
 	r := rand.New(rand.NewPCG(1, 2))
 	made := make([]*kgo.Record, n)

@@ -24,12 +24,12 @@ import (
 const (
 	partitions = 6
 	window     = 168 * time.Hour
-	patience   = 6 * time.Minute // for all verdicts; a run takes about 15 s
+	patience   = 6 * time.Minute // until all verdicts are there; a run takes about 15 s
 )
 
 func TestMain(m *testing.M) { os.Exit(service.Main(m)) }
 
-// cluster is where a run happens.
+// cluster is the servers, the namespace and the topics of one run.
 type cluster struct {
 	kafka, redis, namespace, topic string
 }
@@ -42,7 +42,7 @@ func (c cluster) settings() service.Settings {
 	}
 }
 
-// stop ends the service as an orchestrator does and returns its CPU time.
+// stop ends the service with SIGTERM, as an orchestrator does, and returns its CPU time.
 func stop(t testing.TB, p *service.Process) time.Duration {
 	t.Helper()
 	require.Zero(t, p.End(t), "a SIGTERM must end the service with exit code 0")
@@ -66,7 +66,7 @@ func newCluster(t testing.TB, kafka, redis string) cluster {
 	return c
 }
 
-// publish sends the records and returns them by coordinates.
+// publish publishes the records and returns them by their coordinates.
 func publish(t testing.TB, c cluster, records []*kgo.Record) map[string]*kgo.Record {
 	t.Helper()
 	producer := client(t, kgo.SeedBrokers(c.kafka), kgo.DefaultProduceTopic(c.topic))
@@ -78,7 +78,7 @@ func publish(t testing.TB, c cluster, records []*kgo.Record) map[string]*kgo.Rec
 	return inputs
 }
 
-// watch reads the output topics until want source records were seen. It calls progress with the number seen so far.
+// watch reads the output topics until so many input records have an output. It calls progress with the number of those so far.
 func watch(t testing.TB, c cluster, want int, progress func(sources int)) []*kgo.Record {
 	t.Helper()
 	reader := client(t, kgo.SeedBrokers(c.kafka), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
@@ -99,7 +99,7 @@ func watch(t testing.TB, c cluster, want int, progress func(sources int)) []*kgo
 	return outputs
 }
 
-// search is how the service under test finds and judges articles.
+// search finds and judges articles as the service under test does.
 func search(recipe *recipe.Recipe) article.Search {
 	cfg := redisindex.DefaultConfig()
 	cfg.Search = recipe.Search()
@@ -107,7 +107,7 @@ func search(recipe *recipe.Recipe) article.Search {
 	return cfg.Search
 }
 
-// fresh copies the records: publishing writes topic and offset into them.
+// fresh returns copies of the records, because publishing writes topic and offset into a record.
 func fresh(records []*kgo.Record) []*kgo.Record {
 	copies := make([]*kgo.Record, len(records))
 	for i, r := range records {
@@ -129,7 +129,7 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 			stays.WaitReady(t)
 			leaves.WaitReady(t)
 			prometheus := promserver.Start(t, stays.HTTP)
-			prometheus.CheckQueries(t, []string{"echosieve_build_info"}) // a scrape before anything is counted
+			prometheus.CheckQueries(t, []string{"echosieve_build_info"}) // one scrape before the first record, for the rates
 
 			copies := fresh(records)
 			half := len(copies) / 2
@@ -155,7 +155,7 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 
 			seen := account(t, c, recipe, inputs, outputs)
 			checked := checkVerdicts(t, recipe, search(recipe), pipeline.DefaultDecodeConfig(), window.Milliseconds(), inputs, seen)
-			require.Greater(t, checked, len(records)/20, "the articles hold copies")
+			require.Greater(t, checked, len(records)/20, "too few of the articles are copies")
 			inOrder := checkAgainstReference(t, recipe, search(recipe), inputs, seen)
 			t.Logf("%d records, %d outputs (%d redelivered), %d copies, %d verdicts compared with the reference; %.0f us CPU per record in the process that stayed",
 				len(inputs), len(outputs), len(outputs)-len(inputs), checked, inOrder, float64(cpu.Microseconds())/float64(len(inputs)))

@@ -18,12 +18,12 @@ import (
 	"echosieve/test/service"
 )
 
-// BenchmarkFlood measures what an article costs, service and Redis together, in a flood of articles on one template, beside
-// unrelated articles of the same length in the same run, and the resident memory of the service in both:
+// BenchmarkFlood measures the CPU time that service and Redis take for an article in a flood of articles on one template, and the resident
+// memory of the service. For comparison it measures unrelated articles of the same length in the same run:
 //
 //	ECHOSIEVE_TEST_FLOOD=30000 go test ./test/e2e -run NONE -bench Flood -benchtime 1x -timeout 1h
 //
-// The variable is the number of articles of each kind. Block lists are full from some 2,000 articles on.
+// ECHOSIEVE_TEST_FLOOD is the number of articles of each kind. Block lists are full from about 2,000 articles on.
 func BenchmarkFlood(b *testing.B) {
 	n := 3000
 	if text := os.Getenv("ECHOSIEVE_TEST_FLOOD"); text != "" {
@@ -67,19 +67,19 @@ func BenchmarkFlood(b *testing.B) {
 			b.ReportMetric(cpu[0]/cpu[1], "flood/unrelated")
 			b.ReportMetric(resident[0]/(1<<20), "flood-MiB")
 			b.ReportMetric(resident[1]/(1<<20), "unrelated-MiB")
-			b.ReportMetric(0, "ns/op") // wall clock says nothing here
+			b.ReportMetric(0, "ns/op") // the wall-clock time depends on batches and waits
 		})
 	}
 }
 
-// longTemplate has some 90 words.
+// longTemplate has about 90 words.
 const longTemplate = `The county office of %s said on Monday that the yearly survey of roads and bridges around %s is complete.
 Inspectors looked at %d structures and found most of them in good order, while a handful need repairs before winter comes. The
 work is paid for by the common fund and will be done by local firms, said the head of the office, %s. Residents can see the full
 list at the counter and ask questions until the end of the month. Last year %d repairs were made, and all of them were finished in
 time. The next survey begins in spring with the valley of %s, where floods have damaged several small crossings.`
 
-// word makes a word that no table knows.
+// word returns a word that no dictionary has.
 func word(r *rand.Rand) string {
 	letters := make([]byte, 5+r.IntN(4))
 	for i := range letters {
@@ -88,7 +88,7 @@ func word(r *rand.Rand) string {
 	return string(letters)
 }
 
-// unrelated replaces every word by another one of the same length.
+// unrelated replaces every word by another word of the same length.
 func unrelated(r *rand.Rand, text string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' {
@@ -98,8 +98,8 @@ func unrelated(r *rand.Rand, text string) string {
 	}, text)
 }
 
-// served has a new service decide the texts, and returns the CPU seconds that service and Redis took, and the service's largest
-// resident memory.
+// served publishes the texts to a new service and waits for their verdicts. It returns the CPU time of service and Redis together in seconds,
+// and the peak of the service's resident memory in bytes.
 func served(b *testing.B, kafka string, server *redisserver.Server, texts []string) (cpu, resident float64) {
 	c := newCluster(b, kafka, server.Addr)
 	p := service.Start(b, c.settings())

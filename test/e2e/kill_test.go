@@ -18,9 +18,8 @@ import (
 	"echosieve/test/service"
 )
 
-// Three processes, of which one after another is killed without warning while articles flow, and a Redis that
-// stops answering for a while. Every record must still get one verdict, the same in each delivery, and no two
-// copies may both be unique.
+// While articles are published, one after another of three processes is killed with SIGKILL, and Redis stops answering for a while. Every
+// record must still get one verdict, the same in each delivery, and no two copies may both be unique.
 func TestKilledProcessesLoseNothing(t *testing.T) {
 	const kills, slices = 6, 12
 	const stall = 4 * time.Second
@@ -33,7 +32,7 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 	require.NoError(t, err)
 	redis := redisserver.Start(t)
 	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, redis.Addr)
-	// A short session timeout, so that the partitions of the dead are served again within the test.
+	// A short session timeout, so that others serve the partitions of a killed process within the test.
 	settings := c.settings().With(service.Settings{
 		"kafka.session_timeout": "6s", "kafka.drain_timeout": "2s", "kafka.commit_interval": "200ms",
 	})
@@ -79,7 +78,7 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 		len(inputs), copies, len(outputs)-len(inputs), len(outputs), killed)
 }
 
-// stallRedis freezes Redis, waits until a service says so, and lets Redis go on only some time after that.
+// stallRedis freezes Redis, waits until a service reports that at /readyz, waits for the duration stall, and lets Redis resume.
 func stallRedis(t *testing.T, redis *redisserver.Server, s *service.Process, stall time.Duration) {
 	t.Helper()
 	require.NoError(t, syscall.Kill(redis.Pid(), syscall.SIGSTOP))
@@ -88,6 +87,6 @@ func stallRedis(t *testing.T, redis *redisserver.Server, s *service.Process, sta
 	for end := time.Now().Add(service.Patience); time.Now().Before(end) && !red; time.Sleep(100 * time.Millisecond) {
 		red = strings.HasPrefix(s.Get("/readyz"), "503")
 	}
-	require.True(t, red, "readyz must be red while Redis does not answer")
+	require.True(t, red, "/readyz must report 503 while Redis does not answer")
 	time.Sleep(stall)
 }

@@ -16,8 +16,8 @@ import (
 	"echosieve/test/service"
 )
 
-// Redis is flushed under a running service, and again while it is stopped: the service says so each time, in one line, and stays
-// ready. A first start, a start with Redis intact and one with a new recipe say nothing.
+// Redis loses its data while the service runs, and once more while the service is stopped. Each time the service reports the loss in one log
+// line and stays ready. A first start, a start with all data, and a start with a new recipe report nothing.
 func TestRedisLosesItsData(t *testing.T) {
 	server := redisserver.Start(t)
 	admin := redis.NewClient(&redis.Options{Addr: server.Addr})
@@ -41,7 +41,7 @@ func TestRedisLosesItsData(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(page[len("200 "):]), &body))
 		return len(body.Components["redis"].Warnings) > 0
 	}
-	// remembered waits until the group's offsets carry what Redis has shown: after that, a restart can tell.
+	// remembered waits until a commit of the group holds a note about the data in Redis. A later start compares the data with this note.
 	remembered := func() {
 		admin := kadm.NewClient(client(t, kgo.SeedBrokers(c.kafka)))
 		known, err := admin.FetchOffsets(t.Context(), c.topic)
@@ -83,7 +83,7 @@ func TestRedisLosesItsData(t *testing.T) {
 	require.NoError(t, admin.FlushAll(t.Context()).Err())
 	p = service.Start(t, settings.With(service.Settings{"detection.max_distance": "3"}))
 	p.WaitReady(t)
-	decide() // by then the group's notes were compared
+	decide() // the service compares the notes of the group before its first verdict
 	remembered()
 	require.False(t, warned(p), p.Log())
 	stop(t, p)

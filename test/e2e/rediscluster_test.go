@@ -20,9 +20,8 @@ import (
 	"echosieve/test/service"
 )
 
-// The whole service on a Redis Cluster of three masters and three replicas, of which slots move and a master is
-// killed while articles flow. The processes wait for replicas, so nothing is lost: every record gets one verdict,
-// and no two copies are both unique.
+// The whole service runs on a Redis Cluster of three masters and three replicas. While articles are published, slots move and a master is
+// killed. The processes wait for replicas, so that no write is lost: every record gets one verdict, and no two copies are both unique.
 func TestRedisCluster(t *testing.T) {
 	records := fresh(articles(t))
 	recipe, err := recipe.Load(recipe.DefaultConfig())
@@ -38,7 +37,7 @@ func TestRedisCluster(t *testing.T) {
 	})
 	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, strings.Join(servers.Addrs(), ","))
 	settings := c.settings().With(service.Settings{"redis.cluster": "true", "redis.wait_replicas": "1"})
-	// It tries once, while the broker still starts.
+	// The command tries only once, and the broker may still be starting: hence the longer timeout.
 	checkAsksEveryNode(t, settings.With(service.Settings{"redis.wait_timeout": "4s"}), servers.Addrs())
 
 	processes := []*service.Process{service.Start(t, settings), service.Start(t, settings)}
@@ -102,7 +101,7 @@ func TestRedisCluster(t *testing.T) {
 	t.Logf("%d records, %d outputs, %d copies, %d keys moved, errors answered: %v", len(inputs), len(outputs), copies, keys, seen)
 }
 
-// checkAsksEveryNode runs the command check: it must find no failure, and look at each of the addresses.
+// checkAsksEveryNode runs the command check. It must find no failure and report on each of the addresses.
 func checkAsksEveryNode(t *testing.T, settings service.Settings, addrs []string) {
 	t.Helper()
 	check := exec.CommandContext(t.Context(), service.Binary, "check", "--json")
@@ -120,7 +119,7 @@ func checkAsksEveryNode(t *testing.T, settings service.Settings, addrs []string)
 			asked[strings.Fields(f.Subject + " .")[0]] = true
 		}
 	}
-	for _, addr := range addrs { // each at least lacks an append-only file
+	for _, addr := range addrs { // check warns about each node, because the nodes have no append-only file
 		require.True(t, asked[addr], "%s was not asked: %s", addr, output)
 	}
 }

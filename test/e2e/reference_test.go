@@ -15,9 +15,9 @@ import (
 	"echosieve/test/ledger"
 )
 
-// checkAgainstReference runs the articles of each input partition through the in-memory index, in order, and
-// compares its verdicts with the service's wherever order determines them: for articles whose whole cluster
-// (everything reachable by copies of copies) lies in one partition. It returns how many it compared.
+// checkAgainstReference runs the articles of each input partition through the in-memory index, in order, and compares its verdicts with those
+// of the service. It compares only articles whose whole cluster (all copies of copies) lies in one partition: the verdicts of others depend
+// on which partition was faster. It returns the number of compared articles.
 func checkAgainstReference(t testing.TB, recipe *recipe.Recipe, search article.Search, inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome) int {
 	t.Helper()
 	decode := pipeline.DefaultDecodeConfig()
@@ -66,8 +66,8 @@ func checkAgainstReference(t testing.TB, recipe *recipe.Recipe, search article.S
 	return compared
 }
 
-// mixedClusters says of each claim whether its cluster has members in several partitions. Windows are
-// ignored: that makes clusters larger, never smaller.
+// mixedClusters says for each claim whether its cluster has members in several partitions. It ignores the window of the index, which could
+// only make clusters smaller.
 func mixedClusters(claims []article.Article, search article.Search) []bool {
 	parent := make([]int, len(claims))
 	for i := range parent {

@@ -19,14 +19,15 @@ import (
 
 const (
 	bombRecords     = 1000
-	bombRecordBytes = 100 << 10 // each, of the batch of many
-	bombBytes       = 300 << 20 // of the one record
-	// bombResident bounds the peak of a service with default limits, in which one block of snappy stands in memory as a whole.
+	bombRecordBytes = 100 << 10 // of each record in a batch of bombRecords
+	bombBytes       = 300 << 20 // of the single record
+	// bombResident bounds the peak memory of a service with default limits. It must hold one whole block of snappy, which cannot be decoded
+	// in parts.
 	bombResident = 1 << 30
 )
 
-// Batches that are small on the wire and do not fit into memory, each between ordinary articles: what is too large alone becomes
-// a dead letter without its value, all else goes its way.
+// Record batches that are small on the wire and too large for memory lie between ordinary articles. A record that is too large by itself
+// becomes a dead letter without its value. All other records are decided as usual.
 func TestBombs(t *testing.T) {
 	s := &stage{kafka: kafkaserver.Start(t, kafkaserver.V4).Addr, redis: redisserver.Addr(t), random: rand.New(rand.NewPCG(5, 0))}
 	s.createTopics(t)
@@ -56,10 +57,10 @@ func TestBombs(t *testing.T) {
 		}
 		send(ordinary(), 1)
 		send(many, bombRecords)
-		largest.reaches(t, bombRecords*bombRecordBytes) // one batch holds them all
+		largest.reaches(t, bombRecords*bombRecordBytes) // one batch holds all records
 		send(ordinary(), 1)
 		size := bombBytes
-		if c.name == "snappy" { // one block, which stands in the broker's memory as a whole, too
+		if c.name == "snappy" { // the broker must hold the one block in memory, too
 			size /= 3
 		}
 		send(dead("one far too large", "too_large", strings.Repeat("bomb ", size/5)), 1)
@@ -78,14 +79,14 @@ func TestBombs(t *testing.T) {
 		if in.reason == "too_large" {
 			require.Equal(t, strconv.Itoa(len(in.value)), headersOf(out)[pipeline.HeaderValueOmitted])
 			require.Nil(t, out.Value)
-			in.value = nil // all else is as it was
+			in.value = nil // everything else of the record must be unchanged
 		}
 		s.check(t, in, out, in.verdict, in.reason)
 	}
 	require.Equal(t, float64(len(codecs)-1), p.Metric(t, `echosieve_pipeline_records_total{reason="too_large",verdict="dead"}`))
 }
 
-// largestBatch notes the size of the largest batch before compression.
+// largestBatch notes the size of the largest record batch before compression.
 type largestBatch struct {
 	mu    sync.Mutex
 	bytes int
@@ -99,7 +100,7 @@ func (l *largestBatch) OnProduceBatchWritten(_ kgo.BrokerMetadata, _ string, _ i
 	l.bytes = max(l.bytes, m.UncompressedBytes)
 }
 
-// reaches waits for a batch larger than size: hooks are called some time after the broker has answered.
+// reaches waits for a batch larger than size. franz-go calls hooks some time after the broker has answered.
 func (l *largestBatch) reaches(t *testing.T, size int) {
 	t.Helper()
 	require.Eventually(t, func() bool {

@@ -24,12 +24,12 @@ import (
 func TestMain(m *testing.M) { os.Exit(service.Main(m)) }
 
 const (
-	largest     = 64 << 20 // what the raised topics take
-	maxResident = 1 << 30  // bytes of the service that takes the 50 MB value, at its peak
+	largest     = 64 << 20 // largest record batch of the topics with raised limits, in bytes
+	maxResident = 1 << 30  // peak memory of the service that decides the 50 MB article, in bytes
 	patience    = 5 * time.Minute
 )
 
-// stage is where a run happens: a topic with one partition, so that whoever blocks blocks all.
+// stage is the servers and the records of one run. The input topic has one partition: a record that blocks the service blocks all records.
 type stage struct {
 	kafka, redis string
 	random       *rand.Rand
@@ -51,7 +51,7 @@ func TestHostileRecords(t *testing.T) {
 	s.publish(t, records)
 
 	t.Run("raised limits", func(t *testing.T) {
-		// A short session timeout: the articles of the one partition take several times that.
+		// A session timeout far shorter than the time that the articles of the one partition take.
 		const session = 2500 * time.Millisecond
 		p := s.start(t, "raised", service.Settings{
 			"kafka.max_message_bytes": strconv.Itoa(largest - 1<<20), "kafka.fetch_max_bytes": strconv.Itoa(largest),
@@ -65,8 +65,8 @@ func TestHostileRecords(t *testing.T) {
 		for _, stage := range []string{"clean", "segment", "fingerprint"} {
 			work += p.Metric(t, fmt.Sprintf(`echosieve_pipeline_stage_seconds_sum{stage=%q}`, stage))
 		}
-		require.Greater(t, work, session.Seconds(), "the articles took no longer than the session timeout")
-		require.Equal(t, 1.0, p.Metric(t, "echosieve_consumer_rebalances_total"), "long articles must not cost the membership")
+		require.Greater(t, work, session.Seconds(), "the articles took less time than the session timeout: this run tested nothing")
+		require.Equal(t, 1.0, p.Metric(t, "echosieve_consumer_rebalances_total"), "the service lost its membership over long articles")
 		require.Greater(t, p.Metric(t, `echosieve_pipeline_event_time_total{case="future"}`), 1.0)
 		require.Greater(t, p.Metric(t, `echosieve_pipeline_event_time_total{case="late"}`), 1.0)
 		for i, out := range outs {
@@ -96,7 +96,7 @@ func TestHostileRecords(t *testing.T) {
 	})
 }
 
-// longText makes a text of many different words, in the script that takes longest to cut.
+// longText returns a text of many different words, in the script that takes longest to segment.
 func longText(random *rand.Rand, bytes int) string {
 	vocabulary := words(random, 50_000, han)
 	var b strings.Builder
@@ -122,7 +122,7 @@ func (s *stage) createTopics(t *testing.T) {
 	kafkaserver.CreateTopics(t, cl, 1, narrow, s.topic("small", "unique"), s.topic("small", "duplicate"), s.topic("small", "dead"))
 }
 
-// publish sends the records, each followed by an ordinary article.
+// publish publishes the records, each followed by an ordinary article.
 func (s *stage) publish(t *testing.T, records []record) {
 	t.Helper()
 	clients := map[string]*kgo.Client{}
@@ -180,7 +180,7 @@ func (s *stage) watch(t *testing.T, run string) []*kgo.Record {
 		fetches.EachRecord(func(r *kgo.Record) {
 			offset, err := strconv.Atoi(strings.TrimPrefix(headersOf(r)[pipeline.HeaderSource], inputTopic+"/0/"))
 			require.NoError(t, err)
-			require.Nil(t, outs[offset], "%s came out twice without a cause", s.sent[offset].name)
+			require.Nil(t, outs[offset], "%s was delivered twice although no process ended", s.sent[offset].name)
 			require.GreaterOrEqual(t, offset, last[r.Topic])
 			last[r.Topic], outs[offset] = offset, r
 			seen++
@@ -206,7 +206,7 @@ func headersOf(r *kgo.Record) map[string]string {
 	return h
 }
 
-// check compares an output with what was sent.
+// check compares an output with its input.
 func (s *stage) check(t *testing.T, in sent, out *kgo.Record, verdict, reason string) {
 	t.Helper()
 	h := headersOf(out)
@@ -234,7 +234,7 @@ func (s *stage) check(t *testing.T, in sent, out *kgo.Record, verdict, reason st
 	}
 }
 
-// peak is the most memory that the process had resident so far.
+// peak is the peak of the process's resident memory so far, in bytes.
 func (p process) peak(t *testing.T) int {
 	t.Helper()
 	peak := child.PeakMemory(p.Cmd.Process.Pid)

@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// record is one hostile record and what must become of it.
+// record is one hostile record and its expected outcome.
 type record struct {
 	name    string
 	value   []byte // nil: a null value
@@ -19,10 +19,10 @@ type record struct {
 	codec   kgo.CompressionCodec
 	verdict string // unique, exact or near; empty: a dead letter
 	reason  string // of a dead letter or a copy
-	alike   bool   // it may be named as a possible copy, not more
+	alike   bool   // the service may call it a possible copy
 }
 
-// text wraps a text in the JSON that crawlers send, escaping nothing but what must be.
+// text returns the JSON of an article with this text. It escapes only the characters that JSON requires.
 func text(s string) []byte {
 	return []byte(`{"text":"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"}`)
 }
@@ -35,7 +35,7 @@ func unique(name string, value []byte) record {
 	return record{name: name, value: value, verdict: "unique"}
 }
 
-// malformed records are no articles.
+// malformed records become dead letters.
 func malformed() []record {
 	return []record{
 		dead("empty", "not_json", ""),
@@ -62,7 +62,7 @@ func malformed() []record {
 	}
 }
 
-// odd records are articles all the same.
+// odd records are strange, but articles.
 func odd(random *rand.Rand) []record {
 	article := func() string { return strings.Join(words(random, 40, latin), " ") }
 	first := article()
@@ -145,8 +145,8 @@ func words(random *rand.Rand, n int, alphabet []rune) []string {
 	return out
 }
 
-// lookalikes are pairs of texts that differ, of kinds in which texts have little to be told apart by: none is a copy of the
-// other, whatever they have in common.
+// lookalikes are pairs of different texts that are hard to tell apart, such as texts of one repeated word. Neither of a pair may be judged a
+// copy of the other.
 func lookalikes(random *rand.Rand) []record {
 	var records []record
 	for i := range 2 {
@@ -183,7 +183,7 @@ func lookalikes(random *rand.Rand) []record {
 			{"one Han character 20 MB long", strings.Repeat([]string{"中", "文"}[i], 20_000_000/3)},
 		} {
 			r := unique(fmt.Sprintf("%s, %d", c.name, i+1), text(c.text))
-			r.alike = true // random texts of fifty letters can come near each other
+			r.alike = true // random texts of few different letters can have much in common
 			if len(c.text) > 10e6 {
 				r.codec = kgo.ZstdCompression() // a few hundred bytes on the wire
 			}

@@ -25,7 +25,7 @@ func TestSecuredServers(t *testing.T) {
 	t.Run("config print", f.testConfigPrint)
 }
 
-// testWorks: each login, with client certificates on both sides, and exactly the documented rights.
+// testWorks runs the service with each mechanism of login, with client certificates, and with exactly the documented rights.
 func (f *fortress) testWorks(t *testing.T) {
 	for _, mechanism := range []string{"plain", "scram-sha-256", "scram-sha-512"} {
 		t.Run(mechanism, func(t *testing.T) {
@@ -41,7 +41,7 @@ func (f *fortress) testWorks(t *testing.T) {
 	}
 }
 
-// testMistakes makes what users do wrong: check and run name the cause and the remedy.
+// testMistakes makes usual mistakes in the settings. The commands check and run must name the cause and the remedy.
 func (f *fortress) testMistakes(t *testing.T) {
 	other := certs.NewAuthority(t)
 	stranger := other.Client("echosieve")
@@ -52,8 +52,8 @@ func (f *fortress) testMistakes(t *testing.T) {
 		changes settings
 		cause   string
 		remedy  string
-		ends    bool // run ends: nothing but a change of settings helps
-		record  bool // shows with the first record
+		ends    bool // run ends, because only a change of the settings helps
+		record  bool // the mistake shows only when a record comes
 	}{
 		{
 			"kafka: wrong password",
@@ -167,9 +167,9 @@ func (f *fortress) testMistakes(t *testing.T) {
 				mark = f.publish(t)
 			}
 			p.waitFor(t, m.remedy, m.ends)
-			p.end(t) // before the log is read: readyz can be ahead of it
+			p.end(t) // before the log is read: /readyz can show the cause before the log does
 			require.True(t, says(p.Log(), m.cause), m.cause)
-			if m.record { // nothing was lost by it
+			if m.record { // the record must not be lost
 				healthy := f.run(t, f.settings)
 				f.await(t, mark)
 				healthy.end(t)
@@ -178,7 +178,7 @@ func (f *fortress) testMistakes(t *testing.T) {
 	}
 }
 
-// testKafkaRights takes each documented right away: the service does not start without it, and says what to grant.
+// testKafkaRights revokes each documented right. The service must not start without the right, and must say what to grant.
 func (f *fortress) testKafkaRights(t *testing.T) {
 	for _, command := range kafkaRights(t) {
 		t.Run(command, func(t *testing.T) {
@@ -202,8 +202,8 @@ func (f *fortress) testKafkaRights(t *testing.T) {
 	}
 }
 
-// testRedisRights takes rights away from a running service: it waits and names the right, and goes on by itself
-// when it has it again. That each listed right is needed is tested in redisindex.
+// testRedisRights revokes rights of a running service. The service must wait and name the right, and resume by itself when the right is
+// back. Package redisindex tests that each documented right is necessary.
 func (f *fortress) testRedisRights(t *testing.T) {
 	p := f.run(t, f.settings)
 	p.WaitReady(t)
@@ -223,7 +223,7 @@ func (f *fortress) testRedisRights(t *testing.T) {
 			f.await(t, mark)
 		})
 	}
-	t.Run("info", func(t *testing.T) { // optional: without it less is watched
+	t.Run("info", func(t *testing.T) { // the service works without INFO, but cannot watch everything
 		require.NoError(t, f.redis.Do(t.Context(), "ACL", "SETUSER", "echosieve", "-info").Err())
 		defer f.redis.Do(t.Context(), "ACL", "SETUSER", "echosieve", "+info")
 		code, findings := f.check(t, f.settings)
@@ -234,10 +234,10 @@ func (f *fortress) testRedisRights(t *testing.T) {
 		require.Equal(t, 1, strings.Count(p.Log(), "Redis does not answer INFO"))
 	})
 	p.end(t)
-	require.NotContains(t, p.Log(), "copies of them can pass as unique", "nothing was lost")
+	require.NotContains(t, p.Log(), "copies of them can pass as unique", "Redis lost no data, but the service reports a loss")
 }
 
-// testConfigPrint: the passwords that are set are not shown; checkSecrets looks for them.
+// testConfigPrint prints the settings. checkSecrets searches the output for the passwords.
 func (f *fortress) testConfigPrint(t *testing.T) {
 	for _, args := range [][]string{{"config", "print"}, {"config", "print", "--sources"}, {"config", "print", "--json"}} {
 		cmd := exec.CommandContext(t.Context(), service.Binary, args...)

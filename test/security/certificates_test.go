@@ -12,8 +12,8 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// Certificates whose time is over and versions of TLS that are too old are refused, by check and by run, each with a cause
-// and a remedy of its own. A certificate that is not verified because a setting says so is accepted, with a warning.
+// The commands check and run refuse expired certificates and old versions of TLS, and name a cause and a remedy for each. With
+// insecure_skip_verify they accept an expired certificate and warn.
 func TestCertificatesAndVersions(t *testing.T) {
 	f := &fortress{authority: certs.NewAuthority(t)}
 	expired, good := f.authority.Expired("127.0.0.1"), f.authority.ServerOn("127.0.0.1")
@@ -67,7 +67,7 @@ func TestCertificatesAndVersions(t *testing.T) {
 	})
 }
 
-// handshakes listens like a broker up to the end of the TLS handshake, which is as far as it gets here.
+// handshakes starts a listener that makes the TLS handshake of a broker and then closes the connection.
 func handshakes(t *testing.T, pair certs.Pair, version uint16) string {
 	t.Helper()
 	cert, err := tls.LoadX509KeyPair(pair.Cert, pair.Key)

@@ -1,3 +1,3 @@
-// Package security tests the built binary against a Kafka and a Redis that want certificates, logins and rights: that the
-// documented rights suffice and each of them is needed, and that every usual mistake is named with its remedy.
+// Package security tests the built binary with a Kafka and a Redis that require certificates, logins and rights. The documented rights must
+// suffice, each of them must be necessary, and check and run must name cause and remedy of every usual mistake. It holds tests only.
 package security

@@ -13,7 +13,7 @@ import (
 	"echosieve/test/service"
 )
 
-// allowRedis gives a user the documented rule, less one command.
+// allowRedis gives a user the documented rights except one command.
 func (f *fortress) allowRedis(t *testing.T, user, password, without string) {
 	t.Helper()
 	rules := []any{"ACL", "SETUSER", user, "reset", "on", ">" + password}
@@ -25,7 +25,7 @@ func (f *fortress) allowRedis(t *testing.T, user, password, without string) {
 	require.NoError(t, f.redis.Do(t.Context(), rules...).Err())
 }
 
-// kafkaRights returns the commands of docs/security.md.
+// kafkaRights returns the kafka-acls.sh commands of docs/security.md.
 func kafkaRights(t *testing.T) []string {
 	t.Helper()
 	doc, err := os.ReadFile("../../docs/security.md")
@@ -46,7 +46,7 @@ type acl struct {
 	operation       kmsg.ACLOperation
 }
 
-// parseACL reads a command line of kafka-acls.sh.
+// parseACL parses a command line of kafka-acls.sh.
 func parseACL(t *testing.T, command string) acl {
 	t.Helper()
 	a := acl{operation: map[string]kmsg.ACLOperation{
@@ -102,7 +102,7 @@ func (f *fortress) revoke(t *testing.T, command string) {
 	f.awaitRight(t, a, false)
 }
 
-// awaitRight waits until the broker knows the right, or no longer does: it hears of a change a moment later.
+// awaitRight waits until the broker knows the right, or no longer knows it. The controller tells the broker a moment after the change.
 func (f *fortress) awaitRight(t *testing.T, a acl, given bool) {
 	t.Helper()
 	req := kmsg.NewPtrDescribeACLsRequest()

@@ -10,7 +10,7 @@ import (
 	"echosieve/test/service"
 )
 
-// testProduce: `echosieve produce` needs Write on the input topic and nothing else, and says so.
+// testProduce: the command produce needs only the right Write on the input topic, and asks for it if it is missing.
 func (f *fortress) testProduce(t *testing.T) {
 	eve := f.settings.With(settings{"kafka.sasl.username": "eve", "kafka.sasl.password": f.secrets[1]})
 	produce := func(s settings) (code int, printed string) {
@@ -39,7 +39,7 @@ func (f *fortress) testProduce(t *testing.T) {
 	require.Contains(t, printed, "1 records published to articles")
 }
 
-// testCreateTopics: with kafka.create_topics the service needs Create besides. Without it check and run say so.
+// testCreateTopics: with kafka.create_topics the service needs the right Create as well, and check and run ask for it if it is missing.
 func (f *fortress) testCreateTopics(t *testing.T) {
 	topics := settings{"kafka.create_topics": "true", "kafka.partitions": "1"}
 	var create []string

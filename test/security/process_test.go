@@ -17,17 +17,17 @@ import (
 	"echosieve/test/service"
 )
 
-// alone are the settings of a service that finds no server: it starts, waits and serves HTTP.
+// alone are the settings of a service without servers: it starts, waits for them and serves HTTP.
 var alone = service.Settings{"kafka.brokers": "127.0.0.1:1", "redis.addrs": "127.0.0.1:1"}
 
-// waitServing waits until the listener answers.
+// waitServing waits until the service answers HTTP requests.
 func waitServing(t *testing.T, p *service.Process) {
 	t.Helper()
 	require.Eventually(t, func() bool { return strings.HasPrefix(p.Get("/healthz"), "200") }, service.Patience, 50*time.Millisecond)
 }
 
-// As in the image: an ordinary user without rights, a working directory that cannot be written to, and one folder that
-// can. Nothing is left in that folder, and no file is open for writing.
+// The service runs as in the image: as an ordinary user without rights, in a working directory that it cannot write to, with one writable
+// folder. It leaves no file in that folder, and has no file open for writing.
 func TestRunsWithoutRightsAndDisk(t *testing.T) {
 	tmp, err := os.MkdirTemp("", "echosieve-tmp-*") //nolint:usetesting // the folder above t.TempDir is closed to other users
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ func TestRunsWithoutRightsAndDisk(t *testing.T) {
 	for _, file := range files {
 		target, err := os.Readlink(file)
 		if err != nil || !strings.HasPrefix(target, "/") || strings.HasPrefix(target, "/dev/") {
-			continue // closed meanwhile, a socket or a pipe
+			continue // a file that was closed meanwhile, a socket or a pipe
 		}
 		info, err := os.ReadFile(strings.Replace(file, "/fd/", "/fdinfo/", 1))
 		if err != nil {
@@ -66,11 +66,11 @@ func TestRunsWithoutRightsAndDisk(t *testing.T) {
 	require.Zero(t, p.End(t))
 }
 
-// A listener on loopback answers nowhere else, has no debug pages unless asked for, and cuts slow clients off.
+// A listener on loopback answers on no other address, serves debug pages only if http.pprof is set, and disconnects slow clients.
 func TestListener(t *testing.T) {
 	p := service.Start(t, alone)
 	waitServing(t, p)
-	require.True(t, strings.HasPrefix(p.Get("/debug/pprof/"), "404"), "no debug page unless asked for")
+	require.True(t, strings.HasPrefix(p.Get("/debug/pprof/"), "404"), "debug pages are served although http.pprof is not set")
 
 	_, port, err := net.SplitHostPort(p.HTTP)
 	require.NoError(t, err)
@@ -88,7 +88,7 @@ func TestListener(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(service.Patience)))
 	start := time.Now()
-	for { // an answer 408 may come first; then the connection must end
+	for { // a response 408 may come first; then the connection must end
 		if _, err := conn.Read(make([]byte, 4096)); err != nil {
 			require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
 			break
@@ -101,7 +101,7 @@ func TestListener(t *testing.T) {
 	require.True(t, strings.HasPrefix(asked.Get("/debug/pprof/"), "200"))
 }
 
-// otherAddresses are this machine's own, loopback aside.
+// otherAddresses are the addresses of this machine except loopback.
 func otherAddresses(t *testing.T) []string {
 	t.Helper()
 	addrs, err := net.InterfaceAddrs()

@@ -30,13 +30,13 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(service.Main(m)) }
 
-// The topics and the group are the defaults, for which docs/security.md gives the rights.
+// The topics and the group are the defaults: docs/security.md gives the rights for them.
 var (
 	input   = "articles"
 	outputs = []string{"articles-unique", "articles-duplicate", "articles-dead"}
 )
 
-// fortress is a Kafka and a Redis that let in nobody without certificate, login and rights.
+// fortress is a Kafka and a Redis that require certificates, logins and rights.
 type fortress struct {
 	kafka     *kafkaserver.Server
 	admin     *kadm.Client // super user, over the plaintext listener
@@ -44,19 +44,19 @@ type fortress struct {
 	redis     redis.UniversalClient // all rights, over the plaintext port
 	redisTLS  string
 	authority *certs.Authority
-	settings  settings // with which everything works
+	settings  settings // of a service that works
 	secrets   []string
 
 	mu      sync.Mutex
-	printed []byte // by all processes, and served by them
+	printed []byte // everything that the processes printed and served
 }
 
 type settings = service.Settings
 
-// build starts the servers, creates topics and users, and grants what docs/security.md says.
+// build starts the servers, creates topics and users, and grants the rights of docs/security.md.
 func build(t *testing.T) *fortress {
 	t.Helper()
-	t.Setenv("ECHOSIEVE_TEST_KAFKA", "") // a secured one of our own
+	t.Setenv("ECHOSIEVE_TEST_KAFKA", "") // this test needs a secured broker of its own
 	f := &fortress{authority: certs.NewAuthority(t)}
 	const kafkaPassword, otherPassword, redisPassword = "kAfKa-sEcReT-51f0", "kAfKa-eViL-9e2d", "rEdIs-sEcReT-77b4"
 	f.secrets = []string{kafkaPassword, otherPassword, redisPassword}
@@ -100,14 +100,14 @@ func build(t *testing.T) *fortress {
 	return f
 }
 
-// note keeps what a process printed or served for checkSecrets.
+// note keeps the output of a process for checkSecrets.
 func (f *fortress) note(data []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.printed = append(f.printed, data...)
 }
 
-// checkSecrets searches everything that any process of the test printed or served, failures and debug log included.
+// checkSecrets searches the output of all processes, with errors and debug log, for passwords.
 func (f *fortress) checkSecrets(t *testing.T) {
 	require.NotEmpty(t, f.printed)
 	for _, secret := range f.secrets {
@@ -145,7 +145,7 @@ func failures(findings []finding) []finding {
 	return bad
 }
 
-// process is a running service whose output is noted.
+// process is a running service whose output checkSecrets searches.
 type process struct {
 	*service.Process
 	f *fortress
@@ -158,7 +158,7 @@ func (f *fortress) run(t *testing.T, s settings) *process {
 	return p
 }
 
-// end stops the service, notes all that it served and printed, and returns its exit code.
+// end notes what the service serves, stops it, notes its log, and returns its exit code.
 func (p *process) end(t *testing.T) int {
 	t.Helper()
 	if !p.Ended() {
@@ -171,13 +171,14 @@ func (p *process) end(t *testing.T) int {
 	return code
 }
 
-// says tells whether a text holds one of the alternatives, which are separated by " | ". A server that wants a client
-// certificate sends an alert and closes; what the client has sent meanwhile can make that a reset, which loses the alert.
+// says says whether a text contains one of the alternatives, which are separated by " | ". Some causes need alternatives: a server that
+// requires a client certificate sends an alert and closes the connection. If the client has sent data meanwhile, the system resets the
+// connection instead, and the alert is lost.
 func says(text, alternatives string) bool {
 	return slices.ContainsFunc(strings.Split(alternatives, " | "), func(a string) bool { return strings.Contains(text, a) })
 }
 
-// waitFor waits until the log or readyz says a text, or, if ends, the process has ended and said it; see says.
+// waitFor waits until the log or /readyz contains a text. If ends, it waits until the process has ended and the log contains it. See says.
 func (p *process) waitFor(t *testing.T, text string, ends bool) {
 	t.Helper()
 	for end := time.Now().Add(service.Patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
@@ -191,17 +192,17 @@ func (p *process) waitFor(t *testing.T, text string, ends bool) {
 			return
 		}
 	}
-	t.Fatalf("%q is not said", text)
+	t.Fatalf("neither the log nor /readyz contains %q", text)
 }
 
 var published int
 
-// publish sends an article, a copy of it and a broken record, and returns what tells them from others.
+// publish publishes an article, a copy of it and a broken record. It returns their key.
 func (f *fortress) publish(t *testing.T) string {
 	t.Helper()
 	published++
 	mark := fmt.Sprintf("mark-%d", published)
-	var words strings.Builder // more different ones than little text has
+	var words strings.Builder // enough words, or the service would treat the text as too short
 	for range 30 {
 		fmt.Fprintf(&words, " w%x", rand.Uint32())
 	}
@@ -214,7 +215,7 @@ func (f *fortress) publish(t *testing.T) string {
 	return mark
 }
 
-// await waits for the three verdicts of what was published.
+// await waits for the verdicts of the three records that publish published.
 func (f *fortress) await(t *testing.T, mark string) {
 	t.Helper()
 	reader, err := kgo.NewClient(kgo.SeedBrokers(f.kafka.Addr), kgo.ConsumeTopics(outputs...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))

@@ -16,14 +16,14 @@ const (
 	install = "env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "
 )
 
-// everything is what the tests need.
+// everything is the programs that the tests need.
 const everything = "make gcc g++ redis-server prometheus promtool java mvn"
 
-// The stubs are all that the script finds. They write down how they were called.
+// Stubs take the place of programs on the machine. They write the commands that they were called with into the file CALLS.
 const (
 	asRoot = "echo 0"
 	asUser = "echo 1000"
-	// Installs by making the programs appear.
+	// "Installs" the programs by creating empty files.
 	working = `echo "env DEBIAN_FRONTEND=$DEBIAN_FRONTEND apt-get $*" >>"$CALLS"
 case "$*" in *install*) cd "$STUBS" && touch ` + everything + ` && chmod 755 ` + everything + ` ;; esac`
 	broken  = `echo "env DEBIAN_FRONTEND=$DEBIAN_FRONTEND apt-get $*" >>"$CALLS"`
@@ -31,7 +31,7 @@ case "$*" in *install*) cd "$STUBS" && touch ` + everything + ` && chmod 755 ` +
 	asking  = `echo "sudo: a password is required" >&2; exit 1`
 )
 
-// machine is a PATH with these programs and no others.
+// machine is the programs in PATH, as shell scripts by their names. The script under test finds no other programs.
 type machine map[string]string
 
 func with(present string, stubs machine) machine {
@@ -45,7 +45,7 @@ func with(present string, stubs machine) machine {
 	return m
 }
 
-// run runs the script on the machine. It returns the exit code, what it said, and the calls that were made.
+// run runs .ci/setup on the machine. It returns the exit code, the output, and the calls of the stubs.
 func (m machine) run(t *testing.T, what string) (code int, said string, calls []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -62,7 +62,7 @@ func (m machine) run(t *testing.T, what string) (code int, said string, calls []
 	}
 	bash, err := exec.LookPath("bash")
 	require.NoError(t, err)
-	script, err := os.ReadFile("../../.ci/setup") // read here: go test caches results by the files that the test opens
+	script, err := os.ReadFile("../../.ci/setup") // the test reads the file itself, so that go test notices changes
 	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), bash, "-c", string(script), "setup", what)
 	cmd.Env = []string{"PATH=" + bin, "CALLS=" + log, "STUBS=" + bin}
@@ -98,7 +98,7 @@ func TestSudoThatAsksNothing(t *testing.T) {
 	require.Equal(t, []string{"sudo -n true", "sudo -n " + update, update, "sudo -n " + install + "g++ -qq", install + "g++ -qq"}, calls)
 }
 
-// Nobody may install: one command is printed, nothing is done, and the run ends.
+// If the user may not install programs, the script prints one command, does nothing, and ends.
 func TestOneCommandIsPrinted(t *testing.T) {
 	for name, c := range map[string]struct {
 		stubs   machine
