@@ -22,7 +22,7 @@ type Kind string
 const (
 	Lost          Kind = "lost"            // an input record without an output, or a good article that went to the dead topic
 	Contradiction Kind = "contradictions"  // two deliveries of one record differ
-	Altered       Kind = "altered"         // key, value, timestamp or foreign headers changed
+	Altered       Kind = "altered"         // key, value, timestamp or the headers of others changed
 	Stray         Kind = "stray"           // an output that names no input record, or one of an aborted transaction
 	SelfDuplicate Kind = "self-duplicates" // a record that names itself as its original
 	Twin          Kind = "twins"           // two copies of each other, neither published as a copy

@@ -11,7 +11,7 @@
 // The seed determines the articles, the order of the faults and their durations. The scheduling of the machine differs from run to run.
 // Round i of seed S is round 1 of seed S+i-1.
 //
-// To add a fault: write its injector in internal/faults, in the file of what it touches, and add a line to the table in
+// To add a fault: write its injector in internal/faults, in the file of the part that it touches, and add a line to the table in
 // internal/faults/faults.go. To add a mistake that a round must notice: add a mutant to mutants_test.go. To add a check of the outputs:
 // internal/judge, and test/ledger if the check needs no knowledge of the texts.
 //

@@ -15,15 +15,16 @@ import (
 	"echosieve/test/torture/internal/rig"
 )
 
-// mutant is a mistake in the delivery or the index that a round with these faults must notice.
+// mutant is a mistake in the delivery or in the index that a round with these faults must notice. test/mutants has the mistakes that the
+// unit tests of the index must notice.
 type mutant struct {
 	name   string
 	edits  []edit
 	faults string
-	want   []ledger.Kind // at least one of them
-	every  bool          // each of them
-	redis  string
-	often  bool // tested by every go test without -short; the others with ECHOSIEVE_TEST_MUTANTS=all
+	want   []ledger.Kind // the round must report at least one of these violations
+	every  bool          // the round must report each of them
+	redis  string        // kind of Redis; empty: rig.PlainRedis
+	often  bool          // every go test without -short tests it; the others need ECHOSIEVE_TEST_MUTANTS=all
 }
 
 // edit replaces text in a file of the module; find must occur exactly once.
@@ -32,7 +33,7 @@ type edit struct{ file, find, replace string }
 const decideCall = "		outputs, err := p.c.handler.Decide(ctx, ch.batch)\n"
 
 var mutants = []mutant{
-	// Mistakes that need no fault to show, in one service: TestMistakesInOutputsAreFound has them one by one.
+	// Several mistakes that show without a fault, in one service. TestMistakesInOutputsAreFound in internal/judge has them one by one.
 	{name: "misreports", edits: []edit{
 		{"pipeline/output.go", "	out := Output{Record: r, Destination: ToUnique, verdict: m.Kind.String(),", "	if m.Kind == article.Near && r.Offset%4 == 0 {\n		wrong := *m\n		wrong.Root = m.Original\n		m = &wrong\n	}\n	out := Output{Record: r, Destination: ToUnique, verdict: m.Kind.String(),"},
 		{"pipeline/pipeline.go", "	if a.Empty {\n", "	if a.Empty || r.Offset%31 == 7 {\n"},
@@ -85,7 +86,7 @@ func TestMutants(t *testing.T) {
 			continue
 		}
 		t.Run(m.name, func(t *testing.T) {
-			t.Parallel() // a round waits for most of its time
+			t.Parallel() // a round mostly waits
 			binary, err := rig.Build(t.Context(), t.TempDir(), "-overlay", overlay(t, m.edits))
 			require.NoError(t, err)
 			require.True(t, noticed(t, m, binary), "no round noticed the mistake")
@@ -93,15 +94,15 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// The edits of all mutants still fit the code, those of the mutants that few runs build among them.
+// The edits of all mutants fit the code, also those of mutants that few runs build.
 func TestMutantsFitTheCode(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) { overlay(t, m.edits) })
 	}
 }
 
-// noticed says whether a round found the violations. Faults fall where chance will have it, sometimes three times on a
-// process that has nothing in its hands yet: hence several tries.
+// noticed says whether a round reported the violations. It tries several rounds, because a fault can hit a process that has no records in its
+// hands, and then shows nothing.
 func noticed(t *testing.T, m mutant, binary string) bool {
 	for range 4 {
 		_, s := run(t.Context(), []string{
@@ -119,10 +120,12 @@ func noticed(t *testing.T, m mutant, binary string) bool {
 	return false
 }
 
-// overlay writes the changed files, and says to the compiler in whose place they stand.
+// overlay writes the changed files and an overlay for the go command that replaces the real files by them. It returns the overlay's path.
 func overlay(t *testing.T, edits []edit) string {
 	t.Helper()
-	dir, source := t.TempDir(), root(t)
+	dir := t.TempDir()
+	source, err := filepath.Abs("../..")
+	require.NoError(t, err)
 	texts := map[string]string{}
 	for _, e := range edits {
 		text, known := texts[e.file]

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -37,7 +35,7 @@ func TestRoundWithReplicas(t *testing.T) {
 		rig.ClusterRedis:  "kill,redis-slots,redis-script-flush,redis-failover,redis-master-behind,redis-master-cut",
 	} {
 		t.Run(redis, func(t *testing.T) {
-			t.Parallel() // a round waits for most of its time
+			t.Parallel() // a round mostly waits
 			code, _ := run(t.Context(), []string{"--redis", redis, "--rounds", "1", "--rate", "300", "--faults", injected}, output{t})
 			require.Zero(t, code)
 		})
@@ -81,13 +79,4 @@ func TestFaultsSuitTheServers(t *testing.T) {
 		_, err := parse(args)
 		require.Error(t, err, "%v", args)
 	}
-}
-
-func root(t *testing.T) string {
-	t.Helper()
-	dir, err := filepath.Abs(filepath.Join("..", ".."))
-	require.NoError(t, err)
-	_, err = os.Stat(filepath.Join(dir, "go.mod"))
-	require.NoError(t, err)
-	return dir
 }

@@ -1,4 +1,4 @@
-// Package faults has the faults that a round injects. To add a fault: write its injector in the file of what it touches, add a line to
+// Package faults has the faults that a round injects. To add a fault: write its injector in the file of the part that it touches, add a line to
 // the table in this file, and give it a mistake of the service that it must reveal in ../../mutants_test.go. Help, default schedule and
 // summary follow from the table.
 package faults
