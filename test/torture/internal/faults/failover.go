@@ -23,7 +23,7 @@ type replicated interface {
 	Client(s *redisserver.Server) *redis.Client
 	// Failover replaces the master by command and returns the former one.
 	Failover(ctx context.Context) (former *redisserver.Server, err error)
-	// CutReplication keeps the replica from the master until mend is called.
+	// CutReplication disconnects the replica from the master until mend is called.
 	CutReplication(ctx context.Context) (mend func(context.Context) error, err error)
 	WaitReady(ctx context.Context) error
 }
@@ -159,16 +159,16 @@ func cutMaster(ctx context.Context, r *rig.Round, random *rand.Rand, servers rep
 	if err != nil {
 		return "", nil, err
 	}
-	how, err := n.Sever(ctx, "redis", network.Directions[random.IntN(2)])
+	how, err := n.Cut(ctx, "redis", network.Directions[random.IntN(2)])
 	if part, ok := servers.(shard); ok && err == nil {
 		// The master still speaks to the other nodes, so that they do not replace it. An operator must.
 		_, err = part.Promote(ctx, part.slot, "FORCE")
 	}
 	if err != nil {
-		n.Heal(ctx)
+		n.RemoveToxics(ctx)
 	}
 	return "cut off " + how, func() error {
-		n.Heal(ctx)
+		n.RemoveToxics(ctx)
 		return nil
 	}, err
 }

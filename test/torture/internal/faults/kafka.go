@@ -16,7 +16,7 @@ import (
 	"echosieve/test/torture/internal/wait"
 )
 
-var errForeign = errors.New("ECHOSIEVE_TEST_KAFKA names this broker: the run may not break it")
+var errNotOwn = errors.New("ECHOSIEVE_TEST_KAFKA names this broker: the run may not break it")
 
 func killBroker(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
 	return brokerAway(ctx, r, atLeast(d, random, time.Second, 4*time.Second), (*kafkaserver.Server).Kill)
@@ -30,11 +30,11 @@ func restartBroker(ctx context.Context, r *rig.Round, random *rand.Rand, d time.
 func brokerAway(ctx context.Context, r *rig.Round, d time.Duration, stop func(*kafkaserver.Server)) (string, error) {
 	s := r.Brokers[0]
 	if s.Pid() == 0 {
-		return "", errForeign
+		return "", errNotOwn
 	}
 	return r.Outage(ctx, "kafka", d, func() (string, error) {
 		stop(s)
-		return network.Refused(ctx, s.Addr)
+		return network.CheckRefused(ctx, s.Addr)
 	}, func() error {
 		s.Restart()
 		return nil
@@ -76,7 +76,7 @@ func moveLeader(ctx context.Context, r *rig.Round, random *rand.Rand, stop func(
 		return "", err
 	}
 	stop(r.Brokers[before])
-	proof, err := deposed(ctx, r, partition, before)
+	proof, err := awaitNewLeader(ctx, r, partition, before)
 	if err != nil {
 		return "", err
 	}
@@ -98,25 +98,25 @@ func cutBroker(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Dura
 			return "", err
 		}
 		n := all.Around(before)
-		defer func() { err = errors.Join(err, mend(ctx, r, "kafka", n)) }()
-		how, err := n.Sever(ctx, "kafka", network.Directions...)
+		defer func() { err = errors.Join(err, restore(ctx, r, "kafka", n)) }()
+		how, err := n.Cut(ctx, "kafka", network.Directions...)
 		if err != nil {
 			return "", err
 		}
-		moved, err := deposed(ctx, r, partition, before)
+		moved, err := awaitNewLeader(ctx, r, partition, before)
 		if err != nil {
 			return "", err
 		}
 		if believed, err := leader(ctx, r, r.Brokers[before], partition); err != nil || believed != before {
 			return "", fmt.Errorf("the broker that is cut off believes that broker %d leads: %w", believed, err)
 		}
-		wentOn, err := goesOn(ctx, r, atLeast(d, random, 10*time.Second, 15*time.Second))
+		wentOn, err := keepsWorking(ctx, r, atLeast(d, random, 10*time.Second, 15*time.Second))
 		return fmt.Sprintf("%s; %s; the broker that was cut off still believed that it leads; %s", how, moved, wentOn), err
 	})
 }
 
-// deposed waits until another broker leads the partition. It asks another broker than the former leader.
-func deposed(ctx context.Context, r *rig.Round, partition int32, before int) (string, error) {
+// awaitNewLeader waits until another broker leads the partition. It asks another broker than the former leader.
+func awaitNewLeader(ctx context.Context, r *rig.Round, partition int32, before int) (string, error) {
 	start := time.Now()
 	witness := r.Brokers[(before+1)%len(r.Brokers)]
 	after := before
@@ -191,10 +191,10 @@ func inSync(ctx context.Context, r *rig.Round) error {
 func loseBroker(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
 	s := r.Brokers[random.IntN(len(r.Brokers))]
 	s.Kill()
-	if _, err := network.Refused(ctx, s.Addr); err != nil {
+	if _, err := network.CheckRefused(ctx, s.Addr); err != nil {
 		return "", err
 	}
-	proof, err := goesOn(ctx, r, atLeast(d, random, 10*time.Second, 15*time.Second))
+	proof, err := keepsWorking(ctx, r, atLeast(d, random, 10*time.Second, 15*time.Second))
 	s.Restart()
 	if err != nil {
 		return "", err
@@ -202,8 +202,8 @@ func loseBroker(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Dur
 	return proof, inSync(ctx, r)
 }
 
-// goesOn waits for d, or longer if necessary, until records were published and decided meanwhile.
-func goesOn(ctx context.Context, r *rig.Round, d time.Duration) (string, error) {
+// keepsWorking waits for d, or longer if necessary, until records were published and decided meanwhile.
+func keepsWorking(ctx context.Context, r *rig.Round, d time.Duration) (string, error) {
 	start, before, decidedBefore := time.Now(), r.Feed.Acknowledged(), r.Watcher.Decided()
 	for {
 		if err := wait.For(ctx, d); err != nil {
@@ -229,7 +229,7 @@ func loseTwoBrokers(ctx context.Context, r *rig.Round, random *rand.Rand, d time
 	proof, err := r.Outage(ctx, "kafka", atLeast(d, random, 3*time.Second, 8*time.Second), func() (string, error) {
 		for _, s := range lost {
 			s.Kill()
-			if _, err := network.Refused(ctx, s.Addr); err != nil {
+			if _, err := network.CheckRefused(ctx, s.Addr); err != nil {
 				return "", err
 			}
 		}

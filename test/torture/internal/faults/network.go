@@ -21,9 +21,9 @@ func linksOf(r *rig.Round, component string) (network.Network, error) {
 	return n, nil
 }
 
-// vital draws links without which the processes can do nothing and which no replica replaces. In a Redis Cluster these can be the links of
+// vitalLinks draws links without which the processes can do nothing and which no replica replaces. In a Redis Cluster these can be the links of
 // one master: the other nodes still hear it on their own ports, and do not replace it. Elsewhere they are all links.
-func vital(ctx context.Context, r *rig.Round, component string, random *rand.Rand) (network.Network, error) {
+func vitalLinks(ctx context.Context, r *rig.Round, component string, random *rand.Rand) (network.Network, error) {
 	all, err := linksOf(r, component)
 	if err != nil || component != "redis" || r.Cluster == nil || random.IntN(2) == 0 {
 		return all, err
@@ -35,10 +35,10 @@ func vital(ctx context.Context, r *rig.Round, component string, random *rand.Ran
 	return all.To(master.Addr)
 }
 
-// mend heals the links and waits until servers that replicate have found each other again: until then some of them may take a master for
-// lost and replace it.
-func mend(ctx context.Context, r *rig.Round, component string, n network.Network) error {
-	n.Heal(ctx)
+// restore removes all toxics from the links and waits until servers that replicate have found each other again. Until then some of them may
+// take a master for lost and replace it.
+func restore(ctx context.Context, r *rig.Round, component string, n network.Network) error {
+	n.RemoveToxics(ctx)
 	switch {
 	case component == "kafka":
 		return inSync(ctx, r)
@@ -65,12 +65,12 @@ func slow(component string) injector {
 		}
 		delay := between(random, 50*time.Millisecond, 150*time.Millisecond)
 		n := all.Some(random)
-		defer func() { err = errors.Join(err, mend(ctx, r, component, n)) }()
+		defer func() { err = errors.Join(err, restore(ctx, r, component, n)) }()
 		attributes := fmt.Sprintf(`"latency": %d, "jitter": %d`, delay.Milliseconds(), delay.Milliseconds()/4)
-		if err := errors.Join(n.Poison("latency", "upstream", 1, attributes), n.Poison("latency", "downstream", 1, attributes)); err != nil {
+		if err := errors.Join(n.AddToxic("latency", "upstream", 1, attributes), n.AddToxic("latency", "downstream", 1, attributes)); err != nil {
 			return "", err
 		}
-		answers, quickest := n.Knock(ctx, component, rig.ReadyTimeout)
+		answers, quickest := n.Probe(ctx, component, rig.ReadyTimeout)
 		if answers < len(n) || quickest < delay {
 			return "", fmt.Errorf("over the slow network %d of %d servers answered, the first after %s", answers, len(n), quickest)
 		}
@@ -81,13 +81,13 @@ func slow(component string) injector {
 // cut swallows the requests, or only the replies: the servers then execute the requests, and nobody hears of it.
 func cut(component string) injector {
 	return func(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
-		n, err := vital(ctx, r, component, random)
+		n, err := vitalLinks(ctx, r, component, random)
 		if err != nil {
 			return "", err
 		}
 		return r.Outage(ctx, component, atLeast(d, random, 3*time.Second, 6*time.Second),
-			func() (string, error) { return n.Sever(ctx, component, network.Directions[random.IntN(2)]) },
-			func() error { return mend(ctx, r, component, n) })
+			func() (string, error) { return n.Cut(ctx, component, network.Directions[random.IntN(2)]) },
+			func() error { return restore(ctx, r, component, n) })
 	}
 }
 
@@ -98,16 +98,16 @@ func hangUps(component string) injector {
 		if err != nil {
 			return "", err
 		}
-		defer func() { err = errors.Join(err, mend(ctx, r, component, n)) }()
+		defer func() { err = errors.Join(err, restore(ctx, r, component, n)) }()
 		lasts := atLeast(d, random, 2*time.Second, 4*time.Second)
 		failed, tries := 0, 0
 		// Repeated, because a toxic never affects a connection that it has spared once.
 		for end := time.Now().Add(lasts); time.Now().Before(end); tries += len(n) {
-			n.Heal(ctx)
-			if err := n.Poison("reset_peer", network.Directions[random.IntN(2)], 0.5, fmt.Sprintf(`"timeout": %d`, random.IntN(20))); err != nil {
+			n.RemoveToxics(ctx)
+			if err := n.AddToxic("reset_peer", network.Directions[random.IntN(2)], 0.5, fmt.Sprintf(`"timeout": %d`, random.IntN(20))); err != nil {
 				return "", err
 			}
-			answers, _ := n.Knock(ctx, component, time.Second)
+			answers, _ := n.Probe(ctx, component, time.Second)
 			failed += len(n) - answers
 			if err := wait.For(ctx, between(random, 50*time.Millisecond, 300*time.Millisecond)); err != nil {
 				return "", err

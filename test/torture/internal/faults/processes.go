@@ -118,14 +118,14 @@ func joined(ctx context.Context, p *process.Process) error {
 	return fmt.Errorf("%s has not joined the group", p.Name)
 }
 
-// abreast is the number of processes that run beside each other until each crashes. Each must get a partition.
-const abreast = 3
+// atOnce is the number of processes that run at the same time until each of them crashes. Each must get a partition.
+const atOnce = 3
 
 // crash lets three processes end themselves at drawn points.
 func crash(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
 	var settings []string
 	points := crashpoint.Points()
-	for _, i := range random.Perm(len(points))[:abreast] {
+	for _, i := range random.Perm(len(points))[:atOnce] {
 		settings = append(settings, crashSetting(random, points[i], random.IntN(4) == 0))
 	}
 	return crashAll(ctx, r, settings)
@@ -139,7 +139,7 @@ func crashEverywhere(ctx context.Context, r *rig.Round, random *rand.Rand, _ tim
 	random.Shuffle(len(settings), func(i, j int) { settings[i], settings[j] = settings[j], settings[i] })
 	var proofs []string
 	for len(settings) > 0 {
-		n := min(abreast, len(settings))
+		n := min(atOnce, len(settings))
 		proof, err := crashAll(ctx, r, settings[:n])
 		if err != nil {
 			return "", err

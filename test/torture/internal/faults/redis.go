@@ -25,7 +25,7 @@ func stallRedis(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Dur
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 			return "", err
 		}
-		if network.Knock(ctx, "redis", r.RedisServer.Addr, time.Second) == nil {
+		if network.Probe(ctx, "redis", r.RedisServer.Addr, time.Second) == nil {
 			return "", errors.New("a PING was answered")
 		}
 		return "a PING timed out", nil
@@ -41,7 +41,7 @@ func restartRedis(ctx context.Context, r *rig.Round, random *rand.Rand, d time.D
 	}
 	return r.Outage(ctx, "redis", atLeast(d, random, 3*time.Second, 6*time.Second), func() (string, error) {
 		s.Kill()
-		return network.Refused(ctx, r.RedisNet.Past(s.Addr))
+		return network.CheckRefused(ctx, r.RedisNet.Past(s.Addr))
 	}, func() error {
 		s.Restart()
 		now, err := r.RedisClient.DBSize(ctx).Result()

@@ -96,9 +96,9 @@ func (n Network) Some(random *rand.Rand) Network {
 // Directions are those of the data that pass a link: requests go upstream, replies downstream.
 var Directions = []string{"upstream", "downstream"}
 
-// Poison adds a toxic of Toxiproxy to each link: its kind and JSON attributes are those of Toxiproxy's documentation. It affects one
+// AddToxic adds a toxic of Toxiproxy to each link: its kind and JSON attributes are those of Toxiproxy's documentation. It affects one
 // direction of a share (0 to 1) of the connections.
-func (n Network) Poison(kind, direction string, share float64, attributes string) error {
+func (n Network) AddToxic(kind, direction string, share float64, attributes string) error {
 	toxic := fmt.Sprintf(`{"name": "%[1]s-%[2]s", "type": %[1]q, "stream": %[2]q, "toxicity": %[3]f, "attributes": {%[4]s}}`,
 		kind, direction, share, attributes)
 	var errs []error
@@ -111,8 +111,8 @@ func (n Network) Poison(kind, direction string, share float64, attributes string
 	return errors.Join(errs...)
 }
 
-// Heal removes all toxics.
-func (n Network) Heal(ctx context.Context) {
+// RemoveToxics removes all toxics.
+func (n Network) RemoveToxics(ctx context.Context) {
 	for _, l := range n {
 		for _, p := range l {
 			p.Toxics.ResetToxics(ctx)
@@ -120,15 +120,15 @@ func (n Network) Heal(ctx context.Context) {
 	}
 }
 
-// Sever cuts the links in these directions: connections stay open, but nothing passes. It returns a proof, or an error if a server still
+// Cut cuts the links in these directions: connections stay open, but nothing passes. It returns a proof, or an error if a server still
 // answered.
-func (n Network) Sever(ctx context.Context, component string, directions ...string) (proof string, err error) {
+func (n Network) Cut(ctx context.Context, component string, directions ...string) (proof string, err error) {
 	for _, direction := range directions {
-		if err := n.Poison("timeout", direction, 1, `"timeout": 0`); err != nil {
+		if err := n.AddToxic("timeout", direction, 1, `"timeout": 0`); err != nil {
 			return "", err
 		}
 	}
-	if answers, _ := n.Knock(ctx, component, time.Second); answers > 0 {
+	if answers, _ := n.Probe(ctx, component, time.Second); answers > 0 {
 		return "", fmt.Errorf("%d of %d servers answered", answers, len(n))
 	}
 	return fmt.Sprintf("%s: no answer (servers: %d)", strings.Join(directions, " and "), len(n)), nil

@@ -13,15 +13,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Knock asks all servers at the same time for a sign of life. It returns the number of servers that answered, and the time until the
+// Probe asks all servers at the same time for a sign of life. It returns the number of servers that answered, and the time until the
 // first answer.
-func (n Network) Knock(ctx context.Context, component string, limit time.Duration) (answers int, quickest time.Duration) {
+func (n Network) Probe(ctx context.Context, component string, limit time.Duration) (answers int, quickest time.Duration) {
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	for _, l := range n {
 		asking.Go(func() {
 			start := time.Now()
-			if Knock(ctx, component, l.Addr(), limit) != nil {
+			if Probe(ctx, component, l.Addr(), limit) != nil {
 				return
 			}
 			took := time.Since(start)
@@ -36,8 +36,8 @@ func (n Network) Knock(ctx context.Context, component string, limit time.Duratio
 	return answers, quickest
 }
 
-// Knock asks a server ("redis" or "kafka") for a sign of life over a new connection, within the limit.
-func Knock(ctx context.Context, component, addr string, limit time.Duration) error {
+// Probe asks a server ("redis" or "kafka") for a sign of life over a new connection, within the limit.
+func Probe(ctx context.Context, component, addr string, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if component == "redis" {
@@ -60,8 +60,8 @@ func Knock(ctx context.Context, component, addr string, limit time.Duration) err
 	return err
 }
 
-// Refused checks that nobody listens at the address, and returns the proof.
-func Refused(ctx context.Context, addr string) (proof string, err error) {
+// CheckRefused checks that nobody listens at the address, and returns the proof.
+func CheckRefused(ctx context.Context, addr string) (proof string, err error) {
 	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", addr)
 	if err == nil {
 		_ = conn.Close()
