@@ -34,7 +34,7 @@ func (r *Round) Outage(ctx context.Context, component string, d time.Duration, b
 			isDown := func(_ bool, up map[string]bool) bool { return !up[component] }
 			for _, p := range r.awaitState(ctx, live, redLimit, isDown) {
 				if !p.excused() {
-					r.Violate(unready, "%s has been away for %.1fs and /readyz of %s says that it is up", component, time.Since(start).Seconds(), p.Name)
+					r.Violate(unready, "%s has been away for %.1fs, but /readyz of %s does not report that", component, time.Since(start).Seconds(), p.Name)
 				}
 			}
 			red := time.Since(start)
@@ -73,7 +73,7 @@ func (r *Round) disturb(ctx context.Context, component string, do func([]witness
 	back := time.Now()
 	for _, p := range r.awaitState(ctx, live, greenLimit, isUp) {
 		if !p.excused() {
-			r.Violate(unready, "%s is back and /readyz of %s still says that it is down", component, p.Name)
+			r.Violate(unready, "%s is back, but /readyz of %s does not report that", component, p.Name)
 		}
 	}
 	for _, p := range live {
@@ -98,7 +98,7 @@ func (r *Round) checkMetric(ctx context.Context, procs []witness, component stri
 				if err != nil {
 					return err
 				}
-				r.Violate(unready, "%s is away and the metric echosieve_connection_up of %s says that it is up", component, p.Name)
+				r.Violate(unready, "%s is away, but the metric echosieve_connection_up of %s does not report that", component, p.Name)
 				break
 			}
 			if err := wait.For(ctx, 100*time.Millisecond); err != nil {
