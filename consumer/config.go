@@ -13,28 +13,28 @@ import (
 // Config says which cluster, topics and group to use and how much may be under way. The koanf tags are the
 // keys under "kafka"; the help tags are their documentation.
 type Config struct {
-	Brokers  []string `koanf:"brokers" help:"addresses (host:port) of brokers to start from"`
-	Group    string   `koanf:"group" help:"consumer group; processes of one group share the input partitions"`
-	ClientID string   `koanf:"client_id" help:"name that brokers show in their logs and quotas"`
+	Brokers  []string `koanf:"brokers" help:"Brokers (host:port) to start from."`
+	Group    string   `koanf:"group" help:"Consumer group. Its processes share the input partitions; a new group starts at the oldest record."`
+	ClientID string   `koanf:"client_id" help:"Name that brokers show in logs and quotas."`
 	Topics   Topics   `koanf:"topics"`
 
-	CreateTopics bool `koanf:"create_topics" help:"create missing topics at start instead of failing"`
-	Partitions   int  `koanf:"partitions" help:"partitions of topics that are created"`
-	Replication  int  `koanf:"replication" help:"replicas of topics that are created; -1: the broker's default"`
+	CreateTopics bool `koanf:"create_topics" help:"Create missing topics at start. false: a missing topic is an error."`
+	Partitions   int  `koanf:"partitions" help:"Partitions of created topics."`
+	Replication  int  `koanf:"replication" help:"Replicas of created topics; -1: the broker's default."`
 
-	MaxMessageBytes int           `koanf:"max_message_bytes" help:"largest record batch sent, in bytes; not above max.message.bytes of the output topics"`
-	FetchMaxBytes   int           `koanf:"fetch_max_bytes" help:"bytes asked for in one fetch of one partition, at most a quarter of max_in_flight_bytes; a larger batch is still read"`
-	FetchMaxWait    time.Duration `koanf:"fetch_max_wait" help:"how long the broker may hold a fetch back when there is nothing new"`
-	Compression     string        `koanf:"compression" help:"codec of published batches: none, gzip, snappy, lz4 or zstd"`
+	MaxMessageBytes int           `koanf:"max_message_bytes" help:"Largest batch sent; larger records become dead letters. Never above max.message.bytes of the output topics."`
+	FetchMaxBytes   int           `koanf:"fetch_max_bytes" help:"Bytes per fetch of a partition, at most a quarter of max_in_flight_bytes. Raise it for slow links, lower it to save memory."`
+	FetchMaxWait    time.Duration `koanf:"fetch_max_wait" help:"Longest time that a broker holds a fetch back for new records."`
+	Compression     string        `koanf:"compression" help:"Codec of published batches: none, gzip, snappy, lz4 or zstd."`
 
-	CommitInterval    time.Duration `koanf:"commit_interval" help:"time between offset commits"`
-	SessionTimeout    time.Duration `koanf:"session_timeout" help:"silence after which the group gives a member's partitions to others"`
-	HeartbeatInterval time.Duration `koanf:"heartbeat_interval" help:"time between heartbeats; at most a third of session_timeout"`
-	DrainTimeout      time.Duration `koanf:"drain_timeout" help:"how long finishing work under way and the last commit may take together at a rebalance or at the end; at most half of session_timeout"`
+	CommitInterval    time.Duration `koanf:"commit_interval" help:"Time between offset commits. Raised: fewer requests, more repeated records after a crash."`
+	SessionTimeout    time.Duration `koanf:"session_timeout" help:"Silence after which a process loses its partitions. Raise it if pauses cause rebalances, lower it to replace dead processes sooner."`
+	HeartbeatInterval time.Duration `koanf:"heartbeat_interval" help:"Time between heartbeats, at most a third of session_timeout."`
+	DrainTimeout      time.Duration `koanf:"drain_timeout" help:"Time to finish and commit at a rebalance or shutdown, at most half of session_timeout. Raise it if clean restarts repeat records."`
 
-	BatchRecords       int `koanf:"batch_records" help:"records handed on in one batch"`
-	MaxInFlightRecords int `koanf:"max_in_flight_records" help:"records of this process that may be in memory, over all partitions, from the fetch until the verdicts are published"`
-	MaxInFlightBytes   int `koanf:"max_in_flight_bytes" help:"memory of this process for fetched data, over all partitions: a quarter for fetch responses, the rest for keys, values and headers of records; docs/operations.md says what comes on top"`
+	BatchRecords       int `koanf:"batch_records" help:"Most records decided together. Raised: fewer Redis round trips, longer delays."`
+	MaxInFlightRecords int `koanf:"max_in_flight_records" help:"Most records of this process between fetch and published verdict. Lower it to save memory."`
+	MaxInFlightBytes   int `koanf:"max_in_flight_bytes" help:"Memory for fetched data: a quarter for responses, the rest for records; docs/operations.md says what comes on top. Below 16 times max_message_bytes few partitions work at a time."`
 
 	TLS  tlsfiles.Config `koanf:"tls"`
 	SASL SASL            `koanf:"sasl"`
@@ -42,11 +42,11 @@ type Config struct {
 
 // Topics are the names of the input topic and the output topics. All differ.
 type Topics struct {
-	Input     string `koanf:"input" help:"articles are read from here"`
-	Unique    string `koanf:"unique" help:"articles that nobody published before"`
-	Duplicate string `koanf:"duplicate" help:"near and exact copies of earlier articles"`
-	Possible  string `koanf:"possible" help:"articles that look like an earlier one but are held to be none; empty: they go to unique"`
-	Dead      string `koanf:"dead" help:"records that cannot be processed"`
+	Input     string `koanf:"input" help:"Topic that articles are read from."`
+	Unique    string `koanf:"unique" help:"Topic for articles that repeat nothing in the window."`
+	Duplicate string `koanf:"duplicate" help:"Topic for near and exact copies."`
+	Possible  string `koanf:"possible" help:"Topic for articles that only resemble an earlier one; empty: unique."`
+	Dead      string `koanf:"dead" help:"Topic for records that cannot be processed."`
 }
 
 // all returns the names, input first.
@@ -60,9 +60,9 @@ func (t Topics) all() []string {
 
 // SASL says how to log in.
 type SASL struct {
-	Mechanism string `koanf:"mechanism" help:"plain, scram-sha-256 or scram-sha-512; empty: no login"`
-	Username  string `koanf:"username" help:"user name"`
-	Password  string `koanf:"password" secret:"true" help:"password; rather use the environment or password_file"`
+	Mechanism string `koanf:"mechanism" help:"plain, scram-sha-256 or scram-sha-512; empty: no login."`
+	Username  string `koanf:"username" help:"User name."`
+	Password  string `koanf:"password" secret:"true" help:"password; prefer password_file or the environment."`
 }
 
 // DefaultConfig returns a configuration for a broker on this machine.

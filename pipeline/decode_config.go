@@ -7,20 +7,20 @@ import (
 
 // DecodeConfig says where a record's value keeps the article.
 type DecodeConfig struct {
-	Format     string      `koanf:"format" help:"What a record's value is: json (an object with the fields below), text or html (the whole value is the text)."`
+	Format     string      `koanf:"format" help:"Form of a value: json (an object with the fields below), text or html (all of it is the text)."`
 	Fields     FieldConfig `koanf:"fields"`
-	Tombstones string      `koanf:"tombstones" help:"What happens to records with a null value: unique (passed on to the unique topic) or skip."`
+	Tombstones string      `koanf:"tombstones" help:"What happens to null values: unique (passed to the unique topic) or skip."`
 	// MaxFuture is about the record's timestamp. Nothing is decided by it.
-	MaxFuture time.Duration `koanf:"max_future" help:"A record timestamp further ahead of the clock is counted as future in echosieve_pipeline_event_time_total; 0 counts none."`
+	MaxFuture time.Duration `koanf:"max_future" help:"Timestamps further ahead of the clock count as future in echosieve_pipeline_event_time_total. 0: none."`
 }
 
 // FieldConfig lists, for each field of an article, the dotted paths to try in a JSON value, first match first.
 type FieldConfig struct {
-	ID     []string `koanf:"id" help:"Paths of the article id; MongoDB's {\"$oid\": ...} is understood. Without an id the record's topic/partition/offset is the id."`
-	Title  []string `koanf:"title" help:"Paths of the title. It is not part of the fingerprint."`
+	ID     []string `koanf:"id" help:"Paths of the id; MongoDB's {\"$oid\": ...} is understood. Without an id: topic/partition/offset."`
+	Title  []string `koanf:"title" help:"Paths of the title. It does not affect verdicts."`
 	Text   []string `koanf:"text" help:"Paths of the text. The first that exists must be a string."`
 	Source []string `koanf:"source" help:"Paths of the publisher's name."`
-	URL    []string `koanf:"url" help:"Paths of the article's address, which eval threshold shows where the source is not known."`
+	URL    []string `koanf:"url" help:"Paths of the address; eval shows its host where the source is missing."`
 }
 
 // The values of DecodeConfig.Format and DecodeConfig.Tombstones.

@@ -36,19 +36,19 @@ type Config struct {
 	// Generations is the number of pieces into which the window is cut; keys live and expire by piece. With one,
 	// most articles look into two pieces, with two into three, and so on; look-ups are most of what an article
 	// costs. More pieces free memory sooner: one keeps two windows of articles on average, two 1.75.
-	Generations int `koanf:"generations" help:"pieces of the window that expire as a whole, 1 to 8: more free memory sooner but cost look-ups; a change starts an empty index"`
+	Generations int `koanf:"generations" help:"Spans of the window, 1 to 8; each expires as a whole. Raised: memory is freed sooner, more look-ups. A change starts an empty index."`
 	// MaxCandidates bounds the entries' fields read for one article, nearest first. The cap can let a copy
 	// through as unique; it never changes an answer once given.
-	MaxCandidates int `koanf:"max_candidates" help:"most fingerprints within the maximal distance whose articles are read for one article, nearest first"`
+	MaxCandidates int `koanf:"max_candidates" help:"Most fingerprints compared with an article, nearest first. Raise it if copies pass in floods, lower it to save CPU."`
 	// ExpectedArticles is the number of articles in one window, by which keys are sized: small keys waste
 	// memory, large ones time. Only its size class counts, the next power of two.
-	ExpectedArticles int `koanf:"expected_articles" help:"articles in one window, by which Redis keys are sized (rounded up to a power of two); a change starts an empty index"`
+	ExpectedArticles int `koanf:"expected_articles" help:"Articles in one window, rounded up to a power of two. Too low costs CPU, too high memory. A change starts an empty index."`
 	// Buckets is how Redis keeps the fingerprints of a block value: "packed", as fields of hashes, or "sets", as a Redis set
 	// each, which other programs can read and which writes less to the log where packed lists are long, but costs the server more.
-	Buckets string `koanf:"buckets" help:"how Redis keeps the fingerprints of a block value: packed (less CPU and memory) or sets (plain Redis sets, for other tools to read), see docs/tuning.md; a change starts an empty index"`
+	Buckets string `koanf:"buckets" help:"Form of block lists: packed (cheaper) or sets (readable by other tools; docs/tuning.md). A change starts an empty index."`
 	// BlockBits is the width of a block list's key. With 4 blocks 16 bits serve up to a few million articles; 20, up to
 	// about 60 million, and 24, up to a billion, find less, which probes have to make up for.
-	BlockBits int `koanf:"block_bits" help:"width in bits of the block values in Redis keys, 6 to 32; 0: by expected_articles, but without overlaps (16 for 4 blocks; 16 as well with buckets: sets), see docs/tuning.md; a change starts an empty index"`
+	BlockBits int `koanf:"block_bits" help:"Width of block values, 6 to 32 bits. Raised: shorter lists, more memory, fewer copies met (docs/scale.md). 0: from expected_articles, at most 64 / blocks; sets: 16. A change starts an empty index."`
 }
 
 // Bounds of Config.Window.

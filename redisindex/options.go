@@ -16,24 +16,24 @@ import (
 
 // Options say how to reach Redis: a single server, one behind Sentinel (MasterName) or a cluster (Cluster).
 type Options struct {
-	Addrs      []string `koanf:"addrs" help:"host:port of the server, of the sentinels, or of some cluster nodes"`
-	Username   string   `koanf:"username" help:"ACL user; empty: the default user"`
-	Password   string   `koanf:"password" secret:"true" help:"password; better in password_file or the environment"`
-	DB         int      `koanf:"db" help:"database number; a cluster has only 0"`
-	MasterName string   `koanf:"master_name" help:"name of the master that the sentinels watch; addrs are sentinels then"`
+	Addrs      []string `koanf:"addrs" help:"host:port of the server, the sentinels or some cluster nodes."`
+	Username   string   `koanf:"username" help:"ACL user; empty: the default user."`
+	Password   string   `koanf:"password" secret:"true" help:"password; prefer password_file or the environment."`
+	DB         int      `koanf:"db" help:"Database number; a cluster has only 0."`
+	MasterName string   `koanf:"master_name" help:"Master that the sentinels watch; addrs are sentinels then."`
 	// The sentinels' own login, which may differ from the servers'.
-	SentinelUsername string `koanf:"sentinel_username" help:"ACL user at the sentinels; empty: the default user"`
-	SentinelPassword string `koanf:"sentinel_password" secret:"true" help:"password of the sentinels; empty: they want none"`
+	SentinelUsername string `koanf:"sentinel_username" help:"ACL user at the sentinels; empty: the default user."`
+	SentinelPassword string `koanf:"sentinel_password" secret:"true" help:"Password of the sentinels; empty: none."`
 
-	Cluster  bool            `koanf:"cluster" help:"addrs belong to a Redis Cluster"`
-	PoolSize int             `koanf:"pool_size" help:"most connections to one server"`
-	Timeout  time.Duration   `koanf:"timeout" help:"longest wait for a connection, a read or a write"`
+	Cluster  bool            `koanf:"cluster" help:"Addrs belong to a Redis Cluster."`
+	PoolSize int             `koanf:"pool_size" help:"Most connections to one server. Lower it if Redis refuses connections."`
+	Timeout  time.Duration   `koanf:"timeout" help:"Longest wait for a connection, a read or a write."`
 	TLS      tlsfiles.Config `koanf:"tls"`
 	// WaitReplicas is the number of replicas that must have a write before the next step relies on it. With fewer in
 	// reach, claims block.
-	WaitReplicas int `koanf:"wait_replicas" help:"replicas of each master that must have what was written before a verdict counts; 0: a failover can lose the latest writes, and copies of what was lost pass as unique"`
+	WaitReplicas int `koanf:"wait_replicas" help:"Replicas per master that must have a write before a verdict counts. 0: a failover can lose articles, whose copies pass as unique. Raised: slower, and claims wait while replicas are away."`
 	// WaitTimeout is how long one step waits for the replicas before the batch is run again.
-	WaitTimeout time.Duration `koanf:"wait_timeout" help:"longest wait for wait_replicas before the batch is tried again; shorter than timeout"`
+	WaitTimeout time.Duration `koanf:"wait_timeout" help:"Longest wait for wait_replicas before a retry; below timeout."`
 }
 
 // DefaultOptions returns the options for a server on this machine.

@@ -22,18 +22,18 @@ import (
 // file; see the package schema.
 type Config struct {
 	Kafka     consumer.Config       `koanf:"kafka" help:"Where articles come from and verdicts go."`
-	Redis     RedisConfig           `koanf:"redis" help:"The index of the articles seen."`
-	Window    time.Duration         `koanf:"window" help:"How far apart the timestamps of two articles may be for one to be a copy of the other."`
-	Recipe    string                `koanf:"recipe" help:"How fingerprints are made: news, or one of the classics of the field, for comparison: classic-fnv, classic-python-200, classic-python-30, classic-yanyiwu. First part of the recipe id; the second is a hash of all that changes fingerprints."`
+	Redis     RedisConfig           `koanf:"redis" help:"The index of earlier articles."`
+	Window    time.Duration         `koanf:"window" help:"Longest time between the record timestamps of an article and its copy. Memory grows in proportion. A change starts an empty index."`
+	Recipe    string                `koanf:"recipe" help:"How fingerprints are made: news, or for comparison classic-fnv, classic-python-200, classic-python-30, classic-yanyiwu."`
 	Detection recipe.Config         `koanf:"detection" help:"What counts as a copy. Each change here, except of probes, anchors and segmenter, makes a new recipe id and with it a new, empty index."`
-	Input     pipeline.DecodeConfig `koanf:"input" help:"How an article stands in a record's value."`
+	Input     pipeline.DecodeConfig `koanf:"input" help:"How a record's value holds the article."`
 	HTTP      HTTPConfig            `koanf:"http" help:"Metrics and health."`
 	Log       LogConfig             `koanf:"log" help:"The log, written to standard error."`
 }
 
 // RedisConfig says where the index is and how it is laid out.
 type RedisConfig struct {
-	Namespace          string `koanf:"namespace" help:"First part of all keys; processes that share an index share it."`
+	Namespace          string `koanf:"namespace" help:"First part of all keys; processes that share it share the index."`
 	redisindex.Options `koanf:",squash"`
 	Index              redisindex.Config `koanf:",squash"`
 }
@@ -41,12 +41,12 @@ type RedisConfig struct {
 // HTTPConfig is about the listener for metrics and health.
 type HTTPConfig struct {
 	Listen string `koanf:"listen" help:"Address of /metrics, /healthz and /readyz; loopback unless you open it."`
-	Pprof  bool   `koanf:"pprof" help:"Serve /debug/pprof/ as well: profiles show what the process works on."`
+	Pprof  bool   `koanf:"pprof" help:"Serve /debug/pprof/ too; profiles show what the process works on."`
 }
 
 // LogConfig is about the log.
 type LogConfig struct {
-	Level  string `koanf:"level" help:"Least level that is written: debug, info, warn or error."`
+	Level  string `koanf:"level" help:"Least level written: debug, info, warn or error."`
 	Format string `koanf:"format" help:"Form of a line: text (key=value) or json."`
 }
 

@@ -11,12 +11,12 @@ import (
 
 // Config says how connections are encrypted and whom to trust. The zero value is: not encrypted.
 type Config struct {
-	Enabled            bool   `koanf:"enabled" help:"encrypt connections"`
-	CAFile             string `koanf:"ca_file" help:"PEM file with the authorities to trust; empty: those of the system"`
-	CertFile           string `koanf:"cert_file" help:"PEM file with the client certificate, if the servers want one"`
-	KeyFile            string `koanf:"key_file" help:"PEM file with the client certificate's key"`
-	ServerName         string `koanf:"server_name" help:"name expected in the servers' certificates; empty: the host dialled"`
-	InsecureSkipVerify bool   `koanf:"insecure_skip_verify" help:"accept any certificate (tests only)"`
+	Enabled            bool   `koanf:"enabled" help:"Encrypt connections."`
+	CAFile             string `koanf:"ca_file" help:"PEM file of the authorities to trust; empty: the system's."`
+	CertFile           string `koanf:"cert_file" help:"PEM file of the client certificate."`
+	KeyFile            string `koanf:"key_file" help:"PEM file of the client certificate's key."`
+	ServerName         string `koanf:"server_name" help:"Name expected in server certificates; empty: the host dialled."`
+	InsecureSkipVerify bool   `koanf:"insecure_skip_verify" help:"Accept any certificate; for tests only."`
 }
 
 // Validate finds the mistakes that show without reading files. Its texts begin with the key, below "tls".

@@ -19,15 +19,15 @@ import (
 // recipe's id.
 type Config struct {
 	Name           string `koanf:"-"`
-	MaxDistance    int    `koanf:"max_distance" help:"Largest Hamming distance between the fingerprints of copies, in bits. In the recipe news, those within it face the second check. Beyond 16, only of articles of which one contains the other. -1: the recipe's own, 20 for news, 3 for the classic ones."`
-	Blocks         int    `koanf:"blocks" help:"Number of blocks under which a fingerprint is stored, up to 16. 0: the recipe's own, 4 for news, max_distance + 1 for the classic ones."`
-	Probes         int    `koanf:"probes" help:"Look-ups per block besides its own value, up to 63: more find more copies and cost more; see docs/tuning.md. Can be changed at any time. -1: the recipe's own, 4 for news, none for the classic ones."`
-	Anchors        int    `koanf:"anchors" help:"Look-ups beside those of the fingerprint: by samples of the wording (runs of four words), up to 8; an article is stored under the first two. 0: none. -1: the recipe's own, 4 for news, none for the classic ones."`
-	MinFeatures    int    `koanf:"min_features" help:"An article with fewer different words is little text: only the same text counts as a copy of it. 0: the recipe's own, 4 for news, 1 for the classic ones."`
-	FlashFeatures  int    `koanf:"flash_features" help:"An article with fewer different words is a flash: only the same text counts as a copy, or one with something added before or after it. 0: the recipe's own, 16 for news, none for the classic ones."`
-	Segmenter      string `koanf:"segmenter" help:"Library that cuts texts into words: native, or gojieba, which is C++ and takes 6 times (Chinese) to 25 times (English) the CPU time and over 100 MB more memory. Both cut the same words, so that you can change it at any time. gojieba needs a program that was built with cgo."`
+	MaxDistance    int    `koanf:"max_distance" help:"Most differing bits between the fingerprints of two copies; in news, above 16 only for a text and its part. Raised: more copies with text cut, more CPU (docs/scale.md). -1: 20 for news, 3 for classic ones."`
+	Blocks         int    `koanf:"blocks" help:"Blocks of a fingerprint, up to 16. Raised: more copies met, more look-ups and memory. 0: 4 for news, max_distance + 1 for classic ones."`
+	Probes         int    `koanf:"probes" help:"Extra look-ups per block, up to 63. Raised: more reworded copies met, more CPU (docs/tuning.md). -1: 4 for news, 0 for classic ones."`
+	Anchors        int    `koanf:"anchors" help:"Look-ups by samples of the wording, up to 8. Raised: more copies with text cut or added met. Below 2, fewer are stored. -1: 4 for news, 0 for classic ones."`
+	MinFeatures    int    `koanf:"min_features" help:"Articles with fewer different words are copies of identical text only. 0: 4 for news, 1 for classic ones."`
+	FlashFeatures  int    `koanf:"flash_features" help:"Articles with fewer different words are flashes: a copy may only add words before or after. 0: 16 for news, none for classic ones."`
+	Segmenter      string `koanf:"segmenter" help:"native, or gojieba (C++, needs cgo): the same words for 6 times (Chinese) to 25 times (English) the CPU and 100 MB more."`
 	UserDictionary string `koanf:"user_dictionary" help:"File of more words for segmentation, one a line: word [frequency] [tag]."`
-	StopWords      string `koanf:"stop_words" help:"File of more words that do not count, one a line."`
+	StopWords      string `koanf:"stop_words" help:"File of more words to ignore, one a line."`
 
 	Thresholds signature.Thresholds `koanf:",squash"`
 }

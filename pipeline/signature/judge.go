@@ -8,15 +8,15 @@ import (
 
 // Thresholds decide what counts as a copy; see DefaultThresholds.
 type Thresholds struct {
-	Near           float64 `koanf:"near" help:"Least similarity of a copy: the share of word pairs in common, 0 to 1."`
-	Possible       float64 `koanf:"possible" help:"Least similarity of an article that is marked as a possible copy."`
-	Contradictions float64 `koanf:"contradictions" help:"Share of different numbers in the same places from which an article is no copy."`
-	Values         float64 `koanf:"values" help:"Least share of numbers in common."`
-	Vouched        float64 `koanf:"vouched" help:"Least similarity of a copy that has all of four numbers or more in common, or that the other text contains; of a short one, if both is so."`
-	Sure           float64 `koanf:"sure" help:"Similarity from which one number is forgiven, as a correction: one that differs in its place while two others agree, unless the text is short, or one that the other text lacks."`
-	ShortPairs     float64 `koanf:"short_pairs" help:"A text with fewer pairs of words is short: hardly a number is forgiven, and the next is asked of it."`
-	ShortNear      float64 `koanf:"short_near" help:"Least similarity of short texts."`
-	FlashNear      float64 `koanf:"flash_near" help:"Least similarity of flashes: the share of words and pairs of words in common. If one contains the other they are copies, else possible ones."`
+	Near           float64 `koanf:"near" help:"Similarity (share of word pairs in common) of a copy. Raise it to drop fewer look-alikes, lower it to catch heavier rewrites."`
+	Possible       float64 `koanf:"possible" help:"Similarity of a possible copy, and of a copy that is a part of the other text. Lower it to mark more."`
+	Contradictions float64 `koanf:"contradictions" help:"Share of different numbers in the same places that rules out a copy. Lower it if template reports are joined."`
+	Values         float64 `koanf:"values" help:"Share of numbers that copies must share. Raise it if reports with other figures are joined."`
+	Vouched        float64 `koanf:"vouched" help:"Similarity that is enough with other evidence of a copy: the articles share every number (at least four), or one contains the other. Short articles need both. Adjust it together with near."`
+	Sure           float64 `koanf:"sure" help:"Similarity from which one other or missing number is forgiven as a correction. Raise it if such reports are joined."`
+	ShortPairs     float64 `koanf:"short_pairs" help:"Texts with fewer word pairs are short: they need short_near."`
+	ShortNear      float64 `koanf:"short_near" help:"Similarity of short copies. Raise it if short reports are joined, lower it to catch rewritten ones."`
+	FlashNear      float64 `koanf:"flash_near" help:"Share of words and word pairs that two flashes must have in common. Raise it to mark fewer."`
 }
 
 // Validate reports the first threshold that makes no sense.
