@@ -1,0 +1,174 @@
+// Package architecture compares DESIGN.md with the code: its picture of the packages with what they import, and its file map with the
+// files. It holds tests only.
+package architecture_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const root = "../.."
+
+// TestPicture fails when a package or an import is missing in the picture of DESIGN.md, and when the picture shows one that is not there.
+func TestPicture(t *testing.T) {
+	p, err := parsePicture(design(t))
+	require.NoError(t, err)
+	for _, fault := range p.faults(readImports(t)) {
+		t.Error(fault)
+	}
+	if t.Failed() {
+		t.Log("Change the imports, or the picture in DESIGN.md.")
+	}
+}
+
+// TestFileMap fails when a box of the picture is missing in the file map of DESIGN.md, and when the map names a folder or file that is not there.
+func TestFileMap(t *testing.T) {
+	doc := design(t)
+	p, err := parsePicture(doc)
+	require.NoError(t, err)
+	_, fileMap, found := strings.Cut(doc, "\n## File map\n")
+	require.True(t, found)
+	fileMap, _, _ = strings.Cut(fileMap, "\n## ")
+	var folders []string
+	for _, entry := range regexp.MustCompile("`([^`]+)`\\s\\((`[^)]+`)\\)").FindAllStringSubmatch(fileMap, -1) {
+		folder := entry[1]
+		folders = append(folders, folder)
+		for name := range strings.SplitSeq(entry[2], ", ") {
+			_, err := os.Stat(filepath.Join(root, folder, strings.Trim(name, "`")))
+			assert.NoError(t, err)
+		}
+	}
+	for box := range p {
+		if !isLibrary(box) {
+			assert.Contains(t, folders, box, "the file map")
+		}
+	}
+}
+
+// Each planted difference between picture and code must be found, and nothing else.
+func TestFaults(t *testing.T) {
+	const doc = "```mermaid\nflowchart TD\n  cmd --> service\n  service --> store & text\n  store --> example.org/db\n```\n"
+	good := map[string][]string{
+		"cmd": {"service", "text/words"}, "service": {"store", "text"}, "service/http": {"example.org/any"},
+		"store": {"example.org/db/v2"}, "text": {"text/words"}, "text/words": nil,
+	}
+	for _, c := range []struct {
+		name   string
+		change func(imports map[string][]string, p picture)
+		fault  string
+	}{
+		{"none", func(map[string][]string, picture) {}, ""},
+		{
+			"import against the arrows", func(i map[string][]string, _ picture) { i["store"] = append(i["store"], "service/http") },
+			"package store imports service/http, but the arrows do not lead from store to service",
+		},
+		{
+			"import of a neighbour", func(i map[string][]string, _ picture) { i["store"] = append(i["store"], "text") },
+			"package store imports text, but the arrows do not lead from store to text",
+		},
+		{
+			"library behind a wall", func(i map[string][]string, _ picture) { i["cmd"] = append(i["cmd"], "example.org/db") },
+			"package cmd imports example.org/db, but no arrow leads from cmd to example.org/db",
+		},
+		{
+			"package without a box", func(i map[string][]string, _ picture) { i["textual"] = nil },
+			"package textual is in no box",
+		},
+		{
+			"import of a package without a box", func(i map[string][]string, _ picture) { i["cmd"] = append(i["cmd"], "test/child") },
+			"package cmd imports test/child, which is in no box",
+		},
+		{
+			"box without a package", func(_ map[string][]string, p picture) { p["web"] = nil },
+			"box web holds no package",
+		},
+		{
+			"arrow without an import", func(_ map[string][]string, p picture) { p["cmd"] = append(p["cmd"], "store") },
+			"an arrow leads from cmd to store, but no package there imports one here",
+		},
+	} {
+		p, err := parsePicture(doc)
+		require.NoError(t, err)
+		imports := map[string][]string{}
+		for folder, paths := range good {
+			imports[folder] = slices.Clone(paths)
+		}
+		c.change(imports, p)
+		require.Equal(t, c.fault, strings.Join(p.faults(imports), "\n"), c.name)
+	}
+	circle, err := parsePicture("```mermaid\nflowchart TD\n  a --> b\n  b --> a\n```\n")
+	require.NoError(t, err)
+	require.Contains(t, circle.faults(map[string][]string{"a": {"b"}, "b": {"a/c"}, "a/c": nil}), "the arrows from a lead back to it")
+}
+
+func TestPicturesThatCannotBeRead(t *testing.T) {
+	for _, doc := range []string{
+		"no picture",
+		"```mermaid\nflowchart TD\n  a --> b\n",
+		"```mermaid\nflowchart TD\n  a -> b\n```\n",
+		"```mermaid\nflowchart TD\n  a --> b & b\n```\n",
+	} {
+		_, err := parsePicture(doc)
+		require.Error(t, err, doc)
+	}
+}
+
+func design(t *testing.T) string {
+	t.Helper()
+	doc, err := os.ReadFile(filepath.Join(root, "DESIGN.md"))
+	require.NoError(t, err)
+	return string(doc)
+}
+
+// readImports returns, for each package outside test, what it imports on any platform and under any build tag: other packages of
+// this module as folders, and libraries, but nothing of the standard library. Test files and programs that only go generate runs do not count.
+func readImports(t *testing.T) map[string][]string {
+	t.Helper()
+	imports := map[string][]string{}
+	require.NoError(t, fs.WalkDir(os.DirFS(root), ".", func(path string, entry fs.DirEntry, err error) error {
+		name := entry.Name()
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (path == "test" || name == "testdata" || strings.HasPrefix(name, ".") && path != "."):
+			return fs.SkipDir
+		case !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		source, err := os.ReadFile(filepath.Join(root, path))
+		if err != nil || strings.Contains(string(source), "//go:build ignore\n") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, source, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		folder := filepath.ToSlash(filepath.Dir(path))
+		paths := imports[folder]
+		for _, spec := range file.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			ours, found := strings.CutPrefix(imported, "echosieve/")
+			if found || isLibrary(imported) {
+				paths = append(paths, ours)
+			}
+		}
+		slices.Sort(paths)
+		imports[folder] = slices.Compact(paths)
+		return nil
+	}))
+	return imports
+}
