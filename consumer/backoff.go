@@ -12,13 +12,13 @@ const (
 	maxBackoff = 3 * time.Second
 )
 
-// backoff spaces attempts: the pause doubles from minBackoff to maxBackoff, with jitter so that partitions and
-// processes do not come back at the same moment. The zero value is ready.
+// backoff waits between attempts. The pause doubles from minBackoff to maxBackoff. It is random within bounds, so that partitions and
+// processes do not try again at the same moment. The zero value is ready.
 type backoff struct {
 	pauses *exponential.ExponentialBackOff
 }
 
-// wait returns after the next pause, or ctx's error when that ends first.
+// wait returns nil after the next pause, or ctx's error if ctx ends first.
 func (b *backoff) wait(ctx context.Context) error {
 	if b.pauses == nil {
 		b.pauses = exponential.NewExponentialBackOff()

@@ -15,8 +15,8 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// Check dials the cluster and looks at everything that Run needs. It changes nothing. Findings are in a fixed
-// order: brokers, topics (input first), group, and whether batches can carry sequence numbers, if not.
+// Check dials the cluster and checks everything that Run needs. It changes nothing. Findings are in a fixed order: brokers, topics
+// (input first), group, and a warning if batches cannot carry sequence numbers.
 func Check(ctx context.Context, cfg Config) []diag.Finding {
 	if err := cfg.Validate(); err != nil {
 		return []diag.Finding{diag.New(diag.Failure, "kafka settings", err.Error(), "correct the configuration")}
@@ -43,12 +43,12 @@ func Check(ctx context.Context, cfg Config) []diag.Finding {
 	}
 	findings = append(findings, c.checkGroup(ctx))
 	if slices.ContainsFunc(findings, func(f diag.Finding) bool { return f.Severity == diag.Failure }) {
-		return findings // without a topic or a right to write, producer ids are refused as well
+		return findings // a missing topic or right makes brokers refuse producer ids as well
 	}
 	return append(findings, c.checkProducerID(ctx)...)
 }
 
-// checkProducerID asks for a producer id, which changes nothing: it is a number that nobody uses. It finds only problems.
+// checkProducerID asks for a producer id. That changes nothing: nobody uses the number. It returns a finding only if there is a problem.
 func (c *cluster) checkProducerID(ctx context.Context) []diag.Finding {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -62,7 +62,7 @@ func (c *cluster) checkProducerID(ctx context.Context) []diag.Finding {
 		if err == nil {
 			return nil
 		}
-		// Just after the start of a cluster no broker may have numbers to give yet.
+		// Just after the start of a cluster, brokers may not give ids yet.
 		if permanent(err) || retry.wait(ctx) != nil {
 			return []diag.Finding{fromError(subject, err)}
 		}
@@ -81,7 +81,7 @@ func (c *cluster) checkTopic(ctx context.Context, name string, t *wire.Topic) []
 	subject := "topic " + name
 	switch {
 	case t == nil:
-		return []diag.Finding{diag.New(diag.Failure, subject, "the broker says nothing about it", "see the broker's log")}
+		return []diag.Finding{diag.New(diag.Failure, subject, "the broker sent no metadata of it", "see the broker's log")}
 	case errors.Is(t.Err, kafka.UnknownTopicOrPartition) && c.cfg.CreateTopics:
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
@@ -117,7 +117,7 @@ func (c *cluster) checkTopic(ctx context.Context, name string, t *wire.Topic) []
 	return findings
 }
 
-// checkOutputSettings compares settings of an output topic with what is published into it.
+// checkOutputSettings compares settings of an output topic with the batches that are published into it.
 func (c *cluster) checkOutputSettings(ctx context.Context, name string) []diag.Finding {
 	subject := "topic " + name
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
@@ -198,7 +198,7 @@ func (c *cluster) checkGroup(ctx context.Context) diag.Finding {
 		if err == nil {
 			return diag.New(diag.OK, subject, "coordinator found", "")
 		}
-		// Just after the start of a cluster the coordinator may not be there yet.
+		// Just after the start of a cluster, the coordinator may not answer yet.
 		if permanent(err) || retry.wait(ctx) != nil {
 			return fromError(subject, err)
 		}

@@ -10,8 +10,8 @@ import (
 	"echosieve/internal/tlsfiles"
 )
 
-// Config says which cluster, topics and group to use and how much may be under way. The koanf tags are the
-// keys under "kafka"; the help tags are their documentation.
+// Config says which cluster, topics and group to use, and how many records and bytes may be in flight. The koanf tags are the keys
+// below "kafka", and the help tags are their documentation.
 type Config struct {
 	Brokers  []string `koanf:"brokers" help:"Brokers (host:port) to start from."`
 	Group    string   `koanf:"group" help:"Consumer group. Its processes share the input partitions; a new group starts at the oldest record."`
@@ -40,7 +40,7 @@ type Config struct {
 	SASL SASL            `koanf:"sasl"`
 }
 
-// Topics are the names of the input topic and the output topics. All differ.
+// Topics are the names of the input topic and of the output topics. All are different.
 type Topics struct {
 	Input     string `koanf:"input" help:"Topic that articles are read from."`
 	Unique    string `koanf:"unique" help:"Topic for articles that repeat nothing in the window."`
@@ -90,7 +90,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate returns all mistakes that can be found without dialling or reading files.
+// Validate returns all mistakes that show without dialling or reading files.
 func (c Config) Validate() error {
 	names := c.Topics.all()
 	slices.Sort(names)

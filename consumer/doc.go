@@ -1,13 +1,18 @@
-// Package consumer owns everything that speaks Kafka: it reads the input topic as a member of a consumer
-// group, hands records to a Handler in batches, publishes what the Handler decides, and commits.
+// Package consumer owns everything that speaks Kafka. As a member of a consumer group it fetches the input topic, hands records to
+// a Handler in batches, publishes the outputs that the Handler returns, and commits offsets. Beside that it creates and checks topics
+// (EnsureTopics, Check) and publishes for command-line tools (Producer).
 //
-// Delivery is at least once: an offset is committed only after every output of the records before it has
-// been acknowledged by all in-sync replicas. Records of one input partition keep their order in each output
-// topic: input partition p always goes to output partition p modulo the number of output partitions.
+// Delivery is at least once: committed offset <= acknowledged outputs <= decided verdicts <= stored entries. An offset is committed
+// only after every output of the records before it was acknowledged by all in-sync replicas. Records that were published and not
+// committed are delivered again after a crash, and get the same verdicts.
 //
-// Fetching uses a record-batch reader of its own on top of kafka-go's connections: it checks checksums, reads
-// every codec, and never hands out transaction markers or records of aborted transactions. Only message
-// format 2 (Kafka 0.11 and later) is read; older formats are an error that says so.
+// Records of one input partition keep their order in each output topic: input partition p always goes to output partition p modulo
+// the number of output partitions.
 //
-// No other package imports kafka-go.
+// The path of a record: Consumer.Run joins the group (consumer.go), groupGeneration.start starts three goroutines for each assigned
+// partition (generation.go), and they fetch, prepare and finish chunks of records (partition.go). finish calls the Handler, publisher.publish
+// waits for acknowledgements (publisher.go, writer.go), and groupGeneration.commit commits the marks.
+//
+// kafka-go forms the group and keeps connections. Its Reader and Writer are not used by the service: package wire reads and writes
+// record batches instead, and its package comment says why. No other package imports kafka-go.
 package consumer

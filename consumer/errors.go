@@ -12,7 +12,7 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// explain translates an error of kafka-go. An error without a translation is returned as it is.
+// explain translates an error of kafka-go into a *diag.Problem. It returns an error without a translation unchanged.
 func explain(err error) error {
 	var known *diag.Problem
 	if err == nil || errors.As(err, &known) {
@@ -32,13 +32,13 @@ func explain(err error) error {
 	return err
 }
 
-// forgotten is the answer to a batch whose producer id has no such next sequence number in the partition.
-var forgotten = diag.Problem{
+// sequenceLost translates the answer to a batch whose sequence number the leader does not expect: see writer.
+var sequenceLost = diag.Problem{
 	Cause:  "the broker has lost the sequence numbers of this producer",
-	Remedy: "none is needed, the batch is sent again under a new epoch; if this comes again and again, look for unclean leader elections",
+	Remedy: "none is needed, the batch is sent again under a new epoch; if this repeats, look for unclean leader elections",
 }
 
-// problems translates what brokers answer.
+// problems translates the error codes of brokers.
 var problems = map[kafka.Error]diag.Problem{
 	kafka.SASLAuthenticationFailed:           {Cause: "the broker refused the login", Remedy: "check kafka.sasl.username and the password", Permanent: true},
 	kafka.UnsupportedSASLMechanism:           {Cause: "the broker does not offer this SASL mechanism", Remedy: "set kafka.sasl.mechanism to one that the listener has enabled", Permanent: true},
@@ -51,8 +51,8 @@ var problems = map[kafka.Error]diag.Problem{
 	kafka.MessageSizeTooLarge:                {Cause: "the topic takes no batch of this size", Remedy: "raise the topic's max.message.bytes or lower kafka.max_message_bytes"},
 	kafka.RecordListTooLarge:                 {Cause: "the topic takes no batch of this size", Remedy: "raise the topic's segment.bytes or lower kafka.max_message_bytes"},
 	kafka.InvalidTimestamp:                   {Cause: "the output topic refuses the record's timestamp", Remedy: "raise the topic's message.timestamp.before.max.ms and message.timestamp.after.max.ms"},
-	kafka.OutOfOrderSequenceNumber:           forgotten,
-	kafka.UnknownProducerId:                  forgotten,
+	kafka.OutOfOrderSequenceNumber:           sequenceLost,
+	kafka.UnknownProducerId:                  sequenceLost,
 	kafka.NotEnoughReplicas:                  {Cause: "too few replicas are in sync", Remedy: "bring brokers back or lower min.insync.replicas"},
 	kafka.NotEnoughReplicasAfterAppend:       {Cause: "too few replicas are in sync", Remedy: "bring brokers back or lower min.insync.replicas"},
 	kafka.LeaderNotAvailable:                 {Cause: "the partition has no leader", Remedy: "look for brokers that are down"},
@@ -75,7 +75,8 @@ var broker = diag.Server{
 	SlowHint:   "check the network, firewalls and the load on the brokers",
 }
 
-// explainConnection translates what happens before a broker answers anything, and what kafka-go finds out without asking a broker.
+// explainConnection translates errors that occurred before a broker answered anything, and those that kafka-go returns from its own
+// knowledge of topics and leaders.
 func explainConnection(err error) *diag.Problem {
 	switch {
 	case errors.Is(err, protocol.ErrNoTopic), errors.Is(err, protocol.ErrNoPartition):
@@ -89,18 +90,19 @@ func explainConnection(err error) *diag.Problem {
 	}
 }
 
-// expectsTLS is how kafka-go says that a TLS alert came in place of an answer. It has no type for it.
+// expectsTLS is the text of kafka-go's error for a TLS alert in place of an answer. The error has no type of its own.
 const expectsTLS = "broker appears to be expecting TLS"
 
+// permanent says whether trying again is pointless until somebody changes settings or rights.
 func permanent(err error) bool {
 	var p *diag.Problem
 	return errors.As(explain(err), &p) && p.Permanent
 }
 
-// kindTooLarge is the kind of errors that a smaller batch may mend.
+// kindTooLarge is the kind of an error that a smaller batch may avoid.
 const kindTooLarge = "too_large"
 
-// kind is the label of an error in the metrics.
+// kind returns the label of an error in the metrics.
 func kind(err error) string {
 	var code kafka.Error
 	if !errors.As(err, &code) {

@@ -21,7 +21,7 @@ type metrics struct {
 	registeredMetrics []prometheus.Collector
 }
 
-// newMetrics registers all metrics and gives every label value known beforehand its zero.
+// newMetrics registers all metrics. Label values that are known beforehand are exposed as 0 from the start.
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m := &metrics{}
 	m.lag = gaugeVec(m, "lag_records", "High watermark minus the next offset to commit.", "partition")
@@ -69,24 +69,24 @@ func opts(name, help string) prometheus.Opts {
 	return prometheus.Opts{Namespace: "echosieve", Subsystem: "consumer", Name: name, Help: help}
 }
 
-// keep notes a metric for registration.
-func keep[C prometheus.Collector](m *metrics, c C) C {
+// collected adds a metric to those that newMetrics registers.
+func collected[C prometheus.Collector](m *metrics, c C) C {
 	m.registeredMetrics = append(m.registeredMetrics, c)
 	return c
 }
 
 func gaugeVec(m *metrics, name, help string, labels ...string) *prometheus.GaugeVec {
-	return keep(m, prometheus.NewGaugeVec(prometheus.GaugeOpts(opts(name, help)), labels))
+	return collected(m, prometheus.NewGaugeVec(prometheus.GaugeOpts(opts(name, help)), labels))
 }
 
 func gauge(m *metrics, name, help string) prometheus.Gauge {
-	return keep(m, prometheus.NewGauge(prometheus.GaugeOpts(opts(name, help))))
+	return collected(m, prometheus.NewGauge(prometheus.GaugeOpts(opts(name, help))))
 }
 
 func counterVec(m *metrics, name, help string, labels ...string) *prometheus.CounterVec {
-	return keep(m, prometheus.NewCounterVec(prometheus.CounterOpts(opts(name, help)), labels))
+	return collected(m, prometheus.NewCounterVec(prometheus.CounterOpts(opts(name, help)), labels))
 }
 
 func counter(m *metrics, name, help string) prometheus.Counter {
-	return keep(m, prometheus.NewCounter(prometheus.CounterOpts(opts(name, help))))
+	return collected(m, prometheus.NewCounter(prometheus.CounterOpts(opts(name, help))))
 }

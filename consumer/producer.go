@@ -103,7 +103,7 @@ func (p *Producer) write(ctx context.Context, messages []kafka.Message) error {
 			p.acked.Add(int64(len(messages)))
 			return nil
 		}
-		if each := (kafka.WriteErrors)(nil); errors.As(err, &each) {
+		if each := kafka.WriteErrors(nil); errors.As(err, &each) {
 			var failed []kafka.Message
 			for i := range messages {
 				if each[i] != nil {

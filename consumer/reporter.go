@@ -15,8 +15,8 @@ const (
 
 var operations = []string{opJoin, opFetch, opPublish, opCommit}
 
-// reporter tells metrics, log and health what fails. When an operation fails for
-// many partitions or many times, only the first failure and the recovery of the last one are logged. Safe for concurrent use.
+// reporter reports failures to metrics, log and health. If an operation fails many times or for many partitions, only the first
+// failure is logged, and one line when the operation works again for all of them. Safe for concurrent use.
 type reporter struct {
 	metrics *metrics
 	log     *slog.Logger
@@ -28,7 +28,7 @@ type reporter struct {
 
 type failure struct{ operation, subject string }
 
-// failed notes that an operation on a subject (a partition, a topic) failed and will be tried again.
+// failed records that an operation on a subject (a partition, a topic, the group) failed and will be tried again.
 func (r *reporter) failed(operation, subject string, err error) {
 	err = explain(err)
 	r.metrics.errors.WithLabelValues(operation, kind(err)).Inc()
@@ -42,7 +42,7 @@ func (r *reporter) failed(operation, subject string, err error) {
 	r.health("kafka", err)
 }
 
-// ok notes that the operation works. Kafka is healthy again when nothing fails any more.
+// ok records that the operation works for the subject. Kafka is healthy again when no operation fails any more.
 func (r *reporter) ok(operation, subject string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,7 +54,7 @@ func (r *reporter) ok(operation, subject string) {
 	if !r.fails(operation) {
 		r.log.Info("kafka operation works again", "operation", operation)
 	}
-	r.tell()
+	r.reportHealth()
 }
 
 // fails says whether the operation fails for any subject.
@@ -67,7 +67,7 @@ func (r *reporter) fails(operation string) bool {
 	return false
 }
 
-// forget drops failures of partitions that now belong to somebody else.
+// forget drops the operation's failures. Partitions may belong to another member after a group generation has ended.
 func (r *reporter) forget(operation string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,11 +78,12 @@ func (r *reporter) forget(operation string) {
 		}
 	}
 	if len(r.failing) < n {
-		r.tell()
+		r.reportHealth()
 	}
 }
 
-func (r *reporter) tell() {
+// reportHealth passes on any of the failures, or nil.
+func (r *reporter) reportHealth() {
 	for _, err := range r.failing {
 		r.health("kafka", err)
 		return

@@ -31,7 +31,7 @@ func (c *cluster) missing(ctx context.Context, topics []string) ([]string, error
 	return missing, nil
 }
 
-// MissingTopicsError names topics that do not exist.
+// MissingTopicsError names topics that do not exist or that this user may not see.
 type MissingTopicsError struct{ Topics []string }
 
 // Error says what to do.

@@ -15,21 +15,35 @@ type Point string
 
 // The points in the order in which a batch passes them.
 const (
-	AfterFetch   Point = "after-fetch"
+	// AfterFetch fires when a partition has received a fetch response with records. Nothing is durable yet: the records are fetched
+	// again.
+	AfterFetch Point = "after-fetch"
+	// AfterPrepare fires when a chunk is decoded and fingerprinted, before the index sees it. Nothing is durable yet.
 	AfterPrepare Point = "after-prepare"
-	AfterPlace   Point = "after-place"
-	AfterInsert  Point = "after-insert"
-	AfterDraw    Point = "after-draw"
-	AfterTicket  Point = "after-ticket"
-	AfterLook    Point = "after-look"
-	AfterRead    Point = "after-read"
-	AfterDecide  Point = "after-decide"
-	BeforeWrite  Point = "before-publish"
-	BetweenSends Point = "between-publishes" // one output topic has the batch, the others may not
-	AfterWrite   Point = "after-publish"
-	AfterMark    Point = "after-mark"
+
+	AfterPlace  Point = "after-place"
+	AfterInsert Point = "after-insert"
+	AfterDraw   Point = "after-draw"
+	AfterTicket Point = "after-ticket"
+	AfterLook   Point = "after-look"
+	AfterRead   Point = "after-read"
+	AfterDecide Point = "after-decide"
+
+	// BeforeWrite fires when the verdicts of a batch are stored in Redis and no output is sent. The records are delivered again and
+	// must get the same verdicts.
+	BeforeWrite Point = "before-publish"
+	// BetweenSends fires when one output topic has its part of a batch; the other topics may not have theirs. All outputs are
+	// published again, with the same verdicts.
+	BetweenSends Point = "between-publishes"
+	// AfterWrite fires when all outputs of a batch are acknowledged, before the mark. They are published again, with the same verdicts.
+	AfterWrite Point = "after-publish"
+	// AfterMark fires when the mark is set, in this process only. Recovery is that of AfterWrite.
+	AfterMark Point = "after-mark"
+	// BeforeCommit fires before the marks are sent to the broker. Recovery is that of AfterWrite.
 	BeforeCommit Point = "before-commit"
-	AfterCommit  Point = "after-commit"
+	// AfterCommit fires when the broker has stored the offsets, before the process has noted it. Nothing before these offsets is
+	// delivered again, and nothing after them may be lost.
+	AfterCommit Point = "after-commit"
 )
 
 // Points returns all of them.

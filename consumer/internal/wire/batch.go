@@ -10,8 +10,8 @@ import (
 
 // Layout of a record batch, message format 2.
 const (
-	batchPrefix = 12 // base offset and length, not counted in the length
-	batchHeader = 61 // everything before the records
+	batchPrefix = 12 // base offset and length: the length does not count them
+	batchHeader = 61 // all fields before the records
 )
 
 // Bits of a batch's attributes.
@@ -46,8 +46,8 @@ type recordBatch struct {
 func (b *recordBatch) control() bool       { return b.attributes&attrControl != 0 }
 func (b *recordBatch) transactional() bool { return b.attributes&attrTransactional != 0 }
 
-// parseBatch reads the first batch of buf and returns what follows it. The batch refers to buf.
-// ErrTruncated means that buf ends inside the batch, which is usual for the last one of a fetch.
+// parseBatch reads the first batch of buf, and returns the rest of buf after it. The batch refers to buf. ErrTruncated means that buf
+// ends inside the batch.
 func parseBatch(buf []byte) (*recordBatch, []byte, error) {
 	if cutOff(buf) {
 		return nil, nil, ErrTruncated
@@ -72,7 +72,7 @@ func parseBatch(buf []byte) (*recordBatch, []byte, error) {
 		count:         int32(binary.BigEndian.Uint32(raw[57:])),
 		payload:       raw[batchHeader:],
 	}
-	// The last offset also stands for records that compaction has taken out of the batch.
+	// The last offset stays the same if compaction removes records of the batch.
 	delta := int64(int32(binary.BigEndian.Uint32(raw[23:])))
 	b.lastOffset = b.baseOffset + delta
 	if b.baseOffset < 0 || delta < 0 || b.lastOffset < b.baseOffset || b.count < 0 {
@@ -83,11 +83,11 @@ func parseBatch(buf []byte) (*recordBatch, []byte, error) {
 
 // cutOff says whether buf ends before its first batch does, or is empty.
 func cutOff(buf []byte) bool {
-	const known = batchPrefix + 5 // up to the format, of which length and place are the same in all of them
+	const known = batchPrefix + 5 // up to the byte of the format, which has the same place in all formats
 	return len(buf) < known || int64(len(buf)) < batchPrefix+int64(int32(binary.BigEndian.Uint32(buf[8:])))
 }
 
-// records returns a reader of the batch's records, to be closed. Records longer than limit come without their value.
+// records returns a reader of the batch's records. The caller closes it. Records longer than limit bytes come without their value.
 func (b *recordBatch) records(limit int) (*recordReader, error) {
 	payload, err := decompressor(Codec(b.attributes&attrCodec), b.payload)
 	if err != nil {

@@ -25,9 +25,9 @@ func CodecNamed(name string) (Codec, bool) {
 	return Codec(i), i >= 0
 }
 
-// decompressor returns a reader of a batch's payload. Whatever the compressed bytes claim, memory stays below maxZstdWindow
-// or, for a block of snappy, about 22 times its compressed size. Snappy and zstd are read without kafka-go's codecs, which
-// trust lengths inside the data.
+// decompressor returns a reader of a batch's payload. Whatever lengths the payload claims, the reader's memory stays below
+// maxZstdWindow or, for snappy, below about 22 times the compressed size of a block. kafka-go's codecs for snappy and zstd are not
+// used: they allocate what lengths inside the data claim.
 func decompressor(codec Codec, src []byte) (io.ReadCloser, error) {
 	switch codec {
 	case 0:
@@ -43,16 +43,16 @@ func decompressor(codec Codec, src []byte) (io.ReadCloser, error) {
 	}
 }
 
-// snappyReader decodes block by block.
+// snappyReader decompresses block by block.
 type snappyReader struct {
-	src    []byte // blocks not yet decoded
-	framed bool   // each follows its length
-	block  []byte
-	rest   []byte // of block, not yet read
+	src    []byte // blocks that are not decompressed yet
+	framed bool   // each block follows its length
+	block  []byte // decompressed
+	rest   []byte // the part of block that was not read yet
 }
 
-// xerialMagic begins the framed snappy of Java clients: 8 bytes, two version numbers, then blocks that
-// each follow their length. Other clients send one bare block.
+// xerialMagic begins the snappy of Java clients: these 8 bytes, two version numbers, then blocks that each follow their length.
+// Other clients send one block without a frame.
 var xerialMagic = []byte{0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0}
 
 func newSnappyReader(src []byte) io.ReadCloser {
@@ -95,7 +95,7 @@ func (r *snappyReader) next() error {
 	if err != nil {
 		return err
 	}
-	// Three bytes of snappy give 64 bytes at most: a claim beyond that is a lie.
+	// Three bytes of snappy make at most 64 bytes: a claim of more than 22 times the block is false.
 	if n/22 > len(block) {
 		return errMalformed
 	}
@@ -106,7 +106,8 @@ func (r *snappyReader) next() error {
 	return err
 }
 
-// maxZstdWindow is what brokers accept (the default of the reference decoder): what they have let in can be read.
+// maxZstdWindow is the largest window that brokers accept, the default of the reference decoder. So every batch that a broker has
+// accepted can be read.
 const maxZstdWindow = 128 << 20
 
 var zstdReaders sync.Pool
@@ -134,8 +135,8 @@ func (r zstdReader) Close() error {
 	return err
 }
 
-// compressPayload returns src compressed and the codec used: none when the result is not smaller, so that
-// the size known beforehand is an upper bound.
+// compressPayload returns src compressed, and the codec used. If the result is not smaller, it returns src and no codec: so the
+// uncompressed size is an upper bound.
 func compressPayload(codec Codec, src []byte) ([]byte, Codec, error) {
 	if codec == 0 {
 		return src, 0, nil

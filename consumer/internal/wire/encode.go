@@ -8,7 +8,7 @@ import (
 	"echosieve/pipeline"
 )
 
-// maxRecordOverhead bounds the varints of a record's length, attributes, timestamp and offset.
+// maxRecordOverhead bounds the bytes of a record's length, attributes, timestamp and offset.
 const maxRecordOverhead = 5 + 1 + 10 + 5
 
 // encodedSize is an upper bound of the bytes the record takes in an uncompressed batch.

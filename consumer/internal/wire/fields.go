@@ -19,7 +19,7 @@ func (f *fields) varint() int64 {
 	return v
 }
 
-// take returns the next n bytes, without room to append.
+// take returns the next n bytes. The result has no spare capacity: appending to it copies.
 func (f *fields) take(n int64) []byte {
 	if f.bad || n < 0 || n > int64(len(f.buf)) {
 		f.bad = true

@@ -11,24 +11,24 @@ import (
 	"echosieve/pipeline"
 )
 
-// recordReader yields the records of one batch one after another while it decompresses them: no more than one of
-// them stands in memory, however many there are and however large.
+// recordReader yields the records of one batch one after another while it decompresses them. At most one of them is in memory at a
+// time, in memory of its own, however many records there are and however large they are.
 type recordReader struct {
 	batch     *recordBatch
 	src       *bufio.Reader
 	payload   io.Closer
-	limit     int64 // longer records are cut
-	read      int32
-	lastDelta int64
+	limit     int64 // longer records come without their value
+	read      int32 // records read so far
+	lastDelta int64 // offset of the last one, counted from the batch's first offset
 
-	left int64 // bytes of the record that are still to be read
+	left int64 // bytes of the current record that are not read yet
 	err  error
 }
 
-// close gives up the decompressor.
+// close frees the decompressor.
 func (r *recordReader) close() { _ = r.payload.Close() }
 
-// next returns false after the last record. Topic and partition of the record are left to the caller.
+// next returns false after the last record. Topic and partition of the record are not set.
 func (r *recordReader) next() (pipeline.Record, bool, error) {
 	if r.read == r.batch.count {
 		if _, err := r.src.ReadByte(); !errors.Is(err, io.EOF) {
@@ -42,7 +42,7 @@ func (r *recordReader) next() (pipeline.Record, bool, error) {
 	var oversize *pipeline.Oversize
 	var body fields
 	if r.left > r.limit {
-		body.buf, oversize = r.cut()
+		body.buf, oversize = r.readOversize()
 	} else {
 		body.buf = r.take(r.left)
 	}
@@ -54,14 +54,14 @@ func (r *recordReader) next() (pipeline.Record, bool, error) {
 	return rec, r.err == nil, r.err
 }
 
-// parse makes a record of its fields.
+// parse returns the record that body holds.
 func (r *recordReader) parse(body fields) (rec pipeline.Record) {
 	body.take(1) // attributes of a record: none are defined
 	timeDelta := body.varint()
 	delta := body.varint()
 	rec.Key, rec.Value = body.nullable(), body.nullable()
 	headers := body.varint()
-	// A header takes two bytes at least, so a lie about their number is found before memory is given to it.
+	// A header takes at least two bytes, so a false number of headers is found before memory is allocated for them.
 	if headers < 0 || headers > int64(len(body.buf))/2 {
 		body.bad = true
 	}
@@ -77,7 +77,8 @@ func (r *recordReader) parse(body fields) (rec pipeline.Record) {
 		return rec
 	}
 	if all := r.batch.lastOffset - r.batch.baseOffset + 1; int64(r.batch.count) == all {
-		// No record is missing, so their places are known. Brokers do not look at what uncompressed batches say of them.
+		// No record is missing, so each record's offset follows from its place. Brokers do not check the deltas of uncompressed
+		// batches: all records may claim the batch's first offset.
 		delta = int64(r.read) - 1
 	}
 	if delta <= r.lastDelta || delta > r.batch.lastOffset-r.batch.baseOffset {
@@ -94,9 +95,9 @@ func (r *recordReader) parse(body fields) (rec pipeline.Record) {
 	return rec
 }
 
-// cut reads a record that is longer than the limit. It passes over the value and, if key and headers alone are above the
-// limit, over them too, and returns the fields as if all these were null.
-func (r *recordReader) cut() ([]byte, *pipeline.Oversize) {
+// readOversize reads a record that is longer than the limit. It passes over the value and, if key and headers alone exceed the limit,
+// over these as well. It returns the record's fields with null in place of what it passed over.
+func (r *recordReader) readOversize() ([]byte, *pipeline.Oversize) {
 	oversize := &pipeline.Oversize{Bytes: r.left}
 	body := r.take(1)
 	body = binary.AppendVarint(body, r.varint()) // time
@@ -136,7 +137,7 @@ func (r *recordReader) varint() int64 {
 	return v
 }
 
-// take returns the next n bytes in memory of their own.
+// take returns a copy of the next n bytes.
 func (r *recordReader) take(n int64) []byte {
 	if !r.fits(n) {
 		return nil
@@ -158,7 +159,7 @@ func (r *recordReader) skip(n int64) {
 	}
 }
 
-// fits takes n bytes off what is left of the record.
+// fits subtracts n from the bytes that are left of the record. It fails if there are fewer.
 func (r *recordReader) fits(n int64) bool {
 	if n < 0 || n > r.left {
 		r.fail(nil, "length")
@@ -167,7 +168,8 @@ func (r *recordReader) fits(n int64) bool {
 	return r.err == nil
 }
 
-// fail keeps the first error: that of the decompressor, unless it only says that there is no more.
+// fail stores the first error. An error of the decompressor is stored as such, except the end of its data: then the batch is
+// malformed.
 func (r *recordReader) fail(err error, what string) {
 	switch {
 	case r.err != nil:
@@ -178,7 +180,7 @@ func (r *recordReader) fail(err error, what string) {
 	}
 }
 
-// aborts says whether a control batch ends its producer's transaction by taking it back.
+// aborts says whether a control batch ends its producer's transaction with an abort, not with a commit.
 func (b *recordBatch) aborts(limit int) (bool, error) {
 	records, err := b.records(limit)
 	if err != nil {
