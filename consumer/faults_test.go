@@ -35,7 +35,7 @@ func TestDeletedRecordsAreCountedAndPassed(t *testing.T) {
 // The broker drops the group's offsets with the topic, before the member can commit once more.
 func TestRecreatedTopicIsNoticedWithoutOffsets(t *testing.T) {
 	k, cfg := fake(t)
-	cfg.CommitInterval = time.Hour // only at the end of a generation
+	cfg.CommitInterval = time.Hour // only at the end of a group generation
 	ensureTopics(t, cfg)
 	cl := client(t, cfg)
 	produce(t, cl, numbered(cfg.Topics.Input, "u", 30, 3)...)
@@ -85,7 +85,7 @@ func TestCommitBeyondTheEndGoesBackToTheStart(t *testing.T) {
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 1)...)
 	m := startMember(t, cfg, &router{})
 	consumeUntil(t, cfg, outputs, atLeast(10))
-	// The topic is made anew while we watch it.
+	// The topic is recreated while the member serves it.
 	require.NoError(t, k.DeleteTopic(cfg.Topics.Input))
 	require.NoError(t, k.CreateTopic(cfg.Topics.Input, 1, nil))
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "d", 3, 1)...)
@@ -156,7 +156,7 @@ func TestPartitionsMissedWhenSharingOutAreFoundLater(t *testing.T) {
 	var asked atomic.Int64
 	k.ControlKey(int16(kmsg.Metadata), func(req kmsg.Request) (kmsg.Response, error, bool) {
 		k.KeepControl()
-		if req.GetVersion() != 6 || asked.Add(1) > 1 { // that of the group's leader, who asks a broker that lags behind
+		if req.GetVersion() != 6 || asked.Add(1) > 1 { // version 6 is the request of the group's leader, which asks a broker that lags behind
 			return nil, nil, false
 		}
 		res := req.ResponseKind().(*kmsg.MetadataResponse)
@@ -172,7 +172,7 @@ func TestPartitionsMissedWhenSharingOutAreFoundLater(t *testing.T) {
 	require.Greater(t, asked.Load(), int64(1), "the fault fired")
 }
 
-// hanging accepts connections and never answers, as a broker does whose process is stopped.
+// hanging accepts connections and never answers, like a broker whose process is stopped.
 func hanging(t *testing.T) (address string) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)

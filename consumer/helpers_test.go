@@ -17,7 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// testConfig is quick to notice and to commit.
+// testConfig returns settings with short intervals: members notice changes and commit quickly.
 func testConfig(brokers ...string) Config {
 	cfg := DefaultConfig()
 	cfg.Brokers = brokers
@@ -63,7 +63,7 @@ func produce(t *testing.T, cl *kgo.Client, recs ...*kgo.Record) {
 	require.NoError(t, cl.ProduceSync(ctx, recs...).FirstErr())
 }
 
-// numbered makes n records "<prefix><i>" spread over the partitions.
+// numbered returns n records "<prefix><i>" spread over the partitions.
 func numbered(topic, prefix string, n, partitions int) []*kgo.Record {
 	recs := make([]*kgo.Record, n)
 	for i := range recs {
@@ -103,7 +103,7 @@ func header(r *kgo.Record, key string) string {
 	return ""
 }
 
-// bySource maps coordinates in the input to the copies of that record in the outputs.
+// bySource maps coordinates of an input record to the outputs made of it.
 func bySource(recs []*kgo.Record) map[string][]*kgo.Record {
 	m := make(map[string][]*kgo.Record)
 	for _, r := range recs {
@@ -135,7 +135,7 @@ func committed(t *testing.T, cl *kgo.Client, cfg Config) int64 {
 	return n
 }
 
-// askCommitted is committed for whoever can wait: brokers answer with an error while nobody coordinates the group yet.
+// askCommitted is committed for callers that retry: brokers answer with an error while the group has no coordinator yet.
 func askCommitted(cl *kgo.Client, cfg Config) (n int64, err error) {
 	offsets, err := kadm.NewClient(cl).FetchOffsets(context.Background(), cfg.Group)
 	if err == nil {
@@ -145,12 +145,12 @@ func askCommitted(cl *kgo.Client, cfg Config) (n int64, err error) {
 	return n, err
 }
 
-// feed produces n records in portions of 200, the first at once, the others while the caller goes on. It returns what
-// waits for the last.
+// feed produces n records in portions of 200. The first portion is produced before feed returns, the others while the caller goes
+// on. wait returns after the last one.
 func feed(t *testing.T, cfg Config, n int, pause time.Duration) (wait func()) {
 	cl := client(t, cfg)
 	portions := slices.Collect(slices.Chunk(numbered(cfg.Topics.Input, "u", n, cfg.Partitions), 200))
-	produce(t, cl, portions[0]...) // a client that meets its broker only when that goes away gives up
+	produce(t, cl, portions[0]...) // a client whose broker goes away before the first answer gives up
 	var feeding sync.WaitGroup
 	feeding.Go(func() {
 		for _, portion := range portions[1:] {

@@ -15,7 +15,7 @@ import (
 )
 
 // router is a Handler that sends records by the first byte of their value: d to duplicate, x to dead, s to
-// nowhere, all else to unique. It notes what it saw.
+// nowhere, all others to unique. It stores what it was given.
 type router struct {
 	decide func(ctx context.Context, recs []pipeline.Record) error
 
@@ -57,7 +57,7 @@ func (r *router) Published(outputs []pipeline.Output, _ time.Duration) {
 	r.published += len(outputs)
 }
 
-// health remembers the last report, and every failure.
+// health stores the last report and every failure.
 type health struct {
 	mu     sync.Mutex
 	err    error

@@ -19,7 +19,7 @@ import (
 func TestMembersJoinAndLeaveWithoutLoss(t *testing.T) {
 	_, cfg := fake(t)
 	cfg.Partitions = 6
-	cfg.SessionTimeout, cfg.DrainTimeout = 30*time.Second, 15*time.Second // an orderly hand-over on a busy machine, too
+	cfg.SessionTimeout, cfg.DrainTimeout = 30*time.Second, 15*time.Second // enough for a drain on a busy machine
 	ensureTopics(t, cfg)
 	cl := client(t, cfg)
 	const n = 12000
@@ -40,7 +40,7 @@ func TestMembersJoinAndLeaveWithoutLoss(t *testing.T) {
 	require.Less(t, len(all)-n, n/20, "an orderly hand-over repeats almost nothing")
 }
 
-// serves waits until the member has partitions.
+// serves waits until partitions are assigned to the member.
 func serves(t *testing.T, m *member) {
 	t.Helper()
 	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") > 0 }, time.Minute, time.Millisecond)
@@ -93,7 +93,7 @@ func TestDrainGivesUpAfterItsTimeoutWithoutCommitting(t *testing.T) {
 	require.Zero(t, committed(t, cl, cfg))
 }
 
-// Commits hang, one of them while the generation ends: everything after that has one budget.
+// Commits hang, one of them while the group generation ends: the drain and the last commit share one budget.
 func TestHangingCommitsDoNotOutlastTheSession(t *testing.T) {
 	k, cfg := fake(t)
 	cfg.Partitions, cfg.SessionTimeout = 1, 10*time.Second

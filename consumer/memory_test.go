@@ -17,12 +17,12 @@ import (
 	"echosieve/pipeline"
 )
 
-// inUse returns the bytes of live memory that this package has allocated, with what it calls, as the heap profile
-// estimates them. The broker in this process does not count.
+// inUse returns the bytes of live memory that this package, package wire and the functions that they call have allocated, as the
+// heap profile estimates them. Memory of the broker in this process does not count.
 func inUse(t *testing.T) (bytes float64) {
 	t.Helper()
 	runtime.GC()
-	runtime.GC() // the profile is that of the collection before
+	runtime.GC() // the profile shows the memory at the end of the previous collection
 	records := make([]runtime.MemProfileRecord, 4096)
 	n, ok := runtime.MemProfile(records, false)
 	require.True(t, ok, "%d records", n)
@@ -41,7 +41,7 @@ func inUse(t *testing.T) (bytes float64) {
 	return bytes
 }
 
-// produceBacklog fills every partition with articles that compress well, in one batch, and one that does not compress.
+// produceBacklog fills every partition with a batch of articles that compress well and one article that does not compress.
 func produceBacklog(t *testing.T, cfg Config, articles, textBytes int) (n int) {
 	t.Helper()
 	text := []byte("u" + strings.Repeat("article ", textBytes/8))
@@ -60,7 +60,7 @@ func produceBacklog(t *testing.T, cfg Config, articles, textBytes int) (n int) {
 	return cfg.Partitions * (articles + 1)
 }
 
-// The index is away: nothing is decided, and every partition has much to read, half of it well compressed.
+// The index does not answer, so nothing is decided, and every partition has much to read, half of it well compressed.
 func TestMemoryIsBoundedWithManyPartitions(t *testing.T) {
 	rate := runtime.MemProfileRate
 	runtime.MemProfileRate = 1 << 14

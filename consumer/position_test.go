@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 )
 
-// notebook is Notes that keeps what it is told.
+// notebook implements Notes and stores what was recalled.
 type notebook struct {
 	note string
 
@@ -30,7 +30,7 @@ func (n *notebook) Recall(notes []string) {
 	n.recalled = append(n.recalled, notes)
 }
 
-// last returns what was recalled last, sorted, and whether anything was.
+// last returns the notes of the last call of Recall, sorted, and whether there was one.
 func (n *notebook) last() ([]string, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -40,8 +40,8 @@ func (n *notebook) last() ([]string, bool) {
 	return slices.Sorted(slices.Values(n.recalled[len(n.recalled)-1])), true
 }
 
-// TestNotesAreRecalled: a note that was committed comes back to every member at its next start, those without a partition
-// that has it included; offsets are as they were.
+// TestNotesAreRecalled: every member is given the committed notes at its next start, also notes of partitions that are assigned to
+// other members. The offsets do not change.
 func TestNotesAreRecalled(t *testing.T) {
 	_, cfg := fake(t)
 	ensureTopics(t, cfg)
@@ -81,7 +81,7 @@ func TestNotesAreRecalled(t *testing.T) {
 	offsets.Each(func(o kadm.OffsetResponse) { require.NotContains(t, o.Metadata, notePrefix) })
 }
 
-// Versions that know no notes compare a label that begins with topicIDPrefix as a whole: with a note, it must not begin so.
+// Versions without notes compare a label that begins with topicIDPrefix as a whole: a label with a note must not begin with it.
 func TestLabels(t *testing.T) {
 	id, other := wire.TopicID{1}, wire.TopicID{2}
 	c := &Consumer{}

@@ -17,7 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// TestRealKafka runs on both versions what an in-process broker cannot prove.
+// TestRealKafka runs, on both versions of Kafka, the tests that an in-process broker cannot answer.
 func TestRealKafka(t *testing.T) {
 	for _, version := range []string{kafkaserver.V4, kafkaserver.V3} {
 		t.Run(version, func(t *testing.T) {
@@ -28,7 +28,7 @@ func TestRealKafka(t *testing.T) {
 			t.Run("compacted", func(t *testing.T) { realCompacted(t, realConfig(s, "compacted")) })
 			t.Run("members", func(t *testing.T) { realMembers(t, realConfig(s, "members")) })
 			t.Run("deleted", func(t *testing.T) { realDeleted(t, realConfig(s, "deleted")) })
-			t.Run("anew", func(t *testing.T) { realAnew(t, realConfig(s, "anew")) })
+			t.Run("recreated", func(t *testing.T) { realRecreated(t, realConfig(s, "recreated")) })
 			t.Run("stale commit", func(t *testing.T) { realStaleCommit(t, realConfig(s, "stale")) })
 			t.Run("offset deltas", func(t *testing.T) { realOffsetDeltas(t, realConfig(s, "deltas")) })
 			t.Run("small limit", func(t *testing.T) { realSmallLimit(t, realConfig(s, "limit")) })
@@ -68,7 +68,7 @@ func ends(t *testing.T, cfg Config) int64 {
 	return n
 }
 
-// eventuallyCommitted waits until everything in the input topic, markers too, is committed.
+// eventuallyCommitted waits until all offsets of the input topic are committed, those of transaction markers too.
 func eventuallyCommitted(t *testing.T, cfg Config) {
 	t.Helper()
 	cl := client(t, cfg)
@@ -146,7 +146,7 @@ func realCodecs(t *testing.T, cfg Config) {
 
 func realMembers(t *testing.T, cfg Config) {
 	cfg.Partitions = 6
-	cfg.SessionTimeout, cfg.DrainTimeout = 30*time.Second, 15*time.Second // an orderly hand-over on a busy machine, too
+	cfg.SessionTimeout, cfg.DrainTimeout = 30*time.Second, 15*time.Second // enough for a drain on a busy machine
 	ensureTopics(t, cfg)
 	const n = 12000
 	wait := feed(t, cfg, n, 20*time.Millisecond)
@@ -211,7 +211,7 @@ func realCheck(t *testing.T, cfg Config) {
 			_, err := admin.AlterTopicConfigs(ctx, []kadm.AlterConfig{{Name: step.setting, Value: limit}}, topic)
 			require.NoError(t, err)
 		}
-		require.Eventually(t, func() bool { // the broker hears of settings a moment later
+		require.Eventually(t, func() bool { // the broker applies settings a moment later
 			limited := 0
 			for _, f := range Check(ctx, cfg) {
 				if f.Severity == diag.Warning && strings.Contains(f.Problem, step.setting) && strings.Contains(f.Problem, "would block the stream") {

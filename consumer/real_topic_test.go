@@ -16,8 +16,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// produceAnew waits until brokers know a topic that was made a moment ago.
-func produceAnew(t *testing.T, cfg Config, recs ...*kgo.Record) {
+// produceToNew produces to a topic that was created a moment ago. It waits until brokers know the topic.
+func produceToNew(t *testing.T, cfg Config, recs ...*kgo.Record) {
 	t.Helper()
 	produce(t, client(t, cfg, kgo.UnknownTopicRetries(-1)), recs...)
 }
@@ -64,9 +64,9 @@ func inputID(t *testing.T, cfg Config) kadm.TopicID {
 	return topics[cfg.Topics.Input].ID
 }
 
-// makeInputAnew returns when the broker has the new topic. It knows the old one for a moment after the controller has
-// deleted it: EnsureTopics would find nothing missing, and records could still go to the old log.
-func makeInputAnew(t *testing.T, cfg Config) {
+// recreateInput returns when the broker has the new topic. The broker knows the old topic for a moment after the controller has deleted
+// it. In that moment EnsureTopics finds nothing missing, and records can still go to the old log.
+func recreateInput(t *testing.T, cfg Config) {
 	t.Helper()
 	before := inputID(t, cfg)
 	deleteInput(t, cfg)
@@ -91,28 +91,28 @@ func realDeleted(t *testing.T, cfg Config) {
 
 	ensureTopics(t, cfg)
 	after := numbered(cfg.Topics.Input, "after", 30, 3)
-	produceAnew(t, cfg, after...)
+	produceToNew(t, cfg, after...)
 	inUnique(t, cfg, after)
 	eventuallyCommitted(t, cfg)
 	require.Eventually(t, func() bool { return m.health.last() == nil }, 30*time.Second, 50*time.Millisecond, "healthy again")
 	m.stop(t)
 }
 
-// realAnew recreates the topic so quickly, and fills it so far, that the old positions are inside the new log.
-func realAnew(t *testing.T, cfg Config) {
+// realRecreated recreates the topic quickly and fills it, so that the old positions are inside the new log.
+func realRecreated(t *testing.T, cfg Config) {
 	m := startOnThirty(t, cfg)
 	eventuallyCommitted(t, cfg)
-	makeInputAnew(t, cfg)
+	recreateInput(t, cfg)
 	after := numbered(cfg.Topics.Input, "after", 3000, 3)
-	produceAnew(t, cfg, after...)
+	produceToNew(t, cfg, after...)
 	inUnique(t, cfg, after)
 	eventuallyCommitted(t, cfg)
 	require.Positive(t, m.value(t, "echosieve_consumer_offset_resets_total"), "the operator hears of it")
 	m.stop(t)
 }
 
-// realStaleCommit starts on what a member leaves behind that commits once more before it notices that the topic is another, and is
-// killed: offsets inside the new log.
+// realStaleCommit: a member commits once more before it notices that the topic was recreated, and is killed. So the group has offsets of
+// the old topic that are inside the new log.
 func realStaleCommit(t *testing.T, cfg Config) {
 	m := startOnThirty(t, cfg)
 	eventuallyCommitted(t, cfg)
@@ -121,7 +121,7 @@ func realStaleCommit(t *testing.T, cfg Config) {
 	group := kadm.NewClient(cl)
 	left, err := group.FetchOffsets(t.Context(), cfg.Group)
 	require.NoError(t, err)
-	makeInputAnew(t, cfg)
+	recreateInput(t, cfg)
 	require.Eventually(t, func() bool {
 		n, err := askCommitted(cl, cfg)
 		return err == nil && n == 0
@@ -130,7 +130,7 @@ func realStaleCommit(t *testing.T, cfg Config) {
 	require.Equal(t, int64(30), committed(t, cl, cfg))
 
 	after := numbered(cfg.Topics.Input, "after", 300, 3)
-	produceAnew(t, cfg, after...)
+	produceToNew(t, cfg, after...)
 	m = startMember(t, cfg, &router{})
 	inUnique(t, cfg, after)
 	eventuallyCommitted(t, cfg)
@@ -156,15 +156,14 @@ func realStaleCommit(t *testing.T, cfg Config) {
 	again("what a tool sets is taken as it is", 30+2)
 }
 
-// realOffsetDeltas sends what brokers take although it contradicts itself: records of an uncompressed batch that all
-// claim the batch's first offset.
+// realOffsetDeltas sends an uncompressed batch whose records all claim the batch's first offset. Brokers accept it.
 func realOffsetDeltas(t *testing.T, cfg Config) {
 	cfg.Partitions = 1
 	ensureTopics(t, cfg)
 	c, err := newCluster(cfg, cfg.Topics.all()...)
 	require.NoError(t, err)
 	defer c.close()
-	const header, sum, summed = 61, 17, 21 // offsets in a batch: of its records, of its checksum, and of the bytes that this is over
+	const header, sum, summed = 61, 17, 21 // offsets in a batch of its records, of its checksum, and of the first byte that the checksum covers
 	var batch []pipeline.Record
 	var first []byte // each record as the first of a batch
 	now := time.Now()
@@ -193,7 +192,7 @@ func realOffsetDeltas(t *testing.T, cfg Config) {
 // realSmallLimit publishes to a topic that takes single records, but no batch of the usual size.
 func realSmallLimit(t *testing.T, cfg Config) {
 	cfg.Partitions, cfg.Compression = 1, "none"
-	limit := "4096" // from the start, since brokers hear of a change a moment later
+	limit := "4096" // from the start: brokers apply a change a moment later
 	_, err := kadm.NewClient(client(t, cfg)).CreateTopic(context.Background(), 1, 1, map[string]*string{"max.message.bytes": &limit}, cfg.Topics.Unique)
 	require.NoError(t, err)
 	ensureTopics(t, cfg)

@@ -16,7 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// TestSecuredKafka runs with TLS, logins and rights, and makes the mistakes that users make.
+// TestSecuredKafka runs with TLS, logins and rights, and with the mistakes that users make in their settings.
 func TestSecuredKafka(t *testing.T) {
 	if os.Getenv("ECHOSIEVE_TEST_KAFKA") != "" {
 		t.Log("a secured broker is started besides the one given")
@@ -79,7 +79,7 @@ func TestSecuredKafka(t *testing.T) {
 		})
 	}
 	t.Run("a topic that is missing is named at once", func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), deliveryTimeout/2) // a Producer waits twice as long
+		ctx, cancel := context.WithTimeout(t.Context(), deliveryTimeout/2) // a Producer tries twice as long
 		defer cancel()
 		missing := (*MissingTopicsError)(nil)
 		require.ErrorAs(t, FindTopic(ctx, admin, "nowhere"), &missing)
@@ -106,8 +106,7 @@ func TestSecuredKafka(t *testing.T) {
 	})
 }
 
-// listeners holds each kind of client against each kind of listener: the check names the setting that does not fit, and in
-// which direction.
+// listeners tries each kind of client with each kind of listener. The check names the setting that does not fit, and how to set it.
 func listeners(t *testing.T, s *kafkaserver.Server, cfg Config) {
 	const (
 		fits   = ""
@@ -191,7 +190,7 @@ func allow(t *testing.T, cfg Config, user string) {
 		require.Zero(t, r.ErrorCode)
 	}
 	principal := "User:" + user
-	heard := kmsg.NewPtrDescribeACLsRequest() // the broker hears of rules a moment later
+	heard := kmsg.NewPtrDescribeACLsRequest() // the broker applies rules a moment later
 	heard.ResourceType, heard.ResourcePatternType = kmsg.ACLResourceTypeAny, kmsg.ACLResourcePatternTypeAny
 	heard.Principal, heard.Operation, heard.PermissionType = &principal, kmsg.ACLOperationAny, kmsg.ACLPermissionTypeAny
 	cl := client(t, cfg)

@@ -58,7 +58,7 @@ func TestRetriesRepeatNothing(t *testing.T) {
 	retriesRepeatNothing(t, cfg)
 }
 
-// retriesRepeatNothing loses acknowledgements, and lets requests that the client has long given up reach the broker late: before
+// retriesRepeatNothing loses acknowledgements. It also delays requests that the client has given up: they reach the broker before
 // their retry, or many batches later.
 func retriesRepeatNothing(t *testing.T, cfg Config) {
 	for name, what := range map[string]fault{"answer lost": loseAnswer, "request held": hold} {
@@ -115,8 +115,8 @@ func TestGivenUpBatchesAreFenced(t *testing.T) {
 	givenUpBatchesAreFenced(t, cfg)
 }
 
-// givenUpBatchesAreFenced gives up a batch and sends another one of the same size: the broker must take neither the second for the
-// first, nor the first after the second.
+// givenUpBatchesAreFenced gives up a batch and sends another one of the same size. The broker must not mistake the second for a repeat of
+// the first, and must not append the first after the second.
 func givenUpBatchesAreFenced(t *testing.T, cfg Config) {
 	ensureTopics(t, cfg)
 	w := oneWriter(t, cfg)
@@ -171,7 +171,7 @@ func TestSequenceNumbersAndEpochsHaveEnds(t *testing.T) {
 	var err error
 	w.id, w.epoch, err = w.ids.next(t.Context())
 	require.NoError(t, err)
-	w.next = math.MaxInt32 // the broker lets a producer that it does not know begin anywhere
+	w.next = math.MaxInt32 // a producer that the broker does not know may begin with any number
 	take("with the largest number")
 	require.Zero(t, w.next)
 	take("with the smallest")
@@ -179,7 +179,7 @@ func TestSequenceNumbersAndEpochsHaveEnds(t *testing.T) {
 	require.Equal(t, want, values(consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(len(want)))))
 }
 
-// Partitions are added while nobody knows whether a batch was appended: only the leader it was sent to can tell.
+// Partitions are added while nobody knows whether a batch was appended: only the leader to which it was sent can tell.
 func TestPendingBatchKeepsItsPartition(t *testing.T) {
 	_, cfg := fake(t)
 	cfg.Partitions = 1

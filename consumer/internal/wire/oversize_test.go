@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// packings are the forms in which payloads come, and what reading one may take of memory beyond its records: blocks and
-// windows, or all of it where it is one block of snappy.
+// packings are the forms of a payload, and the memory that reading one may take beyond its records: blocks and windows, or the whole
+// payload if it is one block of snappy.
 var packings = []struct {
 	name  string
 	codec byte
@@ -49,7 +49,7 @@ func (b *oneBlock) Close() error {
 	return err
 }
 
-// packed is a batch of the records.
+// packed returns a batch of the records.
 func packed(t *testing.T, records []pipeline.Record, codec byte, pack func(io.Writer) io.WriteCloser) []byte {
 	var payload bytes.Buffer
 	w := pack(&payload)
@@ -64,7 +64,7 @@ func packed(t *testing.T, records []pipeline.Record, codec byte, pack func(io.Wr
 	})
 }
 
-// allocated is what run allocates, garbage included.
+// allocated returns the bytes that run allocates, garbage included.
 func allocated(run func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -73,7 +73,8 @@ func allocated(run func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// One record of a batch is far larger than may be kept: it is told with its size, and its neighbours come whole.
+// Some records of a batch are far larger than the limit: they come without their value and with their size, and the other records come
+// whole.
 func TestOversizeRecordsAreCut(t *testing.T) {
 	const limit, huge = 1 << 16, 16 << 20
 	large := make([]byte, huge)
@@ -134,7 +135,7 @@ func TestOversizeRecordsAreCut(t *testing.T) {
 	}
 }
 
-// A batch of very many records never stands in memory.
+// A batch of very many records is never in memory as a whole.
 func TestLargeBatchesAreReadRecordByRecord(t *testing.T) {
 	const limit, n = 1 << 16, 4000
 	records := make([]pipeline.Record, n)
@@ -167,7 +168,7 @@ func TestLargeBatchesAreReadRecordByRecord(t *testing.T) {
 	}
 }
 
-// Brokers take windows of 128 MiB, so some day one comes.
+// Brokers accept windows of 128 MiB, so a producer may send one.
 func TestLargestZstdWindowIsRead(t *testing.T) {
 	records := []pipeline.Record{{Value: []byte(strings.Repeat("article ", 1<<20)), Time: time.UnixMilli(0)}}
 	raw := packed(t, records, 4, func(dst io.Writer) io.WriteCloser {

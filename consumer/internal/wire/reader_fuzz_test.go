@@ -8,8 +8,7 @@ import (
 	"echosieve/pipeline"
 )
 
-// FuzzStream feeds batches with right checksums and arbitrary contents: no panic, offsets grow, no record is
-// larger than the limit.
+// FuzzStream reads batches with correct checksums and arbitrary contents: no panic, offsets grow, no record is larger than the limit.
 func FuzzStream(f *testing.F) {
 	for codec := range codecs {
 		raw, err := EncodeBatch(sample(10), Codec(codec))
@@ -52,7 +51,7 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// FuzzFetchResponse feeds arbitrary answers.
+// FuzzFetchResponse decodes arbitrary fetch responses.
 func FuzzFetchResponse(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 't', 0, 0, 0, 1, 0, 0, 0, 3, 0, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -19,7 +19,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// readAll drains a stream.
+// readAll reads all records.
 func readAll(s *Reader) ([]pipeline.Record, error) {
 	var recs []pipeline.Record
 	for {
@@ -72,7 +72,7 @@ func fakeBroker(t *testing.T) (c *Client, addrs []string) {
 	return &Client{Transport: transport, Addr: kafka.TCP(k.ListenAddrs()...), ClientID: "test"}, k.ListenAddrs()
 }
 
-// compressions are the other client's, in the order of codecs.
+// compressions are the codecs of another client, in the order of codecs.
 var compressions = []kgo.CompressionCodec{
 	kgo.NoCompression(), kgo.GzipCompression(), kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.ZstdCompression(),
 }
@@ -116,7 +116,7 @@ func TestBatchesOfAnotherClientAreRead(t *testing.T) {
 	}
 }
 
-// rebatch applies change to a batch's bytes and makes its checksum right again.
+// rebatch changes a copy of a batch and corrects its checksum.
 func rebatch(raw []byte, change func(b []byte)) []byte {
 	b := bytes.Clone(raw)
 	change(b)
@@ -235,7 +235,7 @@ func TestDamagedBatches(t *testing.T) {
 	}
 }
 
-// atIfSane moves a batch whose checksum is right; others stay as they are.
+// atIfSane sets the base offset, which the checksum does not cover: a wrong checksum stays wrong.
 func atIfSane(raw []byte, offset int64) []byte {
 	b := bytes.Clone(raw)
 	binary.BigEndian.PutUint64(b, uint64(offset))
