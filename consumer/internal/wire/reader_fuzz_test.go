@@ -8,8 +8,8 @@ import (
 	"echosieve/pipeline"
 )
 
-// FuzzStream reads batches with correct checksums and arbitrary contents: no panic, offsets grow, no record is larger than the limit.
-func FuzzStream(f *testing.F) {
+// FuzzReader reads batches with correct checksums and arbitrary contents: no panic, offsets grow, no record is larger than the limit.
+func FuzzReader(f *testing.F) {
 	for codec := range codecs {
 		raw, err := EncodeBatch(sample(10), Codec(codec))
 		if err != nil {
