@@ -37,7 +37,7 @@ func Program(root *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	root.AddCommand(commands...)
 	root.SetFlagErrorFunc(explainFlag)
 	root.SetHelpCommand(newHelpCommand())
-	root.SetUsageTemplate(usageTemplate)
+	root.SetUsageFunc(printUsage)
 	return root
 }
 
