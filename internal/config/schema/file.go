@@ -20,8 +20,11 @@ type setting struct {
 // layer is what one source sets, by key name.
 type layer map[string]setting
 
-// readFile reads a YAML file. Every mistake is reported as "file:line: message".
+// readFile reads a YAML file, none if path is empty. Every mistake is reported as "file:line: message".
 func (s *Schema) readFile(path string) (layer, error) {
+	if path == "" {
+		return layer{}, nil
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("configuration file: %w", err)

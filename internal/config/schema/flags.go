@@ -1,9 +1,6 @@
 package schema
 
-import (
-	"github.com/knadh/koanf/providers/posflag"
-	"github.com/spf13/pflag"
-)
+import "github.com/spf13/pflag"
 
 // AddFlags adds one flag for each key. Secrets have none, because every user of a machine can read command
 // lines; their _file keys do.
@@ -53,17 +50,16 @@ func (v *flagValue) Set(text string) error {
 	return nil
 }
 
-// readFlags reads the flags that were given. Flags that are not the schema's are left alone.
-func (s *Schema) readFlags(flags *pflag.FlagSet) (layer, error) {
+// readFlags reads the flags that were given; flags may be nil. Flags that are not the schema's are left alone.
+func (s *Schema) readFlags(flags *pflag.FlagSet) layer {
 	out := layer{}
-	// The provider walks the flags; out collects the ones given, with their origin.
-	_, err := posflag.ProviderWithFlag(flags, ".", nil, func(f *pflag.Flag) (string, any) {
-		v, ok := f.Value.(*flagValue)
-		if !ok || !f.Changed {
-			return "", nil
+	if flags == nil {
+		return out
+	}
+	flags.Visit(func(f *pflag.Flag) { // only flags that were given
+		if v, ok := f.Value.(*flagValue); ok {
+			out[v.key.Name] = setting{value: v.value, origin: "--" + f.Name}
 		}
-		out[v.key.Name] = setting{value: v.value, origin: "--" + f.Name}
-		return v.key.Name, v.value
-	}).Read()
-	return out, err
+	})
+	return out
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/go-viper/mapstructure/v2"
@@ -30,20 +31,10 @@ func (s *Schema) Load(into any, from Sources) (Origins, error) {
 	k := koanf.New(".")
 	origins := Origins{}
 	for _, read := range []func() (layer, error){
-		s.readDefaults,
-		func() (layer, error) {
-			if from.File == "" {
-				return layer{}, nil
-			}
-			return s.readFile(from.File)
-		},
+		func() (layer, error) { return s.defaults(), nil },
+		func() (layer, error) { return s.readFile(from.File) },
 		func() (layer, error) { return s.readEnv(from.Environ, from.Ignored) },
-		func() (layer, error) {
-			if from.Flags == nil {
-				return layer{}, nil
-			}
-			return s.readFlags(from.Flags)
-		},
+		func() (layer, error) { return s.readFlags(from.Flags), nil },
 	} {
 		l, err := read()
 		if err == nil {
@@ -73,14 +64,54 @@ func (s *Schema) Load(into any, from Sources) (Origins, error) {
 	return origins, nil
 }
 
-func (s *Schema) readDefaults() (layer, error) {
+func (s *Schema) defaults() layer {
 	out := layer{}
 	for _, k := range s.keys {
 		if k.secret == "" {
 			out[k.Name] = setting{value: k.Default, origin: "default"}
 		}
 	}
-	return out, nil
+	return out
+}
+
+// readEnv reads the variables that start with the schema's prefix. Names in ignored (and all names that start
+// with one of them, if it ends in "_") belong to somebody else.
+func (s *Schema) readEnv(environ, ignored []string) (layer, error) {
+	out := layer{}
+	var errs []error
+	for _, variable := range slices.Sorted(slices.Values(environ)) {
+		name, text, _ := strings.Cut(variable, "=")
+		if !strings.HasPrefix(name, s.prefix) || isIgnored(name, ignored) {
+			continue
+		}
+		i, ok := s.byEnv[name]
+		if !ok {
+			errs = append(errs, fmt.Errorf("environment: unknown variable %s%s", name, didYouMean(name, s.envNames())))
+			continue
+		}
+		k := s.keys[i]
+		value, err := k.parse(text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("environment: %s %w", name, err))
+			continue
+		}
+		out[k.Name] = setting{value: value, origin: name}
+	}
+	return out, errors.Join(errs...)
+}
+
+func isIgnored(name string, ignored []string) bool {
+	return slices.ContainsFunc(ignored, func(i string) bool {
+		return name == i || strings.HasSuffix(i, "_") && strings.HasPrefix(name, i)
+	})
+}
+
+func (s *Schema) envNames() []string {
+	names := make([]string, len(s.keys))
+	for i, k := range s.keys {
+		names[i] = s.Env(k)
+	}
+	return names
 }
 
 // readSecrets replaces every _file key of a layer by the secret that the file holds.
