@@ -50,7 +50,7 @@ func TestWrongUsage(t *testing.T) {
 		want string // what to type is part of it
 	}{
 		{[]string{"threshold"}, "did you mean echosieve-lab eval threshold?"},
-		{[]string{"eval"}, "eval needs a command behind it: pairs, stream, threshold; see echosieve-lab eval --help"},
+		{[]string{"eval"}, "eval needs one of its commands: pairs, stream, threshold; see echosieve-lab eval --help"},
 		{[]string{"eval", "pair"}, `unknown command "pair" of eval; did you mean echosieve-lab eval pairs?`},
 		{[]string{"eval", "pair", "--docs", "x"}, "see echosieve-lab eval --help"},
 		{[]string{"eval", "xyzzy"}, "see echosieve-lab eval --help"},
@@ -60,7 +60,7 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"eval", "stream", "--docs", noText, "a", "b"}, "see echosieve-lab eval stream --help"},
 		{[]string{"eval", "stream", "--docs", noText, noText}, "Articles are named by --docs"},
 		{[]string{"eval", "--docs", "x"}, "unknown flag: --docs; see echosieve-lab eval --help"},
-		{[]string{"eval", "pairs", "--docs"}, "--docs needs a value behind it, such as --docs VALUE"},
+		{[]string{"eval", "pairs", "--docs"}, "--docs needs a value, for example --docs VALUE"},
 		{[]string{"eval", "pairs"}, "eval pairs needs --docs FILE and --pairs FILE; see echosieve-lab eval pairs --help"},
 		{[]string{"eval", "stream", "--json"}, "eval stream needs --docs FILE"},
 		{[]string{"eval", "stream", "--docs", noText, "--min-caught", "95"}, "--min-caught is 95, must be between 0 and 1"},

@@ -43,7 +43,7 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"prodce"}, `unknown command "prodce"; did you mean echosieve produce?`},
 		{"", []string{"Run"}, "did you mean echosieve run?"},
 		{"", []string{"xyzzy"}, `unknown command "xyzzy"; see echosieve --help`},
-		{"", []string{"config"}, "config needs a command behind it: print, reference; see echosieve config --help"},
+		{"", []string{"config"}, "config needs one of its commands: print, reference; see echosieve config --help"},
 		{"", []string{"config", "prnt"}, "did you mean echosieve config print?"},
 		{"", []string{"config", "referenc"}, "did you mean echosieve config reference?"},
 		{"", []string{"completion", "bsh"}, "did you mean echosieve completion bash?"},
@@ -72,7 +72,7 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"check", "--zzzzzzzzzzzz"}, "unknown flag: --zzzzzzzzzzzz; see echosieve check --help"},
 		{"", []string{"--config", "e.yaml"}, "unknown flag: --config; flags follow a command, for example echosieve check --help"},
 		{"", []string{"run", "--redis.password", "x"}, "unknown flag: --redis.password; did you mean --redis.password_file?"},
-		{"", []string{"compare", "a", "b", "--top"}, "--top needs a value behind it, such as --top 20"},
+		{"", []string{"compare", "a", "b", "--top"}, "--top needs a value, for example --top 20"},
 		{"", []string{"version", "---"}, "see echosieve version --help"},
 		// Values.
 		{"", []string{"compare", "a", "b", "--top", "x"}, `--top wants a whole number, not "x"`},

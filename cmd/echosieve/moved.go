@@ -6,10 +6,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// moved are the commands of echosieve-lab that somebody may look for here.
+// moved names the commands of echosieve-lab. A user may expect them here.
 var moved = []string{"bench", "demo", "eval", "load"}
 
-// newMovedCommand returns a command that the help does not list. Whatever its arguments are, it only says where the command is.
+// newMovedCommand returns a command that only says where the command of that name is, whatever its arguments are. The help does not
+// list it.
 func newMovedCommand(name string) *cobra.Command {
 	return &cobra.Command{
 		Use:                name,

@@ -14,12 +14,12 @@ import (
 	"echosieve/pipeline"
 )
 
-const produceHelp = `Produce publishes JSON Lines, one article a line, into the input topic. Each line becomes one record's value
-as it is; the article's id, if it has one, becomes the key. Files may be compressed with gzip or zstd whatever
-they are called; "-" or no file is standard input. What mongoexport writes can be read as it is.
+const produceHelp = `Produce publishes JSON Lines, one article a line, into the input topic. Each line becomes the value of one
+record, unchanged. The id of the article, if it has one, becomes the key. Files may be compressed with gzip or zstd, whatever
+their names are. "-" is standard input, and so is no file. The output of mongoexport can be published directly.
 
-A line that is no JSON object or too long for the topic is reported with its file and line number, counted and
-left out; --strict stops there. A line without text is published: it is for the service to refuse it.
+A line that is no JSON object, or is too long for the topic, is reported with its file and line number, counted and left
+out. With --strict the command stops at such a line. A line without text is published, and the service refuses it.
 
 Exit codes: 0 all lines published; 1 some lines were bad; 2 failed, or no line was an article.`
 

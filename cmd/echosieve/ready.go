@@ -14,7 +14,7 @@ import (
 	"echosieve/internal/config"
 )
 
-// readyTimeout bounds the whole request.
+// readyTimeout bounds the request and its answer.
 const readyTimeout = 4 * time.Second
 
 func newReadyCommand() *cobra.Command {
@@ -22,8 +22,8 @@ func newReadyCommand() *cobra.Command {
 		Use:     "ready",
 		GroupID: groupService,
 		Short:   "Ask the running service on this machine whether it is ready",
-		Long: `Ready asks /readyz at http.listen and ends with exit code 0 if the service is ready, else with 2. It is the health check of
-a container, whose image holds no other program.`,
+		Long: `Ready asks /readyz at http.listen. The exit code is 0 if the service is ready, else 2. Containers use it as their health
+check, because the image holds no other program.`,
 		Example: "  echosieve ready --config echosieve.yaml",
 		Args:    command.NoArgs,
 	}
@@ -38,14 +38,14 @@ a container, whose image holds no other program.`,
 	return cmd
 }
 
-// askReady prints the service's answer. The error is nil if the service listens at this address and is ready.
+// askReady prints the answer of /readyz. It returns an error unless a service listens at this address and is ready.
 func askReady(ctx context.Context, listen string, out io.Writer) error {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
 		return fmt.Errorf("http.listen: %w", err)
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "localhost" // listens on all addresses of the machine
+		host = "localhost" // the service listens on all addresses of this machine
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -53,7 +53,7 @@ func askReady(ctx context.Context, listen string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("http.listen: %w", err)
 	}
-	transport := &http.Transport{} // without the proxy of the environment
+	transport := &http.Transport{} // the zero value ignores HTTP_PROXY, which http.DefaultTransport would use
 	defer transport.CloseIdleConnections()
 	answer, err := (&http.Client{Transport: transport}).Do(request)
 	if err != nil {

@@ -11,16 +11,16 @@ const rootHelp = `Echosieve reads news articles from a Kafka topic, decides for 
 publishes it to a topic for unique articles or one for duplicates. It recognises exact and near copies, in
 Chinese and English, by a 64-bit SimHash of the text; an index in Redis remembers a window of a week.
 
-Delivery is at least once; an article keeps its verdict for ever, also when it is delivered again.
+Delivery is at least once. The verdict of an article never changes: when Kafka delivers it again, it gets the same one.
 
-Settings come from a YAML file, the environment and flags, the later ones win:
+Settings come from a YAML file, the environment and flags. A flag wins over the environment, and both win over the file:
   echosieve.yaml                kafka: {brokers: [kafka:9092]}
   environment                   ECHOSIEVE_KAFKA_BROKERS=kafka:9092
   flag                          --kafka.brokers kafka:9092
 
 To see it at work without Kafka and Redis, and to measure it: echosieve-lab demo, eval, bench and load.
 
-Exit codes: 0 done; 1 done, but with bad lines or problems found; 2 failed, or not understood.`
+Exit codes: 0 done; 1 done, but lines were bad or check found problems; 2 failed, or the command line is wrong.`
 
 const rootExample = `  # write a configuration, see what is wrong with it, start
   echosieve config reference > echosieve.yaml

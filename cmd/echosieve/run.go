@@ -16,8 +16,8 @@ func newRunCommand() *cobra.Command {
 		Long: `Run joins the consumer group, gives each article of the input topic its verdict and publishes it to the
 unique, duplicate or dead topic, then commits. Several processes of one group share the partitions.
 
-SIGINT and SIGTERM stop it cleanly: what is in flight is finished, offsets are committed and the group is left.
-While Kafka or Redis is away it waits, says so (/readyz, log, metrics) and goes on by itself.`,
+SIGINT and SIGTERM stop it cleanly: it finishes the articles that it has begun, commits offsets and leaves the group.
+While Kafka or Redis is away it waits and tries again. /readyz, the log and the metrics say so.`,
 		Example: `  echosieve run --config echosieve.yaml
   echosieve run --kafka.brokers broker:9092 --kafka.topics.input articles --redis.addrs redis:6379
   ECHOSIEVE_KAFKA_BROKERS=broker:9092 echosieve run`,

@@ -13,11 +13,11 @@ import (
 	"echosieve/internal/config/schema"
 )
 
-// Wrong usage is answered by one sentence that says what to type; see TestWrongUsage. Cobra's own answers to a wrong
-// sub-command, to a missing one and to a wrong help topic are the help, and the exit code 0.
+// Wrong usage is answered by one sentence that says what to type, and by exit code 2; see TestWrongUsage. Cobra would print the
+// help and end with exit code 0 when a sub-command is unknown or missing, or a help topic is unknown.
 
-// refuseMistakes makes the commands that only hold others refuse what is none of these, and those that cobra adds for
-// completion refuse arguments in our words. It is called when all commands are there.
+// refuseMistakes makes every command that has sub-commands refuse a name that is none of them. It also makes the completion commands,
+// which cobra adds, refuse arguments with our message. Call it after all commands are added.
 func refuseMistakes(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		if sub.HasSubCommands() {
@@ -29,7 +29,7 @@ func refuseMistakes(cmd *cobra.Command) {
 	}
 }
 
-// commandArgs refuses the arguments of a command that only holds others: they should have been one of these.
+// commandArgs refuses arguments of a command that has sub-commands: the first argument should have been one of them.
 func commandArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -37,12 +37,12 @@ func commandArgs(cmd *cobra.Command, args []string) error {
 	return unknownCommand(cmd, args[0])
 }
 
-// needCommand answers a command that only holds others and was given none.
+// needCommand is run for a command that has sub-commands when the user named none of them.
 func needCommand(cmd *cobra.Command, _ []string) error {
-	return fmt.Errorf("%s needs a command behind it: %s; see %s --help", NameOf(cmd), strings.Join(commandNames(cmd), ", "), cmd.CommandPath())
+	return fmt.Errorf("%s needs one of its commands: %s; see %s --help", NameOf(cmd), strings.Join(commandNames(cmd), ", "), cmd.CommandPath())
 }
 
-// unknownCommand names the command that was probably meant: one of cmd, else one elsewhere.
+// unknownCommand returns an error that names the command that was probably meant: a sub-command of cmd, else of another command.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	unknown := fmt.Sprintf("unknown command %q", name)
 	if cmd.HasParent() {
@@ -69,7 +69,7 @@ func commandNames(cmd *cobra.Command) []string {
 	return names
 }
 
-// newHelpCommand is cobra's, except that it refuses a topic that is no command.
+// newHelpCommand is cobra's help command, except that an unknown topic is an error.
 func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",
@@ -88,12 +88,13 @@ func newHelpCommand() *cobra.Command {
 	}
 }
 
-// NameOf is a command's name with those of its parents, without the program's, which stands before every error.
+// NameOf returns the name of a command with the names of its parents, such as "config print". The name of the program is left out
+// because every error begins with it.
 func NameOf(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
-// NoArgs refuses arguments.
+// NoArgs is the cobra.Command.Args of a command that takes no arguments.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -101,12 +102,12 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%s takes no arguments, but got %q; see %s --help", NameOf(cmd), args[0], cmd.CommandPath())
 }
 
-// requireFlags says which of the flags that a command needs are missing, as they are to be typed.
+// requireFlags returns an error that names the required flags that are missing, as the user must type them.
 func requireFlags(cmd *cobra.Command, _ []string) error {
 	var missing []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if _, required := f.Annotations[cobra.BashCompOneRequiredFlag]; required && !f.Changed {
-			missing = append(missing, "--"+f.Name+" FILE") // the only kind that is required anywhere
+			missing = append(missing, "--"+f.Name+" FILE") // every required flag of our commands names a file
 		}
 	})
 	if missing == nil {
@@ -115,7 +116,7 @@ func requireFlags(cmd *cobra.Command, _ []string) error {
 	return fmt.Errorf("%s needs %s; see %s --help", NameOf(cmd), strings.Join(missing, " and "), cmd.CommandPath())
 }
 
-// explainFlag says what to type in place of a flag that cannot be parsed.
+// explainFlag translates an error of pflag: the message says what to type instead.
 func explainFlag(cmd *cobra.Command, err error) error {
 	unknown, invalid, missing := (*pflag.NotExistError)(nil), (*pflag.InvalidValueError)(nil), (*pflag.ValueRequiredError)(nil)
 	switch {
@@ -133,19 +134,19 @@ func explainFlag(cmd *cobra.Command, err error) error {
 		if example == "" {
 			example = "VALUE"
 		}
-		return fmt.Errorf("--%s needs a value behind it, such as --%[1]s %s", f.Name, example)
+		return fmt.Errorf("--%s needs a value, for example --%[1]s %s", f.Name, example)
 	default:
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	}
 }
 
-// wanted is what flags that are no settings take, by pflag's name of their type.
+// wanted says which values a flag takes that is not a setting, by the name that pflag gives its type.
 var wanted = map[string]string{
-	"bool": "wants true or false", "int": "wants a whole number", "uint64": "wants a whole number from 0", "float64": "wants a number",
+	"bool": "wants true or false", "int": "wants a whole number", "uint64": "wants a whole number, 0 or more", "float64": "wants a number",
 	"duration": "wants a duration such as 30s or 5m", "intSlice": "wants whole numbers with commas between them, such as 25,50,90",
 }
 
-// unknownFlag names the flag that was probably meant.
+// unknownFlag returns an error that names the flag that was probably meant.
 func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	name, given := unknown.GetSpecifiedName(), "--"+unknown.GetSpecifiedName()
 	if letters := unknown.GetSpecifiedShortnames(); letters != "" { // -json
@@ -156,7 +157,7 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if file := name + "_file"; slices.Contains(names, file) { // a password: every user of the machine can read command lines
+	if file := name + "_file"; slices.Contains(names, file) { // a password has no flag: every user of the machine can read command lines
 		return fmt.Errorf("unknown flag: %s; did you mean --%s?", given, file)
 	}
 	if near := schema.Nearest(name, names); near != "" {

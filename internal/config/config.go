@@ -18,8 +18,8 @@ import (
 	"echosieve/redisindex"
 )
 
-// Config is all that can be set. The tags give names, help and through them flags, environment and reference
-// file; see the package schema.
+// Config holds all settings. Package schema makes flags, environment variables and the reference file from the tags of the
+// fields.
 type Config struct {
 	Kafka     consumer.Config       `koanf:"kafka" help:"Where articles come from and verdicts go."`
 	Redis     RedisConfig           `koanf:"redis" help:"The index of earlier articles."`
@@ -38,19 +38,19 @@ type RedisConfig struct {
 	Index              redisindex.Config `koanf:",squash"`
 }
 
-// HTTPConfig is about the listener for metrics and health.
+// HTTPConfig holds the settings of the listener for metrics and health.
 type HTTPConfig struct {
 	Listen string `koanf:"listen" help:"Address of /metrics, /healthz and /readyz; loopback unless you open it."`
 	Pprof  bool   `koanf:"pprof" help:"Serve /debug/pprof/ too; profiles show what the process works on."`
 }
 
-// LogConfig is about the log.
+// LogConfig holds the settings of the log.
 type LogConfig struct {
 	Level  string `koanf:"level" help:"Least level written: debug, info, warn or error."`
 	Format string `koanf:"format" help:"Form of a line: text (key=value) or json."`
 }
 
-// Default is for servers on this machine.
+// Default returns the default of every setting. Kafka and Redis are on this machine.
 func Default() Config {
 	return Config{
 		Kafka: consumer.DefaultConfig(),
@@ -68,18 +68,20 @@ func Default() Config {
 	}
 }
 
-// RecipeConfig completes the recipe's configuration by its name.
+// RecipeConfig returns the settings of the recipe, which are c.Detection and the name c.Recipe.
 func (c Config) RecipeConfig() recipe.Config {
 	r := c.Detection
 	r.Name = c.Recipe
 	return r
 }
 
-// IndexConfig completes the index's configuration by what it shares with the rest. The configuration must be valid.
+// IndexConfig returns the settings of the index for a recipe: c.Redis.Index and everything that other sections decide, such as
+// the namespace, the window and the layout of the blocks. The configuration must be valid.
 func (c Config) IndexConfig(recipeID string) redisindex.Config {
 	index := c.indexSettings(recipeID, c.RecipeConfig())
 	index.Layout = index.BlockLayout()
-	// A worker that dies is noticed after one session timeout; after two, another one has had time to take its place.
+	// When a process dies, Kafka notices it after one session timeout and gives its partitions to another process. After a second
+	// session timeout that process has had time to decide the articles that the dead one left undecided.
 	index.UndecidedTimeout = 2 * c.Kafka.SessionTimeout
 	return index
 }
@@ -93,7 +95,8 @@ func (c Config) LoadRecipe() (*recipe.Recipe, error) {
 	return recipe, nil
 }
 
-// indexSettings is IndexConfig without the width of the blocks, which follows from valid settings only.
+// indexSettings is IndexConfig without the layout of the blocks. Validate calls it with settings that may be wrong, and the layout
+// can be computed from valid settings only.
 func (c Config) indexSettings(recipeID string, recipe recipe.Config) redisindex.Config {
 	index := c.Redis.Index
 	index.Namespace = c.Redis.Namespace + ":" + recipeID
@@ -102,7 +105,8 @@ func (c Config) indexSettings(recipeID string, recipe recipe.Config) redisindex.
 	return index
 }
 
-// Validate says all that is wrong with the configuration without asking any server, each mistake with its key.
+// Validate returns all mistakes of the configuration, joined; each begins with the key of its setting. It asks no server and
+// reads no file.
 func (c Config) Validate() error {
 	_, _, listen := net.SplitHostPort(c.HTTP.Listen)
 	var level slog.Level
@@ -135,15 +139,15 @@ func (c Config) Validate() error {
 func (c Config) validateBrokers() error {
 	var errs []error
 	for _, broker := range c.Kafka.Brokers {
-		if err := hostport.Check(broker, "9092"); err != nil && broker != "" { // Kafka.Validate finds empty ones
+		if err := hostport.Check(broker, "9092"); err != nil && broker != "" { // Kafka.Validate reports empty addresses
 			errs = append(errs, fmt.Errorf("kafka.brokers %w", err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// validateDetection holds the recipe and the index, which shares settings with it, against their limits. A mistake in what
-// they share is reported once.
+// validateDetection validates the recipe and the index together, because the index uses settings of the recipe. If such a setting is
+// wrong, the recipe reports it, and the index is validated with the default instead, so that it is not reported twice.
 func (c Config) validateDetection() error {
 	if names := recipe.Names(); !slices.Contains(names, c.Recipe) {
 		return fmt.Errorf("recipe is %q, must be one of %s", c.Recipe, strings.Join(names, ", "))
@@ -164,7 +168,7 @@ func (c Config) validWindow() bool {
 	return c.Window >= redisindex.MinWindow && c.Window <= redisindex.MaxWindow
 }
 
-// inSection puts the section before each of the joined errors, which begin with a key.
+// inSection puts "section." before each of the joined errors. Each of them begins with a key of that section.
 func inSection(section string, err error) error {
 	if err == nil {
 		return nil

@@ -16,12 +16,12 @@ import (
 
 const (
 	envPrefix  = "ECHOSIEVE_"
-	envFile    = envPrefix + "CONFIG" // names the file when --config is not given
-	envTesting = envPrefix + "TEST_"  // tests set variables of this prefix; they are no settings
+	envFile    = envPrefix + "CONFIG" // names the configuration file if --config is not given
+	envTesting = envPrefix + "TEST_"  // variables of this prefix are read by tests; they are no settings
 	fileFlag   = "config"
 )
 
-// Schema returns the list of all keys.
+// Schema returns the schema of Config: the list of all keys.
 var Schema = sync.OnceValue(func() *schema.Schema { return schema.New(envPrefix, Default()) })
 
 // AddFlags adds --config and a flag for each setting.
@@ -30,14 +30,14 @@ func AddFlags(flags *pflag.FlagSet) {
 	Schema().AddFlags(flags)
 }
 
-// Load returns the configuration from file, environment and the given flags, to which AddFlags was applied. It is valid. The
-// error names every mistake of the first source that has any.
+// Load reads the configuration from the file, the environment and the flags, and validates it. The flags must have been added by
+// AddFlags and parsed. The error names all mistakes of the first source that has any.
 func Load(flags *pflag.FlagSet) (Config, error) {
 	cfg, _, err := LoadOrigins(flags)
 	return cfg, err
 }
 
-// LoadOrigins is Load, and says where each value comes from.
+// LoadOrigins is Load that also returns where each value comes from.
 func LoadOrigins(flags *pflag.FlagSet) (Config, schema.Origins, error) {
 	file, err := flags.GetString(fileFlag)
 	if err != nil {
@@ -64,8 +64,8 @@ func LoadOrigins(flags *pflag.FlagSet) (Config, schema.Origins, error) {
 	return cfg, origins, nil
 }
 
-// Environ returns the environment of this process with all settings in it replaced by those of cfg, for a process that
-// shall run with exactly this configuration. Secrets are among them.
+// Environ returns an environment for a child process that shall run with exactly this configuration: the environment of this
+// process, without its settings, and all settings of c. It contains secrets.
 func (c Config) Environ() []string {
 	others := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, envPrefix) && !strings.HasPrefix(v, envTesting)

@@ -5,16 +5,16 @@ import (
 	"log/slog"
 )
 
-// The forms of a line of the log: values of log.format.
+// The values of log.format.
 const (
 	LogText = "text"
 	LogJSON = "json"
 )
 
-// NewLogger returns a logger in the form that is set. An unknown level, which Validate refuses, is info.
+// NewLogger returns a logger that writes to w. The configuration must be valid.
 func (c LogConfig) NewLogger(w io.Writer) *slog.Logger {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.Level))
+	_ = level.UnmarshalText([]byte(c.Level)) // Validate has refused unknown levels
 	options := &slog.HandlerOptions{Level: level}
 	if c.Format == LogJSON {
 		return slog.New(slog.NewJSONHandler(w, options))

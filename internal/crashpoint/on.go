@@ -36,7 +36,7 @@ func init() {
 	}
 }
 
-// Here ends the process if this is the point and the passage that the environment names.
+// Here ends the process if the environment names p and this is the nth call for it.
 func Here(p Point) {
 	if p != wanted || passed.Add(1) != nth {
 		return
@@ -44,6 +44,6 @@ func Here(p Point) {
 	fmt.Fprintf(os.Stderr, "crashpoint %s: %s\n", p, signal)
 	_ = syscall.Kill(os.Getpid(), signal)
 	if signal == syscall.SIGKILL {
-		select {} // nothing more happens here, even if the kernel takes its time
+		select {} // the kernel may deliver the signal late; this goroutine must do nothing until then
 	}
 }

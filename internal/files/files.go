@@ -13,7 +13,7 @@ import (
 	"echosieve/pipeline"
 )
 
-// What files hold, for people who name another.
+// What the files of a command must hold. Errors say it to a user who has named something else.
 const (
 	HoldsArticles = "articles, one JSON object a line, plain, .gz or .zst"
 	HoldsPairs    = "pairs, tab-separated lines: id_a id_b label kind"
@@ -21,7 +21,7 @@ const (
 	HoldsText     = "text, or put the text itself in quotes"
 )
 
-// Open opens a file that the user named. An error says what should have been named.
+// Open opens a file that the user named. holds is one of the constants above: an error tells the user to name such a file.
 func Open(name, holds string) (*os.File, error) {
 	if err := Check(name, holds); err != nil {
 		return nil, err
@@ -33,7 +33,8 @@ func Open(name, holds string) (*os.File, error) {
 	return f, nil
 }
 
-// Check finds out what opening the file would say, without reading from a pipe.
+// Check returns the error that Open would return. It opens nothing, because opening a named pipe would take its content from
+// the command that reads it later.
 func Check(name, holds string) error {
 	info, err := os.Stat(name)
 	switch {
@@ -47,13 +48,13 @@ func Check(name, holds string) error {
 	return nil
 }
 
-// NoArticleError is the error of NoArticle.
+// NoArticleError is returned by NoArticle.
 type NoArticleError struct{ text string }
 
 func (e *NoArticleError) Error() string { return e.text }
 
-// NoArticle says that files hold nothing that the service could judge, and what was expected. The first line that is
-// none, if there is one, says why.
+// NoArticle returns a *NoArticleError: the files hold no line from which the service could make an article. first says what is wrong
+// with the first line; it is empty if there is no line.
 func NoArticle(files []string, input pipeline.DecodeConfig, first string) error {
 	where := strings.Join(files, ", ")
 	if len(files) == 0 || len(files) == 1 && files[0] == "-" {
@@ -69,7 +70,7 @@ func NoArticle(files []string, input pipeline.DecodeConfig, first string) error 
 	return &NoArticleError{fmt.Sprintf("there is no article in %s%s; expected is %s", where, first, want)}
 }
 
-// Size adds up the sizes of the files in bytes, as they are stored. It is -1 if one of them has none, as standard input and pipes.
+// Size adds up the sizes of the files in bytes, as they are stored. It is -1 if one of them has no size: standard input, a pipe.
 func Size(names []string) int64 {
 	var total int64
 	for _, name := range names {

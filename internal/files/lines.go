@@ -13,22 +13,22 @@ import (
 
 const (
 	lineBufferBytes   = 256 << 10
-	maxZstdWindow     = 128 << 20 // what the zstd tool itself takes without being told to
+	maxZstdWindow     = 128 << 20 // the zstd tool decompresses no larger window without --long
 	byteOrderMark     = "\ufeff"
 	gzipMagic         = "\x1f\x8b"
 	zstdMagic         = "\x28\xb5\x2f\xfd"
 	longestMagicBytes = 4
 )
 
-// LineTooLongError is about one line; reading goes on behind it.
+// LineTooLongError says that one line is too long. LineReader returns it and can go on with the next line.
 type LineTooLongError struct{ Bytes, Limit int }
 
 func (e *LineTooLongError) Error() string {
 	return fmt.Sprintf("line of %d bytes, at most %d can be published", e.Bytes, e.Limit)
 }
 
-// LineReader reads the lines of a text, plain or compressed with gzip or zstd, which it finds out by the
-// first bytes. Memory is bounded by the longest line allowed, whatever the input holds.
+// LineReader reads the lines of a text that is plain or compressed with gzip or zstd; the first bytes of the text say which.
+// It never holds more than the longest line allowed, whatever the input is. Not for concurrent use.
 type LineReader struct {
 	in     *bufio.Reader
 	close  func()
@@ -37,11 +37,11 @@ type LineReader struct {
 	number int
 }
 
-// NewLineReader reads from r; lines longer than limit bytes are reported and skipped.
+// NewLineReader reads from r. For a line longer than limit bytes Next returns a *LineTooLongError. The caller calls Close.
 func NewLineReader(r io.Reader, limit int) (*LineReader, error) {
 	in := bufio.NewReaderSize(r, lineBufferBytes)
 	l := &LineReader{in: in, close: func() {}, limit: limit}
-	start, _ := in.Peek(longestMagicBytes) // an error comes again with the first line
+	start, _ := in.Peek(longestMagicBytes) // Next returns the error, if there is one
 	switch {
 	case bytes.HasPrefix(start, []byte(gzipMagic)):
 		unzip, err := gzip.NewReader(in)
@@ -62,11 +62,11 @@ func NewLineReader(r io.Reader, limit int) (*LineReader, error) {
 // Close frees the decompressor; the underlying reader stays open.
 func (l *LineReader) Close() { l.close() }
 
-// Idle tells whether the next line has to be waited for, as far as known.
+// Idle tells whether Next may have to wait for its input, because nothing is buffered.
 func (l *LineReader) Idle() bool { return l.in.Buffered() == 0 }
 
 // Next returns the next line that is not blank, without its end (LF or CRLF), and its number, counted from 1.
-// The line is valid until the next call. A *LineTooLongError is about that line only; io.EOF ends the text.
+// The line is valid until the next call. After a *LineTooLongError the next call goes on behind that line. io.EOF ends the text.
 func (l *LineReader) Next() ([]byte, int, error) {
 	for {
 		line, length, err := l.read()
@@ -82,8 +82,8 @@ func (l *LineReader) Next() ([]byte, int, error) {
 	}
 }
 
-// read returns one line with its end, and its length without. Of a line that is too long it keeps nothing
-// beyond the limit.
+// read returns one line with its end, and the length of the line without its end, in bytes. A line that is too long is cut at the
+// limit.
 func (l *LineReader) read() ([]byte, int, error) {
 	l.line = l.line[:0]
 	length := 0

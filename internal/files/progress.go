@@ -49,7 +49,7 @@ func NewProgress(out io.Writer, total int64, verb string, done func() int64) *Pr
 	return p
 }
 
-// Start shows the progress until the returned function is called, which waits for the last output.
+// Start shows the progress until stop is called. Nothing is written after stop returns.
 func (p *Progress) Start() (stop func()) {
 	ended := make(chan struct{})
 	interval := lineInterval
@@ -98,7 +98,7 @@ func (p *Progress) Print(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar != nil {
-		_ = p.bar.Clear() // only decoration is lost
+		_ = p.bar.Clear() // fails only if the terminal is gone
 	}
 	fmt.Fprintln(p.out, text)
 }
@@ -114,10 +114,10 @@ func (p *Progress) show() {
 		return
 	}
 	p.bar.Describe(fmt.Sprintf("%d records, %d bad", p.done(), p.Bad.Load()))
-	_ = p.bar.Set64(p.read.Load()) // only decoration is lost
+	_ = p.bar.Set64(p.read.Load()) // fails only if the terminal is gone
 }
 
-// line is the progress as one line of text after the given time.
+// line returns the progress as one line of text. elapsed is the time since the start.
 func (p *Progress) line(elapsed time.Duration) string {
 	done, read := p.done(), p.read.Load()
 	text := fmt.Sprintf("%d records %s, %d bad lines, %.0f records/s",

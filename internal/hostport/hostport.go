@@ -1,4 +1,4 @@
-// Package hostport checks addresses that stand in settings. Kafka and Redis share it.
+// Package hostport checks addresses in settings. The settings of Kafka and of Redis use it.
 package hostport
 
 import (
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Check says what is wrong with an address of the form host:port; defaultPort is the port that is suggested where there is
-// none. The address is quoted, unless it may hold a password.
+// Check returns what is wrong with an address that should be host:port, as the end of a sentence that begins with the key of the setting.
+// If the port is missing, it suggests defaultPort. It quotes the address unless the address may hold a password.
 func Check(addr, defaultPort string) error {
 	if strings.Contains(addr, "@") || strings.Contains(addr, "://") {
 		return errors.New("must be host:port, without scheme, user or password")

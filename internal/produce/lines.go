@@ -16,10 +16,10 @@ import (
 	"echosieve/pipeline"
 )
 
-// recordOverhead is what a batch of one record takes beside key and value, generously, in bytes.
+// recordOverhead is more than a record batch of one record needs besides key and value, in bytes.
 const recordOverhead = 128
 
-// mostHeld is the number of bad lines after which they are reported even if there was no good one.
+// mostHeld is the number of bad lines that are held back while there is no good line. See badLine.
 const mostHeld = 100
 
 // Lines turns the lines of files into records. Not for concurrent use.
@@ -39,8 +39,8 @@ func NewLines(cfg config.Config, progress *files.Progress) *Lines {
 	return &Lines{input: cfg.Input, limit: cfg.Kafka.MaxMessageBytes - recordOverhead, progress: progress}
 }
 
-// Records iterates over the records of the files; the name "-" stands for stdin. Bad lines are reported and left out. An error is
-// the last element; files without a single article are one.
+// Records iterates over the records of the files; the name "-" stands for stdin. Bad lines are reported and left out. After an error
+// the iteration ends. If no line of all files is an article, the only element is a *files.NoArticleError.
 func (l *Lines) Records(ctx context.Context, names []string, stdin io.Reader) iter.Seq2[pipeline.Record, error] {
 	return func(yield func(pipeline.Record, error) bool) {
 		for _, name := range names {
@@ -75,8 +75,8 @@ func (l *Lines) finish(names []string) error {
 	return nil
 }
 
-// badLine counts a line and reports it. Before the first good line it waits with that: where no line is good, one sentence
-// says more than a report of each.
+// badLine counts a bad line and reports it. Until there is a good line, up to mostHeld reports are held back: if the user has named a
+// wrong file, all its lines are bad, and one sentence about the file says more than a report of each line.
 func (l *Lines) badLine(text string) {
 	l.progress.Bad.Add(1)
 	l.first = cmp.Or(l.first, text)
@@ -93,7 +93,7 @@ func (l *Lines) release() {
 	l.held = nil
 }
 
-// each hands the records of a file to take, and tells with each whether the next one may have to be waited for.
+// each calls take for every record of a file. idle says that reading the next line may have to wait for input.
 func (l *Lines) each(ctx context.Context, name string, stdin io.Reader, take func(record pipeline.Record, idle bool) error) error {
 	var in io.Reader
 	if name == "-" {
@@ -140,7 +140,7 @@ func (l *Lines) each(ctx context.Context, name string, stdin io.Reader, take fun
 	return ctx.Err()
 }
 
-// interruptible reads from r until ctx ends, also while r has nothing to read. What r gives after that is lost.
+// interruptible returns a reader of r that fails when ctx ends, even while r waits for input. Input that r gets later is lost.
 func interruptible(ctx context.Context, r io.Reader) io.Reader {
 	out, in := io.Pipe()
 	go func() {
@@ -151,15 +151,15 @@ func interruptible(ctx context.Context, r io.Reader) io.Reader {
 	return out
 }
 
-// record makes a line a record, with the article's id as its key. The service's own decoder finds the id, so
-// that both mean the same by it.
+// record makes a record of a line. Its key is the id of the article. The id is found by the decoder of the service, so that the
+// service finds the same id in the record.
 func (l *Lines) record(line []byte) (pipeline.Record, error) {
 	r := pipeline.Record{Value: bytes.Clone(line), Time: time.Now()}
 	doc, reject := l.input.Decode(&r)
 	if reject != nil && reject.Reason == pipeline.NotJSON {
 		return r, errors.New(reject.Detail)
 	}
-	if doc.ID != r.String() { // no id: the decoder gave the coordinates
+	if doc.ID != r.String() { // without an id in the line, the decoder returns the coordinates
 		r.Key = []byte(doc.ID)
 	}
 	if r.Size() > l.limit {

@@ -1,5 +1,5 @@
-// Package produce publishes the lines of files as records. The command produce publishes them all at once, and the command
-// load of echosieve-lab at a rate of its own.
+// Package produce makes records of the lines of files, and publishes them. The command produce publishes them as fast as it can. The
+// command load of echosieve-lab uses Lines and Ready, and publishes at a given rate.
 package produce
 
 import (
@@ -29,8 +29,8 @@ type Summary struct {
 	PerSecond float64 `json:"per_second"`
 }
 
-// Ready finds out what would stop the publishing, before anything is read: a missing file, a missing topic. With
-// kafka.create_topics it creates the topic.
+// Ready returns what would stop the publishing, before anything is read: a missing file, brokers that are away, a missing input topic.
+// With kafka.create_topics it creates the topics.
 func Ready(ctx context.Context, cfg config.Config, names []string) error {
 	for _, name := range names {
 		if name == "-" {
@@ -51,9 +51,8 @@ func Ready(ctx context.Context, cfg config.Config, names []string) error {
 	return err
 }
 
-// Files publishes all files; the name "-" stands for stdin. With strict it stops at the first bad line. The summary counts what was
-// done, also beside an error, which is a *command.AnswerError if it is about bad lines, and a *files.NoArticleError if no
-// line was an article.
+// Files publishes all files; the name "-" stands for stdin. With strict it stops at the first bad line. The summary is right beside an error,
+// too. The error is a *command.AnswerError if lines were bad, and a *files.NoArticleError if no line was an article.
 func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, errOut io.Writer, strict bool) (Summary, error) {
 	summary := Summary{Topic: cfg.Kafka.Topics.Input}
 	out, err := consumer.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)
@@ -72,9 +71,9 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 		}
 	}
 	if bad := (*command.AnswerError)(nil); err == nil || errors.As(err, &bad) {
-		err = errors.Join(p.flush(ctx), err) // with strict all lines before the bad one are published
+		err = errors.Join(p.flush(ctx), err) // with strict, the lines before the bad line are published
 	}
-	// Close waits for what is under way, and may be the one to say that it failed.
+	// Close waits for the records that are not acknowledged yet. It returns their error, if they fail.
 	if failed := out.Close(); failed != nil {
 		err = failed
 	}
@@ -105,7 +104,7 @@ type publisher struct {
 	bytes int
 }
 
-// add takes a record. A batch is published when it is full, and when the next record may have to be waited for.
+// add takes a record. A batch is published when it is full, and when reading the next record may have to wait for input.
 func (p *publisher) add(ctx context.Context, record pipeline.Record, idle bool) error {
 	p.batch = append(p.batch, record)
 	p.bytes += record.Size()
@@ -115,7 +114,7 @@ func (p *publisher) add(ctx context.Context, record pipeline.Record, idle bool) 
 	return nil
 }
 
-// flush hands the records that wait to the producer, which keeps them until they are acknowledged.
+// flush hands the batch to the producer, which keeps the records until they are acknowledged.
 func (p *publisher) flush(ctx context.Context) error {
 	batch := p.batch
 	p.batch, p.bytes = nil, 0

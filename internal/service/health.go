@@ -19,11 +19,11 @@ const (
 
 var errNotReported = errors.New("not reported yet")
 
-// health knows which connections are up. A component is down until its first report; after that it is up
-// while neither its last probe nor its last operation failed. Safe for concurrent use.
+// health knows which components (Kafka and Redis) are up. A component is down until its first report. After that it is up if its
+// last probe and its last operation succeeded. Safe for concurrent use.
 //
-// A component can have warnings as well: it works, at a price that the text of the warning says. They change nothing of up and
-// down.
+// A component can have warnings as well. A warning says that the component works, and what is lost meanwhile. Warnings do not change
+// whether the component is up.
 type health struct {
 	log      *slog.Logger
 	up       *prometheus.GaugeVec
@@ -39,7 +39,7 @@ type component struct {
 	probe     error // outcome of the last probe
 	operation error // outcome of the last operation
 	since     time.Time
-	warnings  map[string]string // texts by kind
+	warnings  map[string]string // kind -> text
 }
 
 // newHealth returns the health of the named components. A nil registerer leaves the gauge unregistered.
@@ -68,13 +68,13 @@ func newHealth(reg prometheus.Registerer, log *slog.Logger, names ...string) *he
 	return h
 }
 
-// report takes the outcome of an operation: nil for success. The name must be one given to newHealth.
+// report records the outcome of an operation on a component; nil is success. The name must be one that newHealth was given.
 func (h *health) report(name string, err error) {
 	h.update(name, func(c *component) { c.operation = err })
 }
 
-// warn sets the component's warning of a kind to a text, or takes it back if the text is empty. Whoever warns also logs. The name
-// must be one given to newHealth.
+// warn sets the warning of a kind for a component; an empty text removes it. It does not log: the caller does. The name must be one
+// that newHealth was given.
 func (h *health) warn(name, kind, text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -87,8 +87,8 @@ func (h *health) warn(name, kind, text string) {
 	h.warnings.WithLabelValues(name).Set(float64(len(c.warnings)))
 }
 
-// probe calls f every two seconds until ctx ends and reports what it says. A call that takes longer than
-// five seconds counts as failed.
+// probe calls f every probeInterval until ctx ends, and records the outcome. A call that takes longer than probeTimeout has
+// failed.
 func (h *health) probe(ctx context.Context, name string, f func(context.Context) error) {
 	tick := time.NewTicker(probeInterval)
 	defer tick.Stop()
@@ -97,7 +97,7 @@ func (h *health) probe(ctx context.Context, name string, f func(context.Context)
 		err := f(call)
 		cancel()
 		if ctx.Err() != nil {
-			return // the probe failed because we are going down
+			return // the probe failed because the process stops
 		}
 		h.update(name, func(c *component) { c.probe = err })
 		select {
@@ -107,7 +107,7 @@ func (h *health) probe(ctx context.Context, name string, f func(context.Context)
 	}
 }
 
-// err says why the component is down, nil if it is up.
+// err returns why the component is down; nil if it is up.
 func (c *component) err() error {
 	switch {
 	case !c.reported:
@@ -133,7 +133,7 @@ func (h *health) update(name string, change func(*component)) {
 	if !first || after == nil {
 		c.since = h.now()
 	}
-	// Within the lock, so that the lines stand in the order of the changes.
+	// Logging within the lock keeps the lines of the log in the order of the changes.
 	if after == nil {
 		h.up.WithLabelValues(name).Set(1)
 		h.log.Info("connection is up", "component", name)
@@ -143,16 +143,16 @@ func (h *health) update(name string, change func(*component)) {
 	h.log.Warn("connection is down", "component", name, "err", after)
 }
 
-// componentState is what /readyz says about one component.
+// componentState is the state of one component in the answer of /readyz.
 type componentState struct {
 	Up    bool      `json:"up"`
 	Since time.Time `json:"since"` // of the last change
 	Error string    `json:"error,omitempty"`
-	// Warnings say at what price the component works. They do not make it down.
+	// Warnings are the texts of the warnings, in the order of their kinds.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// state returns whether all components are up, and each one's state.
+// state returns whether all components are up, and the state of each component by its name.
 func (h *health) state() (bool, map[string]componentState) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

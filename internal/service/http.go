@@ -25,10 +25,10 @@ const (
 	metricsInFlight     = 4
 )
 
-// newHTTPHandler serves /metrics, /healthz and /readyz, and with withPprof /debug/pprof/. Only GET and HEAD
-// are allowed.
+// newHTTPHandler serves /metrics, /healthz and /readyz, and with withPprof /debug/pprof/ as well. Other methods than GET and HEAD
+// are refused.
 func newHTTPHandler(metrics prometheus.Gatherer, h *health, withPprof bool) http.Handler {
-	mux := http.NewServeMux() // a pattern with GET serves HEAD as well and answers the rest with 405
+	mux := http.NewServeMux() // a pattern with GET matches HEAD as well; other methods get 405
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{
 		ErrorLog:            slog.NewLogLogger(h.log.Handler(), slog.LevelError),
 		MaxRequestsInFlight: metricsInFlight,
@@ -66,7 +66,7 @@ func serveJSON(w http.ResponseWriter, status int, v any, log *slog.Logger) {
 	}
 }
 
-// serveHTTP serves until ctx ends and closes the listener. It returns nil when ctx was the reason.
+// serveHTTP serves until ctx ends, then closes the listener and returns nil. It returns an error if serving fails before that.
 func serveHTTP(ctx context.Context, l net.Listener, metrics prometheus.Gatherer, h *health, withPprof bool) error {
 	server := &http.Server{
 		Handler:           newHTTPHandler(metrics, h, withPprof),
@@ -84,7 +84,7 @@ func serveHTTP(ctx context.Context, l net.Listener, metrics prometheus.Gatherer,
 		return fmt.Errorf("http: serve: %w", err)
 	case <-ctx.Done():
 	}
-	// ctx has ended: the last requests get their time from a fresh one.
+	// Requests under way get httpShutdownTimeout to finish. ctx has ended, so the time is taken from a new context.
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), httpShutdownTimeout)
 	defer cancel()
 	if err := server.Shutdown(drain); errors.Is(err, context.DeadlineExceeded) {

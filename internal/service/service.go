@@ -1,5 +1,5 @@
-// Package service is one running Echosieve: index, pipeline and consumer over one configuration, with health and metrics over HTTP.
-// The commands run and demo use it alike.
+// Package service wires index, pipeline and consumer to one running Echosieve, and serves its health and metrics over HTTP. The commands
+// run and demo start it.
 package service
 
 import (
@@ -36,8 +36,8 @@ type Service struct {
 	cfg      config.Config
 }
 
-// New loads the dictionaries, opens the HTTP listener and wires the rest. It dials nothing: servers
-// that are away are waited for by Run. The caller calls Run once, or Close.
+// New loads the dictionaries and opens the HTTP listener. It connects to no server: Run does, and waits for servers that are away. The
+// caller calls Run once, or Close.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, error) {
 	s := &Service{cfg: cfg, log: log, registry: prometheus.NewRegistry()}
 	s.registry.MustRegister(collectors.NewGoCollector(),
@@ -47,7 +47,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	if s.recipe, err = cfg.LoadRecipe(); err != nil {
 		return nil, err
 	}
-	// Loading leaves as much garbage as the dictionaries hold. Without this call an idle process would keep it for minutes.
+	// Loading the dictionaries leaves garbage of the same size. Without this call an idle process would keep that memory for minutes.
 	debug.FreeOSMemory()
 	registerBuildInfo(s.registry, s.recipe.ID())
 	if s.redis, err = redisindex.Connect(cfg.Redis.Options); err != nil {
@@ -69,8 +69,8 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	return s, nil
 }
 
-// Run serves until ctx ends (then it drains, commits, leaves the group and returns nil) or something fails
-// for good.
+// Run serves until ctx ends. Then it finishes and commits the batches under way, leaves the group and returns nil. It returns an
+// error if something fails permanently.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.Close()
 	s.log.Info("starting", "version", build.Version(), "recipe", s.recipe.ID(), "input", s.cfg.Kafka.Topics.Input,
@@ -110,7 +110,7 @@ func (s *Service) RecipeID() string { return s.recipe.ID() }
 // Close releases what New opened. Run calls it.
 func (s *Service) Close() { _ = errors.Join(s.listener.Close(), s.redis.Close()) }
 
-// registerBuildInfo adds echosieve_build_info, which is always 1.
+// registerBuildInfo registers the metric echosieve_build_info. Its value is always 1; its labels name version and recipe.
 func registerBuildInfo(reg prometheus.Registerer, recipeID string) {
 	b := build.Read()
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{

@@ -5,8 +5,8 @@ import (
 	"echosieve/internal/diag"
 )
 
-// Unprotected says which settings give up what protects a connection. They are allowed, but check and run warn of them:
-// they are made for a test and then forgotten.
+// Unprotected returns a warning for each setting that takes the protection from a connection. Such settings are allowed, because tests
+// need them. The commands check and run show the warnings, because people forget to remove the settings after the test.
 func Unprotected(cfg config.Config) []diag.Finding {
 	var findings []diag.Finding
 	for _, f := range []struct {
@@ -26,12 +26,12 @@ func Unprotected(cfg config.Config) []diag.Finding {
 		},
 		{
 			"kafka", cfg.Kafka.SASL.Mechanism == "plain" && !cfg.Kafka.TLS.Enabled,
-			"kafka.sasl.mechanism is plain without TLS: the password travels as it is",
+			"kafka.sasl.mechanism is plain without TLS: the password is sent in clear text",
 			"set kafka.tls.enabled: true, or kafka.sasl.mechanism: scram-sha-512",
 		},
 		{
 			"redis", cfg.Redis.Password != "" && !cfg.Redis.TLS.Enabled,
-			"there is a password for Redis but no TLS: it travels as it is",
+			"redis.password is set without TLS: the password is sent in clear text",
 			"set redis.tls.enabled: true, unless Redis runs on this machine",
 		},
 	} {

@@ -1,4 +1,4 @@
-// Package tlsfiles turns settings that name PEM files into a TLS client configuration. Kafka and Redis share it.
+// Package tlsfiles makes a TLS client configuration from settings that name PEM files. The settings of Kafka and of Redis use it.
 package tlsfiles
 
 import (
@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// Config says how connections are encrypted and whom to trust. The zero value is: not encrypted.
+// Config says whether connections are encrypted, and which certificates are trusted. With the zero value they are not encrypted.
 type Config struct {
 	Enabled            bool   `koanf:"enabled" help:"Encrypt connections."`
 	CAFile             string `koanf:"ca_file" help:"PEM file of the authorities to trust; empty: the system's."`
@@ -19,7 +19,7 @@ type Config struct {
 	InsecureSkipVerify bool   `koanf:"insecure_skip_verify" help:"Accept any certificate; for tests only."`
 }
 
-// Validate finds the mistakes that show without reading files. Its texts begin with the key, below "tls".
+// Validate returns the mistakes that can be found without reading the files. Each begins with its key, such as "tls.cert_file".
 func (c Config) Validate() error {
 	var errs []error
 	if !c.Enabled && c != (Config{}) {
@@ -31,7 +31,7 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Load reads the files. It returns nil if TLS is off.
+// Load reads the files. It returns nil if TLS is off. An error begins with the key of the file.
 func (c Config) Load() (*tls.Config, error) {
 	if !c.Enabled {
 		return nil, nil

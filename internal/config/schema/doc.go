@@ -1,15 +1,20 @@
-// Package schema turns one struct with default values into everything a command needs to be configured:
-// command line flags, environment names, a strict YAML reader, a reference file and a printout.
+// Package schema makes a configuration of one struct with default values: command line flags, environment variables, a strict
+// YAML file, a reference file with all defaults, and a printout.
 //
 // A key's name is the dotted path of the `koanf` tags on the way to its field ("kafka.brokers"). The same name
-// gives the flag (--kafka.brokers) and the environment variable (ECHOSIEVE_KAFKA_BROKERS). Later sources win:
+// gives the flag (--kafka.brokers) and the environment variable (ECHOSIEVE_KAFKA_BROKERS). A later source wins:
 //
 //	default < YAML file < environment < flag
 //
-// Tags of a field: `koanf:"name"` (",squash" for a struct whose keys belong to its parent; without a name the
-// field is no setting), `help:"One sentence."`, `secret:"true"` (never printed, no flag, and a second key
-// name_file that names a file holding it; a field called password in a section is one without being told). An integer whose name ends in "_bytes" takes units ("64MiB").
+// The tags of a field:
 //
-// Whatever is not known is an error: keys in the file, variables with the prefix. All mistakes of a source are
-// reported together.
+//	koanf:"name"     the last part of the key. A field without this tag is no setting
+//	koanf:",squash"  of a struct: its keys belong to the section of its parent
+//	help:"..."       one sentence for the reference, the flags and the table of the docs. Every setting has one
+//	secret:"true"    the value is never printed and has no flag. A second key, name_file, names a file that holds the value
+//
+// An integer whose name ends in "_bytes" takes units ("64MiB").
+//
+// An unknown key in the file is an error, and so is an unknown variable with the prefix of the environment. All mistakes of one source
+// are reported together.
 package schema

@@ -11,13 +11,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// setting is one value and where it was written.
+// setting is a value with its origin.
 type setting struct {
 	value  any
 	origin string
 }
 
-// layer is what one source sets, by key name.
+// layer holds the settings of one source, by the names of their keys.
 type layer map[string]setting
 
 // readFile reads a YAML file, none if path is empty. Every mistake is reported as "file:line: message".
@@ -45,9 +45,9 @@ func (s *Schema) readFile(path string) (layer, error) {
 	return f.out, errors.Join(f.errs...)
 }
 
-// errAlias takes the place of the parser's message about an unknown alias, the only one that quotes the file: what
-// begins with an asterisk can be a password without quotes.
-var errAlias = errors.New("yaml: a value begins with * but names no anchor; put it in quotes")
+// errAlias replaces the message of the YAML parser about an unknown alias. It is the only message of the parser that quotes the file, and
+// the quoted alias can be a password: one that begins with an asterisk and stands without quotes.
+var errAlias = errors.New("yaml: a value begins with *, which YAML reads as an alias; put the value in quotes")
 
 func withoutValue(err error) error {
 	if strings.HasPrefix(err.Error(), "yaml: unknown anchor ") {
@@ -130,7 +130,7 @@ func (k Key) fromNode(n *yaml.Node) (any, error) {
 	}
 }
 
-// got shows the rejected value, unless it may be a secret.
+// got returns the end of a message that shows the rejected value. It is empty for a secret.
 func (k Key) got(n *yaml.Node) string {
 	if k.Secret || n.Kind != yaml.ScalarNode || isNull(n) {
 		return ""
@@ -147,7 +147,7 @@ func resolve(n *yaml.Node) *yaml.Node {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
-// names lists keys and sections: what may stand in a file.
+// names returns the names of all keys and sections, for suggestions.
 func (s *Schema) names() []string {
 	names := make([]string, 0, len(s.keys)+len(s.sections))
 	for _, k := range s.keys {

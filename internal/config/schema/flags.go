@@ -2,8 +2,8 @@ package schema
 
 import "github.com/spf13/pflag"
 
-// AddFlags adds one flag for each key. Secrets have none, because every user of a machine can read command
-// lines; their _file keys do.
+// AddFlags adds a flag for each key, except for secrets: every user of a machine can read the command lines of all processes. The
+// _file key of a secret has a flag.
 func (s *Schema) AddFlags(flags *pflag.FlagSet) {
 	for _, k := range s.keys {
 		if k.Secret {
@@ -22,7 +22,7 @@ func (s *Schema) HasFlag(f *pflag.Flag) bool {
 	return ok
 }
 
-// flagValue is a pflag.Value that takes what its key takes. A list grows when its flag is repeated.
+// flagValue implements pflag.Value for a key. When the flag of a list is repeated, its values are added to the list.
 type flagValue struct {
 	key   Key
 	value any
@@ -30,7 +30,7 @@ type flagValue struct {
 }
 
 func (v *flagValue) String() string {
-	if v.key.typ == nil { // pflag asks a zero value what it prints
+	if v.key.typ == nil { // pflag calls String on a zero value, to learn whether a default is worth printing
 		return ""
 	}
 	return v.key.format(v.value)
@@ -50,13 +50,13 @@ func (v *flagValue) Set(text string) error {
 	return nil
 }
 
-// readFlags reads the flags that were given; flags may be nil. Flags that are not the schema's are left alone.
+// readFlags returns the flags that were given; flags may be nil. Flags that AddFlags has not added are ignored.
 func (s *Schema) readFlags(flags *pflag.FlagSet) layer {
 	out := layer{}
 	if flags == nil {
 		return out
 	}
-	flags.Visit(func(f *pflag.Flag) { // only flags that were given
+	flags.Visit(func(f *pflag.Flag) { // calls for each flag that was given
 		if v, ok := f.Value.(*flagValue); ok {
 			out[v.key.Name] = setting{value: v.value, origin: "--" + f.Name}
 		}

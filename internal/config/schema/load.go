@@ -14,19 +14,20 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Sources says where Load looks. The zero value gives the defaults.
+// Sources names the sources of Load. With the zero value Load returns the defaults.
 type Sources struct {
 	File    string         // YAML file, "" for none
 	Environ []string       // as os.Environ returns it
-	Ignored []string       // variables with the prefix that are no settings; "X_" stands for all that start so
+	Ignored []string       // variables with the prefix that are no settings; "X_" stands for all that begin with it
 	Flags   *pflag.FlagSet // flags added by AddFlags, already parsed
 }
 
-// Origins says where each key's value was written: "default", "file:line", a variable's name or a flag.
+// Origins maps the name of each key to the place where its value was written: "default", "file:line", the name of a variable or
+// a flag.
 type Origins map[string]string
 
-// Load fills into, a pointer to a struct of the type that the schema was made from. The error joins all
-// mistakes of the first source that has any.
+// Load fills the struct that into points to; its type is the one that New was given. The error joins all mistakes of the first source that
+// has any.
 func (s *Schema) Load(into any, from Sources) (Origins, error) {
 	k := koanf.New(".")
 	origins := Origins{}
@@ -56,7 +57,7 @@ func (s *Schema) Load(into any, from Sources) (Origins, error) {
 		Result:      into,
 		TagName:     "koanf",
 		ErrorUnused: true,
-		ZeroFields:  true, // a list replaces the default, it is not written over its first elements
+		ZeroFields:  true, // without it, a list of one element would keep the other elements of the default
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
@@ -74,8 +75,7 @@ func (s *Schema) defaults() layer {
 	return out
 }
 
-// readEnv reads the variables that start with the schema's prefix. Names in ignored (and all names that start
-// with one of them, if it ends in "_") belong to somebody else.
+// readEnv reads the variables that begin with the prefix of the schema, except those in ignored (see Sources).
 func (s *Schema) readEnv(environ, ignored []string) (layer, error) {
 	out := layer{}
 	var errs []error
@@ -114,7 +114,7 @@ func (s *Schema) envNames() []string {
 	return names
 }
 
-// readSecrets replaces every _file key of a layer by the secret that the file holds.
+// readSecrets replaces every _file key of a layer by the secret that stands in the file.
 func (s *Schema) readSecrets(l layer) error {
 	var errs []error
 	for _, k := range s.keys {

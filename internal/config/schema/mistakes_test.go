@@ -21,7 +21,7 @@ func TestFileMistakes(t *testing.T) {
 		"size":              {"kafka: {max_message_bytes: big}\n", []string{`:1: kafka.max_message_bytes wants a size`}},
 		"negative size":     {"kafka: {max_message_bytes: -1}\n", []string{`kafka.max_message_bytes wants a size`}},
 		"bool":              {"kafka: {create_topics: yes}\n", []string{`kafka.create_topics wants true or false, not "yes"`}},
-		"overflow":          {"small: 256\n", []string{`:1: small wants a whole number from 0 of at most 8 bits`}},
+		"overflow":          {"small: 256\n", []string{`:1: small wants a whole number, 0 or more, of at most 8 bits`}},
 		"not a number":      {"weight: .nan\n", []string{`:1: weight wants a number`}},
 		"map for list":      {"kafka:\n  brokers: {a: b}\n", []string{`:2: kafka.brokers wants one value of type list`}},
 		"list of lists":     {"kafka:\n  brokers: [[a]]\n", []string{`:2: kafka.brokers wants a list of plain values`}},

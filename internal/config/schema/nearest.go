@@ -7,12 +7,12 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Nearest returns the one of names that was probably meant by name, "" if none comes close.
+// Nearest returns the element of names that was probably meant by name; "" if none is similar.
 func Nearest(name string, names []string) string {
 	best, bestDistance := "", max(2, len(name)/4)+1
 	for _, candidate := range names {
 		d := levenshtein.ComputeDistance(name, candidate)
-		// A right name in the wrong place: "brokers" for "kafka.brokers", or for "--brokers" the same.
+		// The user left out the section: "brokers" for "kafka.brokers".
 		if strings.HasSuffix(candidate, "."+lastPart(name)) {
 			d = min(d, 2)
 		}

@@ -23,8 +23,8 @@ func (s *Schema) Reference() []byte {
 	}, true)
 }
 
-// Print returns the configuration cfg as YAML, secrets as "(set)". With origins a comment behind each value
-// says where it comes from.
+// Print returns the configuration cfg as YAML, secrets as "(set)". If origins is not nil, a comment
+// behind each value says where it comes from.
 func (s *Schema) Print(cfg any, origins Origins) []byte {
 	return s.write(s.valuesOf(cfg), func(k Key) []string {
 		if origins == nil {
@@ -59,7 +59,7 @@ func (s *Schema) Values(cfg any) map[string]any {
 	return root
 }
 
-// Environ returns cfg as environment variables from which Load makes the same again. Secrets are among them.
+// Environ returns cfg as environment variables; Load makes the same configuration of them. They contain secrets.
 func (s *Schema) Environ(cfg any) []string {
 	var environ []string
 	for _, k := range s.valuesOf(cfg) {
@@ -68,13 +68,15 @@ func (s *Schema) Environ(cfg any) []string {
 	return environ
 }
 
-// valuesOf returns the keys that have a field, with the fields' values in cfg as their Default.
+// valuesOf returns the keys with the values of cfg in place of their Default. Keys of files that hold secrets are left out: they have
+// no field.
 func (s *Schema) valuesOf(cfg any) []Key {
 	keys := New(s.prefix, reflect.Indirect(reflect.ValueOf(cfg)).Interface()).keys
 	return slices.DeleteFunc(keys, func(k Key) bool { return k.secret != "" })
 }
 
-// write prints the keys in order as nested YAML; above puts comments over a key, otherwise they follow it.
+// write prints the keys in order as nested YAML; with above, comments stand over their key,
+// otherwise behind its value.
 func (s *Schema) write(keys []Key, comments func(Key) []string, above bool) []byte {
 	var out bytes.Buffer
 	var open []string // the sections that the last key was in
@@ -131,7 +133,7 @@ func comment(out *bytes.Buffer, depth int, text string) {
 	}
 }
 
-// shown is the key's value as a YAML scalar or flow list.
+// shown returns the default of the key as a YAML scalar or flow list.
 func (k Key) shown() string {
 	v := reflect.ValueOf(k.Default)
 	switch {
@@ -150,7 +152,7 @@ func (k Key) shown() string {
 	}
 }
 
-// yamlText writes one string as YAML, quoted where it has to be, also within a flow list.
+// yamlText returns one string as YAML. It is quoted where YAML, or a flow list around it, needs that.
 func yamlText(text string) string {
 	node := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 	if strings.ContainsAny(text, ",[]{}\n") {

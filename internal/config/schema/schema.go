@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// fileSuffix makes the name of the key that gives a secret by file.
+// fileSuffix is appended to the name of a secret. The key of that name names a file that holds the secret.
 const fileSuffix = "_file"
 
 // Key is one setting.
@@ -19,11 +19,11 @@ type Key struct {
 	Default any // of the field's type
 
 	typ    reflect.Type
-	bytes  bool   // integer that takes units
-	secret string // for a key that gives a secret by file: the secret's name
+	bytes  bool   // an integer that may have a unit, such as 64MiB
+	secret string // of a key that names a file with a secret: the name of the secret
 }
 
-// Section is a group of keys: a struct in the struct.
+// Section is a group of keys. It is a struct within the struct of the schema.
 type Section struct {
 	Name, Help string
 }
@@ -37,9 +37,9 @@ type Schema struct {
 	byEnv    map[string]int
 }
 
-// New reads the schema from defaults, a struct whose field values are the settings' defaults. The prefix
-// stands before environment names, "ECHOSIEVE_". New panics when the struct cannot be a schema: a type that is
-// not supported, a name used twice, a setting without help. That is a mistake in the program, not in its input.
+// New makes the schema of a struct. The values of its fields are the defaults of the settings. Every environment variable begins with the
+// prefix, "ECHOSIEVE_". New panics if a field has a type that is not supported, a name is used twice, or a setting has no help: these
+// are mistakes in the program, not in its input.
 func New(prefix string, defaults any) *Schema {
 	s := &Schema{
 		prefix: prefix,
@@ -116,7 +116,7 @@ func (s *Schema) addStruct(prefix string, v reflect.Value) {
 	}
 }
 
-// sentence ends with a full stop and begins with a capital, unless it begins with something to be written as it
+// sentence returns help with a capital at the beginning and a full stop at the end. A first word that is more than letters stays as it
 // is, "host:port" for example.
 func sentence(help string) string {
 	if help == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/docker/go-units"
 )
 
-// Type returns what the key takes, for help texts: string, bool, int, float, duration, size or list.
+// Type returns the name of the type of the value, for help texts: string, bool, int, float, duration, size or list.
 func (k Key) Type() string {
 	switch {
 	case k.bytes:
@@ -34,13 +34,13 @@ func (k Key) Type() string {
 	}
 }
 
-// parse reads a value as it stands in a file, a variable or a flag. The result has the field's own type.
+// parse reads the text of a value from a file, a variable or a flag. The result has the type of the field.
 func (k Key) parse(text string) (any, error) {
 	v := reflect.New(k.typ).Elem()
 	switch k.Type() {
 	case "size":
 		n, err := units.RAMInBytes(text)
-		if err != nil || n < 0 || n == math.MaxInt64 { // a size beyond 64 bits comes out as one of these
+		if err != nil || n < 0 || n == math.MaxInt64 { // RAMInBytes returns one of these for a size beyond 64 bits
 			return nil, errors.New(`wants a size such as 1048576 or "64MiB"`)
 		}
 		return k.integer(v, strconv.FormatInt(n, 10))
@@ -75,7 +75,7 @@ func (k Key) integer(v reflect.Value, text string) (any, error) {
 	if v.CanUint() {
 		n, err := strconv.ParseUint(text, 10, 64)
 		if err != nil || v.OverflowUint(n) {
-			return nil, fmt.Errorf("wants a whole number from 0 of at most %d bits", k.typ.Bits())
+			return nil, fmt.Errorf("wants a whole number, 0 or more, of at most %d bits", k.typ.Bits())
 		}
 		v.SetUint(n)
 		return v.Interface(), nil
@@ -108,14 +108,14 @@ func splitList(text string) []string {
 	return items
 }
 
-// format writes a value so that parse reads it back.
+// format is the inverse of parse.
 func (k Key) format(value any) string {
 	v := reflect.ValueOf(value)
 	switch k.Type() {
 	case "size":
 		n := v.Convert(reflect.TypeFor[int64]()).Int()
 		text := units.BytesSize(float64(n))
-		// BytesSize rounds: it is only good for sizes that it can write exactly.
+		// BytesSize rounds to four digits. Where that changes the size, it is written in bytes.
 		if back, err := units.RAMInBytes(text); err != nil || back != n || n < units.KiB {
 			return strconv.FormatInt(n, 10)
 		}

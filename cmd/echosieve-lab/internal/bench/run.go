@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -151,4 +152,13 @@ func median(values []float64) float64 {
 	}
 	sorted := slices.SortedFunc(slices.Values(values), cmp.Compare)
 	return sorted[len(sorted)/2]
+}
+
+// cpuTime is the user and system time of this process so far, all threads.
+func cpuTime() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0 // cannot happen: the arguments are constant
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
