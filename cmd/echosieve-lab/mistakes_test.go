@@ -76,7 +76,7 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"load", "--warmup", "-1s"}, "--warmup must be between 0s and 1h"},
 		{[]string{"load", "--copies", "30"}, "--copies is 30, must be between 0 and 1"},
 		{[]string{"load", "--find-limit", "--at", "half"}, `--at wants whole numbers with commas between them, such as 25,50,90, not "half"`},
-		{[]string{"load", "--find-limit", "--at", "0"}, "--at wants per cents of the limit above 0 and at most 200"},
+		{[]string{"load", "--find-limit", "--at", "0"}, "--at wants percentages of the limit above 0 and at most 200"},
 		{[]string{"load", "--real", "--metrics", "localhost:9464"}, `--metrics wants addresses such as http://localhost:9464/metrics, not "localhost:9464"`},
 		{[]string{"load", "--at", "50"}, "add --find-limit, or set --rate"},
 		{[]string{"load", "--metrics", "http://localhost:9464/metrics"}, "add --real, or leave it out"},

@@ -21,19 +21,19 @@ import (
 	"echosieve/sample"
 )
 
-// result is what the command prints; all times are CPU microseconds per article, medians of the rounds.
+// result is the output of the command. Times are microseconds of CPU time per article: medians of the rounds.
 type result struct {
 	Articles int                `json:"articles"`
 	Bytes    int                `json:"mean_text_bytes"`
 	Rounds   int                `json:"rounds"`
 	Index    string             `json:"index"`
-	Cut      float64            `json:"bare_cut_us,omitempty"` // of gojieba; left out in a program without it
+	Cut      float64            `json:"bare_cut_us,omitempty"` // of gojieba; absent in a program that was built without it
 	Stages   map[string]float64 `json:"stages_us"`
 	Whole    float64            `json:"whole_us"`
 	Ratio    float64            `json:"whole_to_cut,omitempty"` // median of the rounds' ratios
 }
 
-// stages in the order in which an article meets them; claim has the index and what else is not in the others.
+// stages are in the order in which an article passes them. Claim is the index and everything that is in no other stage.
 var stages = []pipeline.Stage{
 	pipeline.StageDecode, pipeline.StageClean, pipeline.StageSegment, pipeline.StageFingerprint, pipeline.StageClaim,
 }
@@ -45,14 +45,14 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench [FILE...]",
 		Short: "Measure CPU time per article of each stage, beside a bare gojieba Cut",
-		Long: `Bench pushes articles through decode, clean, segment, fingerprint and index and prints the CPU time of this
-process per article for each stage, beside a bare gojieba.Cut over the same texts in the same run. Files are JSON
-Lines, plain, .gz or .zst; without any the shipped sample is used. A file without an article is an error. gojieba is C++:
-a program that was built without cgo leaves the bare Cut out.
+		Long: `Bench sends articles through decode, clean, segment, fingerprint and index and prints the CPU time of this process
+per article for each stage, and for comparison that of a bare gojieba.Cut over the same texts in the same run. Files are
+JSON Lines, plain, .gz or .zst; without a file the shipped sample is used. A file without an article is an error. gojieba is
+C++: a program that was built without cgo leaves the bare Cut out.
 
-The index is in this process; with --redis it is the Redis of redis.addrs (its own CPU time is not counted), under a
-namespace of the benchmark's own that expires within two hours. Machines are noisy: compare the ratio rather than
-the times, and the median of several rounds.`,
+The index is in this process. With --redis it is the Redis of redis.addrs, under a namespace that is only for the benchmark and
+expires within two hours; the CPU time of Redis is not counted. Machines are noisy: compare the ratio rather than the times, and
+take the median of several rounds.`,
 		Example: `  echosieve-lab bench articles.jsonl.gz
   echosieve-lab bench --redis --redis.addrs localhost:6379 articles.jsonl.gz`,
 	}
@@ -90,7 +90,8 @@ the times, and the median of several rounds.`,
 	return cmd
 }
 
-// readRecords reads articles from files, or the sample repeated. Lines that are none stay in: they cost something, too.
+// readRecords reads records from files; without files it repeats the sample. Lines without an article are kept, because the service spends
+// time on them, too. If no line has an article, that is an error.
 func readRecords(names []string, limit int, cfg config.Config, recipe *recipe.Recipe) ([]pipeline.Record, error) {
 	var records []pipeline.Record
 	var usable bool
@@ -154,7 +155,7 @@ func readFile(name string, maxLine int, take func(name string, number int, line 
 	}
 }
 
-// isArticle says whether the service would give the record a verdict, and if not, why.
+// isArticle tells whether the service would give the record a verdict. If not, fault is the reason.
 func isArticle(cfg config.Config, recipe *recipe.Recipe, r *pipeline.Record) (ok bool, fault string) {
 	doc, reject := cfg.Input.Decode(r)
 	if reject != nil {

@@ -23,7 +23,7 @@ import (
 	"echosieve/redisindex"
 )
 
-// run measures in rounds, each a bare Cut, if there is gojieba, and the whole over the same texts, and takes medians.
+// run measures in rounds and takes medians. A round is a bare Cut, if this program has gojieba, and the whole pipeline over the same texts.
 func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []pipeline.Record, rounds int, withRedis bool, progress io.Writer) (result, error) {
 	r := result{Articles: len(records), Rounds: rounds, Index: "in-process", Stages: map[string]float64{}}
 	if withRedis {
@@ -71,8 +71,8 @@ func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []
 	return r, nil
 }
 
-// measureWhole runs the records through the pipeline once and returns the CPU time and each
-// stage's share of it, by wall clock.
+// measureWhole sends the records through the pipeline once. It returns the CPU time and the share of each stage in it; the shares are
+// those of the wall-clock time.
 func measureWhole(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []pipeline.Record, withRedis bool) (cpu time.Duration, shares map[pipeline.Stage]float64, err error) {
 	index, closeIndex, err := openIndex(ctx, cfg, news.ID(), withRedis)
 	if err != nil {
@@ -108,7 +108,7 @@ func measureWhole(ctx context.Context, cfg config.Config, news *recipe.Recipe, r
 // openIndex opens an empty index.
 func openIndex(ctx context.Context, cfg config.Config, recipeID string, withRedis bool) (pipeline.Index, func() error, error) {
 	layout := cfg.IndexConfig(recipeID)
-	layout.Window = time.Hour // all articles are of now; in Redis, keys live about that long
+	layout.Window = time.Hour // every article has the present time; keys in Redis expire within twice the window
 	if !withRedis {
 		index := memindex.New(memindex.Config{
 			Window: layout.Window, Generations: layout.Generations, Search: layout.Search,
@@ -127,7 +127,7 @@ func openIndex(ctx context.Context, cfg config.Config, recipeID string, withRedi
 	return index, client.Close, nil
 }
 
-// stageSeconds reads the sum of each stage's histogram.
+// stageSeconds returns the sums of the histograms of the stages.
 func stageSeconds(registry *prometheus.Registry) (map[string]float64, error) {
 	families, err := registry.Gather()
 	if err != nil {
@@ -145,7 +145,7 @@ func stageSeconds(registry *prometheus.Registry) (map[string]float64, error) {
 	return sums, nil
 }
 
-// median returns 0 if there are no values.
+// median returns the middle value, 0 if there are no values.
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -154,7 +154,7 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// cpuTime is the user and system time of this process so far, all threads.
+// cpuTime returns the CPU time that all threads of this process have used so far, user and system time.
 func cpuTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -22,7 +22,7 @@ import (
 	"echosieve/sample"
 )
 
-// timeout bounds the wait for the sample's verdicts. They take about two seconds.
+// timeout bounds the wait for the verdicts of the sample. All together take about two seconds.
 const timeout = 2 * time.Minute
 
 // Command returns the command demo.
@@ -32,9 +32,9 @@ func Command() *cobra.Command {
 		Use:   "demo",
 		Short: "Run the whole service on the shipped sample, with nothing else installed",
 		Long: `Demo starts an in-process Kafka broker and an in-process Redis on loopback ports, runs the same service
-as "echosieve run" against them, publishes the shipped sample of news and prints each verdict as it falls.
+as "echosieve run" against them, publishes the shipped sample of news and prints each verdict when it arrives.
 
-With --serve it stays up afterwards and prints verdicts of whatever you publish into it from another terminal,
+With --serve it stays up afterwards and prints the verdicts of articles that you publish from another terminal,
 for example with: echosieve produce --kafka.brokers ADDRESS my-articles.jsonl`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -46,7 +46,7 @@ for example with: echosieve produce --kafka.brokers ADDRESS my-articles.jsonl`,
 	return cmd
 }
 
-// runDemo is the demo between its servers' start and stop.
+// runDemo starts the servers and the service, shows the verdicts, and stops everything. Log lines of the service go to logs.
 func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err error) {
 	inProcess, err := servers.Start()
 	if err != nil {
@@ -54,14 +54,14 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	}
 	defer inProcess.Close()
 	cfg := inProcess.Configure(config.Default())
-	cfg.Kafka.Partitions = 1 // one partition: the sample's verdicts fall in its order
+	cfg.Kafka.Partitions = 1 // one partition: the verdicts come in the order of the sample
 	cfg.HTTP.Listen = "127.0.0.1:0"
 	cfg.Log.Level = slog.LevelWarn.String()
 	records, err := sampleRecords(&cfg.Input)
 	if err != nil {
 		return err
 	}
-	// Before the service asks for them: it would take what it hears of missing ones for true for a second.
+	// The topics must exist before the service asks for them. It remembers for a second that a topic is missing.
 	if err := consumer.EnsureTopics(ctx, cfg.Kafka); err != nil {
 		return err
 	}
@@ -111,8 +111,8 @@ func publishSample(ctx context.Context, cfg consumer.Config, records []pipeline.
 	return p.Produce(ctx, records)
 }
 
-// watchVerdicts reads the output topics as any downstream reader would and shows each record, until want of them
-// were seen (and for ever after that, with serve).
+// watchVerdicts reads the output topics as any consumer would, and shows each record until want records were shown. With serve it goes
+// on until ctx ends.
 func watchVerdicts(ctx context.Context, cfg consumer.Config, v *view, want int, serve bool) error {
 	client, err := kgo.NewClient(
 		kgo.SeedBrokers(cfg.Brokers...),
@@ -143,7 +143,7 @@ func watchVerdicts(ctx context.Context, cfg consumer.Config, v *view, want int, 
 	return nil
 }
 
-// sampleRecords splits the shipped sample into records, keyed by article id as crawlers do.
+// sampleRecords makes a record of each line of the shipped sample. The key is the id of the article, as crawlers set it.
 func sampleRecords(decode *pipeline.DecodeConfig) ([]pipeline.Record, error) {
 	var records []pipeline.Record
 	for line := range sample.Lines() {

@@ -16,7 +16,7 @@ import (
 	"echosieve/pipeline/article"
 )
 
-// view prints verdicts as they fall and a summary: aligned columns, or JSON Lines. Not for concurrent use.
+// view prints verdicts when they arrive, and a summary: in columns, or as JSON Lines. Not for concurrent use.
 type view struct {
 	out     io.Writer
 	decode  *pipeline.DecodeConfig
@@ -25,11 +25,11 @@ type view struct {
 	titles  map[string]string // article id -> title, to show what a copy repeats
 	seen    int
 	counts  map[string]int
-	delays  []time.Duration // record timestamp to arrival here
+	delays  []time.Duration // from the timestamp of a record until its verdict was read
 	started time.Time
 }
 
-// verdictRow is one shown verdict; its JSON names are part of the demo's --json output.
+// verdictRow is one verdict. With --json it is one line of the output; its JSON names must not change.
 type verdictRow struct {
 	Verdict       string `json:"verdict"`
 	ID            string `json:"id"`
@@ -97,7 +97,7 @@ func (v *view) show(r *kgo.Record) {
 	v.row(row.Verdict, row.Title, row.Distance, repeats)
 }
 
-// row prints one line; columns are cut and padded by display width, so that Chinese titles line up.
+// row prints one line. A column is cut and padded by the width on the screen: a Chinese character is as wide as two letters.
 func (v *view) row(verdict, title, bits, repeats string) {
 	cell := func(s string, width int) string {
 		return text.Pad(text.Snip(strings.Join(strings.Fields(s), " "), width, "~"), width, ' ')
@@ -110,7 +110,7 @@ func (v *view) row(verdict, title, bits, repeats string) {
 	fmt.Fprintln(v.out, strings.TrimRight(name+"  "+cell(title, 44)+"  "+cell(bits, 4)+"  "+cell(repeats, 44), " "))
 }
 
-// summary prints counts, rate and latency of what was shown.
+// summary prints counts, rate and latency of the verdicts shown so far.
 func (v *view) summary() {
 	took := time.Since(v.started)
 	slices.Sort(v.delays)
@@ -130,7 +130,7 @@ func (v *view) summary() {
 		rate, quantile(.5).Round(time.Millisecond), quantile(.99).Round(time.Millisecond))
 }
 
-// invite tells how to publish into a demo that stays up.
+// invite prints how to publish into a demo that stays up.
 func (v *view) invite(brokers []string) {
 	if !v.json {
 		fmt.Fprintf(v.out, "\nstill up; publish from another terminal, stop with Ctrl-C:\n  echosieve produce --kafka.brokers %s FILE\n",
@@ -146,7 +146,7 @@ func (v *view) writeJSON(x any) {
 	fmt.Fprintln(v.out, string(b))
 }
 
-// titleOf is the title or, for an untitled flash, the text.
+// titleOf returns the title. A flash without a title is shown with its text.
 func titleOf(doc pipeline.Document) string {
 	if doc.Title != "" {
 		return doc.Title

@@ -12,14 +12,15 @@ import (
 	"echosieve/sample"
 )
 
-// Source gives the records to publish, with key and value. io.EOF says that there are no more. It is not used concurrently.
+// Source returns the records to publish, with key and value. It is not used concurrently.
 type Source interface {
+	// Next returns the next record; io.EOF after the last one.
 	Next() (pipeline.Record, error)
-	// Made returns what was given so far, by kind.
+	// Made counts the records that Next has returned.
 	Made() Made
 }
 
-// Made counts the articles that a source gave. A source that does not know what its articles are counts them as Unknown.
+// Made counts articles by what they are. A source of files cannot know that and counts them as Unknown.
 type Made struct {
 	Originals int `json:"originals"`
 	Near      int `json:"near_copies"`
@@ -32,12 +33,12 @@ func (m Made) minus(n Made) Made {
 }
 
 const (
-	// lengthFactor makes texts as long as news are, about 2 KB; those of the sample are a third of that.
+	// lengthFactor is how many times as long as a text of the sample a text is made: about 2 KB, like news.
 	lengthFactor = 3
-	// remembered is the number of originals of which copies are made. A copy follows its original by seconds to minutes.
+	// remembered is the number of latest originals of which copies are made. At 100 records/s a copy follows its original by seconds.
 	remembered = 1000
-	// jumpHan and jumpWord are how often a chain goes on with any of its tokens. Without that a small sample repeats whole
-	// sentences, above all in English, where most words have one successor.
+	// jumpHan and jumpWord are the shares of tokens that are drawn from all tokens, not from the successors of the token before.
+	// Without them texts repeat whole sentences of the small sample, above all in English, where most words have one successor.
 	jumpHan, jumpWord = .1, .35
 )
 
@@ -50,9 +51,9 @@ type article struct {
 	chain  *chain
 }
 
-// Sample varies the shipped sample without end. An original is a random walk over the words (characters, in Chinese) that follow one
-// another in the sample, so that it has news' words and punctuation and no two of them are alike. A copy repeats one of the last
-// originals under another id.
+// Sample makes articles without end from the shipped sample. An original is a random walk from each word (in Chinese: character) to a word
+// that follows it somewhere in the sample. So it has the words and the punctuation of news, and no two originals are alike. A copy
+// repeats one of the latest originals under another id.
 type Sample struct {
 	rng    *rand.Rand
 	copies float64
@@ -62,7 +63,8 @@ type Sample struct {
 	made   Made
 }
 
-// NewSample returns a source of which the given share, 0 to 1, are copies: half exact, half near. The same seed gives the same texts.
+// NewSample returns a source. The share copies (0 to 1) of its articles are copies, half of them exact, half near. The same seed makes the
+// same texts.
 func NewSample(copies float64, seed uint64) *Sample {
 	s := &Sample{rng: rand.New(rand.NewPCG(seed, 0)), copies: copies, prefix: fmt.Sprintf("load-%x-", seed)}
 	han := &chain{rng: s.rng, jump: jumpHan, next: map[string][]string{}}
@@ -119,7 +121,7 @@ func (s *Sample) original() article {
 	return a
 }
 
-// near re-posts an article as others do: with a source line, and with up to a tenth of it cut off.
+// near returns the article as another site would publish it: with a line that names the source, and with up to a tenth cut off.
 func (s *Sample) near(a article) article {
 	keep := len(a.Text) - 1 - s.rng.IntN(len(a.Text)/10)
 	for !utf8.RuneStart(a.Text[keep]) {
@@ -139,7 +141,7 @@ type chain struct {
 	jump      float64
 	separator string
 	next      map[string][]string
-	all       []string // every token as often as it was learnt
+	all       []string // each token as often as the texts have it
 }
 
 func (c *chain) tokens(text string) []string {
@@ -147,7 +149,7 @@ func (c *chain) tokens(text string) []string {
 		return strings.Fields(text)
 	}
 	var tokens []string
-	number := false // the last token is one
+	number := false // the last token is a number
 	for _, r := range text {
 		if digit := unicode.IsDigit(r); digit && number {
 			tokens[len(tokens)-1] += string(r)
@@ -189,7 +191,7 @@ func (c *chain) walk(n int) string {
 	return text.String()
 }
 
-// digit replaces a digit by another one: no two reports have the same figures.
+// digit replaces a digit by a random one: no two reports have the same numbers.
 func (c *chain) digit(r rune) rune {
 	if r < '0' || r > '9' {
 		return r

@@ -23,26 +23,26 @@ import (
 
 const help = `Load publishes articles evenly at --rate, reads the output topics and prints how many verdicts a second came back,
 the delay from an article's record timestamp until its verdict could be read, and the CPU time, memory and lag of
-the service. Every published record is awaited; records without a verdict are counted and make the exit code 1.
+the service. It waits for the verdict of every published record; if any is missing, the exit code is 1.
 
 By default an in-process Kafka and Redis on loopback ports are used, and the service runs as a process of its own, so
 that its start and its memory are those of a real one. Its binary is echosieve beside echosieve-lab, or --service PATH. The in-process servers take CPU time on the same machine and
 are slower than real ones. Settings of detection, input and of the service's sizes are taken from the configuration.
 
-With --real, Kafka and Redis are those of the configuration. The articles go into kafka.topics.input and their
-verdicts to whoever reads the output topics, so name topics, a kafka.group and a redis.namespace that are for tests.
-Load starts a service process there, too. With --metrics it starts none and measures the services that run already.
+With --real, Kafka and Redis are those of the configuration. The articles go into kafka.topics.input, and all readers of
+the output topics get their verdicts: set topics, a kafka.group and a redis.namespace that are only for tests. Load starts a
+service process there, too. With --metrics it starts none and measures the services that run already.
 
-Without a FILE the articles are the shipped sample, varied without end; --copies is the share that repeats an earlier
+Without a FILE the articles are made from the shipped sample, without end; --copies is the share that repeats an earlier
 article, half of them exactly. A FILE holds JSON Lines as for produce; the run ends with its articles.
 
---find-limit doubles and bisects the rate, and then measures the delay at --at per cent of the highest rate that is
+--find-limit doubles and bisects the rate. Then it measures the delay at --at percent of the highest rate that is
 sustained. A rate is sustained if every record has its verdict, the p99 of the delay is at most --max-delay, and the
 delay does not grow (by more than 20 ms in a second), in one of two trials of --warmup and --duration.
 
 Exit codes: 0 every record has a verdict; 1 some have none; 2 failed or interrupted.`
 
-// flags are the flags of the command that are no settings.
+// flags holds the values of the flags that are no settings.
 type flags struct {
 	plan    Plan
 	copies  float64
@@ -68,15 +68,15 @@ func Command() *cobra.Command {
 	fs := cmd.Flags()
 	fs.Float64Var(&f.plan.Rate, "rate", 100, "records per second; with --find-limit the first rate that is tried")
 	fs.DurationVar(&f.plan.Duration, "duration", 20*time.Second, "how long is measured at each rate")
-	fs.DurationVar(&f.plan.Warmup, "warmup", 3*time.Second, "how long is published before that; its records are awaited, but not measured")
-	fs.DurationVar(&f.plan.Idle, "idle", 3*time.Second, "how long the service that load starts is left alone before its idle memory is read")
-	fs.DurationVar(&f.plan.Patience, "patience", 30*time.Second, "time without any verdict after which the missing ones are given up")
-	fs.DurationVar(&f.plan.MaxDelay, "max-delay", time.Second, "bound of the delay's p99 for a rate to count as sustained")
+	fs.DurationVar(&f.plan.Warmup, "warmup", 3*time.Second, "how long is published before that; these records need verdicts, too, but their delay is not measured")
+	fs.DurationVar(&f.plan.Idle, "idle", 3*time.Second, "how long the started service is without load before its idle memory is read")
+	fs.DurationVar(&f.plan.Patience, "patience", 30*time.Second, "the command gives up missing verdicts when none has come for this long")
+	fs.DurationVar(&f.plan.MaxDelay, "max-delay", time.Second, "a rate is sustained only if the p99 of the delay is at most this")
 	fs.BoolVar(&f.plan.FindLimit, "find-limit", false, "search for the highest rate that is sustained")
 	fs.DurationVar(&f.plan.LimitTime, "limit-time", 5*time.Minute, "after this long the search tries no further rate")
-	fs.IntSliceVar(&f.plan.Shares, "at", []int{25, 50, 90}, "with --find-limit: per cents of the limit at which the delay is measured")
+	fs.IntSliceVar(&f.plan.Shares, "at", []int{25, 50, 90}, "with --find-limit: percentages of the limit at which the delay is measured")
 	fs.Float64Var(&f.copies, "copies", .3, "share of the articles made from the sample that are copies, 0 to 1")
-	fs.Uint64Var(&f.seed, "seed", 0, "the same seed makes the same articles from the sample; 0: others each time")
+	fs.Uint64Var(&f.seed, "seed", 0, "the same seed makes the same articles from the sample; 0: new articles each time")
 	fs.BoolVar(&f.real, "real", false, "use the Kafka and the Redis of the configuration")
 	fs.StringSliceVar(&f.metrics, "metrics", nil, "with --real: addresses of /metrics of the services that run already; none is started")
 	fs.StringVar(&f.service, "service", "", "path of the service binary that load starts (default: echosieve beside this program)")
@@ -111,7 +111,7 @@ func (f *flags) validate(cmd *cobra.Command, names []string, cfg config.Config) 
 	case len(f.metrics) > 0 && f.service != "":
 		return errors.New("--metrics measures services that run already, so no service is started; leave --service out")
 	case cmd.Flags().Changed("at") && !f.plan.FindLimit:
-		return errors.New("--at gives per cents of the limit; add --find-limit, or set --rate")
+		return errors.New("--at is a list of percentages of the limit; add --find-limit, or set --rate")
 	case cfg.Input.Format != pipeline.FormatJSON:
 		return fmt.Errorf("load publishes JSON, but input.format is %s; set it to json", cfg.Input.Format)
 	}
@@ -130,7 +130,7 @@ func (f *flags) validate(cmd *cobra.Command, names []string, cfg config.Config) 
 	return errors.Join(f.plan.Validate(), sampleOnly("copies"), sampleOnly("seed"))
 }
 
-// run starts what is to be started, measures, and ends all of it.
+// run starts the servers and the service, unless the flags name others, measures, and stops what it has started.
 func (f *flags) run(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, progress io.Writer) (report Report, err error) {
 	progress = &lockedWriter{out: progress}
 	setup := Setup{Metrics: f.metrics, Progress: progress}
@@ -170,7 +170,7 @@ func (f *flags) run(ctx context.Context, cfg config.Config, names []string, stdi
 	return Run(ctx, setup, f.plan)
 }
 
-// answer prints the report, if there is anything in it, and makes the command's error.
+// answer prints the report unless it is empty, and returns the error of the command.
 func (f *flags) answer(out io.Writer, report Report, err error) error {
 	if len(report.Results)+len(report.Trials) > 0 {
 		if *f.json {
@@ -190,7 +190,7 @@ func (f *flags) answer(out io.Writer, report Report, err error) error {
 	return nil
 }
 
-// lockedWriter lets the load, the log of its service and the reader of files write to one output.
+// lockedWriter is written to by the measurement, by the reader of the log of the service, and by the reader of files.
 type lockedWriter struct {
 	mu  sync.Mutex
 	out io.Writer

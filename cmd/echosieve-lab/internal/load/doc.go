@@ -1,14 +1,12 @@
-// Package load publishes articles at a given rate and measures what a user of the service sees: how long an article
-// takes from its record timestamp until its verdict can be read, how many a second pass, and what CPU time and memory the service
-// takes for it.
+// Package load is the command load. It publishes articles at a given rate and measures what a user of the service sees: the time from the
+// timestamp of a record until its verdict can be read, the number of verdicts a second, and the CPU time and memory of the service.
 //
-// One trial is: publish evenly for warm-up and duration, read the output topics meanwhile, then wait for every record that
-// was published. A header of the load's own numbers the records; the service passes it on. What does not come back is reported
-// as missing.
+// One trial publishes evenly during warm-up and duration, reads the output topics meanwhile, and then waits for the verdict of every
+// published record. A header numbers the records; the service passes foreign headers on. Records without a verdict are reported as
+// missing.
 //
-// A record is due at a moment that is fixed before the trial, and its timestamp is that moment. A publisher that is held up
-// by a slow broker publishes late, and the wait counts as delay.
+// Before the trial it is fixed when each record is due, and that moment is the timestamp of the record. If a slow broker holds up the
+// publisher, records are published late, and the time by which they are late counts as delay.
 //
-// The package starts and stops the servers and the service process that it is asked for, and nothing else. It imports
-// no command: who calls it gives it the configuration and the way to start the service.
+// command.go sets everything up; run.go, trial.go and limit.go measure.
 package load

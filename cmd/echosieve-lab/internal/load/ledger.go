@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// waiting is the delay of a record whose verdict was not read yet.
+// waiting stands for the delay of a record whose verdict has not been read yet.
 const waiting time.Duration = -1
 
 // ledger accounts for the records of one trial by their numbers. All times are since its start. Safe for concurrent use.
@@ -17,14 +17,14 @@ type ledger struct {
 	mu          sync.Mutex
 	due, delay  []time.Duration // by record number
 	arrived     int
-	redelivered int // verdicts beyond a record's first
+	redelivered int // second and later verdicts of a record
 	verdicts    map[string]int
 	last        time.Duration // of the last first verdict
 }
 
 func newLedger() *ledger { return &ledger{start: time.Now(), verdicts: map[string]int{}} }
 
-// publish enters the next record and returns its number.
+// publish adds the next record and returns its number.
 func (l *ledger) publish(due time.Duration) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -32,7 +32,7 @@ func (l *ledger) publish(due time.Duration) int {
 	return len(l.due) - 1
 }
 
-// arrive enters a verdict. Numbers that were never published are refused.
+// arrive adds a verdict. It returns false for a number that was never published.
 func (l *ledger) arrive(number int, verdict string) bool {
 	at := time.Since(l.start)
 	l.mu.Lock()
@@ -58,7 +58,7 @@ func (l *ledger) counts() (published, arrived int) {
 	return len(l.due), l.arrived
 }
 
-// drain waits for the verdicts of all records. It gives up when none has come for the given time.
+// drain waits for the verdicts of all records. It gives up when none has arrived for the time patience.
 func (l *ledger) drain(ctx context.Context, patience time.Duration) {
 	tick := time.NewTicker(drainTick)
 	defer tick.Stop()
@@ -79,7 +79,7 @@ func (l *ledger) drain(ctx context.Context, patience time.Duration) {
 	}
 }
 
-// drainTick is how often the end of a trial is looked for.
+// drainTick is how often drain checks whether all verdicts have arrived.
 const drainTick = 10 * time.Millisecond
 
 // delays returns the delays of records that were due at from or later, in the order in which they were due, and the time from then

@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// closeEnough ends the search: the rate that was not sustained is at most this many times the one that was.
+	// closeEnough ends the search: the lowest rate that was not sustained is at most this many times the highest one that was.
 	closeEnough = 1.1
 	// leastRate ends a search in which no rate is sustained.
 	leastRate = 1
 )
 
-// limitAndShares searches for the limit and then measures at shares of it.
+// limitAndShares searches for the limit and then measures at Plan.Shares of it.
 func (b *bench) limitAndShares(ctx context.Context) error {
 	limit := search(b.Rate, time.Now().Add(b.LimitTime), func(rate float64) (bool, error) {
 		return b.sustains(ctx, rate)
@@ -38,7 +38,8 @@ func (b *bench) limitAndShares(ctx context.Context) error {
 	return nil
 }
 
-// sustains tells whether a rate is sustained in one of two trials: a machine that others use as well stands still at times.
+// sustains tells whether a rate is sustained in at least one of two trials. A second trial is allowed because a machine that others
+// use as well can stand still for a moment.
 func (b *bench) sustains(ctx context.Context, rate float64) (bool, error) {
 	for range 2 {
 		r, err := b.trial(ctx, rate, true)
@@ -62,8 +63,8 @@ type found struct {
 	err            error
 }
 
-// search doubles the rate until it is not sustained (or halves it until it is), then bisects. After the deadline it starts no further
-// trial.
+// search finds the highest rate that is sustained. If the first rate is sustained, it doubles the rate until one is not; else it halves
+// the rate until one is. Then it bisects. After the deadline it starts no further trial.
 func search(rate float64, deadline time.Time, sustains func(rate float64) (bool, error)) found {
 	var f found
 	for time.Now().Before(deadline) && rate >= leastRate && rate <= mostRate {

@@ -11,7 +11,7 @@ import (
 	"echosieve/pipeline"
 )
 
-// lineSource gives the lines of files as records, as produce makes them.
+// lineSource is a Source of files. It makes the same records of their lines as the command produce.
 type lineSource struct {
 	first *pipeline.Record // read ahead: files without an article are wrong usage
 	next  func() (pipeline.Record, error, bool)

@@ -15,11 +15,11 @@ import (
 const (
 	scrapeInterval = 500 * time.Millisecond
 	scrapeTimeout  = 5 * time.Second
-	// mostMetricsBytes bounds what is read from an address that turns out to be something else.
+	// mostMetricsBytes bounds what is read from an address that is not /metrics of a service.
 	mostMetricsBytes = 8 << 20
 )
 
-// reading is what the services' metrics say at one moment, summed over the services.
+// reading holds metrics at one moment, summed over all services.
 type reading struct {
 	at      time.Duration // since the trial's start
 	arrived int           // verdicts read by then
@@ -70,14 +70,14 @@ func get(ctx context.Context, url string) (code int, body []byte, err error) {
 	return response.StatusCode, body, err
 }
 
-// sampler reads the metrics again and again while a trial runs.
+// sampler collects readings while a trial runs.
 type sampler struct {
 	urls     []string
 	ledger   *ledger
 	readings []reading
 }
 
-// take takes one reading, unless a service is too busy to answer in time.
+// take adds a reading. It adds none if a service does not answer in time because it is busy.
 func (s *sampler) take(ctx context.Context) {
 	got, err := scrape(ctx, s.urls)
 	if err != nil {
@@ -86,18 +86,4 @@ func (s *sampler) take(ctx context.Context) {
 	got.at = time.Since(s.ledger.start)
 	_, got.arrived = s.ledger.counts()
 	s.readings = append(s.readings, got)
-}
-
-// run takes readings until ctx ends.
-func (s *sampler) run(ctx context.Context) {
-	tick := time.NewTicker(scrapeInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			s.take(ctx)
-		}
-	}
 }

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	readyTimeout = 2 * time.Minute // loading takes a second, joining a group up to half a minute
+	readyTimeout = 2 * time.Minute // joining a consumer group can take half a minute
 	stopTimeout  = 30 * time.Second
 	readyTick    = 10 * time.Millisecond
 	serviceName  = "echosieve"
@@ -104,8 +104,8 @@ func StartProcess(ctx context.Context, cmd *exec.Cmd, warnings io.Writer) (*Proc
 	}
 }
 
-// readLog reads the log to its end, sends the address of the HTTP listener once, passes on warnings and errors, and returns
-// the last line.
+// readLog reads the log to its end. It sends the address of the HTTP listener once, writes warnings and errors to warnings, and
+// returns the last of these.
 func readLog(log io.Reader, address chan<- string, warnings io.Writer) (last string) {
 	lines := bufio.NewReader(log)
 	for {
@@ -158,7 +158,7 @@ func (p *Process) WaitReady(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// Stop ends the process as an orchestrator does; one that does not end within half a minute is killed.
+// Stop ends the process as an orchestrator does: SIGTERM, and SIGKILL if it has not ended after stopTimeout.
 func (p *Process) Stop() {
 	p.child.Stop(stopTimeout)
 	<-p.ended

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// slot is the time between two moments at which records are due. Shorter slots cost more requests, and records of one slot
-	// arrive together.
+	// slot is the time between two moments at which records are due. With a shorter slot the publisher sends more requests. With a
+	// longer one more records arrive at the same time.
 	slot = 10 * time.Millisecond
-	// mostAtOnce bounds what is handed to the producer in one call, when the publisher is late.
+	// mostAtOnce bounds the records that one call hands to the producer when the publisher is late.
 	mostAtOnce = 1000
 )
 
@@ -28,10 +28,10 @@ type publisher struct {
 	rate   float64
 	// mostWaiting, unless 0, is the number of records without a verdict beyond which publishing ends early.
 	mostWaiting int
-	hopeless    bool // publishing has ended for that reason
+	hopeless    bool // publishing has ended early
 }
 
-// run publishes for the given time, or until the source ends, which it tells.
+// run publishes for the time lasts, or until the source ends; then ended is true.
 func (p *publisher) run(ctx context.Context, lasts time.Duration) (ended bool, err error) {
 	tick := time.NewTicker(slot)
 	defer tick.Stop()
@@ -63,7 +63,8 @@ func (p *publisher) run(ctx context.Context, lasts time.Duration) (ended bool, e
 	return false, nil
 }
 
-// fill adds the records that are due in a slot, and publishes when there are many. The error io.EOF is the end of the source.
+// fill adds the records that are due in a slot to the batch, and publishes the batch when it is full. It returns io.EOF when the
+// source ends.
 func (p *publisher) fill(ctx context.Context, batch []pipeline.Record, number int) ([]pipeline.Record, error) {
 	due := time.Duration(number) * slot
 	until := func(slots int) int { return int(p.rate * float64(slots) * slot.Seconds()) }

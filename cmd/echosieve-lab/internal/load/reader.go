@@ -16,21 +16,21 @@ import (
 	"echosieve/pipeline"
 )
 
-// headerNumber names the header of a published record that says which record of which trial it is: "trial/number". The
-// service passes headers on that are not its own.
+// headerNumber is the header that numbers the published records: "trial/number". The service copies headers that are not its own from
+// a record to its output.
 const headerNumber = "load-record"
 
-// reader reads the output topics as a downstream reader does, from where they end when it is made.
+// reader reads the output topics as any consumer does. It begins at their ends at the time of newReader.
 type reader struct {
 	client *kgo.Client
 	trial  string // what the header begins with
 	ledger *ledger
 
 	mu        sync.Mutex
-	positions kadm.Offsets // behind what was read
+	positions kadm.Offsets // offset behind the last record that was read, by partition
 }
 
-// newReader asks for the ends of the output topics.
+// newReader asks the brokers for the ends of the output topics. The caller calls run, or closes the client.
 func newReader(ctx context.Context, cfg consumer.Config, trial string, l *ledger) (*reader, error) {
 	ends, err := outputEnds(ctx, cfg)
 	if err != nil {
@@ -72,7 +72,8 @@ func outputs(t consumer.Topics) []string {
 	return names
 }
 
-// newClient reads certificate files; it does not dial.
+// newClient returns a client of franz-go. Package consumer uses another library: an independent reader does not share its faults. It
+// does not dial.
 func newClient(cfg consumer.Config, more ...kgo.Opt) (*kgo.Client, error) {
 	tlsConfig, err := cfg.TLS.Load()
 	if err != nil {
@@ -98,7 +99,7 @@ func newClient(cfg consumer.Config, more ...kgo.Opt) (*kgo.Client, error) {
 	return client, nil
 }
 
-// run reads until ctx ends, and then returns nil.
+// run reads until ctx ends, closes the client and returns nil.
 func (r *reader) run(ctx context.Context) error {
 	defer r.client.Close()
 	for {
@@ -120,7 +121,7 @@ func (r *reader) run(ctx context.Context) error {
 	}
 }
 
-// take enters a record's verdict, if the record is one of the trial's.
+// take adds the verdict of a record to the ledger, if the record belongs to this trial.
 func (r *reader) take(record *kgo.Record) {
 	verdict, number := "dead", ""
 	for _, h := range record.Headers {
@@ -138,7 +139,7 @@ func (r *reader) take(record *kgo.Record) {
 	}
 }
 
-// read returns the positions behind what was read.
+// read returns, for each partition, the offset behind the last record that was read.
 func (r *reader) read() kadm.Offsets {
 	r.mu.Lock()
 	defer r.mu.Unlock()

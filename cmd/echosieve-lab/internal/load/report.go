@@ -10,43 +10,43 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 )
 
-// Report is what a load run found. All delays are from a record's timestamp until its verdict was read from an output topic.
+// Report is the result of a run. All delays are from a record's timestamp until its verdict was read from an output topic.
 type Report struct {
 	Servers string   `json:"servers"` // "in-process" or "configured"
 	Service *Service `json:"service,omitempty"`
-	// Trials are those of the search for the limit, in their order.
+	// Trials are the trials of the search for the limit, in their order.
 	Trials []Result `json:"trials,omitempty"`
 	Limit  *Limit   `json:"limit,omitempty"`
-	// Results are the runs that were asked for: the one at the given rate, or those at shares of the limit.
+	// Results are the trials that the user asked for: one at the given rate, or one at each share of the limit.
 	Results     []Result `json:"results"`
 	Missing     int      `json:"missing"` // records of all trials without a verdict
 	Interrupted bool     `json:"interrupted,omitempty"`
 }
 
-// Service is about the service process that the load started.
+// Service describes the service process that the command started.
 type Service struct {
 	StartMS     float64 `json:"start_to_ready_ms"` // from the start of the process to the first 200 of /readyz
 	IdleBytes   int64   `json:"rss_idle_bytes"`
 	UnderLoad   int64   `json:"rss_under_load_bytes"` // highest that was sampled in any trial
-	PeakBytes   int64   `json:"rss_peak_bytes"`       // highest since its start; 0 if the system does not tell
+	PeakBytes   int64   `json:"rss_peak_bytes"`       // highest since its start; 0 where the system does not say it
 	SettledSecs float64 `json:"idle_seconds"`         // time without load before idle memory was read
 }
 
 // Limit is the highest rate that was sustained.
 type Limit struct {
 	PerSecond float64 `json:"per_second"`
-	// NotSustained is the lowest rate above it that was not; 0 if none was found in time.
+	// NotSustained is the lowest rate that was not sustained; 0 if none was found in time.
 	NotSustained float64 `json:"not_sustained_per_second"`
 	Rule         string  `json:"rule"`
 }
 
-// Result is one trial. CPU, memory and lag are of the service and zero if its metrics could not be read.
+// Result is one trial. CPU time, memory and lag are those of the service; they are 0 if its metrics could not be read.
 type Result struct {
 	Rate    float64 `json:"rate_per_second"` // asked for
 	Share   int     `json:"percent_of_limit,omitempty"`
 	Seconds float64 `json:"seconds"` // from the end of the warm-up to the last verdict
 
-	Published   int            `json:"published"` // warm-up included, as are the next four
+	Published   int            `json:"published"` // this and the next four include the warm-up
 	Made        Made           `json:"made"`
 	Verdicts    map[string]int `json:"verdicts"`
 	Missing     int            `json:"missing"`
@@ -61,11 +61,11 @@ type Result struct {
 	Lag        int     `json:"lag_records"` // when the last record was published
 
 	Sustained bool   `json:"sustained"`
-	Why       string `json:"why,omitempty"` // it was not sustained
+	Why       string `json:"why,omitempty"` // the rate was not sustained
 	Ended     bool   `json:"articles_ended,omitempty"`
 }
 
-// Delay has exact quantiles of all records after the warm-up, in milliseconds.
+// Delay holds quantiles over all records after the warm-up, in milliseconds.
 type Delay struct {
 	P50 float64 `json:"p50"`
 	P90 float64 `json:"p90"`
@@ -73,7 +73,7 @@ type Delay struct {
 	Max float64 `json:"max"`
 }
 
-// Print writes the report for people.
+// Print writes the report as text and a table.
 func (r Report) Print(w io.Writer) {
 	if s := r.Service; s != nil {
 		fmt.Fprintf(w, "service: ready %.0f ms after its start; resident memory %s idle, %s under load, %s at most\n",

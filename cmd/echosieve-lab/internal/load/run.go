@@ -10,28 +10,28 @@ import (
 	"echosieve/consumer"
 )
 
-// Setup is where the load goes.
+// Setup says where the articles come from and where they go.
 type Setup struct {
 	Kafka     consumer.Config
 	InProcess bool      // Kafka and Redis are in this process
-	Process   *Process  // nil: the services are the user's
-	Metrics   []string  // addresses of the services' metrics
+	Process   *Process  // the service that was started; nil: services that run already are measured
+	Metrics   []string  // URLs of /metrics of the services
 	Source    Source    // of the articles
 	Progress  io.Writer // one line for each step
 }
 
-// Plan is what is measured.
+// Plan says what is measured.
 type Plan struct {
 	Rate     float64       // records per second; where the search for the limit starts
 	Duration time.Duration // of a trial, after the warm-up
-	Warmup   time.Duration // records published meanwhile are awaited, but not measured
+	Warmup   time.Duration // records published meanwhile need verdicts, but their delay is not measured
 	Idle     time.Duration // time without load before the idle memory of Process is read
-	Patience time.Duration // without any verdict after which the missing ones are given up
-	MaxDelay time.Duration // bound of the p99 of the delay for a rate to count as sustained
+	Patience time.Duration // missing verdicts are given up when none has come for this long
+	MaxDelay time.Duration // a rate is sustained only if the p99 of the delay is at most this
 
 	FindLimit bool
 	LimitTime time.Duration // after which the search for the limit starts no further trial
-	Shares    []int         // per cent of the limit at which the delay is measured then
+	Shares    []int         // percentages of the limit at which the delay is measured then
 }
 
 const (
@@ -62,20 +62,20 @@ func (p Plan) Validate() error {
 	}
 	for _, share := range p.Shares {
 		if share <= 0 || share > 200 {
-			return errors.New("--at wants per cents of the limit above 0 and at most 200, such as 25,50,90")
+			return errors.New("--at wants percentages of the limit above 0 and at most 200, such as 25,50,90")
 		}
 	}
 	return nil
 }
 
-// bench is a run under way.
+// bench is a run in progress.
 type bench struct {
 	Setup
 	Plan
 	report Report
 }
 
-// Run measures. The report holds what was found also beside an error. The plan must be valid.
+// Run measures. The report is right beside an error, too: it holds what was measured until then. The plan must be valid.
 func Run(ctx context.Context, setup Setup, plan Plan) (Report, error) {
 	b := &bench{Setup: setup, Plan: plan, report: Report{Servers: "configured"}}
 	if setup.InProcess {
@@ -91,7 +91,7 @@ func Run(ctx context.Context, setup Setup, plan Plan) (Report, error) {
 	return b.report, err
 }
 
-// whileServiceRuns returns a context that ends, with the reason as its cause, when the process of the service does.
+// whileServiceRuns returns a context that ends when the process of the service does. Its cause is the reason.
 func (b *bench) whileServiceRuns(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := func() { cancel(nil) }
@@ -125,7 +125,7 @@ func (b *bench) measure(ctx context.Context) error {
 	return err
 }
 
-// settle waits until the service is ready, lets it be for a while and reads its memory.
+// settle waits until the service is ready and then for Plan.Idle, and reads its memory.
 func (b *bench) settle(ctx context.Context) error {
 	took, err := b.Process.WaitReady(ctx)
 	if err != nil {
@@ -147,7 +147,7 @@ func (b *bench) settle(ctx context.Context) error {
 	return nil
 }
 
-// add enters a result, unless nothing was published.
+// add appends a result, unless nothing was published.
 func (b *bench) add(to *[]Result, r Result) {
 	if r.Published == 0 {
 		return

@@ -15,16 +15,17 @@ import (
 )
 
 const (
-	// mostGrowth is how fast the delay may grow before a rate counts as not sustained, in seconds for each second. It is also the
-	// share of the published records that the service falls behind by.
+	// mostGrowth is how fast the delay may grow at a rate that counts as sustained, in seconds for each second. With .02 the
+	// delay has grown by 1.2 seconds after a minute, and the service works off 98 % of the records that are published.
 	mostGrowth = .02
-	// hopelessFactor times the longest delay allowed is how far behind the service may be before a trial of the search is ended.
+	// hopelessFactor ends a trial of the search early: when more records wait for their verdicts than are published within this many
+	// times Plan.MaxDelay.
 	hopelessFactor   = 4
 	progressInterval = 5 * time.Second
 )
 
-// trial publishes at one rate and waits for every verdict. With cut it ends when the rate is obviously not sustained. If ctx ends,
-// the result holds what was seen until then, and the error is that of ctx.
+// trial publishes at one rate and waits for every verdict. With cut it ends as soon as it is clear that the rate is not sustained (see
+// hopelessFactor). If ctx ends, the result counts what was measured until then, and the error is the cause of ctx.
 func (b *bench) trial(ctx context.Context, rate float64, cut bool) (Result, error) {
 	l := newLedger()
 	id := strconv.FormatInt(l.start.UnixNano(), 36)
@@ -38,7 +39,7 @@ func (b *bench) trial(ctx context.Context, rate float64, cut bool) (Result, erro
 		return Result{}, err
 	}
 	l.start = time.Now()
-	made := b.Source.Made() // in trials before
+	made := b.Source.Made() // by earlier trials
 	p := &publisher{out: out, source: b.Source, ledger: l, trial: id, rate: rate}
 	if cut {
 		p.mostWaiting = int(hopelessFactor * rate * b.MaxDelay.Seconds())
@@ -52,8 +53,8 @@ func (b *bench) trial(ctx context.Context, rate float64, cut bool) (Result, erro
 	if b.InProcess {
 		group.Go(func() error { return trim(groupCtx, b.Kafka, r.read) })
 	}
-	group.Go(func() error { s.run(groupCtx); return nil })
-	group.Go(func() error { b.showProgress(groupCtx, l); return nil })
+	group.Go(func() error { every(groupCtx, scrapeInterval, func() { s.take(groupCtx) }); return nil })
+	group.Go(func() error { every(groupCtx, progressInterval, func() { b.show(l) }); return nil })
 	var published time.Duration
 	var ended bool
 	group.Go(func() error {
@@ -81,16 +82,16 @@ func (b *bench) trial(ctx context.Context, rate float64, cut bool) (Result, erro
 	return result, err
 }
 
-// showProgress writes a line every few seconds until ctx ends.
-func (b *bench) showProgress(ctx context.Context, l *ledger) {
-	tick := time.NewTicker(progressInterval)
+// every calls f once in each interval until ctx ends.
+func every(ctx context.Context, interval time.Duration, f func()) {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			b.show(l)
+			f()
 		}
 	}
 }
@@ -100,7 +101,7 @@ func (b *bench) show(l *ledger) {
 	fmt.Fprintf(b.Progress, "  %d records published, %d wait for their verdicts\n", published, published-arrived)
 }
 
-// result makes a trial's figures.
+// result computes the figures of a trial. published is the time from its start until the last record was published.
 func (b *bench) result(l *ledger, readings []reading, rate float64, published time.Duration) Result {
 	delays, span := l.delays(b.Warmup)
 	count, arrived := l.counts()
@@ -135,13 +136,13 @@ func (b *bench) result(l *ledger, readings []reading, rate float64, published ti
 	return r
 }
 
-// Rule says when a rate counts as sustained.
+// Rule says in words when a rate counts as sustained.
 func (p Plan) Rule() string {
 	return fmt.Sprintf("every record has a verdict, the p99 of the delay is at most %s, and the median delay grows by at most %g ms in a second from the first third of the time to the last",
 		p.MaxDelay, 1000*mostGrowth)
 }
 
-// unsustained says which part of the rule was broken by delays in the order in which the records were due; "" if none.
+// unsustained returns which part of the rule was broken, "" if none. The delays are in the order in which the records were due.
 func (p Plan) unsustained(delays []time.Duration, missing int) string {
 	third := len(delays) / 3
 	switch {
@@ -161,8 +162,8 @@ func (p Plan) unsustained(delays []time.Duration, missing int) string {
 	return ""
 }
 
-// quantile returns the smallest value that is not below a share q of them, in milliseconds; 0 if there are none. The
-// values must be sorted.
+// quantile returns, in milliseconds, the smallest value such that at least the share q of the values is not larger; 0 if there are none.
+// The values must be sorted.
 func quantile(sorted []time.Duration, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0

@@ -10,11 +10,11 @@ import (
 	"echosieve/consumer"
 )
 
-// trimInterval is how often the in-process Kafka forgets what everybody has read.
+// trimInterval is how often trim deletes records.
 const trimInterval = 2 * time.Second
 
-// trim makes the in-process Kafka forget, until ctx ends, what the service has committed and what the reader has read:
-// its log is memory of this process. Nothing is lost by a trim that fails: the next one makes up for it.
+// trim deletes records from the in-process Kafka until ctx ends, because they are kept in the memory of this process. It deletes input
+// that the service has committed, and output that the reader has read.
 func trim(ctx context.Context, cfg consumer.Config, read func() kadm.Offsets) error {
 	client, err := newClient(cfg)
 	if err != nil {

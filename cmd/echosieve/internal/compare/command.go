@@ -70,7 +70,7 @@ func Command() *cobra.Command {
 	return cmd
 }
 
-// twoTexts wants A and B.
+// twoTexts is the cobra.Command.Args of the command.
 func twoTexts(cmd *cobra.Command, args []string) error {
 	if len(args) != 2 {
 		return fmt.Errorf("%s wants two texts or files, A and B, but got %d; put a text with spaces in quotes", command.NameOf(cmd), len(args))
@@ -78,7 +78,7 @@ func twoTexts(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// readText returns the text that an argument stands for and how to call it.
+// readText returns the text that an argument stands for, and a name for it.
 func readText(arg string, stdin io.Reader) (name, text string, err error) {
 	if arg == "-" {
 		data, err := io.ReadAll(stdin)
@@ -95,11 +95,11 @@ func readText(arg string, stdin io.Reader) (name, text string, err error) {
 	return file, string(data), err
 }
 
-// fileName is what looks like the name of a file, and like no text.
+// fileName matches an argument that looks like the name of a file: "old.txt", "./news/1.html".
 var fileName = regexp.MustCompile(`^[\w./~-]+\.[A-Za-z]\w{0,4}$`)
 
-// isFile tells names of files from texts: most are no names at all, some too long for one. A name of a file that does not
-// exist is taken for one all the same: nobody would compare it with anything.
+// isFile tells whether an argument names a file. An argument that looks like the name of a file is one even if no such file exists: the
+// user has mistyped it, and did not mean to compare the name itself.
 func isFile(arg string) bool {
 	_, err := os.Stat(arg)
 	return err == nil || fileName.MatchString(arg)

@@ -10,40 +10,40 @@ import (
 	"echosieve/simhash"
 )
 
-// comparison is the command's result.
+// comparison is the result of the command. Its JSON names must not change.
 type comparison struct {
 	Recipe      string            `json:"recipe"`
 	Verdict     string            `json:"verdict"` // exact, near, possible, different, or empty: at least one has no text
 	Explanation string            `json:"explanation"`
 	Distance    int               `json:"distance"` // bits
 	MaxDistance int               `json:"max_distance"`
-	Test        string            `json:"test"`         // the one that decided
-	Found       bool              `json:"found"`        // by the look-ups of the service
+	Test        string            `json:"test"`         // the test that decided
+	Found       bool              `json:"found"`        // the look-ups of the service lead from B to A
 	Layout      comparedLayout    `json:"layout"`       // of the look-ups
 	EqualBlocks []int             `json:"equal_blocks"` // 0 has the most significant bits
 	Lookups     int               `json:"lookups"`      // for B
-	FoundBy     []string          `json:"found_by"`     // those that lead from B to A
+	FoundBy     []string          `json:"found_by"`     // the look-ups that lead from B to A
 	A           comparedText      `json:"a"`
 	B           comparedText      `json:"b"`
 	Words       []comparedWord    `json:"words"` // heaviest first
 	TotalWords  int               `json:"total_words"`
-	OnlyA       []string          `json:"only_in_a"` // words, heaviest first, not cut by --top
+	OnlyA       []string          `json:"only_in_a"` // words, heaviest first; --top does not cut this list
 	OnlyB       []string          `json:"only_in_b"`
 	Signature   *compareSignature `json:"signature,omitempty"` // of the second check; absent for little text
 }
 
 // comparedLayout is how fingerprints are cut into blocks, as the service with the same configuration cuts them.
 type comparedLayout struct {
-	Blocks int `json:"blocks"` // start at equal distances, 0 at the most significant bit
+	Blocks int `json:"blocks"` // they start at equal distances; block 0 starts at the most significant bit
 	Bits   int `json:"bits"`   // width of each
-	Probes int `json:"probes"` // values looked up for each block besides its own, at most
+	Probes int `json:"probes"` // most values that are looked up for a block besides its own
 }
 
 // comparedText is one of the two texts.
 type comparedText struct {
 	Name        string `json:"name"`
 	Fingerprint string `json:"fingerprint"` // SimHash, hexadecimal
-	Bits        string `json:"bits"`        // the same, most significant first
+	Bits        string `json:"bits"`        // the fingerprint in binary digits, most significant first
 	Digest      string `json:"digest"`      // of the normalised text, hexadecimal
 	Features    int    `json:"features"`    // different words that count
 	LittleText  bool   `json:"little_text"`
@@ -60,7 +60,7 @@ type comparedWord struct {
 	WeightB float64 `json:"weight_b"`
 }
 
-// compareTexts does what the service does to two articles, and keeps what it finds on the way.
+// compareTexts does what the service does with two articles, and keeps every intermediate result.
 func compareTexts(recipe *recipe.Recipe, search article.Search, names, texts [2]string, cfg recipe.Config) comparison {
 	a, _ := recipe.Fingerprint(texts[0])
 	b, _ := recipe.Fingerprint(texts[1])
@@ -86,7 +86,7 @@ func compareTexts(recipe *recipe.Recipe, search article.Search, names, texts [2]
 			c.OnlyB = append(c.OnlyB, w.Word)
 		}
 	}
-	c.addLooks(search, &a, &b)
+	c.addLookups(search, &a, &b)
 	judgement := search.Compare(&a, &b)
 	c.Test = judgement.Reason.String()
 	c.Signature = compareSignatures(a.Signature, b.Signature)
@@ -94,13 +94,13 @@ func compareTexts(recipe *recipe.Recipe, search article.Search, names, texts [2]
 	return c
 }
 
-// addLooks lists the blocks that are equal and the look-ups by which the service finds A when B comes.
-func (c *comparison) addLooks(search article.Search, a, b *article.Article) {
+// addLookups lists the blocks that are equal and the look-ups by which the service finds A when B comes.
+func (c *comparison) addLookups(search article.Search, a, b *article.Article) {
 	looks := search.Looks(b, a)
 	c.Lookups = len(looks)
 	for _, look := range looks {
 		switch {
-		case !look.Met || !c.Found: // little text is found by its whole digest only
+		case !look.Met || !c.Found: // little text is found by its digest only
 		case look.Block == search.Layout.Count:
 			c.FoundBy = append(c.FoundBy, fmt.Sprintf("anchor %d", look.Place))
 		case look.Place == 0:
@@ -119,7 +119,7 @@ func describeText(name string, a article.Article) comparedText {
 	}
 }
 
-// compareWords joins the words of two texts, the heaviest in either first.
+// compareWords joins the words of two texts, ordered by the larger of their two weights.
 func compareWords(a, b []recipe.WeightedWord) []comparedWord {
 	words := make([]comparedWord, 0, len(a)+len(b))
 	at := make(map[string]int, len(a)+len(b))

@@ -8,7 +8,7 @@ import (
 	"echosieve/pipeline/signature"
 )
 
-// compareSignature is what the second check sees of two articles.
+// compareSignature holds the measures by which the second check judges two articles.
 type compareSignature struct {
 	Similarity     float64 `json:"similarity"`      // estimated share of word pairs in common
 	Containment    float64 `json:"containment"`     // estimated share of the shorter text's word pairs that the longer one has
@@ -19,8 +19,8 @@ type compareSignature struct {
 	NumbersShared  int     `json:"numbers_in_both"` // of them, those that the other has as well
 	Longer         float64 `json:"longer"`          // how many times as many word pairs the longer text has
 	Beginning      float64 `json:"beginning"`       // estimated share of the one beginning that stands in the other text
-	Opposite       bool    `json:"opposite"`        // in the one text something rises, in the other it falls
-	Flash          bool    `json:"flash,omitempty"` // similarity and containment are about words as well, and hardly estimated
+	Opposite       bool    `json:"opposite"`        // in one text something rises, in the other it falls
+	Flash          bool    `json:"flash,omitempty"` // similarity and containment count words as well, and are almost exact
 }
 
 // compareSignatures returns nil if one of the two has no signature.
@@ -38,7 +38,7 @@ func compareSignatures(a, b []byte) *compareSignature {
 	}
 }
 
-// explain gives the verdict in one word and in a sentence.
+// explain sets Verdict, one word, and Explanation, one sentence.
 func (c *comparison) explain(j article.Judgement, cfg recipe.Config) {
 	c.Verdict = "different"
 	if j.Kind != 0 {
@@ -68,7 +68,7 @@ func (c *comparison) explain(j article.Judgement, cfg recipe.Config) {
 		why = fmt.Sprintf("they share no number, and only %.0f %% of the beginning of one stands in the other: other reports above the same text.",
 			100*c.Signature.Beginning)
 	case article.ReasonOpposite:
-		why = "in one of them something rises and nothing falls, and in the other it is the other way round."
+		why = "in one of them something rises and nothing falls, and in the other something falls and nothing rises."
 	case article.ReasonUnknown:
 		why = "there is no signature to compare."
 	case article.ReasonNone:
@@ -89,7 +89,7 @@ func (c *comparison) explain(j article.Judgement, cfg recipe.Config) {
 	}
 }
 
-// explainOverlap says why the words in common decided.
+// explainOverlap returns why the share of common words decided.
 func (s *compareSignature) explainOverlap(kind article.Kind, t signature.Thresholds) string {
 	switch {
 	case s.Flash && kind == article.Near:

@@ -12,7 +12,7 @@ import (
 	"echosieve/simhash"
 )
 
-// print writes the comparison for people to read.
+// print writes the comparison as text and a table.
 func (c comparison) print(w io.Writer) error {
 	var b strings.Builder
 	for _, t := range []struct {
@@ -39,8 +39,9 @@ func (c comparison) print(w io.Writer) error {
 	return err
 }
 
-// inBlocks puts a space between the blocks of a fingerprint written as binary digits, and a dot between the bits of a block
-// that are looked up and those behind them, which are left out. Blocks that reach into the next one are not told apart.
+// inBlocks returns the binary digits of a fingerprint with a space between its blocks. If a look-up uses only the first bits of a block, a
+// dot follows these bits: "11111111111111.11" is a block of which 14 bits are looked up. Blocks that overlap are shown without the
+// overlap.
 func (c comparison) inBlocks(bits string) string {
 	parts := make([]string, 0, c.Layout.Blocks)
 	for i := range c.Layout.Blocks {
@@ -74,7 +75,7 @@ func (c comparison) equalBlocks() string {
 	return strings.TrimSuffix(strings.Join(list, " "), ":")
 }
 
-// lookups says by which look-ups the index would find A when B comes.
+// lookups describes the look-ups for B, and by which of them the index would find A.
 func (c comparison) lookups() string {
 	kinds := fmt.Sprintf("%d (%d blocks, each with up to %d probes, and anchors): ", c.Lookups, c.Layout.Blocks, c.Layout.Probes)
 	if c.A.LittleText || c.B.LittleText {
@@ -86,7 +87,7 @@ func (c comparison) lookups() string {
 	return kinds + "B finds A by " + strings.Join(c.FoundBy, ", ")
 }
 
-// signatureLines says what the second check compares.
+// signatureLines describes the signatures as the second check compares them.
 func (c comparison) signatureLines() string {
 	s := c.Signature
 	if s == nil {
@@ -117,7 +118,7 @@ func (c comparison) wordTable() string {
 	return t.Render()
 }
 
-// shortList joins words, no more than fit on a line or two.
+// shortList joins the first words of a list.
 func shortList(words []string) string {
 	const most = 12
 	switch {
@@ -130,7 +131,7 @@ func shortList(words []string) string {
 	}
 }
 
-// weight shows a weight, and behind it how often the word occurs, if more than once.
+// weight returns a weight as text, with the number of occurrences behind it if the word occurs more than once.
 func weight(weight float64, count int) string {
 	switch count {
 	case 0:
