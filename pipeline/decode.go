@@ -11,21 +11,21 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Reason says why a record became a dead letter. The set is closed: it is a metric label.
-type Reason string
+// RejectReason says why a record became a dead letter. The set is closed: it is a metric label.
+type RejectReason string
 
 // The reasons for dead letters.
 const (
-	NotJSON   Reason = "not_json"   // the value is no JSON object
-	NoText    Reason = "no_text"    // no text field, or a null one
-	WrongType Reason = "wrong_type" // the text field is not a string
-	EmptyText Reason = "empty_text" // nothing is left after cleaning
-	TooLarge  Reason = "too_large"  // the record would not fit into an output topic with its headers
+	NotJSON   RejectReason = "not_json"   // the value is no JSON object
+	NoText    RejectReason = "no_text"    // no text field, or a null one
+	WrongType RejectReason = "wrong_type" // the text field is not a string
+	EmptyText RejectReason = "empty_text" // nothing is left after cleaning
+	TooLarge  RejectReason = "too_large"  // the record would not fit into an output topic with its headers
 )
 
 // RejectError says why a record cannot be processed, ever. It is bad input, not a failure of ours.
 type RejectError struct {
-	Reason Reason
+	Reason RejectReason
 	Detail string
 }
 
@@ -33,34 +33,34 @@ func (e *RejectError) Error() string { return string(e.Reason) + ": " + e.Detail
 
 // Decode finds the article in a record's value. Of a record that is rejected for its text it still returns the id.
 // Pure, safe for concurrent use; the cost is linear in the length of the value.
-func (c *DecodeConfig) Decode(r *Record) (Document, *RejectError) {
-	doc := Document{ID: r.String()}
+func (c *DecodeConfig) Decode(r *Record) (article.Content, *RejectError) {
+	content := article.Content{ID: r.String()}
 	switch c.Format {
 	case FormatText:
-		doc.Text = string(r.Value)
-		return doc, nil
+		content.Text = string(r.Value)
+		return content, nil
 	case FormatHTML:
-		doc.Text, doc.Title = string(r.Value), htmlTitle(r.Value)
-		return doc, nil
+		content.Text, content.Title = string(r.Value), htmlTitle(r.Value)
+		return content, nil
 	}
 	if !validObject(r.Value) {
-		return doc, &RejectError{NotJSON, "the value is not a JSON object"}
+		return content, &RejectError{NotJSON, "the value is not a JSON object"}
 	}
 	if id := firstID(r.Value, c.Fields.ID); id != "" {
-		doc.ID = id
+		content.ID = id
 	}
 	text, path := first(r.Value, c.Fields.Text)
 	switch {
 	case path == "":
-		return doc, &RejectError{NoText, fmt.Sprintf("none of the text fields %q is there", c.Fields.Text)}
+		return content, &RejectError{NoText, fmt.Sprintf("none of the text fields %q is there", c.Fields.Text)}
 	case text.Type != gjson.String:
-		return doc, &RejectError{WrongType, fmt.Sprintf("field %q is a JSON %s, not a string", path, typeName(text))}
+		return content, &RejectError{WrongType, fmt.Sprintf("field %q is a JSON %s, not a string", path, typeName(text))}
 	}
-	doc.Text = text.String()
-	doc.Title = firstString(r.Value, c.Fields.Title)
-	doc.Source = firstString(r.Value, c.Fields.Source)
-	doc.URL = firstString(r.Value, c.Fields.URL)
-	return doc, nil
+	content.Text = text.String()
+	content.Title = firstString(r.Value, c.Fields.Title)
+	content.Source = firstString(r.Value, c.Fields.Source)
+	content.URL = firstString(r.Value, c.Fields.URL)
+	return content, nil
 }
 
 // first returns the first path's value that is there and not null.

@@ -82,12 +82,12 @@ func (p *Pipeline) prepare(r *Record) prepared {
 		return prepared{tombstone: true}
 	}
 	start := time.Now()
-	doc, err := p.cfg.Decode.Decode(r)
+	content, err := p.cfg.Decode.Decode(r)
 	p.metrics.observe(StageDecode, time.Since(start))
 	if err != nil {
 		return prepared{reject: err}
 	}
-	a, timing := p.recipe.Fingerprint(doc.Text)
+	a, timing := p.recipe.Fingerprint(content.Text)
 	p.metrics.observe(StageClean, timing.Clean)
 	p.metrics.observe(StageSegment, timing.Segment)
 	p.metrics.observe(StageFingerprint, timing.Fingerprint)
@@ -97,7 +97,7 @@ func (p *Pipeline) prepare(r *Record) prepared {
 	if a.LittleText {
 		p.metrics.littleText.Inc()
 	}
-	a.Coordinates, a.ID, a.Time = r.Coordinates, doc.ID, r.Time
+	a.Coordinates, a.ID, a.Time = r.Coordinates, content.ID, r.Time
 	return prepared{article: a}
 }
 

@@ -47,9 +47,3 @@ func (r *Record) Size() int {
 	}
 	return n
 }
-
-// Document is what the decoder finds in a record's value. ID is never empty: a record without an id
-// gets its coordinates.
-type Document struct {
-	ID, Title, Text, Source, URL string
-}

@@ -146,7 +146,7 @@ func (v *demoView) writeJSON(x any) {
 }
 
 // titleOf is the title or, for an untitled flash, the text.
-func titleOf(doc pipeline.Document) string {
+func titleOf(doc article.Content) string {
 	if doc.Title != "" {
 		return doc.Title
 	}

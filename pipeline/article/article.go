@@ -42,8 +42,21 @@ type Ref struct {
 // equal fingerprints.
 type Digest [16]byte
 
-// Article is one article on its way to its verdict. The decoder sets Coordinates, ID and Time, the recipe all other fields. The same
-// Coordinates always come with the same other fields, as long as the recipe is the same. The index never changes an Article.
+// Content is what a record's value says of an article: the part that people read. It is separate from Article because a batch waits for
+// the index without its texts: once the recipe has made an Article of Text, nothing holds the text but the record.
+type Content struct {
+	// ID is the publisher's id of the article, 1 to MaxIDBytes long. An article without an id, or with a longer one, gets its
+	// coordinates.
+	ID string
+	// Text is the body, with or without markup. Only Text decides what the article is a copy of.
+	Text string
+	// Title, Source and URL are for reports. Each is "" if the record does not say it.
+	Title, Source, URL string
+}
+
+// Article is one article on its way to its verdict. The recipe makes it of Content.Text, and package pipeline adds Coordinates, ID and
+// Time. The same Coordinates always come with the same other fields, as long as the recipe is the same. The index never changes an
+// Article.
 type Article struct {
 	Coordinates
 	ID   string    // at most MaxIDBytes

@@ -20,7 +20,7 @@ func account(t testing.TB, c cluster, r *recipe.Recipe, inputs map[string]*kgo.R
 	report := ledger.Run{
 		Inputs: inputs, Outputs: outputs, Partitions: partitions,
 		Topics: ledger.Topics{Unique: c.topic + "-unique", Duplicate: c.topic + "-duplicate", Dead: c.topic + "-dead"},
-		Reason: func(source string) pipeline.Reason { return reason(r, inputs[source]) },
+		Reason: func(source string) pipeline.RejectReason { return reason(r, inputs[source]) },
 	}.Check()
 	require.Empty(t, report.Violations)
 	return report.Seen
@@ -28,7 +28,7 @@ func account(t testing.TB, c cluster, r *recipe.Recipe, inputs map[string]*kgo.R
 
 // reason is the reason of the dead letter that a record must become: of the broken ones that we put in between, what we
 // know; of the articles, should one of them have no text, what decoding says.
-func reason(r *recipe.Recipe, in *kgo.Record) pipeline.Reason {
+func reason(r *recipe.Recipe, in *kgo.Record) pipeline.RejectReason {
 	if in.Value == nil {
 		return ""
 	}

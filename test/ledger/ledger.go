@@ -48,7 +48,7 @@ type Run struct {
 	Partitions int32
 	// Reason returns the reason of the dead letter that an input record must become, empty for a record that must be
 	// passed on as an article or as a null value.
-	Reason func(source string) pipeline.Reason
+	Reason func(source string) pipeline.RejectReason
 }
 
 // Topics are the output topics. Possible is empty if such articles go to Unique.

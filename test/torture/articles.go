@@ -77,12 +77,12 @@ type desk struct {
 	prefix string // of its ids: different desks write different ids
 	mixed  bool   // puts chains, broken records and null values in between
 
-	facts   map[string]fact            // by article id
-	reasons map[string]pipeline.Reason // of broken records, by key
-	groups  []*group                   // the last ones
-	made    int                        // groups ever made, chains not counted
-	copies  []bool                     // of this edition: which articles are copies
-	next    int                        // place in it
+	facts   map[string]fact                  // by article id
+	reasons map[string]pipeline.RejectReason // of broken records, by key
+	groups  []*group                         // the last ones
+	made    int                              // groups ever made, chains not counted
+	copies  []bool                           // of this edition: which articles are copies
+	next    int                              // place in it
 	number  int
 }
 
@@ -91,7 +91,7 @@ func newDesk(seed uint64, prefix string, recipe *recipe.Recipe, mixed bool) *des
 	index.Search = recipe.Search()
 	d := &desk{
 		random: rand.New(rand.NewPCG(seed, 0)), recipe: recipe, index: index, now: time.Now(), prefix: prefix, mixed: mixed,
-		facts: map[string]fact{}, reasons: map[string]pipeline.Reason{},
+		facts: map[string]fact{}, reasons: map[string]pipeline.RejectReason{},
 	}
 	syllables := []string{"ba", "dor", "lin", "ka", "mes", "tur", "vi", "ron", "sal", "pe", "nok", "ji", "hul", "gra", "zet", "wo"}
 	for _, a := range syllables {

@@ -15,19 +15,19 @@ import (
 type findings struct {
 	texts      int // different texts among the inputs; the versions of a chain count as one
 	links      int // copies of copies, whose roots were compared with the ends of their chains
-	dead       map[pipeline.Reason]int
+	dead       map[pipeline.RejectReason]int
 	violations []ledger.Violation
 }
 
 // judge checks every promise, with what the desk knows of the records that it wrote.
 func judge(run ledger.Run, d *desk) findings {
-	run.Reason = func(source string) pipeline.Reason { return d.reasons[string(run.Inputs[source].Key)] }
+	run.Reason = func(source string) pipeline.RejectReason { return d.reasons[string(run.Inputs[source].Key)] }
 	report := run.Check()
 	texts, bad := relate(run.Inputs, report.Seen, d)
-	dead := map[pipeline.Reason]int{}
+	dead := map[pipeline.RejectReason]int{}
 	for _, o := range report.Seen {
 		if o.Verdict() == "" {
-			dead[pipeline.Reason(o.Headers[pipeline.HeaderReason])]++
+			dead[pipeline.RejectReason(o.Headers[pipeline.HeaderReason])]++
 		}
 	}
 	return findings{texts, report.Links, dead, append(report.Violations, bad...)}
