@@ -17,17 +17,26 @@ const minSpaced = 5
 // minSpacedPairs is how often a space must stand between two Han characters or kana in a text for its spaces to be looked at.
 const minSpacedPairs = 4
 
-// undoEvasions folds a clean text, which it may change in place. The result is clean, too.
+// maxEvasionPasses bounds how often evasions are looked for. Ordinary texts take one pass, and texts with several evasions two or three:
+// in "ԍ0a0a0a0a" the first letter must become a Latin g before its zero stands between two Latin letters.
+const maxEvasionPasses = 8
+
+// undoEvasions folds a clean text, which it may change in place. The result is clean, too, and undoEvasions leaves it as it is.
 func undoEvasions(clean []byte, seen traits) []byte {
 	if seen&hasSpacedHan != 0 {
 		clean = joinSpaced(clean)
 	}
-	clean, leet := dropSymbols(clean)
-	if seen&hasForeign != 0 {
-		clean = foldLookAlikes(clean)
-	}
-	if leet >= minLeet {
-		foldLeet(clean)
+	for range maxEvasionPasses {
+		leet := 0
+		if clean, leet = dropSymbols(clean); seen&hasForeign != 0 {
+			folded, changed := foldLookAlikes(clean)
+			if clean = folded; changed {
+				continue
+			}
+		}
+		if leet < minLeet || !foldLeet(clean) {
+			break
+		}
 	}
 	return clean
 }

@@ -8,14 +8,14 @@ var leetLetter = [256]byte{'0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7'
 
 // foldLeet puts letters for digits in words of ASCII letters and digits, in place: at least half of the characters must be letters, and
 // all digits stand for one. Numbers with a unit or an ending stay: 10pm, 3rd, 40s, 5mln.
-func foldLeet(clean []byte) {
+func foldLeet(clean []byte) (changed bool) {
 	for i := 0; i < len(clean); {
 		end, letters, digits, first := i, 0, 0, 0
 		for ; end < len(clean); end++ {
 			c := clean[end]
 			if isLetter(c) {
 				letters++
-			} else if leetLetter[c] != 0 && (c != '!' || end+1 < len(clean) && isLetter(clean[end+1])) {
+			} else if leetLetter[c] != 0 && (c != '!' || end+1 < len(clean) && isLetter(clean[end+1]) && (end == 0 || clean[end-1] != '!')) {
 				digits++
 				if letters == 0 {
 					first++
@@ -31,6 +31,7 @@ func foldLeet(clean []byte) {
 		stays := end < len(clean) && isDigit(clean[end]) || i > 0 && isDigit(clean[i-1]) ||
 			first > 1 || first == 1 && isEnding(clean[i], clean[i+1:end])
 		if digits > 0 && digits <= letters && !stays {
+			changed = true
 			for j := i; j < end; j++ {
 				if l := leetLetter[clean[j]]; l != 0 {
 					clean[j] = l
@@ -39,6 +40,7 @@ func foldLeet(clean []byte) {
 		}
 		i = end
 	}
+	return changed
 }
 
 // isEnding tells whether letters after a digit are an ending or a unit rather than the rest of a word. A single letter is one, but for

@@ -67,15 +67,15 @@ func alphabetOf(r rune) (a alphabet, ok bool) {
 // foldLookAlikes writes each word of letters of several alphabets, or of letters that all look like others, in one alphabet: that of the
 // letters in it which look like no other, or else that of the text. A text in three alphabets takes a pass for each pair of Latin and one
 // other alphabet; the bound only matters for texts made to flip between them.
-func foldLookAlikes(clean []byte) []byte {
+func foldLookAlikes(clean []byte) (folded []byte, changed bool) {
 	for range 2 * alphabets {
-		folded, changed := foldMostUsed(clean)
-		if !changed {
+		folded, again := foldMostUsed(clean)
+		if !again {
 			break
 		}
-		clean = folded
+		clean, changed = folded, true
 	}
-	return clean
+	return clean, changed
 }
 
 // foldMostUsed exchanges look-alikes between Latin and the most used other alphabet of the text. Its argument stays as it is.
