@@ -1,11 +1,18 @@
 package classic
 
 import (
+	"bytes"
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
+
+	"echosieve/pipeline/dict"
+	"echosieve/simhash"
 )
 
 // pythonStopWords are those of jieba.analyse (0.42.1), compared in lower case.
@@ -68,4 +75,74 @@ func extractTags(cut []string, idf *idfTable, topK int) []Word {
 		words[i].Weight = math.Floor(words[i].Weight * float64(total))
 	}
 	return words
+}
+
+// The embedded dictionary is cppjieba's, which was Python's (0.42.1) but for these words.
+const (
+	// pythonRareWords occur three times each, in Python only. cppjieba cannot have words that mix scripts.
+	pythonRareWords = `A座 A股 A型 A轮 AA制 AB型 B座 B股 B型 B轮 BB机 BP机 C盘 C座 C语言 CD盒 CD机 CALL机 D盘 D座 D版 E盘 E座
+		E化 E通 F盘 F座 G盘 H盘 H股 I盘 IC卡 IP卡 IP电话 IP地址 K党 K歌之王 N年 O型 PC机 PH值 SIM卡 U盘 VISA卡 Z盘 Q版 QQ号
+		RSS订阅 T盘 X光 X光线 X射线 γ射线 T恤衫 T型台 T台 4S店 4s店 江南style 江南Style 1号店 小S 大S 阿Q`
+	pythonJilin = 89 // frequency of the province Jilin, which only Python has
+	// pythonTotal is the sum of all frequencies, in which Python counts a word that is there twice twice.
+	pythonTotal = 60101967
+)
+
+// cppOnly are words that Python's dictionary lacks.
+var cppOnly = map[string]bool{"张力": true, "张华": true}
+
+// dictPrefixes is about how many words and beginnings of words there are.
+const dictPrefixes = 500_000
+
+// wordKey grows with each character of a word. It is FNV-1a over characters instead of bytes.
+type wordKey uint64
+
+const emptyKey wordKey = 0xcbf29ce484222325
+
+func (k wordKey) add(r rune) wordKey { return (k ^ wordKey(r)) * 0x100000001b3 }
+
+// sum finishes the key for use in a table.
+func (k wordKey) sum() uint64 { return simhash.Mix(uint64(k)) }
+
+var loadPythonSegmenter = sync.OnceValues(func() (*pythonSegmenter, error) {
+	hmm, err := loadPythonHMM()
+	if err != nil {
+		return nil, err
+	}
+	data, err := dict.Read(dict.Words)
+	if err != nil {
+		return nil, err
+	}
+	words := newTable(dictPrefixes)
+	for fields, line := range fieldsOf(data) {
+		frequency := 0
+		if len(fields) == 3 {
+			frequency, err = strconv.Atoi(string(fields[1]))
+		}
+		if err != nil || frequency < 1 {
+			return nil, fmt.Errorf("line %d of %s is damaged", line, dict.Words)
+		}
+		if word := string(bytes.TrimSpace(fields[0])); !cppOnly[word] {
+			addWord(words, word, frequency)
+		}
+	}
+	for _, word := range strings.Fields(pythonRareWords) {
+		addWord(words, word, 3)
+	}
+	addWord(words, "吉林", pythonJilin)
+	return &pythonSegmenter{words: words, logTotal: math.Log(pythonTotal), hmm: hmm}, nil
+})
+
+// addWord enters a word and its beginnings.
+func addWord(words *table, word string, frequency int) {
+	key := emptyKey
+	for i, r := range word {
+		key = key.add(r)
+		sum := key.sum()
+		if i+utf8.RuneLen(r) == len(word) {
+			words.set(sum, math.Log(float64(frequency)))
+		} else if _, found := words.get(sum); !found {
+			words.set(sum, prefixOnly)
+		}
+	}
 }

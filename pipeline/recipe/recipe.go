@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/classic"
 	"echosieve/pipeline/dict"
 	"echosieve/pipeline/signature"
@@ -195,3 +196,26 @@ func recipeID(config Config, userWords, stopWords []byte) (string, error) {
 // ID names the recipe with all that changes its fingerprints or verdicts: name, version and 8 hexadecimal digits
 // of a hash over settings and dictionaries, such as "news-1-3fa9c1d2". It holds only a-z, 0-9 and hyphens.
 func (r *Recipe) ID() string { return r.id }
+
+// Search is what the recipe asks of an index.
+func (r *Recipe) Search() article.Search { return r.config.Search() }
+
+// Search is what the recipe asks of an index.
+func (c Config) Search() article.Search {
+	c = c.resolved()
+	s := article.Search{Rule: article.Rule{MaxDistance: c.MaxDistance}, Blocks: c.Blocks, Probes: c.Probes}
+	if c.Name == News {
+		s.Check = checkSignatures(c.Thresholds)
+	}
+	return s
+}
+
+// checkSignatures is the second check of the recipe news. A signature of an unknown version, such as one that a newer version of Echosieve
+// has stored, holds no information, and the article is not judged to be a copy.
+func checkSignatures(thresholds signature.Thresholds) article.SecondCheck {
+	return func(distance int, a, b []byte) article.Judgement {
+		x, _ := signature.Decode(a)
+		y, _ := signature.Decode(b)
+		return signature.Judge(distance, signature.Compare(&x, &y), thresholds)
+	}
+}
