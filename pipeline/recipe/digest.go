@@ -1,9 +1,32 @@
 package recipe
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"unicode"
 	"unicode/utf8"
+
+	"echosieve/pipeline/article"
+	"echosieve/simhash"
 )
+
+// identify fills in what follows from the normalised text and the SimHash: digest, fingerprint, sums.
+func (r *Recipe) identify(s *scratch, a *article.Article, sums *simhash.Sums) {
+	a.LittleText = a.Features < r.config.MinFeatures
+	a.Empty = len(s.normalised) == 0
+	a.Fingerprint = a.SimHash
+	if !a.LittleText {
+		a.Sums = sums
+		// Punctuation is not in the normalised text but can decide where words end. The index finds articles by
+		// fingerprint, so equal digests must mean equal fingerprints.
+		s.normalised = binary.BigEndian.AppendUint64(append(s.normalised, 0), uint64(a.SimHash))
+	}
+	sum := sha256.Sum256(s.normalised)
+	a.Digest = article.Digest(sum[:])
+	if a.LittleText {
+		a.Fingerprint = simhash.Fingerprint(binary.BigEndian.Uint64(a.Digest[:]))
+	}
+}
 
 // appendNormalised appends to dst what makes the Digest of a clean text, by its SHA-256: white space, punctuation and
 // symbols are left out, so that spacing and punctuation do not matter. Where they could change a number they stay:

@@ -2,14 +2,11 @@ package recipe
 
 import (
 	"cmp"
-	"math/bits"
-	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/classic"
 	"echosieve/pipeline/signature"
 	"echosieve/simhash"
 )
@@ -70,6 +67,34 @@ func (r *Recipe) Fingerprint(text string) (article.Article, Timing) {
 	}
 }
 
+// fingerprintClassic is Fingerprint for the classic recipes. They fingerprint the raw text and have no signature. Exact
+// copies and little text are told as in the recipe news.
+func (r *Recipe) fingerprintClassic(s *scratch, text string) (article.Article, Timing) {
+	start := time.Now()
+	words := r.classic.Weights(text)
+	for _, w := range words {
+		s.features = append(s.features, simhash.Feature{Hash: w.Hash, Weight: w.Weight})
+	}
+	sums := new(simhash.Sums)
+	simhash.SumWeights(s.features, sums)
+	fingerprinted := time.Now()
+
+	s.clean = appendClean(s.clean[:0], text)
+	s.normalised = appendNormalised(s.normalised[:0], string(s.clean))
+	a := article.Article{SimHash: classic.Sum(words), Features: len(words), CleanBytes: len(s.clean)}
+	r.identify(s, &a, sums)
+	return a, Timing{Clean: time.Since(fingerprinted), Fingerprint: fingerprinted.Sub(start)}
+}
+
+func (r *Recipe) classicWeights(text string) []WeightedWord {
+	words := []WeightedWord{}
+	for _, w := range r.classic.Weights(text) {
+		words = append(words, WeightedWord{Word: w.Text, Count: w.Count, IDF: w.IDF, Weight: w.Weight, Hash: w.Hash})
+	}
+	sortByWeight(words)
+	return words
+}
+
 // Weights returns the features of a text, the heaviest first.
 func (r *Recipe) Weights(text string) []WeightedWord {
 	if r.classic != nil {
@@ -107,36 +132,6 @@ type scratch struct {
 	signature  signature.Builder
 }
 
-type word struct {
-	text  string
-	hash  uint64
-	count int32
-	idf   float32
-	alien bool // in neither Chinese nor ASCII: no table knows it
-}
-
-// weight is TF-IDF, the count not damped: that finds more copies, and what one frequent word brings near without
-// reason is for the second check to tell.
-func (w *word) weight() float64 {
-	if w.alien {
-		return damped(w.count, w.idf)
-	}
-	return float64(w.count) * float64(w.idf)
-}
-
-// numberIDF bounds the IDF of words that begin with a digit. Nearly all are missing from the tables, but they say little
-// about what a text is about: a line of telephone numbers would outweigh a page. What numbers a text has, its signature
-// tells.
-const numberIDF = 4
-
-// latinIDF bounds the IDF of words that begin with an ASCII letter. The English table has few articles of one field behind it,
-// and jieba's those of Chinese news with an English word: both value a name or a slip of the pen more than the words that a
-// text is about, and a copy with a few lines added moved away.
-const latinIDF = 8.5
-
-// slotSeed differs from process to process, so that nobody can choose words that all want one slot.
-var slotSeed = rand.Uint64() | 1
-
 // maxScratch is the number of words up to which buffers are kept; those of a larger text go to the collector.
 const maxScratch = 1 << 14
 
@@ -161,73 +156,4 @@ func (s *scratch) body(clean string) string {
 	}
 	s.bodyText = text
 	return string(text)
-}
-
-// tally counts more words of the text: words gets the different terms among them, in the order of their first occurrence.
-// It returns cut, emptied.
-func (s *scratch) tally(cut []string) []string {
-	s.sequence = s.sequence[:0]
-	previous := uint64(0)
-	for _, text := range cut {
-		text = strings.TrimRight(text, ".") // jieba leaves the full stop with a number
-		if !isWord(text) {
-			continue
-		}
-		hash := simhash.Hash(text)
-		s.sequence = append(s.sequence, inSequence(text, hash, previous))
-		previous = hash
-		if isSingle(text) {
-			continue
-		}
-		slot := s.slot(hash)
-		if *slot != 0 {
-			s.words[*slot-1].count++
-			continue
-		}
-		s.words = append(s.words, word{text: text, hash: hash, count: 1})
-		*slot = int32(len(s.words))
-		if 2*len(s.words) > len(s.slots) {
-			s.slots = make([]int32, 2*len(s.slots))
-			for i := range s.words {
-				*s.slot(s.words[i].hash) = int32(i + 1)
-			}
-		}
-	}
-	s.signature.Add(s.sequence)
-	clear(cut) // they hold on to the text
-	return cut[:0]
-}
-
-// slot returns the slot of the word with this hash, or the free one where it belongs.
-func (s *scratch) slot(hash uint64) *int32 {
-	mask := uint64(len(s.slots) - 1)
-	at := hash * slotSeed >> bits.LeadingZeros64(mask)
-	for s.slots[at] != 0 && s.words[s.slots[at]-1].hash != hash {
-		at = (at + 1) & mask
-	}
-	return &s.slots[at]
-}
-
-// weigh looks up what the words are worth, in a loop of their own so that the cache misses overlap, and drops stop words.
-func (s *scratch) weigh(terms *terms) {
-	for i := range s.words {
-		idf := terms.of(s.words[i].hash)
-		if hash := s.words[i].hash; directionBits[hash%(1<<12)] {
-			if up, known := directions[hash]; known {
-				s.signature.AddDirection(up, int(s.words[i].count))
-			}
-		}
-		switch first := s.words[i].text[0]; {
-		case first >= '0' && first <= '9':
-			idf = min(idf, numberIDF)
-		case first < utf8.RuneSelf:
-			idf = min(idf, latinIDF)
-		case first < 0xe4 || first > 0xe9: // no Han character of the basic plane
-			if kind, _ := scriptOf(s.words[i].text); kind != cutByJieba && idf != 0 {
-				s.words[i].alien, idf = true, unlisted(s.words[i].text)
-			}
-		}
-		s.words[i].idf = idf
-	}
-	s.words = slices.DeleteFunc(s.words, func(w word) bool { return w.idf == 0 })
 }

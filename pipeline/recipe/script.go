@@ -1,7 +1,6 @@
 package recipe
 
 import (
-	"math"
 	"math/bits"
 	"strings"
 	"unicode"
@@ -163,32 +162,3 @@ func inSequence(word string, hash, previous uint64) uint64 {
 	}
 	return simhash.Mix(bits.RotateLeft64(previous, 1) ^ hash)
 }
-
-// What words weigh that no table knows and that are not Chinese: the more the longer they are, as frequent words are short. A pair of
-// characters weighs little.
-const (
-	maxUnlisted  = 9
-	perLetter    = 1.5
-	pairWeight   = 4
-	hiraganaPair = 2
-)
-
-// unlisted is what a word weighs that is in no table and begins with neither Han nor ASCII.
-func unlisted(word string) float32 {
-	r, _ := utf8.DecodeRuneInString(word)
-	kind, _ := scriptOf(word)
-	letters := utf8.RuneCountInString(word)
-	switch {
-	case kind == cutInPairs && r >= 0x3041 && r <= 0x309f:
-		return hiraganaPair
-	case kind == cutInPairs:
-		return pairWeight
-	case unicode.Is(unicode.Hangul, r):
-		letters *= 2
-	}
-	return min(maxUnlisted, perLetter*float32(letters)-1)
-}
-
-// damped is the weight of a word that occurs count times and is in no table: the frequent ones of a language are not known, so that
-// frequency says less.
-func damped(count int32, idf float32) float64 { return math.Sqrt(float64(count)) * float64(idf) }
