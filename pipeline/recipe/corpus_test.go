@@ -19,7 +19,7 @@ func corpus(t testing.TB, name string, limit int) []corpusDoc {
 	t.Helper()
 	dir := os.Getenv("ECHOSIEVE_TEST_CORPORA")
 	if dir == "" {
-		dir = "../../shared/corpora"
+		dir = "../../../shared/corpora"
 	}
 	file, err := os.Open(filepath.Join(dir, name+".jsonl.gz"))
 	if os.IsNotExist(err) {

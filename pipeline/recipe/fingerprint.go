@@ -16,16 +16,17 @@ type Timing struct {
 	Clean, Segment, Fingerprint time.Duration
 }
 
-// WeightedWord is one feature of a text, for people to look at.
+// WeightedWord is one feature of a text, for tools that explain a fingerprint.
 type WeightedWord struct {
 	Word   string
 	Count  int     // how often it occurs
-	IDF    float64 // how rare it is in news: natural logarithm of the inverse share of documents
-	Weight float64 // in the SimHash
-	Hash   uint64  // in the SimHash
+	IDF    float64 // how rare it is in news: the natural logarithm of (all articles / articles with the word)
+	Weight float64 // as it counts in the SimHash
+	Hash   uint64  // as it counts in the SimHash
 }
 
-// Fingerprint makes the fingerprint of a text of any size, UTF-8 or not, with or without markup.
+// Fingerprint makes an article of a text of any size, UTF-8 or not, with or without markup. It sets all fields except Coordinates, ID and
+// Time, and never fails. Memory and time are linear in the length of the text.
 func (r *Recipe) Fingerprint(text string) (article.Article, Timing) {
 	s := r.scratch.Get().(*scratch)
 	defer r.release(s)
@@ -38,7 +39,7 @@ func (r *Recipe) Fingerprint(text string) (article.Article, Timing) {
 	clean := string(s.clean)
 	cleaned := time.Now()
 	body := s.body(clean)
-	s.cut = r.segmenter.cutScripts(s.cut[:0], body, s.tally) // of a long text, most words are counted here
+	s.cut = r.segmenter.cutScripts(s.cut[:0], body, s.tally) // counts most words of a long text while it is cut
 	segmented := time.Now()
 
 	s.cut = s.tally(s.cut)
@@ -47,14 +48,15 @@ func (r *Recipe) Fingerprint(text string) (article.Article, Timing) {
 	for _, w := range s.words {
 		s.features = append(s.features, simhash.Feature{Hash: w.hash, Weight: w.weight()})
 	}
-	// Nine bytes more are for identify.
-	s.normalised = appendNormalised(slices.Grow(s.normalised[:0], len(clean)+9), clean)
+	s.normalised = appendNormalised(slices.Grow(s.normalised[:0], len(clean)+identifyBytes), clean)
 	sums := new(simhash.Sums)
 	a := article.Article{SimHash: simhash.SumWeights(s.features, sums), Features: len(s.features), CleanBytes: len(clean)}
 	r.identify(s, &a, sums)
 	if !a.LittleText {
 		a.Anchors = s.signature.AppendAnchors(nil, r.config.Anchors)
-		if a.Features < r.config.FlashFeatures { // the words tallied last are all, unless they are repeated endlessly
+		// s.sequence holds the words since the last spill only. A flash is so short that nothing was spilled, unless a few words are
+		// repeated thousands of times.
+		if a.Features < r.config.FlashFeatures {
 			a.Signature = s.signature.AppendFlash(nil, body, s.sequence)
 		} else {
 			a.Signature = s.signature.Append(nil, body)
@@ -67,8 +69,8 @@ func (r *Recipe) Fingerprint(text string) (article.Article, Timing) {
 	}
 }
 
-// fingerprintClassic is Fingerprint for the classic recipes. They fingerprint the raw text and have no signature. Exact
-// copies and little text are told as in the recipe news.
+// fingerprintClassic is Fingerprint for the classic recipes. They fingerprint the raw text and have neither anchors nor a signature. Their
+// digest is that of the recipe news, so exact copies and little text are the same in all recipes.
 func (r *Recipe) fingerprintClassic(s *scratch, text string) (article.Article, Timing) {
 	start := time.Now()
 	words := r.classic.Weights(text)
@@ -118,13 +120,13 @@ func sortByWeight(words []WeightedWord) {
 	})
 }
 
-// scratch holds the buffers for one text, to be used again.
+// scratch holds the buffers for one text. They are used again for the next text.
 type scratch struct {
 	clean      []byte
 	lines      bodyScratch
 	bodyText   []byte
 	cut        []string
-	sequence   []uint64 // hashes of the words that hold a letter or digit, in order; those tallied last
+	sequence   []uint64 // hashes of the words of the last tally that hold a letter or digit, in order
 	words      []word
 	slots      []int32 // open addressing by hash: index into words plus 1, 0 = free; a power of two long, at most half full
 	features   []simhash.Feature
@@ -132,7 +134,8 @@ type scratch struct {
 	signature  signature.Builder
 }
 
-// maxScratch is the number of words up to which buffers are kept; those of a larger text go to the collector.
+// maxScratch is the number of words up to which the buffers are kept. The buffers of a larger text are left to the garbage collector:
+// otherwise one book would hold its memory for as long as the process runs.
 const maxScratch = 1 << 14
 
 func newScratch() *scratch { return &scratch{slots: make([]int32, 1<<10)} }
@@ -141,7 +144,7 @@ func (r *Recipe) release(s *scratch) {
 	if cap(s.cut) > 2*maxScratch || cap(s.words) > maxScratch || cap(s.clean) > 16*maxScratch || cap(s.normalised) > 16*maxScratch {
 		return
 	}
-	clear(s.words) // they hold on to the text
+	clear(s.words) // they hold references to the text
 	clear(s.slots)
 	s.signature.Reset()
 	s.words, s.features = s.words[:0], s.features[:0]

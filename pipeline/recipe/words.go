@@ -12,16 +12,17 @@ import (
 	"echosieve/simhash"
 )
 
+// word is one of the different words of a text.
 type word struct {
 	text  string
 	hash  uint64
 	count int32
 	idf   float32
-	alien bool // in neither Chinese nor ASCII: no table knows it
+	alien bool // neither Chinese nor ASCII: no table has such words
 }
 
-// weight is TF-IDF, the count not damped: that finds more copies, and what one frequent word brings near without
-// reason is for the second check to tell.
+// weight is TF-IDF. The count is not damped, because full counts find more copies. They also bring different articles near that share one
+// very frequent word; the second check tells these apart.
 func (w *word) weight() float64 {
 	if w.alien {
 		return damped(w.count, w.idf)
@@ -29,21 +30,22 @@ func (w *word) weight() float64 {
 	return float64(w.count) * float64(w.idf)
 }
 
-// numberIDF bounds the IDF of words that begin with a digit. Nearly all are missing from the tables, but they say little
-// about what a text is about: a line of telephone numbers would outweigh a page. What numbers a text has, its signature
-// tells.
+// numberIDF is the largest IDF of a word that begins with a digit. The tables have hardly any of these words, so without a bound each would
+// get the IDF of an unknown word, about 12, and a line of telephone numbers would outweigh a page of text. The numbers of an article are
+// compared by its signature.
 const numberIDF = 4
 
-// latinIDF bounds the IDF of words that begin with an ASCII letter. The English table has few articles of one field behind it,
-// and jieba's those of Chinese news with an English word: both value a name or a slip of the pen more than the words that a
-// text is about, and a copy with a few lines added moved away.
+// latinIDF is the largest IDF of a word that begins with an ASCII letter. The English table was made from few articles of one field, and
+// jieba's table from Chinese news with some English words. Both give a name or a misspelt word more weight than the words that the article
+// is about, so that a copy with a few added lines would be too far from its original.
 const latinIDF = 8.5
 
-// slotSeed differs from process to process, so that nobody can choose words that all want one slot.
+// slotSeed differs from process to process. With a known seed, an article could be made of words that all belong into one slot, which would
+// take quadratic time.
 var slotSeed = rand.Uint64() | 1
 
-// tally counts more words of the text: words gets the different terms among them, in the order of their first occurrence.
-// It returns cut, emptied.
+// tally counts more words of the text. It adds the different ones to s.words, in the order of their first occurrence, and gives all of them
+// to the signature. It returns cut, emptied.
 func (s *scratch) tally(cut []string) []string {
 	s.sequence = s.sequence[:0]
 	previous := uint64(0)
@@ -73,7 +75,7 @@ func (s *scratch) tally(cut []string) []string {
 		}
 	}
 	s.signature.Add(s.sequence)
-	clear(cut) // they hold on to the text
+	clear(cut) // they hold references to the text
 	return cut[:0]
 }
 
@@ -87,7 +89,8 @@ func (s *scratch) slot(hash uint64) *int32 {
 	return &s.slots[at]
 }
 
-// weigh looks up what the words are worth, in a loop of their own so that the cache misses overlap, and drops stop words.
+// weigh sets the IDF of each word, drops stop words, and counts the words for rising and falling. It has a loop of its own, so that the
+// cache misses of the look-ups overlap.
 func (s *scratch) weigh(terms *terms) {
 	for i := range s.words {
 		idf := terms.of(s.words[i].hash)
@@ -111,8 +114,9 @@ func (s *scratch) weigh(terms *terms) {
 	s.words = slices.DeleteFunc(s.words, func(w word) bool { return w.idf == 0 })
 }
 
-// What words weigh that no table knows and that are not Chinese: the more the longer they are, as frequent words are short. A pair of
-// characters weighs little.
+// The IDF of words in scripts other than Chinese and ASCII, which no table has. Frequent words are short in all languages, so a word gets
+// more the longer it is: with 3 letters 3.5, with 7 letters or more maxUnlisted. Of the pairs of characters that stand for words in
+// Japanese, Thai and the like, each belongs to many words and gets little; pairs of hiragana are mostly endings and particles.
 const (
 	maxUnlisted  = 9
 	perLetter    = 1.5
@@ -120,7 +124,7 @@ const (
 	hiraganaPair = 2
 )
 
-// unlisted is what a word weighs that is in no table and begins with neither Han nor ASCII.
+// unlisted is the IDF of a word that begins with neither a Han nor an ASCII character. A Hangul syllable counts as two letters.
 func unlisted(word string) float32 {
 	r, _ := utf8.DecodeRuneInString(word)
 	kind, _ := scriptOf(word)
@@ -136,12 +140,12 @@ func unlisted(word string) float32 {
 	return min(maxUnlisted, perLetter*float32(letters)-1)
 }
 
-// damped is the weight of a word that occurs count times and is in no table: the frequent ones of a language are not known, so that
-// frequency says less.
+// damped is the weight of an unlisted word that occurs count times. The count enters by its square root: no table says which words of the
+// language are frequent everywhere, so a high count tells less of the article.
 func damped(count int32, idf float32) float64 { return math.Sqrt(float64(count)) * float64(idf) }
 
-// directions are words, by their hash, that say that something rises (true) or falls. Reports of the same form that differ in nothing
-// but such a word tell opposite news. Nouns and verbs of other meanings are left out, as far as they are frequent.
+// directions holds, by their hash, the words that say that something rises (true) or falls (false). Two reports of the same form that
+// differ only in such a word tell opposite news. Words that are frequent in other meanings are left out, such as "up" and "down".
 var directions = func() map[uint64]bool {
 	table := map[uint64]bool{}
 	for up, list := range map[bool]string{
@@ -159,7 +163,7 @@ var directions = func() map[uint64]bool {
 	return table
 }()
 
-// directionBits tells of the lowest bits of a hash whether a word with them may be in directions, which saves most look-ups.
+// directionBits says, by the lowest 12 bits of a hash, whether directions may hold the word. It saves most look-ups in the map.
 var directionBits = func() (table [1 << 12]bool) {
 	for hash := range directions {
 		table[hash%(1<<12)] = true
