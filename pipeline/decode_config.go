@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// DecodeConfig says where a record's value keeps the article.
+// DecodeConfig says how to find the article in a record's value.
 type DecodeConfig struct {
 	Format     string      `koanf:"format" help:"What a record's value is: json (an object with the fields below), text or html (the whole value is the text)."`
 	Fields     FieldConfig `koanf:"fields"`
 	Tombstones string      `koanf:"tombstones" help:"What happens to records with a null value: unique (passed on to the unique topic) or skip."`
-	// MaxFuture is about the record's timestamp. Nothing is decided by it.
+	// MaxFuture only decides which timestamps are counted as future, not any verdict.
 	MaxFuture time.Duration `koanf:"max_future" help:"A record timestamp further ahead of the clock is counted as future in echosieve_pipeline_event_time_total; 0 counts none."`
 }
 
-// FieldConfig lists, for each field of an article, the dotted paths to try in a JSON value, first match first.
+// FieldConfig lists, for each field of an article, the dotted paths to try in a JSON value, in their order.
 type FieldConfig struct {
 	ID     []string `koanf:"id" help:"Paths of the article id; MongoDB's {\"$oid\": ...} is understood. Without an id the record's topic/partition/offset is the id."`
 	Title  []string `koanf:"title" help:"Paths of the title. It is not part of the fingerprint."`
@@ -48,7 +48,7 @@ func DefaultDecodeConfig() DecodeConfig {
 	}
 }
 
-// Validate returns an error that names the wrong key and what it may be.
+// Validate returns an error that names the first wrong setting and its allowed values.
 func (c DecodeConfig) Validate() error {
 	switch c.Format {
 	case FormatJSON, FormatText, FormatHTML:
