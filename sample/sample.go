@@ -13,12 +13,12 @@ import (
 // ignores and tests use:
 //
 //   - kind says what the record is: original; source_line, shortened, retitled, reworded, traditional, html,
-//     fullwidth or exact (a re-post, and what was done to it); lookalike (the same template as another, but
-//     other news); flash (less than 50 characters); broken (must become a dead letter).
+//     fullwidth or exact (a re-post, by the way in which it was changed); lookalike (other news on the same
+//     template); flash (less than 50 characters); broken (must become a dead letter).
 //   - copy_of is the id of the original that a re-post repeats; it stands on an earlier line.
 //
-// Five records are broken: one line is not JSON and one is an empty object, so these two have no kind; the
-// others have no text, text of the wrong type, and text of which cleaning leaves nothing.
+// Five records are broken. One line is not JSON and one is an empty object, so these two have no kind. The other three have no text, text
+// of the wrong type, and text of which cleaning leaves nothing.
 //
 //go:embed news.jsonl
 var News []byte

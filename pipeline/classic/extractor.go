@@ -70,8 +70,8 @@ func (e *Extractor) Fingerprint(text string) (fp simhash.Fingerprint, features i
 	return Sum(words), len(words)
 }
 
-// Weights returns the features of a text in the order of the original, which is the heaviest first but for
-// classic-fnv. Text that is not UTF-8 counts as Python decodes it with errors="replace".
+// Weights returns the features of a text in the order of the original: the heaviest first, except in classic-fnv, which sorts by the words'
+// bytes. Invalid UTF-8 is replaced as Python decodes it with errors="replace".
 func (e *Extractor) Weights(text string) []Word {
 	words := e.words(strings.ToValidUTF8(text, "\uFFFD"))
 	for i := range words {

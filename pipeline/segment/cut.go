@@ -7,11 +7,11 @@ import (
 // separators end a range. Each of them is a word of its own.
 const separators = " \t\n\uff0c\u3002"
 
-// maxKept bounds the buffers that are kept, in characters of the longest range. A character takes about 30 bytes.
+// maxKept is the number of characters of the largest buffers that are kept for the next text. A character takes about 30 bytes.
 const maxKept = 1 << 15
 
-// cut holds the buffers for one range, all of one length. They are indexed by the character's place in the range. Behind the last
-// character they hold what ends a search.
+// cut holds the buffers for one range, all of the same length. They are indexed by the character's number in the range. The element behind
+// the last character holds a value that ends a search.
 type cut struct {
 	s       *Segmenter
 	n       int           // characters of the range
@@ -95,8 +95,8 @@ func isSeparator(code uint16) bool {
 	return code == ' ' || code == '\t' || code == '\n' || code == table.Comma || code == table.Stop
 }
 
-// decode returns the code and the length of the character at pos as cppjieba decodes it: it does not look whether the bytes
-// behind the first one continue a character. The length is 0 if it refuses the bytes.
+// decode returns the code and the length of the character at pos as cppjieba decodes it: it does not check whether the bytes behind the
+// first one continue a character. The length is 0 if cppjieba refuses the bytes.
 func (s *Segmenter) decode(text string, pos int) (code uint16, size int) {
 	switch b, left := rune(text[pos]), len(text)-pos; {
 	case b < 0x80:
@@ -118,9 +118,8 @@ func (s *Segmenter) decode(text string, pos int) (code uint16, size int) {
 	return 0, 0
 }
 
-// findPath finds the most probable way to cut the range into words of the dictionary and single characters. It adds weights up
-// from the end, in the order of cppjieba, as the order decides the last bits of a sum. Of equal weights the shortest
-// first word wins.
+// findPath finds the most probable way to cut the range into words of the dictionary and single characters. It adds the weights up from the
+// end, in the order of cppjieba, because the order decides the last bits of a sum. Of equal sums the one with the shortest first word wins.
 func (c *cut) findPath() {
 	n := c.n
 	codes, pairs, paths, lengths := c.codes[:n+1], c.pairs[:n+1], c.weights[:n+1], c.lengths[:n+1]
