@@ -30,7 +30,7 @@ var packed []byte
 // Word is a word of a user dictionary.
 type Word struct {
 	Text      string
-	Frequency int // 0: that of an average word of the dictionary
+	Frequency int // 0: the frequency of the median word of the dictionary
 }
 
 // Segmenter cuts texts. It is safe for concurrent use.
