@@ -110,7 +110,7 @@ func TestDecodeConfigValidate(t *testing.T) {
 	}
 }
 
-// Values nest as deep as SECURITY.md says, the object itself counted, and not deeper. Brackets in strings do not count.
+// Values may be nested as deep as SECURITY.md says, including the object itself, and not deeper. Brackets in strings do not count.
 func TestDepth(t *testing.T) {
 	cfg := DefaultDecodeConfig()
 	nested := func(depth int) string {

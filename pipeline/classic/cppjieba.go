@@ -52,8 +52,8 @@ func cutAround(cut Cut, text string) (words []string) {
 	return words
 }
 
-// tally counts the words as cppjieba's KeywordExtractor does: single characters and stop words are out, a word is
-// matched as it is written. The result is in the order of the words' bytes, as in its std::map.
+// tally counts the words as cppjieba's KeywordExtractor does: without single characters and stop words, which are compared with case. The
+// result is in the order of the words' bytes, as in cppjieba's std::map.
 func tally(cut []string, stop map[string]bool, idf *idfTable) []Word {
 	counts := make(map[string]int, len(cut)/2)
 	for _, w := range cut {
@@ -153,14 +153,14 @@ func (t *table) find(key uint64) int {
 	}
 }
 
-// idfTable has the inverse document frequencies of jieba, the same in Python and C++ but for single characters, which
-// no recipe counts.
+// idfTable has the inverse document frequencies of jieba. Python and C++ have the same ones, except for single characters, which no recipe
+// counts.
 type idfTable struct {
 	*table
 	mean, median float64
 }
 
-// of returns the IDF of a word, or else what the recipe has for unknown words.
+// of returns the IDF of a word, or unknown if the table does not have the word.
 func (t *idfTable) of(word string, unknown float64) float64 {
 	if idf, ok := t.get(simhash.Hash(word)); ok {
 		return idf

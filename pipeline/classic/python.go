@@ -15,7 +15,7 @@ import (
 	"echosieve/simhash"
 )
 
-// pythonStopWords are those of jieba.analyse (0.42.1), compared in lower case.
+// pythonStopWords are the stop words of jieba.analyse (0.42.1). They are compared in lower case.
 var pythonStopWords = func() map[string]bool {
 	stop := map[string]bool{}
 	for _, w := range strings.Fields(`the of is and to in that we for an are by be as on with can if from which you
@@ -40,8 +40,8 @@ func newPython(topK int) (*Extractor, error) {
 	}}, nil
 }
 
-// extractTags does what jieba.analyse.extract_tags does with words: those of one character and stop words are out,
-// the share of a word in the others times its IDF decides, and among equals the one that occurs first.
+// extractTags selects words as jieba.analyse.extract_tags does. It leaves out words of one character and stop words. A word's weight is its
+// share of the remaining words times its IDF; of equal words the one that occurs first is the heavier one.
 //
 // The weight in the SimHash is the integer floor(weight x n), where n is the number of words that extract_tags divided
 // by: Simhash wants integers, and a share of the words is far below 1. Posts that describe the recipe take other n (10
@@ -67,7 +67,7 @@ func extractTags(cut []string, idf *idfTable, topK int) []Word {
 	for i := range words {
 		w := &words[i]
 		w.IDF = idf.of(w.Text, idf.median)
-		w.Weight = float64(w.Count) * (w.IDF / float64(total)) // in Python's order, as rounding tells equals apart
+		w.Weight = float64(w.Count) * (w.IDF / float64(total)) // in Python's order of operations: rounding decides which weights are equal
 	}
 	slices.SortStableFunc(words, func(a, b Word) int { return cmp.Compare(b.Weight, a.Weight) })
 	words = words[:min(topK, len(words))]
@@ -77,7 +77,7 @@ func extractTags(cut []string, idf *idfTable, topK int) []Word {
 	return words
 }
 
-// The embedded dictionary is cppjieba's, which was Python's (0.42.1) but for these words.
+// The embedded dictionary is cppjieba's, which has the words of Python's (0.42.1) with these exceptions.
 const (
 	// pythonRareWords occur three times each, in Python only. cppjieba cannot have words that mix scripts.
 	pythonRareWords = `A座 A股 A型 A轮 AA制 AB型 B座 B股 B型 B轮 BB机 BP机 C盘 C座 C语言 CD盒 CD机 CALL机 D盘 D座 D版 E盘 E座

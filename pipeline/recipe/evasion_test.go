@@ -40,7 +40,7 @@ func TestEvasionsAreUndone(t *testing.T) {
 	}
 }
 
-// A copy with an evasion all over has the digest of its original; all but the first of these did not even lie near.
+// A copy with evasions in all of its text has the digest of its original.
 func TestEvasionsDoNotReachTheDigest(t *testing.T) {
 	r := testRecipe(t)
 	lookAlike := strings.NewReplacer("a", "а", "c", "с", "e", "е", "i", "і", "o", "о", "p", "р", "s", "ѕ", "x", "х", "y", "у")

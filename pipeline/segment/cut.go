@@ -45,9 +45,9 @@ func (c *cut) text(dst []string, text string) ([]string, bool) {
 	return dst, true
 }
 
-// read decodes the range that begins at pos and looks up its pairs. It returns the end of the range and the length of the
-// separator behind it. The pairs are looked up here, where no look-up waits for the one before: they are most of the cache
-// misses.
+// read decodes the range that begins at pos and looks up its pairs of characters. It returns the end of the range and the length of the
+// separator behind it. The look-ups of the pairs are most of the cache misses; they are made here because none of them depends on the one
+// before, so that they overlap.
 func (c *cut) read(text string, pos int) (end, separator int, ok bool) {
 	s := c.s
 	entries, root := s.t.Entries, s.t.Root

@@ -33,7 +33,7 @@ func TestGoldenFlash(t *testing.T) {
 	require.Equal(t, goldenFlash, hex.EncodeToString(buildFlash(&b, "the port handled 1,200 ships in 2025")))
 }
 
-// Whatever stands before or after a flash, it is contained; hardly ever is one with another word.
+// A flash is contained in the same text with more before or after it. A flash with another word hardly ever is.
 func TestFlashContainment(t *testing.T) {
 	r := seeded(t)
 	missed := 0
@@ -69,7 +69,7 @@ func TestJudgeFlash(t *testing.T) {
 	})
 }
 
-// Nothing is said of a flash that is none: a filter that is full contains everything.
+// Filters that are too full are not compared: a full filter contains everything.
 func TestFullFilter(t *testing.T) {
 	many := strings.Join(newArticle(seeded(t), 400), " ")
 	a, b := ofFlash(t, many), ofFlash(t, many+" more")

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// judged is a change of a comparison and what is made of the changed one.
+// judged is a change to a comparison, and the judgement of the changed comparison.
 type judged struct {
 	change func(*Comparison)
 	want   article.Kind // zero: different

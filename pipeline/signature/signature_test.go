@@ -14,7 +14,7 @@ import (
 	"echosieve/simhash"
 )
 
-// words is enough of a segmentation for tests.
+// words is a simple segmentation for tests.
 func words(text string) []uint64 {
 	var list []uint64
 	for _, w := range strings.Fields(text) {
@@ -52,14 +52,14 @@ func seeded(t testing.TB) *rand.Rand {
 const golden = "03401b80ef2be51200cb60139fc1cc9e9bcf9f4cfc9c732e380c5763a464c03b" +
 	"ff0c00b000001000c100005e000000000c00d0000d0ff0000008900000010200ffffffffffffffffffffffffffffff00"
 
-// Signatures are stored: if this fails, the version must be raised.
+// Signatures are stored. If this test fails, raise the version.
 func TestGolden(t *testing.T) {
 	var b Builder
 	text := "the port handled 1,200 ships in 2025 and eleven ferries, 3.5 percent more than in 2024"
 	require.Equal(t, golden, hex.EncodeToString(build(&b, text)))
 }
 
-// In whatever pieces words are added, and whatever was added before, the signature is the same.
+// A signature depends neither on the pieces in which the words were added nor on the articles before.
 func TestWordsMayBeAddedInPieces(t *testing.T) {
 	r := seeded(t)
 	text := strings.Join(newArticle(r, 200), " ")
@@ -201,7 +201,7 @@ func BenchmarkCompare(b *testing.B) {
 	require.Equal(b, article.Near, judged.Kind)
 }
 
-// The beginning is looked for in all of the other text, in either direction.
+// The beginning of either text is searched for in all of the other text.
 func TestLead(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	words := func(n int) []uint64 {
