@@ -11,59 +11,59 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Reason says why a record became a dead letter. The set is closed: it is a metric label.
-type Reason string
+// RejectReason says why a record became a dead letter. It is a label of metrics, so there are no others than these.
+type RejectReason string
 
 // The reasons for dead letters.
 const (
-	NotJSON   Reason = "not_json"   // the value is no JSON object
-	NoText    Reason = "no_text"    // no text field, or a null one
-	WrongType Reason = "wrong_type" // the text field is not a string
-	EmptyText Reason = "empty_text" // nothing is left after cleaning
-	TooLarge  Reason = "too_large"  // the record would not fit into an output topic with its headers
+	NotJSON   RejectReason = "not_json"   // the value is no JSON object
+	NoText    RejectReason = "no_text"    // no text field, or a null one
+	WrongType RejectReason = "wrong_type" // the text field is not a string
+	EmptyText RejectReason = "empty_text" // nothing is left after cleaning
+	TooLarge  RejectReason = "too_large"  // with our headers, the record would be too large for an output topic
 )
 
-// RejectError says why a record cannot be processed, ever. It is bad input, not a failure of ours.
+// RejectError says why a record can never be processed. The input is bad; trying again does not help.
 type RejectError struct {
-	Reason Reason
+	Reason RejectReason
 	Detail string
 }
 
 func (e *RejectError) Error() string { return string(e.Reason) + ": " + e.Detail }
 
-// Decode finds the article in a record's value. Of a record that is rejected for its text it still returns the id.
-// Pure, safe for concurrent use; the cost is linear in the length of the value.
-func (c *DecodeConfig) Decode(r *Record) (Document, *RejectError) {
-	doc := Document{ID: r.String()}
+// Decode finds the article in a record's value. For a record that is rejected because of its text, it still returns the id. It is safe for
+// concurrent use and takes time linear in the length of the value.
+func (c *DecodeConfig) Decode(r *Record) (article.Content, *RejectError) {
+	content := article.Content{ID: r.String()}
 	switch c.Format {
 	case FormatText:
-		doc.Text = string(r.Value)
-		return doc, nil
+		content.Text = string(r.Value)
+		return content, nil
 	case FormatHTML:
-		doc.Text, doc.Title = string(r.Value), htmlTitle(r.Value)
-		return doc, nil
+		content.Text, content.Title = string(r.Value), htmlTitle(r.Value)
+		return content, nil
 	}
 	if !validObject(r.Value) {
-		return doc, &RejectError{NotJSON, "the value is not a JSON object"}
+		return content, &RejectError{NotJSON, "the value is not a JSON object"}
 	}
 	if id := firstID(r.Value, c.Fields.ID); id != "" {
-		doc.ID = id
+		content.ID = id
 	}
 	text, path := first(r.Value, c.Fields.Text)
 	switch {
 	case path == "":
-		return doc, &RejectError{NoText, fmt.Sprintf("none of the text fields %q is there", c.Fields.Text)}
+		return content, &RejectError{NoText, fmt.Sprintf("none of the text fields %q is there", c.Fields.Text)}
 	case text.Type != gjson.String:
-		return doc, &RejectError{WrongType, fmt.Sprintf("field %q is a JSON %s, not a string", path, typeName(text))}
+		return content, &RejectError{WrongType, fmt.Sprintf("field %q is a JSON %s, not a string", path, typeName(text))}
 	}
-	doc.Text = text.String()
-	doc.Title = firstString(r.Value, c.Fields.Title)
-	doc.Source = firstString(r.Value, c.Fields.Source)
-	doc.URL = firstString(r.Value, c.Fields.URL)
-	return doc, nil
+	content.Text = text.String()
+	content.Title = firstString(r.Value, c.Fields.Title)
+	content.Source = firstString(r.Value, c.Fields.Source)
+	content.URL = firstString(r.Value, c.Fields.URL)
+	return content, nil
 }
 
-// first returns the first path's value that is there and not null.
+// first returns the value of the first path that exists and is not null, and that path; "" if there is none.
 func first(value []byte, paths []string) (gjson.Result, string) {
 	for _, path := range paths {
 		if v := gjson.GetBytes(value, path); v.Exists() && v.Type != gjson.Null {
@@ -73,6 +73,7 @@ func first(value []byte, paths []string) (gjson.Result, string) {
 	return gjson.Result{}, ""
 }
 
+// firstString returns the string at the first path that exists, or "" if there is none or it is not a string.
 func firstString(value []byte, paths []string) string {
 	if v, _ := first(value, paths); v.Type == gjson.String {
 		return v.String()
@@ -80,8 +81,8 @@ func firstString(value []byte, paths []string) string {
 	return ""
 }
 
-// firstID returns the first usable id: a string, a number as it is written, or one of MongoDB's Extended
-// JSON wrappers. Longer ids than the index stores are no ids.
+// firstID returns the first usable id: a string, a number as it is written, or one of MongoDB's Extended JSON wrappers. An id that is longer
+// than article.MaxIDBytes is not usable. It returns "" if there is none.
 func firstID(value []byte, paths []string) string {
 	for _, path := range paths {
 		v := gjson.GetBytes(value, path)
@@ -120,7 +121,8 @@ func typeName(v gjson.Result) string {
 	}
 }
 
-// maxDepth bounds nesting: gjson validates recursively, and a stack is not for an attacker to grow.
+// maxDepth is the deepest nesting of a JSON value that is decoded. gjson (1.20) validates recursively: without a bound, a record of
+// nothing but brackets would take stack memory for each of them, and a stack overflow ends the process.
 const maxDepth = 1000
 
 func validObject(value []byte) bool {
@@ -128,7 +130,7 @@ func validObject(value []byte) bool {
 	return len(trimmed) > 0 && trimmed[0] == '{' && !deeperThan(value, maxDepth) && gjson.ValidBytes(value)
 }
 
-// deeperThan reports whether brackets outside of strings nest deeper than limit.
+// deeperThan reports whether brackets outside strings are nested deeper than limit.
 func deeperThan(value []byte, limit int) bool {
 	depth, inString := 0, false
 	for i := 0; i < len(value); i++ {

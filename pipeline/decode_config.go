@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// DecodeConfig says where a record's value keeps the article.
+// DecodeConfig says how to find the article in a record's value.
 type DecodeConfig struct {
 	Format     string      `koanf:"format" help:"Form of a value: json (an object with the fields below), text or html (all of it is the text)."`
 	Fields     FieldConfig `koanf:"fields"`
 	Tombstones string      `koanf:"tombstones" help:"What happens to null values: unique (passed to the unique topic) or skip."`
-	// MaxFuture is about the record's timestamp. Nothing is decided by it.
+	// MaxFuture only decides which timestamps are counted as future, not any verdict.
 	MaxFuture time.Duration `koanf:"max_future" help:"Timestamps further ahead of the clock count as future in echosieve_pipeline_event_time_total. 0: none."`
 }
 
-// FieldConfig lists, for each field of an article, the dotted paths to try in a JSON value, first match first.
+// FieldConfig lists, for each field of an article, the dotted paths to try in a JSON value, in their order.
 type FieldConfig struct {
 	ID     []string `koanf:"id" help:"Paths of the id; MongoDB's {\"$oid\": ...} is understood. Without an id: topic/partition/offset."`
 	Title  []string `koanf:"title" help:"Paths of the title. It does not affect verdicts."`
@@ -48,7 +48,7 @@ func DefaultDecodeConfig() DecodeConfig {
 	}
 }
 
-// Validate returns an error that names the wrong key and what it may be.
+// Validate returns an error that names the first wrong setting and its allowed values.
 func (c DecodeConfig) Validate() error {
 	switch c.Format {
 	case FormatJSON, FormatText, FormatHTML:

@@ -10,8 +10,8 @@ import (
 	"echosieve/pipeline/article"
 )
 
-// An id may be anything, MongoDB's Extended JSON among it: whatever stands there, the article is read, and its id is one
-// that the index can store.
+// An id may be any JSON value, such as MongoDB's Extended JSON. Whatever it is, the article is decoded, and its id is one that the index can
+// store.
 func FuzzExtendedJSON(f *testing.F) {
 	for _, id := range []string{
 		`{"$oid":"65a0"}`, `{"$numberLong":"77"}`, `{"$uuid":"x"}`, `{"$oid":{"$oid":1}}`, `{"$oid":null}`, `{"$date":{"$numberLong":"1"}}`,
@@ -32,7 +32,7 @@ func FuzzExtendedJSON(f *testing.F) {
 	})
 }
 
-// A value is an article or a dead letter, and never both; what we take for JSON, others do as well.
+// A value is an article or a dead letter, never both. The decoder accepts as JSON what encoding/json accepts.
 func FuzzJSON(f *testing.F) {
 	for _, value := range []string{
 		`{"text":"a","text":"b"}`, `{"text":"a"}{}`, "{\"text\":\"a\x00\"}", `{"text":"\u0000"}`, `{"te\u0078t":"a"}`, `{"text":1e5}`, `{"text":01}`,
@@ -54,7 +54,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// A whole page as the value: any bytes are an article with a title or without.
+// With the format html, any value is an article, with or without a title.
 func FuzzHTMLValue(f *testing.F) {
 	for _, page := range []string{
 		"<title>a</title>", "<title>a", "<TITLE a=b>&amp;&#0;&#xd800;</title>", "<body><title>a</title>", "<title><title>", "<!--<title>a</title>",
@@ -74,7 +74,7 @@ func FuzzHTMLValue(f *testing.F) {
 	})
 }
 
-// Headers of our names are replaced, all others go through untouched and in order, and ours are there once.
+// Headers with our names are replaced. All other headers are kept unchanged and in their order, and ours occur once.
 func FuzzHeaders(f *testing.F) {
 	f.Add("crawler", []byte("x"), HeaderVerdict, []byte("forged"))
 	f.Add("", []byte{}, HeaderSource, []byte(nil))

@@ -22,22 +22,22 @@ func TestDecodeJSON(t *testing.T) {
 	own := "articles/2/41"
 	for name, c := range map[string]struct {
 		value string
-		want  Document
+		want  article.Content
 	}{
-		"all fields":       {`{"id":"a1","title":"T","text":"x","source":"S","url":"u"}`, Document{"a1", "T", "x", "S", "u"}},
-		"no id":            {`{"text":"x"}`, Document{ID: own, Text: "x"}},
-		"content":          {`{"id":"a","content":"x"}`, Document{ID: "a", Text: "x"}},
-		"body, text null":  {`{"id":"a","text":null,"body":"x"}`, Document{ID: "a", Text: "x"}},
-		"object id":        {`{"_id":{"$oid":"65a0"},"text":"x"}`, Document{ID: "65a0", Text: "x"}},
-		"long id":          {`{"_id":{"$numberLong":"77"},"text":"x"}`, Document{ID: "77", Text: "x"}},
-		"numeric id":       {`{"id":12345678901234567890,"text":"x"}`, Document{ID: "12345678901234567890", Text: "x"}},
-		"url as id":        {`{"url":"http://a/b","text":"x"}`, Document{ID: "http://a/b", Text: "x", URL: "http://a/b"}},
-		"empty id":         {`{"id":"","text":"x"}`, Document{ID: own, Text: "x"}},
-		"too long an id":   {`{"id":"` + strings.Repeat("i", article.MaxIDBytes+1) + `","text":"x"}`, Document{ID: own, Text: "x"}},
-		"title not string": {`{"id":"a","title":7,"text":"x"}`, Document{ID: "a", Text: "x"}},
-		"escapes":          {`{"id":"a","text":"\u4e2d\u56fd\n\ud83d\ude00"}`, Document{ID: "a", Text: "中国\n😀"}},
-		"leading space":    {" \n{\"id\":\"a\",\"text\":\"x\"}", Document{ID: "a", Text: "x"}},
-		"brackets in text": {`{"id":"a","text":"` + strings.Repeat("[", 2*maxDepth) + `"}`, Document{ID: "a", Text: strings.Repeat("[", 2*maxDepth)}},
+		"all fields":       {`{"id":"a1","title":"T","text":"x","source":"S","url":"u"}`, article.Content{ID: "a1", Title: "T", Text: "x", Source: "S", URL: "u"}},
+		"no id":            {`{"text":"x"}`, article.Content{ID: own, Text: "x"}},
+		"content":          {`{"id":"a","content":"x"}`, article.Content{ID: "a", Text: "x"}},
+		"body, text null":  {`{"id":"a","text":null,"body":"x"}`, article.Content{ID: "a", Text: "x"}},
+		"object id":        {`{"_id":{"$oid":"65a0"},"text":"x"}`, article.Content{ID: "65a0", Text: "x"}},
+		"long id":          {`{"_id":{"$numberLong":"77"},"text":"x"}`, article.Content{ID: "77", Text: "x"}},
+		"numeric id":       {`{"id":12345678901234567890,"text":"x"}`, article.Content{ID: "12345678901234567890", Text: "x"}},
+		"url as id":        {`{"url":"http://a/b","text":"x"}`, article.Content{ID: "http://a/b", Text: "x", URL: "http://a/b"}},
+		"empty id":         {`{"id":"","text":"x"}`, article.Content{ID: own, Text: "x"}},
+		"too long an id":   {`{"id":"` + strings.Repeat("i", article.MaxIDBytes+1) + `","text":"x"}`, article.Content{ID: own, Text: "x"}},
+		"title not string": {`{"id":"a","title":7,"text":"x"}`, article.Content{ID: "a", Text: "x"}},
+		"escapes":          {`{"id":"a","text":"\u4e2d\u56fd\n\ud83d\ude00"}`, article.Content{ID: "a", Text: "中国\n😀"}},
+		"leading space":    {" \n{\"id\":\"a\",\"text\":\"x\"}", article.Content{ID: "a", Text: "x"}},
+		"brackets in text": {`{"id":"a","text":"` + strings.Repeat("[", 2*maxDepth) + `"}`, article.Content{ID: "a", Text: strings.Repeat("[", 2*maxDepth)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, reject := cfg.Decode(record(c.value))
@@ -51,7 +51,7 @@ func TestDecodeRejects(t *testing.T) {
 	cfg := DefaultDecodeConfig()
 	for name, c := range map[string]struct {
 		value string
-		want  Reason
+		want  RejectReason
 	}{
 		"empty value":  {"", NotJSON},
 		"plain text":   {"hello", NotJSON},
@@ -80,11 +80,11 @@ func TestDecodeOtherFormats(t *testing.T) {
 	text := DecodeConfig{Format: FormatText}
 	doc, reject := text.Decode(record("any bytes"))
 	require.Nil(t, reject)
-	require.Equal(t, Document{ID: "articles/2/41", Text: "any bytes"}, doc)
+	require.Equal(t, article.Content{ID: "articles/2/41", Text: "any bytes"}, doc)
 	html := DecodeConfig{Format: FormatHTML}
 	doc, reject = html.Decode(record(page))
 	require.Nil(t, reject)
-	require.Equal(t, Document{ID: "articles/2/41", Title: "A & B", Text: page}, doc)
+	require.Equal(t, article.Content{ID: "articles/2/41", Title: "A & B", Text: page}, doc)
 }
 
 func TestDecodeOwnPaths(t *testing.T) {
@@ -93,7 +93,7 @@ func TestDecodeOwnPaths(t *testing.T) {
 	cfg.Fields.ID = []string{"data.key"}
 	doc, reject := cfg.Decode(record(`{"data":{"key":"k","article":{"text":"x"}}}`))
 	require.Nil(t, reject)
-	require.Equal(t, Document{ID: "k", Text: "x"}, doc)
+	require.Equal(t, article.Content{ID: "k", Text: "x"}, doc)
 }
 
 func TestDecodeConfigValidate(t *testing.T) {
@@ -110,7 +110,7 @@ func TestDecodeConfigValidate(t *testing.T) {
 	}
 }
 
-// Values nest as deep as SECURITY.md says, the object itself counted, and not deeper. Brackets in strings do not count.
+// Values may be nested as deep as SECURITY.md says, including the object itself, and not deeper. Brackets in strings do not count.
 func TestDepth(t *testing.T) {
 	cfg := DefaultDecodeConfig()
 	nested := func(depth int) string {

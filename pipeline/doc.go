@@ -1,8 +1,7 @@
-// Package pipeline turns records into verdicts: decode, fingerprint (package recipe), claim, and the output
-// headers. It owns the meaning of a verdict and the seam to the index (Index), and knows neither Kafka nor Redis.
+// Package pipeline turns records into outputs: it decodes a record's value (decode.go), makes an article of the text (package recipe), asks
+// the index for the verdict (Index), and writes the verdict into headers of the output (output.go). It knows neither Kafka nor Redis.
 //
-// Two classes of failure: a record that cannot be processed becomes a dead letter with a Reason and the
-// stream goes on; anything else (the index is gone, the context ended) is returned and nothing is published.
-// Whatever can fail for good is found before the index hears of an article, so that an article which is in
-// the index always reaches an output.
+// There are two classes of failure. A record that can never be processed becomes a dead letter with a RejectReason, and the stream goes on.
+// Any other failure (the index is away, the context has ended) is returned, and nothing is published. All permanent failures are found
+// before the index is asked: every article in the index must also reach an output, because later copies of it name it as their original.
 package pipeline

@@ -15,16 +15,16 @@ import (
 	"echosieve/pipeline/recipe"
 )
 
-// A delay is never negative: what is a little ahead of the clock counts as 0, what is far ahead is left out. A negative
-// observation would make the sum of the histogram fall, which Prometheus takes for a restart.
+// A delay is never negative: a timestamp a little ahead of the clock counts as 0, a timestamp far ahead is left out. A negative observation
+// would make the sum of the histogram fall, which Prometheus takes for a restart.
 func TestDelayOfTimestampsAheadOfTheClock(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
 	p := newPipeline(t, index, reg, nil)
 	recs := records("null", "null", "null")
 	recs[0].Time = time.Now().Add(-20 * time.Minute)
-	recs[1].Time = time.Now().Add(time.Hour)     // another machine's clock
-	recs[2].Time = time.UnixMilli(math.MaxInt64) // another unit
+	recs[1].Time = time.Now().Add(time.Hour)     // by a machine whose clock is fast
+	recs[2].Time = time.UnixMilli(math.MaxInt64) // in microseconds instead of milliseconds, for example
 	outputs, err := p.Decide(t.Context(), p.Prepare(recs))
 	require.NoError(t, err)
 	p.Published(outputs, time.Millisecond)
@@ -41,8 +41,8 @@ func TestDelayOfTimestampsAheadOfTheClock(t *testing.T) {
 	require.Fail(t, "no histogram of the delay")
 }
 
-// Timestamps far from the clock are counted, and decide as every other: what lies within a window of each other is
-// compared, whenever that was or will be.
+// Timestamps far from the clock are counted, and verdicts do not depend on it: articles whose timestamps are within a window of each other are
+// compared, in the past and in the future.
 func TestTimestampsFarFromTheClock(t *testing.T) {
 	const window = time.Hour
 	reg := prometheus.NewRegistry()

@@ -18,8 +18,8 @@ import (
 	"echosieve/pipeline/recipe"
 )
 
-// hostileCases returns what is done with the values of about n bytes: an article from JSON to its fingerprint, the title of a
-// page, and the fingerprints of the classic recipes.
+// hostileCases returns functions that process values of about n bytes: from JSON to the fingerprint, to the title of a page, and to the
+// fingerprints of the classic recipes.
 func hostileCases(t testing.TB, n int) map[string]func() {
 	t.Helper()
 	news, page, cases := newsRecipe(t), DecodeConfig{Format: FormatHTML}, map[string]func(){}
@@ -50,8 +50,8 @@ func hostileCases(t testing.TB, n int) map[string]func() {
 // hostileSizes are in bytes.
 var hostileSizes = []int{1 << 16, 1 << 17, 1 << 18}
 
-// BenchmarkHostile shows the CPU time of hostile values by their size; x/size is the time per byte in proportion to that of
-// the smallest size, 1 for a linear path.
+// BenchmarkHostile shows the CPU time of hostile values by their size. x/size is the time per byte divided by the time per byte at the
+// smallest size: 1 if the time is linear.
 func BenchmarkHostile(b *testing.B) {
 	bySize := map[int]map[string]func(){}
 	for _, size := range hostileSizes {
@@ -77,8 +77,8 @@ func BenchmarkHostile(b *testing.B) {
 	}
 }
 
-// Four times the text takes about four times as long: a quadratic path would take sixteen times. Not with the race detector,
-// whose own work is what would be measured.
+// A text of four times the size takes about four times as long; with a quadratic step it would take sixteen times as long. This is not
+// tested with the race detector, because its own work would be measured.
 func TestHostileTextsTakeLinearTime(t *testing.T) {
 	least, most := hostileSizes[0], hostileSizes[2]
 	small, large := hostileCases(t, least), hostileCases(t, most)
@@ -97,7 +97,7 @@ func TestHostileTextsTakeLinearTime(t *testing.T) {
 	}
 }
 
-// fastest is the least CPU time of three, each repeated for a millisecond at least, so that timing means something.
+// fastest is the least CPU time of three measurements. Each repeats run for at least a millisecond, the least that can be measured.
 func fastest(t testing.TB, work func()) time.Duration {
 	t.Helper()
 	best := time.Duration(1<<63 - 1)
@@ -113,7 +113,7 @@ func fastest(t testing.TB, work func()) time.Duration {
 	return best
 }
 
-// cpuTime is this process's CPU time: unlike the clock it does not see the load of others.
+// cpuTime is the CPU time of this process. Unlike the clock, it does not depend on the load of the machine.
 func cpuTime(t testing.TB) time.Duration {
 	t.Helper()
 	var usage syscall.Rusage
@@ -123,8 +123,8 @@ func cpuTime(t testing.TB) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// A field without a separator of jieba is cut in pieces. Looking at the whole field for each piece would take quadratic time, which
-// shows from some megabytes on.
+// A long field without a separator of jieba is cut in pieces. Scanning the whole field for each piece would take quadratic time, which can
+// be measured from some megabytes on.
 func TestLongFieldsTakeLinearTime(t *testing.T) {
 	r := newsRecipe(t)
 	cut := func(unit string, size int) func() {

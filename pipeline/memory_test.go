@@ -14,13 +14,13 @@ import (
 	"echosieve/test/child"
 )
 
-// Articles that are much larger than any real one take little memory for each byte of their value, that of jieba and of garbage
-// included. Not with the race detector, which takes memory of its own.
+// Articles that are much larger than any real one take little memory for each byte of their value, including jieba's memory and garbage.
+// This is not tested with the race detector, which takes memory of its own.
 func TestPeakMemory(t *testing.T) {
 	const alone = "ECHOSIEVE_TEST_ALONE"
-	if os.Getenv(alone) == "" { // in a process of its own: what other tests leave behind changes when garbage is collected
+	if os.Getenv(alone) == "" { // in a process of its own: memory left by other tests changes when garbage is collected
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPeakMemory$", "-test.v")
-		cmd.Env = append(os.Environ(), alone+"=1", "GOMAXPROCS=2") // more would keep more, each for itself
+		cmd.Env = append(os.Environ(), alone+"=1", "GOMAXPROCS=2") // each core keeps buffers of its own
 		output, err := cmd.CombinedOutput()
 		t.Logf("%s", output)
 		require.NoError(t, err)
@@ -29,14 +29,14 @@ func TestPeakMemory(t *testing.T) {
 	r := newsRecipe(t)
 	for _, c := range []struct {
 		kind string
-		most float64 // bytes at the peak for each byte of the value, with room to spare
+		most float64 // allowed bytes at the peak for each byte of the value, above what was measured
 	}{
 		{"Han", 13},
 		{"one Han", 13},
 		{"Cyrillic", 26}, // as words
 		{"numbers", 10},
 		{"marks", 13},
-		{"words", 40}, // hardly one occurs twice, so each is kept
+		{"words", 40}, // hardly any word occurs twice, so each is kept
 		{"tags", 10},
 		{"open tags", 26},
 	} {
@@ -50,7 +50,7 @@ func TestPeakMemory(t *testing.T) {
 	}
 }
 
-// peakMemory is how much the memory of this process, cgo's included, grows while run runs.
+// peakMemory is by how much the memory of this process, including cgo's, grows while run runs.
 func peakMemory(t *testing.T, run func()) int64 {
 	t.Helper()
 	debug.FreeOSMemory()

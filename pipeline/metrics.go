@@ -21,11 +21,11 @@ type metrics struct {
 
 // The values of the label case of eventTime.
 const (
-	eventLate   = "late"   // older than the window
-	eventFuture = "future" // further ahead of the clock than DecodeConfig.MaxFuture
+	eventLate   = "late"   // the timestamp is older than the window
+	eventFuture = "future" // the timestamp is further ahead of the clock than DecodeConfig.MaxFuture
 )
 
-// newMetrics registers the metrics; a nil registerer leaves them unregistered.
+// newMetrics makes the metrics and registers them, except with a nil registerer.
 func newMetrics(reg prometheus.Registerer) *metrics {
 	f := promauto.With(reg)
 	m := &metrics{
@@ -77,7 +77,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		{"dead", string(EmptyText)},
 		{"dead", string(TooLarge)},
 	} {
-		m.records.WithLabelValues(v[0], v[1]) // present from the start: an honest zero, not an absent series
+		m.records.WithLabelValues(v[0], v[1]) // so that the series exists with 0 from the start: rate() needs a first value
 	}
 	for _, s := range []Stage{StageDecode, StageClean, StageSegment, StageFingerprint, StageClaim, StagePublish} {
 		m.stage.WithLabelValues(string(s))
@@ -88,7 +88,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 // Stage is a step of the pipeline, as it stands in metrics.
 type Stage string
 
-// The stages. Decode to Fingerprint are measured for one article, Claim and Publish for one batch.
+// The stages. The first four are measured for each article, StageClaim and StagePublish for each batch.
 const (
 	StageDecode      Stage = "decode"
 	StageClean       Stage = "clean"

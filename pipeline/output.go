@@ -31,10 +31,10 @@ type Output struct {
 	Destination Destination
 	// Headers are all headers of the published record: the record's own, then ours.
 	Headers []Header
-	// OmitValue says that not even the dead topic can hold the value: a null value goes out instead,
-	// and the source coordinates in the headers tell where to find it.
+	// OmitValue says that the value is too large even for the dead topic. The record is published with a null value, and the source
+	// coordinates in its headers tell where to find the value.
 	OmitValue bool
-	// OmitKey says the same of the key.
+	// OmitKey says that the key is too large as well and is published as null.
 	OmitKey bool
 
 	verdict, reason string // labels for the metrics
@@ -62,7 +62,7 @@ var ownHeaders = []string{
 	HeaderRoot, HeaderSource, HeaderRecipe, HeaderReason, HeaderDetail, HeaderValueOmitted,
 }
 
-// Upper bounds of what our headers and the record framing add to a record, in bytes: topic names have at most 249.
+// Upper bounds of the bytes that our headers and the record framing add to a record. Kafka's topic names have at most 249 bytes.
 const (
 	maxCoordinatesBytes   = 249 + len("/2147483647/9223372036854775807")
 	maxVerdictHeaderBytes = 3*maxCoordinatesBytes + 2*article.MaxIDBytes + 512
@@ -70,7 +70,7 @@ const (
 	maxDeadHeaderBytes    = maxCoordinatesBytes + maxDetailBytes + 512
 )
 
-// withHeaders returns the record's headers without those of our names, followed by ours.
+// withHeaders returns the record's headers without any that have our names, followed by our headers.
 func withHeaders(r *Record, ours ...Header) []Header {
 	headers := make([]Header, 0, len(r.Headers)+len(ours))
 	for _, h := range r.Headers {
@@ -83,35 +83,35 @@ func withHeaders(r *Record, ours ...Header) []Header {
 
 func header(key, value string) Header { return Header{Key: key, Value: []byte(value)} }
 
-// verdictOutput builds the output of an article that the index has answered.
-func verdictOutput(r *Record, a *article.Article, m *article.Verdict, recipeID string) Output {
-	out := Output{Record: r, Destination: ToUnique, verdict: m.Kind.String(), reason: m.Reason.String(), distance: -1}
+// verdictOutput builds the output of an article with its verdict.
+func verdictOutput(r *Record, a *article.Article, v *article.Verdict, recipeID string) Output {
+	out := Output{Record: r, Destination: ToUnique, verdict: v.Kind.String(), reason: v.Reason.String(), distance: -1}
 	ours := make([]Header, 0, 10)
-	ours = append(ours, header(HeaderVerdict, m.Kind.String()))
+	ours = append(ours, header(HeaderVerdict, v.Kind.String()))
 	if !a.LittleText {
 		ours = append(ours, header(HeaderFingerprint, a.Fingerprint.String()))
 	}
-	if m.Kind != article.Unique {
-		out.Destination, out.distance = ToDuplicate, m.Distance
-		if m.Kind == article.Possible {
+	if v.Kind != article.Unique {
+		out.Destination, out.distance = ToDuplicate, v.Distance
+		if v.Kind == article.Possible {
 			out.Destination = ToPossible
 		}
 		ours = append(ours,
-			header(HeaderReason, m.Reason.String()),
-			header(HeaderDistance, strconv.Itoa(m.Distance)),
-			header(HeaderOriginalID, m.Original.ID),
-			header(HeaderOriginal, m.Original.String()))
+			header(HeaderReason, v.Reason.String()),
+			header(HeaderDistance, strconv.Itoa(v.Distance)),
+			header(HeaderOriginalID, v.Original.ID),
+			header(HeaderOriginal, v.Original.String()))
 	}
 	ours = append(ours,
-		header(HeaderRootID, m.Root.ID),
-		header(HeaderRoot, m.Root.String()),
+		header(HeaderRootID, v.Root.ID),
+		header(HeaderRoot, v.Root.String()),
 		header(HeaderSource, r.String()),
 		header(HeaderRecipe, recipeID))
 	out.Headers = withHeaders(r, ours...)
 	return out
 }
 
-// tombstoneOutput passes a null value on to the unique topic. It has no text, hence no verdict but unique.
+// tombstoneOutput passes a record with a null value on to the unique topic. A record without text repeats nothing.
 func tombstoneOutput(r *Record, recipeID string) Output {
 	return Output{
 		Record: r, Destination: ToUnique, verdict: article.Unique.String(), reason: "tombstone", distance: -1,
@@ -122,8 +122,8 @@ func tombstoneOutput(r *Record, recipeID string) Output {
 	}
 }
 
-// deadOutput builds a dead letter. Where the dead topic cannot hold the whole record either, the value goes
-// first, then key and headers; what is left always fits.
+// deadOutput builds a dead letter. If the record is too large for the dead topic, its value is omitted; if it is still too large, its key
+// and its own headers are omitted as well. The rest always fits.
 func deadOutput(r *Record, reject *RejectError, maxBytes int) Output {
 	detail := reject.Detail
 	if len(detail) > maxDetailBytes {
@@ -149,7 +149,7 @@ func deadOutput(r *Record, reject *RejectError, maxBytes int) Output {
 	return out
 }
 
-// recordBytes is an upper bound of the record's size on the wire, without our headers: payload and framing.
+// recordBytes is an upper bound of the record's size in Kafka's format, without our headers.
 func recordBytes(r *Record) int {
 	const framing = 128 // batch header 61, record varints
 	n := r.Size()

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// keys are the header names in order; the test pins what readers of the output rely on.
+// keys are the header names in their order, on which readers of the output rely.
 func keys(headers []Header) []string {
 	names := make([]string, len(headers))
 	for i, h := range headers {

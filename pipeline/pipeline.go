@@ -14,12 +14,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Config of a Pipeline.
+// Config says how a Pipeline decodes records and which of them are too large.
 type Config struct {
 	Decode DecodeConfig
-	// MaxMessageBytes is the largest record that the output topics take.
+	// MaxMessageBytes is the size of the largest record that the output topics accept, in bytes.
 	MaxMessageBytes int
-	// Window is the index's: a record older than it is counted as late. 0 counts none.
+	// Window is the window of the index. A record whose timestamp is older is counted as late. 0: none is counted.
 	Window time.Duration
 }
 
@@ -30,10 +30,10 @@ type Pipeline struct {
 	index   Index
 	metrics *metrics
 	now     func() time.Time
-	cores   chan struct{} // bounds the articles being fingerprinted, and with them the threads in cgo
+	cores   chan struct{} // bounds the articles that are fingerprinted at a time, and hence the threads in cgo
 }
 
-// New returns a Pipeline. A nil registerer leaves the metrics unregistered.
+// New returns a Pipeline. With a nil registerer the metrics are not registered.
 func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Registerer) *Pipeline {
 	return &Pipeline{
 		cfg: cfg, recipe: recipe, index: index, metrics: newMetrics(reg), now: time.Now,
@@ -41,21 +41,21 @@ func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Register
 	}
 }
 
-// Batch is a run of records of one partition on its way through the stages.
+// Batch holds consecutive records of one partition, and their articles after Prepare.
 type Batch struct {
 	Records  []Record
 	prepared []prepared // prepared[i] belongs to Records[i]
 }
 
-// prepared is one record after Prepare: exactly one of reject, tombstone and an article.
+// prepared is one record after Prepare. Exactly one of three is set: reject, tombstone or article.
 type prepared struct {
 	article   article.Article
 	reject    *RejectError
 	tombstone bool
 }
 
-// Prepare decodes and fingerprints the records, on all cores. It keeps recs and fails never: what cannot be
-// processed is marked as a dead letter.
+// Prepare decodes and fingerprints the records on all cores. It keeps recs, and never fails: a record that cannot be processed becomes a
+// dead letter.
 func (p *Pipeline) Prepare(recs []Record) *Batch {
 	b := &Batch{Records: recs, prepared: make([]prepared, len(recs))}
 	var next atomic.Int64
@@ -73,6 +73,7 @@ func (p *Pipeline) Prepare(recs []Record) *Batch {
 	return b
 }
 
+// prepare decodes and fingerprints one record.
 func (p *Pipeline) prepare(r *Record) prepared {
 	if n := recordBytes(r) + maxVerdictHeaderBytes; n > p.cfg.MaxMessageBytes {
 		return prepared{reject: &RejectError{TooLarge, fmt.Sprintf(
@@ -82,12 +83,12 @@ func (p *Pipeline) prepare(r *Record) prepared {
 		return prepared{tombstone: true}
 	}
 	start := time.Now()
-	doc, err := p.cfg.Decode.Decode(r)
+	content, err := p.cfg.Decode.Decode(r)
 	p.metrics.observe(StageDecode, time.Since(start))
 	if err != nil {
 		return prepared{reject: err}
 	}
-	a, timing := p.recipe.Fingerprint(doc.Text)
+	a, timing := p.recipe.Fingerprint(content.Text)
 	p.metrics.observe(StageClean, timing.Clean)
 	p.metrics.observe(StageSegment, timing.Segment)
 	p.metrics.observe(StageFingerprint, timing.Fingerprint)
@@ -97,18 +98,18 @@ func (p *Pipeline) prepare(r *Record) prepared {
 	if a.LittleText {
 		p.metrics.littleText.Inc()
 	}
-	a.Coordinates, a.ID, a.Time = r.Coordinates, doc.ID, r.Time
+	a.Coordinates, a.ID, a.Time = r.Coordinates, content.ID, r.Time
 	return prepared{article: a}
 }
 
-// Decide asks the index for the verdicts and returns the outputs in the records' order. Skipped tombstones have no
-// output. It blocks while the index is away; an error means that nothing was decided for the caller's
-// purposes: the batch may be run again and gets the same verdicts.
+// Decide asks the index for the verdicts and returns the outputs in the records' order. Skipped tombstones have no output. It blocks while
+// the index is away and returns an error only when ctx ends. After an error nothing may be published; the batch may be decided again and
+// gets the same verdicts.
 func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 	articles := make([]article.Article, 0, len(b.prepared))
 	for i := range b.prepared {
-		if it := &b.prepared[i]; !it.tombstone && it.reject == nil {
-			articles = append(articles, it.article)
+		if one := &b.prepared[i]; !one.tombstone && one.reject == nil {
+			articles = append(articles, one.article)
 		}
 	}
 	var verdicts []article.Verdict
@@ -122,12 +123,12 @@ func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 	}
 	outputs := make([]Output, 0, len(b.prepared))
 	for i := range b.prepared {
-		it, r := &b.prepared[i], &b.Records[i]
+		one, r := &b.prepared[i], &b.Records[i]
 		switch {
-		case it.reject != nil:
-			outputs = append(outputs, deadOutput(r, it.reject, p.cfg.MaxMessageBytes))
-		case !it.tombstone:
-			outputs = append(outputs, verdictOutput(r, &it.article, &verdicts[0], p.recipe.ID()))
+		case one.reject != nil:
+			outputs = append(outputs, deadOutput(r, one.reject, p.cfg.MaxMessageBytes))
+		case !one.tombstone:
+			outputs = append(outputs, verdictOutput(r, &one.article, &verdicts[0], p.recipe.ID()))
 			verdicts = verdicts[1:]
 		case p.cfg.Decode.Tombstones == TombstonesUnique:
 			outputs = append(outputs, tombstoneOutput(r, p.recipe.ID()))
@@ -138,7 +139,7 @@ func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 	return outputs, nil
 }
 
-// Published counts outputs that the broker has acknowledged. took is the time of the publish.
+// Published counts outputs that the broker has acknowledged. took is how long publishing them took.
 func (p *Pipeline) Published(outputs []Output, took time.Duration) {
 	now := p.now()
 	for i := range outputs {
@@ -152,12 +153,11 @@ func (p *Pipeline) Published(outputs []Output, took time.Duration) {
 	p.metrics.observe(StagePublish, took)
 }
 
-// observeTime counts a timestamp that is far from the clock and observes the delay of the verdict. It does nothing else:
-// verdicts depend on the records' timestamps alone, so that a backlog gets those it would have got in time, and keys expire
-// by the clock whatever the timestamps say.
+// observeTime counts a timestamp that is far from the clock and observes the delay of the verdict. Nothing is decided by the distance to
+// the clock: verdicts depend on the records' timestamps only, so that a backlog gets the same verdicts as it would have got in time.
 //
-// A delay is never negative: a timestamp ahead of the clock counts as 0 s. One beyond MaxFuture says nothing about the
-// delay and is left out.
+// A delay is never negative: a timestamp ahead of the clock counts as 0 s. A timestamp beyond MaxFuture says nothing about the delay and is
+// left out.
 func (p *Pipeline) observeTime(at, now time.Time) {
 	switch {
 	case p.cfg.Decode.MaxFuture > 0 && at.After(now.Add(p.cfg.Decode.MaxFuture)):
@@ -167,4 +167,18 @@ func (p *Pipeline) observeTime(at, now time.Time) {
 		p.metrics.eventTime.WithLabelValues(eventLate).Inc()
 	}
 	p.metrics.delay.Observe(max(0, now.Sub(at)).Seconds())
+}
+
+// Index remembers articles for a window and finds, for each new article, the earlier article that it repeats.
+//
+// Claim stores the articles and returns their verdicts: verdict i belongs to articles[i]. Within one call the articles arrive in their
+// order: an article can repeat an earlier one of the same call, never a later one.
+//
+// Claim is idempotent: the same Coordinates get the same Verdict again for as long as the window remembers them, whatever other calls have
+// claimed in between, and however often an earlier call failed half-way. Of two articles that are copies of each other, and of which each
+// is found by the look-ups of the other, at least one gets a verdict that IsCopy. The earlier one never gets it because of the later one.
+//
+// Claim blocks while its store is away and returns an error only when ctx ends. It never guesses a verdict. Safe for concurrent use.
+type Index interface {
+	Claim(ctx context.Context, articles []article.Article) ([]article.Verdict, error)
 }

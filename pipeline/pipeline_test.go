@@ -115,7 +115,7 @@ func TestRecordsThatFitNoOutputTopicAreDead(t *testing.T) {
 	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
 	p := newPipeline(t, index, nil, nil)
 	recs := records("null", "null", "null", "null")
-	recs[0].Key = make([]byte, 1<<20) // kept whole, yet too large with our headers
+	recs[0].Key = make([]byte, 1<<20) // not Oversize, but too large with our headers
 	recs[1].Key, recs[1].Oversize = []byte("k"), &pipeline.Oversize{Bytes: 3 << 20, ValueBytes: 3<<20 - 100}
 	recs[2].Oversize = &pipeline.Oversize{Bytes: 3 << 20, ValueBytes: 100}
 	recs[3].Oversize = &pipeline.Oversize{Bytes: 3 << 20}

@@ -17,21 +17,20 @@ type Record struct {
 	article.Coordinates
 	Key, Value []byte
 	Headers    []Header
-	// Time is the record timestamp, with millisecond resolution. Values before 1970 (a missing
-	// timestamp among them) count as 1970 in the window.
+	// Time is the record timestamp, with millisecond resolution. A timestamp before 1970, or a missing one, counts as 1970 in the window.
 	Time time.Time
-	// Oversize is set for a record larger than what output topics take: its value was passed over, and where key and headers
-	// alone are too large these as well.
+	// Oversize is set for a record that is larger than the output topics accept. Its value was not read, and neither were key and headers
+	// if they alone are too large.
 	Oversize *Oversize
 }
 
-// Oversize says what a record was that is not kept whole.
+// Oversize holds the sizes of a record that was not read whole.
 type Oversize struct {
-	Bytes      int64 // of the whole record
-	ValueBytes int64
+	Bytes      int64 // size of the whole record
+	ValueBytes int64 // size of its value
 }
 
-// valueBytes is the length of the value, kept or not.
+// valueBytes is the length of the value, even if the value was not read.
 func (r *Record) valueBytes() int {
 	if r.Oversize != nil {
 		return int(r.Oversize.ValueBytes)
@@ -39,17 +38,11 @@ func (r *Record) valueBytes() int {
 	return len(r.Value)
 }
 
-// Size is the number of payload bytes that the record keeps in memory: key, value and headers.
+// Size is the number of bytes of key, value and headers that the record keeps in memory.
 func (r *Record) Size() int {
 	n := len(r.Key) + len(r.Value)
 	for _, h := range r.Headers {
 		n += len(h.Key) + len(h.Value)
 	}
 	return n
-}
-
-// Document is what the decoder finds in a record's value. ID is never empty: a record without an id
-// gets its coordinates.
-type Document struct {
-	ID, Title, Text, Source, URL string
 }

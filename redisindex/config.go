@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/lookup"
 	"echosieve/simhash"
 )
 
@@ -25,7 +26,7 @@ type Config struct {
 	Namespace string
 	// Window is how far apart the timestamps of two articles may be for one to be a copy of the other.
 	Window time.Duration
-	// Search says how articles are found and judged. The number of blocks decides where an
+	// Search is what the recipe asks of the index. The number of blocks decides where an
 	// article lies, the rest only who meets it; the width of the blocks is this package's.
 	article.Search
 	// UndecidedTimeout is how long a copy waits for the verdict of its original. The original's worker may be dead: then its
@@ -79,7 +80,7 @@ func (c Config) Validate() error {
 		val, min, max int
 	}{
 		{"max_distance", c.MaxDistance, 0, 64},
-		{"blocks", c.Layout.Count, 1, 64},
+		{"blocks", c.Blocks, 1, 64},
 		{"probes", c.Probes, 0, simhash.MaxProbes},
 		{"generations", c.Generations, 1, 8},
 		{"max_candidates", c.MaxCandidates, 1, 1000},
@@ -118,8 +119,8 @@ const (
 	maxKeyBits = 32
 )
 
-// BlockLayout is the block layout that an index of this configuration, which must be valid, uses.
-func (c Config) BlockLayout() simhash.Layout { return newLayout(c).blocks }
+// Plan is where an index of this configuration, which must be valid, stores articles and looks them up.
+func (c Config) Plan() lookup.Plan { return newLayout(c).plan }
 
 // layout is where the index puts what, as it follows from a Config.
 type layout struct {
@@ -127,7 +128,7 @@ type layout struct {
 	generationMs int64         // whole seconds, at most windowMs
 	lifetime     time.Duration // of a key after its last write: the window, and as long as processing may fall behind
 	shardBits    int
-	blocks       simhash.Layout
+	plan         lookup.Plan
 	tag          string // names the layout in every key
 }
 
@@ -139,10 +140,10 @@ func newLayout(c Config) layout {
 	kind := strconv.Itoa(listFieldBits)
 	if c.Buckets == bucketsSets {
 		kind = bucketsSets
-		blockBits = cmp.Or(blockBits, min(setBlockBits, 64/c.Layout.Count))
+		blockBits = cmp.Or(blockBits, min(setBlockBits, 64/c.Blocks))
 	}
 	if blockBits == 0 {
-		blockBits = min(keyBits(perList), 64/c.Layout.Count) // wider ones would overlap, and the pigeonhole principle fail
+		blockBits = min(keyBits(perList), 64/c.Blocks) // wider ones would overlap, and the pigeonhole principle fail
 	}
 	shardBits := keyBits(perHash)
 	return layout{
@@ -150,8 +151,8 @@ func newLayout(c Config) layout {
 		generationMs: seconds * 1000,
 		lifetime:     c.Window + min(c.Window/2, time.Duration(seconds)*time.Second) + time.Second,
 		shardBits:    shardBits,
-		blocks:       simhash.Layout{Count: c.Layout.Count, Bits: blockBits},
-		tag:          fmt.Sprintf("%s.%d.%dx%d.%s", strconv.FormatInt(seconds, 36), shardBits, c.Layout.Count, blockBits, kind),
+		plan:         lookup.New(c.Search, blockBits),
+		tag:          fmt.Sprintf("%s.%d.%dx%d.%s", strconv.FormatInt(seconds, 36), shardBits, c.Blocks, blockBits, kind),
 	}
 }
 

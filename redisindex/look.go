@@ -10,13 +10,13 @@ import (
 // several items share is read once.
 func (b *batch) look(ctx context.Context) error {
 	x, open := b.x, b.open()
-	most := len(open) * (x.cfg.Layout.Count + 1) * (x.cfg.Probes + 1)
+	most := len(open) * (x.cfg.Blocks + 1) * (x.cfg.Probes + 1)
 	refs := make([]blockRef, 0, most) // each once
 	at := make(map[blockRef]int32, most)
 	reads := make([][]int32, len(open)) // for each item the refs it reads
 	var blocks []simhash.Block
 	for i, it := range open {
-		blocks = x.cfg.AppendLooks(blocks[:0], it.claim.Fingerprint, it.claim.Sums, it.claim.Anchors)
+		blocks = x.layout.plan.AppendLookups(blocks[:0], &it.claim)
 		for g, last := x.layout.reach(it.ms); g <= last; g++ {
 			if !b.generations[g] {
 				continue

@@ -86,7 +86,7 @@ func (b *batch) judge(it *item) {
 				continue
 			}
 			theirs := &article.Article{Fingerprint: c.fingerprint, Digest: e.digest, LittleText: e.little, Signature: e.signature}
-			if j := b.x.cfg.Decide(mine, theirs); j.Kind != 0 {
+			if j := b.x.cfg.Compare(mine, theirs); j.Kind != 0 {
 				it.relatives = append(it.relatives, relative{e, c.fieldRef, j, c.distance})
 			}
 		}

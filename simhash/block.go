@@ -18,9 +18,9 @@ type Block struct {
 
 // Layout says how fingerprints are cut into blocks. The zero value is not valid.
 //
-// Blocks start at equal distances. Count blocks of 64/Count bits make up the fingerprint. Narrower ones leave
-// bits out, so that a look-up finds more; wider ones reach into their neighbours, the last ones into the first, so
-// that a look-up finds less, and then the pigeonhole principle holds no longer: see Blocks.
+// Blocks start at equal distances. Count blocks of 64/Count bits make up the fingerprint. Narrower blocks leave bits out, so a look-up finds
+// more fingerprints. Wider blocks overlap with their neighbours, the last block with the first, so a look-up finds fewer. One bit can then
+// be in two blocks, and the pigeonhole principle of Blocks does not hold.
 type Layout struct {
 	Count int // number of blocks, 1 to 64
 	Bits  int // width of each block, 1 to 64; 0: as many as make up the fingerprint

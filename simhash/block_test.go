@@ -84,7 +84,7 @@ func shareBlock(a, b Fingerprint, k int) bool {
 	return false
 }
 
-// Blocks of any width hold the bits that follow their start, around the end of the fingerprint if need be.
+// Blocks of any width hold the bits that follow their start. After the last bit of the fingerprint its first bit follows.
 func TestLayout(t *testing.T) {
 	const fp = 0x0123456789abcdef
 	for _, c := range []struct {

@@ -29,7 +29,7 @@ func ExampleSum() {
 
 func ExampleBlocks() {
 	a, b := simhash.Fingerprint(0x0123456789abcdef), simhash.Fingerprint(0x0123456789abcd00)
-	// The index files a under each of its blocks and later asks for those of b.
+	// The index stores a under each of its blocks and later looks up each block of b.
 	filed := map[simhash.Block]bool{}
 	for _, block := range simhash.Blocks(a, simhash.DefaultMaxDistance) {
 		filed[block] = true

@@ -6,8 +6,7 @@ import "math"
 type Feature struct {
 	// Hash should behave like 64 random bits that are always the same for one property; see Hash.
 	Hash uint64
-	// Weight says how much the property tells about the document. Sum leaves out a feature whose weight is
-	// not a positive finite number.
+	// Weight says how much the property tells about the document. Sum leaves out a feature whose weight is not positive or not finite.
 	Weight float64
 }
 

@@ -76,10 +76,9 @@ func (c Config) RecipeConfig() recipe.Config {
 }
 
 // IndexConfig returns the settings of the index for a recipe: c.Redis.Index and everything that other sections decide, such as
-// the namespace, the window and the layout of the blocks. The configuration must be valid.
+// the namespace and the window. The configuration must be valid.
 func (c Config) IndexConfig(recipeID string) redisindex.Config {
 	index := c.indexSettings(recipeID, c.RecipeConfig())
-	index.Layout = index.BlockLayout()
 	// When a process dies, Kafka notices it after one session timeout and gives its partitions to another process. After a second
 	// session timeout that process has had time to decide the articles that the dead one left undecided.
 	index.UndecidedTimeout = 2 * c.Kafka.SessionTimeout
@@ -95,8 +94,7 @@ func (c Config) LoadRecipe() (*recipe.Recipe, error) {
 	return recipe, nil
 }
 
-// indexSettings is IndexConfig without the layout of the blocks. Validate calls it with settings that may be wrong, and the layout
-// can be computed from valid settings only.
+// indexSettings is IndexConfig without the setting that follows from Kafka's.
 func (c Config) indexSettings(recipeID string, recipe recipe.Config) redisindex.Config {
 	index := c.Redis.Index
 	index.Namespace = c.Redis.Namespace + ":" + recipeID

@@ -1,14 +1,15 @@
 package article
 
-// Kind is a verdict's kind.
+// Kind is the kind of a verdict.
 type Kind uint8
 
-// The kinds of verdict. The zero Kind is not a verdict. Their numbers are stored and their names published: neither changes.
+// The kinds of verdict. The zero Kind is no verdict. Neither their numbers, which are stored, nor their names, which are published, ever
+// change.
 const (
-	Unique   Kind = iota + 1 // nobody published this article before within the window
-	Near                     // a copy of another article, as far as the recipe's rule can tell
-	Exact                    // another article has the same normalised text
-	Possible                 // looks like another article but is treated as unique: people may want to look at both
+	Unique   Kind = iota + 1 // repeats no earlier article in the window
+	Near                     // a copy of an earlier article by the recipe's rule
+	Exact                    // has the same normalised text as an earlier article
+	Possible                 // resembles an earlier article, but not enough: published as unique, with a mark for people
 )
 
 // IsCopy says whether the verdict is that of a copy: Near or Exact.
@@ -30,19 +31,20 @@ func (k Kind) String() string {
 	}
 }
 
-// Reason names the test that decided about two articles. Its numbers are stored and its names published: neither changes.
+// Reason names the test that decided about two articles. Neither its numbers, which are stored, nor its names, which are published, ever
+// change.
 type Reason uint8
 
 // The reasons.
 const (
-	ReasonNone     Reason = iota // nothing to decide
+	ReasonNone     Reason = iota // no test: the verdict is Unique, or a text is empty
 	ReasonDigest                 // the normalised texts are equal
 	ReasonDistance               // the distance between the fingerprints
 	ReasonOverlap                // the share of word pairs in common
-	ReasonNumbers                // different numbers stand in the same places
+	ReasonNumbers                // different numbers in the same context
 	ReasonValues                 // the share of numbers in common
-	ReasonLittle                 // little text: only an equal text is a copy, or, of a flash, one that contains it
-	ReasonShort                  // would be a copy, but the text is too short for this much overlap to prove it
+	ReasonLittle                 // too little text: a copy must be equal or, of a flash, contain it
+	ReasonShort                  // would be a copy, but the text is too short for this share of word pairs to prove it
 	ReasonUnknown                // one of the signatures is missing or has an unknown version
 	ReasonLead                   // the texts begin differently and have no number in common
 	ReasonOpposite               // something rises in one text that falls in the other
@@ -51,7 +53,7 @@ const (
 
 var reasonNames = [reasonCount]string{"none", "digest", "distance", "overlap", "numbers", "values", "little", "short", "unknown", "lead", "opposite"}
 
-// String returns the reason as it stands in headers and metrics; "unknown" for a number that is none of ours.
+// String returns the reason as it stands in headers and metrics. It returns "unknown" for a number that this version does not know.
 func (r Reason) String() string {
 	if r >= reasonCount {
 		r = ReasonUnknown
@@ -59,16 +61,15 @@ func (r Reason) String() string {
 	return reasonNames[r]
 }
 
-// Verdict is what an index answers about an article.
+// Verdict is the decision of an index about an article.
 type Verdict struct {
 	Kind Kind
-	// Reason is the test that decided; ReasonNone for Unique.
+	// Reason is the test that decided. ReasonNone for Unique.
 	Reason Reason
-	// Original is the earlier article that this one repeats, or, if Possible, looks like; of several, the one with
-	// the lowest ticket. Zero for Unique.
+	// Original is the earlier article that this one repeats or, if the kind is Possible, resembles. Of several it is the one with the
+	// lowest ticket. Zero for Unique.
 	Original Ref
-	// Root is the article at the end of the chain of originals, which is no copy, as far as known when the
-	// verdict was reached. For Unique and Possible it is the article itself.
+	// Root is the article at the end of the chain of originals. It is no copy. For Unique and Possible it is the article itself.
 	Root Ref
 	// Distance is the Hamming distance to the original, in bits; 0 for Unique and Exact.
 	Distance int

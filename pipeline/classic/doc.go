@@ -1,12 +1,12 @@
-// Package classic makes the fingerprints of the SimHash recipes that the field has used for years, bit for bit where
-// the original can still be run, so that users of one can compare like with like before they change.
+// Package classic makes the fingerprints of the SimHash recipes that the field has used for years, so that users of one of them can compare
+// it with the recipe news before they change. The fingerprints are equal bit for bit, where the original can still be run.
 //
 //	classic-python-200  the Python package simhash (leonsim) over the 200 heaviest words of jieba.analyse.extract_tags
 //	classic-python-30   the same over the 30 heaviest
 //	classic-yanyiwu     the C++ library yanyiwu/simhash over the keywords of cppjieba
 //	classic-fnv         FNV-1a over all words that cppjieba's keyword extraction counts, weighted with TF-IDF
 //
-// The recipes take the raw text: they know nothing of markup, scripts, width or case, as their originals do not.
+// Like their originals, the recipes take the raw text. They know nothing of markup, scripts, width or case.
 //
 // The two families see different words in one text, so the Python recipes bring a segmentation of their own and only
 // the others use the caller's. Python's jieba cuts at every character that is neither Chinese nor a letter, a digit or

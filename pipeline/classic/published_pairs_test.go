@@ -21,12 +21,12 @@ type publishedPair struct {
 	Measured           *int // distance that its code gives when run, in bits
 }
 
-// deviations are the distances of ours that are not those of the originals. The example of classic-fnv says neither how its
+// deviations are the distances that differ from those of the originals. The example of classic-fnv says neither how its
 // words are cut and weighed nor how they are hashed, and no reading of its description that we tried gives its 3 bits.
 var deviations = map[string]int{"classic-fnv": 9}
 
 // TestPublishedPairs holds the recipes to the examples that they were published with. These are no part of the project: the
-// folder is that of ECHOSIEVE_TEST_CORPORA, or shared/corpora beside the repository; without it there is nothing to hold.
+// folder is named by ECHOSIEVE_TEST_CORPORA, or else shared/corpora beside the repository; without it the test is skipped.
 func TestPublishedPairs(t *testing.T) {
 	dir := os.Getenv("ECHOSIEVE_TEST_CORPORA")
 	if dir == "" {
@@ -60,7 +60,7 @@ func TestPublishedPairs(t *testing.T) {
 	require.Positive(t, held)
 }
 
-// publishedFingerprint returns what a recipe of ours makes of a text, or one that was published beside ours.
+// publishedFingerprint returns the fingerprint of a text by one of our recipes, or by one that was published beside them.
 func publishedFingerprint(t *testing.T, recipe, text string) simhash.Fingerprint {
 	t.Helper()
 	if slices.Contains(Names(), recipe) {

@@ -1,14 +1,21 @@
 package classic
 
 import (
+	"bytes"
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
+
+	"echosieve/pipeline/dict"
+	"echosieve/simhash"
 )
 
-// pythonStopWords are those of jieba.analyse (0.42.1), compared in lower case.
+// pythonStopWords are the stop words of jieba.analyse (0.42.1). They are compared in lower case.
 var pythonStopWords = func() map[string]bool {
 	stop := map[string]bool{}
 	for _, w := range strings.Fields(`the of is and to in that we for an are by be as on with can if from which you
@@ -33,8 +40,8 @@ func newPython(topK int) (*Extractor, error) {
 	}}, nil
 }
 
-// extractTags does what jieba.analyse.extract_tags does with words: those of one character and stop words are out,
-// the share of a word in the others times its IDF decides, and among equals the one that occurs first.
+// extractTags selects words as jieba.analyse.extract_tags does. It leaves out words of one character and stop words. A word's weight is its
+// share of the remaining words times its IDF; of equal words the one that occurs first is the heavier one.
 //
 // The weight in the SimHash is the integer floor(weight x n), where n is the number of words that extract_tags divided
 // by: Simhash wants integers, and a share of the words is far below 1. Posts that describe the recipe take other n (10
@@ -60,7 +67,7 @@ func extractTags(cut []string, idf *idfTable, topK int) []Word {
 	for i := range words {
 		w := &words[i]
 		w.IDF = idf.of(w.Text, idf.median)
-		w.Weight = float64(w.Count) * (w.IDF / float64(total)) // in Python's order, as rounding tells equals apart
+		w.Weight = float64(w.Count) * (w.IDF / float64(total)) // in Python's order of operations: rounding decides which weights are equal
 	}
 	slices.SortStableFunc(words, func(a, b Word) int { return cmp.Compare(b.Weight, a.Weight) })
 	words = words[:min(topK, len(words))]
@@ -68,4 +75,74 @@ func extractTags(cut []string, idf *idfTable, topK int) []Word {
 		words[i].Weight = math.Floor(words[i].Weight * float64(total))
 	}
 	return words
+}
+
+// The embedded dictionary is cppjieba's, which has the words of Python's (0.42.1) with these exceptions.
+const (
+	// pythonRareWords occur three times each, in Python only. cppjieba cannot have words that mix scripts.
+	pythonRareWords = `A座 A股 A型 A轮 AA制 AB型 B座 B股 B型 B轮 BB机 BP机 C盘 C座 C语言 CD盒 CD机 CALL机 D盘 D座 D版 E盘 E座
+		E化 E通 F盘 F座 G盘 H盘 H股 I盘 IC卡 IP卡 IP电话 IP地址 K党 K歌之王 N年 O型 PC机 PH值 SIM卡 U盘 VISA卡 Z盘 Q版 QQ号
+		RSS订阅 T盘 X光 X光线 X射线 γ射线 T恤衫 T型台 T台 4S店 4s店 江南style 江南Style 1号店 小S 大S 阿Q`
+	pythonJilin = 89 // frequency of the province Jilin, which only Python has
+	// pythonTotal is the sum of all frequencies, in which Python counts a word that is there twice twice.
+	pythonTotal = 60101967
+)
+
+// cppOnly are words that Python's dictionary lacks.
+var cppOnly = map[string]bool{"张力": true, "张华": true}
+
+// dictPrefixes is about how many words and beginnings of words there are.
+const dictPrefixes = 500_000
+
+// wordKey grows with each character of a word. It is FNV-1a over characters instead of bytes.
+type wordKey uint64
+
+const emptyKey wordKey = 0xcbf29ce484222325
+
+func (k wordKey) add(r rune) wordKey { return (k ^ wordKey(r)) * 0x100000001b3 }
+
+// sum finishes the key for use in a table.
+func (k wordKey) sum() uint64 { return simhash.Mix(uint64(k)) }
+
+var loadPythonSegmenter = sync.OnceValues(func() (*pythonSegmenter, error) {
+	hmm, err := loadPythonHMM()
+	if err != nil {
+		return nil, err
+	}
+	data, err := dict.Read(dict.Words)
+	if err != nil {
+		return nil, err
+	}
+	words := newTable(dictPrefixes)
+	for fields, line := range fieldsOf(data) {
+		frequency := 0
+		if len(fields) == 3 {
+			frequency, err = strconv.Atoi(string(fields[1]))
+		}
+		if err != nil || frequency < 1 {
+			return nil, fmt.Errorf("line %d of %s is damaged", line, dict.Words)
+		}
+		if word := string(bytes.TrimSpace(fields[0])); !cppOnly[word] {
+			addWord(words, word, frequency)
+		}
+	}
+	for _, word := range strings.Fields(pythonRareWords) {
+		addWord(words, word, 3)
+	}
+	addWord(words, "吉林", pythonJilin)
+	return &pythonSegmenter{words: words, logTotal: math.Log(pythonTotal), hmm: hmm}, nil
+})
+
+// addWord enters a word and its beginnings.
+func addWord(words *table, word string, frequency int) {
+	key := emptyKey
+	for i, r := range word {
+		key = key.add(r)
+		sum := key.sum()
+		if i+utf8.RuneLen(r) == len(word) {
+			words.set(sum, math.Log(float64(frequency)))
+		} else if _, found := words.get(sum); !found {
+			words.set(sum, prefixOnly)
+		}
+	}
 }

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// pythonSegmenter cuts text as jieba.cut of Python does: the most probable path through the dictionary, where words
-// that it lacks, runs of single characters on that path, are cut by a hidden Markov model.
+// pythonSegmenter cuts text as jieba.cut of Python does: along the most probable path through the dictionary. Runs of single characters on
+// this path, where the dictionary has no word, are cut by a hidden Markov model.
 type pythonSegmenter struct {
 	words    *table // natural logarithm of a word's frequency; prefixOnly if only longer words start with it
 	logTotal float64
@@ -15,8 +15,7 @@ type pythonSegmenter struct {
 
 const prefixOnly = -1
 
-// cut appends the words of a text, but not the characters between the blocks, which are each a word of one
-// character and no feature.
+// cut appends the words of a text. It leaves out the characters between the blocks: each is a word of one character, which is no feature.
 func (s *pythonSegmenter) cut(dst []string, text string) []string {
 	var path pathFinder
 	for i := 0; i < len(text); {
@@ -139,7 +138,7 @@ func appendSlices(dst []string, block string, starts []int, from, to int) []stri
 	return dst
 }
 
-// cutForeign cuts what is not Chinese: letters and digits, with decimals and a percent sign, and what is between such.
+// cutForeign cuts text that is not Chinese into words of letters and digits, with decimals and a percent sign, and the text between them.
 func cutForeign(dst []string, text string) []string {
 	between := 0
 	for i := 0; i < len(text); {

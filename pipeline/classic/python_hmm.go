@@ -18,15 +18,15 @@ const (
 	states
 )
 
-// before has the states that can come before each, the one that wins a tie last.
+// before holds, for each state, the states that can come before it. Of equally probable ones the last wins.
 var before = [states][2]int{stateB: {stateE, stateS}, stateE: {stateB, stateM}, stateM: {stateB, stateM}, stateS: {stateE, stateS}}
 
-// impossible is the logarithm of no probability, as in the originals. It is finite, and swallows all it is added to:
-// between characters that the model has never seen the tie rule decides.
+// impossible is the logarithm of no probability, as in the originals. It is finite, but so large that
+// a sum with it does not change: between characters that the model has never seen, the tie rule decides.
 const impossible = -3.14e100
 
 // pythonHMM is jieba's model of Chinese words. The embedded one has the probabilities of characters rounded to six
-// decimals, which makes no difference but for ties that no corpus has shown.
+// decimals. This can only matter for ties, which occurred in no corpus.
 type pythonHMM struct {
 	start      [states]float64
 	transition [states][states]float64

@@ -15,7 +15,7 @@ type pythonVector struct {
 	Features                         int
 }
 
-// pythonVectors are what jieba 0.42.1 and simhash 2.1.2 make of some texts; see testdata/python_reference.py.
+// pythonVectors are results of jieba 0.42.1 and simhash 2.1.2; see testdata/python_reference.py.
 func pythonVectors(t testing.TB) (vectors []pythonVector) {
 	t.Helper()
 	data, err := os.ReadFile("testdata/python_vectors.json")

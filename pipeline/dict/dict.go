@@ -1,5 +1,8 @@
-// Package dict holds the dictionaries of the recipes, compressed and embedded, so that the program needs no file
-// beside it. README.md tells where they come from and under which licences.
+// Package dict holds the dictionaries of the recipes, compressed and embedded, so that the program needs no other files. README.md says
+// where they come from and under which licences.
+//
+// The segmenter of package segment has its words in a table of its own. The text of jieba's dictionaries is embedded beside it, because
+// the recipe id is a hash over the text, and because gojieba and the classic Python recipes read it.
 package dict
 
 import (
@@ -9,7 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The dictionaries.
+// The names of the dictionaries.
 const (
 	Words        = "jieba.dict.utf8"   // lines "word frequency tag", for segmentation
 	HMM          = "hmm_model.utf8"    // hidden Markov model that finds words missing from Words

@@ -2,11 +2,11 @@
 
 // This program makes the table of English words: go run english.go press-releases.jsonl.gz
 //
-// Its input are articles as JSON Lines with a field "text". An article of the same text counts once. The inverse
-// document frequency of a word is ln(N/n), where n of N articles have it, stretched so that a word of one article is
-// worth as much as an unknown word (see pipeline, terms): Chinese and English words then weigh alike. As the articles
-// are of one field only, values are drawn towards that of unknown words by the share doubt. Words of fewer than three
-// articles are left out: mostly names and mistakes, and worth about as much as unknown words.
+// Its input is articles in JSON Lines with a field "text". Articles with equal texts count once. The inverse document frequency of a word
+// is ln(N/n), where n of N articles have the word. It is stretched so that a word of only one article is worth as much as an unknown word
+// (recipe/terms.go): Chinese and English words then weigh alike. The articles are of one field only, so each value is moved towards that
+// of unknown words by the share doubt. Words of fewer than three articles are left out: most are names and mistakes, and are worth about as
+// much as unknown words.
 package main
 
 import (

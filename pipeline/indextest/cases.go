@@ -1,15 +1,18 @@
 package indextest
 
 import (
+	"context"
 	"fmt"
+	"math"
+	"strings"
 	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/simhash"
+
+	"github.com/stretchr/testify/require"
 )
 
 const base simhash.Fingerprint = 0x123456789abcdef0
@@ -28,7 +31,7 @@ func testKinds(t *testing.T, newIndex factory) {
 	require.Equal(t, near(a, a, 0), claimOne(t, x, same))
 	copied := newArticle(5, time.Minute, base, "a")
 	require.Equal(t, exact(a, a), claimOne(t, x, copied))
-	require.Empty(t, claim(t, x), "no claims")
+	require.Empty(t, claim(t, x), "no articles")
 }
 
 func testSameCall(t *testing.T, newIndex factory) {
@@ -44,20 +47,20 @@ func testSameCall(t *testing.T, newIndex factory) {
 
 func testReplay(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
-	claims := []article.Article{
+	articles := []article.Article{
 		newArticle(1, 0, base, "a"), newArticle(2, 0, base^7, "b"), newArticle(3, 0, base, "a"),
 		newArticle(4, 0, base^7<<30, "c"), little(5, 0, "d"), little(6, 0, "d"),
 	}
-	first := claim(t, x, claims...)
+	first := claim(t, x, articles...)
 	for n := range 50 { // neighbours of every kind arrive
 		claimOne(t, x, newArticle(100+n, 0, base^simhash.Fingerprint(n), fmt.Sprint("neighbour", n)))
 	}
 	for n := range 3 {
-		require.Equal(t, first, claim(t, x, claims...), "replay %d of the whole call", n)
+		require.Equal(t, first, claim(t, x, articles...), "replay %d of the whole call", n)
 	}
-	for i := len(claims) - 1; i >= 0; i-- {
-		require.Equal(t, first[i], claimOne(t, x, claims[i]), "replay of %d, in another order", i)
-		renamed := claims[i]
+	for i := len(articles) - 1; i >= 0; i-- {
+		require.Equal(t, first[i], claimOne(t, x, articles[i]), "replay of %d, in another order", i)
+		renamed := articles[i]
 		renamed.ID += " by another setting"
 		require.Equal(t, first[i], claimOne(t, x, renamed), "replay of %d, its id read from another field", i)
 	}
@@ -88,11 +91,11 @@ func testWindowEdges(t *testing.T, newIndex factory) {
 				x := newIndex(t, standard)
 				a, b := newArticle(1, shift, base, "a"), newArticle(2, shift+test.gap, base^1, "b")
 				c, d := little(3, shift, "c"), little(4, shift+test.gap, "c")
-				matches := claim(t, x, a, b, c, d)
+				got := claim(t, x, a, b, c, d)
 				if test.copy {
-					require.Equal(t, []article.Verdict{unique(a), near(a, a, 1), unique(c), exact(c, c)}, matches)
+					require.Equal(t, []article.Verdict{unique(a), near(a, a, 1), unique(c), exact(c, c)}, got)
 				} else {
-					require.Equal(t, []article.Verdict{unique(a), unique(b), unique(c), unique(d)}, matches)
+					require.Equal(t, []article.Verdict{unique(a), unique(b), unique(c), unique(d)}, got)
 				}
 			})
 		}
@@ -116,7 +119,7 @@ func testLittleText(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
 	for n := range 40 {
 		c := little(n, 0, fmt.Sprint("flash ", n))
-		c.Fingerprint = base ^ simhash.Fingerprint(n%4) // even if fingerprints are near or equal
+		c.Fingerprint = base ^ simhash.Fingerprint(n%4) // little text: its fingerprint is no SimHash, so near and equal ones mean nothing
 		require.Equal(t, unique(c), claimOne(t, x, c), "little texts do not resemble each other")
 	}
 	long := newArticle(100, 0, base, "long")
@@ -128,7 +131,7 @@ func testLittleText(t *testing.T, newIndex factory) {
 	require.Equal(t, []article.Verdict{unique(a), exact(a, a), exact(a, a)}, claim(t, x, a, b, later))
 }
 
-// signed gives a claim a signature; see Params.Search.
+// signed gives an article a signature; see Params.Search.
 func signed(c article.Article, signature byte) article.Article {
 	c.Signature = []byte{signature}
 	return c
@@ -151,16 +154,16 @@ func testSecondCheck(t *testing.T, newIndex factory) {
 	nearD := near(similar, similar, 1)
 	nearD.Reason = article.ReasonOverlap
 	want := []article.Verdict{unique(a), near10, unique(other), possible(similar, other, 2), possible(both, a, 1), nearD, exact(copied, a)}
-	claims := []article.Article{a, copied, other, similar, both, again, exactly}
-	require.Equal(t, want, claim(t, x, claims...), "in one call")
-	require.Equal(t, want, claim(t, x, claims...), "replay")
+	articles := []article.Article{a, copied, other, similar, both, again, exactly}
+	require.Equal(t, want, claim(t, x, articles...), "in one call")
+	require.Equal(t, want, claim(t, x, articles...), "replay")
 	y := newIndex(t, standard)
-	for i, c := range claims {
+	for i, c := range articles {
 		require.Equal(t, want[i], claimOne(t, y, c), "one by one: %d", i)
 	}
 }
 
-// Four bits off, one in each block: only probes find the other.
+// The articles differ in four bits, one in each block, so only probes find the earlier one.
 func testProbes(t *testing.T, newIndex factory) {
 	const flipped simhash.Fingerprint = 1<<63 | 1<<47 | 1<<31 | 1<<15
 	a, b := newArticle(1, 0, base, "a"), newArticle(2, 0, base^flipped, "b")
@@ -171,7 +174,7 @@ func testProbes(t *testing.T, newIndex factory) {
 			b.Sums[bit] = 1
 		}
 	}
-	far := newArticle(3, 0, base^flipped^0xff0, "c") // found as well, but too far away
+	far := newArticle(3, 0, base^flipped^0xff0, "c") // a probe finds a, but the distance is too large
 	far.Sums = b.Sums
 	for probes, want := range [][]article.Verdict{
 		{unique(a), unique(b), near(b, b, 8)},
@@ -182,7 +185,8 @@ func testProbes(t *testing.T, newIndex factory) {
 	}
 }
 
-// No block in common: only anchors find the other. It is stored under the foremost two, and looked up by all.
+// The articles have no block in common, so only anchors find the earlier one. An article is stored under its foremost two anchors and looked
+// up by all of its anchors.
 func testAnchors(t *testing.T, newIndex factory) {
 	anchored := func(n int, fp simhash.Fingerprint, anchors ...uint64) article.Article {
 		c := newArticle(n, 0, fp, fmt.Sprint(n))
@@ -196,8 +200,8 @@ func testAnchors(t *testing.T, newIndex factory) {
 	a := anchored(1, base, 1, 2, 3)
 	b := anchored(2, base^apart, 9, 8, 2)
 	third := anchored(3, base^apart>>1, 3) // a is not stored under its third anchor
-	far := anchored(4, base^further, 1)    // found, but too far away
-	same := anchored(5, base, 7)           // found by its blocks, and stored under its anchor as well
+	far := anchored(4, base^further, 1)    // an anchor finds a, but the distance is too large
+	same := anchored(5, base, 7)           // a is found by its blocks; same is stored under its anchor as well
 	last := anchored(6, base^apart>>2, 7)
 	x := newIndex(t, Params{Window: time.Hour, Generations: 2, MaxDistance: 8, Blocks: 4})
 	want := []article.Verdict{unique(a), near(a, a, 4), unique(third), unique(far), near(a, a, 0), near(a, a, 4)}
@@ -228,4 +232,94 @@ func testRoots(t *testing.T, newIndex factory) {
 	for i, c := range []article.Article{a, b, c, d} {
 		require.Equal(t, want[i], claimOne(t, y, c), "one by one")
 	}
+}
+
+func testFlood(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	first := newArticle(0, 0, base, "0")
+	require.Equal(t, unique(first), claimOne(t, x, first))
+	var articles []article.Article
+	for n := 1; n < 300; n++ {
+		articles = append(articles, newArticle(n, 0, base, fmt.Sprint(n)))
+	}
+	for range 2 { // the second time as a replay
+		for at := 0; at < len(articles); at += 50 {
+			for _, m := range claim(t, x, articles[at:min(at+50, len(articles))]...) {
+				require.Equal(t, near(first, first, 0), m)
+			}
+		}
+	}
+	again := newArticle(1000, 0, base, "250")
+	require.Equal(t, exact(articles[249], first), claimOne(t, x, again), "an exact repeat in the crowd")
+}
+
+func testOddTimes(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	n := 0
+	at := func(ms int64, fp simhash.Fingerprint) article.Article {
+		n++
+		c := newArticle(n, 0, fp, fmt.Sprint("text ", n))
+		c.Time = time.UnixMilli(ms)
+		return c
+	}
+	negative, longAgo, zero := at(-1, base), at(-1e15, base), at(0, base)
+	require.Equal(t, []article.Verdict{unique(negative), near(negative, negative, 0), near(negative, negative, 0)},
+		claim(t, x, negative, longAgo, zero), "anything before 1970 counts as 1970")
+	edge, beyond := at(3_600_000, base), at(3_600_001, base)
+	require.Equal(t, []article.Verdict{near(negative, negative, 0), near(edge, negative, 0)}, claim(t, x, edge, beyond))
+	for _, ms := range []int64{253_402_300_799_000, math.MaxInt64 / 2, math.MaxInt64} {
+		far, copied := at(ms, base), at(ms-1000, base)
+		require.Equal(t, []article.Verdict{unique(far), near(far, far, 0)}, claim(t, x, far, copied), "%d", ms)
+		require.Equal(t, unique(far), claimOne(t, x, far), "replay at %d", ms)
+	}
+}
+
+func testLongNames(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	var articles []article.Article
+	for n := range 10 {
+		c := newArticle(n, 0, base^1<<n^1, fmt.Sprint(n)) // the first is base itself
+		c.Topic = strings.Repeat("t", 249)
+		c.Partition, c.Offset = math.MaxInt32, math.MaxInt64-int64(n)
+		c.ID = strings.Repeat("新", article.MaxIDBytes/3-1) + fmt.Sprintf("%05d", n)
+		articles = append(articles, c)
+	}
+	articles[1].ID, articles[2].ID = "", "\x00\xff\r\n"
+	first := claim(t, x, articles...)
+	require.Equal(t, unique(articles[0]), first[0])
+	require.Equal(t, near(articles[0], articles[0], 2), first[1])
+	require.Equal(t, first, claim(t, x, articles...), "replay")
+}
+
+// A topic was deleted and recreated, so its offsets begin again. The new article has the coordinates of an old one and must not become a
+// copy of itself.
+func testTwoTextsAtOnePlace(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	a, b, late := newArticle(1, 0, base, "a"), newArticle(1, 0, base^1, "b"), newArticle(1, 50*time.Minute, base, "a")
+	want := []article.Verdict{unique(a), unique(b), unique(late)}
+	for range 2 { // the second time as a replay
+		for i, c := range []article.Article{a, b, late} {
+			require.Equal(t, want[i], claimOne(t, x, c))
+		}
+	}
+}
+
+func testHighBits(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	for n, fp := range []simhash.Fingerprint{1 << 63, math.MaxUint64, 0, 0x8000ffff00001234} {
+		a, b := newArticle(2*n, 0, fp, fmt.Sprint("a", n)), newArticle(2*n+1, 0, fp^1<<63, fmt.Sprint("b", n))
+		if n == 2 { // 0 lies beside 1 << 63
+			require.Equal(t, article.Near, claimOne(t, x, a).Kind)
+			continue
+		}
+		require.Equal(t, []article.Verdict{unique(a), near(a, a, 1)}, claim(t, x, a, b))
+	}
+}
+
+func testContextEnd(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := x.Claim(ctx, []article.Article{newArticle(1, 0, base, "a")})
+	require.ErrorIs(t, err, context.Canceled)
 }

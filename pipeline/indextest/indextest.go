@@ -1,4 +1,4 @@
-// Package indextest is the contract of pipeline.Index as tests: every index must pass Run.
+// Package indextest is the contract of pipeline.Index in the form of tests. Every index must pass Run.
 package indextest
 
 import (
@@ -25,17 +25,17 @@ type Params struct {
 	Probes      int
 }
 
-// Search is what the parameters say about search: the pigeonhole principle, so that nothing is missed, and a toy of a
-// second check. Articles without signature are judged by their distance; others by the difference of their one byte:
-// 0 is a copy, 1 a possible one.
+// Search returns a recipe's demands with one block more than MaxDistance, so that look-ups miss no candidate, and a simple second check.
+// Articles without a signature are judged by their distance. Signatures have one byte: articles with equal bytes are copies, with a
+// difference of 1 possible copies, otherwise different.
 func (p Params) Search() article.Search {
 	blocks := p.Blocks
 	if blocks == 0 {
 		blocks = p.MaxDistance + 1
 	}
 	return article.Search{
-		Layout: simhash.Layout{Count: blocks}, Probes: p.Probes, MaxDistance: p.MaxDistance,
-		Judge: func(_ int, a, b []byte) article.Judgement {
+		Blocks: blocks, Probes: p.Probes,
+		Rule: article.Rule{MaxDistance: p.MaxDistance, Check: func(_ int, a, b []byte) article.Judgement {
 			switch {
 			case len(a) == 0 || len(b) == 0:
 				return article.Judgement{Kind: article.Near, Reason: article.ReasonDistance}
@@ -46,17 +46,17 @@ func (p Params) Search() article.Search {
 			default:
 				return article.Judgement{Reason: article.ReasonNumbers}
 			}
-		},
+		}},
 	}
 }
 
-// standard is used where a test needs nothing special: generations of half an hour.
+// standard is used by tests that need no special parameters. Its spans are half an hour long.
 var standard = Params{Window: time.Hour, Generations: 2, MaxDistance: 3}
 
-// epoch lies on a generation's border under the standard parameters.
+// epoch is the beginning of a span under the standard parameters.
 var epoch = time.UnixMilli(1_700_000_000_000 / 1_800_000 * 1_800_000)
 
-// Run runs the contract. newIndex returns an empty index; each call another one.
+// Run runs all tests of the contract. Each call of newIndex returns a new, empty index.
 func Run(t *testing.T, newIndex func(t *testing.T, p Params) pipeline.Index) {
 	for _, test := range []struct {
 		name string
@@ -97,7 +97,7 @@ func newArticle(n int, at time.Duration, fp simhash.Fingerprint, text string) ar
 	}
 }
 
-// little makes the claim of an article with little text.
+// little makes an article with little text.
 func little(n int, at time.Duration, text string) article.Article {
 	c := newArticle(n, at, 0, text)
 	c.Fingerprint = simhash.Fingerprint(binary.BigEndian.Uint64(c.Digest[:]))
@@ -117,15 +117,15 @@ func exact(original, root article.Article) article.Verdict {
 	return article.Verdict{Kind: article.Exact, Reason: article.ReasonDigest, Original: original.Ref(), Root: root.Ref()}
 }
 
-// claim claims in one call. An index that blocks, because it cannot make sense of its store, fails the test.
-func claim(t testing.TB, x pipeline.Index, claims ...article.Article) []article.Verdict {
+// claim claims articles in one call. It fails the test if the index blocks for a minute, as it does when it cannot read its store.
+func claim(t testing.TB, x pipeline.Index, articles ...article.Article) []article.Verdict {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	matches, err := x.Claim(ctx, claims)
+	got, err := x.Claim(ctx, articles)
 	require.NoError(t, err)
-	require.Len(t, matches, len(claims))
-	return matches
+	require.Len(t, got, len(articles))
+	return got
 }
 
 // claimOne claims one article in a call of its own.

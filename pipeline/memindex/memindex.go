@@ -1,5 +1,5 @@
-// Package memindex keeps the article index in memory: for reference runs and benchmarks, and as the plainest
-// statement of what an index answers. Nothing survives the process.
+// Package memindex keeps the article index in memory. Reference runs, benchmarks and tests use it, and it is the simplest statement of which
+// verdicts an index gives. Nothing survives the process.
 package memindex
 
 import (
@@ -11,44 +11,47 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/lookup"
 	"echosieve/simhash"
 )
 
-// Config says what the index remembers. All fields count in the same way as in package redisindex.
+// Config says which articles the index remembers and how it finds them. All fields mean the same as in package redisindex.
 type Config struct {
 	Window      time.Duration
-	Generations int // pieces of the window, by which exact repeats are found and memory is freed
+	Generations int // number of spans in the window: exact repeats are found within a span, and memory is freed by span
 	article.Search
+	BlockBits int // width of the blocks of a fingerprint; 0: as wide as makes up the fingerprint
 }
 
-// Index is an in-memory pipeline.Index. An article's place in the order of arrival is its ticket. Safe for
-// concurrent use.
+// Index is a pipeline.Index in memory. An article's number in the order of arrival is its ticket. Safe for concurrent use.
 type Index struct {
-	cfg          Config
-	windowMs     int64
-	generationMs int64
+	cfg      Config
+	plan     lookup.Plan
+	windowMs int64
+	spanMs   int64
 
-	mu          sync.Mutex
-	arrivals    int // articles stored so far
-	stored      int // articles kept
-	sweepAt     int // stored articles at which to forget
-	lastSweep   int // arrivals at the last sweep
-	generations map[int64]*generation
+	mu        sync.Mutex
+	arrivals  int // articles stored so far
+	stored    int // articles held now
+	sweepAt   int // number of stored articles at which the next sweep runs
+	lastSweep int // arrivals at the last sweep
+	spans     map[int64]*span
 }
 
 var _ pipeline.Index = (*Index)(nil)
 
-// minSweep is the number of articles below which nothing is forgotten.
+// minSweep is the number of stored articles below which nothing is forgotten.
 const minSweep = 1 << 16
 
-type generation struct {
+// span holds the articles of one piece of time. Spans are numbered from 1970.
+type span struct {
 	lastArrival int
 	byDigest    map[article.Digest]*entry
 	byPrint     map[simhash.Fingerprint][]*entry // in order of arrival
 	blocks      map[simhash.Block][]simhash.Fingerprint
 }
 
-// entry is what the index keeps of an article: not its sums and anchors, which serve the look-up only.
+// entry is a stored article, without its sums and anchors: these are only for its own look-ups.
 type entry struct {
 	article.Article
 	arrival int
@@ -60,8 +63,8 @@ type entry struct {
 func New(cfg Config) *Index {
 	seconds := (int64(cfg.Window/time.Second) + int64(cfg.Generations) - 1) / int64(cfg.Generations)
 	return &Index{
-		cfg: cfg, windowMs: cfg.Window.Milliseconds(), generationMs: seconds * 1000,
-		sweepAt: minSweep, generations: map[int64]*generation{},
+		cfg: cfg, plan: lookup.New(cfg.Search, cfg.BlockBits), windowMs: cfg.Window.Milliseconds(), spanMs: seconds * 1000,
+		sweepAt: minSweep, spans: map[int64]*span{},
 	}
 }
 
@@ -79,44 +82,44 @@ func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]articl
 	return verdicts, nil
 }
 
-func (x *Index) claim(c *article.Article) article.Verdict {
-	ms := max(0, c.Time.UnixMilli())
-	g := x.generation(ms / x.generationMs)
-	if o := g.byDigest[c.Digest]; o != nil {
-		if o.Coordinates == c.Coordinates {
+func (x *Index) claim(a *article.Article) article.Verdict {
+	ms := max(0, a.Time.UnixMilli())
+	s := x.span(ms / x.spanMs)
+	if o := s.byDigest[a.Digest]; o != nil {
+		if o.Coordinates == a.Coordinates {
 			return o.verdict
 		}
 		return article.Verdict{Kind: article.Exact, Reason: article.ReasonDigest, Original: o.Ref(), Root: o.verdict.Root}
 	}
-	e := &entry{Article: *c, arrival: x.arrivals, ms: ms}
+	e := &entry{Article: *a, arrival: x.arrivals, ms: ms}
 	e.verdict = x.decide(e)
-	x.store(g, e)
+	x.store(s, e)
 	e.Sums, e.Anchors = nil, nil
 	return e.verdict
 }
 
-func (x *Index) generation(n int64) *generation {
-	g := x.generations[n]
-	if g == nil {
-		g = &generation{
+func (x *Index) span(n int64) *span {
+	s := x.spans[n]
+	if s == nil {
+		s = &span{
 			byDigest: map[article.Digest]*entry{}, byPrint: map[simhash.Fingerprint][]*entry{}, blocks: map[simhash.Block][]simhash.Fingerprint{},
 		}
-		x.generations[n] = g
+		x.spans[n] = s
 	}
-	return g
+	return s
 }
 
-// decide finds the earliest article of which a is a copy, or else the earliest that a resembles.
+// decide finds the earliest article of which a is a copy or, without one, the earliest article of which a is possibly a copy.
 func (x *Index) decide(a *entry) article.Verdict {
-	var copied, similar found
+	var copied, similar earliest
 	seen := map[*entry]bool{}
-	for n := max(0, a.ms-x.windowMs) / x.generationMs; n <= saturate(a.ms, x.windowMs)/x.generationMs; n++ {
-		g := x.generations[n]
-		if g == nil {
+	for n := max(0, a.ms-x.windowMs) / x.spanMs; n <= saturate(a.ms, x.windowMs)/x.spanMs; n++ {
+		s := x.spans[n]
+		if s == nil {
 			continue
 		}
-		for fp := range x.near(g, &a.Article) {
-			for _, o := range g.byPrint[fp] {
+		for fp := range x.near(s, &a.Article) {
+			for _, o := range s.byPrint[fp] {
 				if seen[o] {
 					continue
 				}
@@ -147,28 +150,28 @@ func (x *Index) decide(a *entry) article.Verdict {
 	return m
 }
 
-// found is the earliest article offered.
-type found struct {
+// earliest keeps the earliest of the articles that it is offered.
+type earliest struct {
 	*entry
 	article.Judgement
 }
 
-func (f *found) offer(o *entry, j article.Judgement) {
+func (f *earliest) offer(o *entry, j article.Judgement) {
 	if f.entry == nil || o.arrival < f.arrival {
 		f.entry, f.Judgement = o, j
 	}
 }
 
-// near iterates over the fingerprints of a generation within the maximal distance of an article's, some repeatedly.
-func (x *Index) near(g *generation, c *article.Article) iter.Seq[simhash.Fingerprint] {
+// near iterates over the fingerprints in a span within the maximal distance of an article's fingerprint. Some come repeatedly.
+func (x *Index) near(s *span, a *article.Article) iter.Seq[simhash.Fingerprint] {
 	return func(yield func(simhash.Fingerprint) bool) {
-		if c.LittleText {
-			yield(c.Fingerprint)
+		if a.LittleText {
+			yield(a.Fingerprint)
 			return
 		}
-		for _, block := range x.cfg.AppendLooks(nil, c.Fingerprint, c.Sums, c.Anchors) {
-			for _, fp := range g.blocks[block] {
-				if simhash.Distance(c.Fingerprint, fp) <= x.cfg.MaxDistance && !yield(fp) {
+		for _, block := range x.plan.AppendLookups(nil, a) {
+			for _, fp := range s.blocks[block] {
+				if simhash.Distance(a.Fingerprint, fp) <= x.cfg.MaxDistance && !yield(fp) {
 					return
 				}
 			}
@@ -176,48 +179,48 @@ func (x *Index) near(g *generation, c *article.Article) iter.Seq[simhash.Fingerp
 	}
 }
 
-// judge says what a is to the earlier article o.
+// judge says what a is to the earlier article o: nothing if both are one record or are farther apart than the window.
 func (x *Index) judge(a, o *entry) article.Judgement {
 	if a.Coordinates == o.Coordinates || max(a.ms, o.ms)-min(a.ms, o.ms) > x.windowMs {
 		return article.Judgement{}
 	}
-	return x.cfg.Decide(&a.Article, &o.Article)
+	return x.cfg.Compare(&a.Article, &o.Article)
 }
 
-func (x *Index) store(g *generation, a *entry) {
+func (x *Index) store(s *span, a *entry) {
 	if x.stored >= x.sweepAt {
 		x.sweep(a.ms)
 	}
 	if !a.LittleText {
-		known := slices.ContainsFunc(g.byPrint[a.Fingerprint], func(o *entry) bool { return !o.LittleText })
-		for _, block := range x.cfg.AppendPlaces(nil, a.Fingerprint, a.Anchors) {
-			if !known || !slices.Contains(g.blocks[block], a.Fingerprint) {
-				g.blocks[block] = append(g.blocks[block], a.Fingerprint)
+		stored := slices.ContainsFunc(s.byPrint[a.Fingerprint], func(o *entry) bool { return !o.LittleText })
+		for _, block := range x.plan.AppendStored(nil, &a.Article) {
+			if !stored || !slices.Contains(s.blocks[block], a.Fingerprint) {
+				s.blocks[block] = append(s.blocks[block], a.Fingerprint)
 			}
 		}
 	}
-	g.byDigest[a.Digest] = a
-	g.byPrint[a.Fingerprint] = append(g.byPrint[a.Fingerprint], a)
-	g.lastArrival = x.arrivals
+	s.byDigest[a.Digest] = a
+	s.byPrint[a.Fingerprint] = append(s.byPrint[a.Fingerprint], a)
+	s.lastArrival = x.arrivals
 	x.arrivals++
 	x.stored++
 }
 
-// sweep forgets the generations that are both out of the window around now and out of use since the last sweep,
-// so that one article from a wrong clock does not make the index forget all others.
+// sweep forgets the spans that are outside the window around now and got no article since the last sweep. The second condition is needed
+// because now is the time of one article: if its clock is wrong, the spans of all other articles are outside the window.
 func (x *Index) sweep(now int64) {
-	for n, g := range x.generations {
-		far := (n+1)*x.generationMs < now-x.windowMs || n*x.generationMs > saturate(now, x.windowMs)
-		if far && g.lastArrival < x.lastSweep {
-			x.stored -= len(g.byDigest)
-			delete(x.generations, n)
+	for n, s := range x.spans {
+		far := (n+1)*x.spanMs < now-x.windowMs || n*x.spanMs > saturate(now, x.windowMs)
+		if far && s.lastArrival < x.lastSweep {
+			x.stored -= len(s.byDigest)
+			delete(x.spans, n)
 		}
 	}
 	x.lastSweep = x.arrivals
 	x.sweepAt = max(minSweep, x.stored+x.stored/4)
 }
 
-// saturate adds two numbers that are not negative and stays at the largest one instead of overflowing.
+// saturate adds two numbers that are not negative. It returns the largest number where the sum would overflow.
 func saturate(a, b int64) int64 {
 	if sum := a + b; sum >= 0 {
 		return sum

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two invented sites: what stands above and below an article.
+// The lines above and below the articles of two invented sites.
 var (
 	zhMenu = "晨光网\n首页\n要闻\n财经\n体育\n文化\n登录 | 注册\n今日天气：多云 18~25℃\n我们使用 Cookie 改善您的体验，继续浏览即表示同意。\n知道了\n" +
 		"当前位置：首页 > 要闻 > 正文\n字号 大 中 小\n分享到\n"
@@ -45,7 +45,7 @@ func TestFurnitureIsLeftOut(t *testing.T) {
 	require.Equal(t, Clean(enOther), bodyOf("<ul><li>"+strings.ReplaceAll(enMenu, "\n", "</li><li>")+"</li></ul><p>"+enOther+"</p>"))
 }
 
-// Copies on pages with furniture are found, different articles on pages with the same furniture stay apart.
+// Copies on pages with furniture are found. Different articles on pages with the same furniture are no copies.
 func TestPagesWithFurniture(t *testing.T) {
 	r := testRecipe(t)
 	search := r.Search()
@@ -76,7 +76,7 @@ func TestPageOfNothingButFurnitureIsLittleText(t *testing.T) {
 	}
 }
 
-// Texts that are made of short lines are articles as well.
+// Texts of short lines are articles as well and stay whole.
 func TestShortLinesOfAnArticleStay(t *testing.T) {
 	for name, text := range map[string]string{
 		"poem": "雨落在旧屋檐上\n有人打伞走过\n桥下的水涨了\n船还没有回来\n母亲收起衣裳\n灯在窗里亮着\n谁把门轻轻关上\n像合上一本书\n" +

@@ -7,10 +7,9 @@ import (
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/classic"
-	"echosieve/simhash"
 )
 
-// The classics fingerprint the raw text, look up max_distance + 1 blocks, and go by distance alone.
+// The classic recipes fingerprint the raw text, have max_distance + 1 blocks, and judge by the distance alone.
 func TestClassicRecipes(t *testing.T) {
 	ids := map[string]bool{}
 	for _, name := range classic.Names() {
@@ -24,9 +23,9 @@ func TestClassicRecipes(t *testing.T) {
 			ids[r.ID()] = true
 
 			search := r.Search()
-			require.Equal(t, simhash.Layout{Count: 6}, search.Layout)
+			require.Equal(t, 6, search.Blocks)
 			require.Zero(t, search.Probes)
-			require.Nil(t, search.Judge)
+			require.Nil(t, search.Check)
 
 			extractor, err := classic.New(name, func(dst []string, text string) []string { return r.segmenter.cut(dst, text, nil) })
 			require.NoError(t, err)
@@ -37,7 +36,7 @@ func TestClassicRecipes(t *testing.T) {
 			require.Nil(t, a.Signature)
 			require.Len(t, r.Weights(zhArticle), features)
 			for bit, sum := range a.Sums {
-				if sum > 1e6 || sum < -1e6 { // the originals round otherwise, where a sum is nearly 0
+				if sum > 1e6 || sum < -1e6 { // the originals round differently where a sum is nearly 0
 					require.Equal(t, sum > 0, a.SimHash>>bit&1 == 1)
 				}
 			}

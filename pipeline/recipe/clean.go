@@ -4,15 +4,18 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"echosieve/pipeline/dict"
+
 	"golang.org/x/text/unicode/norm"
 )
 
-// Clean brings a text into the form in which copies of it agree: markup out (see stripMarkup), Unicode form NFKC
-// (full width to ASCII among others), lower case, invisible characters out, Traditional to Simplified Chinese
-// character by character, runs of white space one space or, if they held a line end, one line end.
+// Clean brings a text into the form that its copies share. It removes markup (see stripMarkup) and invisible characters, brings Unicode
+// into form NFKC (full width becomes ASCII, among others) and letters into lower case, and replaces Traditional by Simplified Chinese
+// characters. A run of white space becomes one line end if it has one, otherwise one space. Evasions are undone (evasion.go).
 //
-// The result is valid UTF-8 without NUL and other control characters; what was not valid becomes U+FFFD. Time and
-// memory are linear in the length of the text. Safe for concurrent use.
+// The result is valid UTF-8 without NUL and other control characters; invalid bytes become U+FFFD. Cleaning the result again changes
+// nothing, unless markup is left in it that was escaped too often. Time and memory are linear in the length of the text. Safe for
+// concurrent use.
 func Clean(text string) string {
 	return string(appendClean(make([]byte, 0, len(text)), text))
 }
@@ -20,28 +23,27 @@ func Clean(text string) string {
 func appendClean(dst []byte, text string) []byte {
 	start := len(dst)
 	dst, seen := fold(dst, stripMarkup(text))
-	// NFKC can bring forth what folding removes (U+2103 becomes "°C"), hence the second round; it is rare, as
-	// fold maps the usual compatibility characters itself.
+	// NFKC can produce characters that fold replaces (U+2103 becomes "°C"), so the text is folded again. This is rare, because fold maps
+	// the usual compatibility characters itself.
 	if seen&maybeNotCanonical != 0 && !norm.NFKC.IsNormal(dst[start:]) {
 		dst, seen = fold(dst[:start], string(norm.NFKC.Bytes(dst[start:])))
 	}
 	return append(dst[:start], undoEvasions(dst[start:], seen)...)
 }
 
-// traits are what fold notices of a text on its way.
+// traits are facts about a text that fold notices, by which the rare steps that follow are skipped.
 type traits uint8
 
 const (
 	maybeNotCanonical traits = 1 << iota // the result may not be in form NFKC
 	hasForeign                           // a Greek, Cyrillic or Armenian character
-	hasSpacedHan                         // minSpacedPairs times a space between two Han characters or kana
+	hasSpacedHan                         // at least minSpacedPairs spaces between two Han characters or kana
 )
 
-// fold appends s to dst in lower case, simplified, with white space collapsed and trimmed, without invisible
-// characters.
+// fold appends s to dst in lower case and Simplified Chinese, with white space collapsed and trimmed, without invisible characters.
 func fold(dst []byte, s string) (out []byte, seen traits) {
 	start, spaced := len(dst), 0
-	space := byte(0) // the white space owed before the next character
+	space := byte(0) // the white space to be written before the next character; 0 for none
 	for i := 0; i < len(s); {
 		c := rune(s[i])
 		if c < utf8.RuneSelf {
@@ -103,7 +105,7 @@ func fold(dst []byte, s string) (out []byte, seen traits) {
 	return dst, seen
 }
 
-// foldRare folds one character that is neither ASCII nor common in Chinese text. 0 means that it goes.
+// foldRare folds one character that is neither ASCII nor common in Chinese text. It returns 0 for a character that is left out.
 func foldRare(r rune) rune {
 	switch {
 	case r == 0x85 || r == 0x2028 || r == 0x2029: // line ends
@@ -114,7 +116,7 @@ func foldRare(r rune) rune {
 		return 0
 	case r == 0x66b: // the Arabic decimal separator
 		return '.'
-	case r == 0x640: // the Arabic stroke that makes a word wider
+	case r == 0x640: // tatweel, which only makes an Arabic word wider
 		return 0
 	case r == 0x3a3 || r == 0x3c2: // sigma, whose small form depends on its place
 		return 0x3c3
@@ -127,8 +129,8 @@ func foldRare(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-// digitOf is the ASCII digit that has the value of a decimal digit of another script. In Unicode's table each zero begins a range of
-// ten digits or stands ten after the one before.
+// digitOf returns the ASCII digit with the value of a decimal digit of another script. Each range of Unicode's table begins with a zero and
+// has the digits in order, ten or a multiple of ten of them.
 func digitOf(r rune) rune {
 	for _, digits := range unicode.Nd.R16 {
 		if r >= rune(digits.Lo) && r <= rune(digits.Hi) {
@@ -143,7 +145,7 @@ func digitOf(r rune) rune {
 	return r
 }
 
-// isCanonical tells whether a character is in form NFKC whatever stands around it.
+// isCanonical tells whether a character is in form NFKC whatever its neighbours are.
 func isCanonical(r rune) bool {
 	if r < utf8.RuneSelf {
 		return true
@@ -151,4 +153,47 @@ func isCanonical(r rune) bool {
 	var buf [utf8.UTFMax]byte
 	p := norm.NFKC.Properties(utf8.AppendRune(buf[:0], r))
 	return p.Decomposition() == nil && p.BoundaryBefore()
+}
+
+// The characters that simplified covers: Han characters of the basic plane that NFKC leaves alone.
+const (
+	firstHan = 0x3400
+	lastHan  = 0x9fff
+)
+
+// asciiFold maps ASCII characters to lower case, white space to ' ' or '\n', and other control characters to 0.
+var asciiFold = func() (table [utf8.RuneSelf]byte) {
+	for c := byte(' '); c < 0x7f; c++ {
+		table[c] = c
+	}
+	for c := byte('A'); c <= 'Z'; c++ {
+		table[c] = c + 'a' - 'A'
+	}
+	table['\t'], table['\n'], table['\v'], table['\f'], table['\r'] = ' ', '\n', '\n', '\n', '\n'
+	return table
+}()
+
+// simplified maps Han characters of the basic plane, simplifiedRare the others.
+var simplified, simplifiedRare = loadSimplified()
+
+func loadSimplified() (table [lastHan - firstHan + 1]rune, rare map[rune]rune) {
+	for i := range table {
+		table[i] = firstHan + rune(i)
+	}
+	data, err := dict.Read(dict.TSCharacters)
+	if err != nil {
+		panic(err) // the dictionary is embedded: a program that can fail here fails in every run
+	}
+	rare = map[rune]rune{}
+	for len(data) > 0 {
+		from, n := utf8.DecodeRune(data)
+		to, m := utf8.DecodeRune(data[n:])
+		data = data[n+m+1:]
+		if from >= firstHan && from <= lastHan {
+			table[from-firstHan] = to
+		} else {
+			rare[from] = to
+		}
+	}
+	return table, rare
 }

@@ -82,8 +82,8 @@ func TestNormalise(t *testing.T) {
 	}
 }
 
-// Hostile texts must take time linear in their length: seconds, or half a minute with the race detector. A quadratic
-// step would need hours.
+// Hostile texts must take time linear in their length: seconds, or half a minute with the race detector. With a quadratic step they would
+// take hours.
 func TestHostileTexts(t *testing.T) {
 	r := testRecipe(t)
 	start := time.Now()

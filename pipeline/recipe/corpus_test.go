@@ -13,13 +13,13 @@ import (
 
 type corpusDoc struct{ ID, Text, Cluster string }
 
-// corpus reads the first documents of one of the evaluation corpora, which are no part of the project: nothing if
-// they are not there. The folder is that of ECHOSIEVE_TEST_CORPORA, or shared/corpora beside the repository.
+// corpus reads the first articles of one of the evaluation corpora. They are not part of the project; without them it returns nothing. The
+// folder is named by ECHOSIEVE_TEST_CORPORA; without it, shared/corpora beside the repository is used.
 func corpus(t testing.TB, name string, limit int) []corpusDoc {
 	t.Helper()
 	dir := os.Getenv("ECHOSIEVE_TEST_CORPORA")
 	if dir == "" {
-		dir = "../../shared/corpora"
+		dir = "../../../shared/corpora"
 	}
 	file, err := os.Open(filepath.Join(dir, name+".jsonl.gz"))
 	if os.IsNotExist(err) {

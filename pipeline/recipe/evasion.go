@@ -6,45 +6,46 @@ import (
 	"unicode/utf8"
 )
 
-// Who wants a copy to pass as new alters how it is written and leaves how it reads. This file undoes it in clean texts: Chinese with a
-// space after each character, symbols within words, letters of other scripts that look like Latin ones (lookalike.go) and digits for
-// letters (leet.go). Each fold looks the same from outside whether it was an evasion or not, so copies agree; and none joins different
-// texts, as it takes away or exchanges only what nobody reads.
+// Evasions are changes that make a copy pass as a new article although it reads the same. This file undoes four of them in clean texts:
+// Chinese with a space after each character, symbols within words, letters of other scripts that look like Latin letters (lookalike.go),
+// and digits for letters ("pr1ce"). Evasions are undone before fingerprint and digest are made, so neither sees them. A text that was
+// written like that without bad intent is folded as well, and so are its copies. Folding does not make copies of different articles,
+// because it only changes characters by which readers do not tell texts apart.
 
-// minSpaced is the number of characters in a row, each with a space behind it, from which the spaces are no separators.
+// minSpaced is the least number of single characters in a row with spaces between them whose spaces are removed. Headlines have fewer:
+// "女排 神话" keeps its space.
 const minSpaced = 5
 
-// minSpacedPairs is how often a space must stand between two Han characters or kana in a text for its spaces to be looked at.
+// minSpacedPairs is the least number of spaces between two Han characters or kana in a text that may be spaced out. Most texts have fewer,
+// and joinSpaced is skipped.
 const minSpacedPairs = 4
 
-// maxEvasionPasses bounds the passes of undoEvasions. Only a text made for it needs more than two.
-const maxEvasionPasses = 4
+// maxEvasionPasses bounds how often evasions are looked for. Ordinary texts take one pass, and texts with several evasions two or three:
+// in "ԍ0a0a0a0a" the first letter must become a Latin g before its zero stands between two Latin letters.
+const maxEvasionPasses = 8
 
-// undoEvasions folds a clean text, which it may change in place. The result is clean, too. A letter that one fold brings forth can
-// join two words for another fold, so the folds are repeated until nothing changes: cleaning a clean text must not change it.
+// undoEvasions folds a clean text, which it may change in place. The result is clean, too, and undoEvasions leaves it as it is.
 func undoEvasions(clean []byte, seen traits) []byte {
 	if seen&hasSpacedHan != 0 {
 		clean = joinSpaced(clean)
 	}
 	for range maxEvasionPasses {
-		var leet int
-		changed := false
-		clean, leet = dropSymbols(clean)
-		if seen&hasForeign != 0 {
-			clean, changed = foldLookAlikes(clean)
+		leet := 0
+		if clean, leet = dropSymbols(clean); seen&hasForeign != 0 {
+			folded, changed := foldLookAlikes(clean)
+			if clean = folded; changed {
+				continue
+			}
 		}
-		if leet >= minLeet && foldLeet(clean) {
-			changed = true
-		}
-		if !changed {
+		if leet < minLeet || !foldLeet(clean) {
 			break
 		}
 	}
 	return clean
 }
 
-// joinSpaced takes out the spaces beside Han and kana of lines in which more of them have a space between them than have not; of
-// other lines, those of runs of at least minSpaced pieces of single characters, three of them of these scripts.
+// joinSpaced removes spaces beside Han characters and kana: all of them in a line where most of these characters are separated by spaces
+// (isSpaced); in other lines, those in runs of at least minSpaced single characters, of which at least three are Han or kana.
 func joinSpaced(clean []byte) []byte {
 	out := clean[:0]
 	for start := 0; start < len(clean); {
@@ -62,7 +63,7 @@ func joinSpaced(clean []byte) []byte {
 	return out
 }
 
-// isSpaced tells whether more Han and kana in a line have a space between them than have not.
+// isSpaced tells whether, in a line, more neighbouring Han characters and kana are separated by a space than are not.
 func isSpaced(line []byte) bool {
 	spaced, joined := 0, 0
 	before := [2]rune{}
@@ -78,8 +79,7 @@ func isSpaced(line []byte) bool {
 	return spaced > joined && spaced >= minSpaced
 }
 
-// appendUnspaced appends a line without the spaces that have, on one side, a Han character, a kana or a mark, or on both one character
-// or digit that stands alone.
+// appendUnspaced appends a line without its spaces, except the spaces between two ASCII words of at least two letters or digits.
 func appendUnspaced(dst, line []byte) []byte {
 	for i, c := range line {
 		if c == ' ' && i > 0 && i+1 < len(line) && (!isASCIIWord(line, i-2, i-1) || !isASCIIWord(line, i+2, i+1)) {
@@ -90,12 +90,14 @@ func appendUnspaced(dst, line []byte) []byte {
 	return dst
 }
 
-// isASCIIWord tells whether two bytes, the nearer one second, are both letters or digits of ASCII.
+// isASCIIWord tells whether the bytes at far and near, which stand beside a space, are both ASCII letters or digits.
 func isASCIIWord(line []byte, far, near int) bool {
 	plain := func(i int) bool { return i >= 0 && i < len(line) && (isLetter(line[i]) || isDigit(line[i])) }
 	return plain(near) && plain(far)
 }
 
+// appendRunsJoined appends a line. In runs of at least minSpaced pieces of single characters it leaves out the spaces, if the pieces hold
+// at least three Han characters or kana.
 func appendRunsJoined(dst, line []byte) []byte {
 	for i := 0; i < len(line); {
 		end, pieces, cjk := i, 0, 0
@@ -127,8 +129,9 @@ func appendRunsJoined(dst, line []byte) []byte {
 	return dst
 }
 
-// piece is the length of what stands before the next space, and of the space behind it; how many Han and kana are in
-// it; and whether it has at most three characters, of these scripts no two side by side, and of others one side by side.
+// piece measures the text up to and including the next space: its length in bytes and its number of Han characters and kana. single tells
+// whether it is like one character with its punctuation: it has at most three characters, and no two letters, Han characters or digits side
+// by side.
 func piece(clean []byte) (length, cjk int, single bool) {
 	runes, before := 0, classSpace
 	single = true
@@ -149,12 +152,12 @@ func piece(clean []byte) (length, cjk int, single bool) {
 	return length, cjk, single && runes <= 3
 }
 
-// isEastAsian is for Han and kana, which are written without spaces.
+// isEastAsian tells whether r is a Han character or a kana. Both are written without spaces.
 func isEastAsian(r rune) bool {
 	return r >= firstHan && r <= lastHan || r >= 0x3041 && r <= 0x30ff
 }
 
-// symbolKind says what a byte that begins a character may be.
+// symbolKind says, by the first byte of a character, whether the character may be a symbol within a word.
 var symbolKind = func() (table [256]uint8) {
 	for _, c := range "~^*" {
 		table[c] = symbolAnywhere
@@ -171,12 +174,13 @@ var symbolKind = func() (table [256]uint8) {
 }()
 
 const (
-	symbolAnywhere = iota + 1 // part of no word
-	symbolInHan               // between letters it has a meaning: and/or, c++
-	maybeLeet
+	symbolAnywhere = iota + 1 // never part of a word
+	symbolInHan               // has a meaning between letters, as in and/or, but not between Han characters
+	maybeLeet                 // a digit, or '!', that can stand for a letter
 )
 
-// dropSymbols takes out symbols that stand between two letters or two Han characters. It also counts the digits that do.
+// dropSymbols removes symbols that stand between two letters or between two Han characters. It also counts the digits between two ASCII
+// letters, by which leet is recognised.
 func dropSymbols(clean []byte) (out []byte, leet int) {
 	out = clean[:0]
 	done := 0
@@ -191,7 +195,7 @@ func dropSymbols(clean []byte) (out []byte, leet int) {
 			}
 			continue
 		}
-		// A run of symbols, all of a kind that goes.
+		// The run of symbols that begins here.
 		end, anywhere := i, true
 		for end < len(clean) {
 			switch k := symbolKind[clean[end]]; {
@@ -243,4 +247,62 @@ func wordKindOf(r rune) wordKind {
 		return letterWord
 	}
 	return noWord
+}
+
+// minLeet is the least number of digits between two letters in a text that writes digits for letters. Other texts have hardly any.
+const minLeet = 4
+
+// leetLetter is the letter for which a digit or '!' stands; 0 for none.
+var leetLetter = [256]byte{'0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't', '8': 'b', '9': 'g', '!': 'i'}
+
+// foldLeet replaces digits by letters, in place, in words of ASCII letters and digits. It leaves a word alone if less than half of its
+// characters are letters, if one of its digits stands for no letter, or if it is a number with a unit or an ending: 10pm, 3rd, 40s, 5mln.
+// Of a run of '!', none stands for a letter.
+func foldLeet(clean []byte) (changed bool) {
+	for i := 0; i < len(clean); {
+		end, letters, digits, first := i, 0, 0, 0
+		for ; end < len(clean); end++ {
+			c := clean[end]
+			if isLetter(c) {
+				letters++
+			} else if leetLetter[c] != 0 && (c != '!' || end+1 < len(clean) && isLetter(clean[end+1]) && (end == 0 || clean[end-1] != '!')) {
+				digits++
+				if letters == 0 {
+					first++
+				}
+			} else {
+				break
+			}
+		}
+		if end == i {
+			i++
+			continue
+		}
+		stays := end < len(clean) && isDigit(clean[end]) || i > 0 && isDigit(clean[i-1]) ||
+			first > 1 || first == 1 && isEnding(clean[i], clean[i+1:end])
+		if digits > 0 && digits <= letters && !stays {
+			changed = true
+			for j := i; j < end; j++ {
+				if l := leetLetter[clean[j]]; l != 0 {
+					clean[j] = l
+				}
+			}
+		}
+		i = end
+	}
+	return changed
+}
+
+// isEnding tells whether the letters after a digit are an ending or a unit rather than the rest of a word. A single letter is a unit, as in
+// "5m", except in "0f" and "1n" and the like, which are leet for "of" and "in".
+func isEnding(digit byte, word []byte) bool {
+	if len(word) == 1 {
+		return digit != '0' && (digit != '1' || word[0] != 'f' && word[0] != 'n' && word[0] != 's' && word[0] != 't')
+	}
+	for _, e := range [...]string{"st", "nd", "rd", "th", "am", "pm", "bn", "mn", "mln", "bln", "cts", "km", "cm", "mm", "kg", "lb", "ft", "hr", "hp", "gb", "mb", "tv", "pct"} {
+		if string(word) == e {
+			return true
+		}
+	}
+	return false
 }

@@ -27,6 +27,10 @@ func TestEvasionsAreUndone(t *testing.T) {
 		"Greek stays":             {"Η κυβέρνηση ανακοίνωσε μέτρα", "η κυβέρνηση ανακοίνωσε μέτρα"},
 		"leet":                    {"p4ying the price f0r en3rgy polici3s th3 c0mp4ny wr1te 1n 0f", "paying the price for energy policies the company write in of"},
 		"leet, numbers stay":      {"en3rgy polici3s c0mp4ny 10pm 3rd 40s 5mln 2020s a320 12b", "energy policies company 10pm 3rd 40s 5mln 2020s a320 12b"},
+		"leet in look-alikes":     {"ԍ0A0A0A0A", "goaoaoaoa"},
+		"leet beside Cyrillic":    {"fun c0d c0d c0d c0d жa0b", "fun cod cod cod cod жаов"},
+		"symbols beside leet":     {"c0d c0d c0d c0d a*0b", "cod cod cod cod aob"},
+		"exclamation marks":       {"c0d c0d c0d c0d !mport wow!!great a1!0b a1!0b a1!0b a1!0b", "cod cod cod cod import wow!!great aiiob aiiob aiiob aiiob"},
 		"a few digits in words":   {"h1n1 and b2b on the m25", "h1n1 and b2b on the m25"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -36,7 +40,7 @@ func TestEvasionsAreUndone(t *testing.T) {
 	}
 }
 
-// A copy with an evasion all over has the digest of its original; all but the first of these did not even lie near.
+// A copy with evasions in all of its text has the digest of its original.
 func TestEvasionsDoNotReachTheDigest(t *testing.T) {
 	r := testRecipe(t)
 	lookAlike := strings.NewReplacer("a", "а", "c", "с", "e", "е", "i", "і", "o", "о", "p", "р", "s", "ѕ", "x", "х", "y", "у")

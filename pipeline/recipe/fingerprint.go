@@ -2,14 +2,11 @@ package recipe
 
 import (
 	"cmp"
-	"math/bits"
-	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/classic"
 	"echosieve/pipeline/signature"
 	"echosieve/simhash"
 )
@@ -19,16 +16,17 @@ type Timing struct {
 	Clean, Segment, Fingerprint time.Duration
 }
 
-// WeightedWord is one feature of a text, for people to look at.
+// WeightedWord is one feature of a text, for tools that explain a fingerprint.
 type WeightedWord struct {
 	Word   string
 	Count  int     // how often it occurs
-	IDF    float64 // how rare it is in news: natural logarithm of the inverse share of documents
-	Weight float64 // in the SimHash
-	Hash   uint64  // in the SimHash
+	IDF    float64 // how rare it is in news: the natural logarithm of (all articles / articles with the word)
+	Weight float64 // as it counts in the SimHash
+	Hash   uint64  // as it counts in the SimHash
 }
 
-// Fingerprint makes the fingerprint of a text of any size, UTF-8 or not, with or without markup.
+// Fingerprint makes an article of a text of any size, UTF-8 or not, with or without markup. It sets all fields except Coordinates, ID and
+// Time, and never fails. Memory and time are linear in the length of the text.
 func (r *Recipe) Fingerprint(text string) (article.Article, Timing) {
 	s := r.scratch.Get().(*scratch)
 	defer r.release(s)
@@ -41,7 +39,7 @@ func (r *Recipe) Fingerprint(text string) (article.Article, Timing) {
 	clean := string(s.clean)
 	cleaned := time.Now()
 	body := s.body(clean)
-	s.cut = r.segmenter.cutScripts(s.cut[:0], body, s.tally) // of a long text, most words are counted here
+	s.cut = r.segmenter.cutScripts(s.cut[:0], body, s.tally) // counts most words of a long text while it is cut
 	segmented := time.Now()
 
 	s.cut = s.tally(s.cut)
@@ -50,14 +48,15 @@ func (r *Recipe) Fingerprint(text string) (article.Article, Timing) {
 	for _, w := range s.words {
 		s.features = append(s.features, simhash.Feature{Hash: w.hash, Weight: w.weight()})
 	}
-	// Nine bytes more are for identify.
-	s.normalised = appendNormalised(slices.Grow(s.normalised[:0], len(clean)+9), clean)
+	s.normalised = appendNormalised(slices.Grow(s.normalised[:0], len(clean)+identifyBytes), clean)
 	sums := new(simhash.Sums)
 	a := article.Article{SimHash: simhash.SumWeights(s.features, sums), Features: len(s.features), CleanBytes: len(clean)}
 	r.identify(s, &a, sums)
 	if !a.LittleText {
 		a.Anchors = s.signature.AppendAnchors(nil, r.config.Anchors)
-		if a.Features < r.config.FlashFeatures { // the words tallied last are all, unless they are repeated endlessly
+		// s.sequence holds the words since the last spill only. A flash is so short that nothing was spilled, unless a few words are
+		// repeated thousands of times.
+		if a.Features < r.config.FlashFeatures {
 			a.Signature = s.signature.AppendFlash(nil, body, s.sequence)
 		} else {
 			a.Signature = s.signature.Append(nil, body)
@@ -68,6 +67,34 @@ func (r *Recipe) Fingerprint(text string) (article.Article, Timing) {
 		Segment:     segmented.Sub(cleaned),
 		Fingerprint: time.Since(segmented),
 	}
+}
+
+// fingerprintClassic is Fingerprint for the classic recipes. They fingerprint the raw text and have neither anchors nor a signature. Their
+// digest is that of the recipe news, so exact copies and little text are the same in all recipes.
+func (r *Recipe) fingerprintClassic(s *scratch, text string) (article.Article, Timing) {
+	start := time.Now()
+	words := r.classic.Weights(text)
+	for _, w := range words {
+		s.features = append(s.features, simhash.Feature{Hash: w.Hash, Weight: w.Weight})
+	}
+	sums := new(simhash.Sums)
+	simhash.SumWeights(s.features, sums)
+	fingerprinted := time.Now()
+
+	s.clean = appendClean(s.clean[:0], text)
+	s.normalised = appendNormalised(s.normalised[:0], string(s.clean))
+	a := article.Article{SimHash: classic.Sum(words), Features: len(words), CleanBytes: len(s.clean)}
+	r.identify(s, &a, sums)
+	return a, Timing{Clean: time.Since(fingerprinted), Fingerprint: fingerprinted.Sub(start)}
+}
+
+func (r *Recipe) classicWeights(text string) []WeightedWord {
+	words := []WeightedWord{}
+	for _, w := range r.classic.Weights(text) {
+		words = append(words, WeightedWord{Word: w.Text, Count: w.Count, IDF: w.IDF, Weight: w.Weight, Hash: w.Hash})
+	}
+	sortByWeight(words)
+	return words
 }
 
 // Weights returns the features of a text, the heaviest first.
@@ -93,13 +120,13 @@ func sortByWeight(words []WeightedWord) {
 	})
 }
 
-// scratch holds the buffers for one text, to be used again.
+// scratch holds the buffers for one text. They are used again for the next text.
 type scratch struct {
 	clean      []byte
 	lines      bodyScratch
 	bodyText   []byte
 	cut        []string
-	sequence   []uint64 // hashes of the words that hold a letter or digit, in order; those tallied last
+	sequence   []uint64 // hashes of the words of the last tally that hold a letter or digit, in order
 	words      []word
 	slots      []int32 // open addressing by hash: index into words plus 1, 0 = free; a power of two long, at most half full
 	features   []simhash.Feature
@@ -107,37 +134,8 @@ type scratch struct {
 	signature  signature.Builder
 }
 
-type word struct {
-	text  string
-	hash  uint64
-	count int32
-	idf   float32
-	alien bool // in neither Chinese nor ASCII: no table knows it
-}
-
-// weight is TF-IDF, the count not damped: that finds more copies, and what one frequent word brings near without
-// reason is for the second check to tell.
-func (w *word) weight() float64 {
-	if w.alien {
-		return damped(w.count, w.idf)
-	}
-	return float64(w.count) * float64(w.idf)
-}
-
-// numberIDF bounds the IDF of words that begin with a digit. Nearly all are missing from the tables, but they say little
-// about what a text is about: a line of telephone numbers would outweigh a page. What numbers a text has, its signature
-// tells.
-const numberIDF = 4
-
-// latinIDF bounds the IDF of words that begin with an ASCII letter. The English table has few articles of one field behind it,
-// and jieba's those of Chinese news with an English word: both value a name or a slip of the pen more than the words that a
-// text is about, and a copy with a few lines added moved away.
-const latinIDF = 8.5
-
-// slotSeed differs from process to process, so that nobody can choose words that all want one slot.
-var slotSeed = rand.Uint64() | 1
-
-// maxScratch is the number of words up to which buffers are kept; those of a larger text go to the collector.
+// maxScratch is the number of words up to which the buffers are kept. The buffers of a larger text are left to the garbage collector:
+// otherwise one book would hold its memory for as long as the process runs.
 const maxScratch = 1 << 14
 
 func newScratch() *scratch { return &scratch{slots: make([]int32, 1<<10)} }
@@ -146,7 +144,7 @@ func (r *Recipe) release(s *scratch) {
 	if cap(s.cut) > 2*maxScratch || cap(s.words) > maxScratch || cap(s.clean) > 16*maxScratch || cap(s.normalised) > 16*maxScratch {
 		return
 	}
-	clear(s.words) // they hold on to the text
+	clear(s.words) // they hold references to the text
 	clear(s.slots)
 	s.signature.Reset()
 	s.words, s.features = s.words[:0], s.features[:0]
@@ -161,73 +159,4 @@ func (s *scratch) body(clean string) string {
 	}
 	s.bodyText = text
 	return string(text)
-}
-
-// tally counts more words of the text: words gets the different terms among them, in the order of their first occurrence.
-// It returns cut, emptied.
-func (s *scratch) tally(cut []string) []string {
-	s.sequence = s.sequence[:0]
-	previous := uint64(0)
-	for _, text := range cut {
-		text = strings.TrimRight(text, ".") // jieba leaves the full stop with a number
-		if !isWord(text) {
-			continue
-		}
-		hash := simhash.Hash(text)
-		s.sequence = append(s.sequence, inSequence(text, hash, previous))
-		previous = hash
-		if isSingle(text) {
-			continue
-		}
-		slot := s.slot(hash)
-		if *slot != 0 {
-			s.words[*slot-1].count++
-			continue
-		}
-		s.words = append(s.words, word{text: text, hash: hash, count: 1})
-		*slot = int32(len(s.words))
-		if 2*len(s.words) > len(s.slots) {
-			s.slots = make([]int32, 2*len(s.slots))
-			for i := range s.words {
-				*s.slot(s.words[i].hash) = int32(i + 1)
-			}
-		}
-	}
-	s.signature.Add(s.sequence)
-	clear(cut) // they hold on to the text
-	return cut[:0]
-}
-
-// slot returns the slot of the word with this hash, or the free one where it belongs.
-func (s *scratch) slot(hash uint64) *int32 {
-	mask := uint64(len(s.slots) - 1)
-	at := hash * slotSeed >> bits.LeadingZeros64(mask)
-	for s.slots[at] != 0 && s.words[s.slots[at]-1].hash != hash {
-		at = (at + 1) & mask
-	}
-	return &s.slots[at]
-}
-
-// weigh looks up what the words are worth, in a loop of their own so that the cache misses overlap, and drops stop words.
-func (s *scratch) weigh(terms *terms) {
-	for i := range s.words {
-		idf := terms.of(s.words[i].hash)
-		if hash := s.words[i].hash; directionBits[hash%(1<<12)] {
-			if up, known := directions[hash]; known {
-				s.signature.AddDirection(up, int(s.words[i].count))
-			}
-		}
-		switch first := s.words[i].text[0]; {
-		case first >= '0' && first <= '9':
-			idf = min(idf, numberIDF)
-		case first < utf8.RuneSelf:
-			idf = min(idf, latinIDF)
-		case first < 0xe4 || first > 0xe9: // no Han character of the basic plane
-			if kind, _ := scriptOf(s.words[i].text); kind != cutByJieba && idf != 0 {
-				s.words[i].alien, idf = true, unlisted(s.words[i].text)
-			}
-		}
-		s.words[i].idf = idf
-	}
-	s.words = slices.DeleteFunc(s.words, func(w word) bool { return w.idf == 0 })
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Flashes of 15 to 50 characters, what makes another report of each, and what nobody can tell.
+// Flashes of 15 to 50 characters, with changes that make a different report of each, and changes that may be either.
 var flashes = []struct {
 	text     string
 	others   []string // another name, figure, direction or order
-	possible []string // may be either: a word within
+	possible []string // a word put in: may be a copy or a different report
 }{
 	{
 		"央行宣布下调金融机构存款准备金率0.5个百分点，释放长期资金约1万亿元。",
@@ -67,7 +67,7 @@ var flashes = []struct {
 	},
 }
 
-// reposts are what others put before and after a flash.
+// reposts are the texts that publishers put before and after a flash of others.
 var reposts = []func(string) string{
 	func(s string) string { return "【快讯】" + s },
 	func(s string) string { return s + "（来源：新华网）" },

@@ -12,8 +12,9 @@ const (
 	lastForeign  = 0x58f
 )
 
-// lookAlikes are the small letters that look like a Latin one, small or capital, by the table of confusable characters of Unicode
-// Technical Standard 39: a Latin letter, then those that look like it. Capitals count as well, because clean texts have none.
+// lookAlikes lists small letters that look like a Latin letter, from the table of confusable characters of Unicode Technical Standard 39.
+// Each string is a Latin letter followed by the letters that look like it. A letter also counts if only its capital looks like a Latin
+// capital, because cleaning has made all letters small.
 var lookAlikes = map[alphabet][]string{
 	greek: {"aα", "bβ", "eε", "hη", "iι", "jϳ", "kκ", "mμ", "oο", "pρ", "tτ", "uυ", "vν", "xχ", "yγ", "zζ"},
 	cyrillic: {
@@ -32,7 +33,8 @@ const (
 	alphabets
 )
 
-// toLatin is the Latin letter that a foreign one looks like, 0 for none; fromLatin is the first of those that look like a Latin one.
+// toLatin is the Latin letter that a letter of another alphabet looks like, 0 for none. fromLatin is, by alphabet, the first letter that
+// looks like a Latin letter, 0 for none.
 var toLatin, fromLatin = func() (to [lastForeign - firstForeign + 1]byte, from [alphabets]['z' + 1]rune) {
 	for alphabet, list := range lookAlikes {
 		for _, letters := range list {
@@ -49,7 +51,7 @@ var toLatin, fromLatin = func() (to [lastForeign - firstForeign + 1]byte, from [
 	return to, from
 }()
 
-// alphabetOf tells the alphabet of a letter. ok is false for everything else.
+// alphabetOf returns the alphabet of a letter. ok is false for all other characters and other alphabets.
 func alphabetOf(r rune) (a alphabet, ok bool) {
 	switch {
 	case r < utf8.RuneSelf:
@@ -64,24 +66,30 @@ func alphabetOf(r rune) (a alphabet, ok bool) {
 	return armenian, true
 }
 
-// foldLookAlikes writes each word of letters of several alphabets, or of letters that all look like others, in one alphabet: that of the
-// letters in it which look like no other, or else that of the text. A text in three alphabets takes a pass for each pair of Latin and one
-// other alphabet; the bound only matters for texts made to flip between them.
+// foldLookAlikes writes each word in one alphabet, as far as its letters look alike. If the word has letters of only one alphabet that look
+// like no other letter, it is written in that alphabet, otherwise in the main alphabet of the text. changed tells whether any letter was
+// exchanged.
+//
+// Example: in an English text, "сосо" of four Cyrillic letters becomes the Latin "coco". In a Russian text, "гoвoрят" with a Latin o becomes
+// all Cyrillic, because г and я look like no Latin letter.
+//
+// A text in three alphabets takes one pass for each pair of Latin and another alphabet. The bound matters only for texts that were made to
+// change back and forth.
 func foldLookAlikes(clean []byte) (folded []byte, changed bool) {
 	for range 2 * alphabets {
-		next, again := foldMostUsed(clean)
+		folded, again := foldMostUsed(clean)
 		if !again {
 			break
 		}
-		clean, changed = next, true
+		clean, changed = folded, true
 	}
 	return clean, changed
 }
 
-// foldMostUsed exchanges look-alikes between Latin and the most used other alphabet of the text. Its argument stays as it is.
+// foldMostUsed exchanges look-alikes between Latin and the most used other alphabet of the text. It does not change its argument.
 func foldMostUsed(clean []byte) (folded []byte, changed bool) {
-	var certain [alphabets]int // letters that look like no other
-	var all [alphabets]int
+	var certain [alphabets]int // number of letters that look like no other letter
+	var all [alphabets]int     // number of letters
 	for i := 0; i < len(clean); {
 		r, size := utf8.DecodeRune(clean[i:])
 		if a, ok := alphabetOf(r); ok && a != latin {
@@ -124,10 +132,10 @@ func foldMostUsed(clean []byte) (folded []byte, changed bool) {
 		}
 		i += n
 	}
-	return norm.NFC.Bytes(out), out != nil // an exchanged letter can form one character with the accent behind it
+	return norm.NFC.Bytes(out), out != nil // an exchanged letter and the accent behind it can form one character
 }
 
-// hasOther tells whether a word has letters that appendIn would exchange.
+// hasOther tells whether appendIn would exchange letters of a word.
 func hasOther(word []byte, foreign, target alphabet) bool {
 	for i := 0; i < len(word); {
 		r, size := utf8.DecodeRune(word[i:])
@@ -139,7 +147,8 @@ func hasOther(word []byte, foreign, target alphabet) bool {
 	return false
 }
 
-// lookAlikeWord is the length of the word of Latin or foreign letters that clean begins with, 0 for none, and the alphabet to write it in.
+// lookAlikeWord returns the length of the word of Latin or foreign letters at the beginning of clean, 0 for none, and the alphabet in which
+// to write it.
 func lookAlikeWord(clean []byte, foreign, main alphabet) (length int, target alphabet) {
 	var certain [alphabets]bool
 	for length < len(clean) {
@@ -162,7 +171,7 @@ func lookAlikeWord(clean []byte, foreign, main alphabet) (length int, target alp
 	return length, main
 }
 
-// appendIn appends a word with its letters in an alphabet, as far as there are letters that look alike.
+// appendIn appends a word with its letters exchanged for those of the alphabet target that look alike. Letters without a look-alike stay.
 func appendIn(dst, word []byte, foreign, target alphabet) []byte {
 	for i := 0; i < len(word); {
 		r, size := utf8.DecodeRune(word[i:])

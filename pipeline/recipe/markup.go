@@ -8,14 +8,13 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// maxMarkupPasses bounds how often markup that was itself escaped is looked for: text escaped once needs two
-// passes, escaped twice three.
+// maxMarkupPasses bounds how often a text is searched for markup. Markup that was escaped (&lt;p&gt;) comes to light only when entities are
+// decoded: a text that was escaped once needs two passes, a text that was escaped twice needs three.
 const maxMarkupPasses = 3
 
-// stripMarkup removes HTML tags, comments and the content of scripts and the like, and decodes entities. The
-// tags of blocks become line ends. Only the elements of HTML are tags: in "<EED> shares rose" the angle brackets
-// are text. What is opened and never closed (a tag, a comment, a script) is text as well, so that a stray "<"
-// cannot swallow the rest of an article.
+// stripMarkup removes HTML tags, comments, scripts and other hidden elements, and decodes entities. The tags of block elements become line
+// ends. Only the elements of HTML are tags: in "<EED> shares rose" the angle brackets are text. A tag, a comment or a script without an end
+// is text, too: otherwise a stray "<" would swallow the rest of an article.
 func stripMarkup(text string) string {
 	for range maxMarkupPasses {
 		if strings.IndexByte(text, '<') < 0 && strings.IndexByte(text, '&') < 0 {
@@ -33,10 +32,10 @@ func stripMarkup(text string) string {
 func stripMarkupOnce(text string) string {
 	out := make([]byte, 0, len(text))
 	z := html.NewTokenizer(strings.NewReader(text))
-	hiddenFrom := -1 // where in out the content of an open hidden element began; the tokenizer does not nest them
+	hiddenFrom := -1 // where in out the content of an open hidden element begins; -1 for none. The tokenizer does not nest them
 	for {
 		switch token := z.Next(); token {
-		case html.ErrorToken: // the end, perhaps within a tag, whose content the next pass then looks at
+		case html.ErrorToken: // the end of the text, perhaps within a tag: the next pass strips the tag's content
 			return string(append(out, bytes.TrimPrefix(z.Raw(), []byte("<"))...))
 		case html.TextToken:
 			out = append(out, z.Text()...)
@@ -81,11 +80,11 @@ const (
 	unknownElement element = iota // not HTML
 	inlineElement                 // its tags vanish
 	blockElement                  // its tags end the line
-	hiddenElement                 // its content is no text; the tokenizer reads it up to the end tag in one piece
+	hiddenElement                 // its content is not shown; the tokenizer returns it in one piece, up to the end tag
 )
 
-// elements knows every element of HTML, those that browsers merely tolerate included. atom.Lookup knows names of
-// attributes as well, which are not in the table.
+// elements holds every element of HTML, including the obsolete elements that browsers still accept. atom.Lookup also returns names of
+// attributes; these are not in the table.
 var elements = func() map[atom.Atom]element {
 	table := map[atom.Atom]element{}
 	for kind, names := range map[element]string{

@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -15,8 +16,8 @@ import (
 	"echosieve/simhash"
 )
 
-// Config says how fingerprints are made and compared. All of it but Probes, Anchors and Segmenter becomes part of the
-// recipe's id.
+// Config says how fingerprints are made and compared. All settings except Probes, Anchors and Segmenter become part of the recipe's id:
+// Probes and Anchors only decide how many candidates an article meets, and both segmenters cut the same words.
 type Config struct {
 	Name           string `koanf:"-"`
 	MaxDistance    int    `koanf:"max_distance" help:"Most differing bits between the fingerprints of two copies; in news, above 16 only for a text and its part. Raised: more copies with text cut, more CPU (docs/scale.md). -1: 20 for news, 3 for classic ones."`
@@ -35,8 +36,9 @@ type Config struct {
 // News is the name of the default recipe; the others are those of package classic.
 const News = "news"
 
-// A change of code or tables that changes fingerprints, signatures or digests of a recipe, or how it judges them, raises
-// its version. TestGoldenArticles and the tests of package signature notice.
+// The versions of the recipes. Raise a version when code or tables change the fingerprints, signatures or digests of a recipe, or how it
+// judges them: articles that the old code stored must not be compared with new ones. TestGoldenArticles and the tests of package signature
+// fail when such a change was made.
 const (
 	newsVersion    = 4
 	classicVersion = 1
@@ -45,52 +47,51 @@ const (
 // Names returns the names of the recipes.
 func Names() []string { return append([]string{News}, classic.Names()...) }
 
-// Beyond these limits every article would be a candidate of every other.
+// The largest values of two settings. Beyond either, most articles would be candidates of each other: unrelated fingerprints are 32 bits
+// apart on average, and a block of less than 4 bits has 8 values or fewer.
 const (
 	maxMaxDistance = 32
 	maxBlocks      = 16
 )
 
-// DefaultConfig returns the recipe "news", with everything left to it.
+// newsDefaults and classicDefaults hold the values of the settings that a Config leaves to the recipe. In the recipe news, articles on one
+// template (a flash on the stock market, the opening of a broadcast) come close to each other if they have fewer than 16 different words;
+// one article in a hundred is that short. With fewer than 4, a fingerprint means nothing. The classic recipes have one block more than
+// MaxDistance, so that their look-ups miss no candidate.
+var (
+	newsDefaults    = Config{MaxDistance: 20, Blocks: 4, Probes: 4, Anchors: 4, MinFeatures: 4, FlashFeatures: 16}
+	classicDefaults = Config{MaxDistance: simhash.DefaultMaxDistance, MinFeatures: 1}
+)
+
+// DefaultConfig returns the recipe news, with all values left to it.
 func DefaultConfig() Config {
 	return Config{
 		Name: News, MaxDistance: -1, Probes: -1, Anchors: -1, Segmenter: SegmenterNative, Thresholds: signature.DefaultThresholds(),
 	}
 }
 
-// resolved fills in what is left to the recipe. In the recipe news, below 16 different words articles on one template (a
-// flash on the stock market, a broadcast's opening) come close to each other; one article in a hundred is that short. Below 4
-// a fingerprint means nothing.
+// resolved returns c with the recipe's own values for the settings that c leaves to it.
 func (c Config) resolved() Config {
-	distance, blocks, probes, anchors, features, flash := 20, 4, 4, 4, 4, 16
+	own := newsDefaults
 	if c.Name != News {
-		distance, probes, anchors, features, flash = simhash.DefaultMaxDistance, 0, 0, 1, 0
+		own = classicDefaults
 	}
 	if c.MaxDistance == -1 {
-		c.MaxDistance = distance
-	}
-	if c.Name != News {
-		blocks = c.MaxDistance + 1
-	}
-	if c.Blocks == 0 {
-		c.Blocks = blocks
+		c.MaxDistance = own.MaxDistance
 	}
 	if c.Probes == -1 {
-		c.Probes = probes
+		c.Probes = own.Probes
 	}
 	if c.Anchors == -1 {
-		c.Anchors = anchors
+		c.Anchors = own.Anchors
 	}
-	if c.MinFeatures == 0 {
-		c.MinFeatures = features
-	}
-	if c.FlashFeatures == 0 {
-		c.FlashFeatures = flash
-	}
+	c.Blocks = cmp.Or(c.Blocks, own.Blocks, c.MaxDistance+1)
+	c.MinFeatures = cmp.Or(c.MinFeatures, own.MinFeatures)
+	c.FlashFeatures = cmp.Or(c.FlashFeatures, own.FlashFeatures)
 	return c
 }
 
-// Validate reports the first setting that cannot work. It opens no files.
+// Validate returns an error that names the first setting that cannot work. It opens no files.
 func (c Config) Validate() error {
 	if !slices.Contains(Names(), c.Name) {
 		return fmt.Errorf("unknown recipe %q, known: %s", c.Name, strings.Join(Names(), ", "))
@@ -120,8 +121,8 @@ func (c Config) Validate() error {
 	return c.Thresholds.Validate()
 }
 
-// Recipe turns texts into fingerprints. The same recipe id means the same fingerprint and digest for the same
-// text, on every machine. Safe for concurrent use.
+// Recipe turns texts into articles. Recipes with the same id give the same text the same fingerprint, digest and signature, on every
+// machine. Safe for concurrent use.
 type Recipe struct {
 	config    Config
 	id        string
@@ -131,47 +132,47 @@ type Recipe struct {
 	scratch   sync.Pool          // of *scratch
 }
 
-// Load checks the configuration, reads its files and loads the dictionaries. The segmenter's stay loaded for the life of
-// the process, once per user dictionary.
+// Load checks the configuration, reads its files and loads the dictionaries. The segmenter's dictionaries stay loaded for the life of the
+// process, once for each user dictionary.
 func Load(config Config) (*Recipe, error) {
 	if err := config.Validate(); err != nil {
-		return nil, fmt.Errorf("pipeline: load recipe: %w", err)
+		return nil, fmt.Errorf("load recipe: %w", err)
 	}
 	config = config.resolved()
 	userWords, err := readUserWords(config.UserDictionary)
 	if err != nil {
-		return nil, fmt.Errorf("pipeline: load recipe: user dictionary: %w", err)
+		return nil, fmt.Errorf("load recipe: user dictionary: %w", err)
 	}
 	stopWords, err := readStopWords(config.StopWords)
 	if err != nil {
-		return nil, fmt.Errorf("pipeline: load recipe: stop words: %w", err)
+		return nil, fmt.Errorf("load recipe: stop words: %w", err)
 	}
 	id, err := recipeID(config, userWords, stopWords)
 	if err != nil {
-		return nil, fmt.Errorf("pipeline: load recipe: %w", err)
+		return nil, fmt.Errorf("load recipe: %w", err)
 	}
 	terms, err := loadTerms(stopWords)
 	if err != nil {
-		return nil, fmt.Errorf("pipeline: load recipe: %w", err)
+		return nil, fmt.Errorf("load recipe: %w", err)
 	}
 	words, err := loadSegmenter(config.Segmenter, userWords)
 	if err != nil {
-		return nil, fmt.Errorf("pipeline: load recipe: %w", err)
+		return nil, fmt.Errorf("load recipe: %w", err)
 	}
 	r := &Recipe{config: config, id: id, segmenter: words, terms: terms}
 	if config.Name != News {
-		raw := &segmenter{cutter: words.cutter} // no raw text is plain
+		raw := &segmenter{cutter: words.cutter} // without cutPlain, which needs clean text
 		if r.classic, err = classic.New(config.Name, func(dst []string, text string) []string {
 			return raw.cut(dst, text, nil)
 		}); err != nil {
-			return nil, fmt.Errorf("pipeline: load recipe: %w", err)
+			return nil, fmt.Errorf("load recipe: %w", err)
 		}
 	}
 	r.scratch.New = func() any { return newScratch() }
 	return r, nil
 }
 
-// recipeID hashes everything that decides about fingerprints and verdicts, in a fixed order.
+// recipeID hashes, in a fixed order, all settings, files and dictionaries that decide about fingerprints and verdicts.
 func recipeID(config Config, userWords, stopWords []byte) (string, error) {
 	h := sha256.New()
 	h.Write(fmt.Appendf(nil, "%d %d %d %d %v %d %d\n", config.MaxDistance, config.Blocks, config.MinFeatures, config.FlashFeatures, config.Thresholds,
@@ -193,19 +194,29 @@ func recipeID(config Config, userWords, stopWords []byte) (string, error) {
 	return fmt.Sprintf("%s-%d-%s", config.Name, version, hex.EncodeToString(h.Sum(nil)[:4])), nil
 }
 
-// ID names the recipe with all that changes its fingerprints or verdicts: name, version and 8 hexadecimal digits
-// of a hash over settings and dictionaries, such as "news-1-3fa9c1d2". It holds only a-z, 0-9 and hyphens.
+// ID names the recipe with everything that changes its fingerprints or verdicts: name, version and 8 hexadecimal digits of a hash over
+// settings and dictionaries, such as "news-4-3fa9c1d2". It holds only a-z, 0-9 and hyphens.
 func (r *Recipe) ID() string { return r.id }
 
-// Search is how an index finds and judges articles of this recipe.
+// Search is what the recipe asks of an index.
 func (r *Recipe) Search() article.Search { return r.config.Search() }
 
-// Search is how an index finds and judges articles of the recipe.
+// Search is what the recipe asks of an index.
 func (c Config) Search() article.Search {
 	c = c.resolved()
-	s := article.Search{Layout: simhash.Layout{Count: c.Blocks}, Probes: c.Probes, MaxDistance: c.MaxDistance}
+	s := article.Search{Rule: article.Rule{MaxDistance: c.MaxDistance}, Blocks: c.Blocks, Probes: c.Probes}
 	if c.Name == News {
-		s.Judge = judgeBySignature(c.Thresholds)
+		s.Check = checkSignatures(c.Thresholds)
 	}
 	return s
+}
+
+// checkSignatures is the second check of the recipe news. A signature of an unknown version, such as one that a newer version of Echosieve
+// has stored, holds no information, and the article is not judged to be a copy.
+func checkSignatures(thresholds signature.Thresholds) article.SecondCheck {
+	return func(distance int, a, b []byte) article.Judgement {
+		x, _ := signature.Decode(a)
+		y, _ := signature.Decode(b)
+		return signature.Judge(distance, signature.Compare(&x, &y), thresholds)
+	}
 }

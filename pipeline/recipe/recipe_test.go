@@ -48,7 +48,8 @@ func TestGoldenArticles(t *testing.T) {
 	require.Equal(t, "news-4-3f4513b3", r.ID())
 }
 
-// The index finds articles by fingerprint: where punctuation moves a word boundary, the digests must differ as well.
+// The index finds exact copies by fingerprint. Where punctuation moves the end of a word, the fingerprints differ, so the digests must
+// differ as well.
 func TestEqualDigestsMeanEqualFingerprints(t *testing.T) {
 	r := testRecipe(t)
 	a, _ := r.Fingerprint(zhArticle + "研究生命起源")
@@ -58,7 +59,7 @@ func TestEqualDigestsMeanEqualFingerprints(t *testing.T) {
 	require.NotEqual(t, a.Digest, b.Digest)
 }
 
-// What re-publishers do to the form of a text must not reach the fingerprint, and mostly not even the digest.
+// Changes that re-publishers make to the form of a text must not change the fingerprint. Most of them must not change the digest either.
 func TestFormDoesNotMatter(t *testing.T) {
 	r := testRecipe(t)
 	paragraphs := func(s, before, after string) string {
@@ -139,7 +140,7 @@ func TestEmptyText(t *testing.T) {
 		require.True(t, a.LittleText)
 		require.Empty(t, r.Weights(text))
 	}
-	a, _ := r.Fingerprint("的") // a stop word is text
+	a, _ := r.Fingerprint("的") // a stop word is no feature, but it is text
 	require.False(t, a.Empty)
 	require.Zero(t, a.SimHash)
 }
@@ -254,7 +255,7 @@ func TestConcurrentUse(t *testing.T) {
 	workers.Wait()
 }
 
-// The fuzz targets' property, on real articles.
+// FuzzClean's property, on real articles.
 func TestCorpusTexts(t *testing.T) {
 	for _, name := range []string{"bench_zh", "bench_en"} {
 		for _, d := range corpus(t, name, 500) {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// judgeTexts says what the second text is to the first one.
+// judgeTexts returns the judgement of a later article on an earlier one.
 func judgeTexts(r *Recipe, earlier, later string) article.Judgement {
 	x, _ := r.Fingerprint(earlier)
 	y, _ := r.Fingerprint(later)
@@ -28,7 +28,7 @@ kind, and readers who act on it do so at their own risk. If you have received it
 Unless the law demands otherwise, neither the sender nor its directors, employees or agents accept liability for any damage that follows from its use.`
 )
 
-// Short reports above the same long small print are other reports; a longer preface does not part copies.
+// Short reports above the same long small print are different reports. A preface or a last line does not make a copy a different report.
 func TestSmallPrint(t *testing.T) {
 	r := testRecipe(t)
 	for name, c := range map[string]struct{ one, other string }{
@@ -44,7 +44,7 @@ func TestSmallPrint(t *testing.T) {
 	}
 }
 
-// Reports of the same form that say the opposite are no copies, though hardly a word differs.
+// Reports of the same form that say the opposite are no copies, although only one or two words differ.
 func TestOppositeDirections(t *testing.T) {
 	r := testRecipe(t)
 	en := `Harlow Refining Corp said it raised the contract price of heating oil by one half cent a gallon, effective tomorrow. The company said the
@@ -56,7 +56,7 @@ increase brings its price in the harbor in line with those of other suppliers. T
 	require.Equal(t, article.Near, judgeTexts(r, en, strings.ReplaceAll(en, "raised", "lifted")).Kind)
 }
 
-// The first half of an article and the whole are one, either way, at a distance at which other texts are not.
+// The first half of an article and the whole article are copies of each other, at a distance at which other articles are not.
 func TestPartOfAnArticle(t *testing.T) {
 	r := testRecipe(t)
 	for name, whole := range map[string]string{"zh": zhArticle + zhOther, "en": enArticle + "\n" + enOther} {
@@ -67,13 +67,13 @@ func TestPartOfAnArticle(t *testing.T) {
 	require.Zero(t, judgeTexts(r, zhArticle, zhOther).Kind)
 }
 
-// Beyond 16 bits only a part and its whole are candidates.
+// Beyond 16 bits, only a part and its whole can be copies.
 func TestWholeDistance(t *testing.T) {
 	r := testRecipe(t)
 	search := r.Search()
 	require.Equal(t, 20, search.MaxDistance)
 	one, _ := r.Fingerprint(zhArticle + zhOther)
 	half, _ := r.Fingerprint(zhArticle)
-	require.Equal(t, article.Near, search.Judge(17, one.Signature, half.Signature).Kind)
-	require.Equal(t, article.Judgement{Reason: article.ReasonDistance}, search.Judge(17, one.Signature, one.Signature))
+	require.Equal(t, article.Near, search.Check(17, one.Signature, half.Signature).Kind)
+	require.Equal(t, article.Judgement{Reason: article.ReasonDistance}, search.Check(17, one.Signature, one.Signature))
 }

@@ -1,7 +1,6 @@
 package recipe
 
 import (
-	"math"
 	"math/bits"
 	"strings"
 	"unicode"
@@ -12,9 +11,9 @@ import (
 	"echosieve/simhash"
 )
 
-// jieba knows Chinese and cuts ASCII words; every other letter stands alone for it. So text in other scripts is cut here: where words
-// have spaces between them, by the rules of Unicode (UAX 29); kana, Thai, Lao, Khmer, Burmese and Tibetan, which have none, into
-// pairs of characters.
+// jieba knows Chinese and cuts ASCII words. It would make a word of every single letter of another script, so it gets Chinese and ASCII
+// only, and this file cuts the other scripts: by the rules of Unicode (UAX 29) where words have spaces between them; into pairs of
+// characters in kana, Thai, Lao, Khmer, Burmese and Tibetan, which have no spaces.
 
 type scriptKind uint8
 
@@ -24,7 +23,7 @@ const (
 	cutInPairs
 )
 
-// scriptOf tells how the character that s begins with is cut, and its length.
+// scriptOf returns how the first character of s is cut, and the character's length in bytes.
 func scriptOf(s string) (kind scriptKind, size int) {
 	switch c := s[0]; {
 	case c < utf8.RuneSelf:
@@ -42,11 +41,11 @@ func scriptOf(s string) (kind scriptKind, size int) {
 	return cutAtSpaces, size
 }
 
-// cutScripts appends the words of a clean text in any script, as cut does for Chinese and English.
+// cutScripts appends the words of a clean text in any script to dst. Of a long text, words are spilled in between, as in cut.
 func (s *segmenter) cutScripts(dst []string, clean string, full spill) []string {
 	done := 0
 	for i := 0; i < len(clean); {
-		switch c := clean[i]; { // the bulk of any text, without a call
+		switch c := clean[i]; { // most of any text, without a function call
 		case c < utf8.RuneSelf:
 			i++
 			continue
@@ -90,8 +89,8 @@ func (s *segmenter) cutScripts(dst []string, clean string, full spill) []string 
 	return s.cut(dst, clean[done:], full)
 }
 
-// endOfSpaced is where text with spaces between its words ends, which goes on at i: before the next Han character or one that is cut in
-// pairs.
+// endOfSpaced returns the end of the text with spaces between its words that continues at i: it ends before the next character that is Han
+// or cut in pairs.
 func endOfSpaced(clean string, i int) int {
 	for i < len(clean) {
 		kind, size := scriptOf(clean[i:])
@@ -104,7 +103,7 @@ func endOfSpaced(clean string, i int) int {
 }
 
 // cutSpaced appends the words of a text with spaces between them. ASCII is cut like plain text. The rules of Unicode keep "l'été" in
-// one piece; here it is two words, as there is more than one apostrophe.
+// one piece. Here it is two words, because it is also written with other characters than "'", and copies must have the same words.
 func cutSpaced(dst []string, text string, full spill) []string {
 	for len(text) > 0 {
 		n, plain := nextField(text)
@@ -126,7 +125,8 @@ func cutSpaced(dst []string, text string, full spill) []string {
 	return dst
 }
 
-// cutPairs appends each two characters in a row, a letter with its marks being one, or a single one if there is no other.
+// cutPairs appends each pair of neighbouring characters, or the character itself if the text has only one. A letter with its marks is one
+// character.
 func cutPairs(dst []string, text string, full spill) []string {
 	start := 0 // where the last character begins
 	for i := 0; i < len(text); {
@@ -151,9 +151,9 @@ func cutPairs(dst []string, text string, full spill) []string {
 	return dst
 }
 
-// inSequence is what the signature sees of a word. Of scripts that are cut in pairs it is the pair with the one before, so that
-// two neighbours span four characters. The alphabets are small: with three characters, long texts would have most of their sequences in
-// common, whatever they are about.
+// inSequence returns the hash that stands for a word in the signature. In scripts that are cut in pairs, it is the hash of the pair and the
+// pair before, so that two neighbours in the signature span four characters. Their alphabets are small: with three characters, long texts
+// would have most of their sequences in common, whatever they are about.
 func inSequence(word string, hash, previous uint64) uint64 {
 	if word[0] < utf8.RuneSelf {
 		return hash
@@ -163,32 +163,3 @@ func inSequence(word string, hash, previous uint64) uint64 {
 	}
 	return simhash.Mix(bits.RotateLeft64(previous, 1) ^ hash)
 }
-
-// What words weigh that no table knows and that are not Chinese: the more the longer they are, as frequent words are short. A pair of
-// characters weighs little.
-const (
-	maxUnlisted  = 9
-	perLetter    = 1.5
-	pairWeight   = 4
-	hiraganaPair = 2
-)
-
-// unlisted is what a word weighs that is in no table and begins with neither Han nor ASCII.
-func unlisted(word string) float32 {
-	r, _ := utf8.DecodeRuneInString(word)
-	kind, _ := scriptOf(word)
-	letters := utf8.RuneCountInString(word)
-	switch {
-	case kind == cutInPairs && r >= 0x3041 && r <= 0x309f:
-		return hiraganaPair
-	case kind == cutInPairs:
-		return pairWeight
-	case unicode.Is(unicode.Hangul, r):
-		letters *= 2
-	}
-	return min(maxUnlisted, perLetter*float32(letters)-1)
-}
-
-// damped is the weight of a word that occurs count times and is in no table: the frequent ones of a language are not known, so that
-// frequency says less.
-func damped(count int32, idf float32) float64 { return math.Sqrt(float64(count)) * float64(idf) }

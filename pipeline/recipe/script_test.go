@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/lookup"
 
 	"github.com/stretchr/testify/require"
 )
@@ -32,7 +33,7 @@ func TestCutScripts(t *testing.T) {
 	}
 }
 
-// Words of an article in Chinese and English are the same as without other scripts.
+// Cutting other scripts does not change the words of Chinese and English articles.
 func TestOtherScriptsDoNotChangeTheRest(t *testing.T) {
 	s := testRecipe(t).segmenter
 	for _, text := range []string{Clean(zhArticle), Clean(enArticle)} {
@@ -42,7 +43,7 @@ func TestOtherScriptsDoNotChangeTheRest(t *testing.T) {
 	}
 }
 
-// pieces cuts a text after the characters for which ends holds.
+// pieces cuts a text after each character for which ends returns true.
 func pieces(text string, ends func(rune) bool) []string {
 	var list []string
 	start := 0
@@ -55,8 +56,8 @@ func pieces(text string, ends func(rune) bool) []string {
 	return append(list, text[start:])
 }
 
-// edits are what re-publishers do to an article: a line put before or after it, a sentence gone, 5 % of its words gone; of scripts
-// without spaces, 5 % of its characters other than numerals.
+// edits are changes that re-publishers make to an article: a line put before or after it, a sentence left out, 5 % of its words left out. In
+// scripts without spaces it is 5 % of the characters other than numerals.
 func edits(text string, spaced bool, r *rand.Rand) []string {
 	out := []string{"(Agence Presse 24)\n" + text, text + "\n© 2026 Presse 24"}
 	sentences := pieces(text, func(r rune) bool { return r == '\n' || unicode.Is(unicode.STerm, r) && r != '.' || r == '.' })
@@ -78,7 +79,7 @@ func edits(text string, spaced bool, r *rand.Rand) []string {
 	return out
 }
 
-// languageText is the article in a language.
+// languageText reads the article of testdata/languages in a language.
 func languageText(t *testing.T, language string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "languages", language+".txt"))
@@ -86,10 +87,11 @@ func languageText(t *testing.T, language string) string {
 	return string(data)
 }
 
-// Articles in scripts for which there is no table: copies with small edits are found and near, other articles are not.
+// In scripts without a table, copies with small edits are found and are near copies. Other articles are not.
 func TestLanguages(t *testing.T) {
 	recipe := testRecipe(t)
 	search := recipe.Search()
+	plan := lookup.New(search, 0)
 	files, err := filepath.Glob("testdata/languages/*.txt")
 	require.NoError(t, err)
 	require.Len(t, files, 12)
@@ -103,7 +105,7 @@ func TestLanguages(t *testing.T) {
 			caught := 0
 			for _, edited := range list {
 				later, _ := recipe.Fingerprint(edited)
-				if search.Finds(&later, &original) && search.Compare(&later, &original).Kind.IsCopy() {
+				if plan.Finds(&later, &original) && search.Compare(&later, &original).Kind.IsCopy() {
 					caught++
 				}
 			}
@@ -117,7 +119,7 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// Words that no table knows weigh by length, and their count by its root.
+// Words that no table has weigh by their length and by the square root of their count.
 func TestWeightsWithoutTable(t *testing.T) {
 	weights := map[string]WeightedWord{}
 	for _, w := range testRecipe(t).Weights("και και και και ο δήμος κυβερνητικός 다리 тот สะพาน みなと カタログ") {
@@ -130,7 +132,7 @@ func TestWeightsWithoutTable(t *testing.T) {
 	}
 }
 
-// Long texts in a small alphabet have most sequences of three characters in common, and are no copies of each other for that.
+// Long texts in a small alphabet have most sequences of three characters in common. That does not make them copies of each other.
 func TestLongTextsInSmallAlphabets(t *testing.T) {
 	recipe, err := Load(DefaultConfig())
 	require.NoError(t, err)

@@ -27,7 +27,7 @@ func withGojieba(t *testing.T, cfg Config) (native, gojieba *Recipe) {
 	return native, gojieba
 }
 
-// Both segmenters make the same articles, so that either may work on an index of the other.
+// Both segmenters make the same articles, so that processes with either segmenter can share an index.
 func TestSegmentersMakeTheSameArticles(t *testing.T) {
 	dir := t.TempDir()
 	user := DefaultConfig()

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// testRecipe is the default recipe; the dictionaries are loaded once for all tests.
+// testRecipe returns the default recipe. Its dictionaries are loaded once for all tests.
 func testRecipe(t testing.TB) *Recipe {
 	t.Helper()
 	r, err := Load(DefaultConfig())
@@ -17,7 +17,7 @@ func testRecipe(t testing.TB) *Recipe {
 	return r
 }
 
-// termsOf are the words of a text that may become features.
+// termsOf returns the words of a text that may become features.
 func termsOf(cut []string) []string {
 	out := []string{}
 	for _, w := range cut {
@@ -48,7 +48,7 @@ var plainTexts = []string{
 	strings.Repeat("\u2012\u201e ", 40) + "café naïve",
 }
 
-// Long texts are cut in pieces, at separators, with the same words as in one piece.
+// Long texts are cut in pieces, at separators. Their words are the same as in one piece.
 func TestLongTextIsCutAtSeparators(t *testing.T) {
 	s := testRecipe(t).segmenter
 	long := strings.Repeat("我来到北京清华大学。他来到了网易杭研大厦。\n", 1000)
@@ -59,7 +59,7 @@ func TestLongTextIsCutAtSeparators(t *testing.T) {
 	require.Equal(t, unbroken, strings.Join(s.cut(nil, unbroken, nil), ""))
 }
 
-// Plain text has no seams: one would tear a word, and would change the fingerprint.
+// Plain text is not cut in pieces: a cut within a word would change the fingerprint.
 func TestLongPlainText(t *testing.T) {
 	s := testRecipe(t).segmenter
 	require.True(t, s.plain)
@@ -70,7 +70,7 @@ func TestLongPlainText(t *testing.T) {
 	require.Greater(t, len(termsOf(s.cut(nil, torn, nil))), len(termsOf(s.Cut(nil, torn))), "text that is not plain has seams")
 }
 
-// Words are spilled in between, in order and once each.
+// Words are spilled in their order and once each.
 func TestLongTextIsSpilled(t *testing.T) {
 	s := testRecipe(t).segmenter
 	for _, text := range []string{strings.Repeat("我来到北京。", 3*spillAt), strings.Repeat("a.", 3*spillAt)} {
@@ -88,7 +88,7 @@ func TestLongTextIsSpilled(t *testing.T) {
 
 func TestUserDictionary(t *testing.T) {
 	for name, c := range map[string]struct {
-		content, want string // want: the lines for jieba, or a part of the error after "!"
+		content, want string // want: the lines for jieba, or "!" and a part of the error
 	}{
 		"all forms":         {"网络安全局\nＡＢ股 nz\n國家隊 20\n杭研大厦 100 nz\n\n# remark\n", "网络安全局 x\nab股 nz\n国家队 20 x\n杭研大厦 100 nz\n"},
 		"byte order mark":   {"\ufeff杭研大厦\r\n", "杭研大厦 x\n"},

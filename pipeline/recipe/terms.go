@@ -12,13 +12,13 @@ import (
 	"echosieve/simhash"
 )
 
-// terms knows what words are worth: their inverse document frequency (IDF), 0 for stop words.
+// terms holds the inverse document frequency (IDF) of words, 0 for stop words.
 //
-// It is a hash table with open addressing that keeps, instead of a word, half of its hash: a look-up costs one
-// cache miss in 4 MB. That a word is taken for another has a probability of about 1 in 2^32.
+// It is a hash table with open addressing that keeps, instead of a word, half of the word's hash: a look-up costs one
+// cache miss in 4 MB. The probability that a word is taken for another is about 1 in 2^32.
 type terms struct {
 	entries []termEntry // a power of two long, at most half full
-	average float32     // for words without an entry: the mean over all entries, as in cppjieba
+	average float32     // IDF of words without an entry: the mean over jieba's table, as in cppjieba
 }
 
 type termEntry struct {
@@ -26,7 +26,7 @@ type termEntry struct {
 	idf  float32
 }
 
-// loadTerms reads the embedded IDF table and stop words, and more stop words, one a line.
+// loadTerms reads the embedded IDF tables and stop words. moreStopWords are the user's, one a line.
 func loadTerms(moreStopWords []byte) (*terms, error) {
 	table, err := dict.Read(dict.IDF)
 	if err != nil {
@@ -61,7 +61,7 @@ func loadTerms(moreStopWords []byte) (*terms, error) {
 	return t, nil
 }
 
-// add enters the lines "word idf" of a table and returns their average. It replaces what an earlier table says.
+// add enters the lines "word idf" of a table and returns the average IDF. A word that an earlier table has gets the new IDF.
 func (t *terms) add(name string, table []byte) (average float32, err error) {
 	sum, n := 0.0, 0
 	buf := make([]byte, 0, 64)
@@ -74,8 +74,8 @@ func (t *terms) add(name string, table []byte) (average float32, err error) {
 		}
 		sum += idf
 		n++
-		// jieba's table has words in capitals and in Traditional script; texts have them folded. Where both forms
-		// have an entry, the folded one counts.
+		// jieba's table has words in capitals and in Traditional script, but clean texts have them in lower case and Simplified. Where
+		// the table has both forms of a word, the entry of the folded form counts.
 		buf, _ = fold(buf[:0], string(word))
 		if hash := simhash.Hash(string(buf)); !mine[hash] || bytes.Equal(buf, word) {
 			*t.entry(hash) = termEntry{half: half(hash), idf: float32(idf)}
@@ -105,7 +105,7 @@ func (t *terms) entry(hash uint64) *termEntry {
 
 func half(hash uint64) uint32 { return max(uint32(hash>>32), 1) }
 
-// isWord tells whether a piece of a cut holds a letter or digit.
+// isWord tells whether a piece of a cut text holds a letter or digit. Other pieces are punctuation and symbols.
 func isWord(piece string) bool {
 	for _, r := range piece {
 		if c := classOf(r); c == classWord || c == classDigit {
@@ -115,8 +115,7 @@ func isWord(piece string) bool {
 	return false
 }
 
-// isSingle tells whether a word has one character only. Such words are mostly particles and what is left of unknown
-// words, and no features.
+// isSingle tells whether a word has only one character. Such words are no features: most are particles or parts of unknown words.
 func isSingle(word string) bool {
 	_, size := utf8.DecodeRuneInString(word)
 	return size == len(word)

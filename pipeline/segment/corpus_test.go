@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// corpora calls f with titles and texts of the evaluation corpora, which are no part of the project: of no text if they
-// are not there. The folder is that of ECHOSIEVE_TEST_CORPORA, or shared/corpora beside the repository.
+// corpora calls f with titles and texts of the evaluation corpora. They are not part of the project; without them it never calls f. The
+// folder is named by ECHOSIEVE_TEST_CORPORA; without it, shared/corpora beside the repository is used.
 func corpora(t testing.TB, limit int, f func(file, text string)) {
 	t.Helper()
 	dir := os.Getenv("ECHOSIEVE_TEST_CORPORA")

@@ -7,11 +7,11 @@ import (
 // separators end a range. Each of them is a word of its own.
 const separators = " \t\n\uff0c\u3002"
 
-// maxKept bounds the buffers that are kept, in characters of the longest range. A character takes about 30 bytes.
+// maxKept is the number of characters of the largest buffers that are kept for the next text. A character takes about 30 bytes.
 const maxKept = 1 << 15
 
-// cut holds the buffers for one range, all of one length. They are indexed by the character's place in the range. Behind the last
-// character they hold what ends a search.
+// cut holds the buffers for one range, all of the same length. They are indexed by the character's number in the range. The element behind
+// the last character holds a value that ends a search.
 type cut struct {
 	s       *Segmenter
 	n       int           // characters of the range
@@ -45,9 +45,9 @@ func (c *cut) text(dst []string, text string) ([]string, bool) {
 	return dst, true
 }
 
-// read decodes the range that begins at pos and looks up its pairs. It returns the end of the range and the length of the
-// separator behind it. The pairs are looked up here, where no look-up waits for the one before: they are most of the cache
-// misses.
+// read decodes the range that begins at pos and looks up its pairs of characters. It returns the end of the range and the length of the
+// separator behind it. The look-ups of the pairs are most of the cache misses; they are made here because none of them depends on the one
+// before, so that they overlap.
 func (c *cut) read(text string, pos int) (end, separator int, ok bool) {
 	s := c.s
 	entries, root := s.t.Entries, s.t.Root
@@ -95,8 +95,8 @@ func isSeparator(code uint16) bool {
 	return code == ' ' || code == '\t' || code == '\n' || code == table.Comma || code == table.Stop
 }
 
-// decode returns the code and the length of the character at pos as cppjieba decodes it: it does not look whether the bytes
-// behind the first one continue a character. The length is 0 if it refuses the bytes.
+// decode returns the code and the length of the character at pos as cppjieba decodes it: it does not check whether the bytes behind the
+// first one continue a character. The length is 0 if cppjieba refuses the bytes.
 func (s *Segmenter) decode(text string, pos int) (code uint16, size int) {
 	switch b, left := rune(text[pos]), len(text)-pos; {
 	case b < 0x80:
@@ -116,4 +116,54 @@ func (s *Segmenter) decode(text string, pos int) (code uint16, size int) {
 		return table.Unknown, 4
 	}
 	return 0, 0
+}
+
+// findPath finds the most probable way to cut the range into words of the dictionary and single characters. It adds the weights up from the
+// end, in the order of cppjieba, because the order decides the last bits of a sum. Of equal sums the one with the shortest first word wins.
+func (c *cut) findPath() {
+	n := c.n
+	codes, pairs, paths, lengths := c.codes[:n+1], c.pairs[:n+1], c.weights[:n+1], c.lengths[:n+1]
+	single, weights, entries := c.s.t.Single, c.s.t.Weights, c.s.t.Entries
+	paths[n] = 0
+	for i := n - 1; i >= 0; i-- {
+		best, length := paths[i+1]+single[codes[i]], 1
+		if e := pairs[i+1]; e.Code == codes[i+1] {
+			for end := i + 2; ; end++ {
+				if w := paths[end] + weights[e.Weight]; w > best {
+					best, length = w, end-i
+				}
+				if e.Base == 0 {
+					break
+				}
+				if e = entries[e.Base+uint32(codes[end])]; e.Code != codes[end] {
+					break
+				}
+			}
+		}
+		paths[i], lengths[i] = best, uint16(length)
+	}
+}
+
+// appendWords appends the words of the range. Characters that stand alone on the path are joined where the rules or the model
+// join them, except user words.
+func (c *cut) appendWords(dst []string, text string) []string {
+	for i := 0; i < c.n; {
+		end := i + int(c.lengths[i])
+		if !c.isSingle(i) {
+			dst = append(dst, text[c.offsets[i]:c.offsets[end]])
+			i = end
+			continue
+		}
+		for end < c.n && c.isSingle(end) {
+			end++
+		}
+		dst = c.join(dst, text, i, end)
+		i = end
+	}
+	return dst
+}
+
+// isSingle tells whether a character stands alone on the path and is no user word.
+func (c *cut) isSingle(i int) bool {
+	return c.lengths[i] == 1 && (c.s.alone == nil || !c.s.alone[c.codes[i]])
 }

@@ -33,9 +33,9 @@ func (c *cut) join(dst []string, text string, i, end int) []string {
 func isLetter(code uint16) bool { return code|0x20 >= 'a' && code|0x20 <= 'z' }
 func isDigit(code uint16) bool  { return code >= '0' && code <= '9' }
 
-// joinByModel appends the words that the model sees in the characters from i to end, none of which is ASCII. From the first
-// character on that the model does not know, cppjieba finds no state but E: all of these stand alone, and the character before
-// them ends a word.
+// joinByModel appends the words that the model finds in the characters from i to end, none of which is ASCII. From the first character that
+// the model does not know, cppjieba finds only the state E: that character and all characters behind it stand alone, and the character
+// before it ends a word.
 func (c *cut) joinByModel(dst []string, text string, i, end int) []string {
 	known := i
 	for known < end && int(c.codes[known])-table.First < len(c.s.t.Model.Emit) && c.codes[known] >= table.First {

@@ -108,7 +108,7 @@ func newGenerator(t *testing.T) *generator {
 	return g
 }
 
-// word is a word of the dictionary, a part of one, two of them, or two characters that nobody has seen together.
+// word is a word of the dictionary, a part of one, two of them, or two unrelated characters.
 func (g *generator) word() string {
 	word := []rune(g.words[g.IntN(len(g.words))])
 	switch g.IntN(4) {

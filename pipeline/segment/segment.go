@@ -2,12 +2,14 @@
 // every text, with a sixth (Chinese) to a twenty-fifth (English) of the CPU time and a sixth of the memory. Tests and a
 // fuzz target compare the two.
 //
-// A text is cut as cppjieba cuts it. Space, tab, line end, U+FF0C and U+3002 separate it into ranges. A range is cut
-// along the most probable sequence of dictionary words (path.go). Characters that stand alone on this path are joined
-// again: letters and digits by rules, other characters by a hidden Markov model (hmm.go). Ranges in which neither the
-// dictionary nor the model can join anything are cut by the rules alone (plain.go).
+// A text is cut as cppjieba cuts it. Only space, tab, line end, U+FF0C and U+3002 separate it into ranges. A range is cut along the most
+// probable sequence of dictionary words (cut.go); of equally probable sequences the one with the shortest first word wins. Characters that
+// stand alone on this path are joined again: letters and digits by rules, other characters by a hidden Markov model (hmm.go). Ranges in
+// which neither the dictionary nor the model can join anything are cut by the rules alone (plain.go). A text that ends within a character
+// has no words; recipe news cleans texts first, so only the classic recipes meet such a text.
 //
-// The dictionary is embedded as table.zst, which the command in gen makes; package table tells its form.
+// The dictionary is embedded as table.zst, which "go generate ./pipeline/segment" makes with the command in gen. A test makes it again and
+// compares. Package table explains its form and why the logarithms in it are frozen.
 package segment
 
 import (
@@ -28,7 +30,7 @@ var packed []byte
 // Word is a word of a user dictionary.
 type Word struct {
 	Text      string
-	Frequency int // 0: that of a middling word of the dictionary
+	Frequency int // 0: the frequency of the median word of the dictionary
 }
 
 // Segmenter cuts texts. It is safe for concurrent use.
@@ -42,10 +44,9 @@ type Segmenter struct {
 	cuts   sync.Pool       // of *cut
 }
 
-// New loads the dictionary and adds the words of a user dictionary to it, which takes some 25 ms and 20 MB;
-// 100,000 user words take a second and 40 MB. A word that
-// is in the dictionary gets the frequency that the user dictionary gives it. It fails only if the program is damaged or
-// if there are tens of thousands of different characters or frequencies among the words.
+// New loads the dictionary and adds the words of a user dictionary to it, which takes some 25 ms and 20 MB of memory; 100,000 user words
+// take a second and 40 MB. A word that is already in the dictionary gets the frequency of the user dictionary. New fails only if the program
+// is damaged or if the words have tens of thousands of different characters or frequencies.
 func New(words []Word) (*Segmenter, error) {
 	t, err := table.Read(packed)
 	if err != nil {
@@ -92,7 +93,7 @@ func (s *Segmenter) add(words []Word) error {
 			weights[w.Frequency] = weight
 		}
 		if strings.ContainsAny(w.Text, separators) {
-			continue // is never found, as in cppjieba: the text is cut around it
+			continue // never found, as in cppjieba, because texts are cut at separators first
 		}
 		if err := b.Add(w.Text, weight); err != nil {
 			return fmt.Errorf("user word %q: %w", w.Text, err)

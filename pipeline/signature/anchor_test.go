@@ -14,12 +14,12 @@ import (
 func someWords(r *rand.Rand, n int) []uint64 {
 	words := make([]uint64, n)
 	for i := range words {
-		words[i] = simhash.Mix(r.Uint64N(200)) // some come again
+		words[i] = simhash.Mix(r.Uint64N(200)) // so that some words occur again
 	}
 	return words
 }
 
-// anchorsOf is what the anchors are by their definition.
+// anchorsOf computes the anchors by their definition.
 func anchorsOf(words []uint64, n int) []uint64 {
 	pair := func(i int) uint64 { return simhash.Mix(words[i+1] ^ simhash.Mix(words[i])) }
 	var hashes []uint64
@@ -52,7 +52,7 @@ func TestAnchorsAreTheLeastHashes(t *testing.T) {
 	}
 }
 
-// Who edits a text in a few places, or adds as much again, mostly keeps an anchor; other texts have none in common.
+// A text that was edited in a few places, or doubled in length, mostly shares an anchor with its original. Other texts share none.
 func TestAnchorsOfCopies(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	anchors := func(words []uint64) []uint64 {
@@ -86,7 +86,7 @@ func TestAnchorsOfCopies(t *testing.T) {
 		}
 		edited += common(anchors(words))
 	}
-	require.Greater(t, edited, texts*97/100) // a run survives with .9
+	require.Greater(t, edited, texts*97/100) // each run is unchanged with a probability of 0.9
 	require.Greater(t, longer, texts*90/100)
 	require.Zero(t, other)
 }

@@ -1,9 +1,11 @@
-// Package signature makes a compact summary of an article and compares two of them, to decide whether articles whose
-// fingerprints are near are copies of each other. A SimHash alone cannot: reports on one template that differ in
-// their figures only are as near as copies are.
+// Package signature summarises an article in 80 bytes and compares two such signatures, to decide whether articles whose fingerprints are
+// near are copies of each other. A SimHash alone cannot decide it: reports on one template that differ only in their figures are as near
+// as copies are.
 //
-// Layout of version 3, 80 bytes; a flash has version 4, with a filter of its words in bytes 2 to 33 and nothing behind byte 63
-// (flash.go):
+// The index keeps a signature of every article in the window. The second check sees nothing else of an earlier article: whatever it needs
+// of a text must be in these 80 bytes.
+//
+// Layout of version 3. A flash has version 4 (flash.go), with a filter of its words in bytes 2 to 33 and nothing behind byte 63:
 //
 //	 0      version, 3
 //	 1      number of word bigrams n as round(16 log2(n+1)), at most 255
@@ -11,13 +13,15 @@
 //	34..49  numbers: 16 slots with an 8-bit hash of what stands before a number, 0 = empty
 //	50..57  their values: a 4-bit hash for each slot, slot 0 in the low half of byte 50
 //	58..63  bitmap of number values, 48 bits, bit 0 is the lowest of byte 58
-//	64..78  a bit for each of the first 120 slots of the MinHash, slot 0 the lowest of byte 64: its bigram is one of the first 20
-//	79      words that say that something rises, at most 15, in the low half, and of those that say that it falls, in the high half
+//	64..78  one bit for each of the first 120 slots of the MinHash, slot 0 is the lowest bit of byte 64: 1 if the slot's bigram is one of
+//	        the first 20 of the text
+//	79      number of words that say that something rises, at most 15, in the low half; number of words that say that something falls in
+//	        the high half
 //
 // The MinHash is one permutation cut into slots (Li, Owen and Zhang, "One Permutation Hashing", NIPS 2012), empty
 // slots filled from others (Shrivastava, "Optimal Densification for Fast and Accurate Minwise Hashing", ICML 2017),
 // with the lowest bits kept (Li and Koenig, "b-Bit Minwise Hashing", WWW 2010). The numbers are there because of one
-// observation: in the same context a copy keeps the number and a template changes it.
+// observation: in the same context a copy keeps the number and another report on the template changes it.
 //
-// Whatever changes a byte that Append writes needs a new version. Bytes of an unknown version are no information.
+// Whatever changes a byte that Append writes needs a new version. A signature of an unknown version holds no information.
 package signature

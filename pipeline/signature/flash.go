@@ -7,16 +7,18 @@ import (
 	"echosieve/simhash"
 )
 
-// flashVersion is the first byte of the signature of a flash. Instead of samples it has a Bloom filter of all words and bigrams:
-// they are so few that it tells whether one text contains the other, and hence whether a single name was replaced. An
-// estimate cannot tell that.
+// flashVersion is the first byte of the signature of a flash. Instead of samples, this signature has a Bloom filter of all words and
+// bigrams. A flash has so few of them that the filters tell whether one article contains the other, and hence whether a single name was
+// replaced. The estimates of longer articles cannot tell that.
 const flashVersion = 4
 
-// maxFlashBits is the number of bits set up to which a filter tells anything. A word replaced asks for four other bits or six, a
-// word put in for two: with 128 of 256 set, one replaced goes unseen in 6 % of cases at most, with 60 in 0.3 %.
+// maxFlashBits is the largest number of bits set, of 256, with which a filter is compared. Replacing one word changes its own bits (2
+// hashes) and the bits of the word pairs that it belongs to (2 hashes each): four or six bits that the other filter lacks. With 128 bits
+// set, all of them are set by chance, so that the replacement goes unseen, in at most 6 % of cases (1/2 to the power of 4). With 60 bits
+// set it is 0.3 %.
 const maxFlashBits = 128
 
-// AppendFlash appends the signature of an article of few words, as Append does. words are those that were added.
+// AppendFlash is Append for a flash. words are all hashes that were given to Add.
 func (b *Builder) AppendFlash(dst []byte, clean string, words []uint64) []byte {
 	raw := [Size]byte{flashVersion, logCount(max(0, len(words)-1))}
 	add := func(h uint64) {
@@ -35,7 +37,7 @@ func (b *Builder) AppendFlash(dst []byte, clean string, words []uint64) []byte {
 	return append(dst, raw[:]...)
 }
 
-// compareFilters compares the filters of two flashes.
+// compareFilters sets J and Containment from the filters of two flashes. Both stay 0 if a filter is too full.
 func (c *Comparison) compareFilters(a, b *Signature) {
 	na, nb, both := 0, 0, 0
 	for i := minAt; i < contextAt; i++ {
@@ -48,8 +50,8 @@ func (c *Comparison) compareFilters(a, b *Signature) {
 	}
 }
 
-// judgeFlash decides about two flashes. Only what is added to a text before or after it makes no other text of it: a source, a
-// time, a place. With so few words everything else can be the next piece of news.
+// judgeFlash decides about two flashes. They are copies only if one contains the other, with all its numbers: then a source, a time or a
+// place was added before or after the text. With so few words, any other change can be the next piece of news.
 func judgeFlash(c Comparison, t Thresholds) article.Judgement {
 	switch {
 	case !c.Known:

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// judged is a change of a comparison and what is made of the changed one.
+// judged is a change to a comparison, and the judgement of the changed comparison.
 type judged struct {
 	change func(*Comparison)
 	want   article.Kind // zero: different
@@ -21,7 +21,7 @@ func checkJudge(t *testing.T, base Comparison, cases map[string]judged) {
 		t.Run(name, func(t *testing.T) {
 			comparison := base
 			c.change(&comparison)
-			require.Equal(t, article.Judgement{Kind: c.want, Reason: c.reason}, Judge(comparison, DefaultThresholds()))
+			require.Equal(t, article.Judgement{Kind: c.want, Reason: c.reason}, Judge(0, comparison, DefaultThresholds()))
 		})
 	}
 }

@@ -1,29 +1,30 @@
 package signature
 
 import (
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
 	"echosieve/simhash"
 )
 
-// numbers reads the numbers of a text one after the other, each with what stands before it. Time is linear in the
+// numbers reads the numbers of a text one after the other, each with the characters before it as its context. Time is linear in the
 // length of the text, and nothing is allocated.
 //
-// Punctuation does not count, as in the normalised text by which exact copies are told: it neither ends a number nor
-// parts what stands before it, so that texts which differ in punctuation only never contradict each other. Spaces count
-// only where they end a word: "covid19" has no number, and "two" is one.
+// Punctuation does not count, as in the normalised text that exact copies share: it neither ends a number nor separates the characters
+// before it. Otherwise two exact copies, which may differ in punctuation, could contradict each other. Spaces count
+// only where they end a word: "covid19" has no number, and "two" is a number.
 //
 // A number is its significant digits: 1,200, 1200, 12 hundred and 0.12 are the same, because publishers write
-// amounts in thousands, in ten thousands (Chinese) and in millions. Read are decimal digits, full width too, Chinese
-// numerals of two characters and more, single ones only before a measure word, and the English words two to twelve.
+// amounts in thousands, in ten thousands (Chinese) and in millions. Numbers are decimal digits, of full width too, Chinese
+// numerals of two characters and more, single Chinese numerals before a measure word, and the English words two to twelve.
 // "one" and other single Chinese numerals are parts of too many other words.
 type numbers struct {
 	text string
 	pos  int
-	// before is what stands before pos, three Han characters or eight letters: their code points, shifted in.
+	// before holds the code points of the characters before pos: the last three Han characters or eight letters.
 	before uint64
-	// context and value of the number that next has found.
+	// context and value are those of the number that next has found.
 	context, value uint64
 }
 
@@ -67,7 +68,7 @@ func (n *numbers) next() bool {
 	return false
 }
 
-// found records a number. In the context of the next one it is a mark.
+// found records a number. In the context of the next number it stands as '#', whatever its value.
 func (n *numbers) found(value uint64) {
 	n.value, n.context = value, simhash.Mix(n.before)
 	n.before = n.before<<8 | '#'
@@ -103,8 +104,8 @@ func (n *numbers) word() string {
 	return n.text[start:n.pos]
 }
 
-// digits reads a number written with digits and returns its significant ones, 0 for zero. The result wraps beyond 19
-// digits, alike in all copies.
+// digits reads a number written with digits and returns its significant digits, 0 for zero. Beyond 19 digits the result overflows, in
+// the same way in all copies.
 func (n *numbers) digits() uint64 {
 	value, zeros := uint64(0), 0
 	for at := n.pos; ; {
@@ -129,7 +130,7 @@ func (n *numbers) digits() uint64 {
 	}
 }
 
-// skipScale passes over the Chinese units after digits: 3万 is 30000 is 3.
+// skipScale skips the Chinese units after digits: 3万 is 30000, whose only significant digit is 3.
 func (n *numbers) skipScale() {
 	for {
 		r, size := decode(n.text[n.pos:])
@@ -166,4 +167,51 @@ func decode(s string) (r rune, size int) {
 // isHan leaves out 々 and the other marks that are not ideographs, but not 〇, a numeral.
 func isHan(r rune) bool {
 	return r >= 0x4e00 && r <= 0x9fff || r >= 0x3400 && r <= 0x4dbf || r >= 0x20000 && r <= 0x3ffff || r == '〇'
+}
+
+// A fact is a number with its context: 32 bits of hashed context, 16 bits of place among the numbers of the text, 16
+// bits of hashed value. Sorted, facts of one context lie together in the order of the text.
+
+func newFact(context uint64, place int, value uint64) uint64 {
+	return simhash.Mix(context)&^0xffffffff | uint64(place)<<16 | value>>16&0xffff
+}
+
+// sketch samples the facts into slots. Each slot gets the fact whose context has the least hash, so that similar texts sample the same
+// contexts. It sorts and changes the list.
+//
+// Contexts with one value come first. Where the same words introduce several values ("from 3 to 5, from 7 to 9"), the facts are told
+// apart by their rank in the text, which one inserted number shifts. Such facts only fill the slots that are left empty.
+func sketch(raw *[Size]byte, facts []uint64) {
+	slices.Sort(facts)
+	ambiguous := facts[:0]
+	for i := 0; i < len(facts); {
+		end, same := i+1, true
+		for end < len(facts) && facts[end]>>32 == facts[i]>>32 {
+			same = same && uint16(facts[end]) == uint16(facts[i])
+			end++
+		}
+		if same {
+			put(raw, facts[i])
+			i = end
+			continue
+		}
+		context := facts[i] >> 32
+		for rank := uint64(1); i < end; i++ {
+			ambiguous = append(ambiguous, simhash.Mix(context+rank<<32)&^0xffffffff|facts[i]&0xffff)
+			rank++
+		}
+	}
+	slices.Sort(ambiguous)
+	for _, f := range ambiguous {
+		put(raw, f)
+	}
+}
+
+func put(raw *[Size]byte, fact uint64) {
+	slot := int((fact >> 32) % numberSlots)
+	if raw[contextAt+slot] != 0 {
+		return
+	}
+	raw[contextAt+slot] = byte(1 + (fact>>36&0xffff)%255)
+	raw[valueAt+slot/2] |= byte(fact&15) << (slot % 2 * 4)
 }

@@ -61,7 +61,7 @@ func TestContextIsWhatStandsBefore(t *testing.T) {
 	require.NotEqual(t, context("治愈出院3例"), context("累计新增3例"))
 }
 
-// Exact copies are told by the normalised text, which has no punctuation: they must not contradict each other.
+// Exact copies have the same normalised text, which has no punctuation. Their numbers must not contradict each other.
 func TestPunctuationDoesNotMatter(t *testing.T) {
 	facts := func(text string) (list [][2]uint64) {
 		for n := (numbers{text: text}); n.next(); {

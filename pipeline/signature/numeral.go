@@ -31,9 +31,8 @@ func englishNumber(word string) uint64 {
 	return 0
 }
 
-// chineseNumber reads the run of numerals that s begins with: its length in bytes and its significant digits, or
-// 0 digits if it is no number but one of the numerals that are part of a word, such as 一些 or 十分. Both forms are
-// read: 二〇二四, digit by digit, and 二千零二十四, with units.
+// chineseNumber reads the run of numerals at the beginning of s: its significant digits and its length in bytes. Both forms are read:
+// 二〇二四, digit by digit, and 二千零二十四, with units. Both results are 0 if the run is no number, such as the numerals in 一些 and 十分.
 func chineseNumber(s string) (value uint64, length int) {
 	var total, section, digit uint64
 	runes, units := 0, false
@@ -79,8 +78,8 @@ func chineseNumber(s string) (value uint64, length int) {
 	return value, length
 }
 
-// isMeasure tells the measure words that come after a count, an ordinal or a date and hardly ever after a numeral that
-// belongs to another word.
+// isMeasure tells whether r is a measure word that comes after a count, an ordinal or a date, and hardly ever after a numeral that is
+// part of another word.
 func isMeasure(r rune) bool {
 	switch r {
 	case '次', '届', '年', '月', '日', '号', '期', '名', '位', '项', '条', '轮', '场', '起', '例', '倍', '季', '艘', '架', '辆', '座':
@@ -89,7 +88,7 @@ func isMeasure(r rune) bool {
 	return false
 }
 
-// chineseNumeral returns the digit that a numeral is, -1 if it is none, or the unit.
+// chineseNumeral returns the digit that r stands for, or -1 and the unit that r stands for. It returns -1 and 0 for all other characters.
 func chineseNumeral(r rune) (digit int, unit uint64) {
 	switch r {
 	case '〇', '零':

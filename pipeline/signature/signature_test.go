@@ -14,7 +14,7 @@ import (
 	"echosieve/simhash"
 )
 
-// words is enough of a segmentation for tests.
+// words is a simple segmentation for tests.
 func words(text string) []uint64 {
 	var list []uint64
 	for _, w := range strings.Fields(text) {
@@ -52,14 +52,14 @@ func seeded(t testing.TB) *rand.Rand {
 const golden = "03401b80ef2be51200cb60139fc1cc9e9bcf9f4cfc9c732e380c5763a464c03b" +
 	"ff0c00b000001000c100005e000000000c00d0000d0ff0000008900000010200ffffffffffffffffffffffffffffff00"
 
-// Signatures are stored: if this fails, the version must be raised.
+// Signatures are stored. If this test fails, raise the version.
 func TestGolden(t *testing.T) {
 	var b Builder
 	text := "the port handled 1,200 ships in 2025 and eleven ferries, 3.5 percent more than in 2024"
 	require.Equal(t, golden, hex.EncodeToString(build(&b, text)))
 }
 
-// In whatever pieces words are added, and whatever was added before, the signature is the same.
+// A signature depends neither on the pieces in which the words were added nor on the articles before.
 func TestWordsMayBeAddedInPieces(t *testing.T) {
 	r := seeded(t)
 	text := strings.Join(newArticle(r, 200), " ")
@@ -120,7 +120,7 @@ func TestCopyAndTemplate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			other := of(t, c.text)
 			comparison := Compare(&number, &other)
-			require.Equal(t, article.Judgement{Kind: c.want, Reason: c.reason}, Judge(comparison, DefaultThresholds()), "%+v", comparison)
+			require.Equal(t, article.Judgement{Kind: c.want, Reason: c.reason}, Judge(0, comparison, DefaultThresholds()), "%+v", comparison)
 		})
 	}
 }
@@ -133,7 +133,7 @@ func TestNoAllocations(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		b.Add(list)
 		s, _ := Decode(b.Append(dst, text))
-		_ = Judge(Compare(&s, &s), DefaultThresholds())
+		_ = Judge(0, Compare(&s, &s), DefaultThresholds())
 	}))
 }
 
@@ -170,7 +170,7 @@ func FuzzDecode(f *testing.F) {
 		if got.Known != (ok && ok2 && x[0] == y[0]) || !(got.J >= 0 && got.J <= 1) || !(got.Containment >= 0 && got.Containment <= 1) {
 			t.Fatalf("%+v", got)
 		}
-		if !got.Known && Judge(got, DefaultThresholds()).Kind != 0 {
+		if !got.Known && Judge(0, got, DefaultThresholds()).Kind != 0 {
 			t.Fatal("a match without information")
 		}
 	})
@@ -196,12 +196,12 @@ func BenchmarkCompare(b *testing.B) {
 	x := of(b, strings.Repeat("exports rose 12 percent to 345 billion ", 50))
 	var judged article.Judgement
 	for b.Loop() {
-		judged = Judge(Compare(&x, &x), DefaultThresholds())
+		judged = Judge(0, Compare(&x, &x), DefaultThresholds())
 	}
 	require.Equal(b, article.Near, judged.Kind)
 }
 
-// The beginning is looked for in all of the other text, in either direction.
+// The beginning of either text is searched for in all of the other text.
 func TestLead(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	words := func(n int) []uint64 {

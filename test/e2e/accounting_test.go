@@ -9,6 +9,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
+	"echosieve/redisindex"
 	"echosieve/test/ledger"
 )
 
@@ -19,7 +20,7 @@ func account(t testing.TB, c cluster, r *recipe.Recipe, inputs map[string]*kgo.R
 	report := ledger.Run{
 		Inputs: inputs, Outputs: outputs, Partitions: partitions,
 		Topics: ledger.Topics{Unique: c.topic + "-unique", Duplicate: c.topic + "-duplicate", Dead: c.topic + "-dead"},
-		Reason: func(source string) pipeline.Reason { return reason(r, inputs[source]) },
+		Reason: func(source string) pipeline.RejectReason { return reason(r, inputs[source]) },
 	}.Check()
 	require.Empty(t, report.Violations)
 	return report.Seen
@@ -27,7 +28,7 @@ func account(t testing.TB, c cluster, r *recipe.Recipe, inputs map[string]*kgo.R
 
 // reason is the reason of the dead letter that a record must become, or empty. The broken records of withBroken have known reasons. An
 // article of the corpus may be broken as well: then decoding it gives the reason.
-func reason(r *recipe.Recipe, in *kgo.Record) pipeline.Reason {
+func reason(r *recipe.Recipe, in *kgo.Record) pipeline.RejectReason {
 	if in.Value == nil {
 		return ""
 	}
@@ -47,7 +48,7 @@ func reason(r *recipe.Recipe, in *kgo.Record) pipeline.Reason {
 
 // checkVerdicts checks every verdict against a comparison of all articles with all others. The original of a copy must be one that the copy
 // repeats. Of two copies of each other that look-ups find, one must be published as a copy.
-func checkVerdicts(t testing.TB, r *recipe.Recipe, search article.Search, decode pipeline.DecodeConfig, windowMillis int64,
+func checkVerdicts(t testing.TB, r *recipe.Recipe, index redisindex.Config, decode pipeline.DecodeConfig, windowMillis int64,
 	inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome,
 ) (copies int) {
 	t.Helper()
@@ -72,8 +73,9 @@ func checkVerdicts(t testing.TB, r *recipe.Recipe, search article.Search, decode
 		if d := a.millis - b.millis; d > windowMillis || d < -windowMillis {
 			return false
 		}
-		return search.Compare(&a.print, &b.print).Kind.IsCopy()
+		return index.Compare(&a.print, &b.print).Kind.IsCopy()
 	}
+	plan := index.Plan()
 	copyOf := map[string]bool{"near": true, "exact": true}
 	for i := range all {
 		a := &all[i]
@@ -85,7 +87,7 @@ func checkVerdicts(t testing.TB, r *recipe.Recipe, search article.Search, decode
 			}
 			neighbours[all[j].source] = true
 			// Look-ups probe the weak bits of the later article. Either article may be the later one, so both must find the other.
-			if search.Finds(&a.print, &all[j].print) && search.Finds(&all[j].print, &a.print) {
+			if plan.Finds(&a.print, &all[j].print) && plan.Finds(&all[j].print, &a.print) {
 				one := copyOf[h[pipeline.HeaderVerdict]] || copyOf[seen[all[j].source].Headers[pipeline.HeaderVerdict]]
 				require.True(t, one, "%s and %s are copies of each other, but neither was published as a copy", a.source, all[j].source)
 			}

@@ -99,7 +99,7 @@ func fromSample(t testing.TB) []*kgo.Record {
 }
 
 // broken are values that become dead letters, with their reasons.
-var broken = map[string]pipeline.Reason{
+var broken = map[string]pipeline.RejectReason{
 	"not JSON": pipeline.NotJSON, `{"id":"no-text"}`: pipeline.NoText, `{"id":"wrong","text":7}`: pipeline.WrongType,
 	`{"id":"empty","text":"<p> </p>"}`: pipeline.EmptyText, "": pipeline.NotJSON, "{}": pipeline.NoText,
 }

@@ -21,7 +21,7 @@ func verdicts(r Run, seen map[string]*Outcome) (bad []Violation) {
 	}
 	for _, source := range slices.Sorted(maps.Keys(seen)) {
 		o := seen[source]
-		want, reason := r.Reason(source), pipeline.Reason(o.Headers[pipeline.HeaderReason])
+		want, reason := r.Reason(source), pipeline.RejectReason(o.Headers[pipeline.HeaderReason])
 		topic, known := r.Topics.of(o)
 		switch {
 		case want == "" && o.Verdict() == "":

@@ -51,7 +51,7 @@ type Run struct {
 	Partitions int32
 	// Reason returns the reason of the dead letter that an input record must become. It is empty for articles and null values, which must
 	// not become dead letters.
-	Reason func(source string) pipeline.Reason
+	Reason func(source string) pipeline.RejectReason
 }
 
 // Topics are the output topics. If Possible is empty, possible copies go to Unique.

@@ -111,7 +111,7 @@ func TestViolationsAreFound(t *testing.T) {
 			}
 			report := Run{
 				Inputs: inputs(), Outputs: append(test.outputs, test.rest...), Partitions: 2, Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"},
-				Reason: func(source string) pipeline.Reason {
+				Reason: func(source string) pipeline.RejectReason {
 					if source == broken {
 						return pipeline.NotJSON
 					}
@@ -131,7 +131,7 @@ func TestLinksAreCounted(t *testing.T) {
 	run := Run{
 		Inputs: inputs(), Partitions: 2, Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"},
 		Outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(c, b, a)},
-		Reason:  func(string) pipeline.Reason { return "" },
+		Reason:  func(string) pipeline.RejectReason { return "" },
 	}
 	require.Equal(t, 1, run.Check().Links, "the one whose original is a copy")
 }

@@ -121,7 +121,7 @@ var mutants = []mutant{
 		{"decide.go", "if !r.judged.Kind.IsCopy() {", "if r.judged.Kind == 0 {"},
 	}, contract + "/^SecondCheck$"},
 	{"no-probes", []edit{
-		{"look.go", "x.cfg.AppendLooks(blocks[:0], it.claim.Fingerprint, it.claim.Sums, it.claim.Anchors)", "x.cfg.AppendPlaces(blocks[:0], it.claim.Fingerprint, it.claim.Anchors)"},
+		{"look.go", "x.layout.plan.AppendLookups(blocks[:0], &it.claim)", "x.layout.plan.AppendStored(blocks[:0], &it.claim)"},
 	}, contract + "/^Probes$"},
 	{"no-anchors", []edit{
 		{"look.go", "it.claim.Sums, it.claim.Anchors)", "it.claim.Sums, nil)"},

@@ -1,4 +1,4 @@
-// Package hostiletext makes texts for tests that cost fingerprinting as much time and memory as possible.
+// Package hostiletext makes texts for tests: texts whose fingerprinting takes as much time and memory as possible.
 package hostiletext
 
 import (

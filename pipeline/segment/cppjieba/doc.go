@@ -1,5 +1,5 @@
 // Package cppjieba cuts text with gojieba, that is with the C++ library cppjieba, and the embedded dictionaries. It is
-// the reference of package segment, and what detection.segmenter = gojieba uses. It needs cgo: in a program that was
+// the reference of package segment in tests, and cuts the words with detection.segmenter: gojieba. It needs cgo: in a program that was
 // built without it, New returns ErrMissing.
 package cppjieba
 

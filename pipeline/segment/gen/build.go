@@ -66,8 +66,8 @@ func weigh(words []word) (weights []float64, sum float64) {
 	return weights, sum
 }
 
-// codes returns the characters by code: those of the model first, and the more frequent ones first, so that what is
-// looked up together lies together.
+// codes returns the characters by code: the characters of the model first, each part in the order of frequency, so that characters that are
+// looked up together are near each other in memory.
 func codes(words []word, emit map[rune]*[4]float64) []rune {
 	frequency := map[rune]float64{}
 	for r := range emit {

@@ -111,7 +111,7 @@ func openIndex(ctx context.Context, cfg config.Config, recipeID string, withRedi
 	layout.Window = time.Hour // every article has the present time; keys in Redis expire within twice the window
 	if !withRedis {
 		index := memindex.New(memindex.Config{
-			Window: layout.Window, Generations: layout.Generations, Search: layout.Search,
+			Window: layout.Window, Generations: layout.Generations, Search: layout.Search, BlockBits: layout.Plan().Layout.Bits,
 		})
 		return index, func() error { return nil }, nil
 	}

@@ -147,7 +147,7 @@ func (v *view) writeJSON(x any) {
 }
 
 // titleOf returns the title. A flash without a title is shown with its text.
-func titleOf(doc pipeline.Document) string {
+func titleOf(doc article.Content) string {
 	if doc.Title != "" {
 		return doc.Title
 	}

@@ -45,14 +45,15 @@ func Command() *cobra.Command {
 
 // newJudge is the rule by which the service tells two articles from copies. It is chosen nowhere else in eval.
 func newJudge(cfg config.Config) figures.Judge {
-	return figures.ByRecipe(cfg.IndexConfig("recipe").Search)
+	index := cfg.IndexConfig("recipe")
+	return figures.ByRecipe(index.Rule, index.Plan())
 }
 
 // newScale is the setting that decides what is a copy, which eval threshold helps to choose.
 func newScale(cfg config.Config) figures.Scale {
-	search := cfg.IndexConfig("recipe").Search
-	if search.Judge == nil {
-		return figures.DistanceScale(search.MaxDistance)
+	index := cfg.IndexConfig("recipe")
+	if index.Check == nil {
+		return figures.DistanceScale(index.MaxDistance)
 	}
-	return figures.SimilarityScale(search, cfg.Detection.Thresholds)
+	return figures.SimilarityScale(index.Rule, index.Plan(), cfg.Detection.Thresholds)
 }

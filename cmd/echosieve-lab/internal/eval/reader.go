@@ -129,7 +129,7 @@ func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *rec
 	type work struct {
 		line     int
 		families []string
-		doc      pipeline.Document
+		doc      article.Content
 	}
 	var (
 		list    []fingerprinted
@@ -189,8 +189,8 @@ func familiesIn(line []byte) []string {
 
 // documentsAt reads articles again, by place in the file: keeping all texts in the meantime would take as much memory as
 // the file.
-func documentsAt(ctx context.Context, cfg config.Config, name string, wanted map[int]bool) (map[int]pipeline.Document, error) {
-	documents := make(map[int]pipeline.Document, len(wanted))
+func documentsAt(ctx context.Context, cfg config.Config, name string, wanted map[int]bool) (map[int]article.Content, error) {
+	documents := make(map[int]article.Content, len(wanted))
 	place := 0
 	err := eachLine(ctx, name, files.HoldsArticles, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
 		if len(documents) == len(wanted) {
@@ -212,7 +212,7 @@ func documentsAt(ctx context.Context, cfg config.Config, name string, wanted map
 }
 
 // sidesOf shows two articles side by side: what only one of them has is marked.
-func sidesOf(earlier, later pipeline.Document) (a, b figures.Side) {
+func sidesOf(earlier, later article.Content) (a, b figures.Side) {
 	a = figures.Side{ID: earlier.ID, Title: earlier.Title, Source: cmp.Or(earlier.Source, earlier.URL)}
 	b = figures.Side{ID: later.ID, Title: later.Title, Source: cmp.Or(later.Source, later.URL)}
 	a.Text, b.Text = figures.Differ(recipe.Clean(earlier.Text), recipe.Clean(later.Text))

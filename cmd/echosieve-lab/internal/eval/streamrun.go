@@ -81,7 +81,7 @@ func beginning(s string, characters int) string {
 }
 
 // sourceOf names the source of an article: the field of input.fields, else the host of its address.
-func sourceOf(doc pipeline.Document) string {
+func sourceOf(doc article.Content) string {
 	if doc.Source != "" || doc.URL == "" {
 		return doc.Source
 	}

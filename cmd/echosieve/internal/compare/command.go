@@ -58,7 +58,7 @@ func Command() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		c := compareTexts(recipe, cfg.IndexConfig(recipe.ID()).Search, names, texts, cfg.Detection)
+		c := compareTexts(recipe, cfg.IndexConfig(recipe.ID()), names, texts, cfg.Detection)
 		if *top > 0 && len(c.Words) > *top {
 			c.Words = c.Words[:*top]
 		}

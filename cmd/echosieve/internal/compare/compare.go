@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"echosieve/pipeline/lookup"
+	"echosieve/redisindex"
 	"cmp"
 	"fmt"
 	"slices"
@@ -61,15 +63,16 @@ type comparedWord struct {
 }
 
 // compareTexts does what the service does with two articles, and keeps every intermediate result.
-func compareTexts(recipe *recipe.Recipe, search article.Search, names, texts [2]string, cfg recipe.Config) comparison {
+func compareTexts(recipe *recipe.Recipe, index redisindex.Config, names, texts [2]string, cfg recipe.Config) comparison {
 	a, _ := recipe.Fingerprint(texts[0])
 	b, _ := recipe.Fingerprint(texts[1])
+	plan := index.Plan()
 	c := comparison{
 		Recipe:      recipe.ID(),
 		Distance:    simhash.Distance(a.SimHash, b.SimHash),
-		MaxDistance: search.MaxDistance,
-		Found:       search.Finds(&b, &a),
-		Layout:      comparedLayout{search.Layout.Count, search.Layout.Width(0), search.Probes},
+		MaxDistance: index.MaxDistance,
+		Found:       plan.Finds(&b, &a),
+		Layout:      comparedLayout{plan.Layout.Count, plan.Layout.Width(0), plan.Probes},
 		EqualBlocks: []int{},
 		FoundBy:     []string{},
 		A:           describeText(names[0], a),
@@ -86,8 +89,8 @@ func compareTexts(recipe *recipe.Recipe, search article.Search, names, texts [2]
 			c.OnlyB = append(c.OnlyB, w.Word)
 		}
 	}
-	c.addLookups(search, &a, &b)
-	judgement := search.Compare(&a, &b)
+	c.addLookups(plan, &a, &b)
+	judgement := index.Compare(&a, &b)
 	c.Test = judgement.Reason.String()
 	c.Signature = compareSignatures(a.Signature, b.Signature)
 	c.explain(judgement, cfg)
@@ -95,19 +98,19 @@ func compareTexts(recipe *recipe.Recipe, search article.Search, names, texts [2]
 }
 
 // addLookups lists the blocks that are equal and the look-ups by which the service finds A when B comes.
-func (c *comparison) addLookups(search article.Search, a, b *article.Article) {
-	looks := search.Looks(b, a)
+func (c *comparison) addLookups(plan lookup.Plan, a, b *article.Article) {
+	looks := plan.Lookups(b, a)
 	c.Lookups = len(looks)
 	for _, look := range looks {
 		switch {
-		case !look.Met || !c.Found: // little text is found by its digest only
-		case look.Block == search.Layout.Count:
-			c.FoundBy = append(c.FoundBy, fmt.Sprintf("anchor %d", look.Place))
-		case look.Place == 0:
+		case !look.Found || !c.Found: // little text is found by its digest only
+		case look.Block == plan.Layout.Count:
+			c.FoundBy = append(c.FoundBy, fmt.Sprintf("anchor %d", look.Number))
+		case look.Number == 0:
 			c.EqualBlocks = append(c.EqualBlocks, look.Block)
 			c.FoundBy = append(c.FoundBy, fmt.Sprintf("block %d", look.Block))
 		default:
-			c.FoundBy = append(c.FoundBy, fmt.Sprintf("block %d probe %d", look.Block, look.Place))
+			c.FoundBy = append(c.FoundBy, fmt.Sprintf("block %d probe %d", look.Block, look.Number))
 		}
 	}
 }

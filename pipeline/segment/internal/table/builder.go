@@ -11,7 +11,7 @@ type Builder struct {
 	codes   map[rune]uint16
 	numbers map[float64]uint16 // of weights
 	taken   []bool             // by base: some node has it
-	from    [maxClass + 1]int  // by number of children: place looks from this entry on, as nothing fitted before
+	from    [maxClass + 1]int  // by number of children: place starts at this entry, because no earlier one has room
 }
 
 // maxClass is the number of children from which on nodes share one value in Builder.from.
@@ -71,7 +71,7 @@ func (b *Builder) Number(weight float64) (uint16, error) {
 	return number, nil
 }
 
-// Add adds a word, or changes its weight. Words of more than MaxWord characters are left out, as nobody looks for them.
+// Add adds a word, or changes its weight. Words of more than MaxWord characters are left out, because cppjieba does not look for them.
 func (b *Builder) Add(word string, weight float64) error {
 	codes, err := b.Codes([]rune(word))
 	if err != nil {
@@ -105,7 +105,7 @@ func (b *Builder) base(node int, first uint16) *uint32 {
 	return &b.t.Entries[node].Base
 }
 
-// child returns the entry of a node's child, which it adds if need be. If the child's entry belongs to another node,
+// child returns the entry of a node's child. It adds a missing child. If the child's entry belongs to another node,
 // all children of this node move.
 func (b *Builder) child(node int, first, code uint16) int {
 	base := int(*b.base(node, first))

@@ -26,7 +26,7 @@ type header struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sections lists what follows the header, but for the entries.
+// sections lists the sections that follow the header, except the entries.
 func (t *Table) sections() []any {
 	return []any{t.Runes, t.Root, t.Single, t.Weights, &t.Model.Start, &t.Model.Trans, t.Model.Emit}
 }
@@ -97,7 +97,7 @@ func Read(packed []byte) (*Table, error) {
 	return unmarshal(dec)
 }
 
-// unmarshal reads what Marshal returned.
+// unmarshal reads the content that Marshal returned.
 func unmarshal(content io.Reader) (*Table, error) {
 	sum := crc32.New(castagnoli)
 	r := io.TeeReader(content, sum)

@@ -34,7 +34,7 @@ func small(t testing.TB) *Table {
 	return table
 }
 
-// weight follows a word through the double array, as the segmenter does. 0: it is no word.
+// weight follows a word through the double array, as the segmenter does. It returns 0 if the text is no word.
 func (t *Table) weight(b *Builder, word string) float64 {
 	codes, _ := b.Codes([]rune(word))
 	base, number := t.Root[codes[0]], uint16(0)

@@ -42,7 +42,7 @@ const (
 const MaxMessageBytes = 1 << 20
 
 // Breakable are the defects that a small value can have: reasons of dead letters.
-var Breakable = []pipeline.Reason{pipeline.NotJSON, pipeline.NoText, pipeline.WrongType, pipeline.EmptyText}
+var Breakable = []pipeline.RejectReason{pipeline.NotJSON, pipeline.NoText, pipeline.WrongType, pipeline.EmptyText}
 
 // Role says how an article relates to the others of its family.
 type Role uint8
@@ -84,9 +84,9 @@ type Writer struct {
 	// Facts are known of each article, by its id, which is the record's key.
 	Facts map[string]Fact
 	// Reasons are those for which broken records must become dead letters, by the record's key.
-	Reasons map[string]pipeline.Reason
-	// Search finds and judges copies as a service with the default configuration does.
-	Search article.Search
+	Reasons map[string]pipeline.RejectReason
+	// Index finds and judges copies as a service with the default configuration does.
+	Index redisindex.Config
 
 	random   *rand.Rand
 	recipe   *recipe.Recipe
@@ -106,10 +106,9 @@ type Writer struct {
 func NewWriter(seed uint64, prefix string, recipe *recipe.Recipe, mixed bool) *Writer {
 	index := redisindex.DefaultConfig()
 	index.Search = recipe.Search()
-	index.Layout = index.BlockLayout()
 	w := &Writer{
-		random: rand.New(rand.NewPCG(seed, 0)), recipe: recipe, Search: index.Search, now: time.Now(), prefix: prefix, mixed: mixed,
-		Facts: map[string]Fact{}, Reasons: map[string]pipeline.Reason{},
+		random: rand.New(rand.NewPCG(seed, 0)), recipe: recipe, Index: index, now: time.Now(), prefix: prefix, mixed: mixed,
+		Facts: map[string]Fact{}, Reasons: map[string]pipeline.RejectReason{},
 	}
 	syllables := []string{"ba", "dor", "lin", "ka", "mes", "tur", "vi", "ron", "sal", "pe", "nok", "ji", "hul", "gra", "zet", "wo"}
 	for _, a := range syllables {
@@ -143,10 +142,10 @@ func (w *Writer) Write() []*kgo.Record {
 func one(r *kgo.Record) []*kgo.Record { return []*kgo.Record{r} }
 
 // broken returns a record that must become a dead letter for the reason.
-func (w *Writer) broken(id string, reason pipeline.Reason) *kgo.Record {
+func (w *Writer) broken(id string, reason pipeline.RejectReason) *kgo.Record {
 	key := fmt.Sprintf("%s-%s", reason, id)
 	w.Reasons[key] = reason
-	value := map[pipeline.Reason]string{
+	value := map[pipeline.RejectReason]string{
 		pipeline.NotJSON:   `{"id":"cut off","text":"The first words and`,
 		pipeline.NoText:    `{"id":"no-text","title":"A picture"}`,
 		pipeline.WrongType: `{"id":"list","text":["one","two"]}`,
@@ -219,7 +218,7 @@ func (w *Writer) copyText(id string) string {
 			b.WriteString(f.text)
 			w.sentence(&b, 3)
 			a, _ := w.recipe.Fingerprint(b.String())
-			if simhash.Distance(a.Fingerprint, f.article.Fingerprint) <= nearDistance && w.Search.Compare(&a, &f.article).Kind == article.Near {
+			if simhash.Distance(a.Fingerprint, f.article.Fingerprint) <= nearDistance && w.Index.Compare(&a, &f.article).Kind == article.Near {
 				w.Facts[id] = Fact{Family: f.id, Role: Near}
 				return b.String()
 			}

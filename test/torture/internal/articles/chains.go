@@ -69,6 +69,7 @@ func (w *Writer) extends(chain []article.Article, a *article.Article) bool {
 		return true
 	}
 	last := &chain[len(chain)-1]
-	return w.Search.Compare(a, last).Kind == article.Near && w.Search.Finds(a, last) && w.Search.Finds(last, a) &&
-		!slices.ContainsFunc(chain[:len(chain)-1], func(b article.Article) bool { return w.Search.Compare(a, &b).Kind.IsCopy() })
+	plan := w.Index.Plan()
+	return w.Index.Compare(a, last).Kind == article.Near && plan.Finds(a, last) && plan.Finds(last, a) &&
+		!slices.ContainsFunc(chain[:len(chain)-1], func(b article.Article) bool { return w.Index.Compare(a, &b).Kind.IsCopy() })
 }

@@ -16,21 +16,21 @@ import (
 
 // Findings are the result of Judge.
 type Findings struct {
-	Texts      int                     // different texts among the inputs; all versions of a chain count as one
-	Links      int                     // copies of copies: their roots were compared with the ends of their chains
-	Dead       map[pipeline.Reason]int // dead letters by their reasons
+	Texts      int                           // different texts among the inputs; all versions of a chain count as one
+	Links      int                           // copies of copies: their roots were compared with the ends of their chains
+	Dead       map[pipeline.RejectReason]int // dead letters by their reasons
 	Violations []ledger.Violation
 }
 
 // Judge checks every promise: those of package ledger, and those that need to know which articles are copies of each other.
 func Judge(run ledger.Run, written *articles.Writer) Findings {
-	run.Reason = func(source string) pipeline.Reason { return written.Reasons[string(run.Inputs[source].Key)] }
+	run.Reason = func(source string) pipeline.RejectReason { return written.Reasons[string(run.Inputs[source].Key)] }
 	report := run.Check()
 	texts, bad := relate(run.Inputs, report.Seen, written.Facts)
-	dead := map[pipeline.Reason]int{}
+	dead := map[pipeline.RejectReason]int{}
 	for _, o := range report.Seen {
 		if o.Verdict() == "" {
-			dead[pipeline.Reason(o.Headers[pipeline.HeaderReason])]++
+			dead[pipeline.RejectReason(o.Headers[pipeline.HeaderReason])]++
 		}
 	}
 	return Findings{texts, report.Links, dead, append(report.Violations, bad...)}

@@ -1,16 +1,44 @@
 package recipe
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"unicode"
 	"unicode/utf8"
+
+	"echosieve/pipeline/article"
+	"echosieve/simhash"
 )
 
-// appendNormalised appends to dst what makes the Digest of a clean text, by its SHA-256: white space, punctuation and
-// symbols are left out, so that spacing and punctuation do not matter. Where they could change a number they stay:
-// a punctuation mark or symbol next to a digit (3.5 is not 35, nor is -5 equal to 5%), and one space between two
-// digits.
+// identifyBytes is how many bytes identify appends to the normalised text.
+const identifyBytes = 1 + 8
+
+// identify sets the fields of an article that follow from its SimHash, its number of features and s.normalised: LittleText, Empty, Digest,
+// Fingerprint and Sums.
+//
+// The digest covers the SimHash beside the normalised text, because the index finds exact copies by fingerprint: equal digests must mean
+// equal fingerprints. Punctuation is not part of the normalised text but can decide where words end, so two texts with the same
+// normalised text can have distant fingerprints. They are no exact copies for the index.
+func (r *Recipe) identify(s *scratch, a *article.Article, sums *simhash.Sums) {
+	a.LittleText = a.Features < r.config.MinFeatures
+	a.Empty = len(s.normalised) == 0
+	a.Fingerprint = a.SimHash
+	if !a.LittleText {
+		a.Sums = sums
+		s.normalised = binary.BigEndian.AppendUint64(append(s.normalised, 0), uint64(a.SimHash))
+	}
+	sum := sha256.Sum256(s.normalised)
+	a.Digest = article.Digest(sum[:])
+	if a.LittleText {
+		a.Fingerprint = simhash.Fingerprint(binary.BigEndian.Uint64(a.Digest[:]))
+	}
+}
+
+// appendNormalised appends to dst the normalised form of a clean text, whose SHA-256 is the digest. White space, punctuation and symbols
+// are left out, so that two texts which differ in nothing else are exact copies. They stay where leaving them out could change a number:
+// a punctuation mark or symbol next to a digit (3.5 is not 35, and -5 is not 5%), and one space between two digits.
 func appendNormalised(dst []byte, clean string) []byte {
-	afterDigit, spaced := false, false // of the character before; white space after a digit
+	afterDigit, spaced := false, false // the last character was a digit; it was white space after a digit
 	for i := 0; i < len(clean); {
 		if n := plainWord(clean[i:]); n > 0 {
 			dst = append(dst, clean[i:i+n]...)
@@ -47,8 +75,8 @@ func appendNormalised(dst []byte, clean string) []byte {
 	return dst
 }
 
-// plainWord is the length of the letters a-z and the most frequent Han characters that s begins with: the bulk of
-// any text, found without decoding it. The bytes E5 to E9 begin U+5000 to U+9FFF.
+// plainWord is the length of the run of letters a-z and frequent Han characters at the beginning of s. They are most of any text and need
+// no decoding: the bytes E5 to E9 begin U+5000 to U+9FFF.
 func plainWord(s string) int {
 	i := 0
 	for i < len(s) {
@@ -73,7 +101,7 @@ const (
 	classWord               // letters, other numbers and the marks that combine with them
 )
 
-// classOf tells what a character of a clean text counts as.
+// classOf returns the class of a character of a clean text.
 func classOf(r rune) class {
 	switch {
 	case r >= 'a' && r <= 'z' || r >= firstHan && r <= lastHan && r < 0x4dc0 || r >= 0x4e00 && r <= lastHan:

@@ -9,10 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// readUserWords reads a user dictionary and returns it as jieba needs it: cleaned like the texts, with complete
-// lines "word frequency tag" or "word tag". Its lines are "word", "word tag", "word frequency" or "word frequency
-// tag"; lines that start with "# " and empty lines do not count. jieba itself ends the process at a bad line, so
-// they must be found here.
+// readUserWords reads a user dictionary and returns lines "word frequency tag" or "word tag", cleaned like the texts. The lines of the file
+// are "word", "word tag", "word frequency" or "word frequency tag". Empty lines and lines that begin with "# " do not count. gojieba ends the
+// process at a bad line, so bad lines must be found here.
 func readUserWords(path string) ([]byte, error) {
 	return readLines(path, func(out []byte, line string) ([]byte, error) {
 		fields := strings.Fields(line)
@@ -42,8 +41,8 @@ func readUserWords(path string) ([]byte, error) {
 	})
 }
 
-// readStopWords reads a file of stop words, one a line, and returns them cleaned like the texts, one a line. Lines
-// that start with "# " and empty lines do not count.
+// readStopWords reads a file of stop words, one a line, and returns them cleaned like the texts, one a line. Empty lines and lines that
+// begin with "# " do not count.
 func readStopWords(path string) ([]byte, error) {
 	return readLines(path, func(out []byte, line string) ([]byte, error) {
 		word := Clean(line)
@@ -54,7 +53,8 @@ func readStopWords(path string) ([]byte, error) {
 	})
 }
 
-// readLines collects what parse makes of each line of a file. No path means no lines.
+// readLines passes each line of a file to parse, which appends its result to out. Without a path it returns nothing. An error names the file
+// and the line.
 func readLines(path string, parse func(out []byte, line string) ([]byte, error)) ([]byte, error) {
 	if path == "" {
 		return nil, nil

@@ -1,0 +1,66 @@
+package lookup
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/article"
+	"echosieve/simhash"
+)
+
+// sums makes the lowest bit of each 16-bit block the weakest.
+func sums() *simhash.Sums {
+	s := new(simhash.Sums)
+	for i := range s {
+		s[i] = 100
+	}
+	for block := range 4 {
+		s[16*block] = 1
+	}
+	return s
+}
+
+const allLowest = 1<<48 | 1<<32 | 1<<16 | 1 // the lowest bit of each of four blocks
+
+func TestFinds(t *testing.T) {
+	plan := New(article.Search{Blocks: 4, Probes: 1}, 0)
+	earlier := &article.Article{Anchors: []uint64{10 << 48, 20 << 48, 30 << 48}}
+	for name, c := range map[string]struct {
+		later *article.Article
+		want  bool
+	}{
+		"one block equal":          {&article.Article{Fingerprint: 1<<48 | 1<<32 | 1<<16}, true},
+		"no block equal":           {&article.Article{Fingerprint: allLowest}, false},
+		"probes":                   {&article.Article{Fingerprint: allLowest, Sums: sums()}, true},
+		"two bits in each block":   {&article.Article{Fingerprint: allLowest * 3, Sums: sums()}, false},
+		"last anchor, first there": {&article.Article{Fingerprint: allLowest, Anchors: []uint64{1, 2, 3, 10 << 48}}, true},
+		"second anchor there":      {&article.Article{Fingerprint: allLowest, Anchors: []uint64{20 << 48}}, true},
+		"third anchor there":       {&article.Article{Fingerprint: allLowest, Anchors: []uint64{30 << 48}}, false},
+		"little text":              {&article.Article{Fingerprint: 1, LittleText: true}, false},
+		"little text, equal":       {&article.Article{LittleText: true}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, plan.Finds(c.later, earlier))
+			if !c.later.LittleText {
+				found := false
+				for _, l := range plan.Lookups(c.later, earlier) {
+					found = found || l.Found
+				}
+				require.Equal(t, c.want, found, "Lookups disagree with Finds")
+			}
+		})
+	}
+}
+
+func TestLookupsAreNumbered(t *testing.T) {
+	plan := New(article.Search{Blocks: 2, Probes: 1}, 20)
+	require.Equal(t, simhash.Layout{Count: 2, Bits: 20}, plan.Layout)
+	later := &article.Article{Sums: sums(), Anchors: []uint64{7 << 44, 8 << 44}}
+	earlier := &article.Article{Fingerprint: 1 << 48, Anchors: []uint64{8 << 44}} // in the first block only, and its weakest bit
+	require.Equal(t, []Lookup{
+		{Block: 0}, {Block: 0, Number: 1, Found: true},
+		{Block: 1, Found: true}, {Block: 1, Number: 1},
+		{Block: 2}, {Block: 2, Number: 1, Found: true},
+	}, plan.Lookups(later, earlier))
+}

@@ -1,0 +1,172 @@
+package recipe
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"echosieve/simhash"
+)
+
+// word is one of the different words of a text.
+type word struct {
+	text  string
+	hash  uint64
+	count int32
+	idf   float32
+	alien bool // neither Chinese nor ASCII: no table has such words
+}
+
+// weight is TF-IDF. The count is not damped, because full counts find more copies. They also bring different articles near that share one
+// very frequent word; the second check tells these apart.
+func (w *word) weight() float64 {
+	if w.alien {
+		return damped(w.count, w.idf)
+	}
+	return float64(w.count) * float64(w.idf)
+}
+
+// numberIDF is the largest IDF of a word that begins with a digit. The tables have hardly any of these words, so without a bound each would
+// get the IDF of an unknown word, about 12, and a line of telephone numbers would outweigh a page of text. The numbers of an article are
+// compared by its signature.
+const numberIDF = 4
+
+// latinIDF is the largest IDF of a word that begins with an ASCII letter. The English table was made from few articles of one field, and
+// jieba's table from Chinese news with some English words. Both give a name or a misspelt word more weight than the words that the article
+// is about, so that a copy with a few added lines would be too far from its original.
+const latinIDF = 8.5
+
+// slotSeed differs from process to process. With a known seed, an article could be made of words that all belong into one slot, which would
+// take quadratic time.
+var slotSeed = rand.Uint64() | 1
+
+// tally counts more words of the text. It adds the different ones to s.words, in the order of their first occurrence, and gives all of them
+// to the signature. It returns cut, emptied.
+func (s *scratch) tally(cut []string) []string {
+	s.sequence = s.sequence[:0]
+	previous := uint64(0)
+	for _, text := range cut {
+		text = strings.TrimRight(text, ".") // jieba leaves the full stop with a number
+		if !isWord(text) {
+			continue
+		}
+		hash := simhash.Hash(text)
+		s.sequence = append(s.sequence, inSequence(text, hash, previous))
+		previous = hash
+		if isSingle(text) {
+			continue
+		}
+		slot := s.slot(hash)
+		if *slot != 0 {
+			s.words[*slot-1].count++
+			continue
+		}
+		s.words = append(s.words, word{text: text, hash: hash, count: 1})
+		*slot = int32(len(s.words))
+		if 2*len(s.words) > len(s.slots) {
+			s.slots = make([]int32, 2*len(s.slots))
+			for i := range s.words {
+				*s.slot(s.words[i].hash) = int32(i + 1)
+			}
+		}
+	}
+	s.signature.Add(s.sequence)
+	clear(cut) // they hold references to the text
+	return cut[:0]
+}
+
+// slot returns the slot of the word with this hash, or the free one where it belongs.
+func (s *scratch) slot(hash uint64) *int32 {
+	mask := uint64(len(s.slots) - 1)
+	at := hash * slotSeed >> bits.LeadingZeros64(mask)
+	for s.slots[at] != 0 && s.words[s.slots[at]-1].hash != hash {
+		at = (at + 1) & mask
+	}
+	return &s.slots[at]
+}
+
+// weigh sets the IDF of each word, drops stop words, and counts the words for rising and falling. It has a loop of its own, so that the
+// cache misses of the look-ups overlap.
+func (s *scratch) weigh(terms *terms) {
+	for i := range s.words {
+		idf := terms.of(s.words[i].hash)
+		if hash := s.words[i].hash; directionBits[hash%(1<<12)] {
+			if up, known := directions[hash]; known {
+				s.signature.AddDirection(up, int(s.words[i].count))
+			}
+		}
+		switch first := s.words[i].text[0]; {
+		case first >= '0' && first <= '9':
+			idf = min(idf, numberIDF)
+		case first < utf8.RuneSelf:
+			idf = min(idf, latinIDF)
+		case first < 0xe4 || first > 0xe9: // no Han character of the basic plane
+			if kind, _ := scriptOf(s.words[i].text); kind != cutByJieba && idf != 0 {
+				s.words[i].alien, idf = true, unlisted(s.words[i].text)
+			}
+		}
+		s.words[i].idf = idf
+	}
+	s.words = slices.DeleteFunc(s.words, func(w word) bool { return w.idf == 0 })
+}
+
+// The IDF of words in scripts other than Chinese and ASCII, which no table has. Frequent words are short in all languages, so a word gets
+// more the longer it is: with 3 letters 3.5, with 7 letters or more maxUnlisted. Of the pairs of characters that stand for words in
+// Japanese, Thai and the like, each belongs to many words and gets little; pairs of hiragana are mostly endings and particles.
+const (
+	maxUnlisted  = 9
+	perLetter    = 1.5
+	pairWeight   = 4
+	hiraganaPair = 2
+)
+
+// unlisted is the IDF of a word that begins with neither a Han nor an ASCII character. A Hangul syllable counts as two letters.
+func unlisted(word string) float32 {
+	r, _ := utf8.DecodeRuneInString(word)
+	kind, _ := scriptOf(word)
+	letters := utf8.RuneCountInString(word)
+	switch {
+	case kind == cutInPairs && r >= 0x3041 && r <= 0x309f:
+		return hiraganaPair
+	case kind == cutInPairs:
+		return pairWeight
+	case unicode.Is(unicode.Hangul, r):
+		letters *= 2
+	}
+	return min(maxUnlisted, perLetter*float32(letters)-1)
+}
+
+// damped is the weight of an unlisted word that occurs count times. The count enters by its square root: no table says which words of the
+// language are frequent everywhere, so a high count tells less of the article.
+func damped(count int32, idf float32) float64 { return math.Sqrt(float64(count)) * float64(idf) }
+
+// directions holds, by their hash, the words that say that something rises (true) or falls (false). Two reports of the same form that
+// differ only in such a word tell opposite news. Words that are frequent in other meanings are left out, such as "up" and "down".
+var directions = func() map[uint64]bool {
+	table := map[uint64]bool{}
+	for up, list := range map[bool]string{
+		true: "raise raises raised raising rise rises rose risen rising increase increases increased gain gains gained higher climb climbs climbed " +
+			"jump jumps jumped surge surges surged grew hike hikes hiked upgrade upgrades upgraded " +
+			"上涨 上调 上升 上扬 增长 增加 提高 攀升 走高 收涨 大涨 上行 加息 涨停 调升 回升 反弹 扩大",
+		false: "cut cuts lower lowers lowered lowering fall falls fell fallen falling decrease decreases decreased decline declines declined drop drops " +
+			"dropped plunge plunges plunged slump slumps slumped slip slips slipped shrank reduce reduces reduced downgrade downgrades downgraded " +
+			"下跌 下调 下降 下挫 减少 降低 下滑 走低 收跌 大跌 下行 降息 跌停 调降 回落 萎缩 缩小",
+	} {
+		for word := range strings.FieldsSeq(list) {
+			table[simhash.Hash(word)] = up
+		}
+	}
+	return table
+}()
+
+// directionBits says, by the lowest 12 bits of a hash, whether directions may hold the word. It saves most look-ups in the map.
+var directionBits = func() (table [1 << 12]bool) {
+	for hash := range directions {
+		table[hash%(1<<12)] = true
+	}
+	return table
+}()
