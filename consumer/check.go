@@ -9,47 +9,31 @@ import (
 	"strings"
 	"time"
 
+	"echosieve/internal/diag"
+
 	"github.com/segmentio/kafka-go"
 	metaapi "github.com/segmentio/kafka-go/protocol/metadata"
 )
 
-// Severity of a Finding.
-type Severity string
-
-// The severities. With a Failure the service cannot start or will stand still; a Warning can be lived with.
-const (
-	OK      Severity = "ok"
-	Warning Severity = "warning"
-	Failure Severity = "failure"
-)
-
-// Finding is one result of a check.
-type Finding struct {
-	Severity Severity `json:"severity"`
-	Subject  string   `json:"subject"`           // what was looked at: "brokers", "topic articles", "group echosieve"
-	Problem  string   `json:"problem,omitempty"` // what is wrong; for OK what was seen
-	Remedy   string   `json:"remedy,omitempty"`  // what to do
-}
-
 // Check dials the cluster and looks at everything that Run needs. It changes nothing. Findings are in a fixed
 // order: brokers, topics (input first), group, and whether batches can carry sequence numbers, if not.
-func Check(ctx context.Context, cfg Config) []Finding {
+func Check(ctx context.Context, cfg Config) []diag.Finding {
 	if err := cfg.Validate(); err != nil {
-		return []Finding{{Failure, "kafka settings", err.Error(), "correct the configuration"}}
+		return []diag.Finding{diag.New(diag.Failure, "kafka settings", err.Error(), "correct the configuration")}
 	}
 	c, err := newCluster(cfg, cfg.Topics.all()...)
 	if err != nil {
-		return []Finding{{Failure, "kafka settings", err.Error(), "correct the configuration"}}
+		return []diag.Finding{diag.New(diag.Failure, "kafka settings", err.Error(), "correct the configuration")}
 	}
 	defer c.close()
 	if err := c.ping(ctx); err != nil {
-		return []Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), c.explainClosed(ctx, err))}
+		return []diag.Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), c.explainClosed(ctx, err))}
 	}
 	m, err := c.metadata(ctx, cfg.Topics.all())
 	if err != nil {
-		return []Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), c.explainClosed(ctx, err))}
+		return []diag.Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), c.explainClosed(ctx, err))}
 	}
-	findings := []Finding{{Severity: OK, Subject: "brokers " + strings.Join(cfg.Brokers, ","), Problem: fmt.Sprintf("%d reachable", len(m.Brokers))}}
+	findings := []diag.Finding{diag.New(diag.OK, "brokers "+strings.Join(cfg.Brokers, ","), fmt.Sprintf("%d reachable", len(m.Brokers)), "")}
 	topics := make(map[string]*metaapi.ResponseTopic)
 	for i := range m.Topics {
 		topics[m.Topics[i].Name] = &m.Topics[i]
@@ -58,14 +42,14 @@ func Check(ctx context.Context, cfg Config) []Finding {
 		findings = append(findings, c.checkTopic(ctx, name, topics[name])...)
 	}
 	findings = append(findings, c.checkGroup(ctx))
-	if slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity == Failure }) {
+	if slices.ContainsFunc(findings, func(f diag.Finding) bool { return f.Severity == diag.Failure }) {
 		return findings // without a topic or a right to write, producer ids are refused as well
 	}
 	return append(findings, c.checkProducerID(ctx)...)
 }
 
 // checkProducerID asks for a producer id, which changes nothing: it is a number that nobody uses. It finds only problems.
-func (c *cluster) checkProducerID(ctx context.Context) []Finding {
+func (c *cluster) checkProducerID(ctx context.Context) []diag.Finding {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	const subject = "producer id"
@@ -73,14 +57,14 @@ func (c *cluster) checkProducerID(ctx context.Context) []Finding {
 	for {
 		_, _, err := c.initProducerID(ctx)
 		if p := notIdempotent(err); p != nil {
-			return []Finding{{Warning, subject, fmt.Sprintf("%s (%v)", p.Cause, p.Err), p.Remedy}}
+			return []diag.Finding{p.Finding(diag.Warning, subject)}
 		}
 		if err == nil {
 			return nil
 		}
 		// Just after the start of a cluster no broker may have numbers to give yet.
 		if permanent(err) || retry.wait(ctx) != nil {
-			return []Finding{fromError(subject, err)}
+			return []diag.Finding{fromError(subject, err)}
 		}
 	}
 }
@@ -113,12 +97,11 @@ func FindTopic(ctx context.Context, cfg Config, topic string) error {
 }
 
 // fromError makes a Failure of an error.
-func fromError(subject string, err error) Finding {
-	f := Finding{Severity: Failure, Subject: subject, Problem: err.Error(), Remedy: "see the broker's log"}
-	if p, ok := explain(err).(*Problem); ok { //nolint:errorlint // explain returns the Problem itself
-		f.Problem, f.Remedy = fmt.Sprintf("%s (%v)", p.Cause, p.Err), p.Remedy
+func fromError(subject string, err error) diag.Finding {
+	if p, ok := explain(err).(*diag.Problem); ok { //nolint:errorlint // explain returns the Problem itself
+		return p.Finding(diag.Failure, subject)
 	}
-	return f
+	return diag.New(diag.Failure, subject, err.Error(), "see the broker's log")
 }
 
 // Bits of the authorized operations of a topic.
@@ -128,28 +111,28 @@ const (
 	rightsNone = -1 << 31 // the broker did not say
 )
 
-func (c *cluster) checkTopic(ctx context.Context, name string, t *metaapi.ResponseTopic) []Finding {
+func (c *cluster) checkTopic(ctx context.Context, name string, t *metaapi.ResponseTopic) []diag.Finding {
 	subject := "topic " + name
 	switch {
 	case t == nil:
-		return []Finding{{Failure, subject, "the broker says nothing about it", "see the broker's log"}}
+		return []diag.Finding{diag.New(diag.Failure, subject, "the broker says nothing about it", "see the broker's log")}
 	case t.ErrorCode == int16(kafka.UnknownTopicOrPartition) && c.cfg.CreateTopics:
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		if err := c.createTopics(ctx, []string{name}, true); err != nil {
-			return []Finding{fromError(subject, err)}
+			return []diag.Finding{fromError(subject, err)}
 		}
-		return []Finding{{Severity: OK, Subject: subject, Problem: "does not exist yet; it is created at start"}}
+		return []diag.Finding{diag.New(diag.OK, subject, "does not exist yet; it is created at start", "")}
 	case t.ErrorCode != 0:
-		return []Finding{fromError(subject, kafka.Error(t.ErrorCode))}
+		return []diag.Finding{fromError(subject, kafka.Error(t.ErrorCode))}
 	}
-	var findings []Finding
-	add := func(s Severity, problem, remedy string) {
-		findings = append(findings, Finding{s, subject, problem, remedy})
+	var findings []diag.Finding
+	add := func(s diag.Severity, problem, remedy string) {
+		findings = append(findings, diag.New(s, subject, problem, remedy))
 	}
 	for _, p := range t.Partitions {
 		if p.LeaderID < 0 {
-			add(Failure, fmt.Sprintf("partition %d has no leader", p.PartitionIndex), "look for brokers that are down")
+			add(diag.Failure, fmt.Sprintf("partition %d has no leader", p.PartitionIndex), "look for brokers that are down")
 		}
 	}
 	right, bit := "Write", int32(mayWrite)
@@ -157,19 +140,19 @@ func (c *cluster) checkTopic(ctx context.Context, name string, t *metaapi.Respon
 		right, bit = "Read", mayRead
 	}
 	if ops := t.TopicAuthorizedOperations; ops != rightsNone && ops != 0 && ops&bit == 0 {
-		add(Failure, "this user has no "+right+" right", "grant "+right+" on the topic")
+		add(diag.Failure, "this user has no "+right+" right", "grant "+right+" on the topic")
 	}
 	if name != c.cfg.Topics.Input {
 		findings = append(findings, c.checkOutputSettings(ctx, name)...)
 	}
 	if len(findings) == 0 {
-		add(OK, fmt.Sprintf("%d partitions", len(t.Partitions)), "")
+		add(diag.OK, fmt.Sprintf("%d partitions", len(t.Partitions)), "")
 	}
 	return findings
 }
 
 // checkOutputSettings compares settings of an output topic with what is published into it.
-func (c *cluster) checkOutputSettings(ctx context.Context, name string) []Finding {
+func (c *cluster) checkOutputSettings(ctx context.Context, name string) []diag.Finding {
 	subject := "topic " + name
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -181,40 +164,37 @@ func (c *cluster) checkOutputSettings(ctx context.Context, name string) []Findin
 		err = res.Resources[0].Error
 	}
 	if err != nil || len(res.Resources) != 1 {
-		return []Finding{{Warning, subject, fmt.Sprintf("its settings cannot be read (%v)", err), "grant DescribeConfigs to let this be checked"}}
+		return []diag.Finding{diag.New(diag.Warning, subject, fmt.Sprintf("its settings cannot be read (%v)", err), "grant DescribeConfigs to let this be checked")}
 	}
-	var findings []Finding
+	var findings []diag.Finding
+	add := func(s diag.Severity, problem, remedy string) {
+		findings = append(findings, diag.New(s, subject, problem, remedy))
+	}
 	for _, e := range res.Resources[0].ConfigEntries {
 		switch e.ConfigName {
 		case "max.message.bytes":
 			if n, err := strconv.Atoi(e.ConfigValue); err == nil && n < c.cfg.MaxMessageBytes {
-				findings = append(findings, Finding{
-					Failure, subject, fmt.Sprintf("max.message.bytes is %d, below kafka.max_message_bytes %d: larger batches would block the stream", n, c.cfg.MaxMessageBytes),
-					"raise the first or lower the second",
-				})
+				add(diag.Failure, fmt.Sprintf("max.message.bytes is %d, below kafka.max_message_bytes %d: larger batches would block the stream", n, c.cfg.MaxMessageBytes),
+					"raise the first or lower the second")
 			}
 		case "message.timestamp.type":
 			if e.ConfigValue == "LogAppendTime" {
-				findings = append(findings, Finding{Warning, subject, "message.timestamp.type is LogAppendTime: record timestamps are replaced", "set it to CreateTime"})
+				add(diag.Warning, "message.timestamp.type is LogAppendTime: record timestamps are replaced", "set it to CreateTime")
 			}
 		case "cleanup.policy":
 			if strings.Contains(e.ConfigValue, "compact") {
-				findings = append(findings, Finding{Failure, subject, "cleanup.policy is compact: records without a key are refused, and records disappear", "set it to delete"})
+				add(diag.Failure, "cleanup.policy is compact: records without a key are refused, and records disappear", "set it to delete")
 			}
 		case pastLimit:
 			if n, err := strconv.ParseInt(e.ConfigValue, 10, 64); err == nil && n < math.MaxInt64 {
-				findings = append(findings, Finding{
-					Warning, subject, fmt.Sprintf("%s is %d: a record that is older when its verdict comes, after an outage or in an archive, would block the stream", pastLimit, n),
-					"remove the limit",
-				})
+				add(diag.Warning, fmt.Sprintf("%s is %d: a record that is older when its verdict comes, after an outage or in an archive, would block the stream", pastLimit, n),
+					"remove the limit")
 			}
 		case futureLimit:
 			in, known := c.inputFutureLimit(ctx)
 			if n, err := strconv.ParseInt(e.ConfigValue, 10, 64); err == nil && known && n < in {
-				findings = append(findings, Finding{
-					Warning, subject, fmt.Sprintf("%s is %d, below the input topic's %d: a record with a timestamp in between would block the stream", futureLimit, n, in),
-					"give both topics the same limit",
-				})
+				add(diag.Warning, fmt.Sprintf("%s is %d, below the input topic's %d: a record with a timestamp in between would block the stream", futureLimit, n, in),
+					"give both topics the same limit")
 			}
 		}
 	}
@@ -239,7 +219,7 @@ func (c *cluster) inputFutureLimit(ctx context.Context) (limit int64, known bool
 	return limit, err == nil
 }
 
-func (c *cluster) checkGroup(ctx context.Context) Finding {
+func (c *cluster) checkGroup(ctx context.Context) diag.Finding {
 	subject := "group " + c.cfg.Group
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -250,7 +230,7 @@ func (c *cluster) checkGroup(ctx context.Context) Finding {
 			err = res.Error
 		}
 		if err == nil {
-			return Finding{Severity: OK, Subject: subject, Problem: "coordinator found"}
+			return diag.New(diag.OK, subject, "coordinator found", "")
 		}
 		// Just after the start of a cluster the coordinator may not be there yet.
 		if permanent(err) || retry.wait(ctx) != nil {

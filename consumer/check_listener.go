@@ -3,22 +3,16 @@ package consumer
 import (
 	"context"
 	"crypto/tls"
-	"errors"
-	"io"
 	"net"
-	"syscall"
-)
 
-// isClosed says whether the broker closed the connection without an answer.
-func isClosed(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
-}
+	"echosieve/internal/diag"
+)
 
 // explainClosed finds out why the brokers close connections. A listener that expects a login, or no TLS, closes the
 // connection and says nothing, so that the error alone cannot tell the two apart. A listener that expects a login answers a
 // client that has not logged in one question: which versions of the protocol it knows.
 func (c *cluster) explainClosed(ctx context.Context, err error) error {
-	if !isClosed(err) {
+	if !diag.IsClosed(err) {
 		return err
 	}
 	for _, addr := range c.cfg.Brokers {
@@ -27,12 +21,12 @@ func (c *cluster) explainClosed(ctx context.Context, err error) error {
 			if c.cfg.SASL.Mechanism != "" {
 				return err
 			}
-			return &Problem{
+			return &diag.Problem{
 				Cause: "the listener wants a login (SASL)", Remedy: "set kafka.sasl.mechanism, kafka.sasl.username and a password",
 				Err: err, Permanent: true,
 			}
 		case c.transport.TLS != nil && asks(ctx, addr, nil, c.cfg.ClientID) == nil:
-			return &Problem{Cause: causeNotTLS, Remedy: remedyNotTLS, Err: err, Permanent: true}
+			return broker.NotTLS(err)
 		}
 	}
 	return err

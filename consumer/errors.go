@@ -1,39 +1,20 @@
 package consumer
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
-	"os"
 	"strings"
-	"syscall"
 
-	"echosieve/internal/tlsfiles"
+	"echosieve/internal/diag"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// Problem is an error from Kafka with its likely cause and what to do about it.
-type Problem struct {
-	Cause  string // half a sentence: what is wrong
-	Remedy string // half a sentence: what to do
-	Err    error  // as kafka-go reported it
-	// Permanent says that trying again without a change of settings or rights is pointless.
-	Permanent bool
-}
-
-// Error returns cause, remedy and the original error in one line.
-func (p *Problem) Error() string { return fmt.Sprintf("%s: %s (%v)", p.Cause, p.Remedy, p.Err) }
-
-// Unwrap returns the original error.
-func (p *Problem) Unwrap() error { return p.Err }
-
 // explain translates an error of kafka-go. An error without a translation is returned as it is.
 func explain(err error) error {
-	var known *Problem
+	var known *diag.Problem
 	if err == nil || errors.As(err, &known) {
 		return err
 	}
@@ -46,20 +27,19 @@ func explain(err error) error {
 		return err
 	}
 	if p := explainConnection(err); p != nil {
-		p.Err = err
 		return p
 	}
 	return err
 }
 
 // forgotten is the answer to a batch whose producer id has no such next sequence number in the partition.
-var forgotten = Problem{
+var forgotten = diag.Problem{
 	Cause:  "the broker has lost the sequence numbers of this producer",
 	Remedy: "none is needed, the batch is sent again under a new epoch; if this comes again and again, look for unclean leader elections",
 }
 
 // problems translates what brokers answer.
-var problems = map[kafka.Error]Problem{
+var problems = map[kafka.Error]diag.Problem{
 	kafka.SASLAuthenticationFailed:           {Cause: "the broker refused the login", Remedy: "check kafka.sasl.username and the password", Permanent: true},
 	kafka.UnsupportedSASLMechanism:           {Cause: "the broker does not offer this SASL mechanism", Remedy: "set kafka.sasl.mechanism to one that the listener has enabled", Permanent: true},
 	kafka.IllegalSASLState:                   {Cause: "the listener knows no login (SASL), but kafka.sasl.mechanism is set", Remedy: "set kafka.sasl.mechanism to \"\" and remove the other settings under kafka.sasl, or use the port of a listener with SASL", Permanent: true},
@@ -86,60 +66,34 @@ var problems = map[kafka.Error]Problem{
 	kafka.GroupMaxSizeReached:                {Cause: "the group is full", Remedy: "raise group.max.size or run fewer processes"},
 }
 
-// A listener without TLS answers a TLS handshake with nonsense or closes the connection.
-const (
-	causeNotTLS  = "the listener does not speak TLS"
-	remedyNotTLS = "set kafka.tls.enabled: false or use the port of the TLS listener"
-)
+// broker names a Kafka broker in explanations of faults of network and TLS.
+var broker = diag.Server{
+	Name: "the broker", Possessive: "the broker's", Kind: "broker",
+	Settings: "kafka", Addresses: "kafka.brokers", Advertised: " and the brokers' advertised.listeners",
+	TLSSetting: "the listener's ssl.enabled.protocols",
+	ClosedHint: "if this lasts, kafka.tls.enabled or kafka.sasl.mechanism is not what its listener expects: echosieve check finds out which",
+	SlowHint:   "check the network, firewalls and the load on the brokers",
+}
 
-// explainConnection translates what happens before a broker answers anything.
-func explainConnection(err error) *Problem {
-	var dns *net.DNSError
-	switch tlsfiles.FaultOf(err) {
-	case tlsfiles.OtherName:
-		return &Problem{Cause: "the broker's certificate is for another name", Remedy: "use that name in kafka.brokers or set kafka.tls.server_name", Permanent: true}
-	case tlsfiles.Untrusted:
-		return &Problem{Cause: "the broker's certificate is not trusted", Remedy: "set kafka.tls.ca_file to the authority that signed it", Permanent: true}
-	case tlsfiles.Expired:
-		return &Problem{Cause: "the broker's certificate has expired or is not valid yet", Remedy: "renew it, or correct the clock of this machine", Permanent: true}
-	case tlsfiles.TooOld:
-		return &Problem{Cause: "the broker speaks no TLS 1.2 or later", Remedy: "allow TLSv1.2 in the listener's ssl.enabled.protocols", Permanent: true}
-	case tlsfiles.NotTLS:
-		return &Problem{Cause: causeNotTLS, Remedy: remedyNotTLS, Permanent: true}
-	case tlsfiles.Refused:
-		return &Problem{Cause: "the broker refused the TLS handshake", Remedy: "set kafka.tls.cert_file and kafka.tls.key_file to a certificate that it trusts", Permanent: true}
-	}
+// explainConnection translates what happens before a broker answers anything, and what kafka-go finds out without asking a broker.
+func explainConnection(err error) *diag.Problem {
 	switch {
-	case errors.As(err, &dns):
-		return &Problem{Cause: "the broker's name is unknown", Remedy: "check kafka.brokers and the brokers' advertised.listeners"}
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		return &Problem{Cause: "no broker answers at this address", Remedy: "check that it runs, kafka.brokers and the brokers' advertised.listeners"}
 	case errors.Is(err, protocol.ErrNoTopic), errors.Is(err, protocol.ErrNoPartition):
-		return &Problem{Cause: "the topic or partition does not exist, or this user has no right on it", Remedy: "create it, or grant Read on the input topic and Write on the output topics"}
-	case errors.Is(err, protocol.ErrNoLeader), errors.Is(err, kafka.BrokerNotAvailable):
-		return &Problem{Cause: "the partition has no leader", Remedy: "look for brokers that are down"}
+		return &diag.Problem{Cause: "the topic or partition does not exist, or this user has no right on it", Remedy: "create it, or grant Read on the input topic and Write on the output topics", Err: err}
+	case errors.Is(err, protocol.ErrNoLeader):
+		return &diag.Problem{Cause: "the partition has no leader", Remedy: "look for brokers that are down", Err: err}
 	case strings.Contains(err.Error(), expectsTLS):
-		return &Problem{Cause: "the listener speaks TLS", Remedy: "set kafka.tls.enabled: true or use the port of a listener without TLS"}
-	case isClosed(err):
-		return &Problem{Cause: "the broker closed the connection", Remedy: "if this lasts, kafka.tls.enabled or kafka.sasl.mechanism is not what its listener expects: echosieve check finds out which"}
-	case isTimeout(err):
-		return &Problem{Cause: "the broker did not answer in time", Remedy: "check the network, firewalls and the load on the brokers"}
+		return &diag.Problem{Cause: "the listener speaks TLS", Remedy: "set kafka.tls.enabled: true or use the port of a listener without TLS", Err: err}
 	default:
-		return nil
+		return broker.Explain(err)
 	}
 }
 
 // expectsTLS is how kafka-go says that a TLS alert came in place of an answer. It has no type for it.
 const expectsTLS = "broker appears to be expecting TLS"
 
-func isTimeout(err error) bool {
-	var timeout interface{ Timeout() bool }
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) ||
-		errors.As(err, &timeout) && timeout.Timeout()
-}
-
 func permanent(err error) bool {
-	var p *Problem
+	var p *diag.Problem
 	return errors.As(explain(err), &p) && p.Permanent
 }
 
@@ -153,7 +107,7 @@ func kind(err error) string {
 		switch {
 		case errors.Is(err, protocol.ErrNoLeader):
 			return "not_leader"
-		case isTimeout(err):
+		case diag.IsTimeout(err):
 			return "timeout"
 		case permanent(err):
 			return "auth"

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"echosieve/internal/diag"
 	"echosieve/pipeline"
 
 	"github.com/segmentio/kafka-go"
@@ -180,7 +181,7 @@ func (p *Producer) send(w *writer, records []outRecord) {
 // explained names the right that a producer needs, which is another one than the service's on the same topic.
 func (p *Producer) explained(err error) error {
 	err = explain(err)
-	var problem *Problem
+	var problem *diag.Problem
 	if errors.As(err, &problem) && errors.Is(err, kafka.TopicAuthorizationFailed) {
 		problem.Remedy = "grant Write on it, and check that it exists"
 	}

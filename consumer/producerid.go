@@ -7,6 +7,8 @@ import (
 	"io"
 	"sync/atomic"
 
+	"echosieve/internal/diag"
+
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
 	"github.com/segmentio/kafka-go/protocol/initproducerid"
@@ -19,7 +21,7 @@ const noProducerID = -1
 type producerIDs struct {
 	cluster *cluster
 	refused atomic.Bool
-	tell    func(*Problem) // called once if brokers refuse; may be nil
+	tell    func(*diag.Problem) // called once if brokers refuse; may be nil
 }
 
 // next returns a new producer id with its first epoch. It returns noProducerID, without an error, from the moment on
@@ -42,16 +44,16 @@ func (p *producerIDs) next(ctx context.Context) (id int64, epoch int16, err erro
 var errNoProducerIDs = errors.New("the broker does not offer InitProducerId")
 
 // notIdempotent explains an error for which waiting is no cure; other errors, and none, give nil.
-func notIdempotent(err error) *Problem {
+func notIdempotent(err error) *diag.Problem {
 	switch {
 	case errors.Is(err, kafka.ClusterAuthorizationFailed):
-		return &Problem{
+		return &diag.Problem{
 			Cause:  "this user gets no producer id, so a batch whose acknowledgement was lost can be published twice",
 			Remedy: "grant Write on the output topics; with Kafka before 2.8 grant IdempotentWrite on the cluster besides; then restart",
 			Err:    err, Permanent: true,
 		}
 	case errors.Is(err, errNoProducerIDs), errors.Is(err, kafka.UnsupportedVersion):
-		return &Problem{
+		return &diag.Problem{
 			Cause:  "the broker gives no producer ids, so a batch whose acknowledgement was lost can be published twice",
 			Remedy: "use Kafka 2.3 or later",
 			Err:    err, Permanent: true,

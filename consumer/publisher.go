@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 
+	"echosieve/internal/diag"
 	"echosieve/pipeline"
 
 	"github.com/segmentio/kafka-go"
@@ -35,7 +36,7 @@ type route struct {
 
 func newPublisher(c *cluster, m *metrics, r *reporter) *publisher {
 	t := c.cfg.Topics
-	ids := &producerIDs{cluster: c, tell: func(p *Problem) {
+	ids := &producerIDs{cluster: c, tell: func(p *diag.Problem) {
 		r.log.Warn("batches carry no sequence numbers", "cause", p.Cause, "remedy", p.Remedy, "err", p.Err)
 	}}
 	return &publisher{cluster: c, ids: ids, topics: [...]string{

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/internal/diag"
 	"echosieve/pipeline/article"
 	"echosieve/test/kafkaserver"
 
@@ -188,12 +189,12 @@ func realCheck(t *testing.T, cfg Config) {
 	cfg.CreateTopics = false
 	ctx := context.Background()
 	for _, f := range Check(ctx, cfg)[1:5] {
-		require.Equal(t, Failure, f.Severity, "%+v", f)
+		require.Equal(t, diag.Failure, f.Severity, "%+v", f)
 		require.Contains(t, f.Remedy, "kafka.create_topics: true")
 	}
 	ensureTopics(t, cfg)
 	for _, f := range Check(ctx, cfg) {
-		require.Equal(t, OK, f.Severity, "%+v", f)
+		require.Equal(t, diag.OK, f.Severity, "%+v", f)
 	}
 	hour, far := "3600000", "9223372036854775807"
 	admin := kadm.NewClient(client(t, cfg))
@@ -213,7 +214,7 @@ func realCheck(t *testing.T, cfg Config) {
 		require.Eventually(t, func() bool { // the broker hears of settings a moment later
 			limited := 0
 			for _, f := range Check(ctx, cfg) {
-				if f.Severity == Warning && strings.Contains(f.Problem, step.setting) && strings.Contains(f.Problem, "would block the stream") {
+				if f.Severity == diag.Warning && strings.Contains(f.Problem, step.setting) && strings.Contains(f.Problem, "would block the stream") {
 					limited++
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/internal/diag"
 	"echosieve/internal/tlsfiles"
 	"echosieve/test/certs"
 	"echosieve/test/kafkaserver"
@@ -42,7 +43,7 @@ func TestSecuredKafka(t *testing.T) {
 			consumeUntil(t, admin, admin.Topics.out(), func(all []*kgo.Record) bool { return len(bySource(all)) >= 30 })
 			m.stop(t)
 			for _, f := range Check(context.Background(), cfg) {
-				require.NotEqual(t, Failure, f.Severity, "%+v", f)
+				require.NotEqual(t, diag.Failure, f.Severity, "%+v", f)
 				require.NotEqual(t, "producer id", f.Subject, "Write on the topics suffices: %+v", f)
 			}
 		})
@@ -68,7 +69,7 @@ func TestSecuredKafka(t *testing.T) {
 			c.spoil(&cfg)
 			failed := false
 			for _, f := range Check(context.Background(), cfg) {
-				if f.Severity == Failure {
+				if f.Severity == diag.Failure {
 					failed = true
 					t.Logf("%+v", f)
 					require.Contains(t, f.Remedy, c.want)
@@ -146,10 +147,10 @@ func listeners(t *testing.T, s *kafkaserver.Server, cfg Config) {
 				}
 				f := Check(t.Context(), cfg)[0]
 				if c.want == fits {
-					require.Equal(t, OK, f.Severity, "%s to %s: %+v", c.name, listener.name, f)
+					require.Equal(t, diag.OK, f.Severity, "%s to %s: %+v", c.name, listener.name, f)
 					continue
 				}
-				require.Equal(t, Failure, f.Severity, "%s to %s: %+v", c.name, listener.name, f)
+				require.Equal(t, diag.Failure, f.Severity, "%s to %s: %+v", c.name, listener.name, f)
 				require.Contains(t, f.Remedy, c.want, "%s to %s: %+v", c.name, listener.name, f)
 			}
 		}

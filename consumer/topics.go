@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"echosieve/internal/diag"
+
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
 	metaapi "github.com/segmentio/kafka-go/protocol/metadata"
@@ -192,7 +194,7 @@ func (c *cluster) createTopics(ctx context.Context, names []string, dry bool) er
 		err := res.Errors[name]
 		switch {
 		case errors.Is(err, kafka.TopicAuthorizationFailed), errors.Is(err, kafka.ClusterAuthorizationFailed):
-			return &Problem{
+			return &diag.Problem{
 				Cause: "this user may not create the topic " + name, Remedy: "grant Create on it or on the cluster, or create it beforehand",
 				Err: err, Permanent: true,
 			}

@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"echosieve/internal/diag"
 	"echosieve/pipeline"
 )
 
@@ -265,7 +266,7 @@ func TestWithoutProducerIDsBatchesAreSentAllTheSame(t *testing.T) {
 
 	findings := Check(context.Background(), cfg)
 	last := findings[len(findings)-1]
-	require.Equal(t, Warning, last.Severity)
+	require.Equal(t, diag.Warning, last.Severity)
 	require.Contains(t, last.Remedy, "IdempotentWrite")
 }
 

@@ -14,30 +14,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"echosieve/internal/diag"
 	"echosieve/pipeline/article"
 	"echosieve/simhash"
 )
-
-// Severity says what a Finding means for the service.
-type Severity uint8
-
-// The severities. Only an Error keeps the service from working.
-const (
-	Note    Severity = iota // worth knowing, or could not be found out
-	Warning                 // works, at a price that the finding names
-	Error                   // does not work
-)
-
-// String returns "note", "warning" or "error".
-func (s Severity) String() string { return [...]string{"note", "warning", "error"}[min(s, Error)] }
-
-// Finding is something that Check noticed.
-type Finding struct {
-	Severity Severity
-	Subject  string // the server and the setting concerned
-	Problem  string // what is the case
-	Remedy   string // what to do about it
-}
 
 const (
 	// minVersion is the oldest server that is supported.
@@ -52,26 +32,26 @@ const (
 
 // Check looks at every server behind client and says what keeps the index from working, or makes it lose articles
 // or memory. It writes below the namespace only to try its rights, and removes nothing of the index.
-func Check(ctx context.Context, client redis.UniversalClient, cfg Config) []Finding {
+func Check(ctx context.Context, client redis.UniversalClient, cfg Config) []diag.Finding {
 	if err := cfg.Validate(); err != nil {
-		return []Finding{{Error, "redis settings", err.Error(), "correct the settings"}}
+		return []diag.Finding{diag.New(diag.Failure, "redis settings", err.Error(), "correct the settings")}
 	}
 	if err := client.Ping(ctx).Err(); err != nil {
-		return []Finding{fromError("redis", err, cfg)}
+		return []diag.Finding{fromError("redis", err, cfg)}
 	}
 	findings := checkRights(ctx, client, cfg)
-	return append(findings, eachServer(ctx, client, func(ctx context.Context, server *redis.Client) []Finding {
+	return append(findings, eachServer(ctx, client, func(ctx context.Context, server *redis.Client) []diag.Finding {
 		return checkServer(ctx, server, cfg)
 	})...)
 }
 
 // checkRights runs the real thing once, in a namespace of its own, so that whatever the service will run is tried.
-func checkRights(ctx context.Context, client redis.UniversalClient, cfg Config) []Finding {
+func checkRights(ctx context.Context, client redis.UniversalClient, cfg Config) []diag.Finding {
 	trial := cfg
 	trial.Namespace += ":check"
 	x, err := New(client, trial, nil, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
-		return []Finding{fromError("redis", err, cfg)}
+		return []diag.Finding{fromError("redis", err, cfg)}
 	}
 	x.layout.lifetime = time.Minute
 	// Another article each time: one that has its verdict already would not go through all steps.
@@ -85,17 +65,16 @@ func checkRights(ctx context.Context, client redis.UniversalClient, cfg Config) 
 	if err == nil {
 		return nil
 	}
-	return []Finding{fromError("redis", fmt.Errorf("a trial claim failed: %w", err), cfg)}
+	return []diag.Finding{fromError("redis", fmt.Errorf("a trial claim failed: %w", err), cfg)}
 }
 
-// fromError makes an Error of what a server answered or failed to answer.
-func fromError(subject string, err error, cfg Config) Finding {
-	f := Finding{Error, subject, err.Error(), "see the server's log"}
-	var p *Problem
+// fromError makes a Failure of what a server answered or failed to answer.
+func fromError(subject string, err error, cfg Config) diag.Finding {
+	var p *diag.Problem
 	if errors.As(Explain(err, cfg.base()), &p) {
-		f.Problem, f.Remedy = fmt.Sprintf("%s (%s)", p.Cause, oneLine(p.Err)), p.Remedy
+		return p.Finding(diag.Failure, subject)
 	}
-	return f
+	return diag.New(diag.Failure, subject, err.Error(), "see the server's log")
 }
 
 // base is the namespace without the recipe id: rights are given for all recipes.
@@ -106,42 +85,42 @@ func (c Config) base() string {
 	return c.Namespace
 }
 
-func checkServer(ctx context.Context, server *redis.Client, cfg Config) []Finding {
+func checkServer(ctx context.Context, server *redis.Client, cfg Config) []diag.Finding {
 	addr := server.Options().Addr
-	var findings []Finding
-	add := func(s Severity, subject, problem, remedy string) {
-		findings = append(findings, Finding{s, addr + " " + subject, problem, remedy})
+	var findings []diag.Finding
+	add := func(s diag.Severity, subject, problem, remedy string) {
+		findings = append(findings, diag.New(s, addr+" "+subject, problem, remedy))
 	}
 	info, err := askInfo(ctx, server)
 	switch {
 	case err != nil:
-		add(Note, "INFO", "is not answered, so the version, evictions, memory and failed saves are not watched: "+err.Error(),
+		add(diag.Note, "INFO", "is not answered, so the version, evictions, memory and failed saves are not watched: "+err.Error(),
 			"grant +info, or watch them elsewhere; make sure that the version is at least "+minVersion)
 	case info.version == "":
-		add(Note, "version", "could not be found out: INFO names none", "make sure that it is at least "+minVersion)
+		add(diag.Note, "version", "could not be found out: INFO names none", "make sure that it is at least "+minVersion)
 	case olderThan(info.version, minVersion):
-		add(Error, "version", info.version+" is too old", "use Redis "+minVersion+" or later, or Valkey")
+		add(diag.Failure, "version", info.version+" is too old", "use Redis "+minVersion+" or later, or Valkey")
 	}
 	if text := info.memoryWarning(); text != "" {
-		add(Warning, "memory", text, "raise maxmemory, or shorten the window")
+		add(diag.Warning, "memory", text, "raise maxmemory, or shorten the window")
 	}
 	if text := info.saveWarning(); text != "" {
-		add(Warning, "save", text, "see the server's log, and whether its disk is full")
+		add(diag.Warning, "save", text, "see the server's log, and whether its disk is full")
 	}
 	if info.evicted > 0 {
-		add(Warning, "evictions", fmt.Sprintf("it has dropped %d keys since its start: copies of articles among them pass as unique", info.evicted),
+		add(diag.Warning, "evictions", fmt.Sprintf("it has dropped %d keys since its start: copies of articles among them pass as unique", info.evicted),
 			"set maxmemory-policy to noeviction and raise maxmemory; see docs/operations.md, When Redis lost articles")
 	}
 	settings, err := server.ConfigGet(ctx, "*").Result()
 	if err != nil {
-		add(Note, "settings", "could not be read: "+err.Error(),
+		add(diag.Note, "settings", "could not be read: "+err.Error(),
 			fmt.Sprintf("make sure of: maxmemory-policy noeviction, hash-max-listpack-value %d, hash-max-listpack-entries %d, set-max-intset-entries %d (with redis.buckets: sets), appendonly yes", listpackBytes, listpackEntries, maxSetRead))
 		return findings
 	}
 	if policy := settings["maxmemory-policy"]; policy != "" && policy != "noeviction" {
-		severity, when := Warning, "under memory pressure"
+		severity, when := diag.Warning, "under memory pressure"
 		if settings["maxmemory"] == "0" {
-			severity, when = Note, "once maxmemory is set"
+			severity, when = diag.Note, "once maxmemory is set"
 		}
 		add(severity, "maxmemory-policy", policy+" drops articles "+when+", and their copies pass as unique", "CONFIG SET maxmemory-policy noeviction")
 	}
@@ -151,16 +130,16 @@ func checkServer(ctx context.Context, server *redis.Client, cfg Config) []Findin
 				remedy := fmt.Sprintf("CONFIG SET %s %d", name, f.least)
 				switch {
 				case n < f.least:
-					add(Warning, name, fmt.Sprintf("is %d: %s", n, f.below), remedy)
+					add(diag.Warning, name, fmt.Sprintf("is %d: %s", n, f.below), remedy)
 				case n > f.most:
-					add(Warning, name, fmt.Sprintf("is %d: look-ups in small hashes of block lists take several times as long", n), remedy)
+					add(diag.Warning, name, fmt.Sprintf("is %d: look-ups in small hashes of block lists take several times as long", n), remedy)
 				}
 				break
 			}
 		}
 	}
 	if settings["appendonly"] == "no" {
-		add(Warning, "appendonly", "is no: after a crash, copies of what was lost pass as unique", "CONFIG SET appendonly yes")
+		add(diag.Warning, "appendonly", "is no: after a crash, copies of what was lost pass as unique", "CONFIG SET appendonly yes")
 	}
 	return findings
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"echosieve/internal/diag"
 )
 
 // What a server says of itself in its answer to HELLO.
@@ -37,9 +39,9 @@ var misfits = map[string]map[string][2]string{
 }
 
 // CheckMode asks each of the addresses whether it is a server, a node of a cluster or a sentinel, and says which setting
-// does not fit. It is for use after Check has found an Error: a proxy may call itself a server and serve as a cluster. An
+// does not fit. It is for use after Check has found a Failure: a proxy may call itself a server and serve as a cluster. An
 // address that does not tell is left out.
-func CheckMode(ctx context.Context, o Options) []Finding {
+func CheckMode(ctx context.Context, o Options) []diag.Finding {
 	tlsConfig, err := o.TLS.Load()
 	if err != nil {
 		return nil
@@ -51,17 +53,15 @@ func CheckMode(ctx context.Context, o Options) []Finding {
 	case o.MasterName != "":
 		want = modeSentinel
 	}
-	var findings []Finding
+	var findings []diag.Finding
 	for _, addr := range o.Addrs {
 		mode, masters := askMode(ctx, addr, o, tlsConfig)
 		if mode == modeSentinel && want == modeSentinel && !slices.Contains(masters, o.MasterName) {
-			findings = append(findings, Finding{
-				Error, addr, fmt.Sprintf("this sentinel watches no master named %q", o.MasterName),
-				"set redis.master_name to one that it watches: " + list(masters),
-			})
+			findings = append(findings, diag.New(diag.Failure, addr, fmt.Sprintf("this sentinel watches no master named %q", o.MasterName),
+				"set redis.master_name to one that it watches: "+list(masters)))
 		}
 		if misfit, wrong := misfits[want][mode]; wrong {
-			findings = append(findings, Finding{Error, addr, misfit[0], strings.ReplaceAll(misfit[1], "%s", list(masters))})
+			findings = append(findings, diag.New(diag.Failure, addr, misfit[0], strings.ReplaceAll(misfit[1], "%s", list(masters))))
 		}
 	}
 	return findings

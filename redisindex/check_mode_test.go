@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"echosieve/internal/diag"
 	"echosieve/test/redisserver"
 )
 
@@ -52,14 +53,14 @@ func TestWrongMode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			client := connect(t, c.options)
 			found := Check(t.Context(), client, testConfig(standard))
-			require.Equal(t, Error, found[0].Severity)
+			require.Equal(t, diag.Failure, found[0].Severity)
 			require.Contains(t, found[0].Problem, c.cause)
 			require.NotContains(t, found[0].Remedy, "log")
 			require.NotContains(t, found[0].Problem, "\n")
 			modes := CheckMode(t.Context(), c.options)
 			require.Len(t, modes, len(c.options.Addrs))
 			for i, f := range modes {
-				require.Equal(t, Error, f.Severity)
+				require.Equal(t, diag.Failure, f.Severity)
 				require.Equal(t, c.options.Addrs[i], f.Subject)
 				require.Contains(t, f.Problem, c.problem)
 				require.Contains(t, f.Remedy, c.remedy)

@@ -8,14 +8,15 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
+	"echosieve/internal/diag"
 	"echosieve/test/redisserver"
 )
 
 // problems returns the findings as "severity setting".
-func problems(findings []Finding) []string {
+func problems(findings []diag.Finding) []string {
 	var out []string
 	for _, f := range findings {
-		out = append(out, f.Severity.String()+" "+f.Subject[strings.LastIndex(f.Subject, " ")+1:])
+		out = append(out, string(f.Severity)+" "+f.Subject[strings.LastIndex(f.Subject, " ")+1:])
 	}
 	return out
 }
@@ -35,8 +36,8 @@ func TestCheck(t *testing.T) {
 		{"large hashes", []string{"--hash-max-listpack-value", "64"}, nil, []string{"warning hash-max-listpack-value"}},
 		{"very large hashes", []string{"--hash-max-listpack-value", "2048"}, nil, []string{"warning hash-max-listpack-value"}},
 		{"many fields", []string{"--hash-max-listpack-entries", "16"}, nil, []string{"warning hash-max-listpack-entries"}},
-		{"password", []string{"--requirepass", "x"}, nil, []string{"error redis"}},
-		{"no rights", nil, []any{"-hmget"}, []string{"error redis"}},
+		{"password", []string{"--requirepass", "x"}, nil, []string{"failure redis"}},
+		{"no rights", nil, []any{"-hmget"}, []string{"failure redis"}},
 		{"no rights to ask", nil, []any{"-config", "-info"}, []string{"note INFO", "note settings"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -80,7 +81,7 @@ func contains(args []string, name string) bool {
 func TestCheckWithoutServerCommands(t *testing.T) {
 	findings := Check(t.Context(), newClient(t, miniredis.RunT(t).Addr()), testConfig(standard))
 	for _, f := range findings {
-		require.Equal(t, Note, f.Severity, "%+v", f)
+		require.Equal(t, diag.Note, f.Severity, "%+v", f)
 	}
 	require.NotEmpty(t, findings)
 }
@@ -91,7 +92,7 @@ func TestCheckWithoutServer(t *testing.T) {
 	client, err := Connect(o)
 	require.NoError(t, err)
 	defer client.Close()
-	require.Equal(t, []string{"error redis"}, problems(Check(t.Context(), client, testConfig(standard))))
+	require.Equal(t, []string{"failure redis"}, problems(Check(t.Context(), client, testConfig(standard))))
 }
 
 func TestOlderThan(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"echosieve/internal/diag"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/indextest"
@@ -192,7 +193,7 @@ func TestSentinelsWantALogin(t *testing.T) {
 			require.NoError(t, err)
 			continue
 		}
-		var p *Problem
+		var p *diag.Problem
 		require.ErrorAs(t, err, &p)
 		require.Equal(t, login.cause, p.Cause, err)
 	}
@@ -214,6 +215,6 @@ func TestCheckAsksAllNodes(t *testing.T) {
 	require.Equal(t, []string{"note maxmemory-policy"}, check())
 	o.WaitReplicas = 2
 	findings := check()
-	require.Contains(t, findings, "error redis", "a trial claim fails")
-	require.Contains(t, findings, "error replicas")
+	require.Contains(t, findings, "failure redis", "a trial claim fails")
+	require.Contains(t, findings, "failure replicas")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"echosieve/internal/diag"
 	"echosieve/pipeline/article"
 	"echosieve/simhash"
 	"echosieve/test/redisserver"
@@ -61,7 +62,7 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 			require.NoError(t, admin.ConfigResetStat(t.Context()).Err())
 			require.NoError(t, work(t, server.Addr, kind.change, cfg))
 			for _, f := range checkAs(t, server.Addr, kind.change, cfg) {
-				require.NotEqual(t, Error, f.Severity, "%+v", f)
+				require.NotEqual(t, diag.Failure, f.Severity, "%+v", f)
 				require.NotContains(t, f.Problem, "NOPERM")
 			}
 			used := commandsUsed(t, admin)
@@ -78,12 +79,12 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 					if r.Optional {
 						require.NoError(t, err)
 						for _, f := range findings {
-							require.NotEqual(t, Error, f.Severity, "%+v", f)
+							require.NotEqual(t, diag.Failure, f.Severity, "%+v", f)
 						}
 						return
 					}
 					command, sub, _ := strings.Cut(r.Command, "|")
-					var p *Problem
+					var p *diag.Problem
 					require.ErrorAs(t, Explain(err, cfg.base()), &p)
 					require.Equal(t, "a right is missing in Redis", p.Cause, err)
 					require.Contains(t, p.Remedy, "+"+r.Command)
@@ -92,7 +93,7 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 						require.Contains(t, err.Error(), sub)
 					}
 					require.NotEmpty(t, findings)
-					require.Equal(t, Error, findings[0].Severity)
+					require.Equal(t, diag.Failure, findings[0].Severity)
 					require.Contains(t, findings[0].Remedy, "ACL SETUSER <user> ~"+cfg.base()+":* +ping")
 				})
 			}
@@ -147,7 +148,7 @@ func work(t *testing.T, addr string, change func(*Options), cfg Config) error {
 	return nil
 }
 
-func checkAs(t *testing.T, addr string, change func(*Options), cfg Config) []Finding {
+func checkAs(t *testing.T, addr string, change func(*Options), cfg Config) []diag.Finding {
 	t.Helper()
 	return Check(t.Context(), connectAs(t, addr, change), cfg)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"echosieve/consumer"
+	"echosieve/internal/diag"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 )
@@ -25,28 +26,11 @@ is wrong and what to do about it. It changes nothing.
 Exit codes: 0 the service could start; 1 it could not; 2 the check itself failed, for example because the
 configuration is wrong.`
 
-// The severities of findings.
-const (
-	severityOK      = "ok"
-	severityNote    = "note"
-	severityWarning = "warning"
-	severityFailure = "failure" // the service could not start
-)
-
-// finding is one line of the result.
-type finding struct {
-	Component string `json:"component"`
-	Severity  string `json:"severity"`
-	Subject   string `json:"subject"`
-	Problem   string `json:"problem,omitempty"` // what is wrong; for ok what was seen
-	Remedy    string `json:"remedy,omitempty"`
-}
-
 // checkResult is what --json prints.
 type checkResult struct {
-	CanStart bool      `json:"can_start"`
-	Recipe   string    `json:"recipe,omitempty"`
-	Findings []finding `json:"findings"`
+	CanStart bool           `json:"can_start"`
+	Recipe   string         `json:"recipe,omitempty"`
+	Findings []diag.Finding `json:"findings"`
 }
 
 func newCheckCommand() *cobra.Command {
@@ -82,9 +66,9 @@ func newCheckCommand() *cobra.Command {
 // check asks everything, the ones after another: a report in a fixed order is worth the wait.
 func check(ctx context.Context, cfg Config) checkResult {
 	var result checkResult
-	add := func(component string, findings ...finding) {
+	add := func(component string, findings ...diag.Finding) {
 		if len(findings) == 0 {
-			findings = []finding{{Severity: severityOK, Problem: "nothing to complain about"}}
+			findings = []diag.Finding{{Severity: diag.OK, Problem: "nothing to complain about"}}
 		}
 		for _, f := range findings {
 			f.Component = component
@@ -102,63 +86,49 @@ func check(ctx context.Context, cfg Config) checkResult {
 
 	result.CanStart = true
 	for _, f := range result.Findings {
-		if f.Severity == severityFailure {
+		if f.Severity == diag.Failure {
 			result.CanStart = false
 		}
 	}
 	return result
 }
 
-func checkRecipe(cfg Config) (string, []finding) {
+func checkRecipe(cfg Config) (string, []diag.Finding) {
 	recipe, err := recipe.Load(cfg.recipe())
 	if err != nil {
-		return "", []finding{{
-			Severity: severityFailure, Subject: "dictionaries", Problem: err.Error(),
+		return "", []diag.Finding{{
+			Severity: diag.Failure, Subject: "dictionaries", Problem: err.Error(),
 			Remedy: "correct the files named under detection",
 		}}
 	}
-	return recipe.ID(), []finding{{Severity: severityOK, Subject: "recipe and dictionaries", Problem: recipe.ID()}}
+	return recipe.ID(), []diag.Finding{{Severity: diag.OK, Subject: "recipe and dictionaries", Problem: recipe.ID()}}
 }
 
-func checkKafka(ctx context.Context, cfg Config) []finding {
+func checkKafka(ctx context.Context, cfg Config) []diag.Finding {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	severities := map[consumer.Severity]string{
-		consumer.OK: severityOK, consumer.Warning: severityWarning, consumer.Failure: severityFailure,
-	}
-	var out []finding
-	for _, f := range consumer.Check(ctx, cfg.Kafka) {
-		out = append(out, finding{Severity: severities[f.Severity], Subject: f.Subject, Problem: f.Problem, Remedy: f.Remedy})
-	}
-	return out
+	return consumer.Check(ctx, cfg.Kafka)
 }
 
-func checkRedis(ctx context.Context, cfg Config, recipeID string) []finding {
+func checkRedis(ctx context.Context, cfg Config, recipeID string) []diag.Finding {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	client, err := redisindex.Connect(cfg.Redis.Options)
 	if err != nil {
-		return []finding{{
-			Severity: severityFailure, Subject: "connection", Problem: err.Error(), Remedy: "correct the settings under redis",
+		return []diag.Finding{{
+			Severity: diag.Failure, Subject: "connection", Problem: err.Error(), Remedy: "correct the settings under redis",
 		}}
 	}
 	defer client.Close()
-	severities := map[redisindex.Severity]string{
-		redisindex.Note: severityNote, redisindex.Warning: severityWarning, redisindex.Error: severityFailure,
-	}
-	var out []finding
 	found := redisindex.Check(ctx, client, cfg.index(recipeID))
 	found = append(found, redisindex.CheckReplicas(ctx, client, cfg.Redis.Options)...)
-	if slices.ContainsFunc(found, func(f redisindex.Finding) bool { return f.Severity == redisindex.Error }) {
+	if slices.ContainsFunc(found, func(f diag.Finding) bool { return f.Severity == diag.Failure }) {
 		// Servers of another kind than the settings say explain whatever went wrong.
 		if modes := redisindex.CheckMode(ctx, cfg.Redis.Options); len(modes) > 0 {
 			found = modes
 		}
 	}
-	for _, f := range found {
-		out = append(out, finding{Severity: severities[f.Severity], Subject: f.Subject, Problem: f.Problem, Remedy: f.Remedy})
-	}
-	return out
+	return found
 }
 
 // printFindings prints a table, the problems among them with what to do.

@@ -9,6 +9,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
+	"echosieve/internal/diag"
 	"echosieve/test/redisserver"
 )
 
@@ -21,8 +22,8 @@ func checkJSON(t *testing.T, args ...string) (int, checkResult) {
 	return code, result
 }
 
-func severities(r checkResult, component string) []string {
-	var all []string
+func severities(r checkResult, component string) []diag.Severity {
+	var all []diag.Severity
 	for _, f := range r.Findings {
 		if f.Component == component {
 			all = append(all, f.Severity)
@@ -35,11 +36,11 @@ func TestCheckServersAway(t *testing.T) {
 	code, result := checkJSON(t, "--kafka.brokers", "127.0.0.1:1", "--redis.addrs", "127.0.0.1:1")
 	require.Equal(t, exitNo, code)
 	require.False(t, result.CanStart)
-	require.Equal(t, []string{severityOK}, severities(result, "recipe"))
-	require.Contains(t, severities(result, "kafka"), severityFailure)
-	require.Contains(t, severities(result, "redis"), severityFailure)
+	require.Equal(t, []diag.Severity{diag.OK}, severities(result, "recipe"))
+	require.Contains(t, severities(result, "kafka"), diag.Failure)
+	require.Contains(t, severities(result, "redis"), diag.Failure)
 	for _, f := range result.Findings {
-		if f.Severity == severityFailure {
+		if f.Severity == diag.Failure {
 			require.NotEmpty(t, f.Problem)
 			require.NotEmpty(t, f.Remedy, "%+v", f)
 		}
@@ -50,7 +51,7 @@ func TestCheckMissingFiles(t *testing.T) {
 	code, result := checkJSON(t, "--kafka.brokers", "127.0.0.1:1", "--redis.addrs", "127.0.0.1:1",
 		"--detection.stop_words", "/does/not/exist")
 	require.Equal(t, exitNo, code)
-	require.Equal(t, []string{severityFailure}, severities(result, "recipe"))
+	require.Equal(t, []diag.Severity{diag.Failure}, severities(result, "recipe"))
 	require.Contains(t, result.Findings[0].Problem, "/does/not/exist")
 }
 
@@ -70,10 +71,10 @@ func TestCheckAllThere(t *testing.T) {
 
 func TestPrintFindings(t *testing.T) {
 	var b bytes.Buffer
-	require.NoError(t, printFindings(&b, checkResult{Findings: []finding{
-		{Component: "recipe", Severity: severityOK, Subject: "recipe and dictionaries", Problem: "news-1-00000000"},
+	require.NoError(t, printFindings(&b, checkResult{Findings: []diag.Finding{
+		{Component: "recipe", Severity: diag.OK, Subject: "recipe and dictionaries", Problem: "news-1-00000000"},
 		{
-			Component: "redis", Severity: severityFailure, Subject: "maxmemory-policy",
+			Component: "redis", Severity: diag.Failure, Subject: "maxmemory-policy",
 			Problem: strings.Repeat("keys may be evicted ", 5), Remedy: "set it to noeviction",
 		},
 	}}))
@@ -96,14 +97,14 @@ func TestCheckNamesTheWrongMode(t *testing.T) {
 	} {
 		code, result := checkJSON(t, append([]string{"--kafka.brokers", "127.0.0.1:1", "--redis.addrs", server}, c.args...)...)
 		require.Equal(t, exitNo, code)
-		var found []finding
+		var found []diag.Finding
 		for _, f := range result.Findings {
 			if f.Component == "redis" {
 				found = append(found, f)
 			}
 		}
 		require.Len(t, found, 1)
-		require.Equal(t, severityFailure, found[0].Severity)
+		require.Equal(t, diag.Failure, found[0].Severity)
 		require.Contains(t, found[0].Remedy, c.remedy)
 	}
 }

@@ -1,9 +1,11 @@
 package main
 
+import "echosieve/internal/diag"
+
 // unprotected says which settings give up what protects a connection. They are allowed, but check and run warn of them:
 // they are made for a test and then forgotten.
-func unprotected(cfg Config) []finding {
-	var findings []finding
+func unprotected(cfg Config) []diag.Finding {
+	var findings []diag.Finding
 	for _, f := range []struct {
 		component       string
 		is              bool
@@ -31,7 +33,7 @@ func unprotected(cfg Config) []finding {
 		},
 	} {
 		if f.is {
-			findings = append(findings, finding{Component: f.component, Severity: severityWarning, Subject: "settings", Problem: f.problem, Remedy: f.remedy})
+			findings = append(findings, diag.Finding{Component: f.component, Severity: diag.Warning, Subject: "settings", Problem: f.problem, Remedy: f.remedy})
 		}
 	}
 	return findings

@@ -1,4 +1,4 @@
-package tlsfiles_test
+package diag
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"echosieve/test/certs"
 )
 
-// Each way in which a handshake fails is told from the others, for each has a remedy of its own.
-func TestFaultOf(t *testing.T) {
+// Each way in which a handshake fails is recognised, because each has a remedy of its own.
+func TestTLSFaultOf(t *testing.T) {
 	mine, other := certs.NewAuthority(t), certs.NewAuthority(t)
 	good := load(t, mine.ServerOn("127.0.0.1"))
 	pool := x509.NewCertPool()
@@ -28,26 +28,30 @@ func TestFaultOf(t *testing.T) {
 	for name, c := range map[string]struct {
 		server *tls.Config // nil: one without TLS
 		client tlsfiles.Config
-		want   tlsfiles.Fault
+		want   tlsFault
 	}{
-		"all well":       {&tls.Config{Certificates: good}, trusting, tlsfiles.NoFault},
-		"untrusted":      {&tls.Config{Certificates: good}, tlsfiles.Config{Enabled: true, CAFile: other.File}, tlsfiles.Untrusted},
-		"other name":     {&tls.Config{Certificates: good}, tlsfiles.Config{Enabled: true, CAFile: mine.File, ServerName: "elsewhere"}, tlsfiles.OtherName},
-		"expired":        {&tls.Config{Certificates: load(t, mine.Expired("127.0.0.1"))}, trusting, tlsfiles.Expired},
-		"TLS 1.1":        {&tls.Config{Certificates: good, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, trusting, tlsfiles.TooOld},
-		"TLS 1.2":        {&tls.Config{Certificates: good, MaxVersion: tls.VersionTLS12}, trusting, tlsfiles.NoFault},
-		"plain":          {nil, trusting, tlsfiles.NotTLS},
-		"no client":      {&tls.Config{Certificates: good, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}, trusting, tlsfiles.Refused},
-		"not verified":   {&tls.Config{Certificates: good}, tlsfiles.Config{Enabled: true, CAFile: other.File, InsecureSkipVerify: true}, tlsfiles.NoFault},
-		"expired, ditto": {&tls.Config{Certificates: load(t, mine.Expired("127.0.0.1"))}, tlsfiles.Config{Enabled: true, InsecureSkipVerify: true}, tlsfiles.NoFault},
+		"all well":       {&tls.Config{Certificates: good}, trusting, noFault},
+		"untrusted":      {&tls.Config{Certificates: good}, tlsfiles.Config{Enabled: true, CAFile: other.File}, untrusted},
+		"other name":     {&tls.Config{Certificates: good}, tlsfiles.Config{Enabled: true, CAFile: mine.File, ServerName: "elsewhere"}, otherName},
+		"expired":        {&tls.Config{Certificates: load(t, mine.Expired("127.0.0.1"))}, trusting, expired},
+		"TLS 1.1":        {&tls.Config{Certificates: good, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, trusting, tooOld},
+		"TLS 1.2":        {&tls.Config{Certificates: good, MaxVersion: tls.VersionTLS12}, trusting, noFault},
+		"plain":          {nil, trusting, notTLS},
+		"no client":      {&tls.Config{Certificates: good, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}, trusting, refused},
+		"not verified":   {&tls.Config{Certificates: good}, tlsfiles.Config{Enabled: true, CAFile: other.File, InsecureSkipVerify: true}, noFault},
+		"expired, ditto": {&tls.Config{Certificates: load(t, mine.Expired("127.0.0.1"))}, tlsfiles.Config{Enabled: true, InsecureSkipVerify: true}, noFault},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := dial(t, serve(t, c.server), c.client)
-			require.Equal(t, c.want, tlsfiles.FaultOf(err), "%v", err)
-			require.Equal(t, c.want == tlsfiles.NoFault, err == nil, "%v", err)
+			require.Equal(t, c.want, tlsFaultOf(err), "%v", err)
+			require.Equal(t, c.want == noFault, err == nil, "%v", err)
+			if p := broker.Explain(err); c.want != noFault {
+				require.True(t, p.Permanent, "%v", p)
+				require.NotEmpty(t, p.Remedy)
+			}
 		})
 	}
-	require.Equal(t, tlsfiles.NoFault, tlsfiles.FaultOf(errors.New("something else")))
+	require.Equal(t, noFault, tlsFaultOf(errors.New("something else")))
 }
 
 func load(t *testing.T, p certs.Pair) []tls.Certificate {

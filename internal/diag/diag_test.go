@@ -1,0 +1,51 @@
+package diag
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var broker = Server{
+	Name: "the broker", Possessive: "the broker's", Kind: "broker", Settings: "kafka", Addresses: "kafka.brokers",
+	Advertised: " and advertised.listeners", ClosedHint: "closed hint", SlowHint: "slow hint",
+}
+
+// Every fault of the network has its own cause, whatever it is wrapped in. Trying again may mend it.
+func TestExplainNetworkFaults(t *testing.T) {
+	for _, c := range []struct {
+		err           error
+		cause, remedy string
+	}{
+		{&net.DNSError{Name: "nowhere", IsTimeout: true}, "host name is unknown", "check kafka.brokers and advertised.listeners"},
+		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, "no broker answers", "check that it runs, kafka.brokers and"},
+		{syscall.EHOSTUNREACH, "no broker answers", "kafka.brokers"},
+		{io.ErrUnexpectedEOF, "the broker closed the connection", "closed hint"},
+		{syscall.ECONNRESET, "the broker closed the connection", "closed hint"},
+		{context.DeadlineExceeded, "the broker did not answer in time", "slow hint"},
+		{os.ErrDeadlineExceeded, "the broker did not answer in time", "slow hint"},
+	} {
+		wrapped := fmt.Errorf("wrapped: %w", c.err)
+		p := broker.Explain(wrapped)
+		require.NotNil(t, p, "%v", c.err)
+		require.Contains(t, p.Cause, c.cause)
+		require.Contains(t, p.Remedy, c.remedy)
+		require.False(t, p.Permanent, "%v", c.err)
+		require.Same(t, wrapped, p.Err)
+	}
+	require.Nil(t, broker.Explain(errors.New("something else")))
+	require.Nil(t, broker.Explain(context.Canceled))
+}
+
+func TestProblemIsOneLine(t *testing.T) {
+	p := &Problem{Cause: "cause", Remedy: "remedy", Err: errors.New("all failed:\nb\na\nb")}
+	require.Equal(t, "cause: remedy (all failed:; a; b)", p.Error())
+	require.Equal(t, Finding{Severity: Failure, Subject: "subject", Problem: "cause (all failed:; a; b)", Remedy: "remedy"}, p.Finding(Failure, "subject"))
+}

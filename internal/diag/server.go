@@ -1,0 +1,88 @@
+package diag
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+)
+
+// Server names a kind of server, and the settings by which it is reached, in the sentences of Explain.
+type Server struct {
+	Name       string // begins a sentence: "the broker"
+	Possessive string // "the broker's"
+	Kind       string // as in "no broker answers"
+	Settings   string // prefix of the settings: "kafka"
+	Addresses  string // the setting that names the servers: "kafka.brokers"
+	Advertised string // " and ..." where else a wrong address can stand; may be empty
+	TLSSetting string // where the server is told which versions of TLS to speak
+	ClosedHint string // remedy if the server keeps closing connections
+	SlowHint   string // remedy if the server does not answer in time
+}
+
+// Explain translates an error that occurred before the server answered anything: the name is unknown, nobody listens, the
+// TLS handshake failed, the connection was closed, or no answer came in time. It returns nil for other errors.
+func (s Server) Explain(err error) *Problem {
+	p := s.explainTLS(err)
+	var dns *net.DNSError
+	switch {
+	case p != nil:
+	case errors.As(err, &dns):
+		p = &Problem{Cause: s.Possessive + " host name is unknown", Remedy: "check " + s.Addresses + s.Advertised}
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		p = &Problem{Cause: fmt.Sprintf("no %s answers at this address", s.Kind), Remedy: "check that it runs, " + s.Addresses + s.Advertised}
+	case IsClosed(err):
+		p = &Problem{Cause: s.Name + " closed the connection", Remedy: s.ClosedHint}
+	case IsTimeout(err):
+		p = &Problem{Cause: s.Name + " did not answer in time", Remedy: s.SlowHint}
+	default:
+		return nil
+	}
+	p.Err = err
+	return p
+}
+
+// explainTLS returns nil for errors that have nothing to do with TLS.
+func (s Server) explainTLS(err error) *Problem {
+	p := &Problem{Permanent: true, Err: err}
+	switch tlsFaultOf(err) {
+	case otherName:
+		p.Cause, p.Remedy = s.Possessive+" certificate is for another name", fmt.Sprintf("use that name in %s or set %s.tls.server_name", s.Addresses, s.Settings)
+	case untrusted:
+		p.Cause, p.Remedy = s.Possessive+" certificate is not trusted", fmt.Sprintf("set %s.tls.ca_file to the authority that signed it", s.Settings)
+	case expired:
+		p.Cause, p.Remedy = s.Possessive+" certificate has expired or is not valid yet", "renew it, or correct the clock of this machine"
+	case tooOld:
+		p.Cause, p.Remedy = s.Name+" speaks no TLS 1.2 or later", "allow TLSv1.2 in "+s.TLSSetting
+	case notTLS:
+		return s.NotTLS(err)
+	case refused:
+		p.Cause, p.Remedy = s.Name+" refused the TLS handshake", fmt.Sprintf("set %[1]s.tls.cert_file and %[1]s.tls.key_file to a certificate that it trusts", s.Settings)
+	default:
+		return nil
+	}
+	return p
+}
+
+// NotTLS is the problem of a server that speaks no TLS although the settings ask for it.
+func (s Server) NotTLS(err error) *Problem {
+	return &Problem{
+		Cause:  "this port of " + s.Name + " does not speak TLS",
+		Remedy: fmt.Sprintf("set %s.tls.enabled: false or use the TLS port", s.Settings), Err: err, Permanent: true,
+	}
+}
+
+// IsClosed says whether the server closed the connection without an answer.
+func IsClosed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// IsTimeout says whether an answer, or a connection, did not come in time.
+func IsTimeout(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) ||
+		errors.As(err, &timeout) && timeout.Timeout()
+}
