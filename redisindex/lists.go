@@ -4,9 +4,82 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"strconv"
 
 	"github.com/redis/go-redis/v9"
+
+	"echosieve/simhash"
 )
+
+// The kinds of buckets, by the name that the setting redis.buckets has for them.
+const (
+	bucketsPacked = "packed"
+	bucketsSets   = "sets"
+)
+
+// blockRef names one list: the fingerprints of a generation that have the value in the block.
+type blockRef struct {
+	generation int64
+	block      int
+	value      uint64
+}
+
+// buckets is how Redis keeps block lists. Kinds never meet in a key: the layout's name tells them apart.
+type buckets interface {
+	// store queues what adds to each of refs, all different, the packed fingerprints of members. The function that it returns takes
+	// the replies, once the pipeline has run.
+	store(ctx context.Context, pipe redis.Pipeliner, refs []blockRef, members []string) (stored func() error)
+	// look queues what reads each of refs, all different, and returns the function that takes the replies.
+	look(ctx context.Context, pipe redis.Pipeliner, refs []blockRef) (lists func() ([]string, error))
+}
+
+func newBuckets(x *Index) buckets {
+	if x.cfg.Buckets == bucketsSets {
+		return sets{x}
+	}
+	return packed{x}
+}
+
+// storeLists queues the commands that put the fingerprints of all items into the lists of their blocks.
+// A list is written once, however many items belong there.
+func (b *batch) storeLists(ctx context.Context, pipe redis.Pipeliner) (stored func() error) {
+	var refs []blockRef
+	var members []string // for each of refs
+	at := map[blockRef]int{}
+	var blocks []simhash.Block
+	for _, it := range b.items {
+		if it.claim.LittleText {
+			continue
+		}
+		blocks = b.x.cfg.AppendPlaces(blocks[:0], it.claim.Fingerprint, it.claim.Anchors)
+		name := it.home.name()
+		for _, block := range blocks {
+			ref := blockRef{it.home.generation, block.Index, block.Value}
+			if n, known := at[ref]; known {
+				members[n] += name
+				continue
+			}
+			at[ref] = len(refs)
+			refs = append(refs, ref)
+			members = append(members, name)
+		}
+	}
+	return b.x.buckets.store(ctx, pipe, refs, members)
+}
+
+// readLists reads lists, whichever articles want them.
+func (b *batch) readLists(ctx context.Context, refs []blockRef) ([]string, error) {
+	pipe := b.x.client.Pipeline()
+	read := b.x.buckets.look(ctx, pipe, refs)
+	if err := b.exec(ctx, "look", pipe); err != nil {
+		return nil, err
+	}
+	lists, err := read()
+	for _, l := range lists {
+		b.x.metrics.members.Add(float64(len(l) / fingerprintBytes))
+	}
+	return lists, err
+}
 
 const (
 	// listFieldBits is the number of low bits of a block value that are the field of its list; the others are in the key
@@ -118,6 +191,54 @@ func (p packed) look(ctx context.Context, pipe redis.Pipeliner, refs []blockRef)
 				value, _ := replies[j].(string)                  // nil: no article has the value
 				lists[n] = value[:min(len(value), maxListBytes)] // only a foreign value is longer
 			}
+		}
+		return lists, nil
+	}
+}
+
+// sets keeps a list as a Redis set of its own. Members are fingerprints as signed decimal numbers: Redis keeps sets of those
+// as intsets, 8 bytes each, up to set-max-intset-entries members.
+//
+// A set may grow without a bound, but what is read of it is bounded: SRANDMEMBER with a count gives the whole set up to that
+// size, at the price of SMEMBERS, and of a larger one so many of its members, drawn by the server. Which ones, differs from look to look; a
+// verdict once written does not.
+type sets struct{ x *Index }
+
+const (
+	// setBlockBits is the width of block values unless Config.BlockBits says otherwise.
+	setBlockBits = 16
+	// maxSetRead bounds the members that are read of a set. A longer one is a flood of articles on one template, or a phrase that everybody uses.
+	maxSetRead = 2048
+)
+
+func (s sets) store(ctx context.Context, pipe redis.Pipeliner, refs []blockRef, members []string) (stored func() error) {
+	for n, ref := range refs {
+		key, args := s.x.keys.set(ref), make([]any, 0, len(members[n])/fingerprintBytes)
+		for packed := members[n]; packed != ""; packed = packed[fingerprintBytes:] {
+			args = append(args, int64(fingerprint(packed)))
+		}
+		pipe.SAdd(ctx, key, args...)
+		pipe.Expire(ctx, key, s.x.layout.lifetime)
+	}
+	return func() error { return nil }
+}
+
+func (s sets) look(ctx context.Context, pipe redis.Pipeliner, refs []blockRef) (lists func() ([]string, error)) {
+	cmds := make([]*redis.StringSliceCmd, len(refs))
+	for n, ref := range refs {
+		cmds[n] = pipe.SRandMemberN(ctx, s.x.keys.set(ref), maxSetRead)
+	}
+	return func() ([]string, error) {
+		lists := make([]string, len(refs))
+		var packed []byte
+		for n, cmd := range cmds {
+			packed = packed[:0]
+			for _, member := range cmd.Val() {
+				if fp, err := strconv.ParseInt(member, 10, 64); err == nil { // else it is foreign
+					packed = binary.BigEndian.AppendUint64(packed, uint64(fp))
+				}
+			}
+			lists[n] = string(packed)
 		}
 		return lists, nil
 	}

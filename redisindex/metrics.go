@@ -65,3 +65,42 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 	return m
 }
+
+// watchMetrics are described in docs/metrics.md.
+type watchMetrics struct {
+	losses      *prometheus.CounterVec
+	lastLoss    prometheus.Gauge
+	memoryUsed  *prometheus.GaugeVec
+	memoryLimit *prometheus.GaugeVec
+	saveFailing *prometheus.GaugeVec
+}
+
+// newWatchMetrics registers the metrics with reg; with nil they count unseen.
+func newWatchMetrics(reg prometheus.Registerer) *watchMetrics {
+	factory := promauto.With(reg)
+	node := func(name, help string) *prometheus.GaugeVec {
+		return factory.NewGaugeVec(prometheus.GaugeOpts{Name: "echosieve_redisindex_" + name, Help: help}, []string{"node"})
+	}
+	m := &watchMetrics{
+		losses: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "echosieve_redisindex_losses_total", Help: "Times that this process noticed that Redis had lost a part of the index.",
+		}, []string{"kind"}),
+		lastLoss: factory.NewGauge(prometheus.GaugeOpts{
+			Name: "echosieve_redisindex_last_loss_timestamp_seconds", Help: "When any process last noticed a loss, in seconds since 1970; 0: not within the window.",
+		}),
+		memoryUsed:  node("memory_used_bytes", "Memory that the Redis node uses."),
+		memoryLimit: node("memory_limit_bytes", "maxmemory of the Redis node; 0: none."),
+		saveFailing: node("save_failing", "1 if the Redis node could not write its data to disk the last time."),
+	}
+	for _, kind := range lossKinds {
+		m.losses.WithLabelValues(kind)
+	}
+	return m
+}
+
+// forget removes the figures of a node that no longer is a master.
+func (m *watchMetrics) forget(node string) {
+	for _, gauge := range []*prometheus.GaugeVec{m.memoryUsed, m.memoryLimit, m.saveFailing} {
+		gauge.DeleteLabelValues(node)
+	}
+}

@@ -254,26 +254,28 @@ func (m *monitor) state(kind string, of func(serverInfo) string) {
 	}
 }
 
-// eachMaster calls f for every master at the same time. It returns an error if the masters are not known.
-func eachMaster(ctx context.Context, client redis.UniversalClient, f func(context.Context, *redis.Client)) error {
-	switch c := client.(type) {
-	case *redis.Client:
-		f(ctx, c)
-	case *redis.ClusterClient:
-		reload, cancel := context.WithTimeout(ctx, reloadTime)
-		defer cancel()
-		return c.ForEachMaster(reload, func(_ context.Context, master *redis.Client) error {
-			f(ctx, master)
-			return nil
-		})
-	}
-	return nil
+// The kinds of loss: the label kind, and what a marker in Redis remembers of its last loss.
+const (
+	lossMissing  = "missing"  // a number that must be there is gone
+	lossRollback = "rollback" // a number is lower than it was
+	lossEviction = "eviction" // Redis says that it evicted keys
+	lossDamage   = "damage"   // entries or block lists held foreign bytes
+)
+
+var lossKinds = []string{lossMissing, lossRollback, lossEviction, lossDamage}
+
+// lossCauses says what can be behind a loss of each kind.
+var lossCauses = map[string]string{
+	lossMissing:  "it was flushed, keys were deleted, or it came back without its data",
+	lossRollback: "it came back from an older snapshot, crashed before its last writes were on disk, or failed over to a replica that lacked them",
+	lossEviction: "it evicted keys to free memory",
+	lossDamage:   "another program wrote into entries or block lists",
 }
 
-// nodeName is a master's address. Behind Sentinel the client does not know it.
-func nodeName(node *redis.Client) string {
-	if addr := node.Options().Addr; addr != "FailoverClient" {
-		return addr
-	}
-	return "master"
+// loss is one piece of evidence that Redis has forgotten a part of the index.
+type loss struct {
+	kind string
+	at   time.Time // noticed
+	own  bool      // by this process; else another one has noticed it and left word in Redis
+	past bool      // before this process looked for the first time
 }

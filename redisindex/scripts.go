@@ -9,20 +9,24 @@ import (
 )
 
 var (
-	//go:embed find.lua
+	//go:embed lua/find.lua
 	findSource string
-	//go:embed place.lua
+	//go:embed lua/place.lua
 	placeSource string
-	//go:embed store.lua
+	//go:embed lua/store.lua
 	storeSource string
-	//go:embed ticket.lua
+	//go:embed lua/ticket.lua
 	ticketSource string
-	//go:embed decide.lua
+	//go:embed lua/decide.lua
 	decideSource string
-	//go:embed withdraw.lua
+	//go:embed lua/withdraw.lua
 	withdrawSource string
-	//go:embed mend.lua
+	//go:embed lua/mend.lua
 	mendSource string
+	//go:embed lua/life.lua
+	lifeSource string
+	//go:embed lua/counter.lua
+	counterSource string
 
 	placeScript  = redis.NewScript(fmt.Sprintf("local TABLE_BYTES = %d\n", tableBytes) + placeSource)
 	storeScript  = redis.NewScript(findSource + storeSource)
@@ -31,6 +35,8 @@ var (
 
 	withdrawScript = redis.NewScript(findSource + withdrawSource)
 	mendScript     = redis.NewScript(mendSource)
+	lifeScript     = redis.NewScript(lifeSource)
+	counterScript  = redis.NewScript(counterSource)
 
 	scripts = []*redis.Script{placeScript, storeScript, ticketScript, decideScript, withdrawScript, mendScript}
 )

@@ -33,7 +33,7 @@ const (
 var mutants = []mutant{
 	{"look-first", []edit{
 		{"index.go", "{b.place, b.insert, b.draw, b.ticket, b.look, b.read, b.decide}", "{b.look, b.place, b.insert, b.draw, b.ticket, b.read, b.decide}"},
-		{"look.go", "if !b.generations[g] {", "if false {"},
+		{"lookup.go", "if !b.generations[g] {", "if false {"},
 	}, interleaving},
 	{"ticket-before-insert", []edit{
 		{"index.go", "{b.place, b.insert, b.draw,", "{b.draw, b.place, b.insert,"},
@@ -45,25 +45,25 @@ var mutants = []mutant{
 		{"batch.go", "if helped {", "if false {"},
 	}, "^TestHelpedWhileItAsksForGenerations$"},
 	{"replays-forget-the-counter", []edit{
-		{"insert.go", "pipe.Expire(ctx, x.keys.sequence(), 2*x.layout.lifetime)", "_ = x"},
+		{"store.go", "pipe.Expire(ctx, x.keys.sequence(), 2*x.layout.lifetime)", "_ = x"},
 	}, "^TestCounterOutlivesReplayedEntries$"},
 	{"no-ticket", []edit{
-		{"read.go", "return r.ticket == 0 || !earlier(", "return false && !earlier("},
+		{"lookup.go", "return r.ticket == 0 || !earlier(", "return false && !earlier("},
 	}, interleaving},
 	{"no-help", []edit{
-		{"read.go", "if r.ticket == 0 && !seen[r.entry]", "if false && !seen[r.entry]"},
+		{"lookup.go", "if r.ticket == 0 && !seen[r.entry]", "if false && !seen[r.entry]"},
 	}, interleaving},
 	{"no-decide", []edit{
 		{"decide.go", "it.verdict = verdict", "it.verdict, _ = it.proposal, verdict"},
 	}, interleaving},
 	{"last-verdict-wins", []edit{
-		{"decide.lua", "if len > head then return string.sub(value, pos + head, pos + len - 1) end", "value, len = string.sub(value, 1, pos + head - 1) .. string.sub(value, pos + len), head"},
+		{"lua/decide.lua", "if len > head then return string.sub(value, pos + head, pos + len - 1) end", "value, len = string.sub(value, 1, pos + head - 1) .. string.sub(value, pos + len), head"},
 	}, interleaving},
 	{"root-early", []edit{
 		{"decide.go", "return article.Ref{}, false, nil", "return r.ref, true, nil"},
 	}, interleaving},
 	{"decide-any", []edit{
-		{"decide.lua", "if field == ARGV[1] and string.sub(value, pos + 4, pos + 9) ~= ARGV[3] then return 1 end", ""},
+		{"lua/decide.lua", "if field == ARGV[1] and string.sub(value, pos + 4, pos + 9) ~= ARGV[3] then return 1 end", ""},
 	}, "^TestVerdictOfAWithdrawnTicketIsNotWritten$"},
 	{"batches-wait-as-a-whole", []edit{
 		{"decide.go", "case len(ready) > 0:", "case len(ready) > 0 && len(awaited) == 0:"},
@@ -75,22 +75,22 @@ var mutants = []mutant{
 		{"decide.go", "if b.comesLater(r.ref.Coordinates) {", "if false {"},
 	}, "^TestDoesNotWaitForItself$"},
 	{"damage-is-taken-for-the-end", []edit{
-		{"find.lua", "error('ECHOSIEVE_DAMAGED', 0)", "break"},
+		{"lua/find.lua", "error('ECHOSIEVE_DAMAGED', 0)", "break"},
 	}, "^TestDamagedOwnEntry$"},
 	{"keeps-the-farthest", []edit{
-		{"candidate.go", "if c.distance == n.cutoff {\n\t\t\treturn", "if true {\n\t\t\treturn"},
+		{"lookup.go", "if c.distance == n.cutoff {\n\t\t\treturn", "if true {\n\t\t\treturn"},
 	}, "^TestNearest$"},
 	{"candidates-twice", []edit{
-		{"candidate.go", "if slices.Contains(n.byBits[c.distance], c) {", "if slices.Contains(n.byBits[c.distance], c) && false {"},
+		{"lookup.go", "if slices.Contains(n.byBits[c.distance], c) {", "if slices.Contains(n.byBits[c.distance], c) && false {"},
 	}, "^TestNearest$"},
 	{"last-ticket-wins", []edit{
-		{"ticket.lua", "if ticket ~= string.rep(string.char(0), 6) then", "if false then"},
+		{"lua/ticket.lua", "if ticket ~= string.rep(string.char(0), 6) then", "if false then"},
 	}, interleaving},
 	{"crowded-out-keeps-its-turn", []edit{
-		{"ticket.lua", "if field ~= ARGV[1] then return string.rep(string.char(255), 6) end", ""},
+		{"lua/ticket.lua", "if field ~= ARGV[1] then return string.rep(string.char(255), 6) end", ""},
 	}, interleaving},
 	{"replay-does-not-know-its-own-record", []edit{
-		{"insert.go", "if e.ref.Coordinates == it.ref.Coordinates {", "if false {"},
+		{"store.go", "if e.ref.Coordinates == it.ref.Coordinates {", "if false {"},
 	}, interleaving},
 	{"repeat-of-undecided-guesses-its-root", []edit{
 		{"batch.go", "Root: o.verdict.Root}", "Root: o.ref}"},
@@ -99,67 +99,67 @@ var mutants = []mutant{
 		{"decide.go", "if root.Coordinates == it.ref.Coordinates {", "if false {"},
 	}, "^TestLostOriginalStaysUnique$"},
 	{"records-never-expire", []edit{
-		{"store.lua", "redis.call('EXPIRE', key, ARGV[5])", ""},
+		{"lua/store.lua", "redis.call('EXPIRE', key, ARGV[5])", ""},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"lists-never-expire", []edit{
-		{"place.lua", "  redis.call('EXPIRE', key, ARGV[1])\nend", "end"},
+		{"lua/place.lua", "  redis.call('EXPIRE', key, ARGV[1])\nend", "end"},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"generations-never-expire", []edit{
-		{"insert.go", "pipe.Expire(ctx, key, 2*b.x.layout.lifetime)", ""},
+		{"store.go", "pipe.Expire(ctx, key, 2*b.x.layout.lifetime)", ""},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"window-edge-outside", []edit{
-		{"config.go", "<= l.windowMs", "< l.windowMs"},
+		{"layout.go", "<= l.windowMs", "< l.windowMs"},
 	}, contract + "/^WindowEdges$"},
 	{"only-earlier-generations", []edit{
-		{"config.go", "l.generation(saturate(ms, l.windowMs))", "l.generation(ms)"},
+		{"layout.go", "l.generation(saturate(ms, l.windowMs))", "l.generation(ms)"},
 	}, contract + "/^WindowEdges$"},
 	{"little-texts-collapse", []edit{
-		{"read.go", "LittleText: e.little, Signature", "LittleText: false, Signature"},
+		{"lookup.go", "LittleText: e.little, Signature", "LittleText: false, Signature"},
 	}, contract + "/^LittleText$"},
 	{"look-alikes-before-copies", []edit{
 		{"decide.go", "if !r.judged.Kind.IsCopy() {", "if r.judged.Kind == 0 {"},
 	}, contract + "/^SecondCheck$"},
 	{"no-probes", []edit{
-		{"look.go", "x.cfg.AppendLooks(blocks[:0], it.claim.Fingerprint, it.claim.Sums, it.claim.Anchors)", "x.cfg.AppendPlaces(blocks[:0], it.claim.Fingerprint, it.claim.Anchors)"},
+		{"lookup.go", "x.cfg.AppendLooks(blocks[:0], it.claim.Fingerprint, it.claim.Sums, it.claim.Anchors)", "x.cfg.AppendPlaces(blocks[:0], it.claim.Fingerprint, it.claim.Anchors)"},
 	}, contract + "/^Probes$"},
 	{"no-anchors", []edit{
-		{"look.go", "it.claim.Sums, it.claim.Anchors)", "it.claim.Sums, nil)"},
+		{"lookup.go", "it.claim.Sums, it.claim.Anchors)", "it.claim.Sums, nil)"},
 	}, contract + "/^Anchors$"},
 	{"stored-without-anchors", []edit{
-		{"buckets.go", "it.claim.Fingerprint, it.claim.Anchors)", "it.claim.Fingerprint, nil)"},
+		{"lists.go", "it.claim.Fingerprint, it.claim.Anchors)", "it.claim.Fingerprint, nil)"},
 	}, contract + "/^Anchors$"},
 	{"lists-without-end", []edit{
-		{"place.lua", "if #list < most then", "if true then"},
+		{"lua/place.lua", "if #list < most then", "if true then"},
 	}, "^TestFullList$"},
 	{"lists-are-written-as-they-were", []edit{
-		{"place.lua", "if list ~= before then", "if not before then"},
+		{"lua/place.lua", "if list ~= before then", "if not before then"},
 	}, "^TestPlace$/^Mini$"},
 	{"sets-never-expire", []edit{
-		{"sets.go", "pipe.Expire(ctx, key, s.x.layout.lifetime)", ""},
+		{"lists.go", "pipe.Expire(ctx, key, s.x.layout.lifetime)", ""},
 	}, "^TestEveryKeyExpires$/^MiniSets$"},
 	{"sets-are-read-whole", []edit{
-		{"sets.go", "s.x.keys.set(ref), maxSetRead)", "s.x.keys.set(ref), 1<<30)"},
+		{"lists.go", "s.x.keys.set(ref), maxSetRead)", "s.x.keys.set(ref), 1<<30)"},
 	}, "^TestLongSet$/^Mini$"},
 	{"unsigned-members", []edit{
-		{"sets.go", "args = append(args, int64(fingerprint(packed)))", "args = append(args, uint64(fingerprint(packed)))"},
+		{"lists.go", "args = append(args, int64(fingerprint(packed)))", "args = append(args, uint64(fingerprint(packed)))"},
 	}, "^TestSetsCanBeRead$"},
 	{"kinds-share-their-keys", []edit{
-		{"config.go", "kind = bucketsSets", "_ = bucketsSets"},
+		{"layout.go", "kind = bucketsSets", "_ = bucketsSets"},
 	}, "^TestKindsNeverMeet$"},
 	{"does-not-wait-for-replicas", []edit{
-		{"wait.go", "wait.Val() < int64(r.replicas)", "wait.Val() < 0"},
+		{"connection.go", "wait.Val() < int64(r.replicas)", "wait.Val() < 0"},
 	}, "^TestTooFewReplicas$/^Single$"},
 	{"believes-a-master-without-replicas", []edit{
-		{"wait.go", "append(slices.Clip(cmds), fence, wait)", "append(slices.Clip(cmds), wait)"},
+		{"connection.go", "append(slices.Clip(cmds), fence, wait)", "append(slices.Clip(cmds), wait)"},
 	}, "^TestReadsNeedReplicas$"},
 	{"forgets-replicas-of-a-cluster", []edit{
-		{"wait.go", "cluster.OnNewNode(func(node *redis.Client) { node.AddHook(r) })", "_ = cluster"},
+		{"connection.go", "cluster.OnNewNode(func(node *redis.Client) { node.AddHook(r) })", "_ = cluster"},
 	}, "^TestTooFewReplicas$/^Cluster$"},
 	{"straddling-members", []edit{
-		{"place.lua", "while at and at % 8 ~= 1 do", "while false do"},
+		{"lua/place.lua", "while at and at % 8 ~= 1 do", "while false do"},
 	}, "^TestPlace$/^Mini$"},
 	{"members-twice", []edit{
-		{"place.lua", "if not at then\n      if #list", "if true then\n      if #list"},
+		{"lua/place.lua", "if not at then\n      if #list", "if true then\n      if #list"},
 	}, "^TestKeysStayCompact$"},
 }
 
