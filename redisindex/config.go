@@ -22,7 +22,7 @@ type Config struct {
 	Namespace string
 	// Window is how far apart the timestamps of two articles may be for one to be a copy of the other.
 	Window time.Duration
-	// Search says how articles are found and judged. The number of blocks decides where an
+	// Search is what the recipe asks of the index. The number of blocks decides where an
 	// article lies, the rest only who meets it; the width of the blocks is this package's.
 	article.Search
 	// UndecidedTimeout is how long a copy waits for the verdict of its original. The original's worker may be dead: then its
@@ -76,7 +76,7 @@ func (c Config) Validate() error {
 		val, min, max int
 	}{
 		{"max_distance", c.MaxDistance, 0, 64},
-		{"blocks", c.Layout.Count, 1, 64},
+		{"blocks", c.Blocks, 1, 64},
 		{"probes", c.Probes, 0, simhash.MaxProbes},
 		{"generations", c.Generations, 1, 8},
 		{"max_candidates", c.MaxCandidates, 1, 1000},

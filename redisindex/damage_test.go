@@ -189,7 +189,7 @@ func TestRaggedListIsMended(t *testing.T) {
 			x := newIndex(t, client, testConfig(standard))
 			a := newArticle(1, 0xff)
 			home := fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint}
-			for _, block := range x.cfg.AppendPlaces(nil, a.Fingerprint, nil) {
+			for _, block := range x.layout.plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
 				ref := blockRef{home.generation, block.Index, block.Value}
 				require.NoError(t, client.HSet(t.Context(), x.keys.lists(ref), "", "", ref.field(), "12345678abc").Err())
 			}

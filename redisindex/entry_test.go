@@ -83,7 +83,7 @@ func TestConfigValidate(t *testing.T) {
 	for name, breakIt := range map[string]func(*Config){
 		"namespace is": func(c *Config) { c.Namespace = "" }, "window": func(c *Config) { c.Window = time.Second },
 		"max_distance": func(c *Config) { c.MaxDistance = -1 }, "generations": func(c *Config) { c.Generations = 0 },
-		"blocks": func(c *Config) { c.Layout.Count = 0 }, "probes": func(c *Config) { c.Probes = 64 },
+		"blocks": func(c *Config) { c.Blocks = 0 }, "probes": func(c *Config) { c.Probes = 64 },
 		"block_bits":     func(c *Config) { c.BlockBits = 33 },
 		"max_candidates": func(c *Config) { c.MaxCandidates = 0 }, "expected_articles": func(c *Config) { c.ExpectedArticles = 0 },
 	} {
@@ -135,7 +135,7 @@ func TestLayout(t *testing.T) {
 		cfg.Window, cfg.Generations, cfg.ExpectedArticles = test.window, test.generations, test.articles
 		l := newLayout(cfg)
 		require.Equal(t, test.shards, l.shardBits)
-		require.Equal(t, test.blocks, l.blocks.Bits)
+		require.Equal(t, test.blocks, l.plan.Layout.Bits)
 		require.Equal(t, test.tag, l.tag)
 		require.LessOrEqual(t, l.generationMs, l.windowMs)
 		require.Greater(t, l.lifetime, cfg.Window)

@@ -52,7 +52,7 @@ func TestHostileTimestamps(t *testing.T) {
 		require.LessOrEqual(t, ttl, 2*x.layout.lifetime, keys.Val())
 	}
 	require.NoError(t, keys.Err())
-	blocks := cfg.Layout.Count
+	blocks := cfg.Blocks
 	require.Greater(t, n, len(stamps))
 	require.LessOrEqual(t, n, len(stamps)*(blocks+2)+1)
 }

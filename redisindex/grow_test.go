@@ -45,7 +45,7 @@ func readOfLooks(t *testing.T, stored, width int) (members float64) {
 		server := redisserver.Start(t, "--hash-max-listpack-value", "1024")
 		cfg := testConfig(benchParams)
 		cfg.BlockBits, cfg.ExpectedArticles = width, stored
-		cfg.Judge = func(_ int, a, b []byte) article.Judgement {
+		cfg.Check = func(_ int, a, b []byte) article.Judgement {
 			if bytes.Equal(a, b) {
 				return article.Judgement{Kind: article.Near, Reason: article.ReasonOverlap}
 			}

@@ -52,7 +52,6 @@ func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, lo
 		health = func(string, error) {}
 	}
 	l := newLayout(cfg)
-	cfg.Layout = l.blocks
 	k := newKeys(cfg.Namespace, l)
 	_, cluster := client.(*redis.ClusterClient)
 	x := &Index{

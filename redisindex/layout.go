@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"echosieve/pipeline/lookup"
 	"echosieve/simhash"
 )
 
@@ -27,8 +28,8 @@ const (
 	maxKeyBits = 32
 )
 
-// BlockLayout is the block layout that an index of this configuration, which must be valid, uses.
-func (c Config) BlockLayout() simhash.Layout { return newLayout(c).blocks }
+// Plan is where an index of this configuration, which must be valid, stores articles and looks them up.
+func (c Config) Plan() lookup.Plan { return newLayout(c).plan }
 
 // layout is where the index puts what, as it follows from a Config.
 type layout struct {
@@ -36,7 +37,7 @@ type layout struct {
 	generationMs int64         // whole seconds, at most windowMs
 	lifetime     time.Duration // of a key after its last write: the window, and as long as processing may fall behind
 	shardBits    int
-	blocks       simhash.Layout
+	plan         lookup.Plan
 	tag          string // names the layout in every key
 }
 
@@ -48,10 +49,10 @@ func newLayout(c Config) layout {
 	kind := strconv.Itoa(listFieldBits)
 	if c.Buckets == bucketsSets {
 		kind = bucketsSets
-		blockBits = cmp.Or(blockBits, min(setBlockBits, 64/c.Layout.Count))
+		blockBits = cmp.Or(blockBits, min(setBlockBits, 64/c.Blocks))
 	}
 	if blockBits == 0 {
-		blockBits = min(keyBits(perList), 64/c.Layout.Count) // wider ones would overlap, and the pigeonhole principle fail
+		blockBits = min(keyBits(perList), 64/c.Blocks) // wider ones would overlap, and the pigeonhole principle fail
 	}
 	shardBits := keyBits(perHash)
 	return layout{
@@ -59,8 +60,8 @@ func newLayout(c Config) layout {
 		generationMs: seconds * 1000,
 		lifetime:     c.Window + min(c.Window/2, time.Duration(seconds)*time.Second) + time.Second,
 		shardBits:    shardBits,
-		blocks:       simhash.Layout{Count: c.Layout.Count, Bits: blockBits},
-		tag:          fmt.Sprintf("%s.%d.%dx%d.%s", strconv.FormatInt(seconds, 36), shardBits, c.Layout.Count, blockBits, kind),
+		plan:         lookup.New(c.Search, blockBits),
+		tag:          fmt.Sprintf("%s.%d.%dx%d.%s", strconv.FormatInt(seconds, 36), shardBits, c.Blocks, blockBits, kind),
 	}
 }
 

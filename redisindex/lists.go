@@ -51,7 +51,7 @@ func (b *batch) storeLists(ctx context.Context, pipe redis.Pipeliner) (stored fu
 		if it.claim.LittleText {
 			continue
 		}
-		blocks = b.x.cfg.AppendPlaces(blocks[:0], it.claim.Fingerprint, it.claim.Anchors)
+		blocks = b.x.layout.plan.AppendStored(blocks[:0], &it.claim)
 		name := it.home.name()
 		for _, block := range blocks {
 			ref := blockRef{it.home.generation, block.Index, block.Value}

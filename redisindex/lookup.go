@@ -14,13 +14,13 @@ import (
 // several items share is read once.
 func (b *batch) look(ctx context.Context) error {
 	x, open := b.x, b.open()
-	most := len(open) * (x.cfg.Layout.Count + 1) * (x.cfg.Probes + 1)
+	most := len(open) * (x.cfg.Blocks + 1) * (x.cfg.Probes + 1)
 	refs := make([]blockRef, 0, most) // each once
 	at := make(map[blockRef]int32, most)
 	reads := make([][]int32, len(open)) // for each item the refs it reads
 	var blocks []simhash.Block
 	for i, it := range open {
-		blocks = x.cfg.AppendLooks(blocks[:0], it.claim.Fingerprint, it.claim.Sums, it.claim.Anchors)
+		blocks = x.layout.plan.AppendLookups(blocks[:0], &it.claim)
 		for g, last := x.layout.reach(it.ms); g <= last; g++ {
 			if !b.generations[g] {
 				continue
@@ -220,7 +220,7 @@ func (b *batch) judge(it *item) {
 				continue
 			}
 			theirs := &article.Article{Fingerprint: c.fingerprint, Digest: e.digest, LittleText: e.little, Signature: e.signature}
-			if j := b.x.cfg.Decide(mine, theirs); j.Kind != 0 {
+			if j := b.x.cfg.Compare(mine, theirs); j.Kind != 0 {
 				it.relatives = append(it.relatives, relative{e, c.fieldRef, j, c.distance})
 			}
 		}

@@ -81,7 +81,7 @@ func TestNodeAwayDuringInsert(t *testing.T) {
 	a.Signature, similar.Signature, copied.Signature = []byte{1}, []byte{2}, []byte{1}
 	away := errors.New("node away")
 	common := simhash.Block{Index: 1, Value: 0}
-	for i, block := range x.cfg.AppendLooks(nil, copied.Fingerprint, nil, nil) {
+	for i, block := range x.layout.plan.AppendLookups(nil, &article.Article{Fingerprint: copied.Fingerprint}) {
 		require.Equal(t, i == common.Index, block.Value == 0, "the only block in common")
 	}
 	missing := x.keys.lists(blockRef{x.layout.generation(windowTime(a.Time)), common.Index, common.Value})

@@ -143,7 +143,7 @@ func (p *preload) storeRecords(b testing.TB, x *Index, articles int, lists map[b
 		c := p.next()
 		home := fieldRef{x.layout.generation(windowTime(c.Time)), c.Fingerprint}
 		p.generations[home.generation] = true
-		blocks = x.cfg.AppendPlaces(blocks[:0], c.Fingerprint, c.Anchors)
+		blocks = x.layout.plan.AppendStored(blocks[:0], &c)
 		for _, block := range blocks {
 			ref := blockRef{home.generation, block.Index, block.Value}
 			lists[ref] = append(lists[ref], home.name()...)

@@ -63,7 +63,7 @@ func TestForeignMembers(t *testing.T) {
 	x := newIndex(t, client, kindConfig(standard, bucketsSets))
 	a := newArticle(1, 0xff)
 	g := x.layout.generation(windowTime(a.Time))
-	for _, block := range x.cfg.AppendPlaces(nil, a.Fingerprint, nil) {
+	for _, block := range x.layout.plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
 		require.NoError(t, client.SAdd(t.Context(), x.keys.set(blockRef{g, block.Index, block.Value}), "hello", "1e3", "99999999999999999999", "").Err())
 	}
 	claimSoon(t, x, a)
@@ -86,11 +86,11 @@ func TestKindsNeverMeet(t *testing.T) {
 	}
 	cfg.BlockBits = 0
 	cfg.ExpectedArticles = 20_000
-	require.Equal(t, 16, cfg.BlockLayout().Width(0))
-	cfg.Layout.Count = 8
-	require.Equal(t, 8, cfg.BlockLayout().Width(0))
+	require.Equal(t, 16, cfg.Plan().Layout.Width(0))
+	cfg.Blocks = 8
+	require.Equal(t, 8, cfg.Plan().Layout.Width(0))
 	cfg.BlockBits = 20
-	require.Equal(t, 20, cfg.BlockLayout().Width(0))
+	require.Equal(t, 20, cfg.Plan().Layout.Width(0))
 	cfg.Buckets = "hashes"
 	require.ErrorContains(t, cfg.Validate(), `buckets is "hashes", must be packed or sets`)
 }

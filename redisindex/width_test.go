@@ -24,10 +24,8 @@ func TestBlockWidths(t *testing.T) {
 			t.Run(fmt.Sprintf("Bits=%d,Probes=%d", width, probes), func(t *testing.T) {
 				cfg := testConfig(indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 16, Blocks: 4, Probes: probes})
 				cfg.BlockBits = width
-				search := cfg.Search
-				search.Layout = cfg.BlockLayout()
-				require.Equal(t, simhash.Layout{Count: 4, Bits: width}, search.Layout)
-				want, err := memindex.New(memindex.Config{Window: cfg.Window, Generations: cfg.Generations, Search: search}).
+				require.Equal(t, simhash.Layout{Count: 4, Bits: width}, cfg.Plan().Layout)
+				want, err := memindex.New(memindex.Config{Window: cfg.Window, Generations: cfg.Generations, Search: cfg.Search, BlockBits: width}).
 					Claim(t.Context(), weakFamilies())
 				require.NoError(t, err)
 				got, err := newIndex(t, client, cfg).Claim(t.Context(), weakFamilies())

@@ -108,7 +108,7 @@ func benchIndex(ctx context.Context, cfg Config, recipeID string, withRedis bool
 	layout.Window = time.Hour // all articles are of now; in Redis, keys live about that long
 	if !withRedis {
 		index := memindex.New(memindex.Config{
-			Window: layout.Window, Generations: layout.Generations, Search: layout.Search,
+			Window: layout.Window, Generations: layout.Generations, Search: layout.Search, BlockBits: layout.Plan().Layout.Bits,
 		})
 		return index, func() error { return nil }, nil
 	}

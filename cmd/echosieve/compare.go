@@ -11,7 +11,9 @@ import (
 	"strings"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/lookup"
 	"echosieve/pipeline/recipe"
+	"echosieve/redisindex"
 	"echosieve/simhash"
 
 	"github.com/spf13/cobra"
@@ -109,7 +111,7 @@ func newCompareCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		c := compareTexts(recipe, cfg.index(recipe.ID()).Search, names, texts, cfg.Detection)
+		c := compareTexts(recipe, cfg.index(recipe.ID()), names, texts, cfg.Detection)
 		if *top > 0 && len(c.Words) > *top {
 			c.Words = c.Words[:*top]
 		}
@@ -157,15 +159,16 @@ func isFile(arg string) bool {
 }
 
 // compareTexts does what the service does to two articles, and keeps what it finds on the way.
-func compareTexts(recipe *recipe.Recipe, search article.Search, names, texts [2]string, cfg recipe.Config) comparison {
+func compareTexts(recipe *recipe.Recipe, index redisindex.Config, names, texts [2]string, cfg recipe.Config) comparison {
 	a, _ := recipe.Fingerprint(texts[0])
 	b, _ := recipe.Fingerprint(texts[1])
+	plan := index.Plan()
 	c := comparison{
 		Recipe:      recipe.ID(),
 		Distance:    simhash.Distance(a.SimHash, b.SimHash),
-		MaxDistance: search.MaxDistance,
-		Found:       search.Finds(&b, &a),
-		Layout:      comparedLayout{search.Layout.Count, search.Layout.Width(0), search.Probes},
+		MaxDistance: index.MaxDistance,
+		Found:       plan.Finds(&b, &a),
+		Layout:      comparedLayout{plan.Layout.Count, plan.Layout.Width(0), plan.Probes},
 		EqualBlocks: []int{},
 		FoundBy:     []string{},
 		A:           describeText(names[0], a),
@@ -182,8 +185,8 @@ func compareTexts(recipe *recipe.Recipe, search article.Search, names, texts [2]
 			c.OnlyB = append(c.OnlyB, w.Word)
 		}
 	}
-	c.addLooks(search, &a, &b)
-	judgement := search.Compare(&a, &b)
+	c.addLooks(plan, &a, &b)
+	judgement := index.Compare(&a, &b)
 	c.Test = judgement.Reason.String()
 	c.Signature = compareSignatures(a.Signature, b.Signature)
 	c.explain(judgement, cfg)
@@ -191,19 +194,19 @@ func compareTexts(recipe *recipe.Recipe, search article.Search, names, texts [2]
 }
 
 // addLooks lists the blocks that are equal and the look-ups by which the service finds A when B comes.
-func (c *comparison) addLooks(search article.Search, a, b *article.Article) {
-	looks := search.Looks(b, a)
+func (c *comparison) addLooks(plan lookup.Plan, a, b *article.Article) {
+	looks := plan.Lookups(b, a)
 	c.Lookups = len(looks)
 	for _, look := range looks {
 		switch {
-		case !look.Met || !c.Found: // little text is found by its whole digest only
-		case look.Block == search.Layout.Count:
-			c.FoundBy = append(c.FoundBy, fmt.Sprintf("anchor %d", look.Place))
-		case look.Place == 0:
+		case !look.Found || !c.Found: // little text is found by its whole digest only
+		case look.Block == plan.Layout.Count:
+			c.FoundBy = append(c.FoundBy, fmt.Sprintf("anchor %d", look.Number))
+		case look.Number == 0:
 			c.EqualBlocks = append(c.EqualBlocks, look.Block)
 			c.FoundBy = append(c.FoundBy, fmt.Sprintf("block %d", look.Block))
 		default:
-			c.FoundBy = append(c.FoundBy, fmt.Sprintf("block %d probe %d", look.Block, look.Place))
+			c.FoundBy = append(c.FoundBy, fmt.Sprintf("block %d probe %d", look.Block, look.Number))
 		}
 	}
 }

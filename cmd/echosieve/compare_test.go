@@ -131,10 +131,10 @@ func TestCompareEqualBlocks(t *testing.T) {
 	cfg := DefaultConfig()
 	recipe, err := recipe.Load(cfg.recipe())
 	require.NoError(t, err)
-	search := cfg.index(recipe.ID()).Search
+	index := cfg.index(recipe.ID())
 	narrower, probes, anchors := 0, 0, 0
 	for _, word := range strings.Fields(compareOther) {
-		c := compareTexts(recipe, search, [2]string{}, [2]string{compareText, compareText + " " + word}, cfg.Detection)
+		c := compareTexts(recipe, index, [2]string{}, [2]string{compareText, compareText + " " + word}, cfg.Detection)
 		want, whole := []int{}, 0
 		for i := range 4 {
 			a, b := c.A.Bits[16*i:16*i+16], c.B.Bits[16*i:16*i+16]

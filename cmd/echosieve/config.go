@@ -83,13 +83,12 @@ func (c Config) recipe() recipe.Config {
 // index completes the index's configuration by what it shares with the rest. The configuration must be valid.
 func (c Config) index(recipeID string) redisindex.Config {
 	index := c.indexSettings(recipeID, c.recipe())
-	index.Layout = index.BlockLayout()
 	// A worker that dies is noticed after one session timeout; after two, another one has had time to take its place.
 	index.UndecidedTimeout = 2 * c.Kafka.SessionTimeout
 	return index
 }
 
-// indexSettings is index without the width of the blocks, which follows from valid settings only.
+// indexSettings is index without the setting that follows from Kafka's.
 func (c Config) indexSettings(recipeID string, recipe recipe.Config) redisindex.Config {
 	index := c.Redis.Index
 	index.Namespace = c.Redis.Namespace + ":" + recipeID

@@ -41,13 +41,16 @@ func newEvalCommand() *cobra.Command {
 }
 
 // newJudge is the rule by which the service tells two articles from copies. It is chosen nowhere else in eval.
-func newJudge(cfg Config) eval.Judge { return eval.ByRecipe(cfg.index("recipe").Search) }
+func newJudge(cfg Config) eval.Judge {
+	index := cfg.index("recipe")
+	return eval.ByRecipe(index.Rule, index.Plan())
+}
 
 // newScale is the setting that decides what is a copy, which eval threshold helps to choose.
 func newScale(cfg Config) eval.Scale {
-	search := cfg.index("recipe").Search
-	if search.Judge == nil {
-		return eval.DistanceScale(search.MaxDistance)
+	index := cfg.index("recipe")
+	if index.Check == nil {
+		return eval.DistanceScale(index.MaxDistance)
 	}
-	return eval.SimilarityScale(search, cfg.Detection.Thresholds)
+	return eval.SimilarityScale(index.Rule, index.Plan(), cfg.Detection.Thresholds)
 }

@@ -34,8 +34,8 @@ func (p Params) Search() article.Search {
 		blocks = p.MaxDistance + 1
 	}
 	return article.Search{
-		Layout: simhash.Layout{Count: blocks}, Probes: p.Probes, MaxDistance: p.MaxDistance,
-		Judge: func(_ int, a, b []byte) article.Judgement {
+		Blocks: blocks, Probes: p.Probes,
+		Rule: article.Rule{MaxDistance: p.MaxDistance, Check: func(_ int, a, b []byte) article.Judgement {
 			switch {
 			case len(a) == 0 || len(b) == 0:
 				return article.Judgement{Kind: article.Near, Reason: article.ReasonDistance}
@@ -46,7 +46,7 @@ func (p Params) Search() article.Search {
 			default:
 				return article.Judgement{Reason: article.ReasonNumbers}
 			}
-		},
+		}},
 	}
 }
 

@@ -184,6 +184,6 @@ func judge(p Params, a, b article.Article) article.Judgement {
 	case a.LittleText || b.LittleText || distance > p.MaxDistance:
 		return article.Judgement{}
 	default:
-		return p.Search().Judge(distance, a.Signature, b.Signature)
+		return p.Search().Check(distance, a.Signature, b.Signature)
 	}
 }

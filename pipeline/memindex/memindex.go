@@ -11,6 +11,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/lookup"
 	"echosieve/simhash"
 )
 
@@ -19,12 +20,14 @@ type Config struct {
 	Window      time.Duration
 	Generations int // pieces of the window, by which exact repeats are found and memory is freed
 	article.Search
+	BlockBits int // width of the blocks of a fingerprint; 0: as wide as makes up the fingerprint
 }
 
 // Index is an in-memory pipeline.Index. An article's place in the order of arrival is its ticket. Safe for
 // concurrent use.
 type Index struct {
 	cfg          Config
+	plan         lookup.Plan
 	windowMs     int64
 	generationMs int64
 
@@ -60,7 +63,7 @@ type entry struct {
 func New(cfg Config) *Index {
 	seconds := (int64(cfg.Window/time.Second) + int64(cfg.Generations) - 1) / int64(cfg.Generations)
 	return &Index{
-		cfg: cfg, windowMs: cfg.Window.Milliseconds(), generationMs: seconds * 1000,
+		cfg: cfg, plan: lookup.New(cfg.Search, cfg.BlockBits), windowMs: cfg.Window.Milliseconds(), generationMs: seconds * 1000,
 		sweepAt: minSweep, generations: map[int64]*generation{},
 	}
 }
@@ -166,7 +169,7 @@ func (x *Index) near(g *generation, c *article.Article) iter.Seq[simhash.Fingerp
 			yield(c.Fingerprint)
 			return
 		}
-		for _, block := range x.cfg.AppendLooks(nil, c.Fingerprint, c.Sums, c.Anchors) {
+		for _, block := range x.plan.AppendLookups(nil, c) {
 			for _, fp := range g.blocks[block] {
 				if simhash.Distance(c.Fingerprint, fp) <= x.cfg.MaxDistance && !yield(fp) {
 					return
@@ -181,7 +184,7 @@ func (x *Index) judge(a, o *entry) article.Judgement {
 	if a.Coordinates == o.Coordinates || max(a.ms, o.ms)-min(a.ms, o.ms) > x.windowMs {
 		return article.Judgement{}
 	}
-	return x.cfg.Decide(&a.Article, &o.Article)
+	return x.cfg.Compare(&a.Article, &o.Article)
 }
 
 func (x *Index) store(g *generation, a *entry) {
@@ -190,7 +193,7 @@ func (x *Index) store(g *generation, a *entry) {
 	}
 	if !a.LittleText {
 		known := slices.ContainsFunc(g.byPrint[a.Fingerprint], func(o *entry) bool { return !o.LittleText })
-		for _, block := range x.cfg.AppendPlaces(nil, a.Fingerprint, a.Anchors) {
+		for _, block := range x.plan.AppendStored(nil, &a.Article) {
 			if !known || !slices.Contains(g.blocks[block], a.Fingerprint) {
 				g.blocks[block] = append(g.blocks[block], a.Fingerprint)
 			}

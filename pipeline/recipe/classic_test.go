@@ -7,7 +7,6 @@ import (
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/classic"
-	"echosieve/simhash"
 )
 
 // The classics fingerprint the raw text, look up max_distance + 1 blocks, and go by distance alone.
@@ -24,9 +23,9 @@ func TestClassicRecipes(t *testing.T) {
 			ids[r.ID()] = true
 
 			search := r.Search()
-			require.Equal(t, simhash.Layout{Count: 6}, search.Layout)
+			require.Equal(t, 6, search.Blocks)
 			require.Zero(t, search.Probes)
-			require.Nil(t, search.Judge)
+			require.Nil(t, search.Check)
 
 			extractor, err := classic.New(name, func(dst []string, text string) []string { return r.segmenter.cut(dst, text, nil) })
 			require.NoError(t, err)

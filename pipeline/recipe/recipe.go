@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"echosieve/pipeline/article"
 	"echosieve/pipeline/classic"
 	"echosieve/pipeline/dict"
 	"echosieve/pipeline/signature"
@@ -196,16 +195,3 @@ func recipeID(config Config, userWords, stopWords []byte) (string, error) {
 // ID names the recipe with all that changes its fingerprints or verdicts: name, version and 8 hexadecimal digits
 // of a hash over settings and dictionaries, such as "news-1-3fa9c1d2". It holds only a-z, 0-9 and hyphens.
 func (r *Recipe) ID() string { return r.id }
-
-// Search is how an index finds and judges articles of this recipe.
-func (r *Recipe) Search() article.Search { return r.config.Search() }
-
-// Search is how an index finds and judges articles of the recipe.
-func (c Config) Search() article.Search {
-	c = c.resolved()
-	s := article.Search{Layout: simhash.Layout{Count: c.Blocks}, Probes: c.Probes, MaxDistance: c.MaxDistance}
-	if c.Name == News {
-		s.Judge = judgeBySignature(c.Thresholds)
-	}
-	return s
-}

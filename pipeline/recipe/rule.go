@@ -5,19 +5,25 @@ import (
 	"echosieve/pipeline/signature"
 )
 
-// wholeDistance is the largest distance in bits at which an article may be a copy of another that it neither contains nor is a part of:
-// what is cut off or added moves a fingerprint farther than what is reworded.
-const wholeDistance = 16
+// Search is what the recipe asks of an index.
+func (r *Recipe) Search() article.Search { return r.config.Search() }
 
-// judgeBySignature is the second check. Signatures of an unknown version are no information: then no article is judged to be a copy.
-func judgeBySignature(thresholds signature.Thresholds) article.Judge {
+// Search is what the recipe asks of an index.
+func (c Config) Search() article.Search {
+	c = c.resolved()
+	s := article.Search{Rule: article.Rule{MaxDistance: c.MaxDistance}, Blocks: c.Blocks, Probes: c.Probes}
+	if c.Name == News {
+		s.Check = checkSignatures(c.Thresholds)
+	}
+	return s
+}
+
+// checkSignatures is the second check of the recipe news. A signature of an unknown version, such as one that a newer version of Echosieve
+// has stored, holds no information, and the article is not judged to be a copy.
+func checkSignatures(thresholds signature.Thresholds) article.SecondCheck {
 	return func(distance int, a, b []byte) article.Judgement {
 		x, _ := signature.Decode(a)
 		y, _ := signature.Decode(b)
-		c := signature.Compare(&x, &y)
-		if distance > wholeDistance && !c.Part() {
-			return article.Judgement{Reason: article.ReasonDistance}
-		}
-		return signature.Judge(c, thresholds)
+		return signature.Judge(distance, signature.Compare(&x, &y), thresholds)
 	}
 }

@@ -74,6 +74,6 @@ func TestWholeDistance(t *testing.T) {
 	require.Equal(t, 20, search.MaxDistance)
 	one, _ := r.Fingerprint(zhArticle + zhOther)
 	half, _ := r.Fingerprint(zhArticle)
-	require.Equal(t, article.Near, search.Judge(17, one.Signature, half.Signature).Kind)
-	require.Equal(t, article.Judgement{Reason: article.ReasonDistance}, search.Judge(17, one.Signature, one.Signature))
+	require.Equal(t, article.Near, search.Check(17, one.Signature, half.Signature).Kind)
+	require.Equal(t, article.Judgement{Reason: article.ReasonDistance}, search.Check(17, one.Signature, one.Signature))
 }

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/lookup"
 
 	"github.com/stretchr/testify/require"
 )
@@ -90,6 +91,7 @@ func languageText(t *testing.T, language string) string {
 func TestLanguages(t *testing.T) {
 	recipe := testRecipe(t)
 	search := recipe.Search()
+	plan := lookup.New(search, 0)
 	files, err := filepath.Glob("testdata/languages/*.txt")
 	require.NoError(t, err)
 	require.Len(t, files, 12)
@@ -103,7 +105,7 @@ func TestLanguages(t *testing.T) {
 			caught := 0
 			for _, edited := range list {
 				later, _ := recipe.Fingerprint(edited)
-				if search.Finds(&later, &original) && search.Compare(&later, &original).Kind.IsCopy() {
+				if plan.Finds(&later, &original) && search.Compare(&later, &original).Kind.IsCopy() {
 					caught++
 				}
 			}

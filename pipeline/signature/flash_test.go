@@ -43,13 +43,13 @@ func TestFlashContainment(t *testing.T) {
 		a, b := ofFlash(t, strings.Join(list, " ")), ofFlash(t, strings.Join(slices.Concat(more[:1], list, more[1:]), " "))
 		c := Compare(&a, &b)
 		require.InDelta(t, 1, c.Containment, 0)
-		judged := Judge(c, DefaultThresholds())
+		judged := Judge(0, c, DefaultThresholds())
 		require.True(t, judged.Kind == article.Near || c.J < DefaultThresholds().FlashNear, "%+v %s", c, judged.Reason)
 
 		list[r.IntN(len(list))] = "another"
 		other := ofFlash(t, strings.Join(list, " "))
 		c = Compare(&a, &other)
-		if Judge(c, DefaultThresholds()).Kind == article.Near {
+		if Judge(0, c, DefaultThresholds()).Kind == article.Near {
 			missed++
 		}
 	}
@@ -73,7 +73,7 @@ func TestJudgeFlash(t *testing.T) {
 func TestFullFilter(t *testing.T) {
 	many := strings.Join(newArticle(seeded(t), 400), " ")
 	a, b := ofFlash(t, many), ofFlash(t, many+" more")
-	require.Equal(t, article.Judgement{Reason: article.ReasonOverlap}, Judge(Compare(&a, &b), DefaultThresholds()))
+	require.Equal(t, article.Judgement{Reason: article.ReasonOverlap}, Judge(0, Compare(&a, &b), DefaultThresholds()))
 }
 
 func TestFlashAndArticle(t *testing.T) {

@@ -63,9 +63,16 @@ const (
 // contained is the share of a text's bigrams from which the other is held to contain it, but for what the estimate errs.
 const contained = 0.85
 
+// wholeDistance is the largest distance in bits at which an article may be a copy of another that it neither contains nor is a part of:
+// what is cut off or added moves a fingerprint farther than what is reworded.
+const wholeDistance = 16
+
 // Judge decides by a comparison. Both articles are taken to be candidates: their fingerprints are near. Without
 // information the articles are judged to be different: the zero Kind.
-func Judge(c Comparison, t Thresholds) article.Judgement {
+func Judge(distance int, c Comparison, t Thresholds) article.Judgement {
+	if distance > wholeDistance && !c.Part() {
+		return article.Judgement{Reason: article.ReasonDistance}
+	}
 	if c.Flash {
 		return judgeFlash(c, t)
 	}

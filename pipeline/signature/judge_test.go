@@ -21,7 +21,7 @@ func checkJudge(t *testing.T, base Comparison, cases map[string]judged) {
 		t.Run(name, func(t *testing.T) {
 			comparison := base
 			c.change(&comparison)
-			require.Equal(t, article.Judgement{Kind: c.want, Reason: c.reason}, Judge(comparison, DefaultThresholds()))
+			require.Equal(t, article.Judgement{Kind: c.want, Reason: c.reason}, Judge(0, comparison, DefaultThresholds()))
 		})
 	}
 }

@@ -120,7 +120,7 @@ func TestCopyAndTemplate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			other := of(t, c.text)
 			comparison := Compare(&number, &other)
-			require.Equal(t, article.Judgement{Kind: c.want, Reason: c.reason}, Judge(comparison, DefaultThresholds()), "%+v", comparison)
+			require.Equal(t, article.Judgement{Kind: c.want, Reason: c.reason}, Judge(0, comparison, DefaultThresholds()), "%+v", comparison)
 		})
 	}
 }
@@ -133,7 +133,7 @@ func TestNoAllocations(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		b.Add(list)
 		s, _ := Decode(b.Append(dst, text))
-		_ = Judge(Compare(&s, &s), DefaultThresholds())
+		_ = Judge(0, Compare(&s, &s), DefaultThresholds())
 	}))
 }
 
@@ -170,7 +170,7 @@ func FuzzDecode(f *testing.F) {
 		if got.Known != (ok && ok2 && x[0] == y[0]) || !(got.J >= 0 && got.J <= 1) || !(got.Containment >= 0 && got.Containment <= 1) {
 			t.Fatalf("%+v", got)
 		}
-		if !got.Known && Judge(got, DefaultThresholds()).Kind != 0 {
+		if !got.Known && Judge(0, got, DefaultThresholds()).Kind != 0 {
 			t.Fatal("a match without information")
 		}
 	})
@@ -196,7 +196,7 @@ func BenchmarkCompare(b *testing.B) {
 	x := of(b, strings.Repeat("exports rose 12 percent to 345 billion ", 50))
 	var judged article.Judgement
 	for b.Loop() {
-		judged = Judge(Compare(&x, &x), DefaultThresholds())
+		judged = Judge(0, Compare(&x, &x), DefaultThresholds())
 	}
 	require.Equal(b, article.Near, judged.Kind)
 }

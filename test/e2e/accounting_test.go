@@ -9,6 +9,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
+	"echosieve/redisindex"
 	"echosieve/test/ledger"
 )
 
@@ -47,7 +48,7 @@ func reason(r *recipe.Recipe, in *kgo.Record) pipeline.Reason {
 
 // checkVerdicts checks every verdict against a brute-force comparison of all articles: a copy names an article of which
 // it is one, of two copies that a look-up finds never both are held to be none.
-func checkVerdicts(t testing.TB, r *recipe.Recipe, search article.Search, decode pipeline.DecodeConfig, windowMillis int64,
+func checkVerdicts(t testing.TB, r *recipe.Recipe, index redisindex.Config, decode pipeline.DecodeConfig, windowMillis int64,
 	inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome,
 ) (copies int) {
 	t.Helper()
@@ -68,11 +69,12 @@ func checkVerdicts(t testing.TB, r *recipe.Recipe, search article.Search, decode
 		}
 		all = append(all, decided{source, in.Timestamp.UnixMilli(), a})
 	}
+	plan := index.Plan()
 	isCopy := func(a, b *decided) bool {
 		if d := a.millis - b.millis; d > windowMillis || d < -windowMillis {
 			return false
 		}
-		return search.Compare(&a.print, &b.print).Kind.IsCopy()
+		return index.Compare(&a.print, &b.print).Kind.IsCopy()
 	}
 	copyOf := map[string]bool{"near": true, "exact": true}
 	for i := range all {
@@ -85,7 +87,7 @@ func checkVerdicts(t testing.TB, r *recipe.Recipe, search article.Search, decode
 			}
 			neighbours[all[j].source] = true
 			// Probes follow the weak bits of the one that looks, and either may be the later one.
-			if search.Finds(&a.print, &all[j].print) && search.Finds(&all[j].print, &a.print) {
+			if plan.Finds(&a.print, &all[j].print) && plan.Finds(&all[j].print, &a.print) {
 				one := copyOf[h[pipeline.HeaderVerdict]] || copyOf[seen[all[j].source].Headers[pipeline.HeaderVerdict]]
 				require.True(t, one, "%s and %s are copies of each other and neither is held to be one", a.source, all[j].source)
 			}

@@ -11,7 +11,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
-	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 	"echosieve/test/kafkaserver"
@@ -99,12 +98,11 @@ func watch(t testing.TB, c cluster, want int, progress func(sources int)) []*kgo
 	return outputs
 }
 
-// search is how the service under test finds and judges articles.
-func search(recipe *recipe.Recipe) article.Search {
+// indexConfig is how the service under test finds and judges articles.
+func indexConfig(recipe *recipe.Recipe) redisindex.Config {
 	cfg := redisindex.DefaultConfig()
 	cfg.Search = recipe.Search()
-	cfg.Layout = cfg.BlockLayout()
-	return cfg.Search
+	return cfg
 }
 
 // fresh copies the records: publishing writes topic and offset into them.
@@ -154,9 +152,9 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 			cpu := stop(t, stays)
 
 			seen := account(t, c, recipe, inputs, outputs)
-			checked := checkVerdicts(t, recipe, search(recipe), pipeline.DefaultDecodeConfig(), window.Milliseconds(), inputs, seen)
+			checked := checkVerdicts(t, recipe, indexConfig(recipe), pipeline.DefaultDecodeConfig(), window.Milliseconds(), inputs, seen)
 			require.Greater(t, checked, len(records)/20, "the articles hold copies")
-			inOrder := checkAgainstReference(t, recipe, search(recipe), inputs, seen)
+			inOrder := checkAgainstReference(t, recipe, indexConfig(recipe), inputs, seen)
 			t.Logf("%d records, %d outputs (%d redelivered), %d copies, %d verdicts compared with the reference; %.0f us CPU per record in the process that stayed",
 				len(inputs), len(outputs), len(outputs)-len(inputs), checked, inOrder, float64(cpu.Microseconds())/float64(len(inputs)))
 		})

@@ -74,7 +74,7 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 	}
 
 	seen := account(t, c, recipe, inputs, outputs)
-	copies := checkVerdicts(t, recipe, search(recipe), pipeline.DefaultDecodeConfig(), window.Milliseconds(), inputs, seen)
+	copies := checkVerdicts(t, recipe, indexConfig(recipe), pipeline.DefaultDecodeConfig(), window.Milliseconds(), inputs, seen)
 	t.Logf("%d records, lost 0, contradictions 0, twins 0; %d copies; %d of %d outputs redelivered after %d kills",
 		len(inputs), copies, len(outputs)-len(inputs), len(outputs), killed)
 }

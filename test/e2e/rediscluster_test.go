@@ -97,7 +97,7 @@ func TestRedisCluster(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, seen["CROSSSLOT"])
 	verdicts := account(t, c, recipe, inputs, outputs)
-	copies := checkVerdicts(t, recipe, search(recipe), pipeline.DefaultDecodeConfig(), window.Milliseconds(), inputs, verdicts)
+	copies := checkVerdicts(t, recipe, indexConfig(recipe), pipeline.DefaultDecodeConfig(), window.Milliseconds(), inputs, verdicts)
 	require.Greater(t, copies, len(records)/20)
 	t.Logf("%d records, %d outputs, %d copies, %d keys moved, errors answered: %v", len(inputs), len(outputs), copies, keys, seen)
 }

@@ -18,7 +18,7 @@ import (
 // checkAgainstReference runs the articles of each input partition through the in-memory index, in order, and
 // compares its verdicts with the service's wherever order determines them: for articles whose whole cluster
 // (everything reachable by copies of copies) lies in one partition. It returns how many it compared.
-func checkAgainstReference(t testing.TB, recipe *recipe.Recipe, search article.Search, inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome) int {
+func checkAgainstReference(t testing.TB, recipe *recipe.Recipe, index redisindex.Config, inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome) int {
 	t.Helper()
 	decode := pipeline.DefaultDecodeConfig()
 	var claims []article.Article
@@ -45,9 +45,11 @@ func checkAgainstReference(t testing.TB, recipe *recipe.Recipe, search article.S
 		}
 		return 1
 	})
-	mixed := mixedClusters(claims, search)
-	index := memindex.New(memindex.Config{Window: window, Generations: redisindex.DefaultConfig().Generations, Search: search})
-	matches, err := index.Claim(t.Context(), claims)
+	mixed := mixedClusters(claims, index)
+	reference := memindex.New(memindex.Config{
+		Window: window, Generations: index.Generations, Search: index.Search, BlockBits: index.Plan().Layout.Bits,
+	})
+	matches, err := reference.Claim(t.Context(), claims)
 	require.NoError(t, err)
 	compared := 0
 	for i, c := range claims {
@@ -68,7 +70,7 @@ func checkAgainstReference(t testing.TB, recipe *recipe.Recipe, search article.S
 
 // mixedClusters says of each claim whether its cluster has members in several partitions. Windows are
 // ignored: that makes clusters larger, never smaller.
-func mixedClusters(claims []article.Article, search article.Search) []bool {
+func mixedClusters(claims []article.Article, index redisindex.Config) []bool {
 	parent := make([]int, len(claims))
 	for i := range parent {
 		parent[i] = i
@@ -82,7 +84,7 @@ func mixedClusters(claims []article.Article, search article.Search) []bool {
 	}
 	for i := range claims {
 		for j := range i {
-			if search.Decide(&claims[i], &claims[j]).Kind != 0 {
+			if index.Compare(&claims[i], &claims[j]).Kind != 0 {
 				parent[find(i)] = find(j)
 			}
 		}

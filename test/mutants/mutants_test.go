@@ -120,13 +120,13 @@ var mutants = []mutant{
 		{"decide.go", "if !r.judged.Kind.IsCopy() {", "if r.judged.Kind == 0 {"},
 	}, contract + "/^SecondCheck$"},
 	{"no-probes", []edit{
-		{"lookup.go", "x.cfg.AppendLooks(blocks[:0], it.claim.Fingerprint, it.claim.Sums, it.claim.Anchors)", "x.cfg.AppendPlaces(blocks[:0], it.claim.Fingerprint, it.claim.Anchors)"},
+		{"lookup.go", "x.layout.plan.AppendLookups(blocks[:0], &it.claim)", "x.layout.plan.AppendStored(blocks[:0], &it.claim)"},
 	}, contract + "/^Probes$"},
 	{"no-anchors", []edit{
-		{"lookup.go", "it.claim.Sums, it.claim.Anchors)", "it.claim.Sums, nil)"},
+		{"lookup.go", "x.layout.plan.AppendLookups(blocks[:0], &it.claim)", "func(a article.Article) []simhash.Block { a.Anchors = nil; return x.layout.plan.AppendLookups(nil, &a) }(it.claim)"},
 	}, contract + "/^Anchors$"},
 	{"stored-without-anchors", []edit{
-		{"lists.go", "it.claim.Fingerprint, it.claim.Anchors)", "it.claim.Fingerprint, nil)"},
+		{"lists.go", "b.x.layout.plan.AppendStored(blocks[:0], &it.claim)", "b.x.layout.plan.Layout.AppendBlocks(blocks[:0], it.claim.Fingerprint)"},
 	}, contract + "/^Anchors$"},
 	{"lists-without-end", []edit{
 		{"lua/place.lua", "if #list < most then", "if true then"},

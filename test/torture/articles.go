@@ -71,7 +71,7 @@ type group struct {
 type desk struct {
 	random *rand.Rand
 	recipe *recipe.Recipe
-	search article.Search
+	index  redisindex.Config // how the service finds and judges articles
 	words  []string
 	now    time.Time
 	prefix string // of its ids: different desks write different ids
@@ -89,9 +89,8 @@ type desk struct {
 func newDesk(seed uint64, prefix string, recipe *recipe.Recipe, mixed bool) *desk {
 	index := redisindex.DefaultConfig()
 	index.Search = recipe.Search()
-	index.Layout = index.BlockLayout()
 	d := &desk{
-		random: rand.New(rand.NewPCG(seed, 0)), recipe: recipe, search: index.Search, now: time.Now(), prefix: prefix, mixed: mixed,
+		random: rand.New(rand.NewPCG(seed, 0)), recipe: recipe, index: index, now: time.Now(), prefix: prefix, mixed: mixed,
 		facts: map[string]fact{}, reasons: map[string]pipeline.Reason{},
 	}
 	syllables := []string{"ba", "dor", "lin", "ka", "mes", "tur", "vi", "ron", "sal", "pe", "nok", "ji", "hul", "gra", "zet", "wo"}
@@ -193,7 +192,7 @@ func (d *desk) copied(id string) string {
 			b.WriteString(g.text)
 			d.sentence(&b, 3)
 			a, _ := d.recipe.Fingerprint(b.String())
-			if simhash.Distance(a.Fingerprint, g.print.Fingerprint) <= nearDistance && d.search.Compare(&a, &g.print).Kind == article.Near {
+			if simhash.Distance(a.Fingerprint, g.print.Fingerprint) <= nearDistance && d.index.Compare(&a, &g.print).Kind == article.Near {
 				d.facts[id] = fact{group: g.id, role: near}
 				return b.String()
 			}

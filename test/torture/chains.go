@@ -67,6 +67,7 @@ func (d *desk) extends(chain []article.Article, a *article.Article) bool {
 		return true
 	}
 	last := &chain[len(chain)-1]
-	return d.search.Compare(a, last).Kind == article.Near && d.search.Finds(a, last) && d.search.Finds(last, a) &&
-		!slices.ContainsFunc(chain[:len(chain)-1], func(b article.Article) bool { return d.search.Compare(a, &b).Kind.IsCopy() })
+	plan := d.index.Plan()
+	return d.index.Compare(a, last).Kind == article.Near && plan.Finds(a, last) && plan.Finds(last, a) &&
+		!slices.ContainsFunc(chain[:len(chain)-1], func(b article.Article) bool { return d.index.Compare(a, &b).Kind.IsCopy() })
 }

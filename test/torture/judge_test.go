@@ -37,7 +37,7 @@ func newHonest(t *testing.T) *honest {
 		},
 	}
 	decode := pipeline.DefaultDecodeConfig()
-	index := memindex.New(memindex.Config{Window: window, Generations: 2, Search: h.desk.search})
+	index := memindex.New(memindex.Config{Window: window, Generations: 2, Search: h.desk.index.Search, BlockBits: h.desk.index.Plan().Layout.Bits})
 	service := pipeline.New(pipeline.Config{Decode: decode, MaxMessageBytes: maxMessageBytes}, h.desk.recipe, index, nil)
 	random := rand.New(rand.NewPCG(5, 5))
 	var ends [partitionsIn]int64

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/lookup"
 	"echosieve/simhash"
 )
 
@@ -24,14 +25,14 @@ type Judgement struct {
 type Judge func(later, earlier article.Article) Judgement
 
 // ByRecipe is the rule of the service.
-func ByRecipe(search article.Search) Judge {
+func ByRecipe(rule article.Rule, plan lookup.Plan) Judge {
 	return func(later, earlier article.Article) Judgement {
 		if later.Empty || earlier.Empty {
 			return Judgement{Reason: ReasonNoText}
 		}
 		out := Judgement{Distance: simhash.Distance(later.Fingerprint, earlier.Fingerprint), Reason: ReasonNotFound}
-		if search.Finds(&later, &earlier) {
-			decided := search.Compare(&later, &earlier)
+		if plan.Finds(&later, &earlier) {
+			decided := rule.Compare(&later, &earlier)
 			out.Flagged, out.Possible, out.Candidate = decided.Kind.IsCopy(), decided.Kind == article.Possible, true
 			out.Reason = decided.Reason.String()
 		}

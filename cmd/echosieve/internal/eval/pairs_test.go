@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/lookup"
 	"echosieve/simhash"
 )
 
@@ -15,7 +16,7 @@ func newArticle(digest byte, fp simhash.Fingerprint) article.Article {
 }
 
 // byDistance is the rule of four blocks and three bits, without a second check.
-var byDistance = ByRecipe(article.Search{Layout: simhash.Layout{Count: 4}, MaxDistance: 3})
+var byDistance = ByRecipe(article.Rule{MaxDistance: 3}, lookup.Plan{Layout: simhash.Layout{Count: 4}})
 
 func TestPairs(t *testing.T) {
 	articles := map[string]article.Article{

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/lookup"
 	"echosieve/pipeline/signature"
 	"echosieve/simhash"
 )
@@ -33,7 +34,7 @@ func DistanceScale(current int) Scale {
 }
 
 // SimilarityScale is the least similarity of copies in the second check, Thresholds.Near. All else stays as it is set.
-func SimilarityScale(search article.Search, current signature.Thresholds) Scale {
+func SimilarityScale(rule article.Rule, plan lookup.Plan, current signature.Thresholds) Scale {
 	values := []float64{current.Near}
 	for percent := 95; percent >= 10; percent -= 5 {
 		values = append(values, float64(percent)/100)
@@ -49,7 +50,8 @@ func SimilarityScale(search article.Search, current signature.Thresholds) Scale 
 		rules[i].Near, rules[i].Possible = near, min(near, current.Possible)
 	}
 	s.Level = func(later, earlier *article.Article) int {
-		if simhash.Distance(later.Fingerprint, earlier.Fingerprint) > search.MaxDistance || !search.Finds(later, earlier) {
+		distance := simhash.Distance(later.Fingerprint, earlier.Fingerprint)
+		if distance > rule.MaxDistance || !plan.Finds(later, earlier) {
 			return len(rules)
 		}
 		a, _ := signature.Decode(later.Signature)
@@ -57,7 +59,7 @@ func SimilarityScale(search article.Search, current signature.Thresholds) Scale 
 		c := signature.Compare(&a, &b)
 		// What is a copy at a strict limit is one at every looser limit.
 		return sort.Search(len(rules), func(i int) bool {
-			return signature.Judge(c, rules[i]).Kind == article.Near
+			return signature.Judge(distance, c, rules[i]).Kind == article.Near
 		})
 	}
 	return s

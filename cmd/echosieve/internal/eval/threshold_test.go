@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/lookup"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/signature"
 	"echosieve/simhash"
@@ -77,7 +78,8 @@ func TestSimilarityScaleIsTheRule(t *testing.T) {
 	config.Thresholds.Near = 0.47
 	recipe, err := recipe.Load(config)
 	require.NoError(t, err)
-	scale := SimilarityScale(config.Search(), config.Thresholds)
+	plan := lookup.New(config.Search(), 0)
+	scale := SimilarityScale(config.Search().Rule, plan, config.Thresholds)
 	require.Equal(t, "0.47", scale.Limits[scale.Current])
 	words := []rune("甲乙丙丁戊己庚辛壬癸子丑寅卯辰巳午未申酉戌亥春夏秋冬东西南北中发白金木水火土山川河海")
 	random := rand.New(rand.NewPCG(3, 4))
@@ -103,7 +105,7 @@ func TestSimilarityScaleIsTheRule(t *testing.T) {
 			at.Thresholds.Near, err = strconv.ParseFloat(limit, 64)
 			require.NoError(t, err)
 			at.Thresholds.Possible = min(at.Thresholds.Possible, at.Thresholds.Near)
-			verdict := ByRecipe(at.Search())(copied, original)
+			verdict := ByRecipe(at.Search().Rule, plan)(copied, original)
 			require.Equal(t, verdict.Flagged, i >= level, "limit %s, level %d", limit, level)
 		}
 	}
@@ -112,7 +114,8 @@ func TestSimilarityScaleIsTheRule(t *testing.T) {
 
 // Signatures that say nothing make no copies at any limit.
 func TestSimilarityScaleUnknown(t *testing.T) {
-	scale := SimilarityScale(recipe.DefaultConfig().Search(), signature.DefaultThresholds())
+	search := recipe.DefaultConfig().Search()
+	scale := SimilarityScale(search.Rule, lookup.New(search, 0), signature.DefaultThresholds())
 	a, b := newArticle(1, 0), newArticle(2, 0)
 	require.Equal(t, len(scale.Limits), scale.Level(&a, &b))
 }

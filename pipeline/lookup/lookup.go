@@ -1,0 +1,84 @@
+// Package lookup chooses the block values under which an index stores an article and those that it looks up for one. Indexes use it, and
+// tools that explain why an index finds an article or does not.
+package lookup
+
+import (
+	"slices"
+
+	"echosieve/pipeline/article"
+	"echosieve/simhash"
+)
+
+// StoredAnchors is the number of an article's foremost anchors under which it is stored. Each more finds more copies with fewer probes,
+// and takes as much memory as a block.
+const StoredAnchors = 2
+
+// Plan says which block values belong to an article. The zero value is not valid. Safe for concurrent use.
+type Plan struct {
+	Layout simhash.Layout // of the fingerprint's blocks
+	Probes int            // values looked up for each block besides its own, the likeliest first
+}
+
+// New returns the plan for what a recipe asks of an index whose blocks are blockBits wide; 0 bits: as wide as makes up the fingerprint.
+func New(s article.Search, blockBits int) Plan {
+	return Plan{Layout: simhash.Layout{Count: s.Blocks, Bits: blockBits}, Probes: s.Probes}
+}
+
+// AppendStored appends to dst the blocks under which an article is stored: those of its fingerprint and of its foremost anchors.
+func (p *Plan) AppendStored(dst []simhash.Block, a *article.Article) []simhash.Block {
+	return p.appendAnchors(p.Layout.AppendBlocks(dst, a.Fingerprint), a.Anchors[:min(StoredAnchors, len(a.Anchors))])
+}
+
+// AppendLookups appends to dst the blocks that are looked up for an article: its own, the probes and its anchors. An article without
+// Sums has no probes.
+func (p *Plan) AppendLookups(dst []simhash.Block, a *article.Article) []simhash.Block {
+	if a.Sums == nil || p.Probes == 0 {
+		dst = p.Layout.AppendBlocks(dst, a.Fingerprint)
+	} else {
+		dst = p.Layout.AppendProbes(dst, a.Fingerprint, a.Sums, p.Probes)
+	}
+	return p.appendAnchors(dst, a.Anchors)
+}
+
+// appendAnchors appends anchors as values of one more block, as wide as the first one.
+func (p *Plan) appendAnchors(dst []simhash.Block, anchors []uint64) []simhash.Block {
+	for _, a := range anchors {
+		dst = append(dst, simhash.Block{Index: p.Layout.Count, Value: a >> (64 - p.Layout.Width(0))})
+	}
+	return dst
+}
+
+// Finds says whether the look-ups for the later of two articles find the earlier one, whatever the distance between them. Little text is
+// found by its whole fingerprint only.
+func (p *Plan) Finds(later, earlier *article.Article) bool {
+	if later.LittleText || earlier.LittleText {
+		return later.Fingerprint == earlier.Fingerprint
+	}
+	stored, lookups := p.blocks(later, earlier)
+	return slices.ContainsFunc(lookups, func(b simhash.Block) bool { return slices.Contains(stored, b) })
+}
+
+// blocks returns the blocks under which the earlier article is stored and those that are looked up for the later one.
+func (p *Plan) blocks(later, earlier *article.Article) (stored, lookups []simhash.Block) {
+	return p.AppendStored(make([]simhash.Block, 0, 16), earlier), p.AppendLookups(make([]simhash.Block, 0, 256), later)
+}
+
+// Lookup is one look-up for an article, for people to look at.
+type Lookup struct {
+	Block  int  // whose values are looked up, from 0; Layout.Count for anchors
+	Number int  // of the look-up in its block: 0 is the article's own value, the others are probes; of an anchor, its number from 0
+	Found  bool // the earlier article is stored under this value
+}
+
+// Lookups lists the look-ups for the later of two articles, in their order.
+func (p *Plan) Lookups(later, earlier *article.Article) []Lookup {
+	stored, blocks := p.blocks(later, earlier)
+	lookups := make([]Lookup, len(blocks))
+	for i, b := range blocks {
+		lookups[i] = Lookup{Block: b.Index, Found: slices.Contains(stored, b)}
+		if i > 0 && blocks[i-1].Index == b.Index {
+			lookups[i].Number = lookups[i-1].Number + 1
+		}
+	}
+	return lookups
+}
