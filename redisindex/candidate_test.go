@@ -24,19 +24,19 @@ func TestNearest(t *testing.T) {
 		near.reset(maxDistance)
 		var all []candidate
 		for range 1 + r.IntN(6) {
-			generation, list := int64(r.IntN(2)), []byte(nil)
+			span, list := int64(r.IntN(2)), []byte(nil)
 			for range r.IntN(12) {
 				fp := simhash.Fingerprint(0)
 				for range r.IntN(10) {
 					fp |= 1 << r.IntN(12)
 				}
 				list = binary.BigEndian.AppendUint64(list, uint64(fp))
-				c := candidate{fieldRef: fieldRef{generation, fp}, distance: simhash.Distance(0, fp)}
+				c := candidate{fieldRef: fieldRef{span, fp}, distance: simhash.Distance(0, fp)}
 				if c.distance <= maxDistance && !slices.Contains(all, c) {
 					all = append(all, c)
 				}
 			}
-			near.offerList(generation, string(list), 0)
+			near.offerList(span, string(list), 0)
 		}
 		slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
 		want := all[:min(most, len(all))]

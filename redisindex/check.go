@@ -29,7 +29,7 @@ const (
 	// listpackBytes is what a field of entries may hold for its hash to stay a listpack: a handful of entries.
 	listpackBytes = 1024
 	// listpackEntries is the number of fields that a hash of entries may have to stay one. It leaves room for more articles than expected.
-	listpackEntries = 32 * perHash
+	listpackEntries = 32 * entriesPerHash
 	// tableBytes is the length of the value by which place.lua makes a hash of block lists a hash table.
 	tableBytes = 2048
 )
@@ -65,7 +65,7 @@ func checkRights(ctx context.Context, client redis.UniversalClient, cfg Config) 
 		Fingerprint: simhash.Fingerprint(offset),
 	}
 	binary.BigEndian.PutUint64(claim.Digest[:], uint64(offset))
-	_, err = x.run(ctx, []article.Article{claim}, waits{})
+	_, err = x.run(ctx, []article.Article{claim}, waitingSince{})
 	if err == nil {
 		return nil
 	}

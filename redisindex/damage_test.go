@@ -20,14 +20,14 @@ import (
 // damages are bytes that stand in a field of entries instead of an entry, or behind one.
 func damages() map[string]string {
 	c := newArticle(9, 0xff)
-	whole := string(appendEntry(nil, &c, windowTime(c.Time)))
+	whole := string((&entry{Article: c}).append(nil))
 	return map[string]string{
 		"text":            "hello, this is another program speaking",
 		"a byte":          "x",
 		"zeros":           strings.Repeat("\x00", 60),
 		"ones":            strings.Repeat("\xff", 60),
 		"cut off":         whole[:len(whole)-1],
-		"another version": whole[:headAt] + "\x63" + whole[headAt+1:],
+		"another version": whole[:formAt] + "\x63" + whole[formAt+1:],
 	}
 }
 
@@ -61,14 +61,14 @@ func damageOnce(t *testing.T, client redis.UniversalClient, damage string, befor
 	x, err := New(client, testConfig(standard), nil, slog.New(slog.NewTextHandler(&said, nil)), nil)
 	require.NoError(t, err)
 	a, b := newArticle(1, 0xff), newArticle(2, 0xfe)
-	home := fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint}
+	home := x.entryOf(a).field()
 	key, intact := x.keys.entries(home), ""
 	if before { // the damage is behind an entry that is whole
 		require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
 		intact = client.HGet(t.Context(), key, home.name()).Val()
 	} else { // only the fingerprint is in its lists
 		require.NoError(t, loadScripts(t.Context(), client))
-		require.NoError(t, newBatch(x, []article.Article{a}, waits{}).place(t.Context()))
+		require.NoError(t, newBatch(x, []article.Article{a}, waitingSince{}).storeLists(t.Context()))
 	}
 	require.NoError(t, client.HSet(t.Context(), key, home.name(), intact+damage).Err())
 
@@ -101,7 +101,7 @@ func TestDamagedOwnEntry(t *testing.T) {
 			for name, bytes := range damages() {
 				t.Run(name, func(t *testing.T) {
 					x, a := newIndex(t, client, testConfig(standard)), newArticle(1, 0xff)
-					home := fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint}
+					home := x.entryOf(a).field()
 					require.NoError(t, client.HSet(t.Context(), x.keys.entries(home), home.name(), bytes).Err())
 					for range 3 {
 						require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
@@ -119,7 +119,7 @@ func TestDamagedVerdictIsSetAside(t *testing.T) {
 	for _, replay := range []bool{false, true} {
 		x, a, b := newIndex(t, client, testConfig(standard)), newArticle(1, 0xff), newArticle(2, 0xfe)
 		require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
-		home := fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint}
+		home := x.entryOf(a).field()
 		key := x.keys.entries(home)
 		value := client.HGet(t.Context(), key, home.name()).Val()
 		require.Equal(t, byte(article.Unique), value[len(value)-1])
@@ -143,10 +143,10 @@ func TestForeignValueNamesItsKey(t *testing.T) {
 			a := newArticle(1, 0xff)
 			for name, pick := range map[string]func(x *Index) string{
 				"entries": func(x *Index) string {
-					return x.keys.entries(fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint})
+					return x.keys.entries(x.entryOf(a).field())
 				},
-				"lists":       func(x *Index) string { return x.keys.lists(blockRef{x.layout.generation(windowTime(a.Time)), 0, 0}) },
-				"generations": func(x *Index) string { return x.keys.exists(x.layout.generation(windowTime(a.Time))) },
+				"lists":       func(x *Index) string { return x.keys.listHash(listRef{x.layout.span(windowTime(a.Time)), 0, 0}) },
+				"generations": func(x *Index) string { return x.keys.exists(x.layout.span(windowTime(a.Time))) },
 				"counter":     func(x *Index) string { return x.keys.sequence() },
 			} {
 				t.Run(name, func(t *testing.T) {
@@ -188,10 +188,10 @@ func TestRaggedListIsMended(t *testing.T) {
 			client := newClient(t, server.start(t))
 			x := newIndex(t, client, testConfig(standard))
 			a := newArticle(1, 0xff)
-			home := fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint}
+			home := x.entryOf(a).field()
 			for _, block := range x.layout.plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
-				ref := blockRef{home.generation, block.Index, block.Value}
-				require.NoError(t, client.HSet(t.Context(), x.keys.lists(ref), "", "", ref.field(), "12345678abc").Err())
+				ref := listRef{home.span, block.Index, block.Value}
+				require.NoError(t, client.HSet(t.Context(), x.keys.listHash(ref), "", "", ref.field(), "12345678abc").Err())
 			}
 			claimSoon(t, x, a)
 			require.Equal(t, a.Coordinates, claimSoon(t, x, newArticle(2, 0xfe)).Original.Coordinates)

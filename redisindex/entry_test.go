@@ -12,20 +12,21 @@ import (
 )
 
 func TestEntryRoundTrip(t *testing.T) {
-	c := article.Article{
+	little := entry{span: 3, Article: article.Article{
 		Coordinates: article.Coordinates{Topic: strings.Repeat("t", 249), Partition: -1, Offset: math.MinInt64},
-		ID:          "\x00新", Digest: article.Digest{1, 2, 3, 15: 9}, LittleText: true,
+		ID:          "\x00新", Time: time.UnixMilli(math.MaxInt64), Fingerprint: 5, Digest: article.Digest{1, 2, 3, 15: 9}, LittleText: true,
+	}}
+	plain := entry{span: 3, Article: newArticle(7, 5)}
+	plain.Signature, plain.Time = []byte("signature"), time.UnixMilli(12)
+	data := string(plain.append(little.append(nil)))
+	for _, want := range []entry{little, plain} {
+		var got entry
+		var err error
+		got, data, err = cutEntry(fieldRef{3, 5}, data)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
 	}
-	plain := newArticle(7, 5)
-	plain.Signature = []byte("signature")
-	data := string(appendEntry(appendEntry(nil, &c, math.MaxInt64), &plain, 12))
-	e, rest, err := cutEntry(data)
-	require.NoError(t, err)
-	require.Equal(t, entry{digest: c.Digest, little: true, ref: article.Ref{ID: c.ID, Coordinates: c.Coordinates}, ms: math.MaxInt64}, e)
-	e, rest, err = cutEntry(rest)
-	require.NoError(t, err)
-	require.Equal(t, entry{digest: plain.Digest, ref: article.Ref{ID: plain.ID, Coordinates: plain.Coordinates}, ms: 12, signature: plain.Signature}, e)
-	require.Empty(t, rest)
+	require.Empty(t, data)
 }
 
 func TestVerdictRoundTrip(t *testing.T) {
@@ -58,21 +59,20 @@ func TestTicketsKeepTheirOrder(t *testing.T) {
 }
 
 func FuzzCutEntry(f *testing.F) {
-	c := newArticle(1, 1)
-	good := string(appendEntry(nil, &c, 1))
+	good := string((&entry{Article: newArticle(1, 1)}).append(nil))
 	for _, seed := range []string{"", good, good + good, good[:30], strings.Repeat("\x00", 60), strings.Repeat("\xff", 60)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, data string) {
 		for data != "" {
-			e, rest, err := cutEntry(data)
+			e, rest, err := cutEntry(fieldRef{}, data)
 			if err != nil {
 				return
 			}
 			if len(rest) >= len(data) {
 				t.Fatal("no progress")
 			}
-			_, _ = decodeVerdict(e.verdict, e.ref)
+			_, _ = decodeVerdict(e.verdictBytes, e.Ref())
 			data = rest
 		}
 	})
@@ -137,7 +137,7 @@ func TestLayout(t *testing.T) {
 		require.Equal(t, test.shards, l.shardBits)
 		require.Equal(t, test.blocks, l.plan.Layout.Bits)
 		require.Equal(t, test.tag, l.tag)
-		require.LessOrEqual(t, l.generationMs, l.windowMs)
+		require.LessOrEqual(t, l.spanMs, l.windowMs)
 		require.Greater(t, l.lifetime, cfg.Window)
 		require.Less(t, l.lifetime, cfg.Window+cfg.Window/2+2*time.Second)
 	}

@@ -86,6 +86,11 @@ func newArticle(n int, fp simhash.Fingerprint) article.Article {
 	return c
 }
 
+// entryOf is the entry that the index makes of an article.
+func (x *Index) entryOf(a article.Article) *entry {
+	return &entry{Article: a, span: x.layout.span(windowTime(a.Time))}
+}
+
 func claimOne(t testing.TB, x *Index, c article.Article) article.Verdict {
 	t.Helper()
 	m, err := x.Claim(t.Context(), []article.Article{c})
@@ -141,7 +146,7 @@ func TestLostOriginalStaysUnique(t *testing.T) {
 	a, b := newArticle(1, 0xff), newArticle(2, 0xfe)
 	require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 	require.Equal(t, a.Coordinates, claimOne(t, x, b).Original.Coordinates)
-	home := fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint}
+	home := x.entryOf(a).field()
 	require.EqualValues(t, 1, client.HDel(t.Context(), x.keys.entries(home), home.name()).Val())
 	require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 }
@@ -153,7 +158,7 @@ func TestRepeatOfUndecidedArticle(t *testing.T) {
 	a, b, c := newArticle(1, 0xff), newArticle(2, 0xfe), newArticle(3, 0xfe)
 	c.Digest = b.Digest
 	require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
-	require.NoError(t, newBatch(x, []article.Article{b}, waits{}).insert(t.Context()))
+	require.NoError(t, newBatch(x, []article.Article{b}, waitingSince{}).storeEntries(t.Context()))
 	refA, refB := article.Ref{ID: a.ID, Coordinates: a.Coordinates}, article.Ref{ID: b.ID, Coordinates: b.Coordinates}
 	want := article.Verdict{Kind: article.Exact, Reason: article.ReasonDigest, Original: refB, Root: refA}
 	require.Equal(t, want, claimOne(t, x, c))

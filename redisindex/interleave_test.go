@@ -137,14 +137,14 @@ func runSchedule(t *testing.T, clients []*steppedClient, seed uint64, buckets st
 			}
 		})
 		require.NoError(t, err)
-		x.loaded.Store(true)
+		x.scriptsLoaded.Store(true)
 		x.now = func() time.Time { return time.UnixMilli(0).Add(w.clock) }
 		x.sleep = func(_ context.Context, d time.Duration) error {
 			w.clock += d
 			return nil
 		}
 		if crowded {
-			x.entries = 1
+			x.maxEntries = 1
 		}
 		w.indexes[c] = x
 	}

@@ -14,31 +14,35 @@ import (
 	"echosieve/simhash"
 )
 
-// The number of entries in a hash and of fingerprints in a list at the expected volume, at least and less than twice as
-// many. Below it the overhead of a hash or list weighs; above it look-ups read too much, and Redis searches its listpacks, from the
-// front, too long: with 16 entries in a hash, an article takes 6 bytes less, and the server searches up to 32 entries. Fuller lists of fewer bits find more with the same look-ups.
+// Numbers of entries in a hash, and of fingerprints in a block list, at the expected volume: at least so many, and less than twice as
+// many. With fewer, the overhead of each hash or list takes most of the memory. With more, each look-up reads more, and Redis
+// searches hashes of entries, which are listpacks, from the front. Example: 16 entries in a hash instead of 4 save 6 bytes for each
+// article, but the server compares up to 32 entries.
 const (
-	perHash = 4
-	perList = 32
+	entriesPerHash = 4
+	// One bit less in a block value doubles the length of every list: each look-up then finds more of the copies whose bits differ,
+	// and reads twice as many fingerprints.
+	fingerprintsPerList = 32
 )
 
-// Bounds of the bits that tell keys of one kind apart.
+// Bounds of the width of what tells keys of one kind apart, in bits.
 const (
 	minKeyBits = 6
 	maxKeyBits = 32
 )
 
-// Plan is where an index of this configuration, which must be valid, stores articles and looks them up.
+// Plan returns where an index of this configuration stores an article and looks it up. The configuration must be valid. It is for
+// tools that explain why an index finds an article or does not.
 func (c Config) Plan() lookup.Plan { return newLayout(c).plan }
 
-// layout is where the index puts what, as it follows from a Config.
+// layout says where the index keeps what. It follows from a Config. Only newLayout computes it.
 type layout struct {
-	windowMs     int64
-	generationMs int64         // whole seconds, at most windowMs
-	lifetime     time.Duration // of a key after its last write: the window, and as long as processing may fall behind
-	shardBits    int
-	plan         lookup.Plan
-	tag          string // names the layout in every key
+	windowMs  int64
+	spanMs    int64         // length of a span; whole seconds, at most windowMs
+	lifetime  time.Duration // of a key after its last write: the window, and as long as processing may fall behind
+	shardBits int           // width of the number of a hash of entries
+	plan      lookup.Plan   // where an article is stored and looked up
+	tag       string        // names the layout in every key, so that two layouts never use one key
 }
 
 func newLayout(c Config) layout {
@@ -52,36 +56,37 @@ func newLayout(c Config) layout {
 		blockBits = cmp.Or(blockBits, min(setBlockBits, 64/c.Blocks))
 	}
 	if blockBits == 0 {
-		blockBits = min(keyBits(perList), 64/c.Blocks) // wider ones would overlap, and the pigeonhole principle fail
+		// Wider blocks would overlap. Then one bit changes two blocks, and copies within the distance can have no block in common.
+		blockBits = min(keyBits(fingerprintsPerList), 64/c.Blocks)
 	}
-	shardBits := keyBits(perHash)
+	shardBits := keyBits(entriesPerHash)
 	return layout{
-		windowMs:     c.Window.Milliseconds(),
-		generationMs: seconds * 1000,
-		lifetime:     c.Window + min(c.Window/2, time.Duration(seconds)*time.Second) + time.Second,
-		shardBits:    shardBits,
-		plan:         lookup.New(c.Search, blockBits),
-		tag:          fmt.Sprintf("%s.%d.%dx%d.%s", strconv.FormatInt(seconds, 36), shardBits, c.Blocks, blockBits, kind),
+		windowMs:  c.Window.Milliseconds(),
+		spanMs:    seconds * 1000,
+		lifetime:  c.Window + min(c.Window/2, time.Duration(seconds)*time.Second) + time.Second,
+		shardBits: shardBits,
+		plan:      lookup.New(c.Search, blockBits),
+		tag:       fmt.Sprintf("%s.%d.%dx%d.%s", strconv.FormatInt(seconds, 36), shardBits, c.Blocks, blockBits, kind),
 	}
 }
 
-// lifetimeSeconds is lifetime as EXPIRE wants it.
+// lifetimeSeconds is lifetime in the unit of EXPIRE.
 func (l layout) lifetimeSeconds() int64 { return int64(l.lifetime / time.Second) }
 
-// generation numbers the piece of time in which a timestamp lies.
-func (l layout) generation(ms int64) int64 { return ms / l.generationMs }
+// span returns the number of the span in which a time lies, counted from 1970. The time is in milliseconds since 1970.
+func (l layout) span(ms int64) int64 { return ms / l.spanMs }
 
-// reach returns the first and the last generation in which an article of that time can have a copy.
+// reach returns the first and the last span that can hold a copy of an article of that time.
 func (l layout) reach(ms int64) (first, last int64) {
-	return l.generation(max(0, ms-l.windowMs)), l.generation(saturate(ms, l.windowMs))
+	return l.span(max(0, ms-l.windowMs)), l.span(saturate(ms, l.windowMs))
 }
 
-// within says whether two times are at most the window apart. Neither is negative, so nothing overflows.
+// within says whether two times are at most the window apart. Neither time is negative, so nothing overflows.
 func (l layout) within(a, b int64) bool {
 	return max(a, b)-min(a, b) <= l.windowMs
 }
 
-// saturate adds two numbers that are not negative and stays at the largest one instead of overflowing.
+// saturate adds two numbers that are not negative. If the sum would overflow, it returns the largest number.
 func saturate(a, b int64) int64 {
 	if sum := a + b; sum >= 0 {
 		return sum
@@ -89,11 +94,11 @@ func saturate(a, b int64) int64 {
 	return 1<<63 - 1
 }
 
-// windowTime is an article's time in the window: milliseconds since 1970, and 1970 for anything earlier.
+// windowTime is an article's time in the window: milliseconds since 1970, and 0 for earlier times.
 func windowTime(t time.Time) int64 { return max(0, t.UnixMilli()) }
 
-// keys names every key of one index. Only the namespace may hold a cluster hash tag; without one the keys
-// spread over all nodes.
+// keys names every key of one index. Only the namespace may hold a cluster hash tag. Without a hash tag the keys spread over all
+// nodes of a cluster.
 type keys struct {
 	prefix    string
 	shardBits int
@@ -106,38 +111,46 @@ func newKeys(namespace string, l layout) keys {
 // sequence is the ticket counter.
 func (k keys) sequence() string { return k.prefix + "seq" }
 
-// exists is the hash that says that a generation exists. It expires by the server's clock: those of processes may differ.
-func (k keys) exists(generation int64) string {
-	return k.prefix + "g:" + strconv.FormatInt(generation, 10)
+// exists is the hash whose existence says that the span holds entries. Redis expires it by its own clock, because the clocks of
+// processes may differ.
+func (k keys) exists(span int64) string {
+	return k.prefix + "g:" + strconv.FormatInt(span, 10)
 }
 
-// lists is the hash that holds the list.
-func (k keys) lists(r blockRef) string { return k.block("b:", r.hash()) }
+// listRef names one block list: the fingerprints of a span that are stored under the value of the block.
+type listRef struct {
+	span  int64
+	block int
+	value uint64
+}
 
-// set is the set that is the list.
-func (k keys) set(r blockRef) string { return k.block("s:", r) }
+// listHash is the hash that holds the list as a field.
+func (k keys) listHash(r listRef) string { return k.ofBlock("b:", r.hash()) }
 
-func (k keys) block(kind string, r blockRef) string {
+// listSet is the Redis set that is the list.
+func (k keys) listSet(r listRef) string { return k.ofBlock("s:", r) }
+
+func (k keys) ofBlock(kind string, r listRef) string {
 	buf := make([]byte, 0, 128)
 	buf = append(append(buf, k.prefix...), kind...)
-	buf = append(strconv.AppendInt(buf, r.generation, 10), ':')
+	buf = append(strconv.AppendInt(buf, r.span, 10), ':')
 	buf = append(strconv.AppendInt(buf, int64(r.block), 10), ':')
 	return string(strconv.AppendUint(buf, r.value, 16))
 }
 
-// fieldRef names one field of entries: those of a fingerprint in a generation.
+// fieldRef names one field of entries: the entries that have a fingerprint in a span.
 type fieldRef struct {
-	generation  int64
+	span        int64
 	fingerprint simhash.Fingerprint
 }
 
-// entries is the hash that holds the field. The fingerprint is mixed first: those of one template differ in few
-// bits and would crowd one shard.
+// entries is the hash that holds the field. Fingerprints of articles on one template differ in few bits. The multiplication spreads
+// them over all hashes: they would crowd one hash otherwise.
 func (k keys) entries(f fieldRef) string {
 	shard := uint64(f.fingerprint) * 0x9E3779B97F4A7C15 >> (64 - k.shardBits)
 	buf := make([]byte, 0, 128)
 	buf = append(append(buf, k.prefix...), "o:"...)
-	buf = append(strconv.AppendInt(buf, f.generation, 10), ':')
+	buf = append(strconv.AppendInt(buf, f.span, 10), ':')
 	return string(strconv.AppendUint(buf, shard, 16))
 }
 
@@ -146,15 +159,47 @@ func (f fieldRef) name() string {
 	return string(binary.BigEndian.AppendUint64(nil, uint64(f.fingerprint)))
 }
 
-// damaged is the hash that keeps a copy of a damaged field of another key.
+// damaged is the hash that holds a copy of a damaged field of another key.
 func (k keys) damaged(key, field string) string {
 	return k.prefix + "d:" + strings.TrimPrefix(key, k.prefix) + ":" + hex.EncodeToString([]byte(field))
 }
 
-// fingerprintBytes is the size of a fingerprint in a list and as a field's name.
-const fingerprintBytes = 8
+// clusterMarkers is the number of markers on a cluster. They are spread evenly over the slots, so every master that serves 512 slots
+// in a row holds at least one. If a master without a marker loses its data, nobody notices.
+const clusterMarkers = 64
 
-// fingerprint reads the first fingerprint of a list.
-func fingerprint(list string) simhash.Fingerprint {
-	return simhash.Fingerprint(binary.BigEndian.Uint64([]byte(list[:fingerprintBytes])))
+// slotCount is the number of slots of every Redis Cluster.
+const slotCount = 16384
+
+// markers names the markers of an index (see watermarks). A single server has one marker. A namespace with a hash tag has one marker
+// as well, because all its keys lie on one node.
+func (k keys) markers(cluster bool) []string {
+	if !cluster || strings.Contains(k.prefix, "{") {
+		return []string{k.prefix + "life"}
+	}
+	names := make([]string, clusterMarkers)
+	for n, missing := 0, clusterMarkers; missing > 0; n++ {
+		tag := strconv.Itoa(n)
+		if at := slotOf(tag) * clusterMarkers / slotCount; names[at] == "" {
+			names[at] = k.prefix + "life:{" + tag + "}"
+			missing--
+		}
+	}
+	return names
+}
+
+// slotOf is the slot of a hash tag: CRC-16/XMODEM modulo the number of slots, as Redis' cluster specification says.
+func slotOf(tag string) int {
+	crc := uint16(0)
+	for _, c := range []byte(tag) {
+		crc ^= uint16(c) << 8
+		for range 8 {
+			if carry := crc&0x8000 != 0; carry {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+	}
+	return int(crc) % slotCount
 }

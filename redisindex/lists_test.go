@@ -29,28 +29,28 @@ func TestKeysStayCompact(t *testing.T) {
 	require.Equal(t, 4*50, members, "each fingerprint once in each block")
 }
 
-func TestPlace(t *testing.T) {
+func TestAddToLists(t *testing.T) {
 	for _, server := range servers {
 		t.Run(server.name, func(t *testing.T) {
 			client := newClient(t, server.start(t))
 			key := testConfig(standard).Namespace + ":lists"
-			place := func(pairs ...any) {
+			add := func(pairs ...any) {
 				for range 2 { // the second time all are there
-					reply, err := placeScript.Run(t.Context(), client, []string{key}, append([]any{60, maxListBytes}, pairs...)...).Int64Slice()
+					reply, err := addScript.Run(t.Context(), client, []string{key}, append([]any{60, maxListBytes}, pairs...)...).Int64Slice()
 					require.NoError(t, err)
 					require.Equal(t, []int64{0, 0}, reply)
 				}
 			}
 			a, b := "\x00\x01\x02\x03\x04\x05\x06\x07", "\x04\xff%[a]\r\n"
 			straddling := (a + b)[4:12]
-			place("x", a+b+a, "y", b+b)
-			place("x", b+straddling)
+			add("x", a+b+a, "y", b+b)
+			add("x", b+straddling)
 			want := a + b + straddling
 			require.Equal(t, want, client.HGet(t.Context(), key, "x").Val())
 			require.Equal(t, b, client.HGet(t.Context(), key, "y").Val())
 			for n := range 1000 { // a flood
 				fp := fieldRef{fingerprint: simhash.Fingerprint(n)}.name()
-				place("x", fp)
+				add("x", fp)
 				want += fp
 			}
 			require.Equal(t, want, client.HGet(t.Context(), key, "x").Val())
@@ -95,12 +95,12 @@ func TestListsAreHashTables(t *testing.T) {
 
 // The lists of one hash share commands, but no command touches more of them than it may.
 func TestListsShareCommands(t *testing.T) {
-	var refs []blockRef
+	var refs []listRef
 	for value := range uint64(300) {
-		refs = append(refs, blockRef{1, 0, value}, blockRef{1, 1, value}, blockRef{2, 0, value | 1<<listFieldBits})
+		refs = append(refs, listRef{1, 0, value}, listRef{1, 1, value}, listRef{2, 0, value | 1<<listFieldBits})
 	}
-	seen := map[blockRef]bool{}
-	groups := byHash(refs)
+	seen := map[listRef]bool{}
+	groups := groupByHash(refs)
 	require.Len(t, groups, 3*3)
 	for _, group := range groups {
 		require.LessOrEqual(t, len(group), listsPerCommand)

@@ -66,8 +66,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return m
 }
 
-// watchMetrics are described in docs/metrics.md.
-type watchMetrics struct {
+// monitorMetrics are described in docs/metrics.md.
+type monitorMetrics struct {
 	losses      *prometheus.CounterVec
 	lastLoss    prometheus.Gauge
 	memoryUsed  *prometheus.GaugeVec
@@ -75,13 +75,13 @@ type watchMetrics struct {
 	saveFailing *prometheus.GaugeVec
 }
 
-// newWatchMetrics registers the metrics with reg; with nil they count unseen.
-func newWatchMetrics(reg prometheus.Registerer) *watchMetrics {
+// newMonitorMetrics registers the metrics with reg; with nil they count unseen.
+func newMonitorMetrics(reg prometheus.Registerer) *monitorMetrics {
 	factory := promauto.With(reg)
 	node := func(name, help string) *prometheus.GaugeVec {
 		return factory.NewGaugeVec(prometheus.GaugeOpts{Name: "echosieve_redisindex_" + name, Help: help}, []string{"node"})
 	}
-	m := &watchMetrics{
+	m := &monitorMetrics{
 		losses: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "echosieve_redisindex_losses_total", Help: "Times that this process noticed that Redis had lost a part of the index.",
 		}, []string{"kind"}),
@@ -99,7 +99,7 @@ func newWatchMetrics(reg prometheus.Registerer) *watchMetrics {
 }
 
 // forget removes the figures of a node that no longer is a master.
-func (m *watchMetrics) forget(node string) {
+func (m *monitorMetrics) forget(node string) {
 	for _, gauge := range []*prometheus.GaugeVec{m.memoryUsed, m.memoryLimit, m.saveFailing} {
 		gauge.DeleteLabelValues(node)
 	}

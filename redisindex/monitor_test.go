@@ -39,7 +39,7 @@ func watch(t testing.TB, client redis.UniversalClient, cfg Config) *watched {
 	var err error
 	w.Index, err = New(client, cfg, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(w, nil)), nil)
 	require.NoError(t, err)
-	w.life.interval = 50 * time.Millisecond
+	w.watermarks.interval = 50 * time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -79,19 +79,19 @@ func (w *watched) counted(kind string) int {
 	return int(testutil.ToFloat64(w.watched().losses.WithLabelValues(kind)))
 }
 
-func (w *watched) watched() *watchMetrics { return w.Index.watched }
+func (w *watched) watched() *monitorMetrics { return w.Index.monitorMetrics }
 
 // looked waits until the monitor has looked at everything once more, and has told of all that it saw.
 func (w *watched) looked(t testing.TB) {
 	t.Helper()
 	for range 2 { // the first may have begun before the call
-		w.life.mu.Lock()
-		before := w.life.heard
-		w.life.mu.Unlock()
+		w.watermarks.mu.Lock()
+		before := w.watermarks.lastShown
+		w.watermarks.mu.Unlock()
 		require.Eventually(t, func() bool {
-			w.life.mu.Lock()
-			defer w.life.mu.Unlock()
-			return w.life.heard.After(before)
+			w.watermarks.mu.Lock()
+			defer w.watermarks.mu.Unlock()
+			return w.watermarks.lastShown.After(before)
 		}, time.Minute, 10*time.Millisecond)
 	}
 }
@@ -165,16 +165,16 @@ func TestLossesOfARunningService(t *testing.T) {
 			require.EqualValues(t, 1, client.Del(t.Context(), w.keys.sequence()).Val())
 		}},
 		{"counter back, overtaken before anybody looks", lossRollback, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
-			w.life.mu.Lock() // the monitor stands still
-			defer w.life.mu.Unlock()
+			w.watermarks.mu.Lock() // the monitor stands still
+			defer w.watermarks.mu.Unlock()
 			require.NoError(t, client.Set(t.Context(), w.keys.sequence(), 1, 0).Err())
 			w.works(t, 20)
 		}},
 		{"marker gone", lossMissing, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
-			require.EqualValues(t, 1, client.Del(t.Context(), w.life.markerKeys...).Val())
+			require.EqualValues(t, 1, client.Del(t.Context(), w.watermarks.markerKeys...).Val())
 		}},
 		{"marker back", lossRollback, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
-			require.NoError(t, client.HSet(t.Context(), w.life.markerKeys[0], "seen", 1).Err())
+			require.NoError(t, client.HSet(t.Context(), w.watermarks.markerKeys[0], "seen", 1).Err())
 		}},
 		{"older snapshot", lossRollback, nil, func(t *testing.T, w *watched, server *redisserver.Server, client redis.UniversalClient) {
 			restartOlder(t, server, client, func() { w.works(t, 1) })
@@ -195,7 +195,7 @@ func TestLossesOfARunningService(t *testing.T) {
 		}},
 		{"foreign bytes in an entry", lossDamage, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
 			a := newArticle(1, 0xff)
-			home := fieldRef{w.layout.generation(windowTime(a.Time)), a.Fingerprint}
+			home := w.entryOf(a).field()
 			require.NoError(t, client.HSet(t.Context(), w.keys.entries(home), home.name(), "hello").Err())
 			require.Equal(t, article.Unique, claimOne(t, w.Index, a).Kind)
 		}},
@@ -220,7 +220,7 @@ func TestLossesOfARunningService(t *testing.T) {
 			w.Recall(nil)
 			w.works(t, 10)
 			w.looked(t)
-			drawn := w.life.highest.Load()
+			drawn := w.watermarks.highest.Load()
 			test.happens(t, w, server, client)
 			if test.kind == "" {
 				w.unharmed(t)
@@ -230,7 +230,7 @@ func TestLossesOfARunningService(t *testing.T) {
 			if test.kind != lossEviction {
 				require.Equal(t, 1, w.counted(test.kind))
 			}
-			require.Greater(t, w.life.highest.Load(), drawn, "tickets do not start over")
+			require.Greater(t, w.watermarks.highest.Load(), drawn, "tickets do not start over")
 		})
 	}
 }
@@ -430,17 +430,17 @@ func TestLossWarningEnds(t *testing.T) {
 	cfg := testConfig(standard)
 	x := newIndex(t, newClient(t, redisserver.Addr(t)), cfg)
 	warned := ""
-	m := &monitor{x: x, warn: func(_, text string) { warned = text }, told: map[string]time.Time{}, standing: map[string]time.Time{}}
+	m := newMonitor(x, func(_, text string) { warned = text })
 	at := time.Now()
-	m.lost(lossMissing, loss{kind: lossMissing, at: at.Add(-cfg.Window), own: true})
+	m.report(lossMissing, loss{kind: lossMissing, at: at.Add(-cfg.Window), own: true})
 	require.Empty(t, warned, "it is too long ago to matter")
-	m.lost(lossMissing, loss{kind: lossMissing, at: at.Add(-cfg.Window + time.Minute), own: true})
+	m.report(lossMissing, loss{kind: lossMissing, at: at.Add(-cfg.Window + time.Minute), own: true})
 	m.clearOld()
 	require.Contains(t, warned, at.Add(time.Minute).UTC().Format(time.RFC3339))
 	m.standing[lossMissing] = at.Add(-cfg.Window)
 	m.clearOld()
 	require.Empty(t, warned)
-	require.Zero(t, testutil.ToFloat64(x.watched.lastLoss))
+	require.Zero(t, testutil.ToFloat64(x.monitorMetrics.lastLoss))
 }
 
 func TestSlotOf(t *testing.T) {

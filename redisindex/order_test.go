@@ -51,13 +51,13 @@ func (c *onCluster) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 
 // While an article's ticket is on its way, a copy opens another generation, draws, and helps it to a later ticket. It must see
 // that generation, although it asked which there are before it was helped.
-func TestHelpedWhileItAsksForGenerations(t *testing.T) {
+func TestGivenATicketWhileItFetchesSpans(t *testing.T) {
 	addr := miniredis.RunT(t).Addr()
 	cfg := testConfig(standard)
 	slow, quick := newClient(t, addr), newIndex(t, newClient(t, addr), cfg)
 	late, earlier := newArticle(1, 5), newArticle(2, 5)
 	earlier.Time = earlier.Time.Add(45 * time.Minute)
-	require.NotEqual(t, quick.layout.generation(windowTime(late.Time)), quick.layout.generation(windowTime(earlier.Time)))
+	require.NotEqual(t, quick.layout.span(windowTime(late.Time)), quick.layout.span(windowTime(earlier.Time)))
 	var got article.Verdict
 	slow.AddHook(&onCluster{
 		first: func(cmd redis.Cmder) bool { return cmd.Name() == "hget" },
@@ -73,7 +73,7 @@ func TestHelpedWhileItAsksForGenerations(t *testing.T) {
 
 // The node with one of an article's lists is away when the others take the article up. Nobody may see it, and help it to a
 // ticket, before it can be found by all its lists: who looks into that one afterwards would not find it.
-func TestNodeAwayDuringInsert(t *testing.T) {
+func TestNodeAwayDuringStore(t *testing.T) {
 	addr := miniredis.RunT(t).Addr()
 	cfg := testConfig(standard)
 	cut, x := newClient(t, addr), newIndex(t, newClient(t, addr), cfg)
@@ -84,12 +84,12 @@ func TestNodeAwayDuringInsert(t *testing.T) {
 	for i, block := range x.layout.plan.AppendLookups(nil, &article.Article{Fingerprint: copied.Fingerprint}) {
 		require.Equal(t, i == common.Index, block.Value == 0, "the only block in common")
 	}
-	missing := x.keys.lists(blockRef{x.layout.generation(windowTime(a.Time)), common.Index, common.Value})
+	missing := x.keys.listHash(listRef{x.layout.span(windowTime(a.Time)), common.Index, common.Value})
 	cut.AddHook(&onCluster{
 		first: func(cmd redis.Cmder) bool { return cmd.Name() == "evalsha" && cmd.Args()[3] != missing },
 		then:  func() error { return away },
 	})
-	_, err := newIndex(t, cut, cfg).attempt(t.Context(), []article.Article{a}, waits{})
+	_, err := newIndex(t, cut, cfg).attempt(t.Context(), []article.Article{a}, waitingSince{})
 	require.ErrorIs(t, err, away)
 	require.Equal(t, article.Unique, claimOne(t, x, similar).Kind)
 	kind := claimOne(t, x, copied).Kind

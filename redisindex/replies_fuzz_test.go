@@ -75,7 +75,7 @@ func over(t testing.TB, cfg Config, conn net.Conn) *Index {
 	})
 	t.Cleanup(func() { _ = client.Close() })
 	x := newIndex(t, client, cfg)
-	x.loaded.Store(true)
+	x.scriptsLoaded.Store(true)
 	return x
 }
 
@@ -97,7 +97,7 @@ func record(t testing.TB, c article.Article, name string, kind article.Kind, bef
 	conn, err := net.Dial("tcp", addr)
 	require.NoError(t, err)
 	d := &dictaphone{Conn: conn}
-	_, err = over(t, cfg, d).run(t.Context(), []article.Article{c}, waits{})
+	_, err = over(t, cfg, d).run(t.Context(), []article.Article{c}, waitingSince{})
 	require.NoError(t, err)
 	for _, reply := range d.answers {
 		require.NotContains(t, reply, "~", "choose other articles")
@@ -124,7 +124,7 @@ func repeatTo(t testing.TB, c article.Article, replies string) ([]article.Verdic
 	x := over(t, testConfig(standard), &parrot{answers: slices.Concat(hello, strings.Split(replies, "~"))})
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	matches, err := x.run(ctx, []article.Article{c}, waits{})
+	matches, err := x.run(ctx, []article.Article{c}, waitingSince{})
 	if ctx.Err() != nil {
 		t.Fatal("the batch does not end")
 	}

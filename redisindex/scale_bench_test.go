@@ -47,7 +47,7 @@ func BenchmarkStored(b *testing.B) {
 				cfg.ExpectedArticles = cmp.Or(benchNumbers(b, "EXPECTED", "0")[0], stored)
 				p := preload{
 					client: newClient(b, server.Addr), r: rand.New(rand.NewPCG(1, 2)), stored: stored, anchors: anchors,
-					span: time.Duration(benchNumbers(b, "HOURS", "0")[0]) * time.Hour, generations: map[int64]bool{},
+					span: time.Duration(benchNumbers(b, "HOURS", "0")[0]) * time.Hour, spans: map[int64]bool{},
 				}
 				p.store(b, newIndex(b, p.client, cfg))
 				for _, probes := range benchNumbers(b, "PROBES", "4,16") {
@@ -87,7 +87,7 @@ type preload struct {
 	anchors                    int           // of each article, at most 4
 	span                       time.Duration // over which they are spread
 	made                       int           // articles stored or claimed so far
-	generations                map[int64]bool
+	spans                      map[int64]bool
 	listsMemory, recordsMemory float64
 }
 
@@ -105,7 +105,7 @@ func (p *preload) next() article.Article {
 // it takes a fraction of their time.
 func (p *preload) store(b testing.TB, x *Index) {
 	empty := usedMemory(b, p.client)
-	lists := map[blockRef][]byte{}
+	lists := map[listRef][]byte{}
 	for p.made < p.stored {
 		p.storeRecords(b, x, min(p.stored-p.made, 200_000), lists)
 	}
@@ -113,7 +113,7 @@ func (p *preload) store(b testing.TB, x *Index) {
 	pipe := p.client.Pipeline()
 	p.storeLists(b, x, pipe, lists)
 	pipe.IncrBy(b.Context(), x.keys.sequence(), int64(p.made))
-	for g := range p.generations {
+	for g := range p.spans {
 		pipe.HSet(b.Context(), x.keys.exists(g), "", "")
 	}
 	p.flush(b, pipe, 1)
@@ -121,14 +121,14 @@ func (p *preload) store(b testing.TB, x *Index) {
 }
 
 // storeLists stores the lists, many packed ones with a command.
-func (p *preload) storeLists(b testing.TB, x *Index, pipe redis.Pipeliner, lists map[blockRef][]byte) {
+func (p *preload) storeLists(b testing.TB, x *Index, pipe redis.Pipeliner, lists map[listRef][]byte) {
 	require.NoError(b, loadScripts(b.Context(), p.client))
 	for ref, list := range lists {
 		if x.cfg.Buckets == bucketsSets {
-			x.buckets.store(b.Context(), pipe, []blockRef{ref}, []string{string(list)})
+			x.lists.add(b.Context(), pipe, []listRef{ref}, []string{string(list)})
 		} else {
-			x.buckets.store(b.Context(), pipe, []blockRef{ref}, []string{string(list[:fingerprintBytes])}) // makes the hash
-			pipe.HSet(b.Context(), x.keys.lists(ref), ref.field(), list)
+			x.lists.add(b.Context(), pipe, []listRef{ref}, []string{string(list[:fingerprintBytes])}) // makes the hash
+			pipe.HSet(b.Context(), x.keys.listHash(ref), ref.field(), list)
 		}
 		p.flush(b, pipe, 2000)
 	}
@@ -136,19 +136,19 @@ func (p *preload) storeLists(b testing.TB, x *Index, pipe redis.Pipeliner, lists
 }
 
 // storeRecords stores the records of some articles and notes their places in the lists.
-func (p *preload) storeRecords(b testing.TB, x *Index, articles int, lists map[blockRef][]byte) {
+func (p *preload) storeRecords(b testing.TB, x *Index, articles int, lists map[listRef][]byte) {
 	records := map[string][]any{}
 	var blocks []simhash.Block
 	for range articles {
 		c := p.next()
-		home := fieldRef{x.layout.generation(windowTime(c.Time)), c.Fingerprint}
-		p.generations[home.generation] = true
+		home := x.entryOf(c).field()
+		p.spans[home.span] = true
 		blocks = x.layout.plan.AppendStored(blocks[:0], &c)
 		for _, block := range blocks {
-			ref := blockRef{home.generation, block.Index, block.Value}
+			ref := listRef{home.span, block.Index, block.Value}
 			lists[ref] = append(lists[ref], home.name()...)
 		}
-		entry := append(appendEntry(nil, &c, windowTime(c.Time)), byte(article.Unique))
+		entry := append((&entry{Article: c}).append(nil), byte(article.Unique))
 		binary.BigEndian.PutUint16(entry, uint16(len(entry)))
 		copy(entry[ticketAt:], ticketBytes(uint64(p.made)))
 		records[x.keys.entries(home)] = append(records[x.keys.entries(home)], home.name(), entry)

@@ -11,8 +11,8 @@ import (
 var (
 	//go:embed lua/find.lua
 	findSource string
-	//go:embed lua/place.lua
-	placeSource string
+	//go:embed lua/add.lua
+	addSource string
 	//go:embed lua/store.lua
 	storeSource string
 	//go:embed lua/ticket.lua
@@ -23,26 +23,27 @@ var (
 	withdrawSource string
 	//go:embed lua/mend.lua
 	mendSource string
-	//go:embed lua/life.lua
-	lifeSource string
+	//go:embed lua/marker.lua
+	markerSource string
 	//go:embed lua/counter.lua
 	counterSource string
 
-	placeScript  = redis.NewScript(fmt.Sprintf("local TABLE_BYTES = %d\n", tableBytes) + placeSource)
+	addScript    = redis.NewScript(fmt.Sprintf("local TABLE_BYTES = %d\n", tableBytes) + addSource)
 	storeScript  = redis.NewScript(findSource + storeSource)
 	ticketScript = redis.NewScript(findSource + ticketSource)
 	decideScript = redis.NewScript(findSource + decideSource)
 
 	withdrawScript = redis.NewScript(findSource + withdrawSource)
 	mendScript     = redis.NewScript(mendSource)
-	lifeScript     = redis.NewScript(lifeSource)
+	markerScript   = redis.NewScript(markerSource)
 	counterScript  = redis.NewScript(counterSource)
 
-	scripts = []*redis.Script{placeScript, storeScript, ticketScript, decideScript, withdrawScript, mendScript}
+	scripts = []*redis.Script{addScript, storeScript, ticketScript, decideScript, withdrawScript, mendScript}
 )
 
-// loadScripts makes the scripts known to the server, on a cluster to every master. Afterwards they are called
-// by their hash; a server that has forgotten them (a restart, a failover, a new master) answers NOSCRIPT.
+// loadScripts loads the scripts into the server; on a cluster into every master. Afterwards they are called by their hash. A server that
+// does not have them (after a restart, a failover, or as a new master) replies NOSCRIPT, and Index.repair has them loaded again. The monitor
+// loads its own two scripts.
 func loadScripts(ctx context.Context, client redis.UniversalClient) error {
 	load := func(ctx context.Context, c redis.Scripter) error {
 		for _, s := range scripts {

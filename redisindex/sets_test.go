@@ -18,7 +18,7 @@ func TestSetsCanBeRead(t *testing.T) {
 	a := newArticle(1, 1<<63|0xff)
 	a.Anchors = []uint64{0xabcd << 48, 0x1234 << 48}
 	claimOne(t, x, a)
-	prefix := x.keys.prefix + "s:" + strconv.FormatInt(x.layout.generation(windowTime(a.Time)), 10)
+	prefix := x.keys.prefix + "s:" + strconv.FormatInt(x.layout.span(windowTime(a.Time)), 10)
 	var keys []string
 	for _, value := range []string{":0:8000", ":1:0", ":2:0", ":3:ff", ":4:abcd", ":4:1234"} {
 		keys = append(keys, prefix+value)
@@ -62,9 +62,9 @@ func TestForeignMembers(t *testing.T) {
 	client := newClient(t, redisserver.Addr(t))
 	x := newIndex(t, client, kindConfig(standard, bucketsSets))
 	a := newArticle(1, 0xff)
-	g := x.layout.generation(windowTime(a.Time))
+	g := x.layout.span(windowTime(a.Time))
 	for _, block := range x.layout.plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
-		require.NoError(t, client.SAdd(t.Context(), x.keys.set(blockRef{g, block.Index, block.Value}), "hello", "1e3", "99999999999999999999", "").Err())
+		require.NoError(t, client.SAdd(t.Context(), x.keys.listSet(listRef{g, block.Index, block.Value}), "hello", "1e3", "99999999999999999999", "").Err())
 	}
 	claimSoon(t, x, a)
 	require.Equal(t, a.Coordinates, claimSoon(t, x, newArticle(2, 0xfe)).Original.Coordinates)

@@ -3,62 +3,66 @@ package redisindex
 import (
 	"context"
 	"fmt"
-	"time"
-
-	"echosieve/pipeline/article"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// place puts the fingerprints into the lists of their blocks and registers the generations. It comes before insert,
-// because who meets an entry by one list, or as an exact repeat, may give it a ticket: by then all lists must lead to it.
-func (b *batch) place(ctx context.Context) error {
+// storeLists is step 1: it adds the fingerprints to the lists of their blocks, and registers the spans.
+//
+// It needs a round trip of its own, before storeEntries, because a cluster runs the commands of a pipeline in any order. Another worker may find an entry
+// through one list, or as an exact repeat, and give it a ticket. From then on every article with a higher ticket must find the
+// entry, so all lists must lead to it by then.
+func (b *batch) storeLists(ctx context.Context) error {
 	x, pipe := b.x, b.x.client.Pipeline()
-	stored := b.storeLists(ctx, pipe)
-	b.register(ctx, pipe)
-	// The counter must outlive every entry: starting over below existing tickets would let copies through. Replays and
-	// exact repeats make entries live on, but draw nothing.
+	added := b.addToLists(ctx, pipe)
+	b.registerSpans(ctx, pipe)
+	// The ticket counter must outlive every entry: if it started over below existing tickets, copies would pass as unique. Replays and
+	// exact repeats prolong the life of entries but draw no tickets, so the counter's life is prolonged here.
 	pipe.Expire(ctx, x.keys.sequence(), 2*x.layout.lifetime)
 	if err := b.exec(ctx, "place", pipe); err != nil {
 		return err
 	}
-	return stored()
+	return added()
 }
 
-// insert stores the entries.
-func (b *batch) insert(ctx context.Context) error {
-	x, pipe := b.x, b.x.client.Pipeline()
-	stored := make([]*redis.Cmd, len(b.items))
-	for i, it := range b.items {
-		stored[i] = storeScript.EvalSha(ctx, pipe, []string{x.keys.entries(it.home)},
-			it.home.name(), it.claim.Digest[:], appendEntry(nil, &it.claim, it.ms), x.entries, x.layout.lifetimeSeconds())
-	}
-	if err := b.exec(ctx, "insert", pipe); err != nil {
-		return err
-	}
-	for i, cmd := range stored {
-		if err := b.stored(b.items[i], cmd.Val()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// register notes that the generations of the batch exist, for longer than their entries do.
-func (b *batch) register(ctx context.Context, pipe redis.Pipeliner) {
-	known := map[int64]bool{}
-	for _, it := range b.items {
-		if g := it.home.generation; !known[g] {
-			known[g] = true
-			key := b.x.keys.exists(g)
+// registerSpans queues the commands that say that the spans of the batch exist. Registrations expire after the entries.
+func (b *batch) registerSpans(ctx context.Context, pipe redis.Pipeliner) {
+	registered := map[int64]bool{}
+	for _, t := range b.tasks {
+		if !registered[t.span] {
+			registered[t.span] = true
+			key := b.x.keys.exists(t.span)
 			pipe.HSet(ctx, key, "", "")
 			pipe.Expire(ctx, key, 2*b.x.layout.lifetime)
 		}
 	}
 }
 
-// stored takes the store script's reply for an item.
-func (b *batch) stored(it *item, reply any) error {
+// storeEntries is step 2: it stores the entries.
+func (b *batch) storeEntries(ctx context.Context) error {
+	x, pipe := b.x, b.x.client.Pipeline()
+	replies := make([]*redis.Cmd, len(b.tasks))
+	for i, t := range b.tasks {
+		f := t.field()
+		replies[i] = storeScript.EvalSha(ctx, pipe, []string{x.keys.entries(f)},
+			f.name(), t.Digest[:], t.append(nil), x.maxEntries, x.layout.lifetimeSeconds())
+	}
+	if err := b.exec(ctx, "insert", pipe); err != nil {
+		return err
+	}
+	for i, cmd := range replies {
+		if err := b.stored(b.tasks[i], cmd.Val()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stored handles the reply of store.lua for a task: the entry was stored, or another entry with its digest is there already.
+//
+// An exact repeat within the span of its original stores nothing. A replay of the repeat finds the entry of the original by the digest
+// again, and so gets the same verdict.
+func (b *batch) stored(t *task, reply any) error {
 	switch r := reply.(type) {
 	case int64:
 		if r == 1 {
@@ -66,39 +70,35 @@ func (b *batch) stored(it *item, reply any) error {
 		}
 		return nil
 	case string:
-		e, _, err := cutEntry(r)
+		e, _, err := cutEntry(t.field(), r)
 		if err != nil {
-			return b.x.damaged(it.home, it.claim.Digest)
+			return b.x.damaged(&t.entry)
 		}
-		if e.ref.Coordinates == it.ref.Coordinates { // its own: a replay
-			if len(e.verdict) > 0 {
+		if e.Coordinates == t.Coordinates { // the article's own entry: its record was delivered before
+			if len(e.verdictBytes) > 0 {
 				b.x.metrics.replayed.Inc()
 			}
-			return b.settle(it, e)
+			return b.useStored(t, &e)
 		}
-		c := article.Article{
-			Coordinates: e.ref.Coordinates, ID: e.ref.ID, Time: time.UnixMilli(e.ms),
-			Digest: e.digest, Fingerprint: it.claim.Fingerprint, LittleText: e.little,
-			// The sums of the same text; only where it was cut otherwise they may differ, and only in their size.
-			Sums: it.claim.Sums, Anchors: it.claim.Anchors, Signature: e.signature,
-		}
-		it.repeats = b.item(c)
-		return b.settle(it.repeats, e)
+		// Entries do not keep sums and anchors. The original has the same text, so the repeat's do. Sums can differ only if the
+		// text was cut into other words, and then only in their size.
+		e.Sums, e.Anchors = t.Sums, t.Anchors
+		t.repeats = b.task(e)
+		return b.useStored(t.repeats, &e)
 	default:
 		return fmt.Errorf("insert: reply of type %T", reply)
 	}
 }
 
-// settle takes over what an item's entry says: its verdict, if there is one, and the id, which a replay may have read from
-// another field.
-func (b *batch) settle(it *item, e entry) error {
-	it.ref = e.ref
-	if len(e.verdict) == 0 {
+// useStored takes over what the stored entry of a task's article says: the verdict, if there is one, and the id. The id differs if the
+// setting of the id's field was changed since the article was stored.
+func (b *batch) useStored(t *task, e *entry) (err error) {
+	t.ID = e.ID
+	if len(e.verdictBytes) == 0 {
 		return nil
 	}
-	var err error
-	if it.verdict, err = decodeVerdict(e.verdict, it.ref); err != nil {
-		return b.x.damaged(it.home, it.claim.Digest)
+	if t.verdict, err = decodeVerdict(e.verdictBytes, t.Ref()); err != nil {
+		return b.x.damaged(&t.entry)
 	}
 	return nil
 }

@@ -25,8 +25,8 @@ import (
 func leave(t *testing.T, x *Index, c article.Article) {
 	t.Helper()
 	require.NoError(t, loadScripts(t.Context(), x.client))
-	b := newBatch(x, []article.Article{c}, waits{})
-	for _, step := range []func(context.Context) error{b.place, b.insert, b.draw, b.ticket} {
+	b := newBatch(x, []article.Article{c}, waitingSince{})
+	for _, step := range []func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets} {
 		require.NoError(t, step(t.Context()))
 	}
 }
@@ -76,12 +76,12 @@ func TestVerdictOfAWithdrawnTicketIsNotWritten(t *testing.T) {
 	a, b := newArticle(1, 0xff), newArticle(2, 0xfe)
 	a.Partition, b.Partition = 1, 2
 	require.NoError(t, loadScripts(t.Context(), client))
-	slow := newBatch(x, []article.Article{a}, waits{})
-	for _, step := range []func(context.Context) error{slow.place, slow.insert, slow.draw, slow.ticket, slow.look, slow.read} {
+	slow := newBatch(x, []article.Article{a}, waitingSince{})
+	for _, step := range []func(context.Context) error{slow.storeLists, slow.storeEntries, slow.drawTickets, slow.setTickets, slow.lookUp, slow.fetchEntries} {
 		require.NoError(t, step(t.Context()))
 	}
 	require.Equal(t, article.Unique, claimOne(t, x, b).Kind)
-	require.ErrorIs(t, slow.decide(t.Context()), errLookAgain)
+	require.ErrorIs(t, slow.decide(t.Context()), errTicketChanged)
 	require.Equal(t, b.Coordinates, claimOne(t, x, a).Original.Coordinates)
 }
 
@@ -112,22 +112,22 @@ func TestBatchesDoNotWaitAsAWhole(t *testing.T) {
 		articles[i].Partition = int32(i)
 	}
 	batches := []*batch{
-		newBatch(x, []article.Article{articles[0], articles[3]}, waits{}),
-		newBatch(x, []article.Article{articles[1], articles[2]}, waits{}),
+		newBatch(x, []article.Article{articles[0], articles[3]}, waitingSince{}),
+		newBatch(x, []article.Article{articles[1], articles[2]}, waitingSince{}),
 	}
 	for _, b := range batches {
-		require.NoError(t, b.place(t.Context()))
-		require.NoError(t, b.insert(t.Context()))
+		require.NoError(t, b.storeLists(t.Context()))
+		require.NoError(t, b.storeEntries(t.Context()))
 	}
 	pipe := client.Pipeline()
 	for i, a := range articles {
-		batches[0].setTicket(t.Context(), pipe, fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint}, a.Digest, uint64(i+1))
+		batches[0].setTicket(t.Context(), pipe, x.entryOf(a), uint64(i+1))
 	}
 	pipe.IncrBy(t.Context(), x.keys.sequence(), int64(len(articles)))
 	_, err := pipe.Exec(t.Context())
 	require.NoError(t, err)
 	for _, b := range batches {
-		for _, step := range []func(context.Context) error{b.draw, b.ticket, b.look, b.read} {
+		for _, step := range []func(context.Context) error{b.drawTickets, b.setTickets, b.lookUp, b.fetchEntries} {
 			require.NoError(t, step(t.Context()))
 		}
 	}
@@ -140,8 +140,8 @@ func TestBatchesDoNotWaitAsAWhole(t *testing.T) {
 	for range batches {
 		require.NoError(t, <-ended)
 	}
-	require.Equal(t, articles[1].Coordinates, batches[0].matches()[1].Original.Coordinates)
-	require.Equal(t, articles[0].Coordinates, batches[1].matches()[1].Original.Coordinates)
+	require.Equal(t, articles[1].Coordinates, batches[0].verdicts()[1].Original.Coordinates)
+	require.Equal(t, articles[0].Coordinates, batches[1].verdicts()[1].Original.Coordinates)
 	require.Positive(t, counted(x.metrics.waits))
 }
 

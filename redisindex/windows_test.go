@@ -17,7 +17,7 @@ func TestWindowsHeld(t *testing.T) {
 		cfg := testConfig(standard)
 		cfg.Window, cfg.Generations = 100*time.Hour, c.generations
 		l := newLayout(cfg)
-		length := time.Duration(l.generationMs) * time.Millisecond
+		length := time.Duration(l.spanMs) * time.Millisecond
 		const steps = 1000
 		most, sum := 0.0, 0.0
 		for i := range steps {

@@ -32,35 +32,35 @@ const (
 
 var mutants = []mutant{
 	{"look-first", []edit{
-		{"index.go", "{b.place, b.insert, b.draw, b.ticket, b.look, b.read, b.decide}", "{b.look, b.place, b.insert, b.draw, b.ticket, b.read, b.decide}"},
-		{"lookup.go", "if !b.generations[g] {", "if false {"},
+		{"index.go", "{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.lookUp, b.fetchEntries, b.decide}", "{b.lookUp, b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.fetchEntries, b.decide}"},
+		{"lookup.go", "if !b.spans[span] {", "if false {"},
 	}, interleaving},
 	{"ticket-before-insert", []edit{
-		{"index.go", "{b.place, b.insert, b.draw,", "{b.draw, b.place, b.insert,"},
+		{"index.go", "{b.storeLists, b.storeEntries, b.drawTickets,", "{b.drawTickets, b.storeLists, b.storeEntries,"},
 	}, interleaving},
 	{"entry-before-its-lists", []edit{
-		{"index.go", "{b.place, b.insert,", "{b.insert, b.place,"},
-	}, "^TestNodeAwayDuringInsert$"},
+		{"index.go", "{b.storeLists, b.storeEntries,", "{b.storeEntries, b.storeLists,"},
+	}, "^TestNodeAwayDuringStore$"},
 	{"generations-from-before-it-was-helped", []edit{
-		{"batch.go", "if helped {", "if false {"},
-	}, "^TestHelpedWhileItAsksForGenerations$"},
+		{"batch.go", "if givenByOther {", "if false {"},
+	}, "^TestGivenATicketWhileItFetchesSpans$"},
 	{"replays-forget-the-counter", []edit{
 		{"store.go", "pipe.Expire(ctx, x.keys.sequence(), 2*x.layout.lifetime)", "_ = x"},
 	}, "^TestCounterOutlivesReplayedEntries$"},
 	{"no-ticket", []edit{
-		{"lookup.go", "return r.ticket == 0 || !earlier(", "return false && !earlier("},
+		{"lookup.go", "return r.ticket == 0 || !r.before(&t.entry)", "return false"},
 	}, interleaving},
 	{"no-help", []edit{
 		{"lookup.go", "if r.ticket == 0 && !seen[r.entry]", "if false && !seen[r.entry]"},
 	}, interleaving},
 	{"no-decide", []edit{
-		{"decide.go", "it.verdict = verdict", "it.verdict, _ = it.proposal, verdict"},
+		{"decide.go", "t.verdict = verdict", "t.verdict, _ = t.proposal, verdict"},
 	}, interleaving},
 	{"last-verdict-wins", []edit{
 		{"lua/decide.lua", "if len > head then return string.sub(value, pos + head, pos + len - 1) end", "value, len = string.sub(value, 1, pos + head - 1) .. string.sub(value, pos + len), head"},
 	}, interleaving},
 	{"root-early", []edit{
-		{"decide.go", "return article.Ref{}, false, nil", "return r.ref, true, nil"},
+		{"decide.go", "return article.Ref{}, false, nil", "return r.Ref(), true, nil"},
 	}, interleaving},
 	{"decide-any", []edit{
 		{"lua/decide.lua", "if field == ARGV[1] and string.sub(value, pos + 4, pos + 9) ~= ARGV[3] then return 1 end", ""},
@@ -72,7 +72,7 @@ var mutants = []mutant{
 		{"decide.go", "return now.Sub(since) >= b.x.cfg.UndecidedTimeout", "return false && now.Sub(since) > 0"},
 	}, "^TestUndecidedOriginalIsWithdrawn$"},
 	{"waits-for-itself", []edit{
-		{"decide.go", "if b.comesLater(r.ref.Coordinates) {", "if false {"},
+		{"decide.go", "if b.comesLater(r.Coordinates) {", "if false {"},
 	}, "^TestDoesNotWaitForItself$"},
 	{"damage-is-taken-for-the-end", []edit{
 		{"lua/find.lua", "error('ECHOSIEVE_DAMAGED', 0)", "break"},
@@ -90,19 +90,19 @@ var mutants = []mutant{
 		{"lua/ticket.lua", "if field ~= ARGV[1] then return string.rep(string.char(255), 6) end", ""},
 	}, interleaving},
 	{"replay-does-not-know-its-own-record", []edit{
-		{"store.go", "if e.ref.Coordinates == it.ref.Coordinates {", "if false {"},
+		{"store.go", "if e.Coordinates == t.Coordinates {", "if false {"},
 	}, interleaving},
 	{"repeat-of-undecided-guesses-its-root", []edit{
-		{"batch.go", "Root: o.verdict.Root}", "Root: o.ref}"},
+		{"batch.go", "Root: o.verdict.Root}", "Root: o.Ref()}"},
 	}, contract + "/^ExactRepeats$"},
 	{"copy-of-its-copy", []edit{
-		{"decide.go", "if root.Coordinates == it.ref.Coordinates {", "if false {"},
+		{"decide.go", "if root.Coordinates == t.Coordinates {", "if false {"},
 	}, "^TestLostOriginalStaysUnique$"},
 	{"records-never-expire", []edit{
 		{"lua/store.lua", "redis.call('EXPIRE', key, ARGV[5])", ""},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"lists-never-expire", []edit{
-		{"lua/place.lua", "  redis.call('EXPIRE', key, ARGV[1])\nend", "end"},
+		{"lua/add.lua", "  redis.call('EXPIRE', key, ARGV[1])\nend", "end"},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"generations-never-expire", []edit{
 		{"store.go", "pipe.Expire(ctx, key, 2*b.x.layout.lifetime)", ""},
@@ -111,37 +111,37 @@ var mutants = []mutant{
 		{"layout.go", "<= l.windowMs", "< l.windowMs"},
 	}, contract + "/^WindowEdges$"},
 	{"only-earlier-generations", []edit{
-		{"layout.go", "l.generation(saturate(ms, l.windowMs))", "l.generation(ms)"},
+		{"layout.go", "l.span(saturate(ms, l.windowMs))", "l.span(ms)"},
 	}, contract + "/^WindowEdges$"},
 	{"little-texts-collapse", []edit{
-		{"lookup.go", "LittleText: e.little, Signature", "LittleText: false, Signature"},
+		{"entry.go", "e.LittleText = raw[formAt]&flagLittle != 0", "_ = raw"},
 	}, contract + "/^LittleText$"},
 	{"look-alikes-before-copies", []edit{
 		{"decide.go", "if !r.judged.Kind.IsCopy() {", "if r.judged.Kind == 0 {"},
 	}, contract + "/^SecondCheck$"},
 	{"no-probes", []edit{
-		{"lookup.go", "x.layout.plan.AppendLookups(blocks[:0], &it.claim)", "x.layout.plan.AppendStored(blocks[:0], &it.claim)"},
+		{"lookup.go", "x.layout.plan.AppendLookups(blocks[:0], &t.Article)", "x.layout.plan.AppendStored(blocks[:0], &t.Article)"},
 	}, contract + "/^Probes$"},
 	{"no-anchors", []edit{
-		{"lookup.go", "x.layout.plan.AppendLookups(blocks[:0], &it.claim)", "func(a article.Article) []simhash.Block { a.Anchors = nil; return x.layout.plan.AppendLookups(nil, &a) }(it.claim)"},
+		{"lookup.go", "x.layout.plan.AppendLookups(blocks[:0], &t.Article)", "func(a article.Article) []simhash.Block { a.Anchors = nil; return x.layout.plan.AppendLookups(nil, &a) }(t.Article)"},
 	}, contract + "/^Anchors$"},
 	{"stored-without-anchors", []edit{
-		{"lists.go", "b.x.layout.plan.AppendStored(blocks[:0], &it.claim)", "b.x.layout.plan.Layout.AppendBlocks(blocks[:0], it.claim.Fingerprint)"},
+		{"lists.go", "b.x.layout.plan.AppendStored(blocks[:0], &t.Article)", "b.x.layout.plan.Layout.AppendBlocks(blocks[:0], t.Fingerprint)"},
 	}, contract + "/^Anchors$"},
 	{"lists-without-end", []edit{
-		{"lua/place.lua", "if #list < most then", "if true then"},
+		{"lua/add.lua", "if #list < most then", "if true then"},
 	}, "^TestFullList$"},
 	{"lists-are-written-as-they-were", []edit{
-		{"lua/place.lua", "if list ~= before then", "if not before then"},
-	}, "^TestPlace$/^Mini$"},
+		{"lua/add.lua", "if list ~= before then", "if not before then"},
+	}, "^TestAddToLists$/^Mini$"},
 	{"sets-never-expire", []edit{
 		{"lists.go", "pipe.Expire(ctx, key, s.x.layout.lifetime)", ""},
 	}, "^TestEveryKeyExpires$/^MiniSets$"},
 	{"sets-are-read-whole", []edit{
-		{"lists.go", "s.x.keys.set(ref), maxSetRead)", "s.x.keys.set(ref), 1<<30)"},
+		{"lists.go", "s.x.keys.listSet(ref), maxSetRead)", "s.x.keys.listSet(ref), 1<<30)"},
 	}, "^TestLongSet$/^Mini$"},
 	{"unsigned-members", []edit{
-		{"lists.go", "args = append(args, int64(fingerprint(packed)))", "args = append(args, uint64(fingerprint(packed)))"},
+		{"lists.go", "args = append(args, int64(firstFingerprint(packed)))", "args = append(args, uint64(firstFingerprint(packed)))"},
 	}, "^TestSetsCanBeRead$"},
 	{"kinds-share-their-keys", []edit{
 		{"layout.go", "kind = bucketsSets", "_ = bucketsSets"},
@@ -156,10 +156,10 @@ var mutants = []mutant{
 		{"connection.go", "cluster.OnNewNode(func(node *redis.Client) { node.AddHook(r) })", "_ = cluster"},
 	}, "^TestTooFewReplicas$/^Cluster$"},
 	{"straddling-members", []edit{
-		{"lua/place.lua", "while at and at % 8 ~= 1 do", "while false do"},
-	}, "^TestPlace$/^Mini$"},
+		{"lua/add.lua", "while at and at % 8 ~= 1 do", "while false do"},
+	}, "^TestAddToLists$/^Mini$"},
 	{"members-twice", []edit{
-		{"lua/place.lua", "if not at then\n      if #list", "if true then\n      if #list"},
+		{"lua/add.lua", "if not at then\n      if #list", "if true then\n      if #list"},
 	}, "^TestKeysStayCompact$"},
 }
 
