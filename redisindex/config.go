@@ -11,40 +11,42 @@ import (
 	"echosieve/simhash"
 )
 
-// Config says what the index remembers and how it lays it out.
+// Config says what the index remembers, and sizes its keys.
 //
-// Window, Generations and ExpectedArticles decide in which key an article lies, so they are part of every key's
-// name: changing the generations' length or the size class of the expected articles starts a new, empty index
-// beside the old one, which then expires by itself. Change them as you would change the recipe: with all
-// processes at once and at a time when copies may pass.
+// Window, Generations, ExpectedArticles, Buckets and BlockBits decide in which key an article lies, so every key holds them in its name.
+// A change of the window, of the size class of ExpectedArticles, or of one of the others starts a new, empty index beside the old one. The
+// old index expires by itself. Change them like the recipe: in all processes at once, and at a time when copies may pass.
 type Config struct {
 	// Namespace begins every key. It holds the recipe id, so that two recipes never mix.
 	Namespace string
 	// Window is how far apart the timestamps of two articles may be for one to be a copy of the other.
 	Window time.Duration
-	// Search is what the recipe asks of the index. The number of blocks decides where an
-	// article lies, the rest only who meets it; the width of the blocks is this package's.
+	// Search is what the recipe requires of the index. The number of blocks decides under which keys an article is stored. The
+	// number of probes and the rule only decide which articles are found, and may be changed while an index is in use.
 	article.Search
-	// UndecidedTimeout is how long a copy waits for the verdict of its original. The original's worker may be dead: then its
-	// partition goes to another process after the session timeout of the consumer group, which decides it. If
-	// that does not happen, its record is gone, and its copies go on without it.
+	// UndecidedTimeout is how long a copy waits for the verdict of its original. If the worker of the original is dead, its partition
+	// goes to another process after the session timeout of the consumer group, and that process decides the original. So the timeout
+	// must be longer than the session timeout. If nobody decides the original in time, its record was deleted, and its copies go
+	// on without it.
 	UndecidedTimeout time.Duration
 
-	// Generations is the number of pieces into which the window is cut; keys live and expire by piece. With one,
-	// most articles look into two pieces, with two into three, and so on; look-ups are most of what an article
-	// costs. More pieces free memory sooner: one keeps two windows of articles on average, two 1.75.
+	// Generations is the number of spans into which the window is cut. A key belongs to one span and expires with it. With one span, most
+	// articles look up in two spans, with two in three, and so on. Look-ups are most of what an article costs, and each
+	// further span in reach makes as many look-ups again, so the default is one. More spans free memory sooner: Redis holds two windows of
+	// articles on average with one span, and 1.75 with two.
 	Generations int `koanf:"generations" help:"pieces of the window that expire as a whole, 1 to 8: more free memory sooner but cost look-ups; a change starts an empty index"`
-	// MaxCandidates bounds the entries' fields read for one article, nearest first. The cap can let a copy
-	// through as unique; it never changes an answer once given.
+	// MaxCandidates bounds the fingerprints whose entries are fetched for one article. The nearest are taken. If the original is
+	// beyond the bound, its copy passes as unique. A verdict that was written does not change when the bound does.
 	MaxCandidates int `koanf:"max_candidates" help:"most fingerprints within the maximal distance whose articles are read for one article, nearest first"`
-	// ExpectedArticles is the number of articles in one window, by which keys are sized: small keys waste
-	// memory, large ones time. Only its size class counts, the next power of two.
+	// ExpectedArticles is the number of articles in one window. Keys are sized for it: too many small keys waste memory, and large
+	// ones time. It is rounded up to its size class, a power of two.
 	ExpectedArticles int `koanf:"expected_articles" help:"articles in one window, by which Redis keys are sized (rounded up to a power of two); a change starts an empty index"`
-	// Buckets is how Redis keeps the fingerprints of a block value: "packed", as fields of hashes, or "sets", as a Redis set
-	// each, which other programs can read and which writes less to the log where packed lists are long, but costs the server more.
+	// Buckets is the form of block lists in Redis. With "packed" a list is a field of a hash (packedLists). With "sets" it is a Redis
+	// set, which other programs can read (setLists). Sets write less to the log of Redis where lists are long, but cost the server more CPU
+	// time.
 	Buckets string `koanf:"buckets" help:"how Redis keeps the fingerprints of a block value: packed (less CPU and memory) or sets (plain Redis sets, for other tools to read), see docs/tuning.md; a change starts an empty index"`
-	// BlockBits is the width of a block list's key. With 4 blocks 16 bits serve up to a few million articles; 20, up to
-	// about 60 million, and 24, up to a billion, find less, which probes have to make up for.
+	// BlockBits is the width of block values in bits; 0 computes it from ExpectedArticles. With 4 blocks, 16 bits serve a few million
+	// articles, 20 bits about 60 million, and 24 bits a billion. Wider blocks find fewer copies with the same number of probes.
 	BlockBits int `koanf:"block_bits" help:"width in bits of the block values in Redis keys, 6 to 32; 0: by expected_articles, but without overlaps (16 for 4 blocks; 16 as well with buckets: sets), see docs/tuning.md; a change starts an empty index"`
 }
 
@@ -54,15 +56,16 @@ const (
 	MaxWindow = 100 * 365 * 24 * time.Hour
 )
 
-// DefaultConfig returns the defaults of what a user sets. Namespace, Window and Search are left empty.
+// DefaultConfig returns the defaults of the settings. Namespace, Window and Search are left empty, because they have none.
 func DefaultConfig() Config {
 	return Config{UndecidedTimeout: time.Minute, Generations: 1, MaxCandidates: 24, ExpectedArticles: 1_000_000, Buckets: bucketsPacked}
 }
 
-// oneHashTag matches the braces that a namespace may have. With others there is no other key in the slot of one of ours (wait.go).
+// oneHashTag matches the braces that a namespace may have: exactly one hash tag of a Redis Cluster. With other braces fenceKey could not
+// make a key in the slot of a given key.
 var oneHashTag = regexp.MustCompile(`^[^{}]*\{[^{}]+\}[^{}]*$`)
 
-// Validate says everything that is wrong with the configuration.
+// Validate returns all mistakes in the configuration, joined; nil if there are none.
 func (c Config) Validate() error {
 	var errs []error
 	if c.Namespace == "" {

@@ -16,14 +16,14 @@ import (
 	"echosieve/internal/tlsfiles"
 )
 
-// Options say how to reach Redis: a single server, one behind Sentinel (MasterName) or a cluster (Cluster).
+// Options say how to reach Redis: a single server, a server behind Sentinel (MasterName), or a cluster (Cluster).
 type Options struct {
 	Addrs      []string `koanf:"addrs" help:"host:port of the server, of the sentinels, or of some cluster nodes"`
 	Username   string   `koanf:"username" help:"ACL user; empty: the default user"`
 	Password   string   `koanf:"password" secret:"true" help:"password; better in password_file or the environment"`
 	DB         int      `koanf:"db" help:"database number; a cluster has only 0"`
 	MasterName string   `koanf:"master_name" help:"name of the master that the sentinels watch; addrs are sentinels then"`
-	// The sentinels' own login, which may differ from the servers'.
+	// The login at the sentinels. It may differ from the login at the servers.
 	SentinelUsername string `koanf:"sentinel_username" help:"ACL user at the sentinels; empty: the default user"`
 	SentinelPassword string `koanf:"sentinel_password" secret:"true" help:"password of the sentinels; empty: they want none"`
 
@@ -31,10 +31,10 @@ type Options struct {
 	PoolSize int             `koanf:"pool_size" help:"most connections to one server"`
 	Timeout  time.Duration   `koanf:"timeout" help:"longest wait for a connection, a read or a write"`
 	TLS      tlsfiles.Config `koanf:"tls"`
-	// WaitReplicas is the number of replicas that must have a write before the next step relies on it. With fewer in
-	// reach, claims block.
+	// WaitReplicas is the number of replicas of each master that must have all writes of a step before the next step begins. While
+	// fewer replicas are in reach, Claim blocks.
 	WaitReplicas int `koanf:"wait_replicas" help:"replicas of each master that must have what was written before a verdict counts; 0: a failover can lose the latest writes, and copies of what was lost pass as unique"`
-	// WaitTimeout is how long one step waits for the replicas before the batch is run again.
+	// WaitTimeout is the longest wait of one step for the replicas. After it the batch is run again.
 	WaitTimeout time.Duration `koanf:"wait_timeout" help:"longest wait for wait_replicas before the batch is tried again; shorter than timeout"`
 }
 
@@ -43,7 +43,7 @@ func DefaultOptions() Options {
 	return Options{Addrs: []string{"127.0.0.1:6379"}, PoolSize: 16, Timeout: 5 * time.Second, WaitTimeout: time.Second}
 }
 
-// Validate says everything that is wrong with the options, without dialling or reading files.
+// Validate returns all mistakes in the options, joined; nil if there are none. It neither dials nor reads files.
 func (o Options) Validate() error {
 	var errs []error
 	port := "6379"
@@ -80,8 +80,8 @@ func (o Options) Validate() error {
 	return errors.Join(append(errs, o.TLS.Validate())...)
 }
 
-// Connect returns a client for the options; the caller closes it. It reads the files named, but does not dial:
-// connections are made when needed. Retries are left to Index.Claim, which counts and logs them.
+// Connect returns a client for the options; the caller closes it. It reads the TLS files, but does not dial: the client connects when it
+// is used. The client does not retry, because Index.Claim does, and counts and logs its retries.
 func Connect(o Options) (redis.UniversalClient, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("redisindex: %w", err)
@@ -94,13 +94,13 @@ func Connect(o Options) (redis.UniversalClient, error) {
 		Addrs: o.Addrs, Username: o.Username, Password: o.Password, DB: o.DB,
 		MasterName: o.MasterName, SentinelUsername: o.SentinelUsername, SentinelPassword: o.SentinelPassword,
 		IsClusterMode: o.Cluster, ClientName: "echosieve",
-		// RESP3 has nothing that we need, and looks for pushed messages before every reply.
+		// RESP2. RESP3 has nothing that the index needs, and with it go-redis checks for pushed messages before each reply.
 		Protocol: 2, PoolSize: o.PoolSize, MaxRetries: -1, DialerRetries: 1,
 		DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, PoolTimeout: o.Timeout,
 		ContextTimeoutEnabled: true, TLSConfig: tlsConfig,
-		// CLIENT SETINFO would need a right that servers before 7.2 cannot even be told about.
+		// CLIENT SETINFO needs a right of its own, which an ACL rule cannot even name on Redis before 7.2.
 		DisableIdentity: true,
-		// Notices of maintenance need RESP3, and making a client would wait for the name service to hear where each server is.
+		// Notices of maintenance need RESP3. With them enabled, go-redis resolves the name of each server while the client is made.
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	if o.WaitReplicas > 0 {
@@ -109,34 +109,37 @@ func Connect(o Options) (redis.UniversalClient, error) {
 	return client, nil
 }
 
-// quiet swallows what go-redis would print to standard error by itself: every error is returned to us as well.
-type quiet struct{}
+// silentLogger drops the messages that go-redis prints to standard error. Every error is returned to the caller as well.
+type silentLogger struct{}
 
-func (quiet) Printf(context.Context, string, ...any) {}
+func (silentLogger) Printf(context.Context, string, ...any) {}
 
-func init() { redis.SetLogger(quiet{}) }
+func init() { redis.SetLogger(silentLogger{}) }
 
-// errReplicas says that writes reached fewer replicas than Options.WaitReplicas. The batch is run again: what is
-// there already is found, and waited for.
+// errReplicas says that writes reached fewer replicas than Options.WaitReplicas. The batch is run again. It finds its entries, which are
+// stored already, and waits for their replicas.
 var errReplicas = errors.New("too few replicas have the writes")
 
-// replication makes a client wait for replicas: each pipeline ends in a write, the fence, and a WAIT. WAIT counts the
-// replicas that have what the server had written when it ran the connection's last command, so it must travel with the
-// commands. A pipeline of a cluster client is split by node only inside the client; hence the hook sits on the clients
-// of the nodes, where each part, redirected commands included, is one pipeline on one connection.
+// replication is a hook that makes a client wait for replicas: it appends a write, the fence, and WAIT to each pipeline.
 //
-// All steps wait, not only the ones that store entry and verdict. A ticket that a failover takes back would be
-// drawn again by a later article, which would then not see that it is the later one. And what a master answers to a
-// look counts only if it still is the master: one that was cut off, or frozen, may have been replaced without knowing
-// it, and shows old data. WAIT alone lets that pass, for the replica once acknowledged all there was. The fence is newer
-// than the answers: a replica that acknowledges it followed this master when they were given. While a slot moves,
-// the fence may be redirected, and WAIT stands alone.
+// WAIT counts the replicas that have all writes up to the connection's last command, so it must be sent on the connection of the
+// commands. A cluster client splits a pipeline by node inside the client. So the hook is attached to the clients of the nodes, where each part,
+// with redirected commands, is one pipeline on one connection.
+//
+// All steps wait, not only those that store entries and verdicts:
+//
+//   - If a failover took back a ticket, a later article would draw it again, and would not know that it is the later one.
+//   - A master that was cut off or frozen may have been replaced without knowing it. Its replies are old then.
+//
+// WAIT alone does not notice the replaced master: its replicas once acknowledged all of its writes. The fence is a write that is newer
+// than the replies. A replica that acknowledges the fence followed this master when the replies were made. While a slot
+// moves to another node, the fence may be redirected there, and WAIT stands alone.
 type replication struct {
 	replicas int
-	millis   int64 // longest wait
+	millis   int64 // longest wait, in milliseconds
 }
 
-// attach adds the hook to a client that has not been used yet.
+// attach adds the hook to a client. The client must not have been used yet.
 func (r replication) attach(client redis.UniversalClient) {
 	if cluster, ok := client.(*redis.ClusterClient); ok {
 		cluster.OnNewNode(func(node *redis.Client) { node.AddHook(r) })
@@ -150,7 +153,7 @@ func (r replication) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
 }
 
-// ProcessHook implements redis.Hook. Nothing that must last is written outside pipelines.
+// ProcessHook implements redis.Hook. It adds nothing, because the index makes all writes that must last in pipelines.
 func (r replication) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
 
 // ProcessPipelineHook implements redis.Hook.
@@ -169,8 +172,8 @@ func (r replication) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 		if lack == nil {
 			return nil
 		}
-		// A cluster client takes errors from the commands alone. Those with an error are left: they were redirected,
-		// and are answered, and waited for, on another node.
+		// A cluster client takes errors from the commands only. Commands with an error keep it: they were redirected to
+		// another node, where they are run again, with a fence and WAIT of that node.
 		for _, cmd := range cmds {
 			if err := cmd.Err(); err == nil || errors.Is(err, redis.Nil) {
 				cmd.SetErr(lack)
@@ -180,7 +183,7 @@ func (r replication) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 	}
 }
 
-// lack says why the replicas cannot be counted on; nil: they can.
+// lack returns the reason why too few replicas have the writes; nil if enough have them.
 func (r replication) lack(fence *redis.StatusCmd, wait *redis.IntCmd) error {
 	if err := fence.Err(); err != nil && !isRedirect(err) {
 		return fmt.Errorf("%w: %w", errReplicas, err)
@@ -194,15 +197,15 @@ func (r replication) lack(fence *redis.StatusCmd, wait *redis.IntCmd) error {
 	return nil
 }
 
-// fenceKey is a key below the namespace and in the slot of the first key of the commands. That whole key is its hash tag,
-// unless the namespace holds one: then that comes first, in both.
+// fenceKey is a key below the namespace, in the slot of the first key of the commands. Its hash tag is that whole key. If the
+// namespace has a hash tag, that tag comes first in both keys, and so decides the slot of both.
 func fenceKey(cmds []redis.Cmder) string {
 	key := keyOf(cmds[slices.IndexFunc(cmds, aboutKeys)])
 	return key + "{" + key + "}"
 }
 
-// aboutKeys is false for what is about the connection: with that the client opens one, also to replicas, which do not
-// know WAIT.
+// aboutKeys is false for commands about the connection. go-redis runs the handshakes of new connections through pipeline hooks. If they
+// ended in WAIT, connections to replicas would fail, because replicas refuse WAIT.
 func aboutKeys(cmd redis.Cmder) bool {
 	switch cmd.Name() {
 	case "hello", "auth", "client", "select", "readonly", "ping", "asking", "wait":

@@ -244,7 +244,7 @@ func (b *batch) withdraw(ctx context.Context, r relative) error {
 	if withdrawn, _ := cmd.Val().(int64); withdrawn == 1 {
 		b.x.metrics.withdrawn.Inc()
 		b.x.log.WarnContext(ctx, "an article had no verdict in time, so its copies no longer wait for it: its record was not delivered again (it was deleted or skipped, or its worker is away)",
-			"article", r.Coordinates.String(), "id", r.ID, "ticket", r.ticket, "limit", b.x.cfg.UndecidedTimeout)
+			"article", r.Ref().String(), "id", r.ID, "ticket", r.ticket, "limit", b.x.cfg.UndecidedTimeout)
 	}
 	return errTicketChanged
 }

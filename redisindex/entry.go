@@ -37,7 +37,7 @@ func (e *entry) before(o *entry) bool {
 	if e.ticket != o.ticket {
 		return e.ticket < o.ticket
 	}
-	return e.Coordinates.Less(o.Coordinates)
+	return e.Less(o.Coordinates)
 }
 
 // Layout of an entry:

@@ -5,7 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// metrics are described in docs/metrics.md.
+// metrics are the metrics of claims. docs/metrics.md describes them.
 type metrics struct {
 	roundTrip  *prometheus.HistogramVec
 	lookups    prometheus.Histogram
@@ -23,10 +23,10 @@ type metrics struct {
 	errors     *prometheus.CounterVec
 }
 
-// steps are the values of the label step.
+// steps are the values of the label step (see the package comment). Pauses for undecided originals are "wait".
 var steps = []string{"place", "insert", "ticket", "look", "read", "decide", "wait"}
 
-// newMetrics registers the metrics with reg; with nil they count unseen.
+// newMetrics registers the metrics with reg. With a nil reg they are not registered.
 func newMetrics(reg prometheus.Registerer) *metrics {
 	factory := promauto.With(reg)
 	counter := func(name, help string) prometheus.Counter {
@@ -66,7 +66,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return m
 }
 
-// monitorMetrics are described in docs/metrics.md.
+// monitorMetrics are the metrics of Index.Monitor. docs/metrics.md describes them.
 type monitorMetrics struct {
 	losses      *prometheus.CounterVec
 	lastLoss    prometheus.Gauge
@@ -75,7 +75,7 @@ type monitorMetrics struct {
 	saveFailing *prometheus.GaugeVec
 }
 
-// newMonitorMetrics registers the metrics with reg; with nil they count unseen.
+// newMonitorMetrics registers the metrics with reg. With a nil reg they are not registered.
 func newMonitorMetrics(reg prometheus.Registerer) *monitorMetrics {
 	factory := promauto.With(reg)
 	node := func(name, help string) *prometheus.GaugeVec {
@@ -98,7 +98,7 @@ func newMonitorMetrics(reg prometheus.Registerer) *monitorMetrics {
 	return m
 }
 
-// forget removes the figures of a node that no longer is a master.
+// forget removes the metrics of a node that is no longer a master.
 func (m *monitorMetrics) forget(node string) {
 	for _, gauge := range []*prometheus.GaugeVec{m.memoryUsed, m.memoryLimit, m.saveFailing} {
 		gauge.DeleteLabelValues(node)

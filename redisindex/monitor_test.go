@@ -76,10 +76,8 @@ func (w *watched) warns() (kinds map[string]string, lines int) {
 }
 
 func (w *watched) counted(kind string) int {
-	return int(testutil.ToFloat64(w.watched().losses.WithLabelValues(kind)))
+	return int(testutil.ToFloat64(w.monitorMetrics.losses.WithLabelValues(kind)))
 }
-
-func (w *watched) watched() *monitorMetrics { return w.Index.monitorMetrics }
 
 // looked waits until the monitor has looked at everything once more, and has told of all that it saw.
 func (w *watched) looked(t testing.TB) {
@@ -118,7 +116,7 @@ func (w *watched) noticed(t testing.TB, kind string) {
 	require.Len(t, kinds, 1, "%v", kinds)
 	require.Contains(t, kinds[kind], "Redis lost articles")
 	require.Equal(t, 1, lines, w.log.String())
-	require.InDelta(t, time.Now().Unix(), testutil.ToFloat64(w.watched().lastLoss), 120)
+	require.InDelta(t, time.Now().Unix(), testutil.ToFloat64(w.monitorMetrics.lastLoss), 120)
 }
 
 // unharmed requires that no loss is noticed, now and after more articles.
@@ -376,8 +374,8 @@ func TestMonitorMemoryAndSaves(t *testing.T) {
 	limit := parseInfo(client.Info(t.Context()).Val()).memoryUsed * 11 / 10
 	set("maxmemory", fmt.Sprint(limit))
 	warning(warnMemory, server.Addr+" uses")
-	require.InDelta(t, float64(limit), testutil.ToFloat64(w.watched().memoryLimit.WithLabelValues(server.Addr)), 0)
-	require.Greater(t, testutil.ToFloat64(w.watched().memoryUsed.WithLabelValues(server.Addr)), 0.8*float64(limit))
+	require.InDelta(t, float64(limit), testutil.ToFloat64(w.monitorMetrics.memoryLimit.WithLabelValues(server.Addr)), 0)
+	require.Greater(t, testutil.ToFloat64(w.monitorMetrics.memoryUsed.WithLabelValues(server.Addr)), 0.8*float64(limit))
 	require.Contains(t, problems(Check(t.Context(), client, testConfig(standard))), "warning memory")
 	set("maxmemory", "0")
 	warning(warnMemory, "")
@@ -387,7 +385,7 @@ func TestMonitorMemoryAndSaves(t *testing.T) {
 	require.Error(t, client.Save(t.Context()).Err())
 	_ = client.BgSave(t.Context()).Err()
 	warning(warnSave, "rdb_last_bgsave_status")
-	require.InDelta(t, 1, testutil.ToFloat64(w.watched().saveFailing.WithLabelValues(server.Addr)), 0)
+	require.InDelta(t, 1, testutil.ToFloat64(w.monitorMetrics.saveFailing.WithLabelValues(server.Addr)), 0)
 	require.Contains(t, problems(Check(t.Context(), client, testConfig(standard))), "warning save")
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	set("dir", dir)
@@ -405,7 +403,7 @@ func TestLossOfOneMaster(t *testing.T) {
 			w := watch(t, client, testConfig(standard))
 			w.Recall(nil)
 			w.unharmed(t)
-			require.Positive(t, testutil.ToFloat64(w.watched().memoryUsed.WithLabelValues(master.Addr)))
+			require.Positive(t, testutil.ToFloat64(w.monitorMetrics.memoryUsed.WithLabelValues(master.Addr)))
 			flush(t)
 			w.noticed(t, lossMissing)
 		})

@@ -8,6 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+// The scripts. Redis' Lua hashes every byte of each string that a script makes or reads, so scripts must not build long values step by
+// step.
 var (
 	//go:embed lua/find.lua
 	findSource string
@@ -28,11 +30,10 @@ var (
 	//go:embed lua/counter.lua
 	counterSource string
 
-	addScript    = redis.NewScript(fmt.Sprintf("local TABLE_BYTES = %d\n", tableBytes) + addSource)
-	storeScript  = redis.NewScript(findSource + storeSource)
-	ticketScript = redis.NewScript(findSource + ticketSource)
-	decideScript = redis.NewScript(findSource + decideSource)
-
+	addScript      = redis.NewScript(fmt.Sprintf("local TABLE_BYTES = %d\n", tableBytes) + addSource)
+	storeScript    = redis.NewScript(findSource + storeSource)
+	ticketScript   = redis.NewScript(findSource + ticketSource)
+	decideScript   = redis.NewScript(findSource + decideSource)
 	withdrawScript = redis.NewScript(findSource + withdrawSource)
 	mendScript     = redis.NewScript(mendSource)
 	markerScript   = redis.NewScript(markerSource)

@@ -1,11 +1,11 @@
--- Prepended to every script that works on entries. An entry starts with its length (2 bytes, big-endian), the length of its
--- head (2 bytes), its ticket (6 bytes) and its digest (16 bytes); only the client reads the rest of the head and
--- the verdict behind it.
+-- Functions that are put in front of every script for entries. An entry starts with its length (2 bytes, big-endian), the length of
+-- its head (2 bytes), its ticket (6 bytes) and its digest (16 bytes). Only the client decodes the rest of the head, and the verdict behind
+-- the head.
 
--- find returns where in value the entry with this digest starts, its length, the length of its head, and the number of all entries.
--- Without such an entry the first three are nil. A value that is not a sequence of whole entries is damaged, and must be told from one
--- without the entry: a caller that appended to it would do so without end. The script ends with an error then, and the client sets the
--- field aside.
+-- find returns where in value the entry with this digest starts, the entry's length, the length of its head, and the number of all
+-- entries. If there is no such entry, the first three are nil. If the value is not a sequence of whole entries, it is damaged, and the
+-- script ends with an error; the client then sets the field aside. If find returned nil instead, the caller would append an entry with each
+-- attempt and never find it.
 local function find(value, digest)
   local size, pos, count = #value, 1, 0
   local at, length, head
@@ -22,13 +22,13 @@ local function find(value, digest)
   return at, length, head, count
 end
 
--- locate finds an entry in the field of its fingerprint or, of a crowded fingerprint, in a field of its own. It
--- returns the field's name, its value, and the first three results of find.
+-- locate finds an entry in the field of its fingerprint, or an overflow entry in a field of its own. It returns the name of the field, its
+-- value, and the first three results of find.
 local function locate(key, fingerprint, digest)
   local field = fingerprint
   repeat
     local value = redis.call('HGET', key, field)
-    if not value then return nil end -- a field of its own comes only after a full field of the fingerprint
+    if not value then return nil end -- overflow entries exist only if the fingerprint has a field
     local pos, len, head = find(value, digest)
     if pos then return field, value, pos, len, head end
     field = field .. digest
