@@ -111,3 +111,87 @@ func TestListsShareCommands(t *testing.T) {
 	}
 	require.Len(t, seen, len(refs))
 }
+
+// A set is the fingerprints of a block value as signed decimal numbers, so that anybody can read it, and Redis keeps it as an intset.
+func TestSetsCanBeRead(t *testing.T) {
+	client := newClient(t, redisserver.Start(t, "--set-max-intset-entries", "2048").Addr)
+	x := newIndex(t, client, kindConfig(standard, bucketsSets))
+	a := newArticle(1, 1<<63|0xff)
+	a.Anchors = []uint64{0xabcd << 48, 0x1234 << 48}
+	claimOne(t, x, a)
+	prefix := x.keys.prefix + "s:" + strconv.FormatInt(x.layout.span(windowTime(a.Time)), 10)
+	var keys []string
+	for _, value := range []string{":0:8000", ":1:0", ":2:0", ":3:ff", ":4:abcd", ":4:1234"} {
+		keys = append(keys, prefix+value)
+		fp := a.Fingerprint
+		require.Equal(t, []string{strconv.FormatInt(int64(fp), 10)}, client.SMembers(t.Context(), prefix+value).Val(), value)
+		require.Equal(t, "intset", client.ObjectEncoding(t.Context(), prefix+value).Val())
+	}
+	require.ElementsMatch(t, keys, client.Keys(t.Context(), x.keys.prefix+"s:*").Val())
+	require.Empty(t, client.Keys(t.Context(), x.keys.prefix+"b:*").Val())
+}
+
+// Of a set that is too long so many members are read that no article reads without a bound, and nothing but a look at it suffers.
+func TestLongSet(t *testing.T) {
+	for _, server := range servers {
+		t.Run(server.name, func(t *testing.T) {
+			x := newIndex(t, newClient(t, server.start(t)), kindConfig(standard, bucketsSets))
+			const more = 100
+			claims := make([]article.Article, maxSetRead+more)
+			for n := range claims {
+				claims[n] = newArticle(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16) // all of one block, else apart
+			}
+			matches, err := x.Claim(t.Context(), claims)
+			require.NoError(t, err)
+			before := counted(x.metrics.members)
+			again, err := x.Claim(t.Context(), claims)
+			require.NoError(t, err)
+			require.Equal(t, matches, again)
+			require.Equal(t, before, counted(x.metrics.members), "replays look up nothing")
+			last := claims[len(claims)-1]
+			copied := newArticle(1_000_000, last.Fingerprint^1<<60)
+			require.Equal(t, last.ID, claimOne(t, x, copied).Original.ID, "its other blocks find it")
+			copied = newArticle(1_000_001, last.Fingerprint^1)
+			claimOne(t, x, copied)
+			require.LessOrEqual(t, counted(x.metrics.members)-before, maxSetRead+50, "of one long set and seven short ones")
+		})
+	}
+}
+
+// Foreign members are passed over.
+func TestForeignMembers(t *testing.T) {
+	client := newClient(t, redisserver.Addr(t))
+	x := newIndex(t, client, kindConfig(standard, bucketsSets))
+	a := newArticle(1, 0xff)
+	g := x.layout.span(windowTime(a.Time))
+	for _, block := range x.layout.plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
+		require.NoError(t, client.SAdd(t.Context(), x.keys.listSet(listRef{g, block.Index, block.Value}), "hello", "1e3", "99999999999999999999", "").Err())
+	}
+	claimSoon(t, x, a)
+	require.Equal(t, a.Coordinates, claimSoon(t, x, newArticle(2, 0xfe)).Original.Coordinates)
+}
+
+// Packed lists and sets are two indexes. With sets, block values have 16 bits unless they would overlap or the setting says otherwise.
+func TestKindsNeverMeet(t *testing.T) {
+	client := newClient(t, redisserver.Addr(t))
+	cfg := testConfig(standard)
+	cfg.BlockBits = 16
+	first := newArticle(1, 5)
+	for n, buckets := range []string{bucketsPacked, bucketsSets} {
+		cfg.Buckets = buckets
+		for i, want := range []article.Kind{article.Unique, article.Exact} {
+			c := newArticle(10*n+i, 5)
+			c.Digest = first.Digest
+			require.Equal(t, want, claimOne(t, newIndex(t, client, cfg), c).Kind, buckets)
+		}
+	}
+	cfg.BlockBits = 0
+	cfg.ExpectedArticles = 20_000
+	require.Equal(t, 16, cfg.Plan().Layout.Width(0))
+	cfg.Blocks = 8
+	require.Equal(t, 8, cfg.Plan().Layout.Width(0))
+	cfg.BlockBits = 20
+	require.Equal(t, 20, cfg.Plan().Layout.Width(0))
+	cfg.Buckets = "hashes"
+	require.ErrorContains(t, cfg.Validate(), `buckets is "hashes", must be packed or sets`)
+}

@@ -1,8 +1,14 @@
 package redisindex
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -12,6 +18,7 @@ import (
 	"echosieve/pipeline/indextest"
 	"echosieve/pipeline/memindex"
 	"echosieve/simhash"
+	"echosieve/test/loopback"
 	"echosieve/test/redisserver"
 )
 
@@ -87,5 +94,97 @@ func TestWideBlocksNeedProbes(t *testing.T) {
 		x := newIndex(t, client, cfg)
 		require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 		require.Equal(t, test.want, claimOne(t, x, b).Kind, "%+v", test)
+	}
+}
+
+// A bit more in the keys halves what a look reads: four bits more serve sixteen times as many articles. Copies that share an
+// anchor are found as before, of the others fewer. By hand with the layouts of docs/scale.md:
+//
+//	ECHOSIEVE_TEST_STORED=5000000 go test ./redisindex -run WiderKeys -v -timeout 1h
+func TestWiderKeysServeMoreArticles(t *testing.T) {
+	loopback.SkipShort(t)
+	stored := 80_000
+	if text := os.Getenv("ECHOSIEVE_TEST_STORED"); text != "" {
+		var err error
+		stored, err = strconv.Atoi(text)
+		require.NoError(t, err)
+	}
+	fits := max(minKeyBits, bits.Len(uint(stored/16/4))-1) // a sixteenth of the articles makes lists of 4 to 8
+	small := readOfLooks(t, stored/16, fits)
+	large := readOfLooks(t, stored, fits)
+	wide := readOfLooks(t, stored, fits+4)
+	require.Greater(t, large, 10*small, "with the same keys more is read")
+	require.Less(t, wide, 1.5*small)
+}
+
+// readOfLooks stores articles under keys of so many bits, checks that copies are found among them, and returns how many
+// fingerprints an article reads.
+func readOfLooks(t *testing.T, stored, width int) (members float64) {
+	t.Run(fmt.Sprintf("Stored=%d,Bits=%d", stored, width), func(t *testing.T) {
+		server := redisserver.Start(t, "--hash-max-listpack-value", "1024")
+		cfg := testConfig(benchParams)
+		cfg.BlockBits, cfg.ExpectedArticles = width, stored
+		cfg.Check = func(_ int, a, b []byte) article.Judgement {
+			if bytes.Equal(a, b) {
+				return article.Judgement{Kind: article.Near, Reason: article.ReasonOverlap}
+			}
+			return article.Judgement{Reason: article.ReasonNumbers}
+		}
+		p := preload{client: newClient(t, server.Addr), r: rand.New(rand.NewPCG(1, 2)), stored: stored, anchors: 2, spans: map[int64]bool{}}
+		x := newIndex(t, p.client, cfg)
+		p.store(t, x)
+
+		const n = 2000
+		others := make([]article.Article, n)
+		for i := range others {
+			others[i] = p.next()
+		}
+		for part := range slices.Chunk(others, 100) {
+			matches, err := x.Claim(t.Context(), part)
+			require.NoError(t, err)
+			for _, m := range matches {
+				require.Equal(t, article.Unique, m.Kind)
+			}
+		}
+		members = float64(counted(x.metrics.members)) / n
+
+		// The same articles again, as copies would come: other coordinates, up to eight of the forty weakest bits turned.
+		// Every other one has kept a part of its wording.
+		again := preload{r: rand.New(rand.NewPCG(1, 2)), stored: stored, anchors: 2}
+		found, r := [2]int{}, rand.New(rand.NewPCG(3, 4))
+		for range n / 100 {
+			copies, originals := make([]article.Article, 0, 100), make([]article.Ref, 0, 100)
+			for i := range cap(copies) {
+				c := again.next()
+				originals = append(originals, article.Ref{ID: c.ID, Coordinates: c.Coordinates})
+				c.Partition, c.ID, c.Anchors = 7, "copy", c.Anchors[:i%2]
+				c.Digest[0]++
+				turnWeak(&c, 1+r.IntN(8), r)
+				copies = append(copies, c)
+			}
+			matches, err := x.Claim(t.Context(), copies)
+			require.NoError(t, err)
+			for i, m := range matches {
+				if m.Kind == article.Near && m.Original == originals[i] {
+					found[i%2]++
+				}
+			}
+		}
+		t.Logf("%.0f fingerprints read by an article; of %d copies each, %d found by probes, %d with an anchor", members, n/2, found[0], found[1])
+		require.Equal(t, n/2, found[1])
+		require.Greater(t, found[0], n/2*7/10, "wider keys let probes find fewer")
+	})
+	return members
+}
+
+// turnWeak turns n of the forty weakest bits.
+func turnWeak(c *article.Article, n int, r *rand.Rand) {
+	weakest := make([]int, len(c.Sums))
+	for bit := range weakest {
+		weakest[bit] = bit
+	}
+	slices.SortFunc(weakest, func(a, b int) int { return cmp.Compare(c.Sums[a]*c.Sums[a], c.Sums[b]*c.Sums[b]) })
+	for range n {
+		c.Fingerprint ^= 1 << weakest[r.IntN(40)]
 	}
 }
