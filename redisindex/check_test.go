@@ -58,7 +58,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Sets need another setting, and do without the hashes of block lists.
+// With redis.buckets: sets, Check requires a setting for sets, and none for hashes of block lists.
 func TestCheckSets(t *testing.T) {
 	server := redisserver.Start(t, "--hash-max-listpack-value", "2048", "--appendonly", "yes", "--set-max-intset-entries", "512")
 	client := newClient(t, server.Addr)
@@ -104,8 +104,8 @@ func TestOlderThan(t *testing.T) {
 	}
 }
 
-// Every kind of server is met with the settings for every other kind: check names the setting that does not fit, and the
-// log of the service, which knows only the error, names the cause.
+// Each kind of server is used with the settings for every other kind. Check names the setting that does not fit. The log of the
+// service knows only the error, and names the cause.
 func TestWrongMode(t *testing.T) {
 	server := redisserver.Start(t).Addr
 	locked := redisserver.Start(t, "--requirepass", "secret").Addr

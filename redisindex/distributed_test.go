@@ -113,7 +113,7 @@ func TestKeysSpreadOverMasters(t *testing.T) {
 	require.Zero(t, seen["CROSSSLOT"])
 }
 
-// With fewer replicas than asked for nothing is answered, and the error says why.
+// With fewer replicas than redis.wait_replicas no claim gets a verdict, and the error says why.
 func TestTooFewReplicas(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -141,8 +141,8 @@ func TestTooFewReplicas(t *testing.T) {
 	}
 }
 
-// A replica that went away without a word (its master is cut off, or will be frozen until after it was replaced) had all that
-// there was to acknowledge. What the master shows then may be old, so it is not believed either.
+// A replica was cut off from its master, or its master will be frozen until after it was replaced. The replica has acknowledged
+// everything that there was to acknowledge. Replies of the master may be old, so they must not be used.
 func TestReadsNeedReplicas(t *testing.T) {
 	cluster := redisserver.StartCluster(t, 3, 1)
 	o := clusterOptions(cluster)
@@ -173,7 +173,7 @@ func TestReadsNeedReplicas(t *testing.T) {
 	require.Zero(t, seen["MOVED"], "a fence in another slot than its reads")
 }
 
-// Sentinels can want a login of their own. Without it, or with a wrong one, the error says so.
+// Sentinels can require a login of their own. If it is missing or wrong, the error says so.
 func TestSentinelsWantALogin(t *testing.T) {
 	servers := redisserver.StartSentinel(t)
 	for _, s := range servers.Sentinels {
@@ -199,7 +199,7 @@ func TestSentinelsWantALogin(t *testing.T) {
 	}
 }
 
-// Check asks every node of a cluster: a replica's settings count as soon as it is a master.
+// Check asks every node of a cluster, because the settings of a replica count once it is a master.
 func TestCheckAsksAllNodes(t *testing.T) {
 	cluster := redisserver.StartCluster(t, 3, 1, "--appendonly", "yes", "--hash-max-listpack-value", "1024")
 	o := clusterOptions(cluster)

@@ -85,7 +85,7 @@ func FuzzCutEntry(f *testing.F) {
 	})
 }
 
-// damages are bytes that stand in a field of entries instead of an entry, or behind one.
+// damages are bytes of other programs: in place of an entry in a field, or behind one.
 func damages() map[string]string {
 	c := newArticle(9, 0xff)
 	whole := string((&entry{Article: c}).append(nil))
@@ -99,8 +99,8 @@ func damages() map[string]string {
 	}
 }
 
-// Whatever bytes stand in a field of entries, its partition goes on: the damage is set aside, counted and told, once, and
-// nothing grows. Entries before the damage stay.
+// Whatever bytes are in a field of entries, its partition goes on. The damage is set aside, counted and logged once, and the field does not
+// grow with each attempt. Entries before the damage stay.
 func TestDamagedEntryIsSetAside(t *testing.T) {
 	for _, server := range servers {
 		t.Run(server.name, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestDamagedEntryIsSetAside(t *testing.T) {
 	}
 }
 
-// claimSoon is claimOne for an index that a mistake would make try again without end.
+// claimSoon is claimOne with a time limit: with a bug, the index would try again without end.
 func claimSoon(t *testing.T, x *Index, c article.Article) article.Verdict {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -161,7 +161,7 @@ func damageOnce(t *testing.T, client redis.UniversalClient, damage string, befor
 	require.Len(t, entries, 1)
 }
 
-// A damaged own entry, of an article that is claimed again, is set aside as well.
+// If the own entry of an article is damaged when the article is claimed again, the entry is set aside as well.
 func TestDamagedOwnEntry(t *testing.T) {
 	for _, server := range servers {
 		t.Run(server.name, func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestDamagedOwnEntry(t *testing.T) {
 	}
 }
 
-// A verdict that cannot be read is damage as well, for the article's own worker and for its copies.
+// A verdict that cannot be decoded is damage as well, for the worker of the article and for those of its copies.
 func TestDamagedVerdictIsSetAside(t *testing.T) {
 	client := newClient(t, miniredis.RunT(t).Addr())
 	for _, replay := range []bool{false, true} {
@@ -203,7 +203,8 @@ func TestDamagedVerdictIsSetAside(t *testing.T) {
 	}
 }
 
-// A key of the wrong type stops the partition: only an operator can know whose value it is. The reason names the key and what to do.
+// A key of the wrong type stops the partition, because only an operator can know which program needs the value. The error names the key and
+// the remedy.
 func TestForeignValueNamesItsKey(t *testing.T) {
 	for _, server := range servers {
 		t.Run(server.name, func(t *testing.T) {
@@ -249,7 +250,8 @@ func TestForeignValueNamesItsKey(t *testing.T) {
 	}
 }
 
-// A list whose length is no whole number of fingerprints would shift all that are added behind it.
+// If the length of a list is not a multiple of 8 bytes, every fingerprint that is added behind it would be shifted. So the list is cut to its
+// whole fingerprints.
 func TestRaggedListIsMended(t *testing.T) {
 	for _, server := range servers {
 		t.Run(server.name, func(t *testing.T) {

@@ -39,7 +39,7 @@ func newClient(t testing.TB, addr string) redis.UniversalClient {
 	return connect(t, o)
 }
 
-// testConfig returns a configuration whose namespace no one else uses.
+// testConfig returns a configuration whose namespace no other test uses.
 func testConfig(p indextest.Params) Config {
 	cfg := DefaultConfig()
 	cfg.Namespace = fmt.Sprintf("test-%x", time.Now().UnixNano())
@@ -54,10 +54,10 @@ func newIndex(t testing.TB, client redis.UniversalClient, cfg Config) *Index {
 	return x
 }
 
-// kinds are the kinds of buckets, by what is added to the names of tests that run with each of them.
+// kinds are the values of redis.buckets, by the suffix of the names of tests that run with each of them.
 var kinds = map[string]string{"": bucketsPacked, "Sets": bucketsSets}
 
-// kindConfig is testConfig with the kind of buckets.
+// kindConfig is testConfig with a value of redis.buckets.
 func kindConfig(p indextest.Params, buckets string) Config {
 	cfg := testConfig(p)
 	cfg.Buckets = buckets
@@ -79,7 +79,7 @@ func TestContract(t *testing.T) {
 
 var standard = indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 3}
 
-// newArticle makes a claim at a fixed time.
+// newArticle makes article number n, at a fixed time.
 func newArticle(n int, fp simhash.Fingerprint) article.Article {
 	c := article.Article{
 		Coordinates: article.Coordinates{Topic: "t", Offset: int64(n)}, ID: fmt.Sprint(n),
@@ -142,7 +142,7 @@ func TestScriptsAreLoadedAgain(t *testing.T) {
 	}
 }
 
-// An article whose entry Redis lost after a copy named it must not become a copy of that copy.
+// Redis loses the entry of an article after a copy named the article as its original. The article must not become a copy of that copy.
 func TestLostOriginalStaysUnique(t *testing.T) {
 	client := newClient(t, miniredis.RunT(t).Addr())
 	x := newIndex(t, client, testConfig(standard))
@@ -154,7 +154,7 @@ func TestLostOriginalStaysUnique(t *testing.T) {
 	require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 }
 
-// A worker died after storing the article b, and its copy comes first: the copy's answer needs b's verdict.
+// A worker died after it stored the article b. Then an exact repeat of b is claimed: its verdict depends on the verdict of b.
 func TestRepeatOfUndecidedArticle(t *testing.T) {
 	client := newClient(t, miniredis.RunT(t).Addr())
 	x := newIndex(t, client, testConfig(standard))
@@ -211,8 +211,8 @@ func TestWaitsForRedis(t *testing.T) {
 	require.Zero(t, errorsSeen["other"])
 }
 
-// Whatever timestamps records carry, every key expires, a look visits only the generations within a window of its
-// article, and an article keeps a handful of keys: nobody can grow the index faster than by publishing.
+// Whatever timestamps records have, every key expires, a look-up visits only the spans within a window of its article, and each article
+// needs only a few keys. So nobody can make the index grow faster than by publishing articles.
 func TestHostileTimestamps(t *testing.T) {
 	client := newClient(t, redisserver.Addr(t))
 	cfg := testConfig(standard)

@@ -81,7 +81,8 @@ func TestFullList(t *testing.T) {
 	}
 }
 
-// A listpack is searched from the front, which would make every look-up in a young index dear.
+// Hashes of block lists must be hash tables from the start. Redis searches a listpack from the front, which makes every look-up in a young
+// index slow.
 func TestListsAreHashTables(t *testing.T) {
 	client := newClient(t, redisserver.Start(t, "--hash-max-listpack-value", strconv.Itoa(listpackBytes)).Addr)
 	x := newIndex(t, client, testConfig(standard))
@@ -93,7 +94,7 @@ func TestListsAreHashTables(t *testing.T) {
 	}
 }
 
-// The lists of one hash share commands, but no command touches more of them than it may.
+// The lists of one hash share commands, up to listsPerCommand lists in a command.
 func TestListsShareCommands(t *testing.T) {
 	var refs []listRef
 	for value := range uint64(300) {
@@ -112,7 +113,7 @@ func TestListsShareCommands(t *testing.T) {
 	require.Len(t, seen, len(refs))
 }
 
-// A set is the fingerprints of a block value as signed decimal numbers, so that anybody can read it, and Redis keeps it as an intset.
+// A set holds the fingerprints of a block value as signed decimal numbers, so that other programs can read it, and Redis keeps it as an intset.
 func TestSetsCanBeRead(t *testing.T) {
 	client := newClient(t, redisserver.Start(t, "--set-max-intset-entries", "2048").Addr)
 	x := newIndex(t, client, kindConfig(standard, bucketsSets))
@@ -131,7 +132,7 @@ func TestSetsCanBeRead(t *testing.T) {
 	require.Empty(t, client.Keys(t.Context(), x.keys.prefix+"b:*").Val())
 }
 
-// Of a set that is too long so many members are read that no article reads without a bound, and nothing but a look at it suffers.
+// Of a set that is too long only maxSetRead members are read. Only look-ups in that set miss articles by it.
 func TestLongSet(t *testing.T) {
 	for _, server := range servers {
 		t.Run(server.name, func(t *testing.T) {
@@ -158,7 +159,7 @@ func TestLongSet(t *testing.T) {
 	}
 }
 
-// Foreign members are passed over.
+// Members that another program wrote are ignored.
 func TestForeignMembers(t *testing.T) {
 	client := newClient(t, redisserver.Addr(t))
 	x := newIndex(t, client, kindConfig(standard, bucketsSets))
@@ -171,7 +172,8 @@ func TestForeignMembers(t *testing.T) {
 	require.Equal(t, a.Coordinates, claimSoon(t, x, newArticle(2, 0xfe)).Original.Coordinates)
 }
 
-// Packed lists and sets are two indexes. With sets, block values have 16 bits unless they would overlap or the setting says otherwise.
+// Packed lists and sets are two separate indexes. With sets, block values have 16 bits, unless they would overlap or redis.block_bits is
+// set.
 func TestKindsNeverMeet(t *testing.T) {
 	client := newClient(t, redisserver.Addr(t))
 	cfg := testConfig(standard)

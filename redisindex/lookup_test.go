@@ -12,8 +12,8 @@ import (
 	"echosieve/simhash"
 )
 
-// The candidates kept are the nearest of all that the lists hold, each once, and of those at the last distance the ones met
-// first: compared with collecting and sorting everything.
+// nearest keeps the nearest candidates of all lists, each once, and of those at the last distance the ones that were offered first. The
+// result is compared with that of collecting and sorting everything.
 func TestNearest(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	capped := 0
@@ -55,8 +55,8 @@ func TestNearest(t *testing.T) {
 	require.Greater(t, capped, 100)
 }
 
-// BenchmarkNearest goes through full lists of an article in a flood on one template: all fingerprints lie near each other, and
-// most lists hold the same ones.
+// BenchmarkNearest offers full lists, as for an article in a flood on one template: all fingerprints are near each other, and most lists hold
+// the same ones.
 func BenchmarkNearest(b *testing.B) {
 	r := rand.New(rand.NewPCG(7, 8))
 	lists := make([]string, 24)

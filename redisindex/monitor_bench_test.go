@@ -11,8 +11,8 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// BenchmarkMonitor measures one round of the monitor, which each process runs every three seconds: the service's time, and
-// the CPU of all Redis nodes together.
+// BenchmarkMonitor measures one round of the monitor, which each process makes every three seconds: the time of the service, and the CPU time of
+// all Redis nodes together.
 func BenchmarkMonitor(b *testing.B) {
 	for _, kind := range []struct {
 		name  string
@@ -67,8 +67,8 @@ func cpuMicros(b *testing.B, servers []*redisserver.Server) int64 {
 	return int64(sum * 1e6)
 }
 
-// BenchmarkDrew is what a batch pays for the comparison of its tickets.
-func BenchmarkDrew(b *testing.B) {
+// BenchmarkNoteDrawn measures what a batch pays for the comparison of its tickets.
+func BenchmarkNoteDrawn(b *testing.B) {
 	l := newWatermarks(keys{prefix: "x:"}, layout{}, false)
 	n := uint64(0)
 	for b.Loop() {

@@ -22,7 +22,7 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// watched is an index with a running monitor, as a process of the service has it.
+// watched is an index with a running monitor, like a process of the service.
 type watched struct {
 	*Index
 	stop func()
@@ -32,7 +32,7 @@ type watched struct {
 	log      bytes.Buffer
 }
 
-// watch starts a process. It is to be told what its group remembers, with Recall.
+// watch starts a monitor. The test calls Recall, as a process does when it knows what its consumer group has stored.
 func watch(t testing.TB, client redis.UniversalClient, cfg Config) *watched {
 	t.Helper()
 	w := &watched{warnings: map[string]string{}}
@@ -79,7 +79,7 @@ func (w *watched) counted(kind string) int {
 	return int(testutil.ToFloat64(w.monitorMetrics.losses.WithLabelValues(kind)))
 }
 
-// looked waits until the monitor has looked at everything once more, and has told of all that it saw.
+// looked waits until the monitor has made another full round and has reported everything that the round showed.
 func (w *watched) looked(t testing.TB) {
 	t.Helper()
 	for range 2 { // the first may have begun before the call
@@ -94,7 +94,7 @@ func (w *watched) looked(t testing.TB) {
 	}
 }
 
-// works gives n new articles their verdicts.
+// works claims n new articles.
 func (w *watched) works(t testing.TB, n int) {
 	t.Helper()
 	for range n {
@@ -103,7 +103,7 @@ func (w *watched) works(t testing.TB, n int) {
 	}
 }
 
-// noticed waits for the warning of a kind of loss and requires that it was told once, and no other kind.
+// noticed waits for the warning of a kind of loss, and requires that it was logged once, and that there is no warning of another kind.
 func (w *watched) noticed(t testing.TB, kind string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -119,7 +119,7 @@ func (w *watched) noticed(t testing.TB, kind string) {
 	require.InDelta(t, time.Now().Unix(), testutil.ToFloat64(w.monitorMetrics.lastLoss), 120)
 }
 
-// unharmed requires that no loss is noticed, now and after more articles.
+// unharmed requires that no loss is noticed, now or after more articles.
 func (w *watched) unharmed(t testing.TB) {
 	t.Helper()
 	w.works(t, 3)
@@ -136,7 +136,7 @@ func flush(t testing.TB, client redis.UniversalClient) {
 	require.NoError(t, client.FlushAll(t.Context()).Err())
 }
 
-// restartOlder makes the server come back with what it had before the function more was called.
+// restartOlder saves a snapshot, calls more, and restarts the server with the snapshot.
 func restartOlder(t testing.TB, server *redisserver.Server, client redis.UniversalClient, more func()) {
 	t.Helper()
 	require.NoError(t, client.Save(t.Context()).Err())
@@ -301,7 +301,7 @@ func TestLossesWhileTheServiceWasStopped(t *testing.T) {
 	}
 }
 
-// An older snapshot shows by the counter even if it is only a moment old.
+// The ticket counter shows an older snapshot even if the snapshot is only a moment old.
 func TestOlderSnapshotWhileStopped(t *testing.T) {
 	server := redisserver.Start(t)
 	client := newClient(t, server.Addr)
@@ -321,7 +321,7 @@ func TestOlderSnapshotWhileStopped(t *testing.T) {
 	second.noticed(t, lossRollback)
 }
 
-// Processes that share an index notice a loss, whoever looks first, and raise no alarm because of each other.
+// All processes that share an index notice a loss, whichever of them checks first. They raise no alarm because of each other.
 func TestLossWithSeveralProcesses(t *testing.T) {
 	client := newClient(t, redisserver.Start(t).Addr)
 	cfg := testConfig(standard)
@@ -344,7 +344,7 @@ func TestLossWithSeveralProcesses(t *testing.T) {
 	require.Positive(t, total)
 }
 
-// Without the right to INFO a flush is noticed all the same, and the log says once what is not watched.
+// Without the right to INFO a flush is still noticed, and the log says once what is not watched.
 func TestMonitorWithoutInfo(t *testing.T) {
 	client := newClient(t, redisserver.Start(t).Addr)
 	require.NoError(t, client.Do(t.Context(), "ACL", "SETUSER", "default", "-info").Err())
@@ -393,7 +393,7 @@ func TestMonitorMemoryAndSaves(t *testing.T) {
 	warning(warnSave, "")
 }
 
-// The loss of one master of a cluster is noticed, whichever it is, while the service runs and at its next start.
+// The loss of any one master of a cluster is noticed, while the service runs and at its next start.
 func TestLossOfOneMaster(t *testing.T) {
 	cluster := redisserver.StartCluster(t, 3, 0)
 	client := connect(t, clusterOptions(cluster))
@@ -423,7 +423,7 @@ func TestLossOfOneMaster(t *testing.T) {
 	}
 }
 
-// A warning of a loss ends with the window, and the gauge with it.
+// The warning of a loss is over one window after the loss, and the gauge is 0 then.
 func TestLossWarningEnds(t *testing.T) {
 	cfg := testConfig(standard)
 	x := newIndex(t, newClient(t, redisserver.Addr(t)), cfg)

@@ -23,18 +23,16 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// BenchmarkStored claims b.N articles of an index that holds others already, and reports for each article claimed the
-// CPU of client and server, what was looked up and read and what the append-only file grew by, and for each article
-// stored the memory of its place in the block lists and of its record. Fingerprints are uniform: those of real news lie closer together, so that more are
-// read. By hand:
+// BenchmarkStored claims b.N articles on an index that holds others already. For each claimed article it reports the CPU time of client and
+// server, the lists and fingerprints that were read, and the growth of the append-only file; for each stored article the memory of its entry
+// and of its fingerprints in block lists. Fingerprints are uniform. Those of real news are closer together, so more are read. By hand:
 //
 //	ECHOSIEVE_BENCH_STORED=1000000 ECHOSIEVE_BENCH_BITS=15,16,17,20 ECHOSIEVE_BENCH_PROBES=4,8,12,16 \
 //		go test ./redisindex -run NONE -bench Stored -benchtime 20000x -timeout 1h
 //
-// ECHOSIEVE_BENCH_DISTANCE is the largest distance of a candidate, ECHOSIEVE_BENCH_ANCHORS the number of anchors. With
-// ECHOSIEVE_BENCH_HOURS=48 the articles stored are spread over a window, which takes three generations, instead of lying
-// in one. ECHOSIEVE_BENCH_EXPECTED is the setting expected_articles; 0: as many as stored. ECHOSIEVE_BENCH_BUCKETS is the setting
-// buckets.
+// ECHOSIEVE_BENCH_DISTANCE is the largest distance of a candidate, and ECHOSIEVE_BENCH_ANCHORS the number of anchors. With
+// ECHOSIEVE_BENCH_HOURS=48 the stored articles are spread over a window, which takes three spans; otherwise they are in one span.
+// ECHOSIEVE_BENCH_EXPECTED is the setting expected_articles; 0: as many as are stored. ECHOSIEVE_BENCH_BUCKETS is the setting buckets.
 func BenchmarkStored(b *testing.B) {
 	distance, anchors := benchNumbers(b, "DISTANCE", "16")[0], benchNumbers(b, "ANCHORS", "4")[0]
 	for _, stored := range benchNumbers(b, "STORED", "20000") {
@@ -57,7 +55,7 @@ func BenchmarkStored(b *testing.B) {
 						p.measure(b, x, server.Pid())
 						b.ReportMetric(p.logBytes(b, x), "log-B/op")
 						b.ReportMetric(p.listsMemory/float64(stored), "lists-B/stored")
-						b.ReportMetric(p.recordsMemory/float64(stored), "records-B/stored")
+						b.ReportMetric(p.entriesMemory/float64(stored), "entries-B/stored")
 					})
 				}
 			})
@@ -79,7 +77,7 @@ func benchNumbers(b *testing.B, name, otherwise string) (list []int) {
 	return list
 }
 
-// preload fills an index with unique articles that have their verdicts, without looking for copies of them.
+// preload fills an index with unique articles that have their verdicts, without look-ups for them.
 type preload struct {
 	client                     redis.UniversalClient
 	r                          *rand.Rand
@@ -88,11 +86,10 @@ type preload struct {
 	span                       time.Duration // over which they are spread
 	made                       int           // articles stored or claimed so far
 	spans                      map[int64]bool
-	listsMemory, recordsMemory float64
+	listsMemory, entriesMemory float64
 }
 
-// next makes an article. Those claimed later than the stored ones are all at the end of the span, and that in the
-// middle of a generation.
+// next makes an article. Those that are claimed after the stored ones are all at the end of the time, which is the middle of a span.
 func (p *preload) next() article.Article {
 	end := time.UnixMilli((1_700_000_000_000/86_400_000)*86_400_000 + 43_200_000)
 	c := random(p.r, p.made, end.Add(-p.span/time.Duration(p.stored)*time.Duration(max(0, p.stored-p.made))))
@@ -101,15 +98,14 @@ func (p *preload) next() article.Article {
 	return c
 }
 
-// store leaves behind what the steps insert, ticket and decide do, except that many articles share a command, so that
-// it takes a fraction of their time.
+// store writes what the steps of a batch would write, except that many articles share a command. So it needs a fraction of their time.
 func (p *preload) store(b testing.TB, x *Index) {
 	empty := usedMemory(b, p.client)
 	lists := map[listRef][]byte{}
 	for p.made < p.stored {
-		p.storeRecords(b, x, min(p.stored-p.made, 200_000), lists)
+		p.storeEntries(b, x, min(p.stored-p.made, 200_000), lists)
 	}
-	withRecords := usedMemory(b, p.client)
+	withEntries := usedMemory(b, p.client)
 	pipe := p.client.Pipeline()
 	p.storeLists(b, x, pipe, lists)
 	pipe.IncrBy(b.Context(), x.keys.sequence(), int64(p.made))
@@ -117,10 +113,10 @@ func (p *preload) store(b testing.TB, x *Index) {
 		pipe.HSet(b.Context(), x.keys.exists(g), "", "")
 	}
 	p.flush(b, pipe, 1)
-	p.recordsMemory, p.listsMemory = withRecords-empty, usedMemory(b, p.client)-withRecords
+	p.entriesMemory, p.listsMemory = withEntries-empty, usedMemory(b, p.client)-withEntries
 }
 
-// storeLists stores the lists, many packed ones with a command.
+// storeLists stores the lists, several packed ones with a command.
 func (p *preload) storeLists(b testing.TB, x *Index, pipe redis.Pipeliner, lists map[listRef][]byte) {
 	require.NoError(b, loadScripts(b.Context(), p.client))
 	for ref, list := range lists {
@@ -135,8 +131,8 @@ func (p *preload) storeLists(b testing.TB, x *Index, pipe redis.Pipeliner, lists
 	p.flush(b, pipe, 1)
 }
 
-// storeRecords stores the records of some articles and notes their places in the lists.
-func (p *preload) storeRecords(b testing.TB, x *Index, articles int, lists map[listRef][]byte) {
+// storeEntries stores the entries of some articles, and adds their fingerprints to lists.
+func (p *preload) storeEntries(b testing.TB, x *Index, articles int, lists map[listRef][]byte) {
 	records := map[string][]any{}
 	var blocks []simhash.Block
 	for range articles {
@@ -162,7 +158,7 @@ func (p *preload) storeRecords(b testing.TB, x *Index, articles int, lists map[l
 	p.flush(b, pipe, 1)
 }
 
-// flush sends what is in a pipeline if that are so many commands.
+// flush sends a pipeline if it holds at least that many commands.
 func (p *preload) flush(b testing.TB, pipe redis.Pipeliner, least int) {
 	if pipe.Len() >= least {
 		_, err := pipe.Exec(b.Context())
@@ -196,7 +192,7 @@ func (p *preload) measure(b *testing.B, x *Index, pid int) {
 	b.ReportMetric(per(sum(b, x.metrics.candidates)), "candidates/op")
 }
 
-// logBytes is what a claimed article adds to the append-only file. A replica receives the same.
+// logBytes is the growth of the append-only file for each claimed article. A replica receives the same.
 func (p *preload) logBytes(b *testing.B, x *Index) float64 {
 	require.NoError(b, p.client.ConfigSet(b.Context(), "appendonly", "yes").Err())
 	require.Eventually(b, func() bool {

@@ -13,7 +13,7 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// A cluster is up when all its masters answer: claims need each of them.
+// A cluster is up only when all its masters answer, because claims need each of them.
 func TestPingAsksAllMasters(t *testing.T) {
 	t.Parallel()
 	cluster := redisserver.StartCluster(t, 3, 0)
@@ -29,7 +29,7 @@ func TestPingAsksAllMasters(t *testing.T) {
 	require.NoError(t, Ping(t.Context(), client))
 }
 
-// A replica that swallows requests says nothing about the masters.
+// A replica that accepts requests and does not answer says nothing about the masters.
 func TestPingNeedsNoReplica(t *testing.T) {
 	t.Parallel()
 	cluster := redisserver.StartCluster(t, 1, 1, "--cluster-node-timeout", "60000")
@@ -49,7 +49,7 @@ func TestPingNeedsNoReplica(t *testing.T) {
 	}
 }
 
-// Only the namespace itself goes, not what begins alike or what its name would match as a pattern.
+// Remove deletes only the namespace: no key that begins alike, and none that the name would match as a pattern.
 func TestRemove(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: redisserver.Start(t).Addr})
 	defer client.Close()

@@ -22,8 +22,8 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// With every width of blocks, below and above the 16 bits that make up a fingerprint, the index answers as the one in
-// memory does with the same layout. Copies differ in weak bits, as those of real texts do.
+// With every width of blocks, narrower and wider than the 16 bits of a quarter of a fingerprint, the index gives the same verdicts as
+// the index in memory. Copies differ in weak bits, like copies of real texts.
 func TestBlockWidths(t *testing.T) {
 	client := newClient(t, redisserver.Addr(t))
 	for _, width := range []int{12, 16, 20, 24, 32} {
@@ -54,7 +54,7 @@ func TestBlockWidths(t *testing.T) {
 	}
 }
 
-// weakFamilies makes 400 articles: 100 with three copies each that differ in up to eight of the forty weakest bits.
+// weakFamilies makes 400 articles: 100 originals with three copies each, which differ in up to eight of the forty weakest bits.
 func weakFamilies() []article.Article {
 	r := rand.New(rand.NewPCG(3, 4))
 	var claims []article.Article
@@ -75,8 +75,7 @@ func weakFamilies() []article.Article {
 	return claims
 }
 
-// Blocks of 20 bits overlap: a bit in the overlap is in two blocks, so that two bits can change all four, and only
-// probes find the copy.
+// Blocks of 20 bits overlap. Two bits in the overlaps can change all four blocks, and then only probes find the copy.
 func TestWideBlocksNeedProbes(t *testing.T) {
 	client := newClient(t, servers[0].start(t))
 	a, b := newArticle(1, 0x0123456789abcdef), newArticle(2, 0x0123456789abcdef^1<<46^1<<14)
@@ -97,8 +96,8 @@ func TestWideBlocksNeedProbes(t *testing.T) {
 	}
 }
 
-// A bit more in the keys halves what a look reads: four bits more serve sixteen times as many articles. Copies that share an
-// anchor are found as before, of the others fewer. By hand with the layouts of docs/scale.md:
+// One bit more in block values halves what a look-up reads, so four bits more serve sixteen times as many articles. Copies that share an
+// anchor are still found; of the others fewer. By hand, with the layouts of docs/scale.md:
 //
 //	ECHOSIEVE_TEST_STORED=5000000 go test ./redisindex -run WiderKeys -v -timeout 1h
 func TestWiderKeysServeMoreArticles(t *testing.T) {
@@ -110,16 +109,16 @@ func TestWiderKeysServeMoreArticles(t *testing.T) {
 		require.NoError(t, err)
 	}
 	fits := max(minKeyBits, bits.Len(uint(stored/16/4))-1) // a sixteenth of the articles makes lists of 4 to 8
-	small := readOfLooks(t, stored/16, fits)
-	large := readOfLooks(t, stored, fits)
-	wide := readOfLooks(t, stored, fits+4)
+	small := readByLookups(t, stored/16, fits)
+	large := readByLookups(t, stored, fits)
+	wide := readByLookups(t, stored, fits+4)
 	require.Greater(t, large, 10*small, "with the same keys more is read")
 	require.Less(t, wide, 1.5*small)
 }
 
-// readOfLooks stores articles under keys of so many bits, checks that copies are found among them, and returns how many
-// fingerprints an article reads.
-func readOfLooks(t *testing.T, stored, width int) (members float64) {
+// readByLookups stores articles with block values of that width, requires that copies are found among them, and returns how many
+// fingerprints are read for an article.
+func readByLookups(t *testing.T, stored, width int) (members float64) {
 	t.Run(fmt.Sprintf("Stored=%d,Bits=%d", stored, width), func(t *testing.T) {
 		server := redisserver.Start(t, "--hash-max-listpack-value", "1024")
 		cfg := testConfig(benchParams)
@@ -177,7 +176,7 @@ func readOfLooks(t *testing.T, stored, width int) (members float64) {
 	return members
 }
 
-// turnWeak turns n of the forty weakest bits.
+// turnWeak inverts n of the forty weakest bits.
 func turnWeak(c *article.Article, n int, r *rand.Rand) {
 	weakest := make([]int, len(c.Sums))
 	for bit := range weakest {
