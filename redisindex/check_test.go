@@ -107,6 +107,7 @@ func TestOlderThan(t *testing.T) {
 // Each kind of server is used with the settings for every other kind. Check names the setting that does not fit. The log of the
 // service knows only the error, and names the cause.
 func TestWrongMode(t *testing.T) {
+	t.Parallel()
 	server := redisserver.Start(t).Addr
 	locked := redisserver.Start(t, "--requirepass", "secret").Addr
 	cluster := redisserver.StartCluster(t, 3, 0).Addrs()

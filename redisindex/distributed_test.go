@@ -83,6 +83,7 @@ func TestInterleavingDistributed(t *testing.T) {
 
 // The index is spread over all masters: every one holds entries and block lists, in similar numbers.
 func TestKeysSpreadOverMasters(t *testing.T) {
+	t.Parallel()
 	cluster := redisserver.StartCluster(t, 3, 0)
 	client := connect(t, clusterOptions(cluster))
 	cfg := testConfig(standard)
@@ -115,6 +116,7 @@ func TestKeysSpreadOverMasters(t *testing.T) {
 
 // With fewer replicas than redis.wait_replicas no claim gets a verdict, and the error says why.
 func TestTooFewReplicas(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name  string
 		start func(t testing.TB) Options
@@ -144,6 +146,7 @@ func TestTooFewReplicas(t *testing.T) {
 // A replica was cut off from its master, or its master will be frozen until after it was replaced. The replica has acknowledged
 // everything that there was to acknowledge. Replies of the master may be old, so they must not be used.
 func TestReadsNeedReplicas(t *testing.T) {
+	t.Parallel()
 	cluster := redisserver.StartCluster(t, 3, 1)
 	o := clusterOptions(cluster)
 	o.WaitReplicas, o.WaitTimeout = 1, 2*time.Second
@@ -175,6 +178,7 @@ func TestReadsNeedReplicas(t *testing.T) {
 
 // Sentinels can require a login of their own. If it is missing or wrong, the error says so.
 func TestSentinelsWantALogin(t *testing.T) {
+	t.Parallel()
 	servers := redisserver.StartSentinel(t)
 	for _, s := range servers.Sentinels {
 		require.NoError(t, servers.Client(s).Do(t.Context(), "ACL", "SETUSER", "watcher", "on", ">right", "+@all", "&*", "~*").Err())
@@ -201,6 +205,7 @@ func TestSentinelsWantALogin(t *testing.T) {
 
 // Check asks every node of a cluster, because the settings of a replica count once it is a master.
 func TestCheckAsksAllNodes(t *testing.T) {
+	t.Parallel()
 	cluster := redisserver.StartCluster(t, 3, 1, "--appendonly", "yes", "--hash-max-listpack-value", "1024")
 	o := clusterOptions(cluster)
 	check := func() []string {

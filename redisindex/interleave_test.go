@@ -36,6 +36,9 @@ func TestInterleaving(t *testing.T) {
 	schedules, seed := interleavings(t)
 	for _, server := range servers {
 		for suffix, buckets := range kinds {
+			if leftToReal(server.name, buckets) {
+				continue
+			}
 			t.Run(server.name+suffix, func(t *testing.T) {
 				addr := server.start(t)
 				interleave(t, schedules, seed, buckets, func() redis.UniversalClient { return newClient(t, addr) })

@@ -191,7 +191,7 @@ func write(t *testing.T, source string, edits []edit) string {
 		text, err := os.ReadFile(filepath.Join(source, e.file))
 		require.NoError(t, err)
 		require.Equal(t, 1, strings.Count(string(text), e.find), "%q in %s", e.find, e.file)
-		path := filepath.Join(dir, e.file)
+		path := filepath.Join(dir, filepath.Base(e.file))
 		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), e.find, e.replace, 1)), 0o600))
 		require.NotContains(t, replace, filepath.Join(source, e.file), "one edit a file")
 		replace[filepath.Join(source, e.file)] = path
