@@ -253,9 +253,9 @@ var misfits = map[string]map[string][2]string{
 	},
 }
 
-// CheckMode asks each address whether it is a server, a node of a cluster or a sentinel, and returns the settings that do not fit. Call it
-// only after Check has found a Failure, because a proxy may call itself a server although it serves a cluster. An address that does
-// not answer is left out.
+// CheckMode asks each address whether it is a server, a node of a cluster or a sentinel, and returns the settings that do not fit.
+// Call it only after Check has found a Failure, because a proxy may call itself a server although it serves a cluster. An address
+// that does not answer is left out.
 func CheckMode(ctx context.Context, o Options) []diag.Finding {
 	tlsConfig, err := o.TLS.Load()
 	if err != nil {

@@ -13,9 +13,10 @@ import (
 
 // Config says what the index remembers, and sizes its keys.
 //
-// Window, Generations, ExpectedArticles, Buckets and BlockBits decide in which key an article lies, so every key holds them in its name.
-// A change of the window, of the size class of ExpectedArticles, or of one of the others starts a new, empty index beside the old one. The
-// old index expires by itself. Change them like the recipe: in all processes at once, and at a time when copies may pass.
+// Window, Generations, ExpectedArticles, Buckets and BlockBits decide in which key an article lies, so every key holds them in its
+// name. A change of the window, of the size class of ExpectedArticles, or of one of the others starts a new, empty index beside the
+// old one. The old index expires by itself. Change them like the recipe: in all processes at once, and at a time when copies may
+// pass.
 type Config struct {
 	// Namespace begins every key. It holds the recipe id, so that two recipes never mix.
 	Namespace string
@@ -30,10 +31,10 @@ type Config struct {
 	// on without it.
 	UndecidedTimeout time.Duration
 
-	// Generations is the number of spans into which the window is cut. A key belongs to one span and expires with it. With one span, most
-	// articles look up in two spans, with two in three, and so on. Look-ups are most of what an article costs, and each
-	// further span in reach makes as many look-ups again, so the default is one. More spans free memory sooner: Redis holds two windows of
-	// articles on average with one span, and 1.75 with two.
+	// Generations is the number of spans into which the window is cut. A key belongs to one span and expires with it. With one
+	// span, most articles look up in two spans, with two in three, and so on. Look-ups are most of what an article costs, and each
+	// further span in reach makes as many look-ups again, so the default is one. More spans free memory sooner: Redis holds two
+	// windows of articles on average with one span, and 1.75 with two.
 	Generations int `koanf:"generations" help:"pieces of the window that expire as a whole, 1 to 8: more free memory sooner but cost look-ups; a change starts an empty index"`
 	// MaxCandidates bounds the fingerprints whose entries are fetched for one article. The nearest are taken. If the original is
 	// beyond the bound, its copy passes as unique. A verdict that was written does not change when the bound does.
@@ -41,9 +42,9 @@ type Config struct {
 	// ExpectedArticles is the number of articles in one window. Keys are sized for it: too many small keys waste memory, and large
 	// ones time. It is rounded up to its size class, a power of two.
 	ExpectedArticles int `koanf:"expected_articles" help:"articles in one window, by which Redis keys are sized (rounded up to a power of two); a change starts an empty index"`
-	// Buckets is the form of block lists in Redis. With "packed" a list is a field of a hash (packedLists). With "sets" it is a Redis
-	// set, which other programs can read (setLists). Sets write less to the log of Redis where lists are long, but cost the server more CPU
-	// time.
+	// Buckets is the form of block lists in Redis. With "packed" a list is a field of a hash (packedLists). With "sets" it is a
+	// Redis set, which other programs can read (setLists). Sets write less to the log of Redis where lists are long, but cost the
+	// server more CPU time.
 	Buckets string `koanf:"buckets" help:"how Redis keeps the fingerprints of a block value: packed (less CPU and memory) or sets (plain Redis sets, for other tools to read), see docs/tuning.md; a change starts an empty index"`
 	// BlockBits is the width of block values in bits; 0 computes it from ExpectedArticles. With 4 blocks, 16 bits serve a few million
 	// articles, 20 bits about 60 million, and 24 bits a billion. Wider blocks find fewer copies with the same number of probes.

@@ -123,8 +123,8 @@ var errReplicas = errors.New("too few replicas have the writes")
 // replication is a hook that makes a client wait for replicas: it appends a write, the fence, and WAIT to each pipeline.
 //
 // WAIT counts the replicas that have all writes up to the connection's last command, so it must be sent on the connection of the
-// commands. A cluster client splits a pipeline by node inside the client. So the hook is attached to the clients of the nodes, where each part,
-// with redirected commands, is one pipeline on one connection.
+// commands. A cluster client splits a pipeline by node inside the client. So the hook is attached to the clients of the nodes,
+// where each part, with redirected commands, is one pipeline on one connection.
 //
 // All steps wait, not only those that store entries and verdicts:
 //

@@ -236,7 +236,7 @@ func (d *decoder) ref() article.Ref {
 // errCorrupt says that bytes are not an entry or a verdict, as when another program has written into the namespace.
 var errCorrupt = errors.New("bytes in Redis are no entry")
 
-// keyError says that the value of a key below the namespace prevents the work of the index. As a rule another program wrote the value. Only an
+// keyError says that the value of a key below the namespace prevents the work of the index. Usually another program wrote it. Only an
 // operator can know whether that program needs it, so the index leaves it alone.
 type keyError struct {
 	key string

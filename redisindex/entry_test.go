@@ -99,8 +99,8 @@ func damages() map[string]string {
 	}
 }
 
-// Whatever bytes are in a field of entries, its partition goes on. The damage is set aside, counted and logged once, and the field does not
-// grow with each attempt. Entries before the damage stay.
+// Whatever bytes are in a field of entries, its partition goes on. The damage is set aside, counted and logged once, and the field
+// does not grow with each attempt. Entries before the damage stay.
 func TestDamagedEntryIsSetAside(t *testing.T) {
 	for _, server := range servers {
 		t.Run(server.name, func(t *testing.T) {
@@ -203,8 +203,8 @@ func TestDamagedVerdictIsSetAside(t *testing.T) {
 	}
 }
 
-// A key of the wrong type stops the partition, because only an operator can know which program needs the value. The error names the key and
-// the remedy.
+// A key of the wrong type stops the partition, because only an operator can know which program needs the value. The error names the
+// key and the remedy.
 func TestForeignValueNamesItsKey(t *testing.T) {
 	for _, server := range servers {
 		t.Run(server.name, func(t *testing.T) {
@@ -250,8 +250,8 @@ func TestForeignValueNamesItsKey(t *testing.T) {
 	}
 }
 
-// If the length of a list is not a multiple of 8 bytes, every fingerprint that is added behind it would be shifted. So the list is cut to its
-// whole fingerprints.
+// If the length of a list is not a multiple of 8 bytes, every fingerprint that is added behind it would be shifted. So the list is
+// cut to its whole fingerprints.
 func TestRaggedListIsMended(t *testing.T) {
 	for _, server := range servers {
 		t.Run(server.name, func(t *testing.T) {

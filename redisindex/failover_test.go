@@ -61,9 +61,9 @@ func slotMigrationUnderLoad(t *testing.T, buckets string) {
 	require.True(t, lost.none(), lost.example)
 }
 
-// Masters are replaced by their replicas under load: by an orderly failover, by a forced one, and after a crash in which the replica
-// lacks the latest writes. With redis.wait_replicas, nothing that was acknowledged is lost, so no verdict may change. Without it, the loss
-// must be noticed: otherwise the test could not see losses at all.
+// Masters are replaced by their replicas under load: by an orderly failover, by a forced one, and after a crash in which the
+// replica lacks the latest writes. With redis.wait_replicas, nothing that was acknowledged is lost, so no verdict may change.
+// Without it, the loss must be noticed: otherwise the test could not see losses at all.
 func TestClusterFailoverUnderLoad(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -163,7 +163,8 @@ func TestReadOnlyUnderLoad(t *testing.T) {
 	require.True(t, lost.none(), lost.example)
 }
 
-// sawRollback requires that a monitor has noticed that Redis lost its latest writes, or, if nothing was lost, that it has raised no alarm.
+// sawRollback requires that a monitor has noticed that Redis lost its latest writes, or, if nothing was lost, that it has raised no
+// alarm.
 func (w *watched) sawRollback(t *testing.T, want bool) {
 	t.Helper()
 	if want {

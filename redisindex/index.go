@@ -43,9 +43,9 @@ var _ pipeline.Index = (*Index)(nil)
 
 // New returns an index that uses client; the caller closes client. New does not dial: Redis may be away, and Claim waits for it.
 //
-// After each attempt at a batch, the function health gets "redis" and the outcome: nil, or the reason of the failure. A nil health is
-// not called. A nil reg leaves the metrics unregistered. Single retries are logged at level debug only, because health reports when the state
-// changes.
+// After each attempt at a batch, the function health gets "redis" and the outcome: nil, or the reason of the failure. A nil health
+// is not called. A nil reg leaves the metrics unregistered. Single retries are logged at level debug only, because health reports
+// when the state changes.
 func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, log *slog.Logger, health func(component string, err error)) (*Index, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("redisindex: %w", err)

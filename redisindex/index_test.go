@@ -64,8 +64,8 @@ func kindConfig(p indextest.Params, buckets string) Config {
 	return cfg
 }
 
-// leftToReal says that a long suite leaves out miniredis with sets. The suite then runs with sets on a real server, which needs a third of
-// the CPU time under the race detector. With -short there are no real servers.
+// leftToReal says that a long suite leaves out miniredis with sets. The suite then runs with sets on a real server, which needs less
+// than a third of this process' CPU time under the race detector. With -short there are no real servers.
 func leftToReal(server, buckets string) bool {
 	return !testing.Short() && server == "Mini" && buckets == bucketsSets
 }

@@ -23,12 +23,12 @@ import (
 	"echosieve/simhash"
 )
 
-// TestInterleaving runs the index in several workers. A scheduler lets their commands pass one by one, in an order drawn from a seed. Workers
-// crash at any command. Their articles, and others, are delivered again, also while the first worker is only slow.
+// TestInterleaving runs the index in several workers. A scheduler lets their commands pass one by one, in an order drawn from a
+// seed. Workers crash at any command. Their articles, and others, are delivered again, also while the first worker is only slow.
 //
-// All verdicts of one article must be equal. Of two articles that resemble each other, at least one must be a copy. Every chain of originals must
-// end in a unique article, which is the root of the whole chain. Every schedule must end: copies wait for originals whose workers are
-// dead, until the tickets of these originals are withdrawn.
+// All verdicts of one article must be equal. Of two articles that resemble each other, at least one must be a copy. Every chain of
+// originals must end in a unique article, which is the root of the whole chain. Every schedule must end: copies wait for originals
+// whose workers are dead, until the tickets of these originals are withdrawn.
 //
 // ECHOSIEVE_TEST_SCHEDULES sets the number of schedules, and ECHOSIEVE_TEST_SEED the first seed: schedule i of seed s is schedule 0
 // of seed s+i.
@@ -202,8 +202,8 @@ func (w *world) articles(n int, varied bool) {
 // maxSteps is far more commands than any schedule needs. Workers that wait for each other without end reach it.
 const maxSteps = 100_000
 
-// run starts workers, and lets one of them take one step at a time until all articles have verdicts. It returns false if that needs more than
-// maxSteps.
+// run starts workers, and lets one of them take one step at a time until all articles have verdicts. It returns false if that needs
+// more than maxSteps.
 func (w *world) run(ctx context.Context) bool {
 	again := 1 + w.r.IntN(2*len(w.claims)) // deliveries beyond the necessary ones
 	for {
@@ -327,7 +327,7 @@ func (w *world) problem(complete bool) string {
 		final[w.claims[i].Coordinates] = answers[0]
 	}
 	for _, x := range w.indexes {
-		w.seen["helped"] += counted(x.metrics.helped)
+		w.seen["helped"] += counted(x.metrics.ticketsGiven)
 		w.seen["capped"] += counted(x.metrics.capped)
 		w.seen["crowded"] += counted(x.metrics.overflow)
 		w.seen["waits"] += counted(x.metrics.waits)

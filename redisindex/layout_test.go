@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// docs/operations.md and docs/scale.md say how many windows of articles Redis holds, on average and at most, when articles come evenly. Operators
-// plan memory by it.
+// docs/operations.md and docs/scale.md say how many windows of articles Redis holds, on average and at most, when articles come
+// evenly. Operators plan memory by it.
 func TestWindowsHeld(t *testing.T) {
 	for _, c := range []struct {
 		generations   int

@@ -92,21 +92,21 @@ const (
 	listsPerCommand = 128
 	// maxListBytes bounds a list to 2,048 fingerprints. Articles on one template, or a phrase that everybody uses (anchors are
 	// samples of the wording), make one list ever longer: without a bound all other articles would read more and more, and so would
-	// the log of Redis and its replicas, as a list is written as a whole. An article that finds its list full is not added, so later articles do not
-	// find it through this list.
+	// the log of Redis and its replicas, as a list is written as a whole. An article that finds its list full is not added, so
+	// later articles do not find it through this list.
 	maxListBytes = 2048 * fingerprintBytes
 )
 
 // packedLists holds a list as one field of a hash. The hash holds the lists of many block values.
 //
-// A key for each list would cost more: a field has no expiry and no object of its own, and the articles of a batch and the
-// probes of an article share commands, on a cluster, too. With a million articles the server needs a quarter less CPU time than with a string for
-// each list and MGET. With Redis sets it needs 2.2 times as much, and the client 3.9 times (docs/tuning.md). What is left of the cost is
-// one search in a hash table for each list, and copying.
+// A key for each list would cost more: a field has no expiry and no object of its own, and the articles of a batch and the probes
+// of an article share commands, on a cluster, too. With a million articles the server needs a quarter less CPU time than with a
+// string for each list and MGET. With Redis sets it needs 2.2 times as much, and the client 3.9 times (docs/tuning.md). What is
+// left of the cost is one search in a hash table for each list, and copying.
 //
 // Redis cannot append to a field, so a list is written as a whole, once a batch. A second, short field for the latest eight
-// fingerprints was tried. It brings the log at a million articles from 5.1 to 1.7 kB for each article, but each look-up then reads two fields, which
-// costs the server an eighth more CPU time (0.6 us, four cache misses).
+// fingerprints was tried. It brings the log at a million articles from 5.1 to 1.7 kB for each article, but each look-up then reads
+// two fields, which costs the server an eighth more CPU time (0.6 us, four cache misses).
 type packedLists struct{ x *Index }
 
 // hash is the part of the name that lists in one hash have in common: the value without the bits of the field.

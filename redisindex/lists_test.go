@@ -81,8 +81,8 @@ func TestFullList(t *testing.T) {
 	}
 }
 
-// Hashes of block lists must be hash tables from the start. Redis searches a listpack from the front, which makes every look-up in a young
-// index slow.
+// Hashes of block lists must be hash tables from the start. Redis searches a listpack from the front, which makes every look-up in
+// a young index slow.
 func TestListsAreHashTables(t *testing.T) {
 	client := newClient(t, redisserver.Start(t, "--hash-max-listpack-value", strconv.Itoa(listpackBytes)).Addr)
 	x := newIndex(t, client, testConfig(standard))
@@ -113,7 +113,8 @@ func TestListsShareCommands(t *testing.T) {
 	require.Len(t, seen, len(refs))
 }
 
-// A set holds the fingerprints of a block value as signed decimal numbers, so that other programs can read it, and Redis keeps it as an intset.
+// A set holds the fingerprints of a block value as signed decimal numbers, so that other programs can read it, and Redis keeps it
+// as an intset.
 func TestSetsCanBeRead(t *testing.T) {
 	client := newClient(t, redisserver.Start(t, "--set-max-intset-entries", "2048").Addr)
 	x := newIndex(t, client, kindConfig(standard, bucketsSets))

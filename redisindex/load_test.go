@@ -16,8 +16,8 @@ import (
 	"echosieve/simhash"
 )
 
-// load claims articles in families of copies on several indexes, while a test makes servers fail. Each index has a client of its own, as in
-// separate processes. Some articles are claimed again, also during their first claim.
+// load claims articles in families of copies on several indexes, while a test makes servers fail. Each index has a client of its
+// own, as in separate processes. Some articles are claimed again, also during their first claim.
 type load struct {
 	indexes []*Index
 	stop    chan struct{}

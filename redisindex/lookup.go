@@ -112,8 +112,8 @@ func (n *nearest) offerList(span int64, list string, fp simhash.Fingerprint) {
 	}
 }
 
-// offer accepts a candidate within the cutoff, unless it is kept already or `most` candidates are at least as near. A candidate that was removed
-// for a nearer one cannot come back: from then on there is no room at its distance.
+// offer accepts a candidate within the cutoff, unless it is kept already or `most` candidates are at least as near. A candidate
+// that was removed for a nearer one cannot come back: from then on there is no room at its distance.
 func (n *nearest) offer(c candidate) {
 	if slices.Contains(n.byBits[c.distance], c) {
 		return
@@ -259,7 +259,7 @@ func (b *batch) giveTickets(ctx context.Context, open []*task) error {
 		// Without a reply the entry is lost. If its record is delivered again, it draws a later ticket.
 		if reply, ok := replies[i].Val().(string); ok {
 			e.ticket = ticketNumber(reply)
-			b.x.metrics.helped.Inc()
+			b.x.metrics.ticketsGiven.Inc()
 		}
 	}
 	return nil

@@ -55,8 +55,8 @@ func TestNearest(t *testing.T) {
 	require.Greater(t, capped, 100)
 }
 
-// BenchmarkNearest offers full lists, as for an article in a flood on one template: all fingerprints are near each other, and most lists hold
-// the same ones.
+// BenchmarkNearest offers full lists, as for an article in a flood on one template: all fingerprints are near each other, and most
+// lists hold the same ones.
 func BenchmarkNearest(b *testing.B) {
 	r := rand.New(rand.NewPCG(7, 8))
 	lists := make([]string, 24)

@@ -25,8 +25,8 @@ import (
 // benchParams are the parameters of the recipe news.
 var benchParams = indextest.Params{Window: 48 * time.Hour, Generations: 2, MaxDistance: 16, Blocks: 4, Probes: 4}
 
-// BenchmarkClaim stores b.N articles (uniform fingerprints, ids of 30 bytes) in one span, or spread over one window. It reports the time, the
-// CPU time of client and server, and the memory of the entry and of the fingerprints in block lists, for each article:
+// BenchmarkClaim stores b.N articles (uniform fingerprints, ids of 30 bytes) in one span, or spread over one window. It reports the
+// time, the CPU time of client and server, and the memory of the entry and of the fingerprints in block lists, for each article:
 //
 //	go test ./redisindex -run NONE -bench Claim -benchtime 1000000x
 func BenchmarkClaim(b *testing.B) {

@@ -7,20 +7,20 @@ import (
 
 // metrics are the metrics of claims. docs/metrics.md describes them.
 type metrics struct {
-	roundTrip  *prometheus.HistogramVec
-	lookups    prometheus.Histogram
-	members    prometheus.Counter
-	candidates prometheus.Histogram
-	capped     prometheus.Counter
-	full       prometheus.Counter
-	overflow   prometheus.Counter
-	helped     prometheus.Counter
-	waits      prometheus.Counter
-	withdrawn  prometheus.Counter
-	damaged    prometheus.Counter
-	replayed   prometheus.Counter
-	retries    prometheus.Counter
-	errors     *prometheus.CounterVec
+	roundTrip    *prometheus.HistogramVec
+	lookups      prometheus.Histogram
+	members      prometheus.Counter
+	candidates   prometheus.Histogram
+	capped       prometheus.Counter
+	full         prometheus.Counter
+	overflow     prometheus.Counter
+	ticketsGiven prometheus.Counter
+	waits        prometheus.Counter
+	withdrawn    prometheus.Counter
+	damaged      prometheus.Counter
+	replayed     prometheus.Counter
+	retries      prometheus.Counter
+	errors       *prometheus.CounterVec
 }
 
 // steps are the values of the label step (see the package comment). Pauses for undecided originals are "wait".
@@ -41,18 +41,18 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "echosieve_redisindex_round_trip_seconds", Help: "One pipelined round trip of a batch.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 12),
 		}, []string{"step"}),
-		lookups:    histogram("lookups_per_article", "Block lists read for an article.", counts),
-		members:    counter("members_read_total", "Fingerprints read from block lists."),
-		candidates: histogram("candidates_per_article", "Fingerprints within the maximal distance whose entries were read: at most redis.max_candidates, the nearest.", counts),
-		capped:     counter("candidates_capped_total", "Articles whose candidates were capped."),
-		full:       counter("full_lists_total", "Fingerprints not put into a list because it was full."),
-		overflow:   counter("overflow_entries_total", "Entries stored beyond the cap of one fingerprint."),
-		helped:     counter("helped_total", "Pending candidates given a ticket."),
-		waits:      counter("waits_total", "Pauses of a batch in which all that was left to decide waited for the verdict of an original."),
-		withdrawn:  counter("withdrawn_total", "Tickets taken from articles whose verdict did not come, so that their copies could go on."),
-		damaged:    counter("damaged_total", "Fields of entries with bytes that are no entry, set aside."),
-		replayed:   counter("replayed_total", "Claims answered by the verdict they already had."),
-		retries:    counter("retries_total", "Batches run again after an error or a lost record."),
+		lookups:      histogram("lookups_per_article", "Block lists read for an article.", counts),
+		members:      counter("members_read_total", "Fingerprints read from block lists."),
+		candidates:   histogram("candidates_per_article", "Fingerprints within the maximal distance whose entries were read: at most redis.max_candidates, the nearest.", counts),
+		capped:       counter("candidates_capped_total", "Articles whose candidates were capped."),
+		full:         counter("full_lists_total", "Fingerprints not put into a list because it was full."),
+		overflow:     counter("overflow_entries_total", "Entries stored beyond the cap of one fingerprint."),
+		ticketsGiven: counter("helped_total", "Entries without a ticket that another worker gave one."),
+		waits:        counter("waits_total", "Pauses of a batch in which all that was left to decide waited for the verdict of an original."),
+		withdrawn:    counter("withdrawn_total", "Tickets taken from articles whose verdict did not come, so that their copies could go on."),
+		damaged:      counter("damaged_total", "Fields of entries with bytes that are no entry, set aside."),
+		replayed:     counter("replayed_total", "Claims answered by the verdict they already had."),
+		retries:      counter("retries_total", "Batches run again after an error or a lost entry."),
 		errors: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "echosieve_redisindex_errors_total", Help: "Failed round trips.",
 		}, []string{"kind"}),

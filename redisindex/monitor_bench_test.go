@@ -11,8 +11,8 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// BenchmarkMonitor measures one round of the monitor, which each process makes every three seconds: the time of the service, and the CPU time of
-// all Redis nodes together.
+// BenchmarkMonitor measures one round of the monitor, which each process makes every three seconds: the time of the service, and
+// the CPU time of all Redis nodes together.
 func BenchmarkMonitor(b *testing.B) {
 	for _, kind := range []struct {
 		name  string

@@ -14,8 +14,8 @@ import (
 	"echosieve/simhash"
 )
 
-// onCluster runs the commands of a pipeline for which first returns true before the others, as the nodes of a cluster may. In between it calls
-// then; an error of then ends the pipeline.
+// onCluster runs the commands of a pipeline for which first returns true before the others, as the nodes of a cluster may. In
+// between it calls then; an error of then ends the pipeline.
 type onCluster struct {
 	noHook
 	first func(redis.Cmder) bool

@@ -23,9 +23,10 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// BenchmarkStored claims b.N articles on an index that holds others already. For each claimed article it reports the CPU time of client and
-// server, the lists and fingerprints that were read, and the growth of the append-only file; for each stored article the memory of its entry
-// and of its fingerprints in block lists. Fingerprints are uniform. Those of real news are closer together, so more are read. By hand:
+// BenchmarkStored claims b.N articles on an index that holds others already. For each claimed article it reports the CPU time of
+// client and server, the lists and fingerprints that were read, and the growth of the append-only file; for each stored article the
+// memory of its entry and of its fingerprints in block lists. Fingerprints are uniform. Those of real news are closer together, so
+// more are read. By hand:
 //
 //	ECHOSIEVE_BENCH_STORED=1000000 ECHOSIEVE_BENCH_BITS=15,16,17,20 ECHOSIEVE_BENCH_PROBES=4,8,12,16 \
 //		go test ./redisindex -run NONE -bench Stored -benchtime 20000x -timeout 1h

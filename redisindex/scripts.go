@@ -42,9 +42,9 @@ var (
 	scripts = []*redis.Script{addScript, storeScript, ticketScript, decideScript, withdrawScript, mendScript}
 )
 
-// loadScripts loads the scripts into the server; on a cluster into every master. Afterwards they are called by their hash. A server that
-// does not have them (after a restart, a failover, or as a new master) replies NOSCRIPT, and Index.repair has them loaded again. The monitor
-// loads its own two scripts.
+// loadScripts loads the scripts into the server; on a cluster into every master. Afterwards they are called by their hash. A server
+// that does not have them (after a restart, a failover, or as a new master) replies NOSCRIPT, and Index.repair has them loaded
+// again. The monitor loads its own two scripts.
 func loadScripts(ctx context.Context, client redis.UniversalClient) error {
 	load := func(ctx context.Context, c redis.Scripter) error {
 		for _, s := range scripts {

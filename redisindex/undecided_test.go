@@ -66,8 +66,8 @@ func TestUndecidedOriginalIsWithdrawn(t *testing.T) {
 	require.Equal(t, b.Coordinates, claimOne(t, x, a).Original.Coordinates, "the record was delivered after all")
 }
 
-// The worker of an original is only slow: it has fetched everything when its ticket is withdrawn. It must not write the verdict that it has
-// reached.
+// The worker of an original is only slow: it has fetched everything when its ticket is withdrawn. It must not write the verdict
+// that it has reached.
 func TestVerdictOfAWithdrawnTicketIsNotWritten(t *testing.T) {
 	client := newClient(t, miniredis.RunT(t).Addr())
 	cfg := testConfig(standard)
@@ -85,8 +85,8 @@ func TestVerdictOfAWithdrawnTicketIsNotWritten(t *testing.T) {
 	require.Equal(t, b.Coordinates, claimOne(t, x, a).Original.Coordinates)
 }
 
-// After a crash, a record can have a higher ticket than a record that follows it in its partition. A worker decides its partition in order, so it must not
-// wait for a record that it will process later.
+// After a crash, a record can have a higher ticket than a record that follows it in its partition. A worker decides its partition
+// in order, so it must not wait for a record that it will process later.
 func TestDoesNotWaitForItself(t *testing.T) {
 	client := newClient(t, miniredis.RunT(t).Addr())
 	x, clock := newIndex(t, client, testConfig(standard)), &hands{}
@@ -98,7 +98,8 @@ func TestDoesNotWaitForItself(t *testing.T) {
 	require.Equal(t, first.Coordinates, claimOne(t, x, second).Original.Coordinates)
 }
 
-// Each of two batches holds a copy of an article of the other one. Both batches end, because each writes the verdict that the other waits for.
+// Each of two batches holds a copy of an article of the other one. Both batches end, because each writes the verdict that the other
+// waits for.
 func TestBatchesDoNotWaitAsAWhole(t *testing.T) {
 	client := newClient(t, miniredis.RunT(t).Addr())
 	cfg := testConfig(standard)
@@ -160,9 +161,9 @@ func TestWaitEndsWithTheCaller(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// Of three articles the second is near the first, and the third is near the second only. Three workers claim them at the same time. The root of all
-// must be the first one by ticket. Some calls crash and are made again, as after a kill. ECHOSIEVE_TEST_CHAINS sets the number of
-// chains.
+// Of three articles the second is near the first, and the third is near the second only. Three workers claim them at the same time.
+// The root of all must be the first one by ticket. Some calls crash and are made again, as after a kill. ECHOSIEVE_TEST_CHAINS sets
+// the number of chains.
 func TestChainsNameTheirRoot(t *testing.T) {
 	chains := 600
 	if s := os.Getenv("ECHOSIEVE_TEST_CHAINS"); s != "" {

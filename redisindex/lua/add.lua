@@ -5,8 +5,8 @@
 -- ARGV[1]  seconds until the key expires
 -- ARGV[2]  largest size of a list in bytes
 -- ARGV[3]  field of a list, ARGV[4] the fingerprints to add to it, one after another; and so on in pairs
--- Output: two numbers: of fingerprints that found their list full, and of lists that were damaged. Of a damaged list the whole fingerprints
--- are kept.
+-- Output: two numbers: of fingerprints that found their list full, and of lists that were damaged. Of a damaged list the whole
+-- fingerprints are kept.
 local key = KEYS[1]
 if redis.call('EXPIRE', key, ARGV[1]) == 0 then
   -- The hash is new. Redis keeps a small hash as a listpack, and each look-up searches a listpack from the front. A value that is

@@ -1,5 +1,5 @@
--- Reads the ticket counter, and raises it to the highest ticket that is known. Otherwise a counter that was lost would start over below the
--- tickets of existing entries, and copies of their articles would pass as unique.
+-- Reads the ticket counter, and raises it to the highest ticket that is known. Otherwise a counter that was lost would start over
+-- below the tickets of existing entries, and copies of their articles would pass as unique.
 -- KEYS[1]  ticket counter
 -- ARGV[1]  highest ticket that is known to have been drawn; 0: unknown
 -- ARGV[2]  seconds until the key expires

@@ -1,11 +1,11 @@
 -- Functions that are put in front of every script for entries. An entry starts with its length (2 bytes, big-endian), the length of
--- its head (2 bytes), its ticket (6 bytes) and its digest (16 bytes). Only the client decodes the rest of the head, and the verdict behind
--- the head.
+-- its head (2 bytes), its ticket (6 bytes) and its digest (16 bytes). Only the client decodes the rest of the head, and the verdict
+-- behind the head.
 
 -- find returns where in value the entry with this digest starts, the entry's length, the length of its head, and the number of all
--- entries. If there is no such entry, the first three are nil. If the value is not a sequence of whole entries, it is damaged, and the
--- script ends with an error; the client then sets the field aside. If find returned nil instead, the caller would append an entry with each
--- attempt and never find it.
+-- entries. If there is no such entry, the first three are nil. If the value is not a sequence of whole entries, it is damaged, and
+-- the script ends with an error; the client then sets the field aside. If find returned nil instead, the caller would append an
+-- entry with each attempt and never find it.
 local function find(value, digest)
   local size, pos, count = #value, 1, 0
   local at, length, head
@@ -22,8 +22,8 @@ local function find(value, digest)
   return at, length, head, count
 end
 
--- locate finds an entry in the field of its fingerprint, or an overflow entry in a field of its own. It returns the name of the field, its
--- value, and the first three results of find.
+-- locate finds an entry in the field of its fingerprint, or an overflow entry in a field of its own. It returns the name of the
+-- field, its value, and the first three results of find.
 local function locate(key, fingerprint, digest)
   local field = fingerprint
   repeat

@@ -1,5 +1,5 @@
--- Replaces the value of a damaged field by the whole entries at its beginning, unless the value has changed since it was read. If there are no
--- whole entries, the field stays with an empty value: deleting it would need one more right.
+-- Replaces the value of a damaged field by the whole entries at its beginning, unless the value has changed since it was read. If
+-- there are no whole entries, the field stays with an empty value: deleting it would need one more right.
 -- KEYS[1]  hash of entries
 -- ARGV[1]  field
 -- ARGV[2]  value as it was read
