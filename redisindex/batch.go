@@ -6,85 +6,84 @@ import (
 	"fmt"
 	"time"
 
-	"echosieve/pipeline/article"
-
 	"github.com/redis/go-redis/v9"
+
+	"echosieve/pipeline/article"
 )
 
-// item is one article on its way to its verdict.
-type item struct {
-	claim   article.Article
-	ref     article.Ref
-	ms      int64 // time in the window
-	home    fieldRef
-	number  uint64      // drawn for it in this run
-	ticket  uint64      // what its entry has
-	repeats *item       // the article whose entry answers for this one: same generation, same digest
-	found   []candidate // fingerprints to read, nearest first
-	// relatives are the stored articles that it resembles; after the step read only those with a lower ticket, the lowest first.
+// task is one article of a batch on its way to its verdict. It embeds the article's entry, as it is stored or will be stored.
+type task struct {
+	entry
+	number  uint64 // drawn for the article in this run; becomes its ticket unless the entry has one
+	repeats *task  // the article's exact original in the same span, whose entry is stored; the task stores none itself then
+	// candidates are the fingerprints to fetch entries of, the nearest first.
+	candidates []candidate
+	// relatives are the stored articles that this article resembles. After the step fetchEntries only those with a lower
+	// ticket are left, the lowest ticket first.
 	relatives []relative
 	proposal  article.Verdict // the verdict that this run reaches
-	verdict   article.Verdict // the verdict in its entry; zero Kind: undecided
+	verdict   article.Verdict // the verdict that is written in the entry; zero Kind: none yet
 }
 
-// identity tells items apart. The digest guards against coordinates that, against all rules, come with two texts.
+// identity tells articles apart. Coordinates would be enough if the same coordinates always came with the same text. The digest is a
+// guard: a topic that was deleted and recreated gives the same coordinates to another text.
 type identity struct {
 	article.Coordinates
 	digest article.Digest
 }
 
-// batch is one run of the steps over one call's claims. Items beyond those claimed are articles of other
-// calls that a claim repeats exactly and that have no verdict yet: the batch reaches it for them, as their own
-// worker would, because the repeat's root depends on it and must be the same in every replay.
+// batch is one run of the steps for the articles of one call of Claim.
+//
+// An article may repeat, exactly, an article that another worker has stored but not decided. The batch then has a task for that
+// article too, because the root of the repeat is the root of that article and must be the same in every replay. Both workers reach
+// the same verdict; the first one written counts.
 type batch struct {
-	x           *Index
-	items       []*item
-	claimed     []*item // the item of each claim; one item for claims with the same coordinates
-	known       map[identity]*item
-	generations map[int64]bool // those that exist, of those in reach
-	entries     [][]*entry     // of the fields read, see candidate.at
-	waits       waits
+	x          *Index
+	tasks      []*task
+	claimed    []*task // for each article of the call; articles with the same identity share a task
+	byIdentity map[identity]*task
+	spans      map[int64]bool // for each span in reach: whether it exists
+	fetched    [][]*entry     // entries of the fields that were fetched; see candidate.fetched
+	waiting    waitingSince
 }
 
-// waits says since when a call of Claim waits for the verdicts of which articles. It outlives the runs of the call.
-type waits map[identity]time.Time
+// waitingSince says since when a call of Claim has waited for the verdict of an article. It outlives the runs of the call.
+type waitingSince map[identity]time.Time
 
-func newBatch(x *Index, claims []article.Article, w waits) *batch {
-	b := &batch{x: x, claimed: make([]*item, len(claims)), known: make(map[identity]*item, len(claims)), waits: w}
-	for i := range claims {
-		b.claimed[i] = b.item(claims[i])
+func newBatch(x *Index, articles []article.Article, w waitingSince) *batch {
+	b := &batch{x: x, claimed: make([]*task, len(articles)), byIdentity: make(map[identity]*task, len(articles)), waiting: w}
+	for i := range articles {
+		a := &articles[i]
+		b.claimed[i] = b.task(entry{Article: *a, span: x.layout.span(windowTime(a.Time))})
 	}
 	return b
 }
 
-// item returns the batch's item for a claim and adds it if need be.
-func (b *batch) item(c article.Article) *item {
-	id := identity{c.Coordinates, c.Digest}
-	if it := b.known[id]; it != nil {
-		return it
+// task returns the batch's task for an article. If there is none, it adds one.
+func (b *batch) task(e entry) *task {
+	id := e.identity()
+	if t := b.byIdentity[id]; t != nil {
+		return t
 	}
-	ms := windowTime(c.Time)
-	it := &item{
-		claim: c, ref: article.Ref{ID: c.ID, Coordinates: c.Coordinates}, ms: ms,
-		home: fieldRef{b.x.layout.generation(ms), c.Fingerprint},
-	}
-	b.known[id] = it
-	b.items = append(b.items, it)
-	return it
+	t := &task{entry: e}
+	b.byIdentity[id] = t
+	b.tasks = append(b.tasks, t)
+	return t
 }
 
-// open returns the items that need a verdict of their own.
-func (b *batch) open() []*item {
-	var open []*item
-	for _, it := range b.items {
-		if it.repeats == nil && it.verdict.Kind == 0 {
-			open = append(open, it)
+// open returns the tasks that still need a verdict of their own.
+func (b *batch) open() []*task {
+	var open []*task
+	for _, t := range b.tasks {
+		if t.repeats == nil && t.verdict.Kind == 0 {
+			open = append(open, t)
 		}
 	}
 	return open
 }
 
-// exec sends a pipeline and returns the first error of any of its commands; a missing key is none.
+// exec sends a pipeline and returns the first error of any of its commands. A missing key is no error. The step is the label of the
+// metric.
 func (b *batch) exec(ctx context.Context, step string, pipe redis.Pipeliner) error {
 	if pipe.Len() == 0 {
 		return nil
@@ -94,7 +93,7 @@ func (b *batch) exec(ctx context.Context, step string, pipe redis.Pipeliner) err
 	b.x.metrics.roundTrip.WithLabelValues(step).Observe(time.Since(start).Seconds())
 	for _, cmd := range cmds {
 		if e := cmd.Err(); e != nil && !errors.Is(e, redis.Nil) {
-			return fmt.Errorf("%s: %w", step, aboutData(cmd, e))
+			return fmt.Errorf("%s: %w", step, withKey(cmd, e))
 		}
 	}
 	if err != nil && !errors.Is(err, redis.Nil) {
@@ -103,22 +102,22 @@ func (b *batch) exec(ctx context.Context, step string, pipe redis.Pipeliner) err
 	return nil
 }
 
-// draw draws a number for each open item, in claim order.
-func (b *batch) draw(ctx context.Context) error {
+// drawTickets is step 3: it draws a number for each open task, in the order of the call.
+func (b *batch) drawTickets(ctx context.Context) error {
 	open := b.open()
-	first, err := b.numbers(ctx, len(open))
-	for i, it := range open {
-		it.number = first + uint64(i)
+	first, err := b.draw(ctx, len(open))
+	for i, t := range open {
+		t.number = first + uint64(i)
 	}
 	return err
 }
 
-// numbers draws n consecutive numbers from the counter and returns the first.
-func (b *batch) numbers(ctx context.Context, n int) (first uint64, err error) {
+// draw draws n consecutive numbers from the ticket counter and returns the first one.
+func (b *batch) draw(ctx context.Context, n int) (first uint64, err error) {
 	if n == 0 {
 		return 0, nil
 	}
-	pipe, key, known := b.x.client.Pipeline(), b.x.keys.sequence(), b.x.life.highest.Load()
+	pipe, key, highest := b.x.client.Pipeline(), b.x.keys.sequence(), b.x.watermarks.highest.Load()
 	last := pipe.IncrBy(ctx, key, int64(n))
 	pipe.Expire(ctx, key, 2*b.x.layout.lifetime)
 	if err := b.exec(ctx, "ticket", pipe); err != nil {
@@ -128,73 +127,85 @@ func (b *batch) numbers(ctx context.Context, n int) (first uint64, err error) {
 		return 0, &keyError{key: key, err: fmt.Errorf("the ticket counter is %d", v)}
 	}
 	first = uint64(last.Val()) - uint64(n) + 1
-	b.x.life.drew(known, first, uint64(last.Val()))
+	b.x.watermarks.noteDrawn(highest, first, uint64(last.Val()))
 	return first, nil
 }
 
-// ticket gives each open item's entry its number, unless it has a ticket, and reads which generations exist.
-// That is read after drawing: a lower ticket's generation was registered before it was drawn, hence is seen. A ticket above
-// the item's own number was drawn by a helper, maybe after another node of a cluster answered: it is read again.
-func (b *batch) ticket(ctx context.Context) error {
+// setTickets is step 4: it gives the entry of each open task its number as ticket, unless the entry has a ticket already. It also
+// reads which spans exist.
+//
+// Spans are read after the numbers were drawn. An article with a lower ticket registered its span before its own ticket was drawn,
+// so the batch sees that span. But on a cluster the nodes run the commands of one pipeline in any order:
+//
+//  1. the node of the spans answers this batch;
+//  2. another worker registers a span, stores an article there, and draws a ticket;
+//  3. that worker finds this entry without a ticket, and gives it one that is higher than its own;
+//  4. the node of the entry answers this batch with the higher ticket.
+//
+// So the other article is the earlier one, and its span was not seen. A ticket above the task's own number shows this case, and the
+// spans are read again.
+func (b *batch) setTickets(ctx context.Context) error {
 	open := b.open()
 	if len(open) == 0 {
 		return nil
 	}
 	pipe := b.x.client.Pipeline()
-	tickets := make([]*redis.Cmd, len(open))
-	for i, it := range open {
-		tickets[i] = b.setTicket(ctx, pipe, it.home, it.claim.Digest, it.number)
+	replies := make([]*redis.Cmd, len(open))
+	for i, t := range open {
+		replies[i] = b.setTicket(ctx, pipe, &t.entry, t.number)
 	}
-	if err := b.readGenerations(ctx, pipe, open); err != nil {
+	if err := b.fetchSpans(ctx, pipe, open); err != nil {
 		return err
 	}
-	helped := false
-	for i, it := range open {
-		reply, ok := tickets[i].Val().(string)
+	givenByOther := false
+	for i, t := range open {
+		reply, ok := replies[i].Val().(string)
 		if !ok {
 			return errLost
 		}
-		it.ticket = ticketNumber(reply)
-		helped = helped || it.ticket > it.number
+		t.ticket = ticketNumber(reply)
+		givenByOther = givenByOther || t.ticket > t.number
 	}
-	if helped {
-		return b.readGenerations(ctx, b.x.client.Pipeline(), open)
+	if givenByOther {
+		return b.fetchSpans(ctx, b.x.client.Pipeline(), open)
 	}
 	return nil
 }
 
-// readGenerations runs the pipeline and reads with it which of the generations in reach of the items exist.
-func (b *batch) readGenerations(ctx context.Context, pipe redis.Pipeliner, open []*item) error {
+// setTicket queues the command that gives the entry a ticket unless it has one.
+func (b *batch) setTicket(ctx context.Context, pipe redis.Pipeliner, e *entry, number uint64) *redis.Cmd {
+	f := e.field()
+	return ticketScript.EvalSha(ctx, pipe, []string{b.x.keys.entries(f)}, f.name(), e.Digest[:], ticketBytes(number))
+}
+
+// fetchSpans adds to the pipeline the commands that read which spans in reach of the tasks exist, and runs the pipeline.
+func (b *batch) fetchSpans(ctx context.Context, pipe redis.Pipeliner, open []*task) error {
 	exist := map[int64]*redis.StringCmd{}
-	for _, it := range open {
-		for g, last := b.x.layout.reach(it.ms); g <= last; g++ {
-			if exist[g] == nil {
-				exist[g] = pipe.HGet(ctx, b.x.keys.exists(g), "")
+	for _, t := range open {
+		for s, last := b.x.layout.reach(t.ms()); s <= last; s++ {
+			if exist[s] == nil {
+				exist[s] = pipe.HGet(ctx, b.x.keys.exists(s), "")
 			}
 		}
 	}
 	if err := b.exec(ctx, "ticket", pipe); err != nil {
 		return err
 	}
-	b.generations = make(map[int64]bool, len(exist))
-	for g, cmd := range exist {
-		b.generations[g] = cmd.Err() == nil
+	b.spans = make(map[int64]bool, len(exist))
+	for s, cmd := range exist {
+		b.spans[s] = cmd.Err() == nil
 	}
 	return nil
 }
 
-func (b *batch) setTicket(ctx context.Context, pipe redis.Pipeliner, f fieldRef, d article.Digest, number uint64) *redis.Cmd {
-	return ticketScript.EvalSha(ctx, pipe, []string{b.x.keys.entries(f)}, f.name(), d[:], ticketBytes(number))
-}
-
-// matches answers the claims, once everything is decided.
-func (b *batch) matches() []article.Verdict {
-	matches := make([]article.Verdict, len(b.claimed))
-	for i, it := range b.claimed {
-		matches[i] = it.verdict
-		if o := it.repeats; o != nil {
-			matches[i] = article.Verdict{Kind: article.Exact, Reason: article.ReasonDigest, Original: o.ref, Root: o.verdict.Root}
+// verdicts returns the verdicts of the articles of the call. Every task is decided by now.
+func (b *batch) verdicts() []article.Verdict {
+	verdicts := make([]article.Verdict, len(b.claimed))
+	for i, t := range b.claimed {
+		verdicts[i] = t.verdict
+		if o := t.repeats; o != nil {
+			verdicts[i] = article.Verdict{Kind: article.Exact, Reason: article.ReasonDigest, Original: o.Ref(), Root: o.verdict.Root}
 		}
 	}
-	return matches
+	return verdicts
 }

@@ -1,18 +1,22 @@
 package redisindex
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"echosieve/internal/diag"
 	"echosieve/pipeline/article"
@@ -22,16 +26,19 @@ import (
 const (
 	// minVersion is the oldest server that is supported.
 	minVersion = "6.2"
-	// listpackBytes is what a field of entries may hold for its hash to stay a listpack: a handful of entries.
+	// listpackBytes is the size of a field up to which Redis shall keep a hash of entries as a listpack: a few entries.
 	listpackBytes = 1024
-	// listpackEntries is the number of fields that a hash of entries may have to stay one. It leaves room for more articles than expected.
-	listpackEntries = 32 * perHash
-	// tableBytes is the length of the value by which place.lua makes a hash of block lists a hash table.
+	// listpackEntries is the number of fields up to which Redis shall keep a hash of entries as a listpack. A hash holds 4 to 8 at the
+	// expected volume, so there is room for more articles than expected.
+	listpackEntries = 32 * entriesPerHash
+	// tableBytes is the length of the value with which add.lua makes a hash of block lists a hash table. It must be longer than
+	// hash-max-listpack-value. Redis searches a listpack from the front: without the value, an article cost the server 150 us while the
+	// index was young.
 	tableBytes = 2048
 )
 
-// Check looks at every server behind client and says what keeps the index from working, or makes it lose articles
-// or memory. It writes below the namespace only to try its rights, and removes nothing of the index.
+// Check asks every server behind client for its settings and its state. It returns what prevents the index from working, what can make it
+// lose articles, and what costs memory. To try its rights it writes below the namespace. It removes nothing of the index.
 func Check(ctx context.Context, client redis.UniversalClient, cfg Config) []diag.Finding {
 	if err := cfg.Validate(); err != nil {
 		return []diag.Finding{diag.New(diag.Failure, "redis settings", err.Error(), "correct the settings")}
@@ -45,7 +52,7 @@ func Check(ctx context.Context, client redis.UniversalClient, cfg Config) []diag
 	})...)
 }
 
-// checkRights runs the real thing once, in a namespace of its own, so that whatever the service will run is tried.
+// checkRights claims one article in a namespace of its own, so that every command that the service runs is tried.
 func checkRights(ctx context.Context, client redis.UniversalClient, cfg Config) []diag.Finding {
 	trial := cfg
 	trial.Namespace += ":check"
@@ -54,21 +61,21 @@ func checkRights(ctx context.Context, client redis.UniversalClient, cfg Config) 
 		return []diag.Finding{fromError("redis", err, cfg)}
 	}
 	x.layout.lifetime = time.Minute
-	// Another article each time: one that has its verdict already would not go through all steps.
+	// The article differs each time, because an article that has its verdict does not pass all steps.
 	offset := rand.Int64()
 	claim := article.Article{
 		Coordinates: article.Coordinates{Topic: "check", Offset: offset}, ID: "check", Time: time.Now(),
 		Fingerprint: simhash.Fingerprint(offset),
 	}
 	binary.BigEndian.PutUint64(claim.Digest[:], uint64(offset))
-	_, err = x.run(ctx, []article.Article{claim}, waits{})
+	_, err = x.run(ctx, []article.Article{claim}, waitingSince{})
 	if err == nil {
 		return nil
 	}
 	return []diag.Finding{fromError("redis", fmt.Errorf("a trial claim failed: %w", err), cfg)}
 }
 
-// fromError makes a Failure of what a server answered or failed to answer.
+// fromError is the Failure about an error of a server.
 func fromError(subject string, err error, cfg Config) diag.Finding {
 	var p *diag.Problem
 	if errors.As(Explain(err, cfg.base()), &p) {
@@ -77,7 +84,7 @@ func fromError(subject string, err error, cfg Config) diag.Finding {
 	return diag.New(diag.Failure, subject, err.Error(), "see the server's log")
 }
 
-// base is the namespace without the recipe id: rights are given for all recipes.
+// base is the namespace without the recipe id, which is the setting redis.namespace. Rights are granted for all recipes.
 func (c Config) base() string {
 	if i := strings.LastIndexByte(c.Namespace, ':'); i > 0 {
 		return c.Namespace[:i]
@@ -144,11 +151,11 @@ func checkServer(ctx context.Context, server *redis.Client, cfg Config) []diag.F
 	return findings
 }
 
-// wantedSize is a setting of a server that decides how compactly it keeps something.
+// wantedSize is a setting of a server that decides how compactly it keeps hashes or sets, and the range in which it shall be.
 type wantedSize struct {
-	names       []string // of which the server knows one
+	names       []string // the setting's names in different versions; a server knows one of them
 	least, most int
-	below       string // what is the case below least
+	below       string // the damage if it is below least
 }
 
 func wantedSizes(cfg Config) []wantedSize {
@@ -179,3 +186,138 @@ func olderThan(version, least string) bool {
 	}
 	return false
 }
+
+// CheckReplicas returns what a failover would cost: masters with fewer replicas than Options.WaitReplicas, and masters whose replicas
+// nobody waits for.
+func CheckReplicas(ctx context.Context, client redis.UniversalClient, o Options) []diag.Finding {
+	return eachServer(ctx, client, func(ctx context.Context, server *redis.Client) []diag.Finding {
+		subject := server.Options().Addr + " replicas"
+		info, err := server.Info(ctx, "replication").Result()
+		if err != nil {
+			if o.WaitReplicas == 0 {
+				return nil
+			}
+			return []diag.Finding{diag.New(diag.Note, subject, "could not be found out: "+err.Error(),
+				fmt.Sprintf("make sure that there are at least redis.wait_replicas (%d)", o.WaitReplicas))}
+		}
+		role, replicas := replicationOf(info)
+		switch {
+		case role != "master":
+			return nil
+		case replicas < o.WaitReplicas:
+			return []diag.Finding{diag.New(diag.Failure, subject, fmt.Sprintf("has %d, but claims wait for %d: nothing would be answered", replicas, o.WaitReplicas),
+				"start replicas, or lower redis.wait_replicas")}
+		case replicas > 0 && o.WaitReplicas == 0:
+			return []diag.Finding{diag.New(diag.Note, subject, "claims do not wait for them: a failover can lose the latest writes, and copies of what was lost pass as unique",
+				"set redis.wait_replicas to 1")}
+		}
+		return nil
+	})
+}
+
+// replicationOf reads role and number of replicas from a reply to INFO replication.
+func replicationOf(info string) (role string, replicas int) {
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch name {
+		case "role":
+			role = value
+		case "connected_slaves":
+			replicas, _ = strconv.Atoi(value)
+		}
+	}
+	return role, replicas
+}
+
+// The modes that a server names in its reply to HELLO.
+const (
+	modeServer   = "standalone"
+	modeCluster  = "cluster"
+	modeSentinel = "sentinel"
+)
+
+// misfits holds problem and remedy for servers that are not of the mode that the settings say: by that mode, and by the mode of the
+// server. In a remedy, %s stands for the masters that a sentinel watches.
+var misfits = map[string]map[string][2]string{
+	modeServer: {
+		modeCluster:  {"is a node of a Redis Cluster, but redis.cluster is not set", "set redis.cluster: true"},
+		modeSentinel: {"is a sentinel, not a server", "set redis.master_name to the master that it watches: %s"},
+	},
+	modeCluster: {
+		modeServer:   {"is not part of a Redis Cluster, but redis.cluster is set", "set redis.cluster: false, or redis.addrs to nodes of the cluster"},
+		modeSentinel: {"is a sentinel, but redis.cluster is set", "set redis.cluster: false and redis.master_name to the master that it watches: %s"},
+	},
+	modeSentinel: {
+		modeServer:  {"is a server, not a sentinel, but redis.master_name is set", "set redis.addrs to the sentinels (port 26379 as a rule), or remove redis.master_name"},
+		modeCluster: {"is a node of a Redis Cluster, not a sentinel, but redis.master_name is set", "remove redis.master_name and set redis.cluster: true"},
+	},
+}
+
+// CheckMode asks each address whether it is a server, a node of a cluster or a sentinel, and returns the settings that do not fit.
+// Call it only after Check has found a Failure, because a proxy may call itself a server although it serves a cluster. An address
+// that does not answer is left out.
+func CheckMode(ctx context.Context, o Options) []diag.Finding {
+	tlsConfig, err := o.TLS.Load()
+	if err != nil {
+		return nil
+	}
+	want := modeServer
+	switch {
+	case o.Cluster:
+		want = modeCluster
+	case o.MasterName != "":
+		want = modeSentinel
+	}
+	var findings []diag.Finding
+	for _, addr := range o.Addrs {
+		mode, masters := askMode(ctx, addr, o, tlsConfig)
+		if mode == modeSentinel && want == modeSentinel && !slices.Contains(masters, o.MasterName) {
+			findings = append(findings, diag.New(diag.Failure, addr, fmt.Sprintf("this sentinel watches no master named %q", o.MasterName),
+				"set redis.master_name to one that it watches: "+list(masters)))
+		}
+		if misfit, wrong := misfits[want][mode]; wrong {
+			findings = append(findings, diag.New(diag.Failure, addr, misfit[0], strings.ReplaceAll(misfit[1], "%s", list(masters))))
+		}
+	}
+	return findings
+}
+
+// askMode returns the mode that a server names, or "", and the masters that it watches if it is a sentinel. It tries each login of the
+// settings and no login, because the right one depends on the mode. HELLO needs no right.
+func askMode(ctx context.Context, addr string, o Options, tlsConfig *tls.Config) (mode string, masters []string) {
+	for _, login := range [][2]string{{o.Username, o.Password}, {o.SentinelUsername, o.SentinelPassword}, {}} {
+		server := redis.NewClient(&redis.Options{
+			Addr: addr, Username: login[0], Password: login[1], TLSConfig: tlsConfig, Protocol: 2, MaxRetries: -1, DialerRetries: 1,
+			DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, ContextTimeoutEnabled: true, DisableIdentity: true,
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		})
+		fields, err := server.Do(ctx, "HELLO").Slice()
+		mode = valueOf(fields, "mode")
+		if mode == modeSentinel {
+			watched, _ := server.Do(ctx, "SENTINEL", "MASTERS").Slice() // empty if the sentinel refuses
+			for _, w := range watched {
+				if fields, ok := w.([]any); ok {
+					masters = append(masters, valueOf(fields, "name"))
+				}
+			}
+		}
+		_ = server.Close()
+		if err == nil {
+			break
+		}
+	}
+	return mode, masters
+}
+
+// valueOf returns the value of a name in a reply that lists names and values in turn; "" if the name is missing.
+func valueOf(fields []any, name string) string {
+	for i := 0; i+1 < len(fields); i += 2 {
+		if fields[i] == name {
+			value, _ := fields[i+1].(string)
+			return value
+		}
+	}
+	return ""
+}
+
+func list(masters []string) string { return cmp.Or(strings.Join(masters, ", "), "it names none") }

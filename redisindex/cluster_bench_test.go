@@ -13,9 +13,9 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// BenchmarkServers claims b.N articles (uniform fingerprints, as in BenchmarkClaim) in batches of 128 on different set-ups and reports the
-// CPU of client, of all masters and of the busiest master for each article. What the busiest master needs limits what
-// a set-up can take, so that is what more masters must lower; replicas do their work beside it.
+// BenchmarkServers claims b.N articles (uniform fingerprints, as in BenchmarkClaim) in batches of 128 on different set-ups. It
+// reports the CPU time of the client, of all masters together, and of the busiest master, for each article. The busiest master
+// limits what a set-up can process, so its time is what more masters must lower. Replicas do their work beside it.
 //
 //	go test ./redisindex -run NONE -bench Servers -benchtime 40000x -count 5
 func BenchmarkServers(b *testing.B) {

@@ -5,15 +5,15 @@ import (
 	"errors"
 	"time"
 
-	"echosieve/pipeline/article"
-
 	"github.com/cenkalti/backoff/v5"
 	"github.com/redis/go-redis/v9"
+
+	"echosieve/pipeline/article"
 )
 
-// errLookAgain says that tickets have changed since the batch looked: a ticket was withdrawn, or drawn after that. The
-// batch is run again at once.
-var errLookAgain = errors.New("a ticket was withdrawn")
+// errTicketChanged says that a ticket was withdrawn, or withdrawn and drawn again, since the batch looked up. The batch is run again
+// at once.
+var errTicketChanged = errors.New("a ticket was withdrawn")
 
 // Pauses between two reads of an undecided original.
 const (
@@ -21,14 +21,15 @@ const (
 	maxPause   = 50 * time.Millisecond
 )
 
-// decide writes a verdict for each open item. The first verdict written counts, whoever reached it.
+// decide is step 7: it writes a verdict for each open task. The first verdict written for an article counts, whoever reached it.
 //
-// A copy's root is the root of its original, so a copy waits until its original has a verdict. It waits by itself: all
-// verdicts of the batch that can be reached are written first, in the order of tickets, and each of them may be the
-// one that another batch, or another item of this one, waits for. Among all articles without a verdict, in whichever
-// process, the one with the lowest ticket has only decided articles before it. So it never waits, and there
-// is always progress while every worker writes what it can. If batches waited as a whole, two could wait for each other
-// without end.
+// The root of a copy is the root of its original, so a copy waits until its original has a verdict. Each task waits for itself
+// alone: the batch first writes all verdicts that it can reach, in the order of tickets, and only then waits. If batches waited as a
+// whole, two of them could wait for each other without end. Example: batch A has articles 1 and 4, batch B has 2 and 3; 3 repeats 1,
+// and 4 repeats 2. A must write the verdict of 1 before it waits for 2, and B that of 2 before it waits for 1.
+//
+// There is always progress. Of all undecided articles, in whichever process, the one with the lowest ticket has only decided articles
+// before it, so it does not wait.
 func (b *batch) decide(ctx context.Context) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.Multiplier, pauses.MaxInterval = firstPause, 2, maxPause
@@ -37,10 +38,10 @@ func (b *batch) decide(ctx context.Context) error {
 		switch {
 		case err != nil:
 		case len(ready) > 0:
-			err = b.write(ctx, ready)
+			err = b.writeVerdicts(ctx, ready)
 		case len(awaited) > 0:
 			err = b.wait(ctx, awaited, pauses.NextBackOff())
-		case len(b.open()) > 0: // against the order of tickets
+		case len(b.open()) > 0: // the order of tickets makes this impossible
 			err = errors.New("decide: articles of one batch wait for each other")
 		default:
 			return nil
@@ -51,20 +52,20 @@ func (b *batch) decide(ctx context.Context) error {
 	}
 }
 
-// propose reaches the verdicts of the open items whose originals are decided. It returns these items, and the undecided
-// originals of the others, each once, except for those that are items of this batch.
-func (b *batch) propose() (ready []*item, awaited []relative, err error) {
+// propose reaches the verdicts of the open tasks whose originals are decided, and returns these tasks. It also returns the undecided
+// originals of the other tasks, each once. Originals that this batch will decide itself are left out.
+func (b *batch) propose() (ready []*task, awaited []relative, err error) {
 	seen := map[*entry]bool{}
-	for _, it := range b.open() {
-		original, decided, err := b.proposal(it)
+	for _, t := range b.open() {
+		original, decided, err := b.proposal(t)
 		if err != nil {
 			return nil, nil, err
 		}
 		if decided {
-			ready = append(ready, it)
+			ready = append(ready, t)
 			continue
 		}
-		own := b.known[original.identity()]
+		own := b.byIdentity[original.identity()]
 		if (own == nil || own.repeats != nil) && !seen[original.entry] {
 			seen[original.entry] = true
 			awaited = append(awaited, original)
@@ -73,76 +74,78 @@ func (b *batch) propose() (ready []*item, awaited []relative, err error) {
 	return ready, awaited, nil
 }
 
-// proposal sets the item's proposal: a copy of the earliest relative of which it is one, else possibly one of the
-// earliest that it looks like, else unique. If the original has no verdict yet, the item has no proposal, and the
-// original is returned.
-func (b *batch) proposal(it *item) (original relative, decided bool, err error) {
-	for _, r := range it.relatives {
+// proposal sets the task's proposal: a copy of the earliest relative of which the article is a copy; otherwise possibly a copy of
+// the earliest relative; otherwise unique. If the original has no verdict yet, proposal returns the original and sets nothing.
+func (b *batch) proposal(t *task) (original relative, decided bool, err error) {
+	for _, r := range t.relatives {
 		if !r.judged.Kind.IsCopy() {
 			continue
 		}
-		root, known, err := b.rootOf(r)
-		if err != nil || !known {
+		root, decided, err := b.rootOf(r)
+		if err != nil || !decided {
 			return r, false, err
 		}
-		if root.Coordinates == it.ref.Coordinates {
-			continue // it was named a copy of this article before Redis lost this article's entry: two copies must not name each other
+		if root.Coordinates == t.Coordinates {
+			// Redis lost this article's entry after r was decided to be its copy. Two copies must not name each other.
+			continue
 		}
-		it.proposal = r.match(root)
+		t.proposal = r.verdictWith(root)
 		return relative{}, true, nil
 	}
-	for _, r := range it.relatives {
+	for _, r := range t.relatives {
 		if r.judged.Kind == article.Possible {
-			it.proposal = r.match(it.ref)
+			t.proposal = r.verdictWith(t.Ref())
 			return relative{}, true, nil
 		}
 	}
-	it.proposal = article.Verdict{Kind: article.Unique, Root: it.ref}
+	t.proposal = article.Verdict{Kind: article.Unique, Root: t.Ref()}
 	return relative{}, true, nil
 }
 
-// match is the verdict of an article whose original is r.
-func (r relative) match(root article.Ref) article.Verdict {
-	return article.Verdict{Kind: r.judged.Kind, Reason: r.judged.Reason, Original: r.ref, Root: root, Distance: r.distance}
+// verdictWith is the verdict of an article whose original is r.
+func (r relative) verdictWith(root article.Ref) article.Verdict {
+	return article.Verdict{Kind: r.judged.Kind, Reason: r.judged.Reason, Original: r.Ref(), Root: root, Distance: r.distance}
 }
 
-// rootOf is the article at the end of the chain of originals that starts at r, which is no copy. It is known once r has
-// a verdict.
-func (b *batch) rootOf(r relative) (root article.Ref, known bool, err error) {
-	if len(r.verdict) > 0 {
-		verdict, err := decodeVerdict(r.verdict, r.ref)
+// rootOf returns the article at the end of the chain of originals that starts at r. That article is no copy. Until r has a verdict,
+// the root is not known, and decided is false.
+func (b *batch) rootOf(r relative) (root article.Ref, decided bool, err error) {
+	if len(r.verdictBytes) > 0 {
+		verdict, err := decodeVerdict(r.verdictBytes, r.Ref())
 		if err != nil {
-			return article.Ref{}, false, b.x.damaged(r.field, r.digest)
+			return article.Ref{}, false, b.x.damaged(r.entry)
 		}
 		return verdict.Root, true, nil
 	}
-	if it := b.known[r.identity()]; it != nil && it.verdict.Kind != 0 {
-		return it.verdict.Root, true, nil
+	if t := b.byIdentity[r.identity()]; t != nil && t.verdict.Kind != 0 {
+		return t.verdict.Root, true, nil
 	}
 	return article.Ref{}, false, nil
 }
 
-// write writes the proposals of the items, each under the ticket with which it was reached.
-func (b *batch) write(ctx context.Context, ready []*item) error {
+// writeVerdicts writes the proposals of the tasks. Each proposal is written only if the entry still has the ticket with which the
+// proposal was reached.
+func (b *batch) writeVerdicts(ctx context.Context, ready []*task) error {
 	pipe := b.x.client.Pipeline()
-	decided := make([]*redis.Cmd, len(ready))
-	for i, it := range ready {
-		decided[i] = decideScript.EvalSha(ctx, pipe, []string{b.x.keys.entries(it.home)},
-			it.home.name(), it.claim.Digest[:], ticketBytes(it.ticket), appendVerdict(nil, it.proposal))
+	replies := make([]*redis.Cmd, len(ready))
+	for i, t := range ready {
+		f := t.field()
+		replies[i] = decideScript.EvalSha(ctx, pipe, []string{b.x.keys.entries(f)},
+			f.name(), t.Digest[:], ticketBytes(t.ticket), appendVerdict(nil, t.proposal))
 	}
 	if err := b.exec(ctx, "decide", pipe); err != nil {
 		return err
 	}
-	for i, it := range ready {
-		switch reply := decided[i].Val().(type) {
+	for i, t := range ready {
+		switch reply := replies[i].Val().(type) {
 		case string:
-			verdict, err := decodeVerdict([]byte(reply), it.ref)
+			verdict, err := decodeVerdict([]byte(reply), t.Ref())
 			if err != nil {
-				return b.x.damaged(it.home, it.claim.Digest)
+				return b.x.damaged(&t.entry)
 			}
-			it.verdict = verdict
+			t.verdict = verdict
 		case int64:
-			return errLookAgain
+			return errTicketChanged
 		default:
 			return errLost
 		}
@@ -150,8 +153,8 @@ func (b *batch) write(ctx context.Context, ready []*item) error {
 	return nil
 }
 
-// wait waits a moment for the verdicts of originals that other workers decide, and reads their entries again. The ticket of
-// one that had no verdict for too long is withdrawn.
+// wait pauses, because other workers decide the awaited originals, and then fetches their entries again. If an original has had no
+// verdict for too long, wait withdraws its ticket instead.
 func (b *batch) wait(ctx context.Context, awaited []relative, pause time.Duration) error {
 	for _, r := range awaited {
 		if b.waitedEnough(r) {
@@ -165,13 +168,14 @@ func (b *batch) wait(ctx context.Context, awaited []relative, pause time.Duratio
 	pipe := b.x.client.Pipeline()
 	values := make([]*redis.StringCmd, len(awaited))
 	for i, r := range awaited {
-		values[i] = pipe.HGet(ctx, b.x.keys.entries(r.field), r.field.name())
+		f := r.field()
+		values[i] = pipe.HGet(ctx, b.x.keys.entries(f), f.name())
 	}
 	if err := b.exec(ctx, "wait", pipe); err != nil {
 		return err
 	}
 	for i, r := range awaited {
-		entries, err := b.x.decodeField(r.field, values[i].Val())
+		entries, err := b.x.decodeField(r.field(), values[i].Val())
 		if err != nil {
 			return err
 		}
@@ -182,41 +186,41 @@ func (b *batch) wait(ctx context.Context, awaited []relative, pause time.Duratio
 	return nil
 }
 
-// update takes over the verdict of the article, if it has one by now, from the entries of its field.
-func (r relative) update(now []*entry) error {
-	for _, e := range now {
+// update sets the verdict of the relative, if there is one by now, from the newly fetched entries of its field.
+func (r relative) update(fetched []*entry) error {
+	for _, e := range fetched {
 		if e.identity() != r.identity() {
 			continue
 		}
-		if len(e.verdict) == 0 && e.ticket != r.ticket {
-			return errLookAgain
+		if len(e.verdictBytes) == 0 && e.ticket != r.ticket {
+			return errTicketChanged
 		}
-		r.verdict = e.verdict
+		r.verdictBytes = e.verdictBytes
 		return nil
 	}
 	return errLost
 }
 
-// waitedEnough says whether the verdict of r is to be expected no more.
+// waitedEnough says whether the batch shall no longer wait for the verdict of r.
 func (b *batch) waitedEnough(r relative) bool {
-	if b.comesLater(r.ref.Coordinates) {
+	if b.comesLater(r.Coordinates) {
 		return true
 	}
 	now := b.x.now()
-	since, known := b.waits[r.identity()]
-	if !known {
-		b.waits[r.identity()], since = now, now
+	since, waiting := b.waiting[r.identity()]
+	if !waiting {
+		b.waiting[r.identity()], since = now, now
 	}
 	return now.Sub(since) >= b.x.cfg.UndecidedTimeout
 }
 
-// comesLater says whether the record at these coordinates follows the claims of this batch in their own partition. Its
-// worker is dead then, because partitions are decided in order, and it will be delivered again only after this
-// batch: to wait for it would be to wait for oneself.
+// comesLater says whether the record at these coordinates follows the articles of this batch in their own partition. Partitions are
+// decided in order, so the worker that stored its entry is dead, and the record is delivered again only after this batch. To
+// wait for its verdict would be to wait without end.
 func (b *batch) comesLater(at article.Coordinates) bool {
 	later := false
-	for _, it := range b.claimed {
-		if c := it.claim.Coordinates; c.Topic == at.Topic && c.Partition == at.Partition {
+	for _, t := range b.claimed {
+		if c := t.Coordinates; c.Topic == at.Topic && c.Partition == at.Partition {
 			if c.Offset >= at.Offset {
 				return false
 			}
@@ -226,21 +230,21 @@ func (b *batch) comesLater(at article.Coordinates) bool {
 	return later
 }
 
-// withdraw takes the ticket from an undecided original. The original counts as pending then. The batch looks again and helps it
-// to a higher ticket than its own items have; if its worker comes after all, it finds that ticket and
-// becomes the later one of the two. The verdict that it may have reached before is not written, since the
-// decide script asks for the ticket under which it was reached.
+// withdraw takes the ticket away from an undecided original. Then the batch is run again: it finds the original without a ticket and
+// gives it a higher ticket than its own articles have. If the original's worker goes on after all, it finds that ticket and becomes
+// the later one of the two. A verdict that this worker reached before is not written, because decide.lua requires the ticket with which
+// the verdict was reached.
 func (b *batch) withdraw(ctx context.Context, r relative) error {
-	pipe := b.x.client.Pipeline()
-	cmd := withdrawScript.EvalSha(ctx, pipe, []string{b.x.keys.entries(r.field)}, r.field.name(), r.digest[:], ticketBytes(r.ticket))
+	pipe, f := b.x.client.Pipeline(), r.field()
+	cmd := withdrawScript.EvalSha(ctx, pipe, []string{b.x.keys.entries(f)}, f.name(), r.Digest[:], ticketBytes(r.ticket))
 	if err := b.exec(ctx, "wait", pipe); err != nil {
 		return err
 	}
-	delete(b.waits, r.identity())
+	delete(b.waiting, r.identity())
 	if withdrawn, _ := cmd.Val().(int64); withdrawn == 1 {
 		b.x.metrics.withdrawn.Inc()
-		b.x.log.WarnContext(ctx, "an article had no verdict in time, so its copies do not wait for it any longer: its record was not delivered again (deleted, skipped, or its worker is away)",
-			"article", r.ref.String(), "id", r.ref.ID, "ticket", r.ticket, "limit", b.x.cfg.UndecidedTimeout)
+		b.x.log.WarnContext(ctx, "an article had no verdict in time, so its copies no longer wait for it: its record was not delivered again (it was deleted or skipped, or its worker is away)",
+			"article", r.Ref().String(), "id", r.ID, "ticket", r.ticket, "limit", b.x.cfg.UndecidedTimeout)
 	}
-	return errLookAgain
+	return errTicketChanged
 }

@@ -83,6 +83,7 @@ func TestInterleavingDistributed(t *testing.T) {
 
 // The index is spread over all masters: every one holds entries and block lists, in similar numbers.
 func TestKeysSpreadOverMasters(t *testing.T) {
+	t.Parallel()
 	cluster := redisserver.StartCluster(t, 3, 0)
 	client := connect(t, clusterOptions(cluster))
 	cfg := testConfig(standard)
@@ -113,8 +114,9 @@ func TestKeysSpreadOverMasters(t *testing.T) {
 	require.Zero(t, seen["CROSSSLOT"])
 }
 
-// With fewer replicas than asked for nothing is answered, and the error says why.
+// With fewer replicas than redis.wait_replicas no claim gets a verdict, and the error says why.
 func TestTooFewReplicas(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name  string
 		start func(t testing.TB) Options
@@ -132,7 +134,7 @@ func TestTooFewReplicas(t *testing.T) {
 			x, err := New(connect(t, o), testConfig(standard), nil, slog.New(slog.DiscardHandler), nil)
 			require.NoError(t, err)
 			for n := range 3 { // each on a node of its own, likely; none may slip through
-				_, err = x.attempt(t.Context(), []article.Article{newArticle(n, simhash.Fingerprint(n)*0x9E3779B97F4A7C15)}, waits{})
+				_, err = x.attempt(t.Context(), []article.Article{newArticle(n, simhash.Fingerprint(n)*0x9E3779B97F4A7C15)}, waitingSince{})
 				require.ErrorIs(t, err, errReplicas)
 				require.Equal(t, "replicas", classify(err))
 				require.ErrorContains(t, err, "0 of 1")
@@ -141,9 +143,10 @@ func TestTooFewReplicas(t *testing.T) {
 	}
 }
 
-// A replica that went away without a word (its master is cut off, or will be frozen until after it was replaced) had all that
-// there was to acknowledge. What the master shows then may be old, so it is not believed either.
+// A replica was cut off from its master, or its master will be frozen until after it was replaced. The replica has acknowledged
+// everything that there was to acknowledge. Replies of the master may be old, so they must not be used.
 func TestReadsNeedReplicas(t *testing.T) {
+	t.Parallel()
 	cluster := redisserver.StartCluster(t, 3, 1)
 	o := clusterOptions(cluster)
 	o.WaitReplicas, o.WaitTimeout = 1, 2*time.Second
@@ -173,8 +176,9 @@ func TestReadsNeedReplicas(t *testing.T) {
 	require.Zero(t, seen["MOVED"], "a fence in another slot than its reads")
 }
 
-// Sentinels can want a login of their own. Without it, or with a wrong one, the error says so.
+// Sentinels can require a login of their own. If it is missing or wrong, the error says so.
 func TestSentinelsWantALogin(t *testing.T) {
+	t.Parallel()
 	servers := redisserver.StartSentinel(t)
 	for _, s := range servers.Sentinels {
 		require.NoError(t, servers.Client(s).Do(t.Context(), "ACL", "SETUSER", "watcher", "on", ">right", "+@all", "&*", "~*").Err())
@@ -199,8 +203,9 @@ func TestSentinelsWantALogin(t *testing.T) {
 	}
 }
 
-// Check asks every node of a cluster: a replica's settings count as soon as it is a master.
+// Check asks every node of a cluster, because the settings of a replica count once it is a master.
 func TestCheckAsksAllNodes(t *testing.T) {
+	t.Parallel()
 	cluster := redisserver.StartCluster(t, 3, 1, "--appendonly", "yes", "--hash-max-listpack-value", "1024")
 	o := clusterOptions(cluster)
 	check := func() []string {

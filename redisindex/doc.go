@@ -1,31 +1,42 @@
-// Package redisindex keeps the article index in Redis: a single server, one behind Sentinel, or a cluster.
+// Package redisindex keeps the article index in Redis: on a single server, on a server behind Sentinel, or on a Redis Cluster.
 //
-// A batch of claims takes seven steps. Each is a pipelined round trip that is acknowledged before the next begins:
+// An entry is what Redis keeps of an article. A block list holds the fingerprints that are stored under one value of a block, and so
+// leads from an article to entries like it. The window is cut into spans of time: every key belongs to a span and expires with it.
 //
-//	place   the fingerprints go into the lists of their blocks
-//	insert  the entries go into their hashes
-//	draw    numbers are drawn from a counter
-//	ticket  each entry takes its number as its ticket, unless it has a ticket already
-//	look    the block lists of the generations in reach are read
-//	read    the entries of the nearest fingerprints are read; an entry without a ticket is given one
-//	decide  the verdicts are written, in the order of tickets; of several for one article the first written counts
+// Index.Claim decides a batch of articles in seven steps. Each step is a pipelined round trip, and Redis has acknowledged each step
+// before the next step begins:
 //
-// An article is a copy if an alike article has a lower ticket. Of two alike articles the one with the higher
-// ticket drew it after the other's insert, so it finds the other, at the latest as an entry without a ticket,
-// which it then helps to one. Hence no lock and no transaction is needed, and all steps can be repeated: after any
-// error the batch is run again from the start. Every command touches a single key, as a cluster wants it.
+//	step           metric   what it does
+//	storeLists     place    adds the fingerprints to their block lists
+//	storeEntries   insert   stores the entries, without tickets and verdicts
+//	drawTickets    ticket   draws one number for each article from a counter
+//	setTickets     ticket   gives each entry its number as its ticket, unless the entry has a ticket already
+//	lookUp         look     fetches the block lists of the spans in reach, and selects candidates
+//	fetchEntries   read     fetches the entries of the candidates, and judges them; gives a ticket to each relative without one
+//	decide         decide   writes the verdicts, in the order of tickets
 //
-// A copy's root is its original's root, so a copy is decided after its original. Where another worker decides the original, the
-// copy waits for that: a few milliseconds, as a rule. The lowest ticket without a verdict waits for nobody, so there is always
-// progress (batch.decide). If the original's worker is dead, its partition goes to another process, which decides it. If its record is
-// gone, the wait ends after Config.UndecidedTimeout, and the ticket of the original is withdrawn: it counts as not inserted yet.
+// An article is a copy if an article that it resembles has a lower ticket. The later of two copies always finds the earlier one: the
+// article with the higher ticket drew it after the other article's entry was stored, and looks up only after that. The other
+// entry may not have its ticket yet. Then the finder gives it a ticket, which is higher than the finder's own. So neither a lock nor
+// a transaction is needed. All steps can be repeated: after an error the batch is run again from the first step. Every command has
+// exactly one key, because a Redis Cluster refuses commands whose keys lie in different slots.
 //
-// Redis 6.2 or later is needed. The original of a copy is the alike article with the lowest ticket, except that an
-// exact repeat inside one generation is answered by the entry it repeats and stores nothing.
+// A verdict never changes: if several workers reach a verdict for one article, the first verdict that is written counts.
 //
-// The package owns every key below its namespace and nothing else in Redis. It knows nothing of Kafka and of
-// what a fingerprint is made from. Loss of acknowledged writes (an evicting memory policy, an asynchronous
-// failover) can let a copy through as unique and give a repeated claim another answer; Check warns of the set-ups in
-// which that happens, and Options.WaitReplicas takes it away for failovers. Index.Monitor notices such losses, by numbers
-// that only grow (life.go) and by INFO.
+// The root of a copy is the root of its original, so the original must be decided before its copy. If another worker decides the
+// original, the copy waits for that, usually a few milliseconds. There is always progress, because the article with the lowest
+// ticket of all undecided ones waits for nobody (see batch.decide). If the worker of the original is dead, its partition goes to another
+// process, which decides the original. If the record of the original was deleted, nobody decides it. The wait then ends after
+// Config.UndecidedTimeout, and the ticket of the original is withdrawn: the original is treated as if it had not come yet.
+//
+// The original of a copy is the article with the lowest ticket among those of which it is a copy. Exact repeats within one span are
+// an exception: their original is the article whose entry is stored, and they store nothing.
+//
+// Redis 6.2 or later is needed. The package owns every key below its namespace, and touches no other key. It knows nothing of
+// Kafka, nor of how fingerprints are made.
+//
+// Redis can lose writes that it has acknowledged: by evicting keys, or by a failover to a replica that lacks the latest writes. A
+// copy of a lost article passes as unique, and a redelivered record may then get another verdict than the first time. Check warns
+// of set-ups in which that can happen, Options.WaitReplicas prevents it for failovers, and Index.Monitor notices it (see watermarks
+// and serverInfo).
 package redisindex

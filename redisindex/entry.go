@@ -1,93 +1,74 @@
 package redisindex
 
 import (
+	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"echosieve/pipeline/article"
 )
 
-// Layout of an entry. The scripts know the first four fields; find.lua describes them.
+// entry is what Redis keeps of an article, and where. A decoded entry has these fields of the article: Coordinates, ID, Time,
+// Fingerprint, Digest, LittleText and Signature.
+type entry struct {
+	article.Article
+	span         int64
+	ticket       uint64 // 0: none yet
+	verdictBytes []byte // encoded; nil: undecided. Most entries are fetched without a need for their verdict.
+}
+
+func (e *entry) identity() identity { return identity{e.Coordinates, e.Digest} }
+
+// field is the field in which the entry lies.
+func (e *entry) field() fieldRef { return fieldRef{e.span, e.Fingerprint} }
+
+// ms is the article's time in the window.
+func (e *entry) ms() int64 { return windowTime(e.Time) }
+
+// before says whether the article is earlier than another one: by ticket, or by coordinates if a lost counter has dealt a ticket
+// twice.
+func (e *entry) before(o *entry) bool {
+	if e.ticket != o.ticket {
+		return e.ticket < o.ticket
+	}
+	return e.Less(o.Coordinates)
+}
+
+// Layout of an entry:
+//
+//	length u16, head length u16, ticket 6 bytes, digest 16 bytes, form u8, coordinates, id, time, signature | verdict
+//
+// Numbers are big-endian. The head is everything before the verdict. The scripts know the first four fields (lua/find.lua); all
+// else is opaque to them. An entry has at most 64 KiB.
 const (
-	ticketAt   = 4
-	digestAt   = 10
-	headAt     = 26
-	version    = 2      // another version must have keys of its own: an entry of an unknown version is treated as damaged
-	flagLittle = 1 << 7 // set on an entry of little text
+	ticketAt = 4
+	digestAt = 10
+	formAt   = 26
+
+	// The form is the version with flags. An entry of an unknown version is treated as damaged, so a new version needs keys of its own.
+	version    = 2
+	flagLittle = 1 << 7 // the article has little text
 )
 
-// maxEntries is the number of entries that the field of one fingerprint holds. Those beyond lie in fields of
-// their own: found again by their own digest, but no longer offered as originals. What those see counts as earlier,
-// whoever drew first (ticket.lua).
+// maxEntries is the number of entries that the field of one fingerprint holds. Further entries with that fingerprint are overflow
+// entries: each lies in a field of its own (fingerprint and digest). Replays and exact repeats find it there, but it is not offered
+// as an original.
+//
+// An overflow entry is invisible to other articles. It must therefore lose every comparison: its ticket is maxTicket, so any article
+// that it finds counts as the earlier one (lua/ticket.lua).
 const maxEntries = 8
 
-var errCorrupt = errors.New("bytes in Redis are no entry")
-
-// entry is what Redis keeps of an article.
-type entry struct {
-	ticket uint64 // 0: none yet
-	digest article.Digest
-	little bool
-	ref    article.Ref
-	ms     int64
-	// signature of the second check, opaque to this package
-	signature []byte
-	verdict   []byte // nil: undecided
-}
-
-func (e *entry) identity() identity { return identity{e.ref.Coordinates, e.digest} }
-
-// appendEntry appends the entry of a new article: no ticket, no verdict.
-func appendEntry(dst []byte, c *article.Article, ms int64) []byte {
-	start := len(dst)
-	dst = append(dst, make([]byte, digestAt)...)
-	dst = append(dst, c.Digest[:]...)
-	form := byte(version)
-	if c.LittleText {
-		form |= flagLittle
-	}
-	dst = append(dst, form)
-	dst = appendRef(dst, article.Ref{ID: c.ID, Coordinates: c.Coordinates})
-	dst = binary.AppendVarint(dst, ms)
-	dst = append(dst, c.Signature...) // the rest of the head
-	length := uint16(len(dst) - start)
-	binary.BigEndian.PutUint16(dst[start:], length)
-	binary.BigEndian.PutUint16(dst[start+2:], length)
-	return dst
-}
-
-// cutEntry decodes the first entry of a field's value and returns what follows it.
-func cutEntry(data string) (e entry, rest string, err error) {
-	if len(data) < headAt+1 {
-		return entry{}, "", errCorrupt
-	}
-	raw := []byte(data)
-	length, head := int(binary.BigEndian.Uint16(raw)), int(binary.BigEndian.Uint16(raw[2:]))
-	if length > len(raw) || head > length || head <= headAt || raw[headAt]&^flagLittle != version {
-		return entry{}, "", errCorrupt
-	}
-	e.ticket = ticketNumber(data[ticketAt:digestAt])
-	e.digest = article.Digest(raw[digestAt:headAt])
-	e.little = raw[headAt]&flagLittle != 0
-	d := decoder{data: raw[headAt+1 : head]}
-	e.ref = d.ref()
-	e.ms = d.varint()
-	if len(d.data) > 0 {
-		e.signature = d.data
-	}
-	if d.bad {
-		return entry{}, "", errCorrupt
-	}
-	if length > head {
-		e.verdict = raw[head:length]
-	}
-	return e, data[length:], nil
-}
-
-// maxTicket is the ticket of an entry in a field of its own (ticket.lua). The counter must stay below it.
+// maxTicket is the highest ticket there is: that of overflow entries. The counter must stay below it. 48 bits last for 200,000
+// articles a second during 44 years.
 const maxTicket = 1<<48 - 1
 
-// ticketBytes is a ticket as the scripts want it. 48 bits last for 200,000 articles a second during 44 years.
+// ticketBytes encodes a ticket for the scripts.
 func ticketBytes(n uint64) string {
 	return string(binary.BigEndian.AppendUint64(nil, n)[2:])
 }
@@ -98,27 +79,89 @@ func ticketNumber(s string) uint64 {
 	return binary.BigEndian.Uint64(buf[:])
 }
 
-// Verdict layout: kind, and unless unique: distance, test, original, and, of a copy, root. A root equal to the original,
-// the common case, is only a flag on the kind.
+// append encodes the entry of a new article: without ticket and verdict.
+func (e *entry) append(dst []byte) []byte {
+	start := len(dst)
+	dst = append(dst, make([]byte, digestAt)...)
+	dst = append(dst, e.Digest[:]...)
+	form := byte(version)
+	if e.LittleText {
+		form |= flagLittle
+	}
+	dst = append(dst, form)
+	dst = appendRef(dst, e.Ref())
+	dst = binary.AppendVarint(dst, e.ms())
+	dst = append(dst, e.Signature...) // up to the end of the head
+	length := uint16(len(dst) - start)
+	binary.BigEndian.PutUint16(dst[start:], length)
+	binary.BigEndian.PutUint16(dst[start+2:], length)
+	return dst
+}
+
+// cutEntry decodes the first entry of the value of a field, and returns the rest of the value.
+func cutEntry(f fieldRef, data string) (e entry, rest string, err error) {
+	if len(data) < formAt+1 {
+		return entry{}, "", errCorrupt
+	}
+	raw := []byte(data)
+	length, head := int(binary.BigEndian.Uint16(raw)), int(binary.BigEndian.Uint16(raw[2:]))
+	if length > len(raw) || head > length || head <= formAt || raw[formAt]&^flagLittle != version {
+		return entry{}, "", errCorrupt
+	}
+	e.span, e.Fingerprint = f.span, f.fingerprint
+	e.ticket = ticketNumber(data[ticketAt:digestAt])
+	e.Digest = article.Digest(raw[digestAt:formAt])
+	e.LittleText = raw[formAt]&flagLittle != 0
+	d := decoder{data: raw[formAt+1 : head]}
+	ref := d.ref()
+	e.ID, e.Coordinates = ref.ID, ref.Coordinates
+	e.Time = time.UnixMilli(d.varint())
+	if len(d.data) > 0 {
+		e.Signature = d.data
+	}
+	if d.bad {
+		return entry{}, "", errCorrupt
+	}
+	if length > head {
+		e.verdictBytes = raw[head:length]
+	}
+	return e, data[length:], nil
+}
+
+// decodeField decodes all entries of a fingerprint's field.
+func (x *Index) decodeField(f fieldRef, value string) (entries []*entry, err error) {
+	for value != "" {
+		e, rest, err := cutEntry(f, value)
+		if err != nil {
+			return nil, &damagedError{key: x.keys.entries(f), fields: []string{f.name()}}
+		}
+		entries = append(entries, &e)
+		value = rest
+	}
+	return entries, nil
+}
+
+// Layout of a verdict: the kind and, unless it is Unique, distance, reason, original, and the root of a copy. Most roots are the
+// original; then the root is left out, and the kind has the flag rootIsOriginal.
 const rootIsOriginal = 1 << 7
 
-func appendVerdict(dst []byte, m article.Verdict) []byte {
+func appendVerdict(dst []byte, v article.Verdict) []byte {
 	switch {
-	case m.Kind == article.Unique:
-		return append(dst, byte(m.Kind))
-	case m.Kind == article.Possible:
-		dst = append(dst, byte(m.Kind), byte(m.Distance), byte(m.Reason))
-		return appendRef(dst, m.Original)
-	case m.Root == m.Original:
-		dst = append(dst, byte(m.Kind)|rootIsOriginal, byte(m.Distance), byte(m.Reason))
-		return appendRef(dst, m.Original)
+	case v.Kind == article.Unique:
+		return append(dst, byte(v.Kind))
+	case v.Kind == article.Possible:
+		dst = append(dst, byte(v.Kind), byte(v.Distance), byte(v.Reason))
+		return appendRef(dst, v.Original)
+	case v.Root == v.Original:
+		dst = append(dst, byte(v.Kind)|rootIsOriginal, byte(v.Distance), byte(v.Reason))
+		return appendRef(dst, v.Original)
 	default:
-		dst = append(dst, byte(m.Kind), byte(m.Distance), byte(m.Reason))
-		return appendRef(appendRef(dst, m.Original), m.Root)
+		dst = append(dst, byte(v.Kind), byte(v.Distance), byte(v.Reason))
+		return appendRef(appendRef(dst, v.Original), v.Root)
 	}
 }
 
-// decodeVerdict returns the verdict of the article self.
+// decodeVerdict decodes the verdict of the article self.
 func decodeVerdict(data []byte, self article.Ref) (article.Verdict, error) {
 	if len(data) == 1 && article.Kind(data[0]) == article.Unique {
 		return article.Verdict{Kind: article.Unique, Root: self}, nil
@@ -126,21 +169,21 @@ func decodeVerdict(data []byte, self article.Ref) (article.Verdict, error) {
 	if len(data) < 3 {
 		return article.Verdict{}, errCorrupt
 	}
-	m := article.Verdict{Kind: article.Kind(data[0] &^ rootIsOriginal), Distance: int(data[1]), Reason: article.Reason(data[2])}
+	v := article.Verdict{Kind: article.Kind(data[0] &^ rootIsOriginal), Distance: int(data[1]), Reason: article.Reason(data[2])}
 	d := decoder{data: data[3:]}
-	m.Original = d.ref()
+	v.Original = d.ref()
 	switch {
-	case m.Kind == article.Possible:
-		m.Root = self
+	case v.Kind == article.Possible:
+		v.Root = self
 	case data[0]&rootIsOriginal != 0:
-		m.Root = m.Original
+		v.Root = v.Original
 	default:
-		m.Root = d.ref()
+		v.Root = d.ref()
 	}
-	if d.bad || len(d.data) != 0 || !m.Kind.IsCopy() && data[0] != byte(article.Possible) {
+	if d.bad || len(d.data) != 0 || !v.Kind.IsCopy() && data[0] != byte(article.Possible) {
 		return article.Verdict{}, errCorrupt
 	}
-	return m, nil
+	return v, nil
 }
 
 func appendRef(dst []byte, r article.Ref) []byte {
@@ -154,9 +197,9 @@ func appendString(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// decoder reads what the append functions wrote; bad stays set after the first mistake.
+// decoder decodes the bytes of the append functions. After the first error bad stays set, and results mean nothing.
 type decoder struct {
-	data []byte
+	data []byte // not decoded yet
 	bad  bool
 }
 
@@ -188,4 +231,114 @@ func (d *decoder) ref() article.Ref {
 	r.Offset = d.varint()
 	r.ID = d.string()
 	return r
+}
+
+// errCorrupt says that bytes are not an entry or a verdict, as when another program has written into the namespace.
+var errCorrupt = errors.New("bytes in Redis are no entry")
+
+// keyError says that the value of a key below the namespace prevents the work of the index. Usually another program wrote it. Only an
+// operator can know whether that program needs it, so the index leaves it alone.
+type keyError struct {
+	key string
+	err error
+}
+
+func (e *keyError) Error() string { return fmt.Sprintf("key %q: %v", e.key, e.err) }
+func (e *keyError) Unwrap() error { return e.err }
+
+// damagedError says that one or more of some fields of entries hold bytes that are not entries.
+type damagedError struct {
+	key    string
+	fields []string // at least one
+}
+
+func (e *damagedError) Error() string {
+	return fmt.Sprintf("key %q, field %s: %v", e.key, hex.EncodeToString([]byte(e.fields[0])), errCorrupt)
+}
+func (e *damagedError) Unwrap() error { return errCorrupt }
+
+// damaged returns the error about the stored entry of an article. The entry lies in the field of its fingerprint, or, as an overflow
+// entry, in a field of its own.
+func (x *Index) damaged(e *entry) error {
+	f := e.field()
+	return &damagedError{key: x.keys.entries(f), fields: []string{f.name(), f.name() + string(e.Digest[:])}}
+}
+
+// withKey adds the key to an error whose cause is the value that the command found there.
+func withKey(cmd redis.Cmder, err error) error {
+	args, script := cmd.Args(), cmd.Name() == "evalsha"
+	if len(args) < 2 || script && len(args) < 4 {
+		return err
+	}
+	name := keyOf(cmd)
+	switch text := err.Error(); {
+	case script && strings.Contains(text, "ECHOSIEVE_DAMAGED"):
+		fingerprint, digest := args[4].(string), args[5].([]byte)
+		return &damagedError{key: name, fields: []string{fingerprint, fingerprint + string(digest)}}
+	case strings.Contains(text, "WRONGTYPE"), strings.Contains(text, "value is not an integer"), strings.Contains(text, "increment or decrement would overflow"):
+		return &keyError{key: name, err: err}
+	}
+	return err
+}
+
+// keyOf is the key of a command. Every command of the index has one key.
+func keyOf(cmd redis.Cmder) string {
+	at := 1
+	if cmd.Name() == "evalsha" {
+		at = 3
+	}
+	return fmt.Sprint(cmd.Args()[at])
+}
+
+// setAside removes the damage from the fields, so that their partition goes on. It copies the damaged value to a key of its own, which
+// expires like an entry, and leaves only the entries before the damage. Articles whose entries were behind the damage are forgotten:
+// copies of them can pass as unique. If another process has removed the damage already, nothing happens.
+func (x *Index) setAside(ctx context.Context, d *damagedError) error {
+	for _, field := range d.fields {
+		value, err := x.client.HGet(ctx, d.key, field).Result()
+		if errors.Is(err, redis.Nil) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("set aside: %w", err)
+		}
+		intact := intactBytes(value)
+		if intact == len(value) {
+			continue
+		}
+		copied := x.keys.damaged(d.key, field)
+		pipe := x.client.Pipeline()
+		pipe.HSet(ctx, copied, "value", value)
+		pipe.Expire(ctx, copied, x.layout.lifetime)
+		if _, err := pipe.Exec(ctx); err != nil {
+			return fmt.Errorf("set aside: %w", err)
+		}
+		pipe = x.client.Pipeline()
+		mended := mendScript.EvalSha(ctx, pipe, []string{d.key}, field, value, value[:intact])
+		if _, err := pipe.Exec(ctx); err != nil {
+			return fmt.Errorf("set aside: %w", err)
+		}
+		if n, _ := mended.Val().(int64); n == 1 {
+			x.metrics.damaged.Inc()
+			x.watermarks.noteDamage()
+			x.log.ErrorContext(ctx, "a damaged entry was set aside: copies of the article that it held can pass as unique; did another program write into this namespace?",
+				"key", d.key, "field", hex.EncodeToString([]byte(field)), "bytes", len(value)-intact, "copied_to", copied)
+		}
+	}
+	return nil
+}
+
+// intactBytes is the length of the whole entries at the beginning of a field's value.
+func intactBytes(value string) int {
+	for rest := value; rest != ""; {
+		e, after, err := cutEntry(fieldRef{}, rest)
+		if err == nil && len(e.verdictBytes) > 0 {
+			_, err = decodeVerdict(e.verdictBytes, e.Ref())
+		}
+		if err != nil {
+			return len(value) - len(rest)
+		}
+		rest = after
+	}
+	return len(value)
 }

@@ -1,31 +1,39 @@
 package redisindex
 
 import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"log/slog"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
-	"echosieve/pipeline/article"
-
+	"github.com/alicebob/miniredis/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/article"
 )
 
 func TestEntryRoundTrip(t *testing.T) {
-	c := article.Article{
+	little := entry{span: 3, Article: article.Article{
 		Coordinates: article.Coordinates{Topic: strings.Repeat("t", 249), Partition: -1, Offset: math.MinInt64},
-		ID:          "\x00新", Digest: article.Digest{1, 2, 3, 15: 9}, LittleText: true,
+		ID:          "\x00新", Time: time.UnixMilli(math.MaxInt64), Fingerprint: 5, Digest: article.Digest{1, 2, 3, 15: 9}, LittleText: true,
+	}}
+	plain := entry{span: 3, Article: newArticle(7, 5)}
+	plain.Signature, plain.Time = []byte("signature"), time.UnixMilli(12)
+	data := string(plain.append(little.append(nil)))
+	for _, want := range []entry{little, plain} {
+		var got entry
+		var err error
+		got, data, err = cutEntry(fieldRef{3, 5}, data)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
 	}
-	plain := newArticle(7, 5)
-	plain.Signature = []byte("signature")
-	data := string(appendEntry(appendEntry(nil, &c, math.MaxInt64), &plain, 12))
-	e, rest, err := cutEntry(data)
-	require.NoError(t, err)
-	require.Equal(t, entry{digest: c.Digest, little: true, ref: article.Ref{ID: c.ID, Coordinates: c.Coordinates}, ms: math.MaxInt64}, e)
-	e, rest, err = cutEntry(rest)
-	require.NoError(t, err)
-	require.Equal(t, entry{digest: plain.Digest, ref: article.Ref{ID: plain.ID, Coordinates: plain.Coordinates}, ms: 12, signature: plain.Signature}, e)
-	require.Empty(t, rest)
+	require.Empty(t, data)
 }
 
 func TestVerdictRoundTrip(t *testing.T) {
@@ -58,87 +66,206 @@ func TestTicketsKeepTheirOrder(t *testing.T) {
 }
 
 func FuzzCutEntry(f *testing.F) {
-	c := newArticle(1, 1)
-	good := string(appendEntry(nil, &c, 1))
+	good := string((&entry{Article: newArticle(1, 1)}).append(nil))
 	for _, seed := range []string{"", good, good + good, good[:30], strings.Repeat("\x00", 60), strings.Repeat("\xff", 60)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, data string) {
 		for data != "" {
-			e, rest, err := cutEntry(data)
+			e, rest, err := cutEntry(fieldRef{}, data)
 			if err != nil {
 				return
 			}
 			if len(rest) >= len(data) {
 				t.Fatal("no progress")
 			}
-			_, _ = decodeVerdict(e.verdict, e.ref)
+			_, _ = decodeVerdict(e.verdictBytes, e.Ref())
 			data = rest
 		}
 	})
 }
 
-func TestConfigValidate(t *testing.T) {
-	require.NoError(t, testConfig(standard).Validate())
-	for name, breakIt := range map[string]func(*Config){
-		"namespace is": func(c *Config) { c.Namespace = "" }, "window": func(c *Config) { c.Window = time.Second },
-		"max_distance": func(c *Config) { c.MaxDistance = -1 }, "generations": func(c *Config) { c.Generations = 0 },
-		"blocks": func(c *Config) { c.Blocks = 0 }, "probes": func(c *Config) { c.Probes = 64 },
-		"block_bits":     func(c *Config) { c.BlockBits = 33 },
-		"max_candidates": func(c *Config) { c.MaxCandidates = 0 }, "expected_articles": func(c *Config) { c.ExpectedArticles = 0 },
-	} {
-		cfg := testConfig(standard)
-		breakIt(&cfg)
-		require.ErrorContains(t, cfg.Validate(), name)
-	}
-	for namespace, good := range map[string]bool{
-		"a{tag}b": true, "{tag}": true, "a{}b": false, "a}b": false, "a{b": false, "{a}{b}": false, "{{a}}": false,
-	} {
-		cfg := testConfig(standard)
-		cfg.Namespace = namespace
-		require.Equal(t, good, cfg.Validate() == nil, namespace)
+// damages are bytes of other programs: in place of an entry in a field, or behind one.
+func damages() map[string]string {
+	c := newArticle(9, 0xff)
+	whole := string((&entry{Article: c}).append(nil))
+	return map[string]string{
+		"text":            "hello, this is another program speaking",
+		"a byte":          "x",
+		"zeros":           strings.Repeat("\x00", 60),
+		"ones":            strings.Repeat("\xff", 60),
+		"cut off":         whole[:len(whole)-1],
+		"another version": whole[:formAt] + "\x63" + whole[formAt+1:],
 	}
 }
 
-func TestOptionsValidate(t *testing.T) {
-	require.NoError(t, DefaultOptions().Validate())
-	for name, breakIt := range map[string]func(*Options){
-		"addrs": func(o *Options) { o.Addrs = nil }, "several": func(o *Options) { o.Addrs = []string{"a:1", "b:1"} },
-		"master_name": func(o *Options) { o.Cluster, o.MasterName = true, "m" }, "db": func(o *Options) { o.DB = -1 },
-		"db must be 0": func(o *Options) { o.Cluster, o.DB = true, 1 }, "pool_size": func(o *Options) { o.PoolSize = 0 },
-		"timeout":       func(o *Options) { o.Timeout = 0 },
-		"wait_replicas": func(o *Options) { o.WaitReplicas = -1 },
-		"wait_timeout":  func(o *Options) { o.WaitReplicas, o.WaitTimeout = 1, o.Timeout },
-		"key_file":      func(o *Options) { o.TLS.CertFile = "x" },
-	} {
-		o := DefaultOptions()
-		breakIt(&o)
-		require.ErrorContains(t, o.Validate(), name)
+// Whatever bytes are in a field of entries, its partition goes on. The damage is set aside, counted and logged once, and the field
+// does not grow with each attempt. Entries before the damage stay.
+func TestDamagedEntryIsSetAside(t *testing.T) {
+	for _, server := range servers {
+		t.Run(server.name, func(t *testing.T) {
+			client := newClient(t, server.start(t))
+			for name, bytes := range damages() {
+				for _, before := range []bool{false, true} {
+					t.Run(name, func(t *testing.T) { damageOnce(t, client, bytes, before) })
+				}
+			}
+		})
 	}
 }
 
-func TestLayout(t *testing.T) {
-	for _, test := range []struct {
-		window      time.Duration
-		generations int
-		articles    int
-		shards      int
-		blocks      int
-		tag         string
-	}{
-		{7 * 24 * time.Hour, 2, 1_000_000, 16, 13, "6hc0.16.4x13.10"},
-		{7 * 24 * time.Hour, 2, 1_040_000, 16, 13, "6hc0.16.4x13.10"}, // the same size class
-		{time.Minute, 8, 1, 6, 6, "8.6.4x6.10"},
-		{24 * time.Hour, 1, 100_000_000, 24, 16, "1uo0.24.4x16.10"}, // no overlaps unless asked for
-	} {
-		cfg := testConfig(standard)
-		cfg.Window, cfg.Generations, cfg.ExpectedArticles = test.window, test.generations, test.articles
-		l := newLayout(cfg)
-		require.Equal(t, test.shards, l.shardBits)
-		require.Equal(t, test.blocks, l.plan.Layout.Bits)
-		require.Equal(t, test.tag, l.tag)
-		require.LessOrEqual(t, l.generationMs, l.windowMs)
-		require.Greater(t, l.lifetime, cfg.Window)
-		require.Less(t, l.lifetime, cfg.Window+cfg.Window/2+2*time.Second)
+// claimSoon is claimOne with a time limit: with a bug, the index would try again without end.
+func claimSoon(t *testing.T, x *Index, c article.Article) article.Verdict {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	m, err := x.Claim(ctx, []article.Article{c})
+	require.NoError(t, err)
+	return m[0]
+}
+
+func damageOnce(t *testing.T, client redis.UniversalClient, damage string, before bool) {
+	var said bytes.Buffer
+	x, err := New(client, testConfig(standard), nil, slog.New(slog.NewTextHandler(&said, nil)), nil)
+	require.NoError(t, err)
+	a, b := newArticle(1, 0xff), newArticle(2, 0xfe)
+	home := x.entryOf(a).field()
+	key, intact := x.keys.entries(home), ""
+	if before { // the damage is behind an entry that is whole
+		require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
+		intact = client.HGet(t.Context(), key, home.name()).Val()
+	} else { // only the fingerprint is in its lists
+		require.NoError(t, loadScripts(t.Context(), client))
+		require.NoError(t, newBatch(x, []article.Article{a}, waitingSince{}).storeLists(t.Context()))
+	}
+	require.NoError(t, client.HSet(t.Context(), key, home.name(), intact+damage).Err())
+
+	near, again := claimSoon(t, x, b), claimSoon(t, x, a)
+	if before {
+		require.Equal(t, a.Coordinates, near.Original.Coordinates)
+		require.Equal(t, article.Unique, again.Kind)
+	} else {
+		require.Equal(t, article.Unique, near.Kind)
+		require.Equal(t, b.Coordinates, again.Original.Coordinates)
+	}
+	require.Equal(t, 1, counted(x.metrics.damaged))
+	require.Equal(t, 1, strings.Count(said.String(), "set aside"), said.String())
+	require.Contains(t, said.String(), hex.EncodeToString([]byte(home.name())))
+	copied := x.keys.damaged(key, home.name())
+	require.Equal(t, intact+damage, client.HGet(t.Context(), copied, "value").Val())
+	require.Positive(t, client.TTL(t.Context(), copied).Val())
+	value := client.HGet(t.Context(), key, home.name()).Val()
+	require.Equal(t, len(value), intactBytes(value))
+	entries, err := x.decodeField(home, value)
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+}
+
+// If the own entry of an article is damaged when the article is claimed again, the entry is set aside as well.
+func TestDamagedOwnEntry(t *testing.T) {
+	for _, server := range servers {
+		t.Run(server.name, func(t *testing.T) {
+			client := newClient(t, server.start(t))
+			for name, bytes := range damages() {
+				t.Run(name, func(t *testing.T) {
+					x, a := newIndex(t, client, testConfig(standard)), newArticle(1, 0xff)
+					home := x.entryOf(a).field()
+					require.NoError(t, client.HSet(t.Context(), x.keys.entries(home), home.name(), bytes).Err())
+					for range 3 {
+						require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
+					}
+					require.Equal(t, 1, counted(x.metrics.damaged))
+				})
+			}
+		})
+	}
+}
+
+// A verdict that cannot be decoded is damage as well, for the worker of the article and for those of its copies.
+func TestDamagedVerdictIsSetAside(t *testing.T) {
+	client := newClient(t, miniredis.RunT(t).Addr())
+	for _, replay := range []bool{false, true} {
+		x, a, b := newIndex(t, client, testConfig(standard)), newArticle(1, 0xff), newArticle(2, 0xfe)
+		require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
+		home := x.entryOf(a).field()
+		key := x.keys.entries(home)
+		value := client.HGet(t.Context(), key, home.name()).Val()
+		require.Equal(t, byte(article.Unique), value[len(value)-1])
+		require.NoError(t, client.HSet(t.Context(), key, home.name(), value[:len(value)-1]+"\x63").Err())
+		if replay {
+			require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
+			require.Equal(t, a.Coordinates, claimSoon(t, x, b).Original.Coordinates)
+		} else {
+			require.Equal(t, article.Unique, claimSoon(t, x, b).Kind)
+			require.Equal(t, b.Coordinates, claimSoon(t, x, a).Original.Coordinates)
+		}
+		require.Equal(t, 1, counted(x.metrics.damaged))
+	}
+}
+
+// A key of the wrong type stops the partition, because only an operator can know which program needs the value. The error names the
+// key and the remedy.
+func TestForeignValueNamesItsKey(t *testing.T) {
+	for _, server := range servers {
+		t.Run(server.name, func(t *testing.T) {
+			client := newClient(t, server.start(t))
+			a := newArticle(1, 0xff)
+			for name, pick := range map[string]func(x *Index) string{
+				"entries": func(x *Index) string {
+					return x.keys.entries(x.entryOf(a).field())
+				},
+				"lists":       func(x *Index) string { return x.keys.listHash(listRef{x.layout.span(windowTime(a.Time)), 0, 0}) },
+				"generations": func(x *Index) string { return x.keys.exists(x.layout.span(windowTime(a.Time))) },
+				"counter":     func(x *Index) string { return x.keys.sequence() },
+			} {
+				t.Run(name, func(t *testing.T) {
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					told := make(chan error, 1)
+					x, err := New(client, testConfig(standard), prometheus.NewRegistry(), slog.New(slog.DiscardHandler), func(_ string, err error) {
+						if err != nil {
+							select {
+							case told <- err:
+							default:
+							}
+						}
+					})
+					require.NoError(t, err)
+					key := pick(x)
+					require.NoError(t, client.Set(ctx, key, "not a number", 0).Err())
+					answered := make(chan article.Verdict, 1)
+					go func() {
+						if m, err := x.Claim(ctx, []article.Article{a}); err == nil {
+							answered <- m[0]
+						}
+					}()
+					why := <-told
+					require.ErrorContains(t, why, key)
+					require.ErrorContains(t, why, "RENAME")
+					require.NoError(t, client.Del(ctx, key).Err())
+					require.Equal(t, article.Unique, (<-answered).Kind, "the partition goes on by itself")
+				})
+			}
+		})
+	}
+}
+
+// If the length of a list is not a multiple of 8 bytes, every fingerprint that is added behind it would be shifted. So the list is
+// cut to its whole fingerprints.
+func TestRaggedListIsMended(t *testing.T) {
+	for _, server := range servers {
+		t.Run(server.name, func(t *testing.T) {
+			client := newClient(t, server.start(t))
+			x := newIndex(t, client, testConfig(standard))
+			a := newArticle(1, 0xff)
+			home := x.entryOf(a).field()
+			for _, block := range x.layout.plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
+				ref := listRef{home.span, block.Index, block.Value}
+				require.NoError(t, client.HSet(t.Context(), x.keys.listHash(ref), "", "", ref.field(), "12345678abc").Err())
+			}
+			claimSoon(t, x, a)
+			require.Equal(t, a.Coordinates, claimSoon(t, x, newArticle(2, 0xfe)).Original.Coordinates)
+			require.Equal(t, 4, counted(x.metrics.damaged))
+		})
 	}
 }

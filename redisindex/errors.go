@@ -3,22 +3,25 @@ package redisindex
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
 	"syscall"
 
 	"github.com/redis/go-redis/v9"
+
+	"echosieve/internal/diag"
 )
 
-// errLost says that an entry vanished while its batch was under way: expired, evicted, or lost in a failover.
-// Running the batch again stores it anew.
+// errLost says that an entry disappeared during its batch: it expired, was evicted, or was lost in a failover. If the batch is run again,
+// it stores the entry again.
 var errLost = errors.New("an entry was lost before its verdict")
 
-// errorKinds are the values of the label kind, in the order in which classify tests for them.
+// errorKinds are the values of the metric label kind.
 var errorKinds = []string{"timeout", "connection", "readonly", "out_of_memory", "loading", "auth", "replicas", "cluster", "lost", "damaged", "other"}
 
-// classify sorts an error of a round trip into one of errorKinds.
+// classify returns the kind of an error of a round trip: one of errorKinds.
 func classify(err error) string {
 	var netErr net.Error
 	var key *keyError
@@ -58,8 +61,101 @@ func isRedirect(err error) bool {
 	return moved || ask
 }
 
-// isRightMissing also knows the answers for a command inside a script, which Redis 7.0 gives without a code.
+// isRightMissing says whether the user lacks the right to run a command. If the command is inside a script, Redis 7.0 replies without
+// the error code NOPERM.
 func isRightMissing(err error) bool {
 	return redis.IsPermissionError(err) ||
 		err != nil && strings.Contains(err.Error(), "The user executing the script can't")
+}
+
+// Explain returns the *diag.Problem behind an error of go-redis: its cause and a remedy. The namespace is the setting redis.namespace.
+// A nil error stays nil.
+func Explain(err error, namespace string) error {
+	var known *diag.Problem
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	p := explainReply(err, namespace)
+	if p == nil {
+		return explainConnection(err)
+	}
+	p.Err = err
+	return p
+}
+
+// explainReply explains an error that a server replied. It returns nil for other errors. The problem has no Err yet.
+func explainReply(err error, namespace string) *diag.Problem {
+	var key *keyError
+	switch {
+	case errors.As(err, &key):
+		return &diag.Problem{
+			Cause:  fmt.Sprintf("Redis key %q holds a value that is not Echosieve's", key.key),
+			Remedy: fmt.Sprintf("find out which program writes it; then give either program another database or redis.namespace, and move the key away: RENAME %q to a name outside of %s:*", key.key, namespace),
+		}
+	case errors.Is(err, errLost):
+		return &diag.Problem{Cause: "Redis loses entries as soon as they are stored", Remedy: "CONFIG SET maxmemory-policy noeviction, raise maxmemory, and make sure that no other program deletes keys of " + namespace}
+	case errors.Is(err, errCorrupt):
+		return &diag.Problem{Cause: "an entry in Redis is damaged and could not be set aside", Remedy: "delete the field named here: HDEL with the key, and the field in hexadecimal"}
+	case isRightMissing(err):
+		return &diag.Problem{Cause: "a right is missing in Redis", Remedy: "ACL SETUSER <user> " + ACLRule(namespace)}
+	case saysSentinels(err, "") && classify(err) == "auth":
+		return &diag.Problem{Cause: "the sentinels refused the login", Remedy: "set redis.sentinel_username and redis.sentinel_password_file to what they expect"}
+	case saysSentinels(err, "unknown command"):
+		return &diag.Problem{Cause: "the servers of redis.addrs are no sentinels", Remedy: "set redis.addrs to the sentinels (port 26379 as a rule), or remove redis.master_name"}
+	case saysSentinels(err, redis.Nil.Error()):
+		return &diag.Problem{Cause: "the sentinels watch no master of this name", Remedy: "set redis.master_name to one that SENTINEL MASTERS lists"}
+	case strings.Contains(err.Error(), "cluster support disabled"): // Redis replies it with the general code ERR
+		return &diag.Problem{Cause: "this Redis is not part of a Redis Cluster", Remedy: "set redis.cluster: false, or redis.addrs to nodes of the cluster"}
+	case isRedirect(err):
+		return &diag.Problem{Cause: "this Redis is a node of a Redis Cluster", Remedy: "set redis.cluster: true; if it is set, slots are being moved: wait"}
+	case strings.Contains(err.Error(), "ERR unknown command"):
+		return &diag.Problem{Cause: "this is no Redis server that the index can use", Remedy: "set redis.addrs to a Redis " + minVersion + " or later that has all its commands; for a sentinel set redis.master_name as well"}
+	case redis.HasErrorPrefix(err, "NOAUTH"):
+		return &diag.Problem{Cause: "Redis requires a login", Remedy: "set redis.username and a password"}
+	case redis.IsAuthError(err):
+		return &diag.Problem{Cause: "Redis refused the login", Remedy: "check redis.username and the password"}
+	case redis.IsReadOnlyError(err):
+		return &diag.Problem{Cause: "this Redis is a replica", Remedy: "connect to the master, or through Sentinel with redis.master_name"}
+	case redis.IsOOMError(err):
+		return &diag.Problem{Cause: "Redis is out of memory", Remedy: "raise maxmemory, or shorten the window"}
+	case redis.IsLoadingError(err):
+		return &diag.Problem{Cause: "Redis is loading its data", Remedy: "wait until it is done"}
+	case redis.IsMaxClientsError(err):
+		return &diag.Problem{Cause: "Redis takes no more connections", Remedy: "raise maxclients or lower redis.pool_size"}
+	case classify(err) == "replicas":
+		return &diag.Problem{Cause: "too few replicas have the latest writes", Remedy: "start the missing replicas, or lower redis.wait_replicas or the server's min-replicas-to-write"}
+	case classify(err) == "cluster":
+		return &diag.Problem{Cause: "the Redis Cluster does not serve all slots", Remedy: "look for masters that are down: CLUSTER INFO, CLUSTER SHARDS"}
+	default:
+		return nil
+	}
+}
+
+// saysSentinels says whether the error is that no sentinel named a master, and holds the reason. go-redis 9 gives this error no type, so
+// its text is compared.
+func saysSentinels(err error, reason string) bool {
+	return strings.Contains(err.Error(), "all sentinels") && strings.Contains(err.Error(), reason)
+}
+
+// server names Redis in explanations of faults of network and TLS.
+var server = diag.Server{
+	Name: "Redis", Possessive: "Redis'", Kind: "Redis", Settings: "redis", Addresses: "redis.addrs",
+	TLSSetting: "the server's tls-protocols",
+	ClosedHint: "if this lasts, redis.tls.enabled is not what the port expects, or a client certificate is missing",
+	SlowHint:   "check the network and whether the server is overloaded",
+}
+
+// explainConnection explains an error that occurred before a server replied.
+func explainConnection(err error) *diag.Problem {
+	if p := server.Explain(err); p != nil {
+		return p
+	}
+	switch {
+	case errors.Is(err, redis.ErrPoolTimeout):
+		return &diag.Problem{Cause: "Redis did not answer in time", Remedy: server.SlowHint, Err: err}
+	case strings.Contains(err.Error(), "ERR AUTH"): // Redis replies it with the general code ERR if it has no password
+		return &diag.Problem{Cause: "Redis refused the login", Remedy: "check redis.username and the password", Err: err}
+	default:
+		return &diag.Problem{Cause: "Redis failed", Remedy: "see the server's log", Err: err}
+	}
 }

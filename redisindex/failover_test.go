@@ -11,14 +11,14 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// faultTime bounds one fault from its start until everybody has noticed.
+// faultTime bounds one fault, from its start until every process has noticed it.
 func faultTime(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// Slots that hold keys move to another master and back under load. Nothing is lost, so nothing may change.
+// Slots that hold keys move to another master and back under load. Nothing is lost, so no verdict may change.
 func TestSlotMigrationUnderLoad(t *testing.T) {
 	for _, buckets := range kinds {
 		t.Run(buckets, func(t *testing.T) { slotMigrationUnderLoad(t, buckets) })
@@ -61,9 +61,9 @@ func slotMigrationUnderLoad(t *testing.T, buckets string) {
 	require.True(t, lost.none(), lost.example)
 }
 
-// Masters are replaced by their replicas under load: in good order, by force, and after a crash in which the replica
-// lacks the latest writes. Waiting for the replica, nothing acknowledged is lost, so nothing may change. Without,
-// the crash must be noticed: else this test would be blind.
+// Masters are replaced by their replicas under load: by an orderly failover, by a forced one, and after a crash in which the
+// replica lacks the latest writes. With redis.wait_replicas, nothing that was acknowledged is lost, so no verdict may change.
+// Without it, the loss must be noticed: otherwise the test could not see losses at all.
 func TestClusterFailoverUnderLoad(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -106,8 +106,7 @@ func TestClusterFailoverUnderLoad(t *testing.T) {
 	}
 }
 
-// The same behind Sentinel. There even a failover in good order leaves a moment in which the former master takes
-// writes that are lost.
+// The same behind Sentinel. There even an orderly failover has a moment in which the former master accepts writes that are lost.
 func TestSentinelFailoverUnderLoad(t *testing.T) {
 	t.Parallel()
 	for _, wait := range []int{1, 0} {
@@ -144,7 +143,7 @@ func TestSentinelFailoverUnderLoad(t *testing.T) {
 	}
 }
 
-// A master that became a replica answers READONLY until it is one no more, or the client finds the new master.
+// A master that became a replica replies READONLY, until it is a master again or the client finds the new master.
 func TestReadOnlyUnderLoad(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
@@ -164,7 +163,8 @@ func TestReadOnlyUnderLoad(t *testing.T) {
 	require.True(t, lost.none(), lost.example)
 }
 
-// sawRollback requires that a monitor has noticed that Redis lost its last writes, or that it raised no alarm.
+// sawRollback requires that a monitor has noticed that Redis lost its latest writes, or, if nothing was lost, that it has raised no
+// alarm.
 func (w *watched) sawRollback(t *testing.T, want bool) {
 	t.Helper()
 	if want {
@@ -179,7 +179,7 @@ func (w *watched) sawRollback(t *testing.T, want bool) {
 	require.Empty(t, kinds)
 }
 
-// whileCut goes on until enough is written that replicas lack. Claims that wait for these are not answered meanwhile.
+// whileCut waits until the load has written enough that the replicas lack. Claims that wait for the replicas get no verdict meanwhile.
 func (l *load) whileCut(t *testing.T, wait int) {
 	t.Helper()
 	if wait == 0 {
@@ -189,7 +189,7 @@ func (l *load) whileCut(t *testing.T, wait int) {
 	time.Sleep(500 * time.Millisecond)
 }
 
-// counterSlot is the slot of the ticket counter: the key that every batch writes.
+// counterSlot is the slot of the ticket counter, the key that every batch writes.
 func (l *load) counterSlot(t *testing.T) int {
 	x := l.indexes[0]
 	pipe := x.client.Pipeline()

@@ -17,33 +17,35 @@ import (
 	"echosieve/pipeline/article"
 )
 
-// Index is the article index in Redis. It keeps no articles of its own, so any number of processes can share
-// one namespace. Safe for concurrent use.
+// Index is the article index in Redis. It holds no articles in memory, so any number of processes can share one namespace. Safe for
+// concurrent use.
 type Index struct {
-	client  redis.UniversalClient
-	cfg     Config
-	layout  layout
-	keys    keys
-	buckets buckets
-	metrics *metrics
-	log     *slog.Logger
-	health  func(component string, err error)
-	loaded  atomic.Bool // the server knows the scripts, as far as we know
-	life    *life
-	watched *watchMetrics
+	client         redis.UniversalClient
+	cfg            Config
+	layout         layout
+	keys           keys
+	lists          blockLists
+	metrics        *metrics
+	monitorMetrics *monitorMetrics
+	log            *slog.Logger
+	health         func(component string, err error)
+	scriptsLoaded  atomic.Bool // as far as this process knows; a server may have been restarted since
+	watermarks     *watermarks
 
-	// Tests set these: the number of entries in a fingerprint's field, and the clock by which claims wait for each other.
-	entries int
-	now     func() time.Time
-	sleep   func(ctx context.Context, d time.Duration) error
+	// Tests replace these: the number of entries that the field of a fingerprint holds, and the clock by which articles wait for the
+	// verdicts of their originals.
+	maxEntries int
+	now        func() time.Time
+	sleep      func(ctx context.Context, d time.Duration) error
 }
 
 var _ pipeline.Index = (*Index)(nil)
 
-// New returns an index over client, which stays the caller's to close. It does not dial: Redis may be away, and
-// Claim waits for it. The health function hears "redis" and the outcome of each batch: nil, or why it failed.
-// A nil reg leaves the metrics unregistered, a nil health is not called. Single retries are logged
-// as debug lines: health hears the change of state.
+// New returns an index that uses client; the caller closes client. New does not dial: Redis may be away, and Claim waits for it.
+//
+// After each attempt at a batch, the function health gets "redis" and the outcome: nil, or the reason of the failure. A nil health
+// is not called. A nil reg leaves the metrics unregistered. Single retries are logged at level debug only, because health reports
+// when the state changes.
 func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, log *slog.Logger, health func(component string, err error)) (*Index, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("redisindex: %w", err)
@@ -55,42 +57,51 @@ func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, lo
 	k := newKeys(cfg.Namespace, l)
 	_, cluster := client.(*redis.ClusterClient)
 	x := &Index{
-		client: client, cfg: cfg, layout: l, keys: k, metrics: newMetrics(reg),
-		log: log, health: health, life: newLife(k, l, cluster), watched: newWatchMetrics(reg),
-		entries: maxEntries, now: time.Now, sleep: sleep,
+		client: client, cfg: cfg, layout: l, keys: k, metrics: newMetrics(reg), monitorMetrics: newMonitorMetrics(reg),
+		log: log, health: health, watermarks: newWatermarks(k, l, cluster),
+		maxEntries: maxEntries, now: time.Now, sleep: sleep,
 	}
-	x.buckets = newBuckets(x)
+	x.lists = newBlockLists(x)
 	return x, nil
 }
 
-// Claim implements pipeline.Index. Whatever Redis answers but a verdict (away, read-only, loading, out of
-// memory, no rights), the batch is run again, after a pause that grows to about 5 seconds, until ctx ends. An id
-// or signature that is too long is the caller's mistake and an error at once.
-func (x *Index) Claim(ctx context.Context, claims []article.Article) ([]article.Verdict, error) {
-	for i := range claims {
-		if c := &claims[i]; len(c.ID) > article.MaxIDBytes || len(c.Signature) > article.MaxSignatureBytes {
-			return nil, fmt.Errorf("redisindex: claim %s: id of %d bytes, signature of %d", c.Coordinates, len(c.ID), len(c.Signature))
+// lostAttempts is the number of attempts of one call that may lose an entry before the index counts as unhealthy. An entry that
+// expires during its batch is lost once. A server that evicts entries just after they were stored loses one in each attempt.
+const lostAttempts = 3
+
+// runsPerAttempt bounds the runs of an attempt that follow each other without a pause. It limits the load on the servers if the
+// cause of a repetition comes back at once.
+const runsPerAttempt = 10
+
+// Claim implements pipeline.Index. As long as Redis does not serve the batch (it is away, read-only, loading, out of memory, or
+// refuses a command), Claim runs the batch again, after pauses that grow to about 5 seconds, until ctx ends. An id or signature that
+// is too long is a mistake of the caller: Claim returns an error at once.
+func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]article.Verdict, error) {
+	for i := range articles {
+		if a := &articles[i]; len(a.ID) > article.MaxIDBytes || len(a.Signature) > article.MaxSignatureBytes {
+			return nil, fmt.Errorf("redisindex: claim %s: the id has %d bytes and the signature %d, at most %d and %d are allowed",
+				a.Coordinates, len(a.ID), len(a.Signature), article.MaxIDBytes, article.MaxSignatureBytes)
 		}
 	}
-	if len(claims) == 0 {
+	if len(articles) == 0 {
 		return nil, nil
 	}
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval = 20 * time.Millisecond
 	pause.Multiplier = 2
 	pause.MaxInterval = 5 * time.Second
-	waits, lost := waits{}, 0
+	waiting, lost := waitingSince{}, 0
 	var last error
-	matches, err := backoff.Retry(ctx,
+	verdicts, err := backoff.Retry(ctx,
 		func() ([]article.Verdict, error) {
-			var m []article.Verdict
-			m, last = x.attempt(ctx, claims, waits)
+			var v []article.Verdict
+			v, last = x.attempt(ctx, articles, waiting)
 			if errors.Is(last, errLost) {
 				if lost++; lost >= lostAttempts && ctx.Err() == nil {
 					x.health("redis", Explain(last, x.cfg.base()))
 				}
 			}
-			return m, last
+			return v, last
 		},
 		backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(0),
 		backoff.WithNotify(func(err error, wait time.Duration) {
@@ -103,33 +114,28 @@ func (x *Index) Claim(ctx context.Context, claims []article.Article) ([]article.
 		}
 		return nil, fmt.Errorf("redisindex: claim: %w", err)
 	}
-	return matches, nil
+	return verdicts, nil
 }
 
-// lostAttempts is the number of attempts of a call that may lose an entry before the index counts as unhealthy: an entry that expires
-// while its batch is under way is lost once, but a server that evicts what it has just stored loses one each time.
-const lostAttempts = 3
-
-// immediateRuns bounds the runs of an attempt, so that a cause that comes back at once does not keep the servers busy.
-const immediateRuns = 10
-
-// attempt runs the batch until it ends with verdicts, or with an error that a pause may cure.
-func (x *Index) attempt(ctx context.Context, claims []article.Article, waits waits) (matches []article.Verdict, err error) {
-	for range immediateRuns {
-		matches, err = x.run(ctx, claims, waits)
+// attempt runs the batch until it has verdicts, or until it fails with an error that needs a pause.
+func (x *Index) attempt(ctx context.Context, articles []article.Article, waiting waitingSince) (verdicts []article.Verdict, err error) {
+	for range runsPerAttempt {
+		verdicts, err = x.run(ctx, articles, waiting)
 		if err == nil {
 			x.health("redis", nil)
-			return matches, nil
+			return verdicts, nil
 		}
 		var again bool
-		if again, err = x.cure(ctx, err); !again {
+		if again, err = x.repair(ctx, err); !again {
 			break
 		}
 		x.metrics.retries.Inc()
 	}
 	switch {
-	case ctx.Err() != nil, errors.Is(err, errLookAgain): // the caller's end, and another worker's progress, are no signs of ill health
-	case errors.Is(err, errLost): // told by a healthy server, and stored again by the next attempt
+	case ctx.Err() != nil, errors.Is(err, errTicketChanged):
+		// The caller gave up, or another worker made progress. Neither is a fault of Redis.
+	case errors.Is(err, errLost):
+		// A healthy server said so. The next attempt stores the entry again. See lostAttempts.
 		x.metrics.errors.WithLabelValues(classify(err)).Inc()
 	default:
 		x.metrics.errors.WithLabelValues(classify(err)).Inc()
@@ -138,17 +144,17 @@ func (x *Index) attempt(ctx context.Context, claims []article.Article, waits wai
 	return nil, err
 }
 
-// cure removes the cause of an error of a run where that needs no pause, and says whether to run again at once. It
-// returns the error that is left.
-func (x *Index) cure(ctx context.Context, err error) (again bool, left error) {
+// repair removes the cause of a run's error where that needs no pause. It says whether to run the batch again at once, and returns the
+// error that is left.
+func (x *Index) repair(ctx context.Context, err error) (again bool, left error) {
 	var damaged *damagedError
 	switch {
 	case ctx.Err() != nil:
 		return false, err
 	case redis.HasErrorPrefix(err, "NOSCRIPT"):
-		x.loaded.Store(false)
+		x.scriptsLoaded.Store(false)
 		return true, err
-	case errors.Is(err, errLookAgain):
+	case errors.Is(err, errTicketChanged):
 		return true, err
 	case errors.As(err, &damaged):
 		failed := x.setAside(ctx, damaged)
@@ -170,26 +176,28 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// afterStep names the places behind the steps of run.
-var afterStep = [...]crashpoint.Point{
+// crashPoints are passed after the steps of run, in this order.
+var crashPoints = [...]crashpoint.Point{
 	crashpoint.AfterPlace, crashpoint.AfterInsert, crashpoint.AfterDraw, crashpoint.AfterTicket,
 	crashpoint.AfterLook, crashpoint.AfterRead, crashpoint.AfterDecide,
 }
 
-func (x *Index) run(ctx context.Context, claims []article.Article, waits waits) ([]article.Verdict, error) {
-	if !x.loaded.Load() {
+// run runs the seven steps once. The index is correct only because Redis has acknowledged each step before the next step begins (see
+// the package comment).
+func (x *Index) run(ctx context.Context, articles []article.Article, waiting waitingSince) ([]article.Verdict, error) {
+	if !x.scriptsLoaded.Load() {
 		if err := loadScripts(ctx, x.client); err != nil {
 			return nil, err
 		}
-		x.loaded.Store(true)
+		x.scriptsLoaded.Store(true)
 	}
-	b := newBatch(x, claims, waits)
-	// The order carries the proof (see the package comment): each step is acknowledged before the next begins.
-	for i, step := range []func(context.Context) error{b.place, b.insert, b.draw, b.ticket, b.look, b.read, b.decide} {
+	b := newBatch(x, articles, waiting)
+	steps := [...]func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.lookUp, b.fetchEntries, b.decide}
+	for i, step := range steps {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
-		crashpoint.Here(afterStep[i])
+		crashpoint.Here(crashPoints[i])
 	}
-	return b.matches(), nil
+	return b.verdicts(), nil
 }

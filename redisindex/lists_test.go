@@ -29,28 +29,28 @@ func TestKeysStayCompact(t *testing.T) {
 	require.Equal(t, 4*50, members, "each fingerprint once in each block")
 }
 
-func TestPlace(t *testing.T) {
+func TestAddToLists(t *testing.T) {
 	for _, server := range servers {
 		t.Run(server.name, func(t *testing.T) {
 			client := newClient(t, server.start(t))
 			key := testConfig(standard).Namespace + ":lists"
-			place := func(pairs ...any) {
+			add := func(pairs ...any) {
 				for range 2 { // the second time all are there
-					reply, err := placeScript.Run(t.Context(), client, []string{key}, append([]any{60, maxListBytes}, pairs...)...).Int64Slice()
+					reply, err := addScript.Run(t.Context(), client, []string{key}, append([]any{60, maxListBytes}, pairs...)...).Int64Slice()
 					require.NoError(t, err)
 					require.Equal(t, []int64{0, 0}, reply)
 				}
 			}
 			a, b := "\x00\x01\x02\x03\x04\x05\x06\x07", "\x04\xff%[a]\r\n"
 			straddling := (a + b)[4:12]
-			place("x", a+b+a, "y", b+b)
-			place("x", b+straddling)
+			add("x", a+b+a, "y", b+b)
+			add("x", b+straddling)
 			want := a + b + straddling
 			require.Equal(t, want, client.HGet(t.Context(), key, "x").Val())
 			require.Equal(t, b, client.HGet(t.Context(), key, "y").Val())
 			for n := range 1000 { // a flood
 				fp := fieldRef{fingerprint: simhash.Fingerprint(n)}.name()
-				place("x", fp)
+				add("x", fp)
 				want += fp
 			}
 			require.Equal(t, want, client.HGet(t.Context(), key, "x").Val())
@@ -81,7 +81,8 @@ func TestFullList(t *testing.T) {
 	}
 }
 
-// A listpack is searched from the front, which would make every look-up in a young index dear.
+// Hashes of block lists must be hash tables from the start. Redis searches a listpack from the front, which makes every look-up in
+// a young index slow.
 func TestListsAreHashTables(t *testing.T) {
 	client := newClient(t, redisserver.Start(t, "--hash-max-listpack-value", strconv.Itoa(listpackBytes)).Addr)
 	x := newIndex(t, client, testConfig(standard))
@@ -93,14 +94,14 @@ func TestListsAreHashTables(t *testing.T) {
 	}
 }
 
-// The lists of one hash share commands, but no command touches more of them than it may.
+// The lists of one hash share commands, up to listsPerCommand lists in a command.
 func TestListsShareCommands(t *testing.T) {
-	var refs []blockRef
+	var refs []listRef
 	for value := range uint64(300) {
-		refs = append(refs, blockRef{1, 0, value}, blockRef{1, 1, value}, blockRef{2, 0, value | 1<<listFieldBits})
+		refs = append(refs, listRef{1, 0, value}, listRef{1, 1, value}, listRef{2, 0, value | 1<<listFieldBits})
 	}
-	seen := map[blockRef]bool{}
-	groups := byHash(refs)
+	seen := map[listRef]bool{}
+	groups := groupByHash(refs)
 	require.Len(t, groups, 3*3)
 	for _, group := range groups {
 		require.LessOrEqual(t, len(group), listsPerCommand)
@@ -110,4 +111,90 @@ func TestListsShareCommands(t *testing.T) {
 		}
 	}
 	require.Len(t, seen, len(refs))
+}
+
+// A set holds the fingerprints of a block value as signed decimal numbers, so that other programs can read it, and Redis keeps it
+// as an intset.
+func TestSetsCanBeRead(t *testing.T) {
+	client := newClient(t, redisserver.Start(t, "--set-max-intset-entries", "2048").Addr)
+	x := newIndex(t, client, kindConfig(standard, bucketsSets))
+	a := newArticle(1, 1<<63|0xff)
+	a.Anchors = []uint64{0xabcd << 48, 0x1234 << 48}
+	claimOne(t, x, a)
+	prefix := x.keys.prefix + "s:" + strconv.FormatInt(x.layout.span(windowTime(a.Time)), 10)
+	var keys []string
+	for _, value := range []string{":0:8000", ":1:0", ":2:0", ":3:ff", ":4:abcd", ":4:1234"} {
+		keys = append(keys, prefix+value)
+		fp := a.Fingerprint
+		require.Equal(t, []string{strconv.FormatInt(int64(fp), 10)}, client.SMembers(t.Context(), prefix+value).Val(), value)
+		require.Equal(t, "intset", client.ObjectEncoding(t.Context(), prefix+value).Val())
+	}
+	require.ElementsMatch(t, keys, client.Keys(t.Context(), x.keys.prefix+"s:*").Val())
+	require.Empty(t, client.Keys(t.Context(), x.keys.prefix+"b:*").Val())
+}
+
+// Of a set that is too long only maxSetRead members are read. Only look-ups in that set miss articles by it.
+func TestLongSet(t *testing.T) {
+	for _, server := range servers {
+		t.Run(server.name, func(t *testing.T) {
+			x := newIndex(t, newClient(t, server.start(t)), kindConfig(standard, bucketsSets))
+			const more = 100
+			claims := make([]article.Article, maxSetRead+more)
+			for n := range claims {
+				claims[n] = newArticle(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16) // all of one block, else apart
+			}
+			matches, err := x.Claim(t.Context(), claims)
+			require.NoError(t, err)
+			before := counted(x.metrics.members)
+			again, err := x.Claim(t.Context(), claims)
+			require.NoError(t, err)
+			require.Equal(t, matches, again)
+			require.Equal(t, before, counted(x.metrics.members), "replays look up nothing")
+			last := claims[len(claims)-1]
+			copied := newArticle(1_000_000, last.Fingerprint^1<<60)
+			require.Equal(t, last.ID, claimOne(t, x, copied).Original.ID, "its other blocks find it")
+			copied = newArticle(1_000_001, last.Fingerprint^1)
+			claimOne(t, x, copied)
+			require.LessOrEqual(t, counted(x.metrics.members)-before, maxSetRead+50, "of one long set and seven short ones")
+		})
+	}
+}
+
+// Members that another program wrote are ignored.
+func TestForeignMembers(t *testing.T) {
+	client := newClient(t, redisserver.Addr(t))
+	x := newIndex(t, client, kindConfig(standard, bucketsSets))
+	a := newArticle(1, 0xff)
+	g := x.layout.span(windowTime(a.Time))
+	for _, block := range x.layout.plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
+		require.NoError(t, client.SAdd(t.Context(), x.keys.listSet(listRef{g, block.Index, block.Value}), "hello", "1e3", "99999999999999999999", "").Err())
+	}
+	claimSoon(t, x, a)
+	require.Equal(t, a.Coordinates, claimSoon(t, x, newArticle(2, 0xfe)).Original.Coordinates)
+}
+
+// Packed lists and sets are two separate indexes. With sets, block values have 16 bits, unless they would overlap or redis.block_bits is
+// set.
+func TestKindsNeverMeet(t *testing.T) {
+	client := newClient(t, redisserver.Addr(t))
+	cfg := testConfig(standard)
+	cfg.BlockBits = 16
+	first := newArticle(1, 5)
+	for n, buckets := range []string{bucketsPacked, bucketsSets} {
+		cfg.Buckets = buckets
+		for i, want := range []article.Kind{article.Unique, article.Exact} {
+			c := newArticle(10*n+i, 5)
+			c.Digest = first.Digest
+			require.Equal(t, want, claimOne(t, newIndex(t, client, cfg), c).Kind, buckets)
+		}
+	}
+	cfg.BlockBits = 0
+	cfg.ExpectedArticles = 20_000
+	require.Equal(t, 16, cfg.Plan().Layout.Width(0))
+	cfg.Blocks = 8
+	require.Equal(t, 8, cfg.Plan().Layout.Width(0))
+	cfg.BlockBits = 20
+	require.Equal(t, 20, cfg.Plan().Layout.Width(0))
+	cfg.Buckets = "hashes"
+	require.ErrorContains(t, cfg.Validate(), `buckets is "hashes", must be packed or sets`)
 }

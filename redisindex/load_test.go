@@ -16,9 +16,8 @@ import (
 	"echosieve/simhash"
 )
 
-// load is some indexes, each over a client of its own as in processes of their own, that claim articles in families
-// of copies while a test makes servers fail. Some articles are claimed again, also while their first claim is
-// under way.
+// load claims articles in families of copies on several indexes, while a test makes servers fail. Each index has a client of its
+// own, as in separate processes. Some articles are claimed again, also during their first claim.
 type load struct {
 	indexes []*Index
 	stop    chan struct{}
@@ -33,12 +32,12 @@ type load struct {
 	failed   error
 }
 
-// startLoad starts about 800 claims a second. The test ends it with account.
+// startLoad starts about 800 claims a second. The test ends them with account.
 func startLoad(t *testing.T, o Options) *load {
 	return startLoadOn(t, o, testConfig(standard))
 }
 
-// startLoadOn is startLoad on indexes of a configuration of one's own.
+// startLoadOn is startLoad with the given configuration.
 func startLoadOn(t *testing.T, o Options, cfg Config) *load {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -77,7 +76,7 @@ func (l *load) work(ctx context.Context, x *Index) {
 	}
 }
 
-// next makes a call of new articles and some old ones.
+// next returns the articles of the next call: new ones and some old ones.
 func (l *load) next() []article.Article {
 	call := make([]article.Article, 1+l.r.IntN(12))
 	for i := range call {
@@ -114,7 +113,7 @@ func (l *load) note(call []article.Article, matches []article.Verdict) {
 	l.answered += len(call)
 }
 
-// waitProgress waits until 300 claims more are answered: blocked ones have found their way.
+// waitProgress waits until 300 more claims have verdicts, so claims that were blocked go on.
 func (l *load) waitProgress(t *testing.T) {
 	t.Helper()
 	l.mu.Lock()
@@ -128,7 +127,7 @@ func (l *load) waitProgress(t *testing.T) {
 	require.NoError(t, l.failed)
 }
 
-// losses is what an account found.
+// losses is what account has found.
 type losses struct {
 	articles, answers, retries int
 
@@ -139,7 +138,7 @@ type losses struct {
 
 func (s losses) none() bool { return s.changed == 0 && s.families == 0 }
 
-// account ends the load, claims every article once more and compares all answers.
+// account ends the load, claims every article once more, and compares all verdicts.
 func (l *load) account(t *testing.T) losses {
 	t.Helper()
 	close(l.stop)

@@ -22,12 +22,11 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// benchParams are those of the recipe news.
+// benchParams are the parameters of the recipe news.
 var benchParams = indextest.Params{Window: 48 * time.Hour, Generations: 2, MaxDistance: 16, Blocks: 4, Probes: 4}
 
-// BenchmarkClaim stores b.N articles (uniform fingerprints, ids of 30 bytes) within one generation, or spread over
-// one window, and reports for each article the time, the CPU of client and server, and the memory of its record
-// and of its place in the block lists:
+// BenchmarkClaim stores b.N articles (uniform fingerprints, ids of 30 bytes) in one span, or spread over one window. It reports the
+// time, the CPU time of client and server, and the memory of the entry and of the fingerprints in block lists, for each article:
 //
 //	go test ./redisindex -run NONE -bench Claim -benchtime 1000000x
 func BenchmarkClaim(b *testing.B) {
@@ -61,11 +60,11 @@ func BenchmarkClaim(b *testing.B) {
 			b.ReportMetric(per((child.CPU(b, server.Pid())-serverCPU)*1e6), "server-us/op")
 			full := usedMemory(b, client)
 			deleteKeys(b, client, x.keys.prefix+"o:")
-			withoutRecords := usedMemory(b, client)
+			withoutEntries := usedMemory(b, client)
 			deleteKeys(b, client, x.keys.prefix+"b:")
 			rest := usedMemory(b, client)
-			b.ReportMetric(per(full-withoutRecords), "record-B/op")
-			b.ReportMetric(per(withoutRecords-rest), "lists-B/op")
+			b.ReportMetric(per(full-withoutEntries), "entry-B/op")
+			b.ReportMetric(per(withoutEntries-rest), "lists-B/op")
 		})
 	}
 }

@@ -5,28 +5,28 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// metrics are described in docs/metrics.md.
+// metrics are the metrics of claims. docs/metrics.md describes them.
 type metrics struct {
-	roundTrip  *prometheus.HistogramVec
-	lookups    prometheus.Histogram
-	members    prometheus.Counter
-	candidates prometheus.Histogram
-	capped     prometheus.Counter
-	full       prometheus.Counter
-	overflow   prometheus.Counter
-	helped     prometheus.Counter
-	waits      prometheus.Counter
-	withdrawn  prometheus.Counter
-	damaged    prometheus.Counter
-	replayed   prometheus.Counter
-	retries    prometheus.Counter
-	errors     *prometheus.CounterVec
+	roundTrip    *prometheus.HistogramVec
+	lookups      prometheus.Histogram
+	members      prometheus.Counter
+	candidates   prometheus.Histogram
+	capped       prometheus.Counter
+	full         prometheus.Counter
+	overflow     prometheus.Counter
+	ticketsGiven prometheus.Counter
+	waits        prometheus.Counter
+	withdrawn    prometheus.Counter
+	damaged      prometheus.Counter
+	replayed     prometheus.Counter
+	retries      prometheus.Counter
+	errors       *prometheus.CounterVec
 }
 
-// steps are the values of the label step.
+// steps are the values of the label step (see the package comment). Pauses for undecided originals are "wait".
 var steps = []string{"place", "insert", "ticket", "look", "read", "decide", "wait"}
 
-// newMetrics registers the metrics with reg; with nil they count unseen.
+// newMetrics registers the metrics with reg. With a nil reg they are not registered.
 func newMetrics(reg prometheus.Registerer) *metrics {
 	factory := promauto.With(reg)
 	counter := func(name, help string) prometheus.Counter {
@@ -41,18 +41,18 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "echosieve_redisindex_round_trip_seconds", Help: "One pipelined round trip of a batch.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 12),
 		}, []string{"step"}),
-		lookups:    histogram("lookups_per_article", "Block lists read for an article.", counts),
-		members:    counter("members_read_total", "Fingerprints read from block lists."),
-		candidates: histogram("candidates_per_article", "Fingerprints within the maximal distance whose entries were read: at most redis.max_candidates, the nearest.", counts),
-		capped:     counter("candidates_capped_total", "Articles whose candidates were capped."),
-		full:       counter("full_lists_total", "Fingerprints not put into a list because it was full."),
-		overflow:   counter("overflow_entries_total", "Entries stored beyond the cap of one fingerprint."),
-		helped:     counter("helped_total", "Pending candidates given a ticket."),
-		waits:      counter("waits_total", "Pauses of a batch in which all that was left to decide waited for the verdict of an original."),
-		withdrawn:  counter("withdrawn_total", "Tickets taken from articles whose verdict did not come, so that their copies could go on."),
-		damaged:    counter("damaged_total", "Fields of entries with bytes that are no entry, set aside."),
-		replayed:   counter("replayed_total", "Claims answered by the verdict they already had."),
-		retries:    counter("retries_total", "Batches run again after an error or a lost record."),
+		lookups:      histogram("lookups_per_article", "Block lists read for an article.", counts),
+		members:      counter("members_read_total", "Fingerprints read from block lists."),
+		candidates:   histogram("candidates_per_article", "Fingerprints within the maximal distance whose entries were read: at most redis.max_candidates, the nearest.", counts),
+		capped:       counter("candidates_capped_total", "Articles whose candidates were capped."),
+		full:         counter("full_lists_total", "Fingerprints not put into a list because it was full."),
+		overflow:     counter("overflow_entries_total", "Entries stored beyond the cap of one fingerprint."),
+		ticketsGiven: counter("helped_total", "Entries without a ticket that another worker gave one."),
+		waits:        counter("waits_total", "Pauses of a batch in which all that was left to decide waited for the verdict of an original."),
+		withdrawn:    counter("withdrawn_total", "Tickets taken from articles whose verdict did not come, so that their copies could go on."),
+		damaged:      counter("damaged_total", "Fields of entries with bytes that are no entry, set aside."),
+		replayed:     counter("replayed_total", "Claims answered by the verdict they already had."),
+		retries:      counter("retries_total", "Batches run again after an error or a lost entry."),
 		errors: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "echosieve_redisindex_errors_total", Help: "Failed round trips.",
 		}, []string{"kind"}),
@@ -64,4 +64,43 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		m.errors.WithLabelValues(kind)
 	}
 	return m
+}
+
+// monitorMetrics are the metrics of Index.Monitor. docs/metrics.md describes them.
+type monitorMetrics struct {
+	losses      *prometheus.CounterVec
+	lastLoss    prometheus.Gauge
+	memoryUsed  *prometheus.GaugeVec
+	memoryLimit *prometheus.GaugeVec
+	saveFailing *prometheus.GaugeVec
+}
+
+// newMonitorMetrics registers the metrics with reg. With a nil reg they are not registered.
+func newMonitorMetrics(reg prometheus.Registerer) *monitorMetrics {
+	factory := promauto.With(reg)
+	node := func(name, help string) *prometheus.GaugeVec {
+		return factory.NewGaugeVec(prometheus.GaugeOpts{Name: "echosieve_redisindex_" + name, Help: help}, []string{"node"})
+	}
+	m := &monitorMetrics{
+		losses: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "echosieve_redisindex_losses_total", Help: "Times that this process noticed that Redis had lost a part of the index.",
+		}, []string{"kind"}),
+		lastLoss: factory.NewGauge(prometheus.GaugeOpts{
+			Name: "echosieve_redisindex_last_loss_timestamp_seconds", Help: "When any process last noticed a loss, in seconds since 1970; 0: not within the window.",
+		}),
+		memoryUsed:  node("memory_used_bytes", "Memory that the Redis node uses."),
+		memoryLimit: node("memory_limit_bytes", "maxmemory of the Redis node; 0: none."),
+		saveFailing: node("save_failing", "1 if the Redis node could not write its data to disk the last time."),
+	}
+	for _, kind := range lossKinds {
+		m.losses.WithLabelValues(kind)
+	}
+	return m
+}
+
+// forget removes the metrics of a node that is no longer a master.
+func (m *monitorMetrics) forget(node string) {
+	for _, gauge := range []*prometheus.GaugeVec{m.memoryUsed, m.memoryLimit, m.saveFailing} {
+		gauge.DeleteLabelValues(node)
+	}
 }

@@ -11,52 +11,85 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+// The kinds of loss: values of the metric label kind, and of the last loss in a marker.
 const (
-	// monitorInterval is how long a loss can go unnoticed at most, as long as Redis answers.
+	lossMissing  = "missing"  // a number that must exist is gone
+	lossRollback = "rollback" // a number is lower than it was
+	lossEviction = "eviction" // INFO says that Redis evicted keys
+	lossDamage   = "damage"   // entries or block lists held bytes of another program
+)
+
+var lossKinds = []string{lossMissing, lossRollback, lossEviction, lossDamage}
+
+// lossCauses names the possible causes of each kind of loss.
+var lossCauses = map[string]string{
+	lossMissing:  "it was flushed, keys were deleted, or it came back without its data",
+	lossRollback: "it came back from an older snapshot, crashed before its last writes were on disk, or failed over to a replica that lacked them",
+	lossEviction: "it evicted keys to free memory",
+	lossDamage:   "another program wrote into entries or block lists",
+}
+
+// loss is one piece of evidence that Redis has forgotten a part of the index.
+type loss struct {
+	kind string
+	at   time.Time // when it was noticed
+	own  bool      // this process noticed it; otherwise another process did, and wrote it into a marker
+	past bool      // another process noticed it before this process checked for the first time
+}
+
+const (
+	// monitorInterval is the longest time that a loss goes unnoticed while Redis answers.
 	monitorInterval = 3 * time.Second
-	// monitorTimeout bounds one round of questions. A node that hangs must not keep the others from being asked again.
+	// monitorTimeout bounds one round of questions. Without it, a node that hangs would keep the monitor from asking the others.
 	monitorTimeout = 5 * time.Second
-	// lossQuiet is how long after a loss of one kind further evidence of that kind is not logged: a server that evicts does so
-	// all the time, and other processes tell of the same loss.
+	// lossQuiet is how long after a loss further evidence of the same kind is not logged. A server that evicts keys does so all the
+	// time, and other processes report the same loss.
 	lossQuiet = time.Minute
 )
 
-// The kinds of warning beside those of losses.
+// The kinds of warning that are not losses.
 const (
 	warnMemory = "memory"
 	warnSave   = "save"
 )
 
-// monitor is the state of one Monitor call.
+// monitor is the state of one call of Index.Monitor.
 type monitor struct {
 	x        *Index
 	warn     func(kind, text string)
-	told     map[string]time.Time // by kind of loss: the last evidence, by this machine's clock
-	standing map[string]time.Time // by kind of loss: when it happened, as long as a warning stands
+	noticed  map[string]time.Time // by kind of loss: when the latest evidence was noticed, by the clock of this machine
+	standing map[string]time.Time // by kind of loss: when it happened; for losses whose warning stands
 	states   map[string]string    // the texts of warnMemory and warnSave
 	nodes    map[string]serverInfo
-	refused  bool // INFO is
+	refused  bool // the servers refuse INFO
 }
 
-// Monitor watches what Redis keeps of the index, until ctx ends: every three seconds it compares the numbers that only grow
-// (see life) and asks each master for evictions, memory and failed saves. A loss is logged, counted and given to warn, which
-// hears the kind of each warning with a text, and with an empty text when the warning is over: a loss one window after
-// its last evidence, for until then copies of lost articles can pass as unique; another warning with its cause.
-// A Redis that is away is no concern of Monitor. Call Recall, too, once it is known what the group remembers.
-func (x *Index) Monitor(ctx context.Context, warn func(kind, text string)) {
-	m := &monitor{
-		x: x, warn: warn, told: map[string]time.Time{}, standing: map[string]time.Time{}, states: map[string]string{},
+func newMonitor(x *Index, warn func(kind, text string)) *monitor {
+	return &monitor{
+		x: x, warn: warn, noticed: map[string]time.Time{}, standing: map[string]time.Time{}, states: map[string]string{},
 		nodes: map[string]serverInfo{},
 	}
-	tick := time.NewTicker(x.life.interval)
+}
+
+// Monitor watches what Redis keeps of the index, until ctx ends. Every three seconds it compares the numbers that only grow (see
+// watermarks), and asks each master for evictions, memory and failed saves.
+//
+// A loss is logged, counted, and reported to warn. The function warn gets the kind of each warning with a text, and with an empty text
+// when the warning is over. The warning of a loss is over one window after its latest evidence, because until then copies of lost
+// articles can pass as unique. Other warnings are over when their cause is gone.
+//
+// Monitor does not report that Redis is away. Recall must be called once it is known what the consumer group has stored.
+func (x *Index) Monitor(ctx context.Context, warn func(kind, text string)) {
+	m := newMonitor(x, warn)
+	tick := time.NewTicker(x.watermarks.interval)
 	defer tick.Stop()
 	m.round(ctx)
 	for {
 		select {
 		case <-tick.C:
 			m.round(ctx)
-		case <-x.life.wake:
-			m.look(ctx)
+		case <-x.watermarks.wake:
+			m.checkLosses(ctx)
 		case <-ctx.Done():
 			return
 		}
@@ -65,43 +98,48 @@ func (x *Index) Monitor(ctx context.Context, warn func(kind, text string)) {
 
 func (m *monitor) round(ctx context.Context) {
 	m.askServers(ctx)
-	m.look(ctx)
+	m.checkLosses(ctx)
 	m.clearOld()
 }
 
-// look compares the numbers and tells of losses.
-func (m *monitor) look(ctx context.Context) {
+// checkLosses compares the numbers and reports losses.
+func (m *monitor) checkLosses(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, monitorTimeout)
 	defer cancel()
-	losses, err := m.x.life.look(ctx, m.x.client)
+	losses, err := m.x.watermarks.check(ctx, m.x.client)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
 		_ = eachMaster(ctx, m.x.client, func(ctx context.Context, node *redis.Client) {
-			for _, s := range []*redis.Script{lifeScript, counterScript} {
-				_ = s.Load(ctx, node).Err() // the next look fails again
+			for _, s := range []*redis.Script{markerScript, counterScript} {
+				_ = s.Load(ctx, node).Err() // if it fails, the check below fails as well
 			}
 		})
 		var more []loss
-		more, err = m.x.life.look(ctx, m.x.client)
+		more, err = m.x.watermarks.check(ctx, m.x.client)
 		losses = append(losses, more...)
 	}
 	if err != nil && ctx.Err() == nil {
-		m.x.log.Debug("the index's markers could not be read", "err", err)
+		m.x.log.Debug("the markers of the index could not be read", "err", err)
 	}
-	if m.x.life.damaged.Swap(false) {
+	if m.x.watermarks.damaged.Swap(false) {
 		losses = append(losses, loss{kind: lossDamage, at: time.Now(), own: true})
-		if err := m.x.life.tell(ctx, m.x.client, lossDamage); err != nil {
-			m.x.log.Debug("other processes could not be told of the loss", "err", err)
-		}
+		m.writeLoss(ctx, lossDamage)
 	}
 	for kind, l := range byKind(losses) {
-		if kind == lossMissing && time.Since(m.told[lossEviction]) < lossQuiet {
-			kind = lossEviction // of the marker itself
+		if kind == lossMissing && time.Since(m.noticed[lossEviction]) < lossQuiet {
+			kind = lossEviction // the marker itself was evicted
 		}
-		m.lost(kind, l)
+		m.report(kind, l)
 	}
 }
 
-// byKind makes one of the losses of a kind: a cluster has many markers.
+// writeLoss makes a loss known to other processes.
+func (m *monitor) writeLoss(ctx context.Context, kind string) {
+	if err := m.x.watermarks.writeLoss(ctx, m.x.client, kind); err != nil {
+		m.x.log.Debug("the loss could not be reported to other processes", "err", err)
+	}
+}
+
+// byKind merges the losses of each kind: a cluster has many markers.
 func byKind(losses []loss) map[string]loss {
 	kinds := map[string]loss{}
 	for _, l := range losses {
@@ -116,32 +154,33 @@ func byKind(losses []loss) map[string]loss {
 	return kinds
 }
 
-// lost tells of a loss.
-func (m *monitor) lost(kind string, l loss, details ...any) {
+// report counts and logs a loss, and makes its warning stand. A loss that is a window ago is ignored.
+func (m *monitor) report(kind string, l loss, details ...any) {
 	now, until := time.Now(), l.at.Add(m.x.cfg.Window)
 	if !until.After(now) {
 		return
 	}
 	if l.own {
-		m.x.watched.losses.WithLabelValues(kind).Inc()
+		m.x.monitorMetrics.losses.WithLabelValues(kind).Inc()
 	}
-	if now.Sub(m.told[kind]) > lossQuiet {
+	if now.Sub(m.noticed[kind]) > lossQuiet {
 		m.x.log.Warn("Redis has lost articles: copies of them can pass as unique", append([]any{
 			"kind", kind, "cause", lossCauses[kind], "noticed_before_start", l.past, "noticed", stamp(l.at), "until", stamp(until),
 			"help", "docs/operations.md, When Redis lost articles",
 		}, details...)...)
 	}
-	m.told[kind] = now
+	m.noticed[kind] = now
 	if l.at.After(m.standing[kind]) {
 		m.standing[kind] = l.at
 	}
-	m.x.watched.lastLoss.Set(seconds(m.lastLoss()))
+	m.x.monitorMetrics.lastLoss.Set(seconds(m.lastLoss()))
 	m.warn(kind, fmt.Sprintf("Redis lost articles (%s): noticed %s; until %s copies of articles from before can pass as unique",
 		lossCauses[kind], stamp(m.standing[kind]), stamp(m.standing[kind].Add(m.x.cfg.Window))))
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
+// seconds is a time in seconds since 1970; 0 for the zero time.
 func seconds(t time.Time) float64 {
 	if t.IsZero() {
 		return 0
@@ -149,6 +188,7 @@ func seconds(t time.Time) float64 {
 	return float64(t.UnixMilli()) / 1000
 }
 
+// lastLoss is the time of the latest loss whose warning stands.
 func (m *monitor) lastLoss() (last time.Time) {
 	for _, at := range m.standing {
 		if at.After(last) {
@@ -158,23 +198,23 @@ func (m *monitor) lastLoss() (last time.Time) {
 	return last
 }
 
-// clearOld takes back the warnings of losses that no longer matter.
+// clearOld ends the warnings of losses that are a window ago.
 func (m *monitor) clearOld() {
 	for kind, at := range m.standing {
 		if time.Since(at) >= m.x.cfg.Window {
 			delete(m.standing, kind)
-			m.x.watched.lastLoss.Set(seconds(m.lastLoss()))
+			m.x.monitorMetrics.lastLoss.Set(seconds(m.lastLoss()))
 			m.warn(kind, "")
-			m.x.log.Info("the loss in Redis is a window ago: nothing that was lost can be an original any more", "kind", kind)
+			m.x.log.Info("the loss in Redis is a window ago: no article that was lost can be an original any more", "kind", kind)
 		}
 	}
 }
 
-// askServers asks every master for its state. What one does not answer stays as it was.
+// askServers asks every master for its state. The state of a master that does not answer stays as it was.
 func (m *monitor) askServers(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, monitorTimeout)
 	defer cancel()
-	var mu sync.Mutex // nodes answer at the same time
+	var mu sync.Mutex // eachMaster asks all nodes at the same time
 	masters, answers := map[string]bool{}, map[string]serverInfo{}
 	var refused error
 	err := eachMaster(ctx, m.x.client, func(ctx context.Context, node *redis.Client) {
@@ -191,7 +231,7 @@ func (m *monitor) askServers(ctx context.Context) {
 		}
 	})
 	if err != nil {
-		return // nobody knows the masters: the health probe says why
+		return // the masters are unknown; the health probe says why
 	}
 	if refused != nil && !m.refused {
 		m.x.log.Warn("Redis does not answer INFO: evictions, memory and failed saves are not watched", "err", refused, "remedy", "grant +info")
@@ -200,40 +240,39 @@ func (m *monitor) askServers(ctx context.Context) {
 	for name := range m.nodes {
 		if !masters[name] {
 			delete(m.nodes, name)
-			m.x.watched.forget(name)
+			m.x.monitorMetrics.forget(name)
 		}
 	}
 	for name, info := range answers {
-		m.answered(ctx, name, info)
+		m.update(ctx, name, info)
 	}
-	m.state(warnMemory, serverInfo.memoryWarning)
-	m.state(warnSave, serverInfo.saveWarning)
+	m.setState(warnMemory, serverInfo.memoryWarning)
+	m.setState(warnSave, serverInfo.saveWarning)
 }
 
-// answered takes what a master says of itself.
-func (m *monitor) answered(ctx context.Context, name string, info serverInfo) {
+// update takes over the state of a master, and reports keys that it has evicted since the last round.
+func (m *monitor) update(ctx context.Context, name string, info serverInfo) {
 	before, known := m.nodes[name]
 	m.nodes[name] = info
-	m.x.watched.memoryUsed.WithLabelValues(name).Set(float64(info.memoryUsed))
-	m.x.watched.memoryLimit.WithLabelValues(name).Set(float64(info.memoryLimit))
+	m.x.monitorMetrics.memoryUsed.WithLabelValues(name).Set(float64(info.memoryUsed))
+	m.x.monitorMetrics.memoryLimit.WithLabelValues(name).Set(float64(info.memoryLimit))
 	failing := 0.0
 	if info.unsaved != "" {
 		failing = 1
 	}
-	m.x.watched.saveFailing.WithLabelValues(name).Set(failing)
+	m.x.monitorMetrics.saveFailing.WithLabelValues(name).Set(failing)
 	if before.runID != info.runID {
-		before.evicted = 0 // restarted: it counts from zero
+		before.evicted = 0 // the server was restarted, and counts from zero
 	}
 	if keys := info.evicted - before.evicted; known && keys > 0 {
-		m.lost(lossEviction, loss{kind: lossEviction, at: time.Now(), own: true}, "node", name, "keys", keys, "policy", info.policy)
-		if err := m.x.life.tell(ctx, m.x.client, lossEviction); err != nil {
-			m.x.log.Debug("other processes could not be told of the loss", "err", err)
-		}
+		m.report(lossEviction, loss{kind: lossEviction, at: time.Now(), own: true}, "node", name, "keys", keys, "policy", info.policy)
+		m.writeLoss(ctx, lossEviction)
 	}
 }
 
-// state keeps a warning that is about the present: it stands as long as any node has it.
-func (m *monitor) state(kind string, of func(serverInfo) string) {
+// setState sets a warning about the present state. It stands as long as any node has the problem. The function of returns a node's
+// problem, or "".
+func (m *monitor) setState(kind string, of func(serverInfo) string) {
 	var texts []string
 	for name, info := range m.nodes {
 		if text := of(info); text != "" {
@@ -252,28 +291,4 @@ func (m *monitor) state(kind string, of func(serverInfo) string) {
 		m.states[kind] = text
 		m.warn(kind, text)
 	}
-}
-
-// eachMaster calls f for every master at the same time. It returns an error if the masters are not known.
-func eachMaster(ctx context.Context, client redis.UniversalClient, f func(context.Context, *redis.Client)) error {
-	switch c := client.(type) {
-	case *redis.Client:
-		f(ctx, c)
-	case *redis.ClusterClient:
-		reload, cancel := context.WithTimeout(ctx, reloadTime)
-		defer cancel()
-		return c.ForEachMaster(reload, func(_ context.Context, master *redis.Client) error {
-			f(ctx, master)
-			return nil
-		})
-	}
-	return nil
-}
-
-// nodeName is a master's address. Behind Sentinel the client does not know it.
-func nodeName(node *redis.Client) string {
-	if addr := node.Options().Addr; addr != "FailoverClient" {
-		return addr
-	}
-	return "master"
 }

@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -12,8 +11,8 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// BenchmarkMonitor measures one round of the monitor, which each process runs every three seconds: the service's time, and
-// the CPU of all Redis nodes together.
+// BenchmarkMonitor measures one round of the monitor, which each process makes every three seconds: the time of the service, and
+// the CPU time of all Redis nodes together.
 func BenchmarkMonitor(b *testing.B) {
 	for _, kind := range []struct {
 		name  string
@@ -37,7 +36,7 @@ func BenchmarkMonitor(b *testing.B) {
 			w.works(b, 10)
 			w.looked(b)
 			w.stop()
-			m := &monitor{x: w.Index, warn: func(string, string) {}, told: map[string]time.Time{}, standing: map[string]time.Time{}, states: map[string]string{}, nodes: map[string]serverInfo{}}
+			m := newMonitor(w.Index, func(string, string) {})
 			before := cpuMicros(b, servers)
 			for b.Loop() {
 				m.round(b.Context())
@@ -68,12 +67,12 @@ func cpuMicros(b *testing.B, servers []*redisserver.Server) int64 {
 	return int64(sum * 1e6)
 }
 
-// BenchmarkDrew is what a batch pays for the comparison of its tickets.
-func BenchmarkDrew(b *testing.B) {
-	l := newLife(keys{prefix: "x:"}, layout{}, false)
+// BenchmarkNoteDrawn measures what a batch pays for the comparison of its tickets.
+func BenchmarkNoteDrawn(b *testing.B) {
+	l := newWatermarks(keys{prefix: "x:"}, layout{}, false)
 	n := uint64(0)
 	for b.Loop() {
-		l.drew(l.highest.Load(), n+1, n+256)
+		l.noteDrawn(l.highest.Load(), n+1, n+256)
 		n += 256
 	}
 	require.False(b, l.fell.Load())

@@ -22,7 +22,7 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// watched is an index with a running monitor, as a process of the service has it.
+// watched is an index with a running monitor, like a process of the service.
 type watched struct {
 	*Index
 	stop func()
@@ -32,14 +32,14 @@ type watched struct {
 	log      bytes.Buffer
 }
 
-// watch starts a process. It is to be told what its group remembers, with Recall.
+// watch starts a monitor. The test calls Recall, as a process does when it knows what its consumer group has stored.
 func watch(t testing.TB, client redis.UniversalClient, cfg Config) *watched {
 	t.Helper()
 	w := &watched{warnings: map[string]string{}}
 	var err error
 	w.Index, err = New(client, cfg, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(w, nil)), nil)
 	require.NoError(t, err)
-	w.life.interval = 50 * time.Millisecond
+	w.watermarks.interval = 50 * time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -76,27 +76,25 @@ func (w *watched) warns() (kinds map[string]string, lines int) {
 }
 
 func (w *watched) counted(kind string) int {
-	return int(testutil.ToFloat64(w.watched().losses.WithLabelValues(kind)))
+	return int(testutil.ToFloat64(w.monitorMetrics.losses.WithLabelValues(kind)))
 }
 
-func (w *watched) watched() *watchMetrics { return w.Index.watched }
-
-// looked waits until the monitor has looked at everything once more, and has told of all that it saw.
+// looked waits until the monitor has made another full round and has reported everything that the round showed.
 func (w *watched) looked(t testing.TB) {
 	t.Helper()
 	for range 2 { // the first may have begun before the call
-		w.life.mu.Lock()
-		before := w.life.heard
-		w.life.mu.Unlock()
+		w.watermarks.mu.Lock()
+		before := w.watermarks.lastShown
+		w.watermarks.mu.Unlock()
 		require.Eventually(t, func() bool {
-			w.life.mu.Lock()
-			defer w.life.mu.Unlock()
-			return w.life.heard.After(before)
+			w.watermarks.mu.Lock()
+			defer w.watermarks.mu.Unlock()
+			return w.watermarks.lastShown.After(before)
 		}, time.Minute, 10*time.Millisecond)
 	}
 }
 
-// works gives n new articles their verdicts.
+// works claims n new articles.
 func (w *watched) works(t testing.TB, n int) {
 	t.Helper()
 	for range n {
@@ -105,7 +103,7 @@ func (w *watched) works(t testing.TB, n int) {
 	}
 }
 
-// noticed waits for the warning of a kind of loss and requires that it was told once, and no other kind.
+// noticed waits for the warning of a kind of loss, and requires that it was logged once, and that there is no warning of another kind.
 func (w *watched) noticed(t testing.TB, kind string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -118,10 +116,10 @@ func (w *watched) noticed(t testing.TB, kind string) {
 	require.Len(t, kinds, 1, "%v", kinds)
 	require.Contains(t, kinds[kind], "Redis lost articles")
 	require.Equal(t, 1, lines, w.log.String())
-	require.InDelta(t, time.Now().Unix(), testutil.ToFloat64(w.watched().lastLoss), 120)
+	require.InDelta(t, time.Now().Unix(), testutil.ToFloat64(w.monitorMetrics.lastLoss), 120)
 }
 
-// unharmed requires that no loss is noticed, now and after more articles.
+// unharmed requires that no loss is noticed, now or after more articles.
 func (w *watched) unharmed(t testing.TB) {
 	t.Helper()
 	w.works(t, 3)
@@ -138,7 +136,7 @@ func flush(t testing.TB, client redis.UniversalClient) {
 	require.NoError(t, client.FlushAll(t.Context()).Err())
 }
 
-// restartOlder makes the server come back with what it had before the function more was called.
+// restartOlder saves a snapshot, calls more, and restarts the server with the snapshot.
 func restartOlder(t testing.TB, server *redisserver.Server, client redis.UniversalClient, more func()) {
 	t.Helper()
 	require.NoError(t, client.Save(t.Context()).Err())
@@ -165,16 +163,16 @@ func TestLossesOfARunningService(t *testing.T) {
 			require.EqualValues(t, 1, client.Del(t.Context(), w.keys.sequence()).Val())
 		}},
 		{"counter back, overtaken before anybody looks", lossRollback, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
-			w.life.mu.Lock() // the monitor stands still
-			defer w.life.mu.Unlock()
+			w.watermarks.mu.Lock() // the monitor stands still
+			defer w.watermarks.mu.Unlock()
 			require.NoError(t, client.Set(t.Context(), w.keys.sequence(), 1, 0).Err())
 			w.works(t, 20)
 		}},
 		{"marker gone", lossMissing, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
-			require.EqualValues(t, 1, client.Del(t.Context(), w.life.markerKeys...).Val())
+			require.EqualValues(t, 1, client.Del(t.Context(), w.watermarks.markerKeys...).Val())
 		}},
 		{"marker back", lossRollback, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
-			require.NoError(t, client.HSet(t.Context(), w.life.markerKeys[0], "seen", 1).Err())
+			require.NoError(t, client.HSet(t.Context(), w.watermarks.markerKeys[0], "seen", 1).Err())
 		}},
 		{"older snapshot", lossRollback, nil, func(t *testing.T, w *watched, server *redisserver.Server, client redis.UniversalClient) {
 			restartOlder(t, server, client, func() { w.works(t, 1) })
@@ -195,7 +193,7 @@ func TestLossesOfARunningService(t *testing.T) {
 		}},
 		{"foreign bytes in an entry", lossDamage, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
 			a := newArticle(1, 0xff)
-			home := fieldRef{w.layout.generation(windowTime(a.Time)), a.Fingerprint}
+			home := w.entryOf(a).field()
 			require.NoError(t, client.HSet(t.Context(), w.keys.entries(home), home.name(), "hello").Err())
 			require.Equal(t, article.Unique, claimOne(t, w.Index, a).Kind)
 		}},
@@ -220,7 +218,7 @@ func TestLossesOfARunningService(t *testing.T) {
 			w.Recall(nil)
 			w.works(t, 10)
 			w.looked(t)
-			drawn := w.life.highest.Load()
+			drawn := w.watermarks.highest.Load()
 			test.happens(t, w, server, client)
 			if test.kind == "" {
 				w.unharmed(t)
@@ -230,7 +228,7 @@ func TestLossesOfARunningService(t *testing.T) {
 			if test.kind != lossEviction {
 				require.Equal(t, 1, w.counted(test.kind))
 			}
-			require.Greater(t, w.life.highest.Load(), drawn, "tickets do not start over")
+			require.Greater(t, w.watermarks.highest.Load(), drawn, "tickets do not start over")
 		})
 	}
 }
@@ -303,7 +301,7 @@ func TestLossesWhileTheServiceWasStopped(t *testing.T) {
 	}
 }
 
-// An older snapshot shows by the counter even if it is only a moment old.
+// The ticket counter shows an older snapshot even if the snapshot is only a moment old.
 func TestOlderSnapshotWhileStopped(t *testing.T) {
 	server := redisserver.Start(t)
 	client := newClient(t, server.Addr)
@@ -323,7 +321,7 @@ func TestOlderSnapshotWhileStopped(t *testing.T) {
 	second.noticed(t, lossRollback)
 }
 
-// Processes that share an index notice a loss, whoever looks first, and raise no alarm because of each other.
+// All processes that share an index notice a loss, whichever of them checks first. They raise no alarm because of each other.
 func TestLossWithSeveralProcesses(t *testing.T) {
 	client := newClient(t, redisserver.Start(t).Addr)
 	cfg := testConfig(standard)
@@ -346,7 +344,7 @@ func TestLossWithSeveralProcesses(t *testing.T) {
 	require.Positive(t, total)
 }
 
-// Without the right to INFO a flush is noticed all the same, and the log says once what is not watched.
+// Without the right to INFO a flush is still noticed, and the log says once what is not watched.
 func TestMonitorWithoutInfo(t *testing.T) {
 	client := newClient(t, redisserver.Start(t).Addr)
 	require.NoError(t, client.Do(t.Context(), "ACL", "SETUSER", "default", "-info").Err())
@@ -376,8 +374,8 @@ func TestMonitorMemoryAndSaves(t *testing.T) {
 	limit := parseInfo(client.Info(t.Context()).Val()).memoryUsed * 11 / 10
 	set("maxmemory", fmt.Sprint(limit))
 	warning(warnMemory, server.Addr+" uses")
-	require.InDelta(t, float64(limit), testutil.ToFloat64(w.watched().memoryLimit.WithLabelValues(server.Addr)), 0)
-	require.Greater(t, testutil.ToFloat64(w.watched().memoryUsed.WithLabelValues(server.Addr)), 0.8*float64(limit))
+	require.InDelta(t, float64(limit), testutil.ToFloat64(w.monitorMetrics.memoryLimit.WithLabelValues(server.Addr)), 0)
+	require.Greater(t, testutil.ToFloat64(w.monitorMetrics.memoryUsed.WithLabelValues(server.Addr)), 0.8*float64(limit))
 	require.Contains(t, problems(Check(t.Context(), client, testConfig(standard))), "warning memory")
 	set("maxmemory", "0")
 	warning(warnMemory, "")
@@ -387,7 +385,7 @@ func TestMonitorMemoryAndSaves(t *testing.T) {
 	require.Error(t, client.Save(t.Context()).Err())
 	_ = client.BgSave(t.Context()).Err()
 	warning(warnSave, "rdb_last_bgsave_status")
-	require.InDelta(t, 1, testutil.ToFloat64(w.watched().saveFailing.WithLabelValues(server.Addr)), 0)
+	require.InDelta(t, 1, testutil.ToFloat64(w.monitorMetrics.saveFailing.WithLabelValues(server.Addr)), 0)
 	require.Contains(t, problems(Check(t.Context(), client, testConfig(standard))), "warning save")
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	set("dir", dir)
@@ -395,7 +393,7 @@ func TestMonitorMemoryAndSaves(t *testing.T) {
 	warning(warnSave, "")
 }
 
-// The loss of one master of a cluster is noticed, whichever it is, while the service runs and at its next start.
+// The loss of any one master of a cluster is noticed, while the service runs and at its next start.
 func TestLossOfOneMaster(t *testing.T) {
 	cluster := redisserver.StartCluster(t, 3, 0)
 	client := connect(t, clusterOptions(cluster))
@@ -405,7 +403,7 @@ func TestLossOfOneMaster(t *testing.T) {
 			w := watch(t, client, testConfig(standard))
 			w.Recall(nil)
 			w.unharmed(t)
-			require.Positive(t, testutil.ToFloat64(w.watched().memoryUsed.WithLabelValues(master.Addr)))
+			require.Positive(t, testutil.ToFloat64(w.monitorMetrics.memoryUsed.WithLabelValues(master.Addr)))
 			flush(t)
 			w.noticed(t, lossMissing)
 		})
@@ -425,22 +423,22 @@ func TestLossOfOneMaster(t *testing.T) {
 	}
 }
 
-// A warning of a loss ends with the window, and the gauge with it.
+// The warning of a loss is over one window after the loss, and the gauge is 0 then.
 func TestLossWarningEnds(t *testing.T) {
 	cfg := testConfig(standard)
 	x := newIndex(t, newClient(t, redisserver.Addr(t)), cfg)
 	warned := ""
-	m := &monitor{x: x, warn: func(_, text string) { warned = text }, told: map[string]time.Time{}, standing: map[string]time.Time{}}
+	m := newMonitor(x, func(_, text string) { warned = text })
 	at := time.Now()
-	m.lost(lossMissing, loss{kind: lossMissing, at: at.Add(-cfg.Window), own: true})
+	m.report(lossMissing, loss{kind: lossMissing, at: at.Add(-cfg.Window), own: true})
 	require.Empty(t, warned, "it is too long ago to matter")
-	m.lost(lossMissing, loss{kind: lossMissing, at: at.Add(-cfg.Window + time.Minute), own: true})
+	m.report(lossMissing, loss{kind: lossMissing, at: at.Add(-cfg.Window + time.Minute), own: true})
 	m.clearOld()
 	require.Contains(t, warned, at.Add(time.Minute).UTC().Format(time.RFC3339))
 	m.standing[lossMissing] = at.Add(-cfg.Window)
 	m.clearOld()
 	require.Empty(t, warned)
-	require.Zero(t, testutil.ToFloat64(x.watched.lastLoss))
+	require.Zero(t, testutil.ToFloat64(x.monitorMetrics.lastLoss))
 }
 
 func TestSlotOf(t *testing.T) {

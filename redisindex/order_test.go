@@ -14,8 +14,8 @@ import (
 	"echosieve/simhash"
 )
 
-// onCluster runs those commands of a pipeline that first picks before the others, as the nodes of a cluster may. Between the
-// two runs then, whose error ends the pipeline.
+// onCluster runs the commands of a pipeline for which first returns true before the others, as the nodes of a cluster may. In
+// between it calls then; an error of then ends the pipeline.
 type onCluster struct {
 	noHook
 	first func(redis.Cmder) bool
@@ -49,15 +49,15 @@ func (c *onCluster) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 	}
 }
 
-// While an article's ticket is on its way, a copy opens another generation, draws, and helps it to a later ticket. It must see
-// that generation, although it asked which there are before it was helped.
-func TestHelpedWhileItAsksForGenerations(t *testing.T) {
+// While the command that sets an article's ticket is on its way, a copy registers another span, draws a ticket, and gives the article a
+// higher ticket. The article must find the copy in that span, although it fetched the spans before it was given the ticket.
+func TestGivenATicketWhileItFetchesSpans(t *testing.T) {
 	addr := miniredis.RunT(t).Addr()
 	cfg := testConfig(standard)
 	slow, quick := newClient(t, addr), newIndex(t, newClient(t, addr), cfg)
 	late, earlier := newArticle(1, 5), newArticle(2, 5)
 	earlier.Time = earlier.Time.Add(45 * time.Minute)
-	require.NotEqual(t, quick.layout.generation(windowTime(late.Time)), quick.layout.generation(windowTime(earlier.Time)))
+	require.NotEqual(t, quick.layout.span(windowTime(late.Time)), quick.layout.span(windowTime(earlier.Time)))
 	var got article.Verdict
 	slow.AddHook(&onCluster{
 		first: func(cmd redis.Cmder) bool { return cmd.Name() == "hget" },
@@ -71,9 +71,9 @@ func TestHelpedWhileItAsksForGenerations(t *testing.T) {
 	require.Equal(t, earlier.Coordinates, m.Original.Coordinates, "two copies, both unique")
 }
 
-// The node with one of an article's lists is away when the others take the article up. Nobody may see it, and help it to a
-// ticket, before it can be found by all its lists: who looks into that one afterwards would not find it.
-func TestNodeAwayDuringInsert(t *testing.T) {
+// The node with one of an article's block lists is away while the article is stored on the other nodes. Nobody may find the article and
+// give it a ticket before all its lists hold it: a later copy that looks only into the missing list would not find it.
+func TestNodeAwayDuringStore(t *testing.T) {
 	addr := miniredis.RunT(t).Addr()
 	cfg := testConfig(standard)
 	cut, x := newClient(t, addr), newIndex(t, newClient(t, addr), cfg)
@@ -84,19 +84,19 @@ func TestNodeAwayDuringInsert(t *testing.T) {
 	for i, block := range x.layout.plan.AppendLookups(nil, &article.Article{Fingerprint: copied.Fingerprint}) {
 		require.Equal(t, i == common.Index, block.Value == 0, "the only block in common")
 	}
-	missing := x.keys.lists(blockRef{x.layout.generation(windowTime(a.Time)), common.Index, common.Value})
+	missing := x.keys.listHash(listRef{x.layout.span(windowTime(a.Time)), common.Index, common.Value})
 	cut.AddHook(&onCluster{
 		first: func(cmd redis.Cmder) bool { return cmd.Name() == "evalsha" && cmd.Args()[3] != missing },
 		then:  func() error { return away },
 	})
-	_, err := newIndex(t, cut, cfg).attempt(t.Context(), []article.Article{a}, waits{})
+	_, err := newIndex(t, cut, cfg).attempt(t.Context(), []article.Article{a}, waitingSince{})
 	require.ErrorIs(t, err, away)
 	require.Equal(t, article.Unique, claimOne(t, x, similar).Kind)
 	kind := claimOne(t, x, copied).Kind
 	require.True(t, kind.IsCopy() || claimOne(t, x, a).Kind.IsCopy(), "two copies, both held to be none")
 }
 
-// Replays and exact repeats keep entries alive without a ticket being drawn. The counter must not expire before them.
+// Replays and exact repeats prolong the life of entries without drawing tickets. The counter must not expire before the entries.
 func TestCounterOutlivesReplayedEntries(t *testing.T) {
 	server := miniredis.RunT(t)
 	x := newIndex(t, newClient(t, server.Addr()), testConfig(standard))

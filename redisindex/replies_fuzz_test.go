@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// parrot is a server that has its answers ready, one for each time that it is written to, whatever that is.
+// parrot is a server with prepared replies: it sends one each time that it receives something, whatever that is.
 type parrot struct {
 	net.Conn
 	answers []string // to come
@@ -46,7 +46,7 @@ func (p *parrot) SetWriteDeadline(time.Time) error { return nil }
 func (p *parrot) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
 func (p *parrot) LocalAddr() net.Addr              { return &net.TCPAddr{} }
 
-// dictaphone notes what a real server answers, in the form that parrot repeats.
+// dictaphone records the replies of a real server, in the form that parrot sends.
 type dictaphone struct {
 	net.Conn
 	answers []string
@@ -63,10 +63,10 @@ func (d *dictaphone) Write(b []byte) (int, error) {
 	return d.Conn.Write(b)
 }
 
-// handshake is how many answers come before those to our commands: to HELLO and CLIENT SETNAME.
+// handshake is the number of replies before those to the commands of the index: to HELLO and CLIENT SETNAME.
 const handshake = 2
 
-// over returns an index that talks over one connection.
+// over returns an index whose client uses the given connection only.
 func over(t testing.TB, cfg Config, conn net.Conn) *Index {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{
@@ -75,18 +75,18 @@ func over(t testing.TB, cfg Config, conn net.Conn) *Index {
 	})
 	t.Cleanup(func() { _ = client.Close() })
 	x := newIndex(t, client, cfg)
-	x.loaded.Store(true)
+	x.scriptsLoaded.Store(true)
 	return x
 }
 
-// answer is a conversation in which an article gets its verdict.
+// answer holds the recorded replies with which an article gets its verdict.
 type answer struct {
 	name    string
 	kind    article.Kind
 	replies string // "~" ends each
 }
 
-// record has an article decided by a server that has seen others.
+// record claims an article on a server that knows other articles, and records the replies.
 func record(t testing.TB, c article.Article, name string, kind article.Kind, before ...article.Article) answer {
 	t.Helper()
 	addr, cfg := miniredis.RunT(t).Addr(), testConfig(standard)
@@ -97,7 +97,7 @@ func record(t testing.TB, c article.Article, name string, kind article.Kind, bef
 	conn, err := net.Dial("tcp", addr)
 	require.NoError(t, err)
 	d := &dictaphone{Conn: conn}
-	_, err = over(t, cfg, d).run(t.Context(), []article.Article{c}, waits{})
+	_, err = over(t, cfg, d).run(t.Context(), []article.Article{c}, waitingSince{})
 	require.NoError(t, err)
 	for _, reply := range d.answers {
 		require.NotContains(t, reply, "~", "choose other articles")
@@ -117,14 +117,14 @@ func recordAll(t testing.TB, c article.Article) []answer {
 	}
 }
 
-// repeatTo lets a parrot answer one batch.
+// repeatTo claims an article and lets a parrot reply.
 func repeatTo(t testing.TB, c article.Article, replies string) ([]article.Verdict, error) {
 	t.Helper()
 	hello := []string{"-ERR unknown command\r\n", "+OK\r\n"} // always good: what a failed handshake does is the client library's business
 	x := over(t, testConfig(standard), &parrot{answers: slices.Concat(hello, strings.Split(replies, "~"))})
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	matches, err := x.run(ctx, []article.Article{c}, waits{})
+	matches, err := x.run(ctx, []article.Article{c}, waitingSince{})
 	if ctx.Err() != nil {
 		t.Fatal("the batch does not end")
 	}
@@ -133,7 +133,7 @@ func repeatTo(t testing.TB, c article.Article, replies string) ([]article.Verdic
 
 var fuzzed = newArticle(1, 5)
 
-// What FuzzReplies starts from leads through every step up to a verdict.
+// The recorded replies from which FuzzReplies starts lead through every step to a verdict.
 func TestRecordedReplies(t *testing.T) {
 	for _, a := range recordAll(t, fuzzed) {
 		matches, err := repeatTo(t, fuzzed, a.replies)
@@ -142,7 +142,7 @@ func TestRecordedReplies(t *testing.T) {
 	}
 }
 
-// Whatever a server answers, a batch ends: with verdicts or with an error, never with a panic.
+// Whatever a server replies, a batch ends with verdicts or with an error. It never panics.
 func FuzzReplies(f *testing.F) {
 	for _, a := range recordAll(f, fuzzed) {
 		f.Add(a.replies)
@@ -163,7 +163,7 @@ func FuzzReplies(f *testing.F) {
 	})
 }
 
-// longCount says whether a length of more than 5 digits stands anywhere.
+// longCount says whether the text holds a length of more than 5 digits.
 func longCount(s string) bool {
 	run := -1 // digits of a length so far; -1: not in one
 	for _, c := range []byte(s) {

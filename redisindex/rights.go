@@ -6,23 +6,23 @@ import "strings"
 type Right struct {
 	Command string // as ACL SETUSER takes it behind the "+"
 	For     string // what it is used for
-	// When names the setting that needs it, with its value where the value matters; empty: it is always needed.
+	// When names the setting with which the right is needed, and the setting's value where that matters; empty: always.
 	When string
-	// Optional rights are not needed to work: without one, Check cannot look at something.
+	// Optional says that the service works without the right. Then Check or the monitor cannot see something.
 	Optional bool
 }
 
-// Rights lists every command that the index sends, those inside scripts included. This is the one place that says so:
-// the rule that Check recommends and the table in docs/security.md are made from it, and a test runs with exactly
-// these rights and with each one taken away. HELLO and AUTH need no right.
+// Rights lists every command that the index sends, and every command inside its scripts. The ACL rule that Check recommends and the
+// table in docs/security.md are made from this list. A test runs the index with exactly these rights, and without each one
+// of them. HELLO and AUTH need no right.
 func Rights() []Right {
 	return []Right{
 		{Command: "ping", For: "health probe"},
 		{Command: "client|setname", For: "name of the connection in CLIENT LIST"},
 		{Command: "script|load", For: "making the scripts known"},
 		{Command: "evalsha", For: "running them"},
-		{Command: "hget", For: "reading entries, which generations exist, and whether Redis lost data"},
-		{Command: "hset", For: "writing entries and block lists, noting which generations exist, and by what a loss is noticed"},
+		{Command: "hget", For: "reading entries, which spans exist, and whether Redis lost data"},
+		{Command: "hset", For: "writing entries and block lists, noting which spans exist, and the numbers that show a loss"},
 		{Command: "hmget", For: "reading block lists", When: whenPacked},
 		{Command: "sadd", For: "writing block lists", When: whenSets},
 		{Command: "srandmember", For: "reading block lists", When: whenSets},
@@ -43,8 +43,8 @@ const (
 	whenSets   = "redis.buckets: " + bucketsSets
 )
 
-// ACLRule returns the smallest rule of an ACL user for a namespace, without name and password: what stands behind
-// ACL SETUSER name. It holds the optional rights and those that depend on settings as well.
+// ACLRule returns the rule of an ACL user for a namespace: the arguments of ACL SETUSER after the user's name, without the password. It
+// grants all Rights, the optional ones and those that depend on settings, too.
 func ACLRule(namespace string) string {
 	var b strings.Builder
 	b.WriteString("~" + namespace + ":*")

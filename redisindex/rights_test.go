@@ -21,8 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "write the generated part of docs/security.md")
 
-// A user with exactly the rights listed can do all the work and a whole check, on every kind of server; without any
-// one of the needed rights it cannot, and the error says which one is missing.
+// A user with exactly the rights of the list can do all the work and a whole check, on every kind of server. Without any one of the
+// needed rights the user cannot, and the error names the missing right.
 func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 	for _, kind := range []struct {
 		setting string // that the server is about
@@ -104,7 +104,7 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 	}
 }
 
-// setRules gives the user "sieve" the documented rule, less one command.
+// setRules gives the user "sieve" the documented rule without one command.
 func setRules(t *testing.T, admin redis.UniversalClient, cfg Config, without string) {
 	t.Helper()
 	rules := []any{"ACL", "SETUSER", "sieve", "reset", "on", ">pass"}
@@ -141,7 +141,7 @@ func work(t *testing.T, addr string, change func(*Options), cfg Config) error {
 	base := int(time.Now().UnixNano())
 	for i := range 2 {
 		claims := []article.Article{newArticle(base+4*i, 5), newArticle(base+4*i+1, 4), newArticle(base+4*i+2, simhash.Fingerprint(base+4*i)), little} // the third is new to the lists
-		if _, err := x.run(t.Context(), claims, waits{}); err != nil {
+		if _, err := x.run(t.Context(), claims, waitingSince{}); err != nil {
 			return err
 		}
 	}
@@ -168,7 +168,7 @@ func commandsUsed(t *testing.T, admin redis.UniversalClient) []string {
 	return names
 }
 
-// docs/security.md holds the rule and the list as they follow from Rights.
+// docs/security.md holds the rule and the list that follow from Rights.
 func TestSecurityDocs(t *testing.T) {
 	const path, begin, end = "../docs/security.md", "<!-- redis rights: generated, do not edit -->\n", "<!-- end of redis rights -->"
 	var b strings.Builder

@@ -23,18 +23,17 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// BenchmarkStored claims b.N articles of an index that holds others already, and reports for each article claimed the
-// CPU of client and server, what was looked up and read and what the append-only file grew by, and for each article
-// stored the memory of its place in the block lists and of its record. Fingerprints are uniform: those of real news lie closer together, so that more are
-// read. By hand:
+// BenchmarkStored claims b.N articles on an index that holds others already. For each claimed article it reports the CPU time of
+// client and server, the lists and fingerprints that were read, and the growth of the append-only file; for each stored article the
+// memory of its entry and of its fingerprints in block lists. Fingerprints are uniform. Those of real news are closer together, so
+// more are read. By hand:
 //
 //	ECHOSIEVE_BENCH_STORED=1000000 ECHOSIEVE_BENCH_BITS=15,16,17,20 ECHOSIEVE_BENCH_PROBES=4,8,12,16 \
 //		go test ./redisindex -run NONE -bench Stored -benchtime 20000x -timeout 1h
 //
-// ECHOSIEVE_BENCH_DISTANCE is the largest distance of a candidate, ECHOSIEVE_BENCH_ANCHORS the number of anchors. With
-// ECHOSIEVE_BENCH_HOURS=48 the articles stored are spread over a window, which takes three generations, instead of lying
-// in one. ECHOSIEVE_BENCH_EXPECTED is the setting expected_articles; 0: as many as stored. ECHOSIEVE_BENCH_BUCKETS is the setting
-// buckets.
+// ECHOSIEVE_BENCH_DISTANCE is the largest distance of a candidate, and ECHOSIEVE_BENCH_ANCHORS the number of anchors. With
+// ECHOSIEVE_BENCH_HOURS=48 the stored articles are spread over a window, which takes three spans; otherwise they are in one span.
+// ECHOSIEVE_BENCH_EXPECTED is the setting expected_articles; 0: as many as are stored. ECHOSIEVE_BENCH_BUCKETS is the setting buckets.
 func BenchmarkStored(b *testing.B) {
 	distance, anchors := benchNumbers(b, "DISTANCE", "16")[0], benchNumbers(b, "ANCHORS", "4")[0]
 	for _, stored := range benchNumbers(b, "STORED", "20000") {
@@ -47,7 +46,7 @@ func BenchmarkStored(b *testing.B) {
 				cfg.ExpectedArticles = cmp.Or(benchNumbers(b, "EXPECTED", "0")[0], stored)
 				p := preload{
 					client: newClient(b, server.Addr), r: rand.New(rand.NewPCG(1, 2)), stored: stored, anchors: anchors,
-					span: time.Duration(benchNumbers(b, "HOURS", "0")[0]) * time.Hour, generations: map[int64]bool{},
+					span: time.Duration(benchNumbers(b, "HOURS", "0")[0]) * time.Hour, spans: map[int64]bool{},
 				}
 				p.store(b, newIndex(b, p.client, cfg))
 				for _, probes := range benchNumbers(b, "PROBES", "4,16") {
@@ -57,7 +56,7 @@ func BenchmarkStored(b *testing.B) {
 						p.measure(b, x, server.Pid())
 						b.ReportMetric(p.logBytes(b, x), "log-B/op")
 						b.ReportMetric(p.listsMemory/float64(stored), "lists-B/stored")
-						b.ReportMetric(p.recordsMemory/float64(stored), "records-B/stored")
+						b.ReportMetric(p.entriesMemory/float64(stored), "entries-B/stored")
 					})
 				}
 			})
@@ -79,7 +78,7 @@ func benchNumbers(b *testing.B, name, otherwise string) (list []int) {
 	return list
 }
 
-// preload fills an index with unique articles that have their verdicts, without looking for copies of them.
+// preload fills an index with unique articles that have their verdicts, without look-ups for them.
 type preload struct {
 	client                     redis.UniversalClient
 	r                          *rand.Rand
@@ -87,12 +86,11 @@ type preload struct {
 	anchors                    int           // of each article, at most 4
 	span                       time.Duration // over which they are spread
 	made                       int           // articles stored or claimed so far
-	generations                map[int64]bool
-	listsMemory, recordsMemory float64
+	spans                      map[int64]bool
+	listsMemory, entriesMemory float64
 }
 
-// next makes an article. Those claimed later than the stored ones are all at the end of the span, and that in the
-// middle of a generation.
+// next makes an article. Those that are claimed after the stored ones are all at the end of the time, which is the middle of a span.
 func (p *preload) next() article.Article {
 	end := time.UnixMilli((1_700_000_000_000/86_400_000)*86_400_000 + 43_200_000)
 	c := random(p.r, p.made, end.Add(-p.span/time.Duration(p.stored)*time.Duration(max(0, p.stored-p.made))))
@@ -101,54 +99,53 @@ func (p *preload) next() article.Article {
 	return c
 }
 
-// store leaves behind what the steps insert, ticket and decide do, except that many articles share a command, so that
-// it takes a fraction of their time.
+// store writes what the steps of a batch would write, except that many articles share a command. So it needs a fraction of their time.
 func (p *preload) store(b testing.TB, x *Index) {
 	empty := usedMemory(b, p.client)
-	lists := map[blockRef][]byte{}
+	lists := map[listRef][]byte{}
 	for p.made < p.stored {
-		p.storeRecords(b, x, min(p.stored-p.made, 200_000), lists)
+		p.storeEntries(b, x, min(p.stored-p.made, 200_000), lists)
 	}
-	withRecords := usedMemory(b, p.client)
+	withEntries := usedMemory(b, p.client)
 	pipe := p.client.Pipeline()
 	p.storeLists(b, x, pipe, lists)
 	pipe.IncrBy(b.Context(), x.keys.sequence(), int64(p.made))
-	for g := range p.generations {
+	for g := range p.spans {
 		pipe.HSet(b.Context(), x.keys.exists(g), "", "")
 	}
 	p.flush(b, pipe, 1)
-	p.recordsMemory, p.listsMemory = withRecords-empty, usedMemory(b, p.client)-withRecords
+	p.entriesMemory, p.listsMemory = withEntries-empty, usedMemory(b, p.client)-withEntries
 }
 
-// storeLists stores the lists, many packed ones with a command.
-func (p *preload) storeLists(b testing.TB, x *Index, pipe redis.Pipeliner, lists map[blockRef][]byte) {
+// storeLists stores the lists, several packed ones with a command.
+func (p *preload) storeLists(b testing.TB, x *Index, pipe redis.Pipeliner, lists map[listRef][]byte) {
 	require.NoError(b, loadScripts(b.Context(), p.client))
 	for ref, list := range lists {
 		if x.cfg.Buckets == bucketsSets {
-			x.buckets.store(b.Context(), pipe, []blockRef{ref}, []string{string(list)})
+			x.lists.add(b.Context(), pipe, []listRef{ref}, []string{string(list)})
 		} else {
-			x.buckets.store(b.Context(), pipe, []blockRef{ref}, []string{string(list[:fingerprintBytes])}) // makes the hash
-			pipe.HSet(b.Context(), x.keys.lists(ref), ref.field(), list)
+			x.lists.add(b.Context(), pipe, []listRef{ref}, []string{string(list[:fingerprintBytes])}) // makes the hash
+			pipe.HSet(b.Context(), x.keys.listHash(ref), ref.field(), list)
 		}
 		p.flush(b, pipe, 2000)
 	}
 	p.flush(b, pipe, 1)
 }
 
-// storeRecords stores the records of some articles and notes their places in the lists.
-func (p *preload) storeRecords(b testing.TB, x *Index, articles int, lists map[blockRef][]byte) {
+// storeEntries stores the entries of some articles, and adds their fingerprints to lists.
+func (p *preload) storeEntries(b testing.TB, x *Index, articles int, lists map[listRef][]byte) {
 	records := map[string][]any{}
 	var blocks []simhash.Block
 	for range articles {
 		c := p.next()
-		home := fieldRef{x.layout.generation(windowTime(c.Time)), c.Fingerprint}
-		p.generations[home.generation] = true
+		home := x.entryOf(c).field()
+		p.spans[home.span] = true
 		blocks = x.layout.plan.AppendStored(blocks[:0], &c)
 		for _, block := range blocks {
-			ref := blockRef{home.generation, block.Index, block.Value}
+			ref := listRef{home.span, block.Index, block.Value}
 			lists[ref] = append(lists[ref], home.name()...)
 		}
-		entry := append(appendEntry(nil, &c, windowTime(c.Time)), byte(article.Unique))
+		entry := append((&entry{Article: c}).append(nil), byte(article.Unique))
 		binary.BigEndian.PutUint16(entry, uint16(len(entry)))
 		copy(entry[ticketAt:], ticketBytes(uint64(p.made)))
 		records[x.keys.entries(home)] = append(records[x.keys.entries(home)], home.name(), entry)
@@ -162,7 +159,7 @@ func (p *preload) storeRecords(b testing.TB, x *Index, articles int, lists map[b
 	p.flush(b, pipe, 1)
 }
 
-// flush sends what is in a pipeline if that are so many commands.
+// flush sends a pipeline if it holds at least that many commands.
 func (p *preload) flush(b testing.TB, pipe redis.Pipeliner, least int) {
 	if pipe.Len() >= least {
 		_, err := pipe.Exec(b.Context())
@@ -196,7 +193,7 @@ func (p *preload) measure(b *testing.B, x *Index, pid int) {
 	b.ReportMetric(per(sum(b, x.metrics.candidates)), "candidates/op")
 }
 
-// logBytes is what a claimed article adds to the append-only file. A replica receives the same.
+// logBytes is the growth of the append-only file for each claimed article. A replica receives the same.
 func (p *preload) logBytes(b *testing.B, x *Index) float64 {
 	require.NoError(b, p.client.ConfigSet(b.Context(), "appendonly", "yes").Err())
 	require.Eventually(b, func() bool {

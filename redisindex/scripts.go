@@ -8,35 +8,43 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+// The scripts. Redis' Lua hashes every byte of each string that a script makes or reads, so scripts must not build long values step by
+// step.
 var (
-	//go:embed find.lua
+	//go:embed lua/find.lua
 	findSource string
-	//go:embed place.lua
-	placeSource string
-	//go:embed store.lua
+	//go:embed lua/add.lua
+	addSource string
+	//go:embed lua/store.lua
 	storeSource string
-	//go:embed ticket.lua
+	//go:embed lua/ticket.lua
 	ticketSource string
-	//go:embed decide.lua
+	//go:embed lua/decide.lua
 	decideSource string
-	//go:embed withdraw.lua
+	//go:embed lua/withdraw.lua
 	withdrawSource string
-	//go:embed mend.lua
+	//go:embed lua/mend.lua
 	mendSource string
+	//go:embed lua/marker.lua
+	markerSource string
+	//go:embed lua/counter.lua
+	counterSource string
 
-	placeScript  = redis.NewScript(fmt.Sprintf("local TABLE_BYTES = %d\n", tableBytes) + placeSource)
-	storeScript  = redis.NewScript(findSource + storeSource)
-	ticketScript = redis.NewScript(findSource + ticketSource)
-	decideScript = redis.NewScript(findSource + decideSource)
-
+	addScript      = redis.NewScript(fmt.Sprintf("local TABLE_BYTES = %d\n", tableBytes) + addSource)
+	storeScript    = redis.NewScript(findSource + storeSource)
+	ticketScript   = redis.NewScript(findSource + ticketSource)
+	decideScript   = redis.NewScript(findSource + decideSource)
 	withdrawScript = redis.NewScript(findSource + withdrawSource)
 	mendScript     = redis.NewScript(mendSource)
+	markerScript   = redis.NewScript(markerSource)
+	counterScript  = redis.NewScript(counterSource)
 
-	scripts = []*redis.Script{placeScript, storeScript, ticketScript, decideScript, withdrawScript, mendScript}
+	scripts = []*redis.Script{addScript, storeScript, ticketScript, decideScript, withdrawScript, mendScript}
 )
 
-// loadScripts makes the scripts known to the server, on a cluster to every master. Afterwards they are called
-// by their hash; a server that has forgotten them (a restart, a failover, a new master) answers NOSCRIPT.
+// loadScripts loads the scripts into the server; on a cluster into every master. Afterwards they are called by their hash. A server
+// that does not have them (after a restart, a failover, or as a new master) replies NOSCRIPT, and Index.repair has them loaded
+// again. The monitor loads its own two scripts.
 func loadScripts(ctx context.Context, client redis.UniversalClient) error {
 	load := func(ctx context.Context, c redis.Scripter) error {
 		for _, s := range scripts {

@@ -21,23 +21,23 @@ import (
 	"echosieve/simhash"
 )
 
-// leave runs the steps up to the tickets for a claim and leaves its entry undecided, as a worker does that dies there.
+// leave runs the steps up to the tickets for an article and leaves its entry undecided, like a worker that dies there.
 func leave(t *testing.T, x *Index, c article.Article) {
 	t.Helper()
 	require.NoError(t, loadScripts(t.Context(), x.client))
-	b := newBatch(x, []article.Article{c}, waits{})
-	for _, step := range []func(context.Context) error{b.place, b.insert, b.draw, b.ticket} {
+	b := newBatch(x, []article.Article{c}, waitingSince{})
+	for _, step := range []func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets} {
 		require.NoError(t, step(t.Context()))
 	}
 }
 
-// hands is a clock that stands still but for the pauses of claims.
+// hands is a clock that moves only with the pauses of claims.
 type hands struct {
 	now    time.Time
 	pauses int
 }
 
-// drive gives the clock to an index whose claims are made on the goroutine of the test.
+// drive sets the clock of an index whose claims are made on the goroutine of the test.
 func (h *hands) drive(t *testing.T, x *Index) {
 	x.now = func() time.Time { return h.now }
 	x.sleep = func(_ context.Context, d time.Duration) error {
@@ -49,8 +49,8 @@ func (h *hands) drive(t *testing.T, x *Index) {
 	}
 }
 
-// The original's worker died after it drew a ticket, and nobody takes its record up: its copy waits for the timeout, takes
-// the ticket away and becomes the earlier one of the two.
+// The worker of an original died after it drew a ticket, and nobody takes over its record. The copy waits for the timeout, withdraws the
+// ticket, and becomes the earlier one of the two.
 func TestUndecidedOriginalIsWithdrawn(t *testing.T) {
 	client := newClient(t, miniredis.RunT(t).Addr())
 	cfg := testConfig(standard)
@@ -66,8 +66,8 @@ func TestUndecidedOriginalIsWithdrawn(t *testing.T) {
 	require.Equal(t, b.Coordinates, claimOne(t, x, a).Original.Coordinates, "the record was delivered after all")
 }
 
-// The worker of an original is only slow: it has read everything when its ticket is withdrawn, and must not write the verdict that
-// it has reached.
+// The worker of an original is only slow: it has fetched everything when its ticket is withdrawn. It must not write the verdict
+// that it has reached.
 func TestVerdictOfAWithdrawnTicketIsNotWritten(t *testing.T) {
 	client := newClient(t, miniredis.RunT(t).Addr())
 	cfg := testConfig(standard)
@@ -76,17 +76,17 @@ func TestVerdictOfAWithdrawnTicketIsNotWritten(t *testing.T) {
 	a, b := newArticle(1, 0xff), newArticle(2, 0xfe)
 	a.Partition, b.Partition = 1, 2
 	require.NoError(t, loadScripts(t.Context(), client))
-	slow := newBatch(x, []article.Article{a}, waits{})
-	for _, step := range []func(context.Context) error{slow.place, slow.insert, slow.draw, slow.ticket, slow.look, slow.read} {
+	slow := newBatch(x, []article.Article{a}, waitingSince{})
+	for _, step := range []func(context.Context) error{slow.storeLists, slow.storeEntries, slow.drawTickets, slow.setTickets, slow.lookUp, slow.fetchEntries} {
 		require.NoError(t, step(t.Context()))
 	}
 	require.Equal(t, article.Unique, claimOne(t, x, b).Kind)
-	require.ErrorIs(t, slow.decide(t.Context()), errLookAgain)
+	require.ErrorIs(t, slow.decide(t.Context()), errTicketChanged)
 	require.Equal(t, b.Coordinates, claimOne(t, x, a).Original.Coordinates)
 }
 
-// After a crash, a record can have a later ticket than one that follows it in its partition. Its worker decides the
-// partition in order, so it must not wait for a record that it will only reach afterwards.
+// After a crash, a record can have a higher ticket than a record that follows it in its partition. A worker decides its partition
+// in order, so it must not wait for a record that it will process later.
 func TestDoesNotWaitForItself(t *testing.T) {
 	client := newClient(t, miniredis.RunT(t).Addr())
 	x, clock := newIndex(t, client, testConfig(standard)), &hands{}
@@ -98,7 +98,7 @@ func TestDoesNotWaitForItself(t *testing.T) {
 	require.Equal(t, first.Coordinates, claimOne(t, x, second).Original.Coordinates)
 }
 
-// Each of two batches holds a copy of an article of the other. Both are decided, because neither withholds the verdict that the other
+// Each of two batches holds a copy of an article of the other one. Both batches end, because each writes the verdict that the other
 // waits for.
 func TestBatchesDoNotWaitAsAWhole(t *testing.T) {
 	client := newClient(t, miniredis.RunT(t).Addr())
@@ -112,22 +112,22 @@ func TestBatchesDoNotWaitAsAWhole(t *testing.T) {
 		articles[i].Partition = int32(i)
 	}
 	batches := []*batch{
-		newBatch(x, []article.Article{articles[0], articles[3]}, waits{}),
-		newBatch(x, []article.Article{articles[1], articles[2]}, waits{}),
+		newBatch(x, []article.Article{articles[0], articles[3]}, waitingSince{}),
+		newBatch(x, []article.Article{articles[1], articles[2]}, waitingSince{}),
 	}
 	for _, b := range batches {
-		require.NoError(t, b.place(t.Context()))
-		require.NoError(t, b.insert(t.Context()))
+		require.NoError(t, b.storeLists(t.Context()))
+		require.NoError(t, b.storeEntries(t.Context()))
 	}
 	pipe := client.Pipeline()
 	for i, a := range articles {
-		batches[0].setTicket(t.Context(), pipe, fieldRef{x.layout.generation(windowTime(a.Time)), a.Fingerprint}, a.Digest, uint64(i+1))
+		batches[0].setTicket(t.Context(), pipe, x.entryOf(a), uint64(i+1))
 	}
 	pipe.IncrBy(t.Context(), x.keys.sequence(), int64(len(articles)))
 	_, err := pipe.Exec(t.Context())
 	require.NoError(t, err)
 	for _, b := range batches {
-		for _, step := range []func(context.Context) error{b.draw, b.ticket, b.look, b.read} {
+		for _, step := range []func(context.Context) error{b.drawTickets, b.setTickets, b.lookUp, b.fetchEntries} {
 			require.NoError(t, step(t.Context()))
 		}
 	}
@@ -140,12 +140,12 @@ func TestBatchesDoNotWaitAsAWhole(t *testing.T) {
 	for range batches {
 		require.NoError(t, <-ended)
 	}
-	require.Equal(t, articles[1].Coordinates, batches[0].matches()[1].Original.Coordinates)
-	require.Equal(t, articles[0].Coordinates, batches[1].matches()[1].Original.Coordinates)
+	require.Equal(t, articles[1].Coordinates, batches[0].verdicts()[1].Original.Coordinates)
+	require.Equal(t, articles[0].Coordinates, batches[1].verdicts()[1].Original.Coordinates)
 	require.Positive(t, counted(x.metrics.waits))
 }
 
-// An end of the caller ends the wait.
+// When the context of the caller ends, the wait ends.
 func TestWaitEndsWithTheCaller(t *testing.T) {
 	client := newClient(t, miniredis.RunT(t).Addr())
 	x := newIndex(t, client, testConfig(standard))
@@ -161,9 +161,9 @@ func TestWaitEndsWithTheCaller(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// Three articles of which the second is near the first, and the third near the second alone, are claimed at once by three workers:
-// the root of all is the first by ticket. Workers give up now and then and are followed by others, as those of killed processes
-// are. ECHOSIEVE_TEST_CHAINS sets the number of chains.
+// Of three articles the second is near the first, and the third is near the second only. Three workers claim them at the same time.
+// The root of all must be the first one by ticket. Some calls crash and are made again, as after a kill. ECHOSIEVE_TEST_CHAINS sets
+// the number of chains.
 func TestChainsNameTheirRoot(t *testing.T) {
 	chains := 600
 	if s := os.Getenv("ECHOSIEVE_TEST_CHAINS"); s != "" {
@@ -215,7 +215,7 @@ func TestChainsNameTheirRoot(t *testing.T) {
 	}
 }
 
-// crash makes the client fail at one of the pipelines of a call, and ends the call.
+// crash makes the client fail at one pipeline of a call, and ends the call.
 type crash struct {
 	left   int // pipelines until then
 	cancel context.CancelFunc
@@ -223,7 +223,7 @@ type crash struct {
 
 type crashKey struct{}
 
-// crasher is the hook that carries out a crash.
+// crasher is the hook that makes crashes.
 type crasher struct{ noHook }
 
 // ProcessPipelineHook implements redis.Hook.
@@ -239,7 +239,7 @@ func (crasher) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 	}
 }
 
-// claimThroughCrashes claims one claim after another. One attempt in ten crashes, and is followed by another.
+// claimThroughCrashes claims one article after another. One attempt in ten crashes, and is made again.
 func claimThroughCrashes(t *testing.T, x *Index, claims []article.Article, r *rand.Rand) (answers []article.Verdict) {
 	for i := 0; i < len(claims); {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -1,8 +1,14 @@
 package redisindex
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -12,11 +18,12 @@ import (
 	"echosieve/pipeline/indextest"
 	"echosieve/pipeline/memindex"
 	"echosieve/simhash"
+	"echosieve/test/loopback"
 	"echosieve/test/redisserver"
 )
 
-// With every width of blocks, below and above the 16 bits that make up a fingerprint, the index answers as the one in
-// memory does with the same layout. Copies differ in weak bits, as those of real texts do.
+// With every width of blocks, narrower and wider than the 16 bits of a quarter of a fingerprint, the index gives the same verdicts as
+// the index in memory. Copies differ in weak bits, like copies of real texts.
 func TestBlockWidths(t *testing.T) {
 	client := newClient(t, redisserver.Addr(t))
 	for _, width := range []int{12, 16, 20, 24, 32} {
@@ -47,7 +54,7 @@ func TestBlockWidths(t *testing.T) {
 	}
 }
 
-// weakFamilies makes 400 articles: 100 with three copies each that differ in up to eight of the forty weakest bits.
+// weakFamilies makes 400 articles: 100 originals with three copies each, which differ in up to eight of the forty weakest bits.
 func weakFamilies() []article.Article {
 	r := rand.New(rand.NewPCG(3, 4))
 	var claims []article.Article
@@ -68,8 +75,7 @@ func weakFamilies() []article.Article {
 	return claims
 }
 
-// Blocks of 20 bits overlap: a bit in the overlap is in two blocks, so that two bits can change all four, and only
-// probes find the copy.
+// Blocks of 20 bits overlap. Two bits in the overlaps can change all four blocks, and then only probes find the copy.
 func TestWideBlocksNeedProbes(t *testing.T) {
 	client := newClient(t, servers[0].start(t))
 	a, b := newArticle(1, 0x0123456789abcdef), newArticle(2, 0x0123456789abcdef^1<<46^1<<14)
@@ -87,5 +93,97 @@ func TestWideBlocksNeedProbes(t *testing.T) {
 		x := newIndex(t, client, cfg)
 		require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 		require.Equal(t, test.want, claimOne(t, x, b).Kind, "%+v", test)
+	}
+}
+
+// One bit more in block values halves what a look-up reads, so four bits more serve sixteen times as many articles. Copies that share an
+// anchor are still found; of the others fewer. By hand, with the layouts of docs/scale.md:
+//
+//	ECHOSIEVE_TEST_STORED=5000000 go test ./redisindex -run WiderKeys -v -timeout 1h
+func TestWiderKeysServeMoreArticles(t *testing.T) {
+	loopback.SkipShort(t)
+	stored := 80_000
+	if text := os.Getenv("ECHOSIEVE_TEST_STORED"); text != "" {
+		var err error
+		stored, err = strconv.Atoi(text)
+		require.NoError(t, err)
+	}
+	fits := max(minKeyBits, bits.Len(uint(stored/16/4))-1) // a sixteenth of the articles makes lists of 4 to 8
+	small := readByLookups(t, stored/16, fits)
+	large := readByLookups(t, stored, fits)
+	wide := readByLookups(t, stored, fits+4)
+	require.Greater(t, large, 10*small, "with the same keys more is read")
+	require.Less(t, wide, 1.5*small)
+}
+
+// readByLookups stores articles with block values of that width, requires that copies are found among them, and returns how many
+// fingerprints are read for an article.
+func readByLookups(t *testing.T, stored, width int) (members float64) {
+	t.Run(fmt.Sprintf("Stored=%d,Bits=%d", stored, width), func(t *testing.T) {
+		server := redisserver.Start(t, "--hash-max-listpack-value", "1024")
+		cfg := testConfig(benchParams)
+		cfg.BlockBits, cfg.ExpectedArticles = width, stored
+		cfg.Check = func(_ int, a, b []byte) article.Judgement {
+			if bytes.Equal(a, b) {
+				return article.Judgement{Kind: article.Near, Reason: article.ReasonOverlap}
+			}
+			return article.Judgement{Reason: article.ReasonNumbers}
+		}
+		p := preload{client: newClient(t, server.Addr), r: rand.New(rand.NewPCG(1, 2)), stored: stored, anchors: 2, spans: map[int64]bool{}}
+		x := newIndex(t, p.client, cfg)
+		p.store(t, x)
+
+		const n = 2000
+		others := make([]article.Article, n)
+		for i := range others {
+			others[i] = p.next()
+		}
+		for part := range slices.Chunk(others, 100) {
+			matches, err := x.Claim(t.Context(), part)
+			require.NoError(t, err)
+			for _, m := range matches {
+				require.Equal(t, article.Unique, m.Kind)
+			}
+		}
+		members = float64(counted(x.metrics.members)) / n
+
+		// The same articles again, as copies would come: other coordinates, up to eight of the forty weakest bits turned.
+		// Every other one has kept a part of its wording.
+		again := preload{r: rand.New(rand.NewPCG(1, 2)), stored: stored, anchors: 2}
+		found, r := [2]int{}, rand.New(rand.NewPCG(3, 4))
+		for range n / 100 {
+			copies, originals := make([]article.Article, 0, 100), make([]article.Ref, 0, 100)
+			for i := range cap(copies) {
+				c := again.next()
+				originals = append(originals, article.Ref{ID: c.ID, Coordinates: c.Coordinates})
+				c.Partition, c.ID, c.Anchors = 7, "copy", c.Anchors[:i%2]
+				c.Digest[0]++
+				turnWeak(&c, 1+r.IntN(8), r)
+				copies = append(copies, c)
+			}
+			matches, err := x.Claim(t.Context(), copies)
+			require.NoError(t, err)
+			for i, m := range matches {
+				if m.Kind == article.Near && m.Original == originals[i] {
+					found[i%2]++
+				}
+			}
+		}
+		t.Logf("%.0f fingerprints read by an article; of %d copies each, %d found by probes, %d with an anchor", members, n/2, found[0], found[1])
+		require.Equal(t, n/2, found[1])
+		require.Greater(t, found[0], n/2*7/10, "wider keys let probes find fewer")
+	})
+	return members
+}
+
+// turnWeak inverts n of the forty weakest bits.
+func turnWeak(c *article.Article, n int, r *rand.Rand) {
+	weakest := make([]int, len(c.Sums))
+	for bit := range weakest {
+		weakest[bit] = bit
+	}
+	slices.SortFunc(weakest, func(a, b int) int { return cmp.Compare(c.Sums[a]*c.Sums[a], c.Sums[b]*c.Sums[b]) })
+	for range n {
+		c.Fingerprint ^= 1 << weakest[r.IntN(40)]
 	}
 }

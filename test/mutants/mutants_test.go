@@ -1,6 +1,5 @@
-// Package mutants shows that the tests of the index notice mistakes: each mutant is one mistake in package redisindex, and a test of that
-// package must fail because of it. test/torture has the mutants of the delivery. To add a mutant: add the text that it replaces, and the
-// cheapest test that notices it, to the list.
+// Package mutants shows that the tests of the index bite: each mutant is a mistake that could be made in it, and
+// a test must fail because of it.
 package mutants
 
 import (
@@ -16,7 +15,7 @@ import (
 	"echosieve/test/loopback"
 )
 
-// mutant is a mistake and the test that must fail.
+// mutant is a mistake and the test that must notice it.
 type mutant struct {
 	name  string
 	edits []edit
@@ -33,38 +32,38 @@ const (
 
 var mutants = []mutant{
 	{"look-first", []edit{
-		{"index.go", "{b.place, b.insert, b.draw, b.ticket, b.look, b.read, b.decide}", "{b.look, b.place, b.insert, b.draw, b.ticket, b.read, b.decide}"},
-		{"look.go", "if !b.generations[g] {", "if false {"},
+		{"index.go", "{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.lookUp, b.fetchEntries, b.decide}", "{b.lookUp, b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.fetchEntries, b.decide}"},
+		{"lookup.go", "if !b.spans[span] {", "if false {"},
 	}, interleaving},
 	{"ticket-before-insert", []edit{
-		{"index.go", "{b.place, b.insert, b.draw,", "{b.draw, b.place, b.insert,"},
+		{"index.go", "{b.storeLists, b.storeEntries, b.drawTickets,", "{b.drawTickets, b.storeLists, b.storeEntries,"},
 	}, interleaving},
 	{"entry-before-its-lists", []edit{
-		{"index.go", "{b.place, b.insert,", "{b.insert, b.place,"},
-	}, "^TestNodeAwayDuringInsert$"},
+		{"index.go", "{b.storeLists, b.storeEntries,", "{b.storeEntries, b.storeLists,"},
+	}, "^TestNodeAwayDuringStore$"},
 	{"generations-from-before-it-was-helped", []edit{
-		{"batch.go", "if helped {", "if false {"},
-	}, "^TestHelpedWhileItAsksForGenerations$"},
+		{"batch.go", "if givenByOther {", "if false {"},
+	}, "^TestGivenATicketWhileItFetchesSpans$"},
 	{"replays-forget-the-counter", []edit{
-		{"insert.go", "pipe.Expire(ctx, x.keys.sequence(), 2*x.layout.lifetime)", "_ = x"},
+		{"store.go", "pipe.Expire(ctx, x.keys.sequence(), 2*x.layout.lifetime)", "_ = x"},
 	}, "^TestCounterOutlivesReplayedEntries$"},
 	{"no-ticket", []edit{
-		{"read.go", "return r.ticket == 0 || !earlier(", "return false && !earlier("},
+		{"lookup.go", "return r.ticket == 0 || !r.before(&t.entry)", "return false"},
 	}, interleaving},
 	{"no-help", []edit{
-		{"read.go", "if r.ticket == 0 && !seen[r.entry]", "if false && !seen[r.entry]"},
+		{"lookup.go", "if r.ticket == 0 && !seen[r.entry]", "if false && !seen[r.entry]"},
 	}, interleaving},
 	{"no-decide", []edit{
-		{"decide.go", "it.verdict = verdict", "it.verdict, _ = it.proposal, verdict"},
+		{"decide.go", "t.verdict = verdict", "t.verdict, _ = t.proposal, verdict"},
 	}, interleaving},
 	{"last-verdict-wins", []edit{
-		{"decide.lua", "if len > head then return string.sub(value, pos + head, pos + len - 1) end", "value, len = string.sub(value, 1, pos + head - 1) .. string.sub(value, pos + len), head"},
+		{"lua/decide.lua", "if len > head then return string.sub(value, pos + head, pos + len - 1) end", "value, len = string.sub(value, 1, pos + head - 1) .. string.sub(value, pos + len), head"},
 	}, interleaving},
 	{"root-early", []edit{
-		{"decide.go", "return article.Ref{}, false, nil", "return r.ref, true, nil"},
+		{"decide.go", "return article.Ref{}, false, nil", "return r.Ref(), true, nil"},
 	}, interleaving},
 	{"decide-any", []edit{
-		{"decide.lua", "if field == ARGV[1] and string.sub(value, pos + 4, pos + 9) ~= ARGV[3] then return 1 end", ""},
+		{"lua/decide.lua", "if field == ARGV[1] and string.sub(value, pos + 4, pos + 9) ~= ARGV[3] then return 1 end", ""},
 	}, "^TestVerdictOfAWithdrawnTicketIsNotWritten$"},
 	{"batches-wait-as-a-whole", []edit{
 		{"decide.go", "case len(ready) > 0:", "case len(ready) > 0 && len(awaited) == 0:"},
@@ -73,94 +72,94 @@ var mutants = []mutant{
 		{"decide.go", "return now.Sub(since) >= b.x.cfg.UndecidedTimeout", "return false && now.Sub(since) > 0"},
 	}, "^TestUndecidedOriginalIsWithdrawn$"},
 	{"waits-for-itself", []edit{
-		{"decide.go", "if b.comesLater(r.ref.Coordinates) {", "if false {"},
+		{"decide.go", "if b.comesLater(r.Coordinates) {", "if false {"},
 	}, "^TestDoesNotWaitForItself$"},
 	{"damage-is-taken-for-the-end", []edit{
-		{"find.lua", "error('ECHOSIEVE_DAMAGED', 0)", "break"},
+		{"lua/find.lua", "error('ECHOSIEVE_DAMAGED', 0)", "break"},
 	}, "^TestDamagedOwnEntry$"},
 	{"keeps-the-farthest", []edit{
-		{"candidate.go", "if c.distance == n.cutoff {\n\t\t\treturn", "if true {\n\t\t\treturn"},
+		{"lookup.go", "if c.distance == n.cutoff {\n\t\t\treturn", "if true {\n\t\t\treturn"},
 	}, "^TestNearest$"},
 	{"candidates-twice", []edit{
-		{"candidate.go", "if slices.Contains(n.byBits[c.distance], c) {", "if slices.Contains(n.byBits[c.distance], c) && false {"},
+		{"lookup.go", "if slices.Contains(n.byBits[c.distance], c) {", "if slices.Contains(n.byBits[c.distance], c) && false {"},
 	}, "^TestNearest$"},
 	{"last-ticket-wins", []edit{
-		{"ticket.lua", "if ticket ~= string.rep(string.char(0), 6) then", "if false then"},
+		{"lua/ticket.lua", "if ticket ~= string.rep(string.char(0), 6) then", "if false then"},
 	}, interleaving},
 	{"crowded-out-keeps-its-turn", []edit{
-		{"ticket.lua", "if field ~= ARGV[1] then return string.rep(string.char(255), 6) end", ""},
+		{"lua/ticket.lua", "if field ~= ARGV[1] then return string.rep(string.char(255), 6) end", ""},
 	}, interleaving},
 	{"replay-does-not-know-its-own-record", []edit{
-		{"insert.go", "if e.ref.Coordinates == it.ref.Coordinates {", "if false {"},
+		{"store.go", "if e.Coordinates == t.Coordinates {", "if false {"},
 	}, interleaving},
 	{"repeat-of-undecided-guesses-its-root", []edit{
-		{"batch.go", "Root: o.verdict.Root}", "Root: o.ref}"},
+		{"batch.go", "Root: o.verdict.Root}", "Root: o.Ref()}"},
 	}, contract + "/^ExactRepeats$"},
 	{"copy-of-its-copy", []edit{
-		{"decide.go", "if root.Coordinates == it.ref.Coordinates {", "if false {"},
+		{"decide.go", "if root.Coordinates == t.Coordinates {", "if false {"},
 	}, "^TestLostOriginalStaysUnique$"},
 	{"records-never-expire", []edit{
-		{"store.lua", "redis.call('EXPIRE', key, ARGV[5])", ""},
+		{"lua/store.lua", "redis.call('EXPIRE', key, ARGV[5])", ""},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"lists-never-expire", []edit{
-		{"place.lua", "  redis.call('EXPIRE', key, ARGV[1])\nend", "end"},
+		{"lua/add.lua", "  redis.call('EXPIRE', key, ARGV[1])\nend", "end"},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"generations-never-expire", []edit{
-		{"insert.go", "pipe.Expire(ctx, key, 2*b.x.layout.lifetime)", ""},
+		{"store.go", "pipe.Expire(ctx, key, 2*b.x.layout.lifetime)", ""},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"window-edge-outside", []edit{
-		{"config.go", "<= l.windowMs", "< l.windowMs"},
+		{"layout.go", "<= l.windowMs", "< l.windowMs"},
 	}, contract + "/^WindowEdges$"},
 	{"only-earlier-generations", []edit{
-		{"config.go", "l.generation(saturate(ms, l.windowMs))", "l.generation(ms)"},
+		{"layout.go", "l.span(saturate(ms, l.windowMs))", "l.span(ms)"},
 	}, contract + "/^WindowEdges$"},
 	{"little-texts-collapse", []edit{
-		{"read.go", "LittleText: e.little, Signature", "LittleText: false, Signature"},
+		{"entry.go", "e.LittleText = raw[formAt]&flagLittle != 0", "_ = raw"},
 	}, contract + "/^LittleText$"},
 	{"look-alikes-before-copies", []edit{
 		{"decide.go", "if !r.judged.Kind.IsCopy() {", "if r.judged.Kind == 0 {"},
 	}, contract + "/^SecondCheck$"},
 	{"no-probes", []edit{
-		{"look.go", "x.layout.plan.AppendLookups(blocks[:0], &it.claim)", "x.layout.plan.AppendStored(blocks[:0], &it.claim)"},
+		{"lookup.go", "x.layout.plan.AppendLookups(blocks[:0], &t.Article)", "x.layout.plan.AppendStored(blocks[:0], &t.Article)"},
 	}, contract + "/^Probes$"},
 	{"no-anchors", []edit{
-		{"look.go", "it.claim.Sums, it.claim.Anchors)", "it.claim.Sums, nil)"},
+		{"lookup.go", "x.layout.plan.AppendLookups(blocks[:0], &t.Article)", "func(a article.Article) []simhash.Block { a.Anchors = nil; return x.layout.plan.AppendLookups(nil, &a) }(t.Article)"},
 	}, contract + "/^Anchors$"},
 	{"stored-without-anchors", []edit{
-		{"buckets.go", "it.claim.Fingerprint, it.claim.Anchors)", "it.claim.Fingerprint, nil)"},
+		{"lists.go", "b.x.layout.plan.AppendStored(blocks[:0], &t.Article)", "b.x.layout.plan.Layout.AppendBlocks(blocks[:0], t.Fingerprint)"},
 	}, contract + "/^Anchors$"},
 	{"lists-without-end", []edit{
-		{"place.lua", "if #list < most then", "if true then"},
+		{"lua/add.lua", "if #list < most then", "if true then"},
 	}, "^TestFullList$"},
 	{"lists-are-written-as-they-were", []edit{
-		{"place.lua", "if list ~= before then", "if not before then"},
-	}, "^TestPlace$/^Mini$"},
+		{"lua/add.lua", "if list ~= before then", "if not before then"},
+	}, "^TestAddToLists$/^Mini$"},
 	{"sets-never-expire", []edit{
-		{"sets.go", "pipe.Expire(ctx, key, s.x.layout.lifetime)", ""},
+		{"lists.go", "pipe.Expire(ctx, key, s.x.layout.lifetime)", ""},
 	}, "^TestEveryKeyExpires$/^MiniSets$"},
 	{"sets-are-read-whole", []edit{
-		{"sets.go", "s.x.keys.set(ref), maxSetRead)", "s.x.keys.set(ref), 1<<30)"},
+		{"lists.go", "s.x.keys.listSet(ref), maxSetRead)", "s.x.keys.listSet(ref), 1<<30)"},
 	}, "^TestLongSet$/^Mini$"},
 	{"unsigned-members", []edit{
-		{"sets.go", "args = append(args, int64(fingerprint(packed)))", "args = append(args, uint64(fingerprint(packed)))"},
+		{"lists.go", "args = append(args, int64(firstFingerprint(packed)))", "args = append(args, uint64(firstFingerprint(packed)))"},
 	}, "^TestSetsCanBeRead$"},
 	{"kinds-share-their-keys", []edit{
-		{"config.go", "kind = bucketsSets", "_ = bucketsSets"},
+		{"layout.go", "kind = bucketsSets", "_ = bucketsSets"},
 	}, "^TestKindsNeverMeet$"},
 	{"does-not-wait-for-replicas", []edit{
-		{"wait.go", "wait.Val() < int64(r.replicas)", "wait.Val() < 0"},
+		{"connection.go", "wait.Val() < int64(r.replicas)", "wait.Val() < 0"},
 	}, "^TestTooFewReplicas$/^Single$"},
 	{"believes-a-master-without-replicas", []edit{
-		{"wait.go", "append(slices.Clip(cmds), fence, wait)", "append(slices.Clip(cmds), wait)"},
+		{"connection.go", "append(slices.Clip(cmds), fence, wait)", "append(slices.Clip(cmds), wait)"},
 	}, "^TestReadsNeedReplicas$"},
 	{"forgets-replicas-of-a-cluster", []edit{
-		{"wait.go", "cluster.OnNewNode(func(node *redis.Client) { node.AddHook(r) })", "_ = cluster"},
+		{"connection.go", "cluster.OnNewNode(func(node *redis.Client) { node.AddHook(r) })", "_ = cluster"},
 	}, "^TestTooFewReplicas$/^Cluster$"},
 	{"straddling-members", []edit{
-		{"place.lua", "while at and at % 8 ~= 1 do", "while false do"},
-	}, "^TestPlace$/^Mini$"},
+		{"lua/add.lua", "while at and at % 8 ~= 1 do", "while false do"},
+	}, "^TestAddToLists$/^Mini$"},
 	{"members-twice", []edit{
-		{"place.lua", "if not at then\n      if #list", "if true then\n      if #list"},
+		{"lua/add.lua", "if not at then\n      if #list", "if true then\n      if #list"},
 	}, "^TestKeysStayCompact$"},
 }
 
@@ -170,40 +169,21 @@ func TestMutants(t *testing.T) {
 	require.NoError(t, err)
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
-			t.Parallel() // some tests notice a mistake by waiting
-			cmd := exec.CommandContext(t.Context(), build(t, source, m.edits), "-test.timeout=10m", "-test.failfast", "-test.run", m.run)
+			overlay := write(t, source, m.edits)
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-ldflags=-s -w", "-timeout=10m", "-failfast", "-overlay", overlay, "-run", m.run, ".")
 			cmd.Dir = source
 			cmd.Env = append(os.Environ(), "ECHOSIEVE_TEST_SCHEDULES=4000")
 			output, err := cmd.CombinedOutput()
 			var exit *exec.ExitError
 			require.ErrorAs(t, err, &exit, "no test noticed the mistake:\n%s", output)
-			// A test that does not start, or that panics elsewhere, proves nothing.
+			// A mutant that does not compile, or a test that never starts, proves nothing.
 			require.True(t, strings.Contains(string(output), "--- FAIL: Test"), "%s", output)
 			t.Logf("%s", output)
 		})
 	}
 }
 
-// The edits of all mutants fit the code.
-func TestMutantsFitTheCode(t *testing.T) {
-	source, err := filepath.Abs("../../redisindex")
-	require.NoError(t, err)
-	for _, m := range mutants {
-		t.Run(m.name, func(t *testing.T) { write(t, source, m.edits) })
-	}
-}
-
-// build returns the tests of the mutated package as a binary. Without optimizations and debug information the compiler takes half as long.
-func build(t *testing.T, source string, edits []edit) string {
-	binary := filepath.Join(t.TempDir(), "redisindex.test")
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-gcflags=-N -l -dwarf=false", "-ldflags=-s -w", "-overlay", write(t, source, edits), "-o", binary, ".")
-	cmd.Dir = source
-	output, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", output)
-	return binary
-}
-
-// write writes the mutated files and an overlay for the go command that replaces the real files by them. It returns the overlay's path.
+// write makes the mutated files and the overlay that puts them in the place of the real ones.
 func write(t *testing.T, source string, edits []edit) string {
 	dir := t.TempDir()
 	replace := map[string]string{}
@@ -211,7 +191,7 @@ func write(t *testing.T, source string, edits []edit) string {
 		text, err := os.ReadFile(filepath.Join(source, e.file))
 		require.NoError(t, err)
 		require.Equal(t, 1, strings.Count(string(text), e.find), "%q in %s", e.find, e.file)
-		path := filepath.Join(dir, e.file)
+		path := filepath.Join(dir, filepath.Base(e.file))
 		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), e.find, e.replace, 1)), 0o600))
 		require.NotContains(t, replace, filepath.Join(source, e.file), "one edit a file")
 		replace[filepath.Join(source, e.file)] = path

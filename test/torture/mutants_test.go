@@ -50,8 +50,8 @@ var mutants = []mutant{
 		{"consumer/publisher.go", "		if err := retry.wait(ctx); err != nil {\n			w.giveUp()\n			return err\n		}\n", "		_ = retry\n		break\n"},
 	}, faults: "kafka-hang-ups,kafka-hang-ups", want: []ledger.Kind{ledger.Lost, ledger.Order}},
 	{name: "look-before-insert", edits: []edit{
-		{"redisindex/index.go", "{b.place, b.insert, b.draw, b.ticket, b.look, b.read, b.decide}", "{b.look, b.place, b.insert, b.draw, b.ticket, b.read, b.decide}"},
-		{"redisindex/look.go", "if !b.generations[g] {", "if false {"},
+		{"redisindex/index.go", "{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.lookUp, b.fetchEntries, b.decide}", "{b.lookUp, b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.fetchEntries, b.decide}"},
+		{"redisindex/lookup.go", "if !b.spans[span] {", "if false {"},
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin}},
 	{name: "publish-unacknowledged", edits: []edit{
 		{"consumer/publisher.go", "		if err = w.write(ctx, raw, len(part)); err == nil {\n			break\n		}\n", "		go func() { _ = w.write(context.WithoutCancel(ctx), raw, len(part)) }()\n		break\n"},
@@ -68,13 +68,13 @@ var mutants = []mutant{
 		{"consumer/partition.go", "	\"sync/atomic\"\n", "	\"sync\"\n	\"sync/atomic\"\n"},
 	}, faults: "redis-stall,storm,storm", want: []ledger.Kind{ledger.Lost}},
 	{name: "redelivery-is-a-copy-of-itself", edits: []edit{
-		{"redisindex/insert.go", "if e.ref.Coordinates == it.ref.Coordinates {", "if false {"},
+		{"redisindex/store.go", "if e.Coordinates == t.Coordinates {", "if false {"},
 	}, faults: "kill,redis-stall", want: []ledger.Kind{ledger.SelfDuplicate, ledger.Contradiction}},
 	{name: "guess-while-redis-is-away", edits: []edit{
-		{"redisindex/index.go", "		matches, err = x.run(ctx, claims, waits)\n", "		matches, err = x.run(ctx, claims, waits)\n	if err != nil && !redis.HasErrorPrefix(err, \"NOSCRIPT\") && ctx.Err() == nil {\n		matches, err = nil, nil\n		for i := range claims {\n			me := article.Ref{ID: claims[i].ID, Coordinates: claims[i].Coordinates}\n			matches = append(matches, article.Verdict{Kind: article.Unique, Root: me})\n		}\n	}\n"},
+		{"redisindex/index.go", "		verdicts, err = x.run(ctx, articles, waiting)\n", "		verdicts, err = x.run(ctx, articles, waiting)\n	if err != nil && !redis.HasErrorPrefix(err, \"NOSCRIPT\") && ctx.Err() == nil {\n		verdicts, err = nil, nil\n		for i := range articles {\n			verdicts = append(verdicts, article.Verdict{Kind: article.Unique, Root: articles[i].Ref()})\n		}\n	}\n"},
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin, ledger.Contradiction}},
 	{name: "wait-for-no-replica", edits: []edit{
-		{"redisindex/options.go", "	if o.WaitReplicas > 0 {\n", "	if false {\n"},
+		{"redisindex/connection.go", "	if o.WaitReplicas > 0 {\n", "	if false {\n"},
 	}, faults: "redis-master-behind", want: []ledger.Kind{ledger.Twin, ledger.Contradiction}, redis: rig.SentinelRedis},
 }
 

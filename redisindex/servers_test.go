@@ -2,16 +2,18 @@ package redisindex
 
 import (
 	"context"
+	"fmt"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/test/redisserver"
 )
 
-// A cluster is up when all its masters answer: claims need each of them.
+// A cluster is up only when all its masters answer, because claims need each of them.
 func TestPingAsksAllMasters(t *testing.T) {
 	t.Parallel()
 	cluster := redisserver.StartCluster(t, 3, 0)
@@ -27,7 +29,7 @@ func TestPingAsksAllMasters(t *testing.T) {
 	require.NoError(t, Ping(t.Context(), client))
 }
 
-// A replica that swallows requests says nothing about the masters.
+// A replica that accepts requests and does not answer says nothing about the masters.
 func TestPingNeedsNoReplica(t *testing.T) {
 	t.Parallel()
 	cluster := redisserver.StartCluster(t, 1, 1, "--cluster-node-timeout", "60000")
@@ -45,4 +47,26 @@ func TestPingNeedsNoReplica(t *testing.T) {
 		require.NoError(t, Ping(ctx, client))
 		cancel()
 	}
+}
+
+// Remove deletes only the namespace: no key that begins alike, and none that the name would match as a pattern.
+func TestRemove(t *testing.T) {
+	client := redis.NewClient(&redis.Options{Addr: redisserver.Start(t).Addr})
+	defer client.Close()
+	ctx := t.Context()
+	const namespace = `ev[a]l*\?`
+	for i := range 2500 {
+		require.NoError(t, client.Set(ctx, fmt.Sprintf("%s:b:%d", namespace, i), "x", 0).Err())
+	}
+	kept := []string{"eval:b:1", "eva", namespace + "2:b:1", namespace, "other"}
+	for _, key := range kept {
+		require.NoError(t, client.Set(ctx, key, "x", 0).Err())
+	}
+	require.NoError(t, Remove(ctx, client, namespace))
+	left, err := client.Keys(ctx, "*").Result()
+	require.NoError(t, err)
+	require.ElementsMatch(t, kept, left)
+
+	require.Error(t, Remove(ctx, client, ""), "that would be every key that begins with a colon")
+	require.NoError(t, Remove(ctx, client, "nobody"))
 }

@@ -1,14 +1,16 @@
--- Step 1: puts fingerprints into the lists of their block values, unless they are there or the list is full.
--- Redis cannot append to a field: a list goes whole to the log and to replicas. All lists go with one command.
--- KEYS[1]  hash of lists: fingerprints of 8 bytes, one after another
+-- Step 1 of a batch: adds fingerprints to block lists in one hash, unless they are in their list or the list is full.
+-- Redis cannot append to a field, so a list is written as a whole, and goes as a whole to the log and to replicas. All lists are
+-- written with one command.
+-- KEYS[1]  hash of block lists; each field is a list: fingerprints of 8 bytes, one after another
 -- ARGV[1]  seconds until the key expires
--- ARGV[2]  bytes that a list may hold
--- ARGV[3]  field of a list, ARGV[4] fingerprints for it, one after another, and so on
--- Output: how many fingerprints found a full list, and how many lists were damaged: of those the whole fingerprints stay.
+-- ARGV[2]  largest size of a list in bytes
+-- ARGV[3]  field of a list, ARGV[4] the fingerprints to add to it, one after another; and so on in pairs
+-- Output: two numbers: of fingerprints that found their list full, and of lists that were damaged. Of a damaged list the whole
+-- fingerprints are kept.
 local key = KEYS[1]
 if redis.call('EXPIRE', key, ARGV[1]) == 0 then
-  -- A new hash. Redis keeps small ones as listpacks, in which every look-up searches from the front. One value longer
-  -- than hash-max-listpack-value makes it a hash table from the start.
+  -- The hash is new. Redis keeps a small hash as a listpack, and each look-up searches a listpack from the front. A value that is
+  -- longer than hash-max-listpack-value makes the hash a hash table from the start. It is in the field without a name.
   redis.call('HSET', key, '', string.rep(' ', TABLE_BYTES))
   redis.call('EXPIRE', key, ARGV[1])
 end
@@ -23,7 +25,7 @@ for n, before in ipairs(redis.call('HMGET', key, unpack(fields))) do
   for from = 1, #members, 8 do
     local fingerprint = string.sub(members, from, from + 7)
     local at = string.find(list, fingerprint, 1, true)
-    while at and at % 8 ~= 1 do -- it straddles two others
+    while at and at % 8 ~= 1 do -- these 8 bytes are the end of one fingerprint and the start of the next
       at = string.find(list, fingerprint, at + 1, true)
     end
     if not at then

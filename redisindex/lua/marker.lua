@@ -1,11 +1,11 @@
--- The marker of a node: shows the number that it holds, and raises it. A number below one that was seen before means that
+-- Reads and raises the marker of a node, a number that only grows. If the marker is lower than a number that was read before,
 -- Redis has forgotten a write.
--- KEYS[1]  hash
--- ARGV[1]  the highest number that it is known to have held; 0: none is known
--- ARGV[2]  number to raise it to; 0: only look
+-- KEYS[1]  the marker, a hash: seen is the number, lost its last loss
+-- ARGV[1]  the highest number that the marker is known to have held; 0: unknown
+-- ARGV[2]  number to raise it to; 0: only read
 -- ARGV[3]  seconds until the key expires
--- ARGV[4]  kind of a loss that the caller has noticed elsewhere, or empty
--- Output: the number that it held, or nil, and its last loss ("<number> <kind>"), or nil.
+-- ARGV[4]  kind of a loss that the caller has noticed elsewhere; empty: none
+-- Output: the number before, nil if there was none; and the last loss ("<number> <kind>"), nil if there was none.
 local key, write, kind = KEYS[1], tonumber(ARGV[2]), ARGV[4]
 local held = redis.call('HGET', key, 'seen')
 local number = tonumber(held or 0)

@@ -1,10 +1,10 @@
--- Steps 3 and 5: gives an entry a ticket unless it has one.
--- KEYS[1]  hash of the shard
+-- Steps 4 and 6 of a batch: gives an entry a ticket, unless it has one.
+-- KEYS[1]  hash of entries
 -- ARGV[1]  fingerprint, 8 bytes
 -- ARGV[2]  digest, 16 bytes
 -- ARGV[3]  ticket, 6 bytes
--- Output: the ticket that the entry has now, or nil: no such entry (any more). An entry in a field of its own is shown to
--- no other article, so that none would know itself the later one of the two. Hence it comes last: its ticket is the highest.
+-- Output: the ticket that the entry has now; nil if there is no such entry (any more). The ticket of an overflow entry is the
+-- highest there is, and is not stored. Other articles do not find an overflow entry, so it must be the later one of any two.
 local field, value, pos = locate(KEYS[1], ARGV[1], ARGV[2])
 if not field then return false end
 if field ~= ARGV[1] then return string.rep(string.char(255), 6) end

@@ -12,8 +12,8 @@ import (
 	"echosieve/simhash"
 )
 
-// The candidates kept are the nearest of all that the lists hold, each once, and of those at the last distance the ones met
-// first: compared with collecting and sorting everything.
+// nearest keeps the nearest candidates of all lists, each once, and of those at the last distance the ones that were offered first. The
+// result is compared with that of collecting and sorting everything.
 func TestNearest(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	capped := 0
@@ -24,19 +24,19 @@ func TestNearest(t *testing.T) {
 		near.reset(maxDistance)
 		var all []candidate
 		for range 1 + r.IntN(6) {
-			generation, list := int64(r.IntN(2)), []byte(nil)
+			span, list := int64(r.IntN(2)), []byte(nil)
 			for range r.IntN(12) {
 				fp := simhash.Fingerprint(0)
 				for range r.IntN(10) {
 					fp |= 1 << r.IntN(12)
 				}
 				list = binary.BigEndian.AppendUint64(list, uint64(fp))
-				c := candidate{fieldRef: fieldRef{generation, fp}, distance: simhash.Distance(0, fp)}
+				c := candidate{fieldRef: fieldRef{span, fp}, distance: simhash.Distance(0, fp)}
 				if c.distance <= maxDistance && !slices.Contains(all, c) {
 					all = append(all, c)
 				}
 			}
-			near.offerList(generation, string(list), 0)
+			near.offerList(span, string(list), 0)
 		}
 		slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
 		want := all[:min(most, len(all))]
@@ -55,8 +55,8 @@ func TestNearest(t *testing.T) {
 	require.Greater(t, capped, 100)
 }
 
-// BenchmarkNearest goes through full lists of an article in a flood on one template: all fingerprints lie near each other, and
-// most lists hold the same ones.
+// BenchmarkNearest offers full lists, as for an article in a flood on one template: all fingerprints are near each other, and most
+// lists hold the same ones.
 func BenchmarkNearest(b *testing.B) {
 	r := rand.New(rand.NewPCG(7, 8))
 	lists := make([]string, 24)

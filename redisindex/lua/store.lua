@@ -1,11 +1,12 @@
--- Step 2: stores an article's entry unless its digest has one.
--- KEYS[1]  hash of the shard
+-- Step 2 of a batch: stores the entry of an article, unless there is an entry with its digest.
+-- KEYS[1]  hash of entries
 -- ARGV[1]  fingerprint, 8 bytes
 -- ARGV[2]  digest, 16 bytes
--- ARGV[3]  entry: no ticket, no verdict
--- ARGV[4]  entries that the fingerprint's own field may hold
+-- ARGV[3]  entry, without ticket and verdict
+-- ARGV[4]  number of entries that the field of a fingerprint may hold
 -- ARGV[5]  seconds until the key expires
--- Output: 0 stored, 1 stored in a field of its own (the fingerprint is crowded), or the entry found instead.
+-- Output: 0 if the entry was stored in the field of its fingerprint; 1 if it was stored as an overflow entry, in a field of its
+-- own; or the entry with the digest that was found instead.
 local key, fingerprint, digest = KEYS[1], ARGV[1], ARGV[2]
 local reply = 0
 local value = redis.call('HGET', key, fingerprint)

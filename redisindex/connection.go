@@ -1,0 +1,216 @@
+package redisindex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"echosieve/internal/hostport"
+	"echosieve/internal/tlsfiles"
+)
+
+// Options say how to reach Redis: a single server, a server behind Sentinel (MasterName), or a cluster (Cluster).
+type Options struct {
+	Addrs      []string `koanf:"addrs" help:"host:port of the server, the sentinels or some cluster nodes."`
+	Username   string   `koanf:"username" help:"ACL user; empty: the default user."`
+	Password   string   `koanf:"password" secret:"true" help:"password; prefer password_file or the environment."`
+	DB         int      `koanf:"db" help:"Database number; a cluster has only 0."`
+	MasterName string   `koanf:"master_name" help:"Master that the sentinels watch; addrs are sentinels then."`
+	// The login at the sentinels. It may differ from the login at the servers.
+	SentinelUsername string `koanf:"sentinel_username" help:"ACL user at the sentinels; empty: the default user."`
+	SentinelPassword string `koanf:"sentinel_password" secret:"true" help:"Password of the sentinels; empty: none."`
+
+	Cluster  bool            `koanf:"cluster" help:"Addrs belong to a Redis Cluster."`
+	PoolSize int             `koanf:"pool_size" help:"Most connections to one server. Lower it if Redis refuses connections."`
+	Timeout  time.Duration   `koanf:"timeout" help:"Longest wait for a connection, a read or a write."`
+	TLS      tlsfiles.Config `koanf:"tls"`
+	// WaitReplicas is the number of replicas of each master that must have all writes of a step before the next step begins. While
+	// fewer replicas are in reach, Claim blocks.
+	WaitReplicas int `koanf:"wait_replicas" help:"Replicas per master that must have a write before a verdict counts. 0: a failover can lose articles, whose copies pass as unique. Raised: slower, and claims wait while replicas are away."`
+	// WaitTimeout is the longest wait of one step for the replicas. After it the batch is run again.
+	WaitTimeout time.Duration `koanf:"wait_timeout" help:"Longest wait for wait_replicas before a retry; below timeout."`
+}
+
+// DefaultOptions returns the options for a server on this machine.
+func DefaultOptions() Options {
+	return Options{Addrs: []string{"127.0.0.1:6379"}, PoolSize: 16, Timeout: 5 * time.Second, WaitTimeout: time.Second}
+}
+
+// Validate returns all mistakes in the options, joined; nil if there are none. It neither dials nor reads files.
+func (o Options) Validate() error {
+	var errs []error
+	port := "6379"
+	if o.MasterName != "" {
+		port = "26379"
+	}
+	for _, addr := range o.Addrs {
+		if strings.HasPrefix(addr, "/") { // a Unix socket
+			continue
+		}
+		if err := hostport.Check(addr, port); err != nil {
+			errs = append(errs, fmt.Errorf("addrs %w", err))
+		}
+	}
+	for _, f := range []struct {
+		bad  bool
+		text string
+	}{
+		{len(o.Addrs) == 0, "addrs is empty, needs at least one host:port"},
+		{o.Cluster && o.MasterName != "", "cluster and master_name exclude each other: keep one of them"},
+		{!o.Cluster && o.MasterName == "" && len(o.Addrs) > 1, "addrs has several servers: set cluster or master_name as well, or keep one server"},
+		{o.MasterName == "" && o.SentinelUsername+o.SentinelPassword != "", "sentinel_username and sentinel_password need master_name"},
+		{o.DB < 0, "db must not be negative"},
+		{o.Cluster && o.DB != 0, "db must be 0 with cluster"},
+		{o.PoolSize < 1, "pool_size must be at least 1"},
+		{o.Timeout < 10*time.Millisecond, "timeout must be at least 10ms"},
+		{o.WaitReplicas < 0, "wait_replicas must not be negative"},
+		{o.WaitReplicas > 0 && (o.WaitTimeout < time.Millisecond || o.WaitTimeout >= o.Timeout), "wait_timeout must be at least 1ms and less than timeout"},
+	} {
+		if f.bad {
+			errs = append(errs, errors.New(f.text))
+		}
+	}
+	return errors.Join(append(errs, o.TLS.Validate())...)
+}
+
+// Connect returns a client for the options; the caller closes it. It reads the TLS files, but does not dial: the client connects when it
+// is used. The client does not retry, because Index.Claim does, and counts and logs its retries.
+func Connect(o Options) (redis.UniversalClient, error) {
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("redisindex: %w", err)
+	}
+	tlsConfig, err := o.TLS.Load()
+	if err != nil {
+		return nil, fmt.Errorf("redisindex: redis.%w", err)
+	}
+	client := redis.NewUniversalClient(&redis.UniversalOptions{
+		Addrs: o.Addrs, Username: o.Username, Password: o.Password, DB: o.DB,
+		MasterName: o.MasterName, SentinelUsername: o.SentinelUsername, SentinelPassword: o.SentinelPassword,
+		IsClusterMode: o.Cluster, ClientName: "echosieve",
+		// RESP2. RESP3 has nothing that the index needs, and with it go-redis checks for pushed messages before each reply.
+		Protocol: 2, PoolSize: o.PoolSize, MaxRetries: -1, DialerRetries: 1,
+		DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, PoolTimeout: o.Timeout,
+		ContextTimeoutEnabled: true, TLSConfig: tlsConfig,
+		// CLIENT SETINFO needs a right of its own, which an ACL rule cannot even name on Redis before 7.2.
+		DisableIdentity: true,
+		// Notices of maintenance need RESP3. With them enabled, go-redis resolves the name of each server while the client is made.
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	if o.WaitReplicas > 0 {
+		replication{o.WaitReplicas, o.WaitTimeout.Milliseconds()}.attach(client)
+	}
+	return client, nil
+}
+
+// silentLogger drops the messages that go-redis prints to standard error. Every error is returned to the caller as well.
+type silentLogger struct{}
+
+func (silentLogger) Printf(context.Context, string, ...any) {}
+
+func init() { redis.SetLogger(silentLogger{}) }
+
+// errReplicas says that writes reached fewer replicas than Options.WaitReplicas. The batch is run again. It finds its entries, which are
+// stored already, and waits for their replicas.
+var errReplicas = errors.New("too few replicas have the writes")
+
+// replication is a hook that makes a client wait for replicas: it appends a write, the fence, and WAIT to each pipeline.
+//
+// WAIT counts the replicas that have all writes up to the connection's last command, so it must be sent on the connection of the
+// commands. A cluster client splits a pipeline by node inside the client. So the hook is attached to the clients of the nodes,
+// where each part, with redirected commands, is one pipeline on one connection.
+//
+// All steps wait, not only those that store entries and verdicts:
+//
+//   - If a failover took back a ticket, a later article would draw it again, and would not know that it is the later one.
+//   - A master that was cut off or frozen may have been replaced without knowing it. Its replies are old then.
+//
+// WAIT alone does not notice the replaced master: its replicas once acknowledged all of its writes. The fence is a write that is newer
+// than the replies. A replica that acknowledges the fence followed this master when the replies were made. While a slot
+// moves to another node, the fence may be redirected there, and WAIT stands alone.
+type replication struct {
+	replicas int
+	millis   int64 // longest wait, in milliseconds
+}
+
+// attach adds the hook to a client. The client must not have been used yet.
+func (r replication) attach(client redis.UniversalClient) {
+	if cluster, ok := client.(*redis.ClusterClient); ok {
+		cluster.OnNewNode(func(node *redis.Client) { node.AddHook(r) })
+		return
+	}
+	client.AddHook(r)
+}
+
+// DialHook implements redis.Hook.
+func (r replication) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+// ProcessHook implements redis.Hook. It adds nothing, because the index makes all writes that must last in pipelines.
+func (r replication) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+// ProcessPipelineHook implements redis.Hook.
+func (r replication) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if !slices.ContainsFunc(cmds, aboutKeys) {
+			return next(ctx, cmds)
+		}
+		fence := redis.NewStatusCmd(ctx, "SET", fenceKey(cmds), "", "EX", 1)
+		wait := redis.NewIntCmd(ctx, "WAIT", r.replicas, r.millis)
+		err := next(ctx, append(slices.Clip(cmds), fence, wait))
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return err
+		}
+		lack := r.lack(fence, wait)
+		if lack == nil {
+			return nil
+		}
+		// A cluster client takes errors from the commands only. Commands with an error keep it: they were redirected to
+		// another node, where they are run again, with a fence and WAIT of that node.
+		for _, cmd := range cmds {
+			if err := cmd.Err(); err == nil || errors.Is(err, redis.Nil) {
+				cmd.SetErr(lack)
+			}
+		}
+		return lack
+	}
+}
+
+// lack returns the reason why too few replicas have the writes; nil if enough have them.
+func (r replication) lack(fence *redis.StatusCmd, wait *redis.IntCmd) error {
+	if err := fence.Err(); err != nil && !isRedirect(err) {
+		return fmt.Errorf("%w: %w", errReplicas, err)
+	}
+	if err := wait.Err(); err != nil {
+		return fmt.Errorf("%w: %w", errReplicas, err)
+	}
+	if wait.Val() < int64(r.replicas) {
+		return fmt.Errorf("%w: %d of %d", errReplicas, wait.Val(), r.replicas)
+	}
+	return nil
+}
+
+// fenceKey is a key below the namespace, in the slot of the first key of the commands. Its hash tag is that whole key. If the
+// namespace has a hash tag, that tag comes first in both keys, and so decides the slot of both.
+func fenceKey(cmds []redis.Cmder) string {
+	key := keyOf(cmds[slices.IndexFunc(cmds, aboutKeys)])
+	return key + "{" + key + "}"
+}
+
+// aboutKeys is false for commands about the connection. go-redis runs the handshakes of new connections through pipeline hooks. If they
+// ended in WAIT, connections to replicas would fail, because replicas refuse WAIT.
+func aboutKeys(cmd redis.Cmder) bool {
+	switch cmd.Name() {
+	case "hello", "auth", "client", "select", "readonly", "ping", "asking", "wait":
+		return false
+	default:
+		return true
+	}
+}

@@ -1,0 +1,205 @@
+package redisindex
+
+import (
+	"cmp"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math/bits"
+	"strconv"
+	"strings"
+	"time"
+
+	"echosieve/pipeline/lookup"
+	"echosieve/simhash"
+)
+
+// Numbers of entries in a hash, and of fingerprints in a block list, at the expected volume: at least so many, and less than twice as
+// many. With fewer, the overhead of each hash or list takes most of the memory. With more, each look-up reads more, and Redis
+// searches hashes of entries, which are listpacks, from the front. Example: 16 entries in a hash instead of 4 save 6 bytes for each
+// article, but the server compares up to 32 entries.
+const (
+	entriesPerHash = 4
+	// One bit less in a block value doubles the length of every list: each look-up then finds more of the copies whose bits differ,
+	// and reads twice as many fingerprints.
+	fingerprintsPerList = 32
+)
+
+// Bounds of the width of what tells keys of one kind apart, in bits.
+const (
+	minKeyBits = 6
+	maxKeyBits = 32
+)
+
+// Plan returns where an index of this configuration stores an article and looks it up. The configuration must be valid. It is for
+// tools that explain why an index finds an article or does not.
+func (c Config) Plan() lookup.Plan { return newLayout(c).plan }
+
+// layout says where the index keeps what. It follows from a Config. Only newLayout computes it.
+type layout struct {
+	windowMs  int64
+	spanMs    int64         // length of a span; whole seconds, at most windowMs
+	lifetime  time.Duration // of a key after its last write: the window, and as long as processing may fall behind
+	shardBits int           // width of the number of a hash of entries
+	plan      lookup.Plan   // where an article is stored and looked up
+	tag       string        // names the layout in every key, so that two layouts never use one key
+}
+
+func newLayout(c Config) layout {
+	seconds := max(1, (int64(c.Window/time.Second)+int64(c.Generations)-1)/int64(c.Generations))
+	class := bits.Len(uint(max(1, c.ExpectedArticles/c.Generations-1)))
+	keyBits := func(perKey uint) int { return min(max(minKeyBits, class-bits.Len(perKey)), maxKeyBits) }
+	blockBits := c.BlockBits
+	kind := strconv.Itoa(listFieldBits)
+	if c.Buckets == bucketsSets {
+		kind = bucketsSets
+		blockBits = cmp.Or(blockBits, min(setBlockBits, 64/c.Blocks))
+	}
+	if blockBits == 0 {
+		// Wider blocks would overlap. Then one bit changes two blocks, and copies within the distance can have no block in common.
+		blockBits = min(keyBits(fingerprintsPerList), 64/c.Blocks)
+	}
+	shardBits := keyBits(entriesPerHash)
+	return layout{
+		windowMs:  c.Window.Milliseconds(),
+		spanMs:    seconds * 1000,
+		lifetime:  c.Window + min(c.Window/2, time.Duration(seconds)*time.Second) + time.Second,
+		shardBits: shardBits,
+		plan:      lookup.New(c.Search, blockBits),
+		tag:       fmt.Sprintf("%s.%d.%dx%d.%s", strconv.FormatInt(seconds, 36), shardBits, c.Blocks, blockBits, kind),
+	}
+}
+
+// lifetimeSeconds is lifetime in the unit of EXPIRE.
+func (l layout) lifetimeSeconds() int64 { return int64(l.lifetime / time.Second) }
+
+// span returns the number of the span in which a time lies, counted from 1970. The time is in milliseconds since 1970.
+func (l layout) span(ms int64) int64 { return ms / l.spanMs }
+
+// reach returns the first and the last span that can hold a copy of an article of that time.
+func (l layout) reach(ms int64) (first, last int64) {
+	return l.span(max(0, ms-l.windowMs)), l.span(saturate(ms, l.windowMs))
+}
+
+// within says whether two times are at most the window apart. Neither time is negative, so nothing overflows.
+func (l layout) within(a, b int64) bool {
+	return max(a, b)-min(a, b) <= l.windowMs
+}
+
+// saturate adds two numbers that are not negative. If the sum would overflow, it returns the largest number.
+func saturate(a, b int64) int64 {
+	if sum := a + b; sum >= 0 {
+		return sum
+	}
+	return 1<<63 - 1
+}
+
+// windowTime is an article's time in the window: milliseconds since 1970, and 0 for earlier times.
+func windowTime(t time.Time) int64 { return max(0, t.UnixMilli()) }
+
+// keys names every key of one index. Only the namespace may hold a cluster hash tag. Without a hash tag the keys spread over all
+// nodes of a cluster.
+type keys struct {
+	prefix    string
+	shardBits int
+}
+
+func newKeys(namespace string, l layout) keys {
+	return keys{prefix: namespace + ":" + l.tag + ":", shardBits: l.shardBits}
+}
+
+// sequence is the ticket counter.
+func (k keys) sequence() string { return k.prefix + "seq" }
+
+// exists is the hash whose existence says that the span holds entries. Redis expires it by its own clock, because the clocks of
+// processes may differ.
+func (k keys) exists(span int64) string {
+	return k.prefix + "g:" + strconv.FormatInt(span, 10)
+}
+
+// listRef names one block list: the fingerprints of a span that are stored under the value of the block.
+type listRef struct {
+	span  int64
+	block int
+	value uint64
+}
+
+// listHash is the hash that holds the list as a field.
+func (k keys) listHash(r listRef) string { return k.ofBlock("b:", r.hash()) }
+
+// listSet is the Redis set that is the list.
+func (k keys) listSet(r listRef) string { return k.ofBlock("s:", r) }
+
+func (k keys) ofBlock(kind string, r listRef) string {
+	buf := make([]byte, 0, 128)
+	buf = append(append(buf, k.prefix...), kind...)
+	buf = append(strconv.AppendInt(buf, r.span, 10), ':')
+	buf = append(strconv.AppendInt(buf, int64(r.block), 10), ':')
+	return string(strconv.AppendUint(buf, r.value, 16))
+}
+
+// fieldRef names one field of entries: the entries that have a fingerprint in a span.
+type fieldRef struct {
+	span        int64
+	fingerprint simhash.Fingerprint
+}
+
+// entries is the hash that holds the field. Fingerprints of articles on one template differ in few bits. The multiplication spreads
+// them over all hashes: they would crowd one hash otherwise.
+func (k keys) entries(f fieldRef) string {
+	shard := uint64(f.fingerprint) * 0x9E3779B97F4A7C15 >> (64 - k.shardBits)
+	buf := make([]byte, 0, 128)
+	buf = append(append(buf, k.prefix...), "o:"...)
+	buf = append(strconv.AppendInt(buf, f.span, 10), ':')
+	return string(strconv.AppendUint(buf, shard, 16))
+}
+
+// name is the field's name within the hash.
+func (f fieldRef) name() string {
+	return string(binary.BigEndian.AppendUint64(nil, uint64(f.fingerprint)))
+}
+
+// damaged is the hash that holds a copy of a damaged field of another key.
+func (k keys) damaged(key, field string) string {
+	return k.prefix + "d:" + strings.TrimPrefix(key, k.prefix) + ":" + hex.EncodeToString([]byte(field))
+}
+
+// clusterMarkers is the number of markers on a cluster. They are spread evenly over the slots, so every master that serves 512 slots
+// in a row holds at least one. If a master without a marker loses its data, nobody notices.
+const clusterMarkers = 64
+
+// slotCount is the number of slots of every Redis Cluster.
+const slotCount = 16384
+
+// markers names the markers of an index (see watermarks). A single server has one marker. A namespace with a hash tag has one marker
+// as well, because all its keys lie on one node.
+func (k keys) markers(cluster bool) []string {
+	if !cluster || strings.Contains(k.prefix, "{") {
+		return []string{k.prefix + "life"}
+	}
+	names := make([]string, clusterMarkers)
+	for n, missing := 0, clusterMarkers; missing > 0; n++ {
+		tag := strconv.Itoa(n)
+		if at := slotOf(tag) * clusterMarkers / slotCount; names[at] == "" {
+			names[at] = k.prefix + "life:{" + tag + "}"
+			missing--
+		}
+	}
+	return names
+}
+
+// slotOf is the slot of a hash tag: CRC-16/XMODEM modulo the number of slots, as Redis' cluster specification says.
+func slotOf(tag string) int {
+	crc := uint16(0)
+	for _, c := range []byte(tag) {
+		crc ^= uint16(c) << 8
+		for range 8 {
+			if carry := crc&0x8000 != 0; carry {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+	}
+	return int(crc) % slotCount
+}

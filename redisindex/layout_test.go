@@ -1,0 +1,104 @@
+package redisindex
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// docs/operations.md and docs/scale.md say how many windows of articles Redis holds, on average and at most, when articles come
+// evenly. Operators plan memory by it.
+func TestWindowsHeld(t *testing.T) {
+	for _, c := range []struct {
+		generations   int
+		average, most float64
+	}{{1, 2, 2.5}, {2, 1.75, 2}} {
+		cfg := testConfig(standard)
+		cfg.Window, cfg.Generations = 100*time.Hour, c.generations
+		l := newLayout(cfg)
+		length := time.Duration(l.spanMs) * time.Millisecond
+		const steps = 1000
+		most, sum := 0.0, 0.0
+		for i := range steps {
+			now := 10*cfg.Window + time.Duration(i)*cfg.Window/steps
+			held := time.Duration(0)
+			for begin := time.Duration(0); begin < now; begin += length {
+				if end := begin + length; end > now {
+					held += now - begin
+				} else if now < end+l.lifetime {
+					held += length
+				}
+			}
+			windows := float64(held) / float64(cfg.Window)
+			most, sum = max(most, windows), sum+windows
+		}
+		require.InDelta(t, c.average, sum/steps, 0.01)
+		require.InDelta(t, c.most, most, 0.01)
+	}
+}
+
+func TestConfigValidate(t *testing.T) {
+	require.NoError(t, testConfig(standard).Validate())
+	for name, breakIt := range map[string]func(*Config){
+		"namespace is": func(c *Config) { c.Namespace = "" }, "window": func(c *Config) { c.Window = time.Second },
+		"max_distance": func(c *Config) { c.MaxDistance = -1 }, "generations": func(c *Config) { c.Generations = 0 },
+		"blocks": func(c *Config) { c.Blocks = 0 }, "probes": func(c *Config) { c.Probes = 64 },
+		"block_bits":     func(c *Config) { c.BlockBits = 33 },
+		"max_candidates": func(c *Config) { c.MaxCandidates = 0 }, "expected_articles": func(c *Config) { c.ExpectedArticles = 0 },
+	} {
+		cfg := testConfig(standard)
+		breakIt(&cfg)
+		require.ErrorContains(t, cfg.Validate(), name)
+	}
+	for namespace, good := range map[string]bool{
+		"a{tag}b": true, "{tag}": true, "a{}b": false, "a}b": false, "a{b": false, "{a}{b}": false, "{{a}}": false,
+	} {
+		cfg := testConfig(standard)
+		cfg.Namespace = namespace
+		require.Equal(t, good, cfg.Validate() == nil, namespace)
+	}
+}
+
+func TestOptionsValidate(t *testing.T) {
+	require.NoError(t, DefaultOptions().Validate())
+	for name, breakIt := range map[string]func(*Options){
+		"addrs": func(o *Options) { o.Addrs = nil }, "several": func(o *Options) { o.Addrs = []string{"a:1", "b:1"} },
+		"master_name": func(o *Options) { o.Cluster, o.MasterName = true, "m" }, "db": func(o *Options) { o.DB = -1 },
+		"db must be 0": func(o *Options) { o.Cluster, o.DB = true, 1 }, "pool_size": func(o *Options) { o.PoolSize = 0 },
+		"timeout":       func(o *Options) { o.Timeout = 0 },
+		"wait_replicas": func(o *Options) { o.WaitReplicas = -1 },
+		"wait_timeout":  func(o *Options) { o.WaitReplicas, o.WaitTimeout = 1, o.Timeout },
+		"key_file":      func(o *Options) { o.TLS.CertFile = "x" },
+	} {
+		o := DefaultOptions()
+		breakIt(&o)
+		require.ErrorContains(t, o.Validate(), name)
+	}
+}
+
+func TestLayout(t *testing.T) {
+	for _, test := range []struct {
+		window      time.Duration
+		generations int
+		articles    int
+		shards      int
+		blocks      int
+		tag         string
+	}{
+		{7 * 24 * time.Hour, 2, 1_000_000, 16, 13, "6hc0.16.4x13.10"},
+		{7 * 24 * time.Hour, 2, 1_040_000, 16, 13, "6hc0.16.4x13.10"}, // the same size class
+		{time.Minute, 8, 1, 6, 6, "8.6.4x6.10"},
+		{24 * time.Hour, 1, 100_000_000, 24, 16, "1uo0.24.4x16.10"}, // no overlaps unless asked for
+	} {
+		cfg := testConfig(standard)
+		cfg.Window, cfg.Generations, cfg.ExpectedArticles = test.window, test.generations, test.articles
+		l := newLayout(cfg)
+		require.Equal(t, test.shards, l.shardBits)
+		require.Equal(t, test.blocks, l.plan.Layout.Bits)
+		require.Equal(t, test.tag, l.tag)
+		require.LessOrEqual(t, l.spanMs, l.windowMs)
+		require.Greater(t, l.lifetime, cfg.Window)
+		require.Less(t, l.lifetime, cfg.Window+cfg.Window/2+2*time.Second)
+	}
+}

@@ -1,0 +1,266 @@
+package redisindex
+
+import (
+	"context"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+
+	"echosieve/pipeline/article"
+	"echosieve/simhash"
+)
+
+// candidate is a stored fingerprint within the largest distance of an article's fingerprint.
+type candidate struct {
+	fieldRef
+	distance int // bits
+	fetched  int // index of its entries in batch.fetched, once they are fetched
+}
+
+// lookUp is step 5: it fetches the block lists of the open tasks in the spans in reach, and selects the candidates. A list that
+// several tasks need is fetched once. The largest distance holds for everything that is found, through anchors, too.
+//
+// Look-ups are most of what an article costs in Redis: 1 to 2.5 us each, mostly for cache misses.
+func (b *batch) lookUp(ctx context.Context) error {
+	x, open := b.x, b.open()
+	most := len(open) * (x.cfg.Blocks + 1) * (x.cfg.Probes + 1)
+	refs := make([]listRef, 0, most) // each list once
+	at := make(map[listRef]int32, most)
+	needs := make([][]int32, len(open)) // for each task the indexes of its lists in refs
+	var blocks []simhash.Block
+	for i, t := range open {
+		blocks = x.layout.plan.AppendLookups(blocks[:0], &t.Article)
+		for span, last := x.layout.reach(t.ms()); span <= last; span++ {
+			if !b.spans[span] {
+				continue
+			}
+			if t.LittleText {
+				t.candidates = append(t.candidates, candidate{fieldRef: fieldRef{span, t.Fingerprint}})
+				continue
+			}
+			if needs[i] == nil {
+				needs[i] = make([]int32, 0, 2*len(blocks))
+			}
+			for _, block := range blocks {
+				ref := listRef{span, block.Index, block.Value}
+				n, seen := at[ref]
+				if !seen {
+					n = int32(len(refs))
+					at[ref] = n
+					refs = append(refs, ref)
+				}
+				needs[i] = append(needs[i], n)
+			}
+		}
+	}
+	lists, err := b.fetchLists(ctx, refs)
+	if err != nil {
+		return err
+	}
+	near := newNearest(x.cfg.MaxCandidates)
+	for i, t := range open {
+		x.metrics.lookups.Observe(float64(len(needs[i])))
+		if !t.LittleText {
+			near.reset(x.cfg.MaxDistance)
+			for _, n := range needs[i] {
+				near.offerList(refs[n].span, lists[n], t.Fingerprint)
+			}
+			t.candidates = near.take()
+			if near.capped {
+				x.metrics.capped.Inc()
+			}
+		}
+		x.metrics.candidates.Observe(float64(len(t.candidates)))
+	}
+	return nil
+}
+
+// nearest selects the nearest of the candidates that it is offered: each once, and at most `most` of them. So its memory, and the
+// number of fields that are fetched afterwards, do not depend on the length of the lists. Of equally near candidates it keeps
+// those that were offered first. Not safe for concurrent use. Call reset before each article.
+type nearest struct {
+	most   int
+	limit  int  // largest distance of a candidate, in bits
+	cutoff int  // largest distance that is still accepted; shrinks from limit once `most` candidates are kept
+	kept   int  // number of candidates in byBits
+	capped bool // a candidate was left out
+	byBits [65][]candidate
+}
+
+func newNearest(most int) *nearest { return &nearest{most: most} }
+
+// reset forgets all candidates. From now on only candidates within maxDistance are accepted.
+func (n *nearest) reset(maxDistance int) {
+	for d := range n.byBits {
+		n.byBits[d] = n.byBits[d][:0]
+	}
+	n.limit, n.cutoff, n.kept, n.capped = maxDistance, maxDistance, 0, false
+}
+
+// offerList offers the fingerprints of a block list that are near fp.
+func (n *nearest) offerList(span int64, list string, fp simhash.Fingerprint) {
+	for ; len(list) >= fingerprintBytes; list = list[fingerprintBytes:] {
+		other := firstFingerprint(list)
+		switch d := simhash.Distance(fp, other); {
+		case d > n.cutoff:
+			n.capped = n.capped || d <= n.limit
+		case d == n.cutoff && n.capped && n.kept == n.most:
+			// There is no room at this distance, and capped is set already: no need to search for the candidate.
+		default:
+			n.offer(candidate{fieldRef: fieldRef{span, other}, distance: d})
+		}
+	}
+}
+
+// offer accepts a candidate within the cutoff, unless it is kept already or `most` candidates are at least as near. A candidate
+// that was removed for a nearer one cannot come back: from then on there is no room at its distance.
+func (n *nearest) offer(c candidate) {
+	if slices.Contains(n.byBits[c.distance], c) {
+		return
+	}
+	if n.kept == n.most {
+		n.capped = true
+		if c.distance == n.cutoff {
+			return
+		}
+		last := len(n.byBits[n.cutoff]) - 1
+		n.byBits[n.cutoff] = n.byBits[n.cutoff][:last]
+		n.kept--
+	}
+	n.byBits[c.distance] = append(n.byBits[c.distance], c)
+	n.kept++
+	for n.kept == n.most && len(n.byBits[n.cutoff]) == 0 {
+		n.cutoff--
+	}
+}
+
+// take returns a copy of the candidates, the nearest first.
+func (n *nearest) take() []candidate {
+	if n.kept == 0 {
+		return nil
+	}
+	candidates := make([]candidate, 0, n.kept)
+	for d := range n.byBits {
+		candidates = append(candidates, n.byBits[d]...)
+	}
+	return candidates
+}
+
+// relative is a stored article that a task's article resembles. If the stored article is the earlier one, the task's article is a copy
+// or possibly a copy of it, as judged says.
+type relative struct {
+	*entry
+	judged   article.Judgement
+	distance int // bits
+}
+
+// fetchEntries is step 6: it fetches the entries of the candidates. For each open task it notes the relatives with a lower ticket,
+// in the order of their tickets. Relatives without a ticket are given one first.
+func (b *batch) fetchEntries(ctx context.Context) error {
+	open := b.open()
+	if err := b.fetchCandidates(ctx, open); err != nil {
+		return err
+	}
+	for _, t := range open {
+		b.judge(t)
+	}
+	if err := b.giveTickets(ctx, open); err != nil {
+		return err
+	}
+	for _, t := range open {
+		t.relatives = slices.DeleteFunc(t.relatives, func(r relative) bool {
+			return r.ticket == 0 || !r.before(&t.entry)
+		})
+		slices.SortFunc(t.relatives, func(r, s relative) int {
+			if r.before(s.entry) {
+				return -1
+			}
+			return 1
+		})
+	}
+	return nil
+}
+
+// fetchCandidates fetches the entries of all candidates. A field that is a candidate of several tasks is fetched once.
+func (b *batch) fetchCandidates(ctx context.Context, open []*task) error {
+	pipe := b.x.client.Pipeline()
+	at := map[fieldRef]int{}
+	var fields []fieldRef
+	var values []*redis.StringCmd
+	for _, t := range open {
+		for i := range t.candidates {
+			c := &t.candidates[i]
+			n, seen := at[c.fieldRef]
+			if !seen {
+				n = len(values)
+				at[c.fieldRef] = n
+				fields = append(fields, c.fieldRef)
+				values = append(values, pipe.HGet(ctx, b.x.keys.entries(c.fieldRef), c.name()))
+			}
+			c.fetched = n
+		}
+	}
+	if err := b.exec(ctx, "read", pipe); err != nil {
+		return err
+	}
+	b.fetched = make([][]*entry, len(values))
+	for n, cmd := range values {
+		entries, err := b.x.decodeField(fields[n], cmd.Val())
+		if err != nil {
+			return err
+		}
+		b.fetched[n] = entries
+	}
+	return nil
+}
+
+// judge notes the relatives among the entries of the task's candidates, whatever their tickets. This is the one place where articles
+// are compared.
+func (b *batch) judge(t *task) {
+	for _, c := range t.candidates {
+		for _, e := range b.fetched[c.fetched] {
+			if e.Coordinates == t.Coordinates || !b.x.layout.within(e.ms(), t.ms()) {
+				continue
+			}
+			if j := b.x.cfg.Compare(&t.Article, &e.Article); j.Kind != 0 {
+				t.relatives = append(t.relatives, relative{e, j, c.distance})
+			}
+		}
+	}
+}
+
+// giveTickets gives a ticket to each relative without one. The relative's own worker may be slow or dead; if it goes on later, it finds
+// this ticket and uses it. The ticket is drawn after the tickets of the open tasks, so it is higher, unless the relative's own worker
+// set its ticket first.
+func (b *batch) giveTickets(ctx context.Context, open []*task) error {
+	var without []*entry
+	seen := map[*entry]bool{}
+	for _, t := range open {
+		for _, r := range t.relatives {
+			if r.ticket == 0 && !seen[r.entry] {
+				seen[r.entry] = true
+				without = append(without, r.entry)
+			}
+		}
+	}
+	first, err := b.draw(ctx, len(without))
+	if err != nil {
+		return err
+	}
+	pipe := b.x.client.Pipeline()
+	replies := make([]*redis.Cmd, len(without))
+	for i, e := range without {
+		replies[i] = b.setTicket(ctx, pipe, e, first+uint64(i))
+	}
+	if err := b.exec(ctx, "ticket", pipe); err != nil {
+		return err
+	}
+	for i, e := range without {
+		// Without a reply the entry is lost. If its record is delivered again, it draws a later ticket.
+		if reply, ok := replies[i].Val().(string); ok {
+			e.ticket = ticketNumber(reply)
+			b.x.metrics.ticketsGiven.Inc()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,36 @@
+-- Functions that are put in front of every script for entries. An entry starts with its length (2 bytes, big-endian), the length of
+-- its head (2 bytes), its ticket (6 bytes) and its digest (16 bytes). Only the client decodes the rest of the head, and the verdict
+-- behind the head.
+
+-- find returns where in value the entry with this digest starts, the entry's length, the length of its head, and the number of all
+-- entries. If there is no such entry, the first three are nil. If the value is not a sequence of whole entries, it is damaged, and
+-- the script ends with an error; the client then sets the field aside. If find returned nil instead, the caller would append an
+-- entry with each attempt and never find it.
+local function find(value, digest)
+  local size, pos, count = #value, 1, 0
+  local at, length, head
+  while pos <= size do
+    local len, h = 0, 0
+    if size - pos >= 26 then
+      local a, b, c, d = string.byte(value, pos, pos + 3)
+      len, h = a * 256 + b, c * 256 + d
+    end
+    if h < 27 or h > len or len > size - pos + 1 then error('ECHOSIEVE_DAMAGED', 0) end
+    if not at and string.sub(value, pos + 10, pos + 25) == digest then at, length, head = pos, len, h end
+    pos, count = pos + len, count + 1
+  end
+  return at, length, head, count
+end
+
+-- locate finds an entry in the field of its fingerprint, or an overflow entry in a field of its own. It returns the name of the
+-- field, its value, and the first three results of find.
+local function locate(key, fingerprint, digest)
+  local field = fingerprint
+  repeat
+    local value = redis.call('HGET', key, field)
+    if not value then return nil end -- overflow entries exist only if the fingerprint has a field
+    local pos, len, head = find(value, digest)
+    if pos then return field, value, pos, len, head end
+    field = field .. digest
+  until #field > 24
+end

@@ -1,0 +1,265 @@
+package redisindex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// watermarks notices that Redis has forgotten writes. Two kinds of numbers in Redis only grow: the ticket counter, and on every node a
+// marker, which processes raise to the time (milliseconds since 1970) every few seconds. A process remembers the highest numbers that
+// Redis has shown it. When Redis shows a lower number, or none, it has forgotten writes: it was flushed, came back without
+// its data, came back from an older snapshot, or failed over to a replica that lacked the latest writes.
+//
+// The numbers outlive the process in a note beside the committed offsets of the consumer group (Note, Recall). So the next
+// start notices a loss that happened while the service was stopped. A group without a note, or with the note of another index (another
+// namespace, recipe or layout), says nothing about this index.
+//
+// The process that notices a loss writes it into the marker, where the other processes learn of it, and raises the numbers again. So
+// each process notices each loss once. The counter must be raised, because tickets must not start over below those of existing entries.
+//
+// A random id for each span, compared at each look-up, was not used instead: on a cluster it would lie on one node only.
+//
+// Safe for concurrent use.
+type watermarks struct {
+	markerKeys []string
+	counterKey string
+	index      string        // short name of the index in notes
+	lifetime   time.Duration // after this time without a write every entry has expired, and nothing can be lost
+	interval   time.Duration // monitorInterval; tests set a shorter one
+	highest    atomic.Uint64 // the highest ticket that Redis has drawn, as far as this process knows
+	fell       atomic.Bool   // Redis has drawn a ticket that is not above all earlier ones
+	damaged    atomic.Bool   // damage was set aside since the last check
+	wake       chan struct{} // makes the monitor check at once
+
+	mu        sync.Mutex
+	recalled  bool      // Recall was called. Before that, raising a marker would hide a loss from other processes.
+	lastShown time.Time // when Redis last showed all numbers
+	lastLoss  time.Time // when a loss was last noticed, by any process
+	markers   []marker  // for each of markerKeys
+}
+
+// marker is what a process knows of one marker in Redis.
+type marker struct {
+	highest int64  // the highest number that the marker has held; 0: unknown
+	lost    string // its last loss, as marker.lua writes it
+	read    bool   // it was read at least once
+}
+
+func newWatermarks(k keys, l layout, cluster bool) *watermarks {
+	names := k.markers(cluster)
+	h := fnv.New32a()
+	fmt.Fprintf(h, "%s %d", k.prefix, len(names)) // writing to a hash never fails
+	return &watermarks{
+		markerKeys: names, counterKey: k.sequence(), index: strconv.FormatUint(uint64(h.Sum32()), 36), lifetime: l.lifetime,
+		interval: monitorInterval,
+		wake:     make(chan struct{}, 1), markers: make([]marker, len(names)),
+	}
+}
+
+// noteDrawn notes the tickets from first to last, which Redis has drawn. The argument before is the highest ticket that was known when
+// the request was sent. If first is not above it, the counter went back. The highest ticket that is known when the reply comes
+// would raise false alarms: another batch may draw later and get its reply earlier.
+func (w *watermarks) noteDrawn(before, first, last uint64) {
+	w.raise(last)
+	if first <= before && !w.fell.Swap(true) {
+		w.checkNow()
+	}
+}
+
+// noteDamage notes that damage was set aside.
+func (w *watermarks) noteDamage() {
+	if !w.damaged.Swap(true) {
+		w.checkNow()
+	}
+}
+
+func (w *watermarks) raise(ticket uint64) {
+	for known := w.highest.Load(); known < ticket && !w.highest.CompareAndSwap(known, ticket); {
+		known = w.highest.Load()
+	}
+}
+
+func (w *watermarks) checkNow() {
+	select {
+	case w.wake <- struct{}{}:
+	default: // the monitor is woken already
+	}
+}
+
+// Note returns a short word without spaces that says what Redis has shown of the index. The caller stores it outside of Redis, beside
+// offsets whose articles the index holds, and gives it to Recall after a restart. It is empty until Redis has shown all numbers.
+func (x *Index) Note() string {
+	w := x.watermarks
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	least := w.markers[0].highest
+	for _, m := range w.markers {
+		least = min(least, m.highest)
+	}
+	if least == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s.%d.%d", w.index, least, w.highest.Load())
+}
+
+// Recall takes the notes that processes of the consumer group have stored, in any order. Notes of other indexes are ignored. Until the
+// first call of Recall, the index only reads the markers: if it raised one, another process could miss a loss.
+func (x *Index) Recall(notes []string) {
+	w, now := x.watermarks, time.Now()
+	w.mu.Lock()
+	for _, note := range notes {
+		highest, ticket, ok := w.parse(note)
+		if !ok || now.UnixMilli()-highest > w.lifetime.Milliseconds() {
+			continue // all entries of that time have expired
+		}
+		w.raise(ticket)
+		for i := range w.markers {
+			w.markers[i].highest = max(w.markers[i].highest, highest)
+		}
+		w.lastShown = now
+	}
+	w.recalled = true
+	w.mu.Unlock()
+	w.checkNow()
+}
+
+// parse decodes a note. It is not ok if the note is not one of this index.
+func (w *watermarks) parse(note string) (highest int64, ticket uint64, ok bool) {
+	parts := strings.Split(note, ".")
+	if len(parts) != 3 || parts[0] != w.index {
+		return 0, 0, false
+	}
+	highest, errHighest := strconv.ParseInt(parts[1], 10, 64)
+	ticket, errTicket := strconv.ParseUint(parts[2], 10, 47) // at most half of maxTicket, because the counter is raised to it
+	return highest, ticket, errHighest == nil && errTicket == nil && highest > 0
+}
+
+// forgetExpired forgets numbers that may have expired in Redis: Redis was away for that long, or the process was stopped. The caller
+// holds mu.
+func (w *watermarks) forgetExpired(now time.Time) {
+	if w.lastShown.IsZero() || now.Sub(w.lastShown) < w.lifetime {
+		return
+	}
+	w.highest.Store(0)
+	w.fell.Store(false)
+	for i := range w.markers {
+		w.markers[i].highest = 0
+	}
+}
+
+// check reads all numbers in one round trip, raises them, and returns the losses that they show. If it returns an error as well, the
+// losses come from the nodes that replied; the other nodes are checked the next time.
+func (w *watermarks) check(ctx context.Context, client redis.UniversalClient) ([]loss, error) {
+	now := time.Now()
+	w.mu.Lock()
+	w.forgetExpired(now)
+	ticket, known, recalled := w.highest.Load(), slices.Clone(w.markers), w.recalled
+	w.mu.Unlock()
+
+	pipe := client.Pipeline()
+	replies, written := make([]*redis.Cmd, len(known)), make([]int64, len(known))
+	for i := range known {
+		if recalled {
+			written[i] = max(now.UnixMilli(), known[i].highest)
+		} else {
+			known[i].highest = 0
+		}
+		replies[i] = markerScript.EvalSha(ctx, pipe, w.markerKeys[i:i+1], known[i].highest, written[i], w.expirySeconds(), "")
+	}
+	counter := counterScript.EvalSha(ctx, pipe, []string{w.counterKey}, ticket, w.expirySeconds())
+	_, err := pipe.Exec(ctx)
+
+	var losses []loss
+	w.mu.Lock()
+	for i, cmd := range replies {
+		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+			err = cmd.Err() // of several errors the one that the caller can repair
+		}
+		// A command can have a reply and an error: too few replicas have its write (replication.ProcessPipelineHook).
+		if reply, ok := cmd.Val().([]any); ok && len(reply) == 2 && cmd.Err() == nil {
+			losses = append(losses, w.markers[i].update(reply, known[i].highest, written[i])...)
+		}
+	}
+	if err == nil {
+		w.lastShown = now
+	}
+	if slices.ContainsFunc(losses, func(l loss) bool { return !l.past }) {
+		w.lastLoss = now
+	}
+	recent := now.Sub(w.lastLoss) < lossQuiet
+	w.mu.Unlock()
+	held, ok := counter.Val().(int64)
+	if !ok || counter.Err() != nil {
+		return losses, err
+	}
+	w.raise(uint64(held))
+	// A loss of a marker is usually a loss of the counter as well, and tickets that were drawn before the counter was raised are
+	// noted for a while. That is the same loss.
+	if fell := w.fell.Swap(false); (fell || uint64(held) < ticket) && !recent {
+		kind := lossRollback
+		if held == 0 {
+			kind = lossMissing
+		}
+		losses = append(losses, loss{kind: kind, at: now, own: true})
+		w.mu.Lock()
+		w.lastLoss = now
+		w.mu.Unlock()
+		err = errors.Join(err, w.writeLoss(ctx, client, kind))
+	}
+	return losses, err
+}
+
+// expirySeconds is how long the numbers in Redis outlive the last check: longer than any entry.
+func (w *watermarks) expirySeconds() int64 { return int64(2 * w.lifetime / time.Second) }
+
+// update takes over a reply of marker.lua, and returns the loss that is new in it. The script was called with the numbers known and
+// written. The caller holds the lock of the watermarks to which the marker belongs.
+func (m *marker) update(reply []any, known, written int64) []loss {
+	held, _ := reply[0].(string) // nil: the marker did not exist
+	number, _ := strconv.ParseInt(held, 10, 64)
+	m.highest = max(m.highest, number, written)
+	lost, _ := reply[1].(string)
+	first := !m.read
+	m.read = true
+	if lost == m.lost {
+		return nil
+	}
+	m.lost = lost
+	at, kind, _ := strings.Cut(lost, " ")
+	ms, err := strconv.ParseInt(at, 10, 64)
+	if err != nil || !slices.Contains(lossKinds, kind) {
+		return nil
+	}
+	own := number < known
+	return []loss{{kind: kind, at: time.UnixMilli(ms), own: own, past: first && !own}}
+}
+
+// writeLoss writes a loss into the first marker, where other processes learn of it. It uses a pipeline for one command, because only
+// pipelines wait for replicas.
+func (w *watermarks) writeLoss(ctx context.Context, client redis.UniversalClient, kind string) error {
+	w.mu.Lock()
+	written, recalled := max(time.Now().UnixMilli(), w.markers[0].highest), w.recalled
+	w.mu.Unlock()
+	if !recalled {
+		return nil
+	}
+	pipe := client.Pipeline()
+	cmd := markerScript.EvalSha(ctx, pipe, w.markerKeys[:1], 0, written, w.expirySeconds(), kind)
+	_, err := pipe.Exec(ctx)
+	if reply, ok := cmd.Val().([]any); err == nil && ok && len(reply) == 2 {
+		w.mu.Lock()
+		w.markers[0].update(reply, 0, written)
+		w.mu.Unlock()
+	}
+	return err
+}
