@@ -1,5 +1,6 @@
-// Package eval is the command eval with its commands pairs, stream and threshold. They read files of articles, run the service's own
-// stages over them, and leave the figures to package figures, the pages to package report and the tables to package tables.
+// Package eval is the command eval with its commands pairs, stream and threshold. They read files of articles and send them through the
+// stages of the service. Package figures computes the figures, package report makes HTML pages of them, package tables prints
+// them.
 package eval
 
 import (
@@ -9,22 +10,22 @@ import (
 	"echosieve/internal/config"
 )
 
-const help = `Eval measures the filter on articles of your own, so that its settings need not be taken on trust.
+const help = `Eval measures the filter on your own articles.
 
   pairs       for labelled pairs: recall, precision, false alarms, by kind of pair and by Hamming distance
   stream      for a labelled stream in time order: copies caught and originals dropped, by the whole service
               without Kafka
-  threshold   without labels: how many articles each limit would flag, and sampled pairs near the border side by
-              side, to choose a limit by reading them
+  threshold   without labels: how many articles each limit would flag, and a sample of pairs near the limit, side by
+              side; by reading them you choose a limit
 
 Every setting of the service (--detection.*, --recipe, --window, --input.fields.*) can be given to each of them, or
-a file with --config: measure the settings that you run, then the ones that you consider.
+a file with --config: measure the settings that you run, then those that you consider.
 
-A miss costs a reader a repeated article; a false alarm costs an article that nobody will see. The second is worse:
-begin with false alarms and dropped originals, then raise recall as far as they allow.
+After a miss a reader sees an article twice. After a false alarm nobody sees the article. The second is worse: reduce false
+alarms and dropped originals first, then raise recall as far as they stay low.
 
 Articles are JSON Lines, plain, .gz or .zst, read as the service reads them. Figures go to standard output, as JSON
-with --json; --html writes a report with charts into one file that loads nothing from anywhere. Limits such as
+with --json. --html writes a report with charts into one file that needs no other file and no network. Limits such as
 --min-recall make the exit code 1 when they are not kept, for use in continuous integration.`
 
 const example = `  echosieve-lab eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --html report.html
@@ -43,13 +44,13 @@ func Command() *cobra.Command {
 	return cmd
 }
 
-// newJudge is the rule by which the service tells two articles from copies. It is chosen nowhere else in eval.
+// newJudge returns the rule by which the service judges two articles. All of eval uses this one.
 func newJudge(cfg config.Config) figures.Judge {
 	index := cfg.IndexConfig("recipe")
 	return figures.ByRecipe(index.Rule, index.Plan())
 }
 
-// newScale is the setting that decides what is a copy, which eval threshold helps to choose.
+// newScale returns the setting that eval threshold helps to choose: the one that decides what is a copy.
 func newScale(cfg config.Config) figures.Scale {
 	index := cfg.IndexConfig("recipe")
 	if index.Check == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// gates are the limits that figures must keep.
+// gates are the limits that the user sets on figures.
 type gates struct {
 	cmd  *cobra.Command
 	list []*gate
@@ -21,14 +21,14 @@ type gate struct {
 	most, want float64
 }
 
-// add adds a flag for a limit between 0 and most.
+// add adds the flag of a limit between 0 and most. With least, the figure must not be below the limit, else not above it.
 func (g *gates) add(flag, help string, least bool, most float64) {
 	one := &gate{flag: flag, least: least, most: most}
 	g.cmd.Flags().Float64Var(&one.want, flag, 0, help)
 	g.list = append(g.list, one)
 }
 
-// validate says which limit makes no sense, so that --min-recall 98 is not found out after an hour.
+// validate returns an error for a limit outside its range. It is called first: otherwise --min-recall 98 would fail after an hour of work.
 func (g *gates) validate() error {
 	for _, one := range g.list {
 		if g.cmd.Flags().Changed(one.flag) && !(one.want >= 0 && one.want <= one.most) {
@@ -44,7 +44,7 @@ type figure struct {
 	value      float64
 }
 
-// check returns an answerError that names every figure beyond its limit.
+// check returns a *command.AnswerError that names every figure beyond its limit, nil if there is none.
 func (g *gates) check(figures ...figure) error {
 	var broken []string
 	for _, f := range figures {

@@ -18,19 +18,20 @@ import (
 // configuredRedis is the value of --redis without an address.
 const configuredRedis = "redis.addrs"
 
-// removeTimeout bounds the removal of an evaluation's keys.
+// removeTimeout bounds the removal of the keys that an evaluation has written.
 const removeTimeout = time.Minute
 
-// ownIndex is an index of the evaluation's own. It is empty at first.
+// ownIndex is an index that only this evaluation uses. It is empty at first.
 type ownIndex struct {
 	pipeline.Index
-	// cost tells the mean number of look-ups and candidates per article so far.
+	// cost returns the mean numbers of look-ups and of candidates per article so far.
 	cost func() (lookups, candidates float64, err error)
-	// close removes what the index holds.
+	// close removes the keys of the index and closes the connection.
 	close func() error
 }
 
-// openIndex opens an index in an in-process Redis, or in the one at addr.
+// openIndex opens an index: in a Redis in this process if addr is empty, in that of redis.addrs if addr is configuredRedis, else in the
+// one at addr.
 func openIndex(ctx context.Context, cfg config.Config, recipeID, addr string, logs io.Writer) (*ownIndex, error) {
 	layout := cfg.IndexConfig(recipeID)
 	layout.Namespace += ":eval-" + strconv.FormatInt(time.Now().UnixNano(), 36)
@@ -56,9 +57,9 @@ func openIndex(ctx context.Context, cfg config.Config, recipeID, addr string, lo
 	}
 	remove := func() error {
 		if addr == "" {
-			return nil // it ends with this process
+			return nil // the Redis ends with this process
 		}
-		// Also after an interruption.
+		// The keys are removed after an interruption, too.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
 		defer cancel()
 		return redisindex.Remove(ctx, client, layout.Namespace)
@@ -71,7 +72,7 @@ func openIndex(ctx context.Context, cfg config.Config, recipeID, addr string, lo
 	log := cfg.Log.NewLogger(logs)
 	index, err := redisindex.New(client, layout, registry, log, func(_ string, err error) {
 		if err != nil {
-			log.WarnContext(ctx, "redis does not answer as it should, trying again; Ctrl-C gives up", "err", err)
+			log.WarnContext(ctx, "redis failed, trying again; Ctrl-C gives up", "err", err)
 		}
 	})
 	if err != nil {
@@ -80,7 +81,7 @@ func openIndex(ctx context.Context, cfg config.Config, recipeID, addr string, lo
 	return &ownIndex{Index: index, close: closeAll, cost: func() (float64, float64, error) { return lookupCost(registry) }}, nil
 }
 
-// lookupCost reads the means of the index's histograms.
+// lookupCost returns the means of two histograms of the index.
 func lookupCost(registry *prometheus.Registry) (lookups, candidates float64, err error) {
 	families, err := registry.Gather()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"echosieve/internal/command"
 )
 
-// output shows what an eval command found: as a page if --html is given, and on standard output.
+// output shows the result of an eval command: on standard output, and with --html as a page.
 type output[T any] struct {
 	html   string
 	asJSON *bool
@@ -22,7 +22,7 @@ type output[T any] struct {
 	tables func(io.Writer, T) error
 }
 
-// newOutput adds the flags; pageHas says what the page holds.
+// newOutput adds the flags --json and --html. pageHas says in the help what the page holds.
 func newOutput[T any](
 	cmd *cobra.Command, pageHas string, page func(io.Writer, report.About, T) error, tables func(io.Writer, T) error,
 ) *output[T] {
@@ -31,7 +31,7 @@ func newOutput[T any](
 	return o
 }
 
-// validate finds out before the work whether the page can be written where it shall be.
+// validate returns an error if the page could not be written. It is called before the work.
 func (o *output[T]) validate() error {
 	if o.html == "" {
 		return nil
@@ -45,7 +45,7 @@ func (o *output[T]) validate() error {
 	return nil
 }
 
-// show writes the page before it prints. files are those that were read.
+// show writes the page and then prints. files names the files that were read.
 func (o *output[T]) show(out io.Writer, result T, recipeID string, files ...string) error {
 	if o.html != "" {
 		about := report.About{Recipe: recipeID, Version: build.Version(), Files: files}
@@ -59,7 +59,7 @@ func (o *output[T]) show(out io.Writer, result T, recipeID string, files ...stri
 	return o.tables(out, result)
 }
 
-// writeReport writes a file as a whole or not at all. What is no plain file, such as /dev/stdout, is written to as it is.
+// writeReport writes a file completely or not at all. Only a device or a pipe, such as /dev/stdout, is written to directly.
 func writeReport(name string, write func(io.Writer) error) error {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return writeInto(name, write)
@@ -68,7 +68,7 @@ func writeReport(name string, write func(io.Writer) error) error {
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	defer os.Remove(file.Name()) // of no effect once it is renamed
+	defer os.Remove(file.Name()) // fails, with no harm, after the file was renamed
 	err = errors.Join(write(file), file.Chmod(0o644), file.Close())
 	if err == nil {
 		err = os.Rename(file.Name(), name)

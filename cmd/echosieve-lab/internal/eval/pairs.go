@@ -22,27 +22,26 @@ const pairsHelp = `Pairs judges pairs of articles as the service would if one fo
 verdicts with labels. It prints
 
   recall               share of the copies that are recognised
-  precision            share of the recognised that are copies
+  precision            share of copies among the pairs that are judged to be copies
   F1                   harmonic mean of both
-  false-positive rate  share of the look-alikes that are taken for copies
-  candidate recall     share of the copies that a look-up in the index finds at all; no second look can exceed it
+  false-positive rate  share of the look-alikes that are judged to be copies
+  candidate recall     share of the copies that a look-up in the index finds; recall cannot be higher
 
-then the share flagged of each kind of pair, and what a plain limit on the Hamming distance would give at every
-distance from 0 to 32 bits, as if all pairs were compared, and the pairs with a wrong verdict. --html shows each of
-those side by side, with the reason of its verdict and what differs marked.
+Then it prints the share flagged of each kind of pair, the figures that a plain limit on the Hamming distance would give at
+every distance from 0 to 32 bits if all pairs were compared, and the pairs with a wrong verdict. --html shows each of these
+pairs side by side, with the reason of its verdict and the differences marked.
 
-Beside each figure stands its 95 % interval. Pairs of one family, such as reports on one template, are right or wrong
-together, so families are resampled, not pairs (cluster bootstrap, 2,000 resamples, always the same). Where fewer than
-20 families stand behind a rate, it may be chance, and the output says so.
+Each figure has its 95 % interval. Pairs of one family, such as reports on one template, tend to be right or wrong
+together, so families are resampled, not pairs (cluster bootstrap, 2,000 resamples, always the same ones). If a rate is
+computed from fewer than 20 families, it may be chance, and the output says so.
 
 --docs has the articles, one JSON object a line, with the fields named by input.fields (id, title, text). --pairs has
 tab-separated lines "id_a id_b label kind" below a header line that begins with id_a. A column "base" or "cluster" names
-the family of a pair, several names with commas between them; where it is missing or empty, the fields "base" or
-"cluster" of the two articles do. Pairs with a name in common, directly or through other pairs behind the same rate, are
+the family of a pair, several names with commas between them. If it is missing or empty, the fields "base" or
+"cluster" of the two articles name it. Pairs with a name in common, directly or through other pairs of the same rate, are
 one family. A pair without a name is a family by itself. Further columns are ignored.
-Labels are 1 for a copy, 0 for a look-alike that is none, -1 for a pair that is debatable, such as a partial copy: it
-counts in nothing but its kind, in a table apart. Pairs in the --ignore file (id_a, id_b) count in nothing but a row
-"ignored" there.`
+Labels are 1 for a copy, 0 for a look-alike that is no copy, -1 for a pair that is debatable, such as a partial copy. Debatable
+pairs count only in a table by kind of their own, and pairs in the --ignore file (id_a, id_b) only in its row "ignored".`
 
 const pairsExample = `  # a report with charts
   echosieve-lab eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --ignore ignore.tsv --html report.html
@@ -107,7 +106,7 @@ func newPairsCommand() *cobra.Command {
 	return cmd
 }
 
-// evalPairs judges the pairs; withTexts adds the texts of those with a wrong verdict.
+// evalPairs judges the pairs. With withTexts it adds their texts to pairs with a wrong verdict.
 func evalPairs(cmd *cobra.Command, cfg config.Config, docs, pairs, ignore string, withTexts bool) (figures.PairsResult, string, error) {
 	labelled, err := readPairs(cmd.Context(), pairs, true)
 	if err != nil {
@@ -150,19 +149,19 @@ func evalPairs(cmd *cobra.Command, cfg config.Config, docs, pairs, ignore string
 	return result, recipe.ID(), err
 }
 
-// addTexts reads the articles of the wrong pairs again, to show them side by side.
+// addTexts reads the articles of the wrong pairs again, and adds their texts side by side.
 func addTexts(ctx context.Context, cfg config.Config, docs string, wrong []figures.WrongPair, places map[string]fingerprinted) error {
 	wanted := map[int]bool{}
 	for _, p := range wrong {
 		wanted[places[p.A].line], wanted[places[p.B].line] = true, true
 	}
-	documents, err := documentsAt(ctx, cfg, docs, wanted)
+	articles, err := articlesAt(ctx, cfg, docs, wanted)
 	if err != nil {
 		return err
 	}
 	for i := range wrong {
 		p := &wrong[i]
-		p.Earlier, p.Later = sidesOf(documents[places[p.A].line], documents[places[p.B].line])
+		p.Earlier, p.Later = sidesOf(articles[places[p.A].line], articles[places[p.B].line])
 	}
 	return nil
 }

@@ -22,16 +22,16 @@ import (
 	"echosieve/pipeline/recipe"
 )
 
-// fileTopic is the topic that articles of a file are taken to come from; their place in the file is the offset.
+// fileTopic is the topic in the coordinates of an article of a file. The offset is its place in the file.
 const fileTopic = "eval"
 
-// maxLine bounds a line of a file that is evaluated, in bytes.
+// maxLine is the longest line of a file, in bytes.
 const maxLine = 64 << 20
 
-// reader reads the files of an evaluation and shows how far it has come.
+// reader reads the file of an evaluation and shows the progress.
 type reader struct {
 	file     string
-	articles atomic.Int64 // finished
+	articles atomic.Int64 // articles that are finished
 	progress *files.Progress
 	stop     func()
 
@@ -40,7 +40,7 @@ type reader struct {
 	firstPlace int
 }
 
-// newReader starts the progress over the file; the caller calls finish.
+// newReader starts showing the progress. The caller calls finish.
 func newReader(cmd *cobra.Command, file string) *reader {
 	r := &reader{file: file}
 	r.progress = files.NewProgress(cmd.ErrOrStderr(), files.Size([]string{file}), "evaluated", r.articles.Load)
@@ -48,16 +48,16 @@ func newReader(cmd *cobra.Command, file string) *reader {
 	return r
 }
 
-// each calls f with every line of a file that is not blank, until one fails or the command is interrupted.
+// each is eachLine over a file of articles, with progress.
 func (r *reader) each(ctx context.Context, name string, f func(line []byte) error) error {
 	return eachLine(ctx, name, files.HoldsArticles, r.progress.Counting, f)
 }
 
-// errEnough ends reading without an error.
+// errEnough, returned for a line, ends eachLine without an error.
 var errEnough = errors.New("enough was read")
 
-// eachLine calls f with every line of a file that is not blank, until one fails or ctx ends. The file is read
-// through the function through.
+// eachLine calls f with every line of a file that is not blank, until f fails or ctx ends. holds is a constant of package files. The
+// function through wraps the file before it is read.
 func eachLine(ctx context.Context, name, holds string, through func(io.Reader) io.Reader, f func(line []byte) error) error {
 	file, err := files.Open(name, holds)
 	if err != nil {
@@ -89,7 +89,7 @@ func eachLine(ctx context.Context, name, holds string, through func(io.Reader) i
 	}
 }
 
-// noteBad counts an article without a verdict; the first one is remembered with what is wrong.
+// noteBad counts an article that gets no verdict, and remembers what is wrong with the first one.
 func (r *reader) noteBad(place int, fault string) {
 	r.progress.Bad.Add(1)
 	r.mu.Lock()
@@ -99,8 +99,8 @@ func (r *reader) noteBad(place int, fault string) {
 	}
 }
 
-// finish ends the progress and tells of articles without a verdict. It returns an error if there is none with one; err is
-// what ended the reading.
+// finish ends the progress and reports how many articles got no verdict. If no article got one, that is an error. err is the error that
+// ended the reading; finish returns it if it is not nil.
 func (r *reader) finish(errOut io.Writer, input pipeline.DecodeConfig, err error) error {
 	r.stop()
 	dead := r.progress.Bad.Load()
@@ -115,16 +115,16 @@ func (r *reader) finish(errOut io.Writer, input pipeline.DecodeConfig, err error
 	return nil
 }
 
-// fingerprinted is an article of a file. One that the service could not judge is marked as empty.
+// fingerprinted is an article of a file. An article that the service could not judge is marked as empty.
 type fingerprinted struct {
-	line     int // place in the file, blank lines apart
+	line     int // place in the file; blank lines do not count
 	id       string
-	families []string // what the article was made from, if its line says so
+	families []string // see figures.FamilyColumns; may be empty
 	article  article.Article
 }
 
-// fingerprint makes the fingerprints of the articles in a file, at most limit unless that is 0, on all cores. They
-// are returned in the order of the file.
+// fingerprint returns the articles of a file with their fingerprints, in the order of the file. It uses all cores. It reads at most limit
+// articles; 0 means all.
 func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *recipe.Recipe, name string, limit int) ([]fingerprinted, error) {
 	type work struct {
 		line     int
@@ -177,7 +177,7 @@ func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *rec
 	return list, err
 }
 
-// familiesIn reads the families of an article from its line.
+// familiesIn returns the families that the line of an article names.
 func familiesIn(line []byte) []string {
 	for _, name := range figures.FamilyColumns {
 		if families := figures.SplitFamilies(idLabel(gjson.GetBytes(line, name))); len(families) > 0 {
@@ -187,31 +187,31 @@ func familiesIn(line []byte) []string {
 	return nil
 }
 
-// documentsAt reads articles again, by place in the file: keeping all texts in the meantime would take as much memory as
-// the file.
-func documentsAt(ctx context.Context, cfg config.Config, name string, wanted map[int]bool) (map[int]article.Content, error) {
-	documents := make(map[int]article.Content, len(wanted))
+// articlesAt reads the articles at some places of a file again. Keeping all texts since the first reading would take as much memory as the
+// file.
+func articlesAt(ctx context.Context, cfg config.Config, name string, wanted map[int]bool) (map[int]article.Content, error) {
+	articles := make(map[int]article.Content, len(wanted))
 	place := 0
 	err := eachLine(ctx, name, files.HoldsArticles, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
-		if len(documents) == len(wanted) {
+		if len(articles) == len(wanted) {
 			return errEnough
 		}
 		if wanted[place] {
-			// One that the service could not judge is shown as far as it could be read.
-			documents[place], _ = cfg.Input.Decode(&pipeline.Record{
+			// An article that the service could not judge is shown as far as it could be decoded.
+			articles[place], _ = cfg.Input.Decode(&pipeline.Record{
 				Coordinates: article.Coordinates{Topic: fileTopic, Offset: int64(place)}, Value: line,
 			})
 		}
 		place++
 		return nil
 	})
-	if err == nil && len(documents) < len(wanted) {
-		err = fmt.Errorf("%s has changed while it was read: %d articles are missing", name, len(wanted)-len(documents))
+	if err == nil && len(articles) < len(wanted) {
+		err = fmt.Errorf("%s has changed while it was read: %d articles are missing", name, len(wanted)-len(articles))
 	}
-	return documents, err
+	return articles, err
 }
 
-// sidesOf shows two articles side by side: what only one of them has is marked.
+// sidesOf returns two articles to show side by side. Text that only one of them has is marked.
 func sidesOf(earlier, later article.Content) (a, b figures.Side) {
 	a = figures.Side{ID: earlier.ID, Title: earlier.Title, Source: cmp.Or(earlier.Source, earlier.URL)}
 	b = figures.Side{ID: later.ID, Title: later.Title, Source: cmp.Or(later.Source, later.URL)}

@@ -18,27 +18,27 @@ import (
 const streamHelp = `Stream sends labelled articles, in the order of the file, through the service's own stages and index, batch by batch,
 without Kafka, and compares the verdicts with the labels. It prints, by language, kind and source,
 
-  caught           copies that are held to repeat something
-  dropped          originals that are held to repeat something: articles that no reader would see. Each one is listed
-                   with the article that it was held to repeat
-  wrong original   caught copies whose root, the unique article at the end of the chain, is of another cluster
+  caught           copies that are judged to be copies
+  dropped          originals that are judged to be copies: articles that no reader would see. Each one is listed with
+                   the article that it was judged to repeat
+  wrong original   caught copies whose root, the unique article at the end of the chain, belongs to another cluster
 
-then how long after their originals the caught copies came, and what the look-ups cost.
+Then it prints how long after their originals the caught copies came, and the cost of look-ups.
 
 The articles are JSON Lines with the fields named by input.fields and these labels:
 
-  ts       time in seconds since 1970; decides, with --window, what can repeat what. If no article has one, they are
-           taken to follow each other by a second
+  ts       time in seconds since 1970; decides, with --window, which articles can be copies of which. If no
+           article has a time, each is one second later than the one before
   dup_of   id of the earlier article that this one repeats; without it, an article is an original
   lang     language, for the table by language
   kind     how the copy was made, for the table by kind
   source   the path of input.fields.source, else the host of the address, for the table by source
   ambig    true: skip the article, its label is not certain
 
-A stream without any dup_of is welcome: if you know that nothing in it repeats, all that is flagged is wrong.
+A stream without any dup_of is useful, too: if you know that it holds no copies, every flagged article is wrong.
 An article whose original is not in the file, or was skipped, counts as an original.
 
-The index is a Redis in this process. With --redis it is the one of redis.addrs, with --redis ADDRESS another one:
+The index is in a Redis in this process. With --redis it is in that of redis.addrs, with --redis ADDRESS in another one,
 under a namespace of its own that is removed afterwards.`
 
 const streamExample = `  echosieve-lab eval stream --docs stream.jsonl.gz --html report.html
@@ -59,7 +59,7 @@ func newStreamCommand() *cobra.Command {
 		Short:   "Send a labelled stream through the service: copies caught, originals dropped",
 		Long:    streamHelp,
 		Example: streamExample,
-		// The address may stand by itself behind --redis.
+		// --redis may have its address as the next argument. pflag does not allow that for a flag that can stand alone.
 		Args: func(cmd *cobra.Command, args []string) error { return command.NoArgs(cmd, args[min(1, len(args)):]) },
 	}
 	cmd.Flags().StringVar(&docs, "docs", "", "articles in the order in which they come, JSON Lines")

@@ -19,7 +19,7 @@ import (
 	"echosieve/pipeline/recipe"
 )
 
-// streamEval sends a labelled stream through the pipeline. Of each article it keeps id, title, labels and verdict.
+// streamEval sends a labelled stream through the pipeline. It keeps id, title, labels and verdict of each article.
 type streamEval struct {
 	cfg    config.Config
 	stages *pipeline.Pipeline
@@ -29,8 +29,8 @@ type streamEval struct {
 	articles []figures.StreamArticle
 	verdicts []figures.StreamVerdict
 	skipped  int
-	timed    int  // articles whose time was asked for
-	timeless bool // the first of them had none
+	timed    int  // number of calls of time
+	timeless bool // the first article has no time
 }
 
 func newStreamEval(cfg config.Config, recipe *recipe.Recipe, index *ownIndex, reader *reader) *streamEval {
@@ -38,7 +38,7 @@ func newStreamEval(cfg config.Config, recipe *recipe.Recipe, index *ownIndex, re
 	return &streamEval{cfg: cfg, stages: stages, reader: reader}
 }
 
-// add takes a line of the stream and decides the batch if it is full.
+// add adds a line of the stream to the batch, and decides the batch if it is full.
 func (s *streamEval) add(ctx context.Context, line []byte) error {
 	labels := gjson.GetManyBytes(line, "ambig", "ts", "dup_of", "lang", "kind")
 	if labels[0].Bool() {
@@ -49,7 +49,7 @@ func (s *streamEval) add(ctx context.Context, line []byte) error {
 		Coordinates: article.Coordinates{Topic: fileTopic, Offset: int64(len(s.articles))}, Value: bytes.Clone(line),
 	}
 	doc, reject := s.cfg.Input.Decode(&record)
-	if reject == nil { // otherwise the time does not matter, and the verdict will say what is wrong
+	if reject == nil { // otherwise the time does not matter: the record becomes a dead letter
 		at, err := s.time(labels[1])
 		if err != nil {
 			return err
@@ -67,7 +67,7 @@ func (s *streamEval) add(ctx context.Context, line []byte) error {
 	return s.flush(ctx)
 }
 
-// longestTitle is how much of a title is kept for the lists, in characters.
+// longestTitle is the length to which titles are cut for the lists, in characters.
 const longestTitle = 200
 
 func beginning(s string, characters int) string {
@@ -80,7 +80,7 @@ func beginning(s string, characters int) string {
 	return s
 }
 
-// sourceOf names the source of an article: the field of input.fields, else the host of its address.
+// sourceOf returns the source of an article: the field of input.fields, else the host of its address.
 func sourceOf(doc article.Content) string {
 	if doc.Source != "" || doc.URL == "" {
 		return doc.Source
@@ -92,7 +92,7 @@ func sourceOf(doc article.Content) string {
 	return address.Hostname()
 }
 
-// idLabel reads an id as the decoder does.
+// idLabel returns an id in the same form as the decoder does.
 func idLabel(v gjson.Result) string {
 	if v.Type == gjson.Number {
 		return v.Raw
@@ -103,10 +103,11 @@ func idLabel(v gjson.Result) string {
 // timelessStart is the time of the first article of a stream without times.
 var timelessStart = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// latestTime is beyond any article: a larger number is not in seconds.
+// latestTime, in seconds since 1970, is the year 5138. A larger number is not in seconds.
 const latestTime = 1e11
 
-// time is the time of the next article. Where only some have one there is no telling what lies within the window.
+// time returns the time of the next article. It is an error if only some articles have a time: for the others nobody knows which articles
+// are within their window.
 func (s *streamEval) time(ts gjson.Result) (time.Time, error) {
 	missing := !ts.Exists() || ts.Type == gjson.Null
 	s.timed++
@@ -134,7 +135,7 @@ func (s *streamEval) flush(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i := range outputs { // one for each record: none is a tombstone
+	for i := range outputs { // one for each record, as no record is a tombstone
 		v, err := streamVerdict(&outputs[i])
 		if err != nil {
 			return err
@@ -149,7 +150,7 @@ func (s *streamEval) flush(ctx context.Context) error {
 	return nil
 }
 
-// streamVerdict reads a verdict from where the readers of the output topics find it.
+// streamVerdict reads the verdict from the headers, as consumers of the output topics do.
 func streamVerdict(o *pipeline.Output) (figures.StreamVerdict, error) {
 	v := figures.StreamVerdict{
 		Dead: o.Destination == pipeline.ToDead, Flagged: o.Destination == pipeline.ToDuplicate,
@@ -189,7 +190,7 @@ func headerOf(o *pipeline.Output, key string) string {
 	return ""
 }
 
-// offsetOf reads the offset in coordinates "topic/partition/offset".
+// offsetOf returns the offset of coordinates "topic/partition/offset".
 func offsetOf(coordinates string) (int, error) {
 	return strconv.Atoi(coordinates[strings.LastIndexByte(coordinates, '/')+1:])
 }

@@ -15,16 +15,16 @@ import (
 )
 
 const thresholdHelp = `Threshold helps to choose a limit without labels: the least similarity of a copy (--detection.near), or, for recipes
-where distance alone decides, the largest distance (--detection.max_distance). For each article of a file it finds the
-earlier one that is most like it, and prints for every limit how many articles it would flag. Then it shows some pairs
-on each side of the present limit, side by side, with what only one of them has marked, so that you can judge by
-reading: where do copies end and look-alikes begin?
+where only the distance decides, the largest distance (--detection.max_distance). For each article of a file it finds the
+most similar earlier article, and prints for every limit how many articles it would flag. Then it shows some pairs on
+each side of the present limit, side by side, with the differences marked. Read them: at which limit do copies end and
+look-alikes begin?
 
-A good limit lies in a valley: most real copies are very much alike, unrelated articles are not, and between them there
-are few. Where look-alikes (market reports, weather, fixtures) come before the valley, stay on the strict side of them.
+A good limit lies in a valley: most real copies are very similar, unrelated articles are not, and there are few pairs
+between them. If look-alikes (market reports, weather, fixtures) begin before the valley, choose a stricter limit than theirs.
 
-All articles of the file are compared with each other, whatever their times; --limit bounds their number, as time grows
-with its square. Texts are shown as the filter compares them: without markup, in lower case and simplified script.
+All articles of the file are compared with each other, whatever their times. The time grows with the square of their number,
+which --limit bounds. Texts are shown as the filter compares them: without markup, in lower case and simplified script.
 The same --seed shows the same pairs again.`
 
 const thresholdExample = `  # what would each limit flag? With pairs to read in a browser
@@ -39,7 +39,7 @@ const thresholdExample = `  # what would each limit flag? With pairs to read in 
   # other pairs
   echosieve-lab eval threshold --docs articles.jsonl.gz --seed 2`
 
-// thresholdOptions are the flags of eval threshold.
+// thresholdOptions holds the values of the flags of eval threshold.
 type thresholdOptions struct {
 	docs              string
 	span, each, limit int
@@ -110,13 +110,13 @@ func evalThreshold(cmd *cobra.Command, cfg config.Config, o thresholdOptions) (f
 	for _, pair := range drawn {
 		wanted[pair.Article], wanted[pair.Earlier] = true, true
 	}
-	documents, err := documentsAt(ctx, cfg, o.docs, wanted)
+	texts, err := articlesAt(ctx, cfg, o.docs, wanted)
 	if err != nil {
 		return figures.ThresholdResult{}, "", err
 	}
 	for _, pair := range drawn {
 		shown := figures.SamplePair{Limit: scale.Limits[pair.Level]}
-		shown.Earlier, shown.Later = sidesOf(documents[pair.Earlier], documents[pair.Article])
+		shown.Earlier, shown.Later = sidesOf(texts[pair.Earlier], texts[pair.Article])
 		result.Samples = append(result.Samples, shown)
 	}
 	return result, recipe.ID(), nil

@@ -1,11 +1,12 @@
 package compare
 
 import (
-	"echosieve/pipeline/lookup"
-	"echosieve/redisindex"
 	"cmp"
 	"fmt"
 	"slices"
+
+	"echosieve/pipeline/lookup"
+	"echosieve/redisindex"
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"

@@ -2,28 +2,27 @@ package figures
 
 import "unicode"
 
-// Piece is a part of a text for showing two texts side by side.
+// Piece is a part of a text that is shown beside another text.
 type Piece struct {
 	Text    string `json:"text"`
-	Differs bool   `json:"differs"` // not in the other text
-	Cut     bool   `json:"cut"`     // stands for a part that was left out
+	Differs bool   `json:"differs"` // the other text does not have it
+	Cut     bool   `json:"cut"`     // it stands for a part that is not shown
 }
 
 const (
-	passage     = 6   // letters and digits in a row that count as the same passage
+	passage     = 6   // both texts share a passage if they share this many letters and digits in a row
 	contextLen  = 40  // characters shown around a difference
 	openingLen  = 80  // characters shown of the opening in any case
 	maxSideLen  = 700 // characters shown of a text
 	maxDiffText = 1 << 16
 )
 
-// leftOut stands for what is not shown.
+// leftOut is shown in place of a part that is not shown.
 const leftOut = " ... "
 
-// Differ marks in each of two texts what the other does not have, wherever it stands there, and leaves out long
-// passages that both have, so that the differences can be seen at a glance. Only letters and digits count, as in the
-// normalised text: other spaces or punctuation are no difference. Time and memory are linear in the texts' length,
-// of which no more than the beginning is compared.
+// Differ cuts two texts into pieces. Passages that the other text has nowhere are marked, and long passages that both texts have are left out,
+// so that a reader sees the differences at a glance. Only letters and digits are compared, as in the normalised text: spaces and
+// punctuation are no difference. Of long texts only the beginning is compared. Time and memory are linear in the length of the texts.
 func Differ(a, b string) (left, right []Piece) {
 	ra, rb := firstRunes(a), firstRunes(b)
 	return pieces(ra, shared(ra, rb)), pieces(rb, shared(rb, ra))
@@ -34,7 +33,7 @@ func firstRunes(s string) []rune {
 	return runes[:min(len(runes), maxDiffText)]
 }
 
-// counting returns the characters that count, and their places.
+// counting returns the letters and digits of a text, and their places.
 func counting(text []rune) (chars []rune, places []int) {
 	for i, r := range text {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -44,8 +43,8 @@ func counting(text []rune) (chars []rune, places []int) {
 	return chars, places
 }
 
-// shared tells for each character of text whether it lies in a passage that other has as well. A character that does
-// not count is shared unless it stands between two that are not.
+// shared tells for each character of text whether it is in a passage that other has as well. A character that is not compared is
+// shared unless it stands between two characters that are not shared.
 func shared(text, other []rune) []bool {
 	theirs, _ := counting(other)
 	chars, places := counting(text)
@@ -62,7 +61,7 @@ func shared(text, other []rune) []bool {
 		}
 	}
 	out := make([]bool, len(text))
-	before, at := true, 0 // is the last character that counts shared, and which is the next
+	before, at := true, 0 // whether the last letter or digit is shared, and the index of the next one
 	for i := range text {
 		if at < len(places) && places[at] == i {
 			out[i], before = same[at], same[at]
@@ -74,7 +73,7 @@ func shared(text, other []rune) []bool {
 	return out
 }
 
-// pieces cuts a text where it begins or ceases to be shared, and leaves out what lies far from any difference.
+// pieces cuts a text where shared passages begin and end, and leaves out parts that are far from all differences.
 func pieces(text []rune, same []bool) []Piece {
 	shown := nearDifferences(same)
 	var out []Piece
@@ -103,13 +102,13 @@ func pieces(text []rune, same []bool) []Piece {
 	return out
 }
 
-// nearDifferences tells which characters are worth showing: the opening and what lies around a difference.
+// nearDifferences tells which characters are shown: the opening, and those near a difference.
 func nearDifferences(same []bool) []bool {
 	shown := make([]bool, len(same))
 	for i := range min(len(same), openingLen) {
 		shown[i] = true
 	}
-	reached := 0 // up to here everything around earlier differences is marked
+	reached := 0 // all characters near earlier differences are marked up to this place
 	for i := range same {
 		if same[i] {
 			continue

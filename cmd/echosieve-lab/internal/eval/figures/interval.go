@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// FewFamilies is the number of families below which a rate may be chance.
+// FewFamilies is a limit: a rate of fewer families may be chance.
 const FewFamilies = 20
 
 const (
@@ -15,30 +15,29 @@ const (
 	tail         = 0.025 // probability beyond each end of an interval
 )
 
-// Interval tells how far a rate can be trusted: the rate of other pairs of the same sort lies between Low and High with a
-// probability of 95 %. Pairs of one family are alike and tend to be right or wrong together, so families are resampled,
-// not pairs.
+// Interval is the 95 % interval of a rate: with a probability of 95 %, the rate of all pairs of this sort is between Low and High. Pairs of
+// one family are alike and tend to be right or wrong together. So families are resampled, not pairs.
 type Interval struct {
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`
-	Families int     `json:"families"`       // that stand behind the rate
-	Largest  float64 `json:"largest_family"` // share of the rate's pairs that are of the largest family
+	Families int     `json:"families"`       // number of families of the rate
+	Largest  float64 `json:"largest_family"` // share of the largest family in the pairs of the rate
 	Few      bool    `json:"few_families"`   // Families is less than FewFamilies
 }
 
-// term is what one pair adds to a rate: part to its numerator, whole to its denominator, which is more than 0.
+// term is one pair of a rate. The rate is the sum of all part divided by the sum of all whole. whole is more than 0.
 type term struct {
 	families    []string
 	part, whole int
 }
 
-// family is the pairs of a rate that are resampled together.
+// family holds the pairs of a rate that are resampled together.
 type family struct{ part, whole, pairs int }
 
-// interval returns the 95 % interval of the rate that the terms make: the percentiles of a cluster bootstrap over
-// families, from a fixed seed. Resamples of n families that are all right show no error, whatever n is. So the interval
-// reaches at least to the rate that n families without an error leave possible (Clopper and Pearson's bound). It is nil
-// without a term.
+// interval returns the 95 % interval of the rate of the terms, nil if there are none. Its ends are percentiles of a cluster bootstrap over
+// families, from a fixed seed. If n families show no error, no resample shows one, however small n is, and the bootstrap alone would
+// give an interval of length 0. So the interval reaches at least to the bound of Clopper and Pearson: the error rate at which n families
+// without an error are still likely enough.
 func interval(terms []term) *Interval {
 	if len(terms) == 0 {
 		return nil
@@ -63,8 +62,8 @@ func interval(terms []term) *Interval {
 	}
 }
 
-// familiesOf joins the terms that name a family in common, directly or through other terms. A term that names none is a
-// family by itself. The order is that of the terms.
+// familiesOf puts terms into one family if they name a family in common, directly or through other terms. A term that names none is a
+// family by itself. The families are in the order of their first terms.
 func familiesOf(terms []term) []family {
 	parents := map[string]string{}
 	rootOf := func(name string) string {

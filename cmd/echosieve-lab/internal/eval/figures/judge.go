@@ -11,17 +11,17 @@ import (
 	"echosieve/simhash"
 )
 
-// Scale is a setting whose value is to be chosen: its limits from strict to loose.
+// Scale is a setting whose value the user wants to choose, with possible limits from strict to loose.
 type Scale struct {
-	Name    string   // of the setting, with its unit
-	Limits  []string // as the setting is written
-	Current int      // place of the present one
-	// Level is the place in Limits of the strictest one at which the later of two articles is held to repeat the
-	// earlier one; len(Limits) or more: at none. It is not asked about little text. Safe for concurrent use.
+	Name    string   // the setting, with its unit
+	Limits  []string // as a user writes them
+	Current int      // place of the present limit
+	// Level returns the place in Limits of the strictest limit at which the later article is judged to be a copy of the earlier one,
+	// len(Limits) or more if there is none. It is not called for little text. Safe for concurrent use.
 	Level func(later, earlier *article.Article) int
 }
 
-// DistanceScale is the Hamming distance from 0 to MaxPlainDistance bits.
+// DistanceScale returns the scale of the Hamming distance, from 0 to MaxPlainDistance bits.
 func DistanceScale(current int) Scale {
 	s := Scale{
 		Name: "largest distance (bits)", Current: min(current, MaxPlainDistance),
@@ -33,7 +33,8 @@ func DistanceScale(current int) Scale {
 	return s
 }
 
-// SimilarityScale is the least similarity of copies in the second check, Thresholds.Near. All else stays as it is set.
+// SimilarityScale returns the scale of Thresholds.Near, the least similarity of copies in the second check. All other settings stay as they
+// are.
 func SimilarityScale(rule article.Rule, plan lookup.Plan, current signature.Thresholds) Scale {
 	values := []float64{current.Near}
 	for percent := 95; percent >= 10; percent -= 5 {
@@ -57,7 +58,7 @@ func SimilarityScale(rule article.Rule, plan lookup.Plan, current signature.Thre
 		a, _ := signature.Decode(later.Signature)
 		b, _ := signature.Decode(earlier.Signature)
 		c := signature.Compare(&a, &b)
-		// What is a copy at a strict limit is one at every looser limit.
+		// A copy at one limit is a copy at every looser limit.
 		return sort.Search(len(rules), func(i int) bool {
 			return signature.Judge(distance, c, rules[i]).Kind == article.Near
 		})
@@ -65,25 +66,25 @@ func SimilarityScale(rule article.Rule, plan lookup.Plan, current signature.Thre
 	return s
 }
 
-// Reasons of a Judgement that no test of the second check gave.
+// Reasons of a Judgement for which no test of the second check was made.
 const (
-	ReasonNotFound = "not found" // no look-up meets the earlier article
-	ReasonNoText   = "no text"   // of one of the two
+	ReasonNotFound = "not found" // no look-up for the later article finds the earlier one
+	ReasonNoText   = "no text"   // one of the two articles has no text
 )
 
-// Judgement is what the service would make of two articles inside one window.
+// Judgement is the verdict of the service on two articles within one window.
 type Judgement struct {
-	Flagged   bool   // the later one is published as a copy
+	Flagged   bool   // the later article is published as a copy
 	Possible  bool   // they look alike, but not enough; never with Flagged
-	Candidate bool   // a look-up for the later one meets the earlier one
+	Candidate bool   // a look-up for the later article finds the earlier one
 	Distance  int    // between the fingerprints, in bits
-	Reason    string // the test that decided, as in the header echosieve-reason, or one of the above
+	Reason    string // the test that decided, as in the header echosieve-reason, or one of the reasons above
 }
 
-// Judge tells what the later of two articles is to the earlier one. Safe for concurrent use.
+// Judge judges the later of two articles against the earlier one. Safe for concurrent use.
 type Judge func(later, earlier article.Article) Judgement
 
-// ByRecipe is the rule of the service.
+// ByRecipe returns the rule of the service.
 func ByRecipe(rule article.Rule, plan lookup.Plan) Judge {
 	return func(later, earlier article.Article) Judgement {
 		if later.Empty || earlier.Empty {

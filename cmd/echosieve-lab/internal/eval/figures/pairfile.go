@@ -10,21 +10,21 @@ import (
 
 // Labels of a pair.
 const (
-	Partial      = -1 // partly the same or debatable: counts in nothing but its own kind
-	HardNegative = 0  // looks alike but is no copy
+	Partial      = -1 // partly the same, or debatable: it counts in the table of its kind only
+	HardNegative = 0  // a look-alike that is no copy
 	Copy         = 1
 )
 
-// Pair is two articles and what they are to each other.
+// Pair is two articles with their label.
 type Pair struct {
 	A, B     string // article ids
 	Label    int
-	Kind     string   // how the copy was edited, or in what the look-alike looks alike
-	Families []string // what it was made from: pairs with one in common are right or wrong together; may be empty
+	Kind     string   // how the copy was edited, or what makes the look-alike similar
+	Families []string // pairs with a family in common tend to be right or wrong together; may be empty
 }
 
-// FamilyColumns are the columns of a pairs file, and the fields of an article, that name what a pair was made from. The
-// first one that is there and not empty counts.
+// FamilyColumns are the columns of a pairs file, and the fields of an article, that name families. The first one that is present and not
+// empty counts.
 var FamilyColumns = []string{"base", "cluster"}
 
 // PairParser reads the lines of a pairs file in order. With Labelled false, two columns are enough.
@@ -33,8 +33,8 @@ type PairParser struct {
 	families []int // places of FamilyColumns in the header
 }
 
-// Parse reads a line "id_a id_b label kind", separated by tabs. The header line that begins with id_a is told; it says
-// which further columns name families, the others are ignored.
+// Parse reads a line "id_a id_b label kind", separated by tabs. For the header line, which begins with id_a,
+// header is true; it says which further columns name families. Other columns are ignored.
 func (r *PairParser) Parse(line string) (p Pair, header bool, err error) {
 	fields := strings.Split(line, "\t")
 	if fields[0] == "id_a" {
@@ -65,7 +65,7 @@ func (r *PairParser) Parse(line string) (p Pair, header bool, err error) {
 	return p, false, nil
 }
 
-// SplitFamilies reads the names of families, separated by commas.
+// SplitFamilies returns the names of families in a text; commas separate them.
 func SplitFamilies(names string) []string {
 	var out []string
 	for name := range strings.SplitSeq(names, ",") {

@@ -13,7 +13,7 @@ import (
 type KindResult struct {
 	Label    int       `json:"label"`
 	N        int       `json:"n"`
-	Flagged  int       `json:"flagged"`  // held to be copies
+	Flagged  int       `json:"flagged"`  // judged to be copies
 	Possible int       `json:"possible"` // look alike, but not enough; 0 for recipes where distance alone decides
 	Interval *Interval `json:"interval"` // of the share flagged
 }
@@ -47,18 +47,18 @@ func (p *WrongPair) Verdict() string {
 	}
 }
 
-// PairsResult is what Pairs found out.
+// PairsResult is the result of Pairs.
 type PairsResult struct {
 	Docs       int `json:"docs"`
-	Pairs      int `json:"pairs"` // that count: without those ignored
+	Pairs      int `json:"pairs"` // without ignored pairs
 	Copies     int `json:"copies"`
 	LookAlikes int `json:"look_alikes"`
-	Debatable  int `json:"debatable"` // labelled -1: they count in nothing but their kind
+	Debatable  int `json:"debatable"` // labelled -1: they count in the table of their kind only
 	Rates
 	F1              float64               `json:"f1"`
-	CandidateRecall float64               `json:"candidate_recall"` // copies that a look-up by blocks finds at all
+	CandidateRecall float64               `json:"candidate_recall"` // share of the copies that a look-up finds
 	Intervals       Intervals             `json:"intervals"`
-	WithoutFamily   int                   `json:"without_family"` // pairs that name none: each counts as its own
+	WithoutFamily   int                   `json:"without_family"` // pairs that name no family: each is a family by itself
 	Warnings        []string              `json:"warnings"`       // rates that may be chance
 	Kinds           map[string]KindResult `json:"kinds"`
 	Distance        []AtDistance          `json:"distance"`
@@ -68,7 +68,7 @@ type PairsResult struct {
 // MaxPlainDistance is the largest limit for which plain distance is reported, in bits.
 const MaxPlainDistance = 32
 
-// IgnoredKind is the kind under which pairs of the ignore list are counted, with the label of partial copies.
+// IgnoredKind is the kind of the pairs in the ignore list. It has the label of partial copies.
 const IgnoredKind = "ignored"
 
 // judged is a pair with its verdict.
@@ -78,9 +78,9 @@ type judged struct {
 	plain int // distance between the SimHashes, in bits
 }
 
-// Pairs judges each pair. Pairs in ignore, in either order, count in nothing but a kind of their own, those of unknown
-// articles nowhere. A labelled pair of an unknown article is an error. Should pairs of one kind have different labels,
-// those of the label met later stand as "kind (label)".
+// Pairs judges each pair. Pairs in ignore, in either order of their articles, count only in the kind IgnoredKind, and not at all if an
+// article is unknown. A labelled pair with an unknown article is an error. If pairs of one kind have different labels, the kind of the
+// label that comes later is named "kind (label)".
 func Pairs(articles map[string]article.Article, pairs, ignore []Pair, judge Judge) (PairsResult, error) {
 	r := PairsResult{Docs: len(articles), Kinds: map[string]KindResult{}}
 	kinds := byKind{}
@@ -117,7 +117,7 @@ func Pairs(articles map[string]article.Article, pairs, ignore []Pair, judge Judg
 	return r, nil
 }
 
-// byKind has the pairs of each kind and label.
+// byKind returns the pairs of each kind and label.
 type byKind map[string][]judged
 
 func (k byKind) add(p judged) {
@@ -170,7 +170,7 @@ func (r *PairsResult) count(list []judged) {
 	})
 }
 
-// term is the pair's part in a share.
+// term returns the pair as a term of a rate.
 func (p *judged) term(counts bool) term {
 	t := term{families: p.Families, whole: 1}
 	if counts {

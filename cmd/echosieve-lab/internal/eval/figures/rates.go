@@ -2,20 +2,20 @@ package figures
 
 import "fmt"
 
-// Rates are the usual figures over copies and hard negatives. A rate without a case is 0.
+// Rates are the usual figures over copies and hard negatives. A rate of no pairs is 0.
 type Rates struct {
 	Recall            float64 `json:"recall"`
 	Precision         float64 `json:"precision"`
 	FalsePositiveRate float64 `json:"false_positive_rate"` // of hard negatives
 }
 
-// AtDistance is what a plain limit of K bits would give.
+// AtDistance holds the figures of a plain limit of K bits.
 type AtDistance struct {
 	K int `json:"k"`
 	Rates
 }
 
-// Intervals are those of the figures of a PairsResult; nil for a rate without a case.
+// Intervals are the intervals of the figures of a PairsResult; nil for a rate of no pairs.
 type Intervals struct {
 	Recall            *Interval `json:"recall"`
 	Precision         *Interval `json:"precision"`
@@ -24,7 +24,7 @@ type Intervals struct {
 	CandidateRecall   *Interval `json:"candidate_recall"`
 }
 
-// rate fills in the figures over all kinds. Each is a share of some of the pairs; its families are those of these pairs.
+// rate computes the figures over all kinds. Each figure is a share of some of the pairs, and its families are those of these pairs.
 func (r *PairsResult) rate(list []judged) {
 	var recall, precision, alarms, candidates, f1 []term
 	var plain [MaxPlainDistance + 1]counts
@@ -69,11 +69,11 @@ func rateOf(terms []term) float64 {
 	return ratio(part, whole)
 }
 
-// Figure is one of the figures over all kinds.
+// Figure is a figure over all kinds.
 type Figure struct {
 	Name     string
 	Value    float64
-	Interval *Interval // nil without a case
+	Interval *Interval // nil for a rate of no pairs
 }
 
 // Figures lists the figures over all kinds.
@@ -87,7 +87,7 @@ func (r *PairsResult) Figures() []Figure {
 	}
 }
 
-// warnings says which figures may be chance, and how many kinds.
+// warnings returns the figures that may be chance, and the number of such kinds.
 func (r *PairsResult) warnings() []string {
 	out := []string{}
 	for _, f := range r.Figures() {

@@ -19,12 +19,12 @@ type StreamArticle struct {
 	Time      time.Time
 }
 
-// StreamVerdict is what the filter said about the article of the same place in the stream.
+// StreamVerdict is the verdict on the article at the same place in the stream.
 type StreamVerdict struct {
 	Dead     bool   // it could not be processed
-	Flagged  bool   // it is held to repeat another
-	Possible bool   // it is held to look like another; never with Flagged
-	Original int    // place in the stream of that other article, if Flagged or Possible
+	Flagged  bool   // it is judged to be a copy
+	Possible bool   // it is judged to be possibly a copy; never with Flagged
+	Original int    // place in the stream of the article that it repeats, if Flagged or Possible
 	Root     int    // place of the article at the end of the chain, if Flagged
 	Distance int    // to the original, in bits
 	Reason   string // the test that decided
@@ -33,11 +33,11 @@ type StreamVerdict struct {
 // StreamCounts counts the articles of a language, kind or source.
 type StreamCounts struct {
 	Copies        int `json:"copies"`
-	Caught        int `json:"caught"` // copies held to repeat something
+	Caught        int `json:"caught"` // copies that are judged to be copies
 	Originals     int `json:"originals"`
-	Dropped       int `json:"dropped"`        // originals held to repeat something
-	WrongOriginal int `json:"wrong_original"` // caught copies whose root is of another cluster
-	Possible      int `json:"possible"`       // copies and originals that are only marked as look-alikes
+	Dropped       int `json:"dropped"`        // originals that are judged to be copies
+	WrongOriginal int `json:"wrong_original"` // caught copies whose root belongs to another cluster
+	Possible      int `json:"possible"`       // copies and originals that are judged to be possible copies
 }
 
 // CaughtShare is the share of copies caught, 1 if there are none.
@@ -58,18 +58,19 @@ func (c StreamCounts) plus(d StreamCounts) StreamCounts {
 
 // GapCounts counts the copies that came a certain time after the first article of their cluster.
 type GapCounts struct {
-	From   string `json:"from"` // such as "1h": from this on, to the next row's
+	From   string `json:"from"` // such as "1h": from this time to that of the next row
 	Copies int    `json:"copies"`
 	Caught int    `json:"caught"`
 }
 
-// Delay is how long after the first article of their cluster the caught copies came.
+// Delay is the time from the first article of a cluster to a caught copy, in seconds.
 type Delay struct {
 	Median float64 `json:"median"`
 	P90    float64 `json:"p90"`
 }
 
-// Repeat is an article with the one that it was held to repeat or look like, or, if it was not, the one that it repeats.
+// Repeat is an article with the article that it was judged to repeat, certainly or possibly. If it was judged unique, the other article is
+// the first one of its cluster.
 type Repeat struct {
 	ID            string `json:"id"`
 	Title         string `json:"title"`
@@ -77,17 +78,17 @@ type Repeat struct {
 	Kind          string `json:"kind"`
 	OriginalID    string `json:"original_id"`
 	OriginalTitle string `json:"original_title"`
-	Distance      int    `json:"distance"` // bits; -1 if nobody measured it
-	Possible      bool   `json:"possible"` // it was marked as a look-alike of that one
+	Distance      int    `json:"distance"` // bits; -1 if unknown
+	Possible      bool   `json:"possible"` // it was judged to be possibly a copy
 	Reason        string `json:"reason"`   // the test that decided; empty if there was none
 }
 
-// StreamResult is what Stream found out. Skipped, Lookups and Candidates are left to the caller.
+// StreamResult is the result of Stream. The caller sets Skipped, Lookups and Candidates.
 type StreamResult struct {
 	Articles        int                     `json:"articles"`
 	Skipped         int                     `json:"skipped"`          // marked as ambiguous and left out
 	Dead            int                     `json:"dead"`             // could not be processed; they do not count
-	OriginalMissing int                     `json:"original_missing"` // the article that they repeat is not there: they count as originals
+	OriginalMissing int                     `json:"original_missing"` // copies without their original in the stream: they count as originals
 	Languages       map[string]StreamCounts `json:"languages"`
 	Kinds           map[string]StreamCounts `json:"kinds"`
 	Sources         map[string]StreamCounts `json:"sources"`
@@ -100,7 +101,7 @@ type StreamResult struct {
 	Missed          []Repeat                `json:"missed_copies"`
 }
 
-// LargestSources names the sources by the number of their articles, the largest first.
+// LargestSources returns the names of the sources, the one with most articles first.
 func (r *StreamResult) LargestSources() []string {
 	articles := func(source string) int { return r.Sources[source].Copies + r.Sources[source].Originals }
 	return slices.SortedFunc(maps.Keys(r.Sources), func(a, b string) int {
@@ -123,8 +124,8 @@ var gaps = []struct {
 	from time.Duration
 }{{"0", 0}, {"1h", time.Hour}, {"6h", 6 * time.Hour}, {"1d", 24 * time.Hour}, {"3d", 3 * 24 * time.Hour}, {"7d", 7 * 24 * time.Hour}}
 
-// Stream compares verdicts with labels. Articles are in the order in which the filter saw them, verdicts[i] is about
-// articles[i]. An article that is labelled a copy of a later one is an error.
+// Stream compares verdicts with labels. The articles are in the order in which they were judged; verdicts[i] is the verdict on articles[i].
+// An article that is labelled a copy of a later one is an error.
 func Stream(articles []StreamArticle, verdicts []StreamVerdict) (StreamResult, error) {
 	firsts, missing, err := clusters(articles, verdicts)
 	if err != nil {
@@ -187,9 +188,9 @@ func Stream(articles []StreamArticle, verdicts []StreamVerdict) (StreamResult, e
 	return r, nil
 }
 
-// clusters returns for each article the place of the first one of its cluster, itself if it is that one. An article
-// whose original is not in the stream, or is a dead letter, is the first of its cluster, unless another copy came
-// before; missing counts those firsts.
+// clusters returns for each article the place of the first article of its cluster, which may be the article itself. If the original of some
+// copies is not in the stream, or is a dead letter, the first of these copies is the first of the cluster; missing counts such
+// articles.
 func clusters(articles []StreamArticle, verdicts []StreamVerdict) (firsts []int, missing int, err error) {
 	places := make(map[string]int, len(articles))
 	for i, a := range articles {
@@ -235,7 +236,7 @@ func repeat(articles []StreamArticle, i, original int, v StreamVerdict) Repeat {
 	}
 }
 
-// gap is the row of copies that came so much later.
+// gap returns the row for a copy that came so long after its original.
 func (r *StreamResult) gap(delay time.Duration) *GapCounts {
 	i := len(gaps) - 1
 	for gaps[i].from > delay {
@@ -244,7 +245,8 @@ func (r *StreamResult) gap(delay time.Duration) *GapCounts {
 	return &r.Gaps[i]
 }
 
-// quantile is the least of the sorted values that at least the share q of them does not exceed; 0 if there are none.
+// quantile returns the smallest value such that at least the share q of the values is not larger; 0 if there are none. The values must be
+// sorted.
 func quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0

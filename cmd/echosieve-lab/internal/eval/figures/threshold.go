@@ -10,21 +10,21 @@ import (
 	"echosieve/pipeline/article"
 )
 
-// Nearest is an article with the earlier one that is most like it.
+// Nearest is an article with the earlier article that is most similar to it.
 type Nearest struct {
 	Article, Earlier int // places in the stream
 	Level            int // place in the scale
 }
 
-// AtLimit is what a limit would do to unlabelled articles.
+// AtLimit counts the articles that a limit would flag.
 type AtLimit struct {
 	Limit   string  `json:"limit"`
-	Pairs   int     `json:"pairs"`   // articles held to be copies at this limit and at none that is stricter, exact ones apart
-	Flagged int     `json:"flagged"` // articles held to be copies, exact ones included
+	Pairs   int     `json:"pairs"`   // near copies at this limit and at no stricter one
+	Flagged int     `json:"flagged"` // near and exact copies at this limit
 	Share   float64 `json:"share"`   // of all articles
 }
 
-// LimitsResult is what Limits found out.
+// LimitsResult is the result of Limits.
 type LimitsResult struct {
 	Docs       int       `json:"docs"`
 	Exact      int       `json:"exact"`       // the same text as an earlier one
@@ -34,9 +34,9 @@ type LimitsResult struct {
 	nearest    [][]Nearest
 }
 
-// Limits finds for each article the earlier one that is most like it, and counts what each limit would flag. All
-// pairs are compared, on all cores, as if they lay within one window: 20,000 articles take a second or so, twice as
-// many four times as long. It fails only if ctx ends.
+// Limits finds for each article the earlier article that is most similar to it, and counts the articles that each limit would flag. It
+// compares all pairs, on all cores, as if all articles were within one window. 20,000 articles take about a second, and twice as many
+// take four times as long. It fails only if ctx ends.
 func Limits(ctx context.Context, articles []article.Article, scale Scale) (LimitsResult, error) {
 	r := LimitsResult{Docs: len(articles), Scale: scale.Name, nearest: make([][]Nearest, len(scale.Limits))}
 	places, compared := r.distinct(articles)
@@ -70,7 +70,7 @@ func Limits(ctx context.Context, articles []article.Article, scale Scale) (Limit
 	return r, nil
 }
 
-// distinct picks the articles that are compared: neither empty nor little text nor the same text as an earlier one.
+// distinct returns the articles that are compared: those that are not empty, not little text, and not the same text as an earlier one.
 func (r *LimitsResult) distinct(articles []article.Article) (places []int, compared []article.Article) {
 	seen := map[article.Digest]bool{}
 	for i, a := range articles {
@@ -89,8 +89,8 @@ func (r *LimitsResult) distinct(articles []article.Article) (places []int, compa
 	return places, compared
 }
 
-// nearestOf returns the place among earlier of the article most like a, the first of several; the level is beyond
-// the scale if there is none.
+// nearestOf returns the place among earlier of the article that is most similar to a; of several, the first. The level is len(scale.Limits) if
+// none is similar enough.
 func nearestOf(earlier []article.Article, a *article.Article, scale Scale) Nearest {
 	best := Nearest{Level: len(scale.Limits)}
 	for j := range earlier {
@@ -101,11 +101,11 @@ func nearestOf(earlier []article.Article, a *article.Article, scale Scale) Neare
 	return best
 }
 
-// Sample draws at most each pairs at every level from..to, without repeats; the same seed draws the same ones.
+// Sample draws pairs at random: at most each pairs at every level between from and to, none twice. The same seed draws the same pairs.
 func (r *LimitsResult) Sample(from, to, each int, seed uint64) []Nearest {
 	var out []Nearest
 	for level := max(0, from); level <= min(to, len(r.nearest)-1); level++ {
-		// A source for each level: what is drawn at one does not depend on the others shown.
+		// Each level has a random source of its own: the pairs of a level do not depend on which other levels are shown.
 		random := rand.New(rand.NewPCG(seed, uint64(level)))
 		for n, i := range random.Perm(len(r.nearest[level])) {
 			if n == each {
@@ -117,7 +117,7 @@ func (r *LimitsResult) Sample(from, to, each int, seed uint64) []Nearest {
 	return out
 }
 
-// Side is one of the two articles of a pair that is shown.
+// Side is one of the two articles of a pair that is shown side by side.
 type Side struct {
 	ID     string  `json:"id"`
 	Title  string  `json:"title"`
@@ -125,17 +125,17 @@ type Side struct {
 	Text   []Piece `json:"text"`
 }
 
-// SamplePair is a pair drawn to be read.
+// SamplePair is a pair for the user to read.
 type SamplePair struct {
-	Limit   string `json:"limit"` // the strictest one at which the later article is held to repeat the earlier one
+	Limit   string `json:"limit"` // the strictest limit at which the later article is judged to be a copy of the earlier one
 	Earlier Side   `json:"earlier"`
 	Later   Side   `json:"later"`
 }
 
-// ThresholdResult is what a user needs to choose a limit.
+// ThresholdResult is the output of eval threshold.
 type ThresholdResult struct {
 	LimitsResult
-	Current string       `json:"current"` // the limit as it is set
+	Current string       `json:"current"` // the present limit
 	Seed    uint64       `json:"seed"`
 	Samples []SamplePair `json:"samples"`
 }

@@ -7,27 +7,27 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 )
 
-// bars is a chart of horizontal bars. It is made of HTML, not drawn, so that names of any length and script break into
-// lines beside or, on a narrow screen, above their bars.
+// bars is a chart of horizontal bars. It is HTML, not a drawing, so that the browser can break long names into lines, beside their bars or,
+// on a narrow screen, above them.
 type bars struct {
 	Title string
 	Ticks []tick
 	Bars  []bar
 }
 
-// tick is a number on the axis, At per cent of its length from the left.
+// tick is a number on the axis. At is its distance from the left end, in percent of the length of the axis.
 type tick struct {
 	At   float64
 	Text string
 }
 
-// bar is a bar from 0 to To per cent of the axis with the value written behind it.
+// bar is a bar with its value behind it. To is its length, in percent of the length of the axis.
 type bar struct {
 	Name  string
 	Class string // a colour in style.css
 	To    float64
-	Low   float64 // where its interval begins, per cent
-	Width float64 // of the interval, per cent; 0 without one
+	Low   float64 // where the interval of the value begins, in percent
+	Width float64 // of the interval, in percent; 0 if there is none
 	Value string
 	Note  string // in small print, such as the number of cases
 }
@@ -40,7 +40,7 @@ const (
 	plainBar   = "plain"
 )
 
-// shareBars returns a chart of shares from 0 to 1, empty yet.
+// shareBars returns a chart of shares from 0 to 1 without bars.
 func shareBars(title string) bars {
 	chart := bars{Title: title}
 	for _, at := range []float64{0, 25, 50, 75, 100} {
@@ -58,12 +58,11 @@ func (c *bars) addShare(name, class string, share float64, interval *figures.Int
 	c.Bars = append(c.Bars, b)
 }
 
-// peak is how many times the least number the largest is when it hides the others on a linear axis.
+// peak is the ratio of the largest to the smallest number at which a linear axis would hide the small numbers.
 const peak = 50
 
-// countBars returns a chart of numbers. Where a peak would hide the small ones, the axis is logarithmic: a bar of n is
-// log(1+n) long, so that 0 stays 0.
-// The bar of the place now is marked, unless now is negative.
+// countBars returns a chart of numbers. If a peak would hide the small ones, the axis is logarithmic: the length of the bar of n is
+// log(1+n), so that the bar of 0 has no length. The bar at the index now is marked; none if now is negative.
 func countBars(title string, names []string, counts []int, now int) bars {
 	least, most := math.MaxInt, 1
 	for _, n := range counts {

@@ -25,8 +25,8 @@ var (
 	faint      = color.RGBA{R: 225, G: 225, B: 225, A: 255}
 )
 
-// chartWidth is the width on which text sizes are based; the page scales charts to the screen. Text of 10 points is
-// about as many pixels high on a telephone.
+// chartWidth is the width for which text sizes are chosen. The page scales charts to the screen: on a telephone, text of 10 points is
+// about 10 pixels high.
 const chartWidth = 12.5 * vg.Centimeter
 
 // line is a line of a chart.
@@ -54,7 +54,7 @@ func newPlot(x, y string) *plot.Plot {
 	return p
 }
 
-// ticks labels the places 0, 1, ... of an axis: as many as do not run into each other.
+// ticks labels the places 0, 1, ... of an axis. It leaves out so many that labels do not overlap.
 func ticks(labels []string) plot.ConstantTicks {
 	const most = 10
 	every := (len(labels) + most - 1) / most
@@ -68,8 +68,8 @@ func ticks(labels []string) plot.ConstantTicks {
 	return out
 }
 
-// lineChart draws lines over a common axis with labels at 0, 1, ..., shares from 0 to 1, with a vertical mark at the
-// present setting unless that is negative.
+// lineChart draws lines of shares, 0 to 1, over an axis with labels at 0, 1, ... A vertical line marks the place now; none if now is
+// negative.
 func lineChart(x, y string, labels []string, now int, lines ...line) (template.HTML, error) {
 	p := newPlot(x, y)
 	p.X.Tick.Marker = ticks(labels)
@@ -105,8 +105,8 @@ func lineChart(x, y string, labels []string, now int, lines ...line) (template.H
 	return "<figcaption>" + template.HTML(legend.String()) + "</figcaption>" + svg, err
 }
 
-// render draws the chart as an SVG element. The names of namespaces are left out, as HTML knows them: what is in a
-// page has no address in it.
+// render draws the chart as an SVG element. Its XML namespaces are left out: HTML does not need them, and so a page holds no
+// address.
 func render(p *plot.Plot, height vg.Length, about string) (template.HTML, error) {
 	canvas := vgsvg.New(chartWidth, height)
 	p.Draw(draw.New(canvas))

@@ -10,17 +10,17 @@ import (
 	"unicode"
 )
 
-// About says what was measured with what; it stands at the foot of a page.
+// About says which files were measured with which recipe and program. It is shown at the foot of a page.
 type About struct {
 	Recipe  string   // id
 	Version string   // of the program
-	Files   []string // that were read; empty names are left out
+	Files   []string // files that were read; empty names are ignored
 }
 
 //go:embed *.html *.css
 var files embed.FS
 
-// The pages. Each has the layout and the lists of its own.
+// The templates of the pages. Each includes the common layout and parts.
 var (
 	pairsPage     = parse("pairs.html")
 	streamPage    = parse("stream.html")
@@ -35,7 +35,7 @@ func parse(page string) *template.Template {
 	return template.Must(template.New(page).Funcs(functions).ParseFS(files, "layout.html", "parts.html", page))
 }
 
-// page is what every template gets.
+// page is the data of every template.
 type page struct {
 	Title  string
 	Style  template.CSS
@@ -58,7 +58,7 @@ func write(w io.Writer, t *template.Template, title string, about About, charts 
 	return nil
 }
 
-// label makes a text of the user's fit for a chart: not too long, and visible.
+// label returns a text from the input as it is shown in a chart: visible, and cut to 28 characters.
 func label(s string) string {
 	const most = 28
 	s = visible(s)
@@ -68,7 +68,7 @@ func label(s string) string {
 	return s
 }
 
-// visible makes a text one line of what can be seen and stand in XML.
+// visible returns a text as one line without invisible characters and without those that XML does not allow.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.Is(unicode.C, r) {

@@ -19,17 +19,17 @@ type kindRow struct {
 	figures.KindResult
 }
 
-// kindsPart is the kinds of one label.
+// kindsPart is the part of the page for the kinds of one label.
 type kindsPart struct {
 	Title, About string
 	Rows         []kindRow
 	Chart        bars
 }
 
-// wrongKind is the wrong pairs of one kind and label.
+// wrongKind holds the wrong pairs of one kind and label.
 type wrongKind struct {
 	Kind  string
-	Alarm bool // look-alikes that were taken for copies, else copies that were missed
+	Alarm bool // look-alikes that were judged to be copies; else copies that were missed
 	Pairs []figures.WrongPair
 }
 
@@ -95,7 +95,7 @@ func kindParts(kinds map[string]figures.KindResult) []kindsPart {
 	return parts
 }
 
-// wrongKinds groups wrong pairs, which are in the order of label and kind.
+// wrongKinds groups wrong pairs. They must be ordered by label and kind.
 func wrongKinds(wrong []figures.WrongPair) []wrongKind {
 	var out []wrongKind
 	for _, p := range wrong {

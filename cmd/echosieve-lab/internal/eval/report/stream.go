@@ -13,7 +13,7 @@ import (
 // mostMissed is the number of missed copies that a page lists. Dropped originals are all listed.
 const mostMissed = 500
 
-// mostSources is the number of sources that a page lists, the largest.
+// mostSources is the number of sources that a page lists, the largest ones.
 const mostSources = 100
 
 // countsRow is a row of a table by language, kind or source.

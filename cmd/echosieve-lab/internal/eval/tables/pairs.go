@@ -72,7 +72,7 @@ func printWrong(b *strings.Builder, wrong []figures.WrongPair) {
 	fmt.Fprintf(b, "\nPairs with a wrong verdict:\n%s\n", t.Render())
 }
 
-// ends writes an interval.
+// ends returns the two ends of an interval as text.
 func ends(i *figures.Interval) string {
 	if i == nil {
 		return "-"
@@ -80,7 +80,7 @@ func ends(i *figures.Interval) string {
 	return share(i.Low) + " - " + share(i.High)
 }
 
-// families writes the number of families behind a rate, marked where they are few.
+// families returns the number of families of a rate as text, with a mark if they are few.
 func families(i *figures.Interval) string {
 	switch {
 	case i == nil:

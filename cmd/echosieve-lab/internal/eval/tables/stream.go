@@ -17,7 +17,7 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 )
 
-// MostListed is the number of articles, pairs or sources of one list that are printed; --json has all of them.
+// MostListed is the number of rows of a list of articles, pairs or sources. --json has all of them.
 const MostListed = 20
 
 // Stream writes the figures of eval stream.
@@ -65,9 +65,9 @@ func Stream(w io.Writer, r figures.StreamResult) error {
 		title   string
 		repeats []figures.Repeat
 	}{
-		{"Originals dropped, with what they were held to repeat:", r.Dropped},
+		{"Originals dropped, with the articles that they were judged to repeat:", r.Dropped},
 		{"Copies caught with a wrong original:", r.Wrong},
-		{"Copies missed, with what they repeat or look like:", r.Missed},
+		{"Copies missed, with the articles that they repeat or look like:", r.Missed},
 	} {
 		printRepeats(&b, list.title, list.repeats)
 	}
@@ -93,7 +93,7 @@ func printRepeats(b *strings.Builder, title string, repeats []figures.Repeat) {
 	fmt.Fprintf(b, "%s\n%s\n\n", title, t.Render())
 }
 
-// testOf names the test that decided.
+// testOf returns the name of the test that decided.
 func testOf(r figures.Repeat) string {
 	if r.Possible {
 		return "possible: " + r.Reason
@@ -111,20 +111,20 @@ func newTable(columns ...any) table.Writer {
 
 func share(x float64) string { return fmt.Sprintf("%.4f", x) }
 
-// gauge is a share with a bar.
+// gauge returns a share as text, with a bar.
 func gauge(x float64) string { return fmt.Sprintf("%.4f %-10s", x, strings.Repeat("#", int(x*10+0.5))) }
 
 func seconds(s float64) string {
 	return time.Duration(s * float64(time.Second)).Round(time.Second).String()
 }
 
-// named is an article's id and the beginning of its title.
+// named returns the id of an article and the beginning of its title.
 func named(id, title string) string {
 	const most = 40
 	return text.Trim(Printable(id), most) + " " + text.Snip(Printable(cmp.Or(title, "-")), most, "~")
 }
 
-// Printable makes a text from an article safe for a terminal: without control characters and what reverses writing.
+// Printable returns a text from an article without the characters that can control a terminal or reverse the direction of writing.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -14,7 +14,7 @@ import (
 	"echosieve/internal/files"
 )
 
-// Threshold writes what each limit would flag, and the sampled pairs side by side.
+// Threshold writes how many articles each limit would flag, and the sampled pairs side by side.
 func Threshold(w io.Writer, r figures.ThresholdResult) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d articles: %d have the same text as an earlier one, %d are too short for anything else\n", r.Docs, r.Exact, r.LittleText)
@@ -46,11 +46,11 @@ func Threshold(w io.Writer, r figures.ThresholdResult) error {
 	return err
 }
 
-// head is the line above a text.
+// head returns the line above a text.
 func head(s figures.Side) []figures.Piece { return []figures.Piece{{Text: named(s.ID, s.Title)}} }
 
-// wrapped breaks pieces into lines of a width, with a mark before and behind what the other text does not have. A mark
-// never crosses a line, as it would run into the next column.
+// wrapped breaks the pieces into lines of a width, and puts mark before and behind text that the other article does not have. Marks are closed
+// at the end of each line: a colour that stays on would run into the next column.
 func wrapped(width int, mark [2]string, pieces ...figures.Piece) string {
 	opening, closing := text.StringWidthWithoutEscSequences(mark[0]), text.StringWidthWithoutEscSequences(mark[1])
 	var b strings.Builder
