@@ -37,7 +37,7 @@ check: lint ## in two minutes: build, vet, lint, and the unit tests, which need 
 test: setup-test ## everything: race detector, real Redis, real Kafka, mutants, fuzz seeds, without cgo, other platforms, benchmarks once; installs what it needs
 	$(MAKE) --jobs 2 --output-sync=line test-race test-rest
 	go test -count=1 -p 1 -run '^($(UNRACED))$$' ./pipeline ./consumer
-	CGO_ENABLED=0 go test -count=1 -short ./pipeline/... ./cmd/...
+	CGO_ENABLED=0 go test -count=1 -short ./pipeline/... ./cmd/... ./internal/...
 	for p in linux/arm64 darwin/arm64; do CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -o /dev/null ./cmd/...; done
 	mkdir -p bin
 	go test -run NONE -bench . -benchtime 1x ./... > bin/benchmarks.txt || { cat bin/benchmarks.txt; exit 1; }
