@@ -62,6 +62,8 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	if err != nil {
 		return nil, errors.Join(err, s.redis.Close())
 	}
+	// The index knows the highest numbers that Redis has shown it. Offsets are committed together with these numbers: a process that
+	// starts later compares them with Redis, and so notices if Redis has lost writes meanwhile.
 	s.consumer.KeepNotes(s.index)
 	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.HTTP.Listen); err != nil {
 		return nil, errors.Join(fmt.Errorf("http.listen: %w (is another process using the port? set http.listen)", err), s.redis.Close())
