@@ -69,7 +69,7 @@ var problems = map[kafka.Error]diag.Problem{
 // broker names a Kafka broker in explanations of faults of network and TLS.
 var broker = diag.Server{
 	Name: "the broker", Possessive: "the broker's", Kind: "broker",
-	Settings: "kafka", Addresses: "kafka.brokers", Advertised: " and the brokers' advertised.listeners",
+	Settings: "kafka", Addresses: "kafka.brokers", AlsoCheck: " and the brokers' advertised.listeners",
 	TLSSetting: "the listener's ssl.enabled.protocols",
 	ClosedHint: "if this lasts, kafka.tls.enabled or kafka.sasl.mechanism is not what its listener expects: echosieve check finds out which",
 	SlowHint:   "check the network, firewalls and the load on the brokers",

@@ -139,7 +139,7 @@ func saysSentinels(err error, reason string) bool {
 
 // server names Redis in explanations of faults of network and TLS.
 var server = diag.Server{
-	Name: "Redis", Possessive: "Redis'", Kind: "Redis", Settings: "redis", Addresses: "redis.addrs",
+	Name: "Redis", Possessive: "Redis'", Kind: "Redis", Settings: "redis", Addresses: "redis.addrs", AlsoCheck: " and the port",
 	TLSSetting: "the server's tls-protocols",
 	ClosedHint: "if this lasts, redis.tls.enabled is not what the port expects, or a client certificate is missing",
 	SlowHint:   "check the network and whether the server is overloaded",

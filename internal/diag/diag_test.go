@@ -15,7 +15,7 @@ import (
 
 var broker = Server{
 	Name: "the broker", Possessive: "the broker's", Kind: "broker", Settings: "kafka", Addresses: "kafka.brokers",
-	Advertised: " and advertised.listeners", ClosedHint: "closed hint", SlowHint: "slow hint",
+	AlsoCheck: " and advertised.listeners", ClosedHint: "closed hint", SlowHint: "slow hint",
 }
 
 // Every fault of the network has its own cause, whatever it is wrapped in. Trying again may mend it.

@@ -17,7 +17,7 @@ type Server struct {
 	Kind       string // as in "no broker answers"
 	Settings   string // prefix of the settings: "kafka"
 	Addresses  string // the setting that names the servers: "kafka.brokers"
-	Advertised string // " and ..." where else a wrong address can stand; may be empty
+	AlsoCheck  string // continues the setting: " and the port"
 	TLSSetting string // where the server is told which versions of TLS to speak
 	ClosedHint string // remedy if the server keeps closing connections
 	SlowHint   string // remedy if the server does not answer in time
@@ -31,9 +31,9 @@ func (s Server) Explain(err error) *Problem {
 	switch {
 	case p != nil:
 	case errors.As(err, &dns):
-		p = &Problem{Cause: s.Possessive + " host name is unknown", Remedy: "check " + s.Addresses + s.Advertised}
+		p = &Problem{Cause: s.Possessive + " host name is unknown", Remedy: "check " + s.Addresses + s.AlsoCheck}
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		p = &Problem{Cause: fmt.Sprintf("no %s answers at this address", s.Kind), Remedy: "check that it runs, " + s.Addresses + s.Advertised}
+		p = &Problem{Cause: fmt.Sprintf("no %s answers at this address", s.Kind), Remedy: "check that it runs, " + s.Addresses + s.AlsoCheck}
 	case IsClosed(err):
 		p = &Problem{Cause: s.Name + " closed the connection", Remedy: s.ClosedHint}
 	case IsTimeout(err):
