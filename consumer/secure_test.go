@@ -190,12 +190,12 @@ func allow(t *testing.T, cfg Config, user string) {
 		require.Zero(t, r.ErrorCode)
 	}
 	principal := "User:" + user
-	heard := kmsg.NewPtrDescribeACLsRequest() // the broker applies rules a moment later
-	heard.ResourceType, heard.ResourcePatternType = kmsg.ACLResourceTypeAny, kmsg.ACLResourcePatternTypeAny
-	heard.Principal, heard.Operation, heard.PermissionType = &principal, kmsg.ACLOperationAny, kmsg.ACLPermissionTypeAny
+	acls := kmsg.NewPtrDescribeACLsRequest() // the broker applies rules a moment later
+	acls.ResourceType, acls.ResourcePatternType = kmsg.ACLResourceTypeAny, kmsg.ACLResourcePatternTypeAny
+	acls.Principal, acls.Operation, acls.PermissionType = &principal, kmsg.ACLOperationAny, kmsg.ACLPermissionTypeAny
 	cl := client(t, cfg)
 	require.Eventually(t, func() bool {
-		res, err := heard.RequestWith(context.Background(), cl)
+		res, err := acls.RequestWith(context.Background(), cl)
 		n := 0
 		for i := 0; err == nil && i < len(res.Resources); i++ {
 			n += len(res.Resources[i].ACLs)
