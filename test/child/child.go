@@ -1,4 +1,4 @@
-// Package child ends the processes that tests start, whatever happens to the test, and measures their memory and CPU time.
+// Package child measures the memory and the CPU time of processes that tests start. Package internal/child starts and ends them.
 package child
 
 import (

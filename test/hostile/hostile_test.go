@@ -15,7 +15,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
-	"echosieve/test/child"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
@@ -237,7 +236,7 @@ func (s *stage) check(t *testing.T, in sent, out *kgo.Record, verdict, reason st
 // peak is the peak of the process's resident memory so far, in bytes.
 func (p process) peak(t *testing.T) int {
 	t.Helper()
-	peak := child.PeakMemory(p.Cmd.Process.Pid)
+	peak := p.PeakMemory()
 	require.Positive(t, peak)
 	return int(peak)
 }

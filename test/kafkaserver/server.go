@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -24,7 +23,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"echosieve/test/child"
+	"echosieve/internal/child"
 	"echosieve/test/loopback"
 )
 
@@ -50,9 +49,8 @@ type Server struct {
 
 	t         testing.TB
 	classPath string
-	heap      string // of the Java machine, in MiB
-	cmd       *exec.Cmd
-	exited    chan struct{}
+	heap      string         // of the Java machine, in MiB
+	process   *child.Process // nil unless the broker runs
 }
 
 // Start starts a broker of the version and waits until it serves. The broker is stopped at the end of the test.
@@ -132,19 +130,12 @@ func (s *Server) launch() {
 	}
 	defer func() { _ = log.Close() }()
 	// Without the test's context, which ends before the cleanup: the cleanup ends the broker with SIGTERM.
-	s.cmd = exec.CommandContext(context.WithoutCancel(s.t.Context()), "java", "-Xms256m", "-Xmx"+s.heap+"m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
+	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), "java", "-Xms256m", "-Xmx"+s.heap+"m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
 		"-cp", s.classPath, "kafka.Kafka", s.config())
-	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.Dir, log, log
-	s.cmd.SysProcAttr = child.DiesWithParent()
-	if err := s.cmd.Start(); err != nil {
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.Dir, log, log
+	if s.process, err = child.Start(cmd); err != nil {
 		s.t.Fatal(err)
 	}
-	exited, cmd := make(chan struct{}), s.cmd
-	s.exited = exited
-	go func() {
-		_ = cmd.Wait()
-		close(exited)
-	}()
 }
 
 // await waits until the process says that it serves.
@@ -153,7 +144,7 @@ func (s *Server) await() {
 	deadline := time.Now().Add(4 * time.Minute) // three brokers start together on a busy machine
 	for !strings.Contains(s.Log(), "Kafka Server started") {
 		select {
-		case <-s.exited:
+		case <-s.process.Done:
 			s.t.Fatalf("Kafka ended at its start:\n%s", s.Log())
 		case <-time.After(100 * time.Millisecond):
 		}
@@ -171,17 +162,27 @@ func (s *Server) Log() string {
 
 // Pid returns the broker's process id. It is 0 when the broker does not run, and for ECHOSIEVE_TEST_KAFKA.
 func (s *Server) Pid() int {
-	if s.cmd == nil {
+	if s.process == nil {
 		return 0
 	}
-	return s.cmd.Process.Pid
+	return s.process.Cmd.Process.Pid
 }
 
 // Stop ends the broker with SIGTERM: it closes its files and hands its partitions over.
-func (s *Server) Stop() { s.end(syscall.SIGTERM) }
+func (s *Server) Stop() {
+	if s.process != nil {
+		s.process.Stop(20 * time.Second)
+		s.process = nil
+	}
+}
 
 // Kill ends the broker with SIGKILL.
-func (s *Server) Kill() { s.end(syscall.SIGKILL) }
+func (s *Server) Kill() {
+	if s.process != nil {
+		s.process.Kill()
+		s.process = nil
+	}
+}
 
 // Restart starts the broker again, with its data and on its ports. It stops the broker first if it runs.
 func (s *Server) Restart() {
@@ -191,20 +192,6 @@ func (s *Server) Restart() {
 	}
 	s.Stop()
 	s.run()
-}
-
-func (s *Server) end(signal syscall.Signal) {
-	if s.cmd == nil {
-		return
-	}
-	_ = s.cmd.Process.Signal(signal)
-	select {
-	case <-s.exited:
-	case <-time.After(20 * time.Second):
-		_ = s.cmd.Process.Kill()
-		<-s.exited
-	}
-	s.cmd = nil
 }
 
 // CreateTopics creates topics and waits until the broker knows the leader of each partition. Kafka acknowledges the creation earlier: for a

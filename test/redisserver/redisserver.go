@@ -14,7 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"echosieve/test/child"
+	"echosieve/internal/child"
 	"echosieve/test/loopback"
 )
 
@@ -25,8 +25,8 @@ type Server struct {
 	own  string // host:port at which it listens: Addr, unless it has a front
 	t    testing.TB
 	args []string
-	cmd  *exec.Cmd
-	done chan struct{}
+
+	process *child.Process // nil unless the server runs
 }
 
 // Addr returns the address of a real Redis: that of ECHOSIEVE_TEST_REDIS if it is set, else of a server that is started for this test. Others
@@ -72,29 +72,25 @@ func start(t testing.TB, port int, addr string, extraArgs ...string) *Server {
 }
 
 // Pid is the process id of the running server.
-func (s *Server) Pid() int { return s.cmd.Process.Pid }
+func (s *Server) Pid() int { return s.process.Cmd.Process.Pid }
 
 // running says whether the server was started and not stopped since.
-func (s *Server) running() bool { return s.cmd != nil }
+func (s *Server) running() bool { return s.process != nil }
 
-// Stop ends the server with SIGINT: the server writes its data to disk if it is configured to. Stop does nothing if the server does not run.
-func (s *Server) Stop() { s.end(os.Interrupt) }
+// Stop ends the server with SIGTERM: the server writes its data to disk if it is configured to. Stop does nothing if the server does not run.
+func (s *Server) Stop() {
+	if s.process != nil {
+		s.process.Stop(10 * time.Second)
+		s.process = nil
+	}
+}
 
 // Kill ends the server with SIGKILL.
-func (s *Server) Kill() { s.end(os.Kill) }
-
-func (s *Server) end(signal os.Signal) {
-	if s.cmd == nil {
-		return
+func (s *Server) Kill() {
+	if s.process != nil {
+		s.process.Kill()
+		s.process = nil
 	}
-	_ = s.cmd.Process.Signal(signal)
-	select {
-	case <-s.done:
-	case <-time.After(10 * time.Second):
-		_ = s.cmd.Process.Kill()
-		<-s.done
-	}
-	s.cmd = nil
 }
 
 // Restart stops the server if it runs, starts it again on the same port and directory, and waits until it answers.
@@ -102,16 +98,10 @@ func (s *Server) Restart() {
 	s.t.Helper()
 	s.Stop()
 	cmd := exec.Command("redis-server", s.args...) // ended by Stop, not by a context
-	cmd.SysProcAttr = child.DiesWithParent()
-	if err := cmd.Start(); err != nil {
+	var err error
+	if s.process, err = child.Start(cmd); err != nil {
 		s.t.Fatal(err)
 	}
-	done := make(chan struct{})
-	go func() {
-		_ = cmd.Wait()
-		close(done)
-	}()
-	s.cmd, s.done = cmd, done
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	client := redis.NewClient(&redis.Options{Addr: s.own, MaxRetries: -1})
@@ -119,7 +109,7 @@ func (s *Server) Restart() {
 	for !isReply(client.Ping(ctx).Err()) {
 		select {
 		case <-time.After(20 * time.Millisecond):
-		case <-done:
+		case <-s.process.Done:
 			s.t.Fatalf("redis-server ended at once: %s", s.log())
 		case <-ctx.Done():
 			s.t.Fatalf("redis-server does not answer: %s", s.log())

@@ -15,6 +15,7 @@ import (
 // The commands check and run refuse expired certificates and old versions of TLS, and name a cause and a remedy for each. With
 // insecure_skip_verify they accept an expired certificate and warn.
 func TestCertificatesAndVersions(t *testing.T) {
+	t.Parallel()
 	f := &fortress{authority: certs.NewAuthority(t)}
 	expired, good := f.authority.Expired("127.0.0.1"), f.authority.ServerOn("127.0.0.1")
 	tooOld := []string{"--tls-protocols", "TLSv1.1", "--tls-ciphers", "DEFAULT@SECLEVEL=0"}

@@ -29,6 +29,7 @@ func waitServing(t *testing.T, p *service.Process) {
 // The service runs as in the image: as an ordinary user without rights, in a working directory that it cannot write to, with one writable
 // folder. It leaves no file in that folder, and has no file open for writing.
 func TestRunsWithoutRightsAndDisk(t *testing.T) {
+	t.Parallel()
 	tmp, err := os.MkdirTemp("", "echosieve-tmp-*") //nolint:usetesting // the folder above t.TempDir is closed to other users
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(tmp) })
@@ -68,6 +69,7 @@ func TestRunsWithoutRightsAndDisk(t *testing.T) {
 
 // A listener on loopback answers on no other address, serves debug pages only if http.pprof is set, and disconnects slow clients.
 func TestListener(t *testing.T) {
+	t.Parallel() // it waits until a slow client is disconnected
 	p := service.Start(t, alone)
 	waitServing(t, p)
 	require.True(t, strings.HasPrefix(p.Get("/debug/pprof/"), "404"), "debug pages are served although http.pprof is not set")

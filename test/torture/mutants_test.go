@@ -80,13 +80,14 @@ var mutants = []mutant{
 
 func TestMutants(t *testing.T) {
 	loopback.SkipShort(t)
+	t.Parallel() // a round mostly waits
 	all := os.Getenv("ECHOSIEVE_TEST_MUTANTS") == "all"
 	for _, m := range mutants {
 		if !m.often && !all {
 			continue
 		}
 		t.Run(m.name, func(t *testing.T) {
-			t.Parallel() // a round mostly waits
+			t.Parallel()
 			binary, err := rig.Build(t.Context(), t.TempDir(), "-overlay", overlay(t, m.edits))
 			require.NoError(t, err)
 			require.True(t, noticed(t, m, binary), "no round noticed the mistake")

@@ -22,6 +22,7 @@ func (o output) Write(b []byte) (int, error) {
 // One round with every usual fault once. Longer runs are started by hand: make torture ROUNDS=100.
 func TestRound(t *testing.T) {
 	loopback.SkipShort(t)
+	t.Parallel() // a round mostly waits
 	code, _ := run(t.Context(), []string{"--rounds", "1", "--rate", "300"}, output{t})
 	require.Zero(t, code)
 }
@@ -30,12 +31,13 @@ func TestRound(t *testing.T) {
 // clients get READONLY, MOVED and ASK as replies. Longer runs are started by hand.
 func TestRoundWithReplicas(t *testing.T) {
 	loopback.SkipShort(t)
+	t.Parallel()
 	for redis, injected := range map[string]string{
 		rig.SentinelRedis: "kill,redis-readonly,redis-failover,redis-master-behind,redis-cut",
 		rig.ClusterRedis:  "kill,redis-slots,redis-script-flush,redis-failover,redis-master-behind,redis-master-cut",
 	} {
 		t.Run(redis, func(t *testing.T) {
-			t.Parallel() // a round mostly waits
+			t.Parallel()
 			code, _ := run(t.Context(), []string{"--redis", redis, "--rounds", "1", "--rate", "300", "--faults", injected}, output{t})
 			require.Zero(t, code)
 		})

@@ -15,16 +15,15 @@ import (
 	"syscall"
 	"time"
 
-	"echosieve/test/child"
+	"echosieve/internal/child"
 )
 
 // Process is one running service. It is safe for concurrent use.
 type Process struct {
 	Name string
 
-	cmd    *exec.Cmd
-	exited chan struct{}
-	err    error // of Wait, once exited is closed
+	child  *child.Process
+	exited chan struct{} // closed when the process has ended and its log is complete
 	asked  atomic.Bool
 	frozen atomic.Bool
 	thaws  atomic.Int32
@@ -50,15 +49,14 @@ func Start(c Command, ended func(*Process)) (*Process, error) {
 	}
 	p := &Process{Name: c.Name, exited: make(chan struct{}), log: &log{file: file, warnings: map[string]int{}}}
 	p.asked.Store(c.Doomed)
-	p.cmd = exec.Command(c.Binary, c.Args...)
-	p.cmd.Env = append(os.Environ(), c.Env...)
-	p.cmd.SysProcAttr = child.DiesWithParent()
+	cmd := exec.Command(c.Binary, c.Args...)
+	cmd.Env = append(os.Environ(), c.Env...)
 	read, write, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	p.cmd.Stdout, p.cmd.Stderr = write, write
-	if err := p.cmd.Start(); err != nil {
+	cmd.Stdout, cmd.Stderr = write, write
+	if p.child, err = child.Start(cmd); err != nil {
 		return nil, err
 	}
 	_ = write.Close()
@@ -66,15 +64,15 @@ func Start(c Command, ended func(*Process)) (*Process, error) {
 		p.log.follow(read)
 		_ = read.Close()
 		_ = file.Close()
-		p.err = p.cmd.Wait()
+		<-p.child.Done
 		ended(p)
 		close(p.exited)
 	}()
 	return p, nil
 }
 
-// Pid is the process id.
-func (p *Process) Pid() int { return p.cmd.Process.Pid }
+// PeakMemory is the most resident memory that the process has had so far, in bytes; 0 if unknown.
+func (p *Process) PeakMemory() int64 { return p.child.PeakMemory() }
 
 // Asked says whether somebody asked the process to end.
 func (p *Process) Asked() bool { return p.asked.Load() }
@@ -103,23 +101,23 @@ func (p *Process) Crashed() bool {
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
 // Err says how the process ended; nil means exit code 0. It is for calling when Exited is closed, or from the callback of Start.
-func (p *Process) Err() error { return p.err }
+func (p *Process) Err() error { return p.child.Err() }
 
 // WasKilled says whether SIGKILL ended the process. It is for calling when Exited is closed.
 func (p *Process) WasKilled() bool {
 	var exit *exec.ExitError
-	return errors.As(p.err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
+	return errors.As(p.Err(), &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
 }
 
 // Freeze stops the process with SIGSTOP. thaw lets it resume.
 func (p *Process) Freeze() (thaw func(), err error) {
 	p.frozen.Store(true)
 	thaw = func() {
-		_ = p.cmd.Process.Signal(syscall.SIGCONT)
+		_ = p.child.Cmd.Process.Signal(syscall.SIGCONT)
 		p.thaws.Add(1)
 		p.frozen.Store(false)
 	}
-	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+	if err := p.child.Cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		thaw()
 		return nil, err
 	}
@@ -129,12 +127,12 @@ func (p *Process) Freeze() (thaw func(), err error) {
 // Kill ends the process with SIGKILL and waits until it has ended.
 func (p *Process) Kill() error {
 	p.asked.Store(true)
-	if err := p.cmd.Process.Kill(); err != nil {
+	if err := p.child.Cmd.Process.Kill(); err != nil {
 		return err
 	}
 	<-p.exited
 	if !p.WasKilled() {
-		return fmt.Errorf("%s was killed but ended with: %w", p.Name, p.err)
+		return fmt.Errorf("%s was killed but ended with: %w", p.Name, p.Err())
 	}
 	return nil
 }
@@ -146,18 +144,13 @@ var ErrBadExit = errors.New("bad exit")
 // within the limit: an error that is ErrBadExit says that it did not.
 func (p *Process) Terminate(limit time.Duration) error {
 	p.asked.Store(true)
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return err
-	}
-	select {
-	case <-p.exited:
-	case <-time.After(limit):
-		_ = p.cmd.Process.Kill()
-		<-p.exited
+	inTime := p.child.Stop(limit)
+	<-p.exited
+	if !inTime {
 		return fmt.Errorf("%w: %s did not end within %s of its SIGTERM", ErrBadExit, p.Name, limit)
 	}
-	if p.err != nil {
-		return fmt.Errorf("%w: %s ended after SIGTERM with: %w", ErrBadExit, p.Name, p.err)
+	if p.Err() != nil {
+		return fmt.Errorf("%w: %s ended after SIGTERM with: %w", ErrBadExit, p.Name, p.Err())
 	}
 	return nil
 }
@@ -165,7 +158,7 @@ func (p *Process) Terminate(limit time.Duration) error {
 // Discard ends the process with SIGKILL, whatever state it is in.
 func (p *Process) Discard() {
 	p.asked.Store(true)
-	_ = p.cmd.Process.Kill()
+	p.child.Kill()
 	<-p.exited
 }
 

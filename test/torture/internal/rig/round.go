@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"echosieve/test/child"
 	"echosieve/test/ledger"
 	"echosieve/test/torture/internal/process"
 	"echosieve/test/torture/internal/traffic"
@@ -202,7 +201,7 @@ func (r *Round) WatchMemory(ctx context.Context) {
 	for wait.For(ctx, 500*time.Millisecond) == nil {
 		r.mu.Lock()
 		for _, p := range r.processes {
-			r.peakMemory = max(r.peakMemory, child.PeakMemory(p.Pid()))
+			r.peakMemory = max(r.peakMemory, p.PeakMemory())
 		}
 		r.mu.Unlock()
 	}
