@@ -59,8 +59,11 @@ func TestLookupsAreNumbered(t *testing.T) {
 	later := &article.Article{Sums: sums(), Anchors: []uint64{7 << 44, 8 << 44}}
 	earlier := &article.Article{Fingerprint: 1 << 48, Anchors: []uint64{8 << 44}} // in the first block only, and its weakest bit
 	require.Equal(t, []Lookup{
-		{Block: 0}, {Block: 0, Number: 1, Found: true},
-		{Block: 1, Found: true}, {Block: 1, Number: 1},
-		{Block: 2}, {Block: 2, Number: 1, Found: true},
+		{Block: 0},
+		{Block: 0, Number: 1, Found: true},
+		{Block: 1, Found: true},
+		{Block: 1, Number: 1},
+		{Block: 2},
+		{Block: 2, Number: 1, Found: true},
 	}, plan.Lookups(later, earlier))
 }

@@ -82,6 +82,8 @@ func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]articl
 	return verdicts, nil
 }
 
+// claim returns the verdict of one article and stores the article. An exact repeat within its original's span is not stored: when it is
+// claimed again, it finds the original's entry by digest and gets the same verdict.
 func (x *Index) claim(a *article.Article) article.Verdict {
 	ms := max(0, a.Time.UnixMilli())
 	s := x.span(ms / x.spanMs)
@@ -98,6 +100,7 @@ func (x *Index) claim(a *article.Article) article.Verdict {
 	return e.verdict
 }
 
+// span returns span n, which it makes if necessary.
 func (x *Index) span(n int64) *span {
 	s := x.spans[n]
 	if s == nil {

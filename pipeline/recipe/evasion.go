@@ -30,10 +30,12 @@ func undoEvasions(clean []byte, seen traits) []byte {
 		clean = joinSpaced(clean)
 	}
 	for range maxEvasionPasses {
-		leet := 0
-		if clean, leet = dropSymbols(clean); seen&hasForeign != 0 {
+		var leet int
+		clean, leet = dropSymbols(clean)
+		if seen&hasForeign != 0 {
 			folded, changed := foldLookAlikes(clean)
-			if clean = folded; changed {
+			clean = folded
+			if changed {
 				continue
 			}
 		}
