@@ -13,7 +13,7 @@ SEED ?= $(shell date +%s)
 # Packages whose goroutines share memory: their tests run under the race detector. Elsewhere it would only make tests slow.
 # Nor is it used for tests that read large values in one goroutine, or that measure memory and time.
 UNRACED := TestPeakMemory|TestHostileTexts|TestHostileTextsTakeLinearTime|TestLongFieldsTakeLinearTime|TestLargeBatchesAreReadRecordByRecord|TestOversizeRecordsAreCut
-RACED := ./consumer ./redisindex ./pipeline ./pipeline/recipe ./pipeline/memindex ./cmd/... ./internal/...
+RACED := ./consumer/... ./redisindex ./pipeline ./pipeline/recipe ./pipeline/memindex ./cmd/... ./internal/...
 
 .PHONY: help build demo check test test-race test-rest setup-build setup-test torture lint fuzz bench up down clean
 
@@ -36,19 +36,19 @@ check: lint ## in two minutes: build, vet, lint, and the unit tests, which need 
 
 test: setup-test ## everything: race detector, real Redis, real Kafka, mutants, fuzz seeds, without cgo, other platforms, benchmarks once; installs what it needs
 	$(MAKE) --jobs 2 --output-sync=line test-race test-rest
-	go test -count=1 -p 1 -run '^($(UNRACED))$$' ./pipeline ./consumer
-	CGO_ENABLED=0 go test -count=1 -short ./pipeline/... ./cmd/... ./internal/...
-	for p in linux/arm64 darwin/arm64; do CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -o /dev/null ./cmd/...; done
+	go test -count=1 -p 1 -run '^($(UNRACED))$$' ./pipeline ./pipeline/recipe ./consumer/...
 	mkdir -p bin
 	go test -run NONE -bench . -benchtime 1x ./... > bin/benchmarks.txt || { cat bin/benchmarks.txt; exit 1; }
 
 # Tests wait for servers more than they compute, so packages run beside each other. Results are never taken from the cache: it does not
 # know that a test builds the service.
 test-race:
-	go test -count=1 -p 2 -race -skip '^($(UNRACED))$$' -timeout 30m $(RACED)
+	go test -count=1 -p 2 -parallel 4 -race -skip '^($(UNRACED))$$' -timeout 30m $(RACED)
 
 test-rest:
 	go test -count=1 -p 3 -timeout 30m $(filter-out $(shell go list $(RACED)),$(shell go list ./...))
+	CGO_ENABLED=0 go test -count=1 -short ./pipeline/... ./cmd/... ./internal/...
+	for p in linux/arm64 darwin/arm64; do CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -o /dev/null ./cmd/...; done
 
 torture: ## faults on real servers, every record accounted for (make torture ROUNDS=100 SEED=7)
 	go run ./test/torture --rounds $(ROUNDS) --seed $(SEED)
