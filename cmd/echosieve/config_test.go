@@ -24,8 +24,8 @@ var update = flag.Bool("update", false, "rewrite generated files instead of comp
 const (
 	referenceFile = "../../deploy/echosieve.reference.yaml"
 	docsFile      = "../../docs/configuration.md"
-	tableStart    = "<!-- settings: generated, do not edit -->\n"
-	tableEnd      = "<!-- end of settings -->\n"
+	listStart    = "<!-- settings: generated, do not edit -->\n"
+	listEnd      = "<!-- end of settings -->\n"
 )
 
 // golden compares a file with what it should hold, or writes it with -update.
@@ -56,11 +56,11 @@ func TestReferenceFile(t *testing.T) {
 func TestConfigurationDocs(t *testing.T) {
 	text, err := os.ReadFile(docsFile)
 	require.NoError(t, err)
-	before, rest, ok := strings.Cut(string(text), tableStart)
-	require.True(t, ok, "%s has lost its mark %q", docsFile, tableStart)
-	_, after, ok := strings.Cut(rest, tableEnd)
-	require.True(t, ok, "%s has lost its mark %q", docsFile, tableEnd)
-	golden(t, docsFile, []byte(before+tableStart+string(config.Schema().Table())+tableEnd+after))
+	before, rest, ok := strings.Cut(string(text), listStart)
+	require.True(t, ok, "%s has lost its mark %q", docsFile, listStart)
+	_, after, ok := strings.Cut(rest, listEnd)
+	require.True(t, ok, "%s has lost its mark %q", docsFile, listEnd)
+	golden(t, docsFile, []byte(before+listStart+string(config.Schema().List())+listEnd+after))
 }
 
 // The settings under detection that make a new recipe id, and with it an empty index, are those of which the help and the

@@ -165,13 +165,11 @@ func yamlText(text string) string {
 	return strings.TrimSuffix(string(out), "\n")
 }
 
-// Table returns the keys as a Markdown table.
-func (s *Schema) Table() []byte {
+// List returns the keys as a Markdown list: key, default, help.
+func (s *Schema) List() []byte {
 	var out bytes.Buffer
-	out.WriteString("| key | type | default | what |\n|---|---|---|---|\n")
 	for _, k := range s.keys {
-		help := strings.ReplaceAll(k.Help, "|", `\|`)
-		fmt.Fprintf(&out, "| `%s` | %s | `%s` | %s |\n", k.Name, k.Type(), k.shown(), help)
+		fmt.Fprintf(&out, "- `%s`, `%s`: %s\n", k.Name, k.shown(), k.Help)
 	}
 	return out.Bytes()
 }

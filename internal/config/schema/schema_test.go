@@ -226,6 +226,6 @@ func TestReference(t *testing.T) {
 	for _, k := range s.Keys() {
 		require.Equal(t, 1, strings.Count(text, s.Env(k)+"\n"), k.Name)
 	}
-	require.Equal(t, len(s.Keys())+2, bytes.Count(s.Table(), []byte("\n")))
-	require.Contains(t, string(s.Table()), `| Articles \| in. |`)
+	require.Equal(t, len(s.Keys()), bytes.Count(s.List(), []byte("\n")))
+	require.Contains(t, string(s.List()), "\n- `window`, `168h`: How long.\n")
 }
