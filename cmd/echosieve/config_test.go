@@ -24,8 +24,8 @@ var update = flag.Bool("update", false, "rewrite generated files instead of comp
 const (
 	referenceFile = "../../deploy/echosieve.reference.yaml"
 	docsFile      = "../../docs/configuration.md"
-	listStart    = "<!-- settings: generated, do not edit -->\n"
-	listEnd      = "<!-- end of settings -->\n"
+	listStart     = "<!-- settings: generated, do not edit -->\n"
+	listEnd       = "<!-- end of settings -->\n"
 )
 
 // golden compares a file with what it should hold, or writes it with -update.
