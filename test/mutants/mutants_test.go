@@ -1,5 +1,6 @@
-// Package mutants shows that the tests of the index bite: each mutant is a mistake that could be made in it, and
-// a test must fail because of it.
+// Package mutants shows that the tests of the index notice mistakes: each mutant is one mistake in package redisindex, and a test of that
+// package must fail because of it. test/torture has the mutants of the delivery. To add a mutant: add the text that it replaces, and the
+// cheapest test that notices it, to the list.
 package mutants
 
 import (
@@ -15,7 +16,7 @@ import (
 	"echosieve/test/loopback"
 )
 
-// mutant is a mistake and the test that must notice it.
+// mutant is a mistake and the test that must fail.
 type mutant struct {
 	name  string
 	edits []edit
@@ -169,21 +170,40 @@ func TestMutants(t *testing.T) {
 	require.NoError(t, err)
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
-			overlay := write(t, source, m.edits)
-			cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-ldflags=-s -w", "-timeout=10m", "-failfast", "-overlay", overlay, "-run", m.run, ".")
+			t.Parallel() // some tests notice a mistake by waiting
+			cmd := exec.CommandContext(t.Context(), build(t, source, m.edits), "-test.timeout=10m", "-test.failfast", "-test.run", m.run)
 			cmd.Dir = source
 			cmd.Env = append(os.Environ(), "ECHOSIEVE_TEST_SCHEDULES=4000")
 			output, err := cmd.CombinedOutput()
 			var exit *exec.ExitError
 			require.ErrorAs(t, err, &exit, "no test noticed the mistake:\n%s", output)
-			// A mutant that does not compile, or a test that never starts, proves nothing.
+			// A test that does not start, or that panics elsewhere, proves nothing.
 			require.True(t, strings.Contains(string(output), "--- FAIL: Test"), "%s", output)
 			t.Logf("%s", output)
 		})
 	}
 }
 
-// write makes the mutated files and the overlay that puts them in the place of the real ones.
+// The edits of all mutants fit the code.
+func TestMutantsFitTheCode(t *testing.T) {
+	source, err := filepath.Abs("../../redisindex")
+	require.NoError(t, err)
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) { write(t, source, m.edits) })
+	}
+}
+
+// build returns the tests of the mutated package as a binary. Without optimizations and debug information the compiler takes half as long.
+func build(t *testing.T, source string, edits []edit) string {
+	binary := filepath.Join(t.TempDir(), "redisindex.test")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-gcflags=-N -l -dwarf=false", "-ldflags=-s -w", "-overlay", write(t, source, edits), "-o", binary, ".")
+	cmd.Dir = source
+	output, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	return binary
+}
+
+// write writes the mutated files and an overlay for the go command that replaces the real files by them. It returns the overlay's path.
 func write(t *testing.T, source string, edits []edit) string {
 	dir := t.TempDir()
 	replace := map[string]string{}
