@@ -13,30 +13,31 @@ const Variable = "ECHOSIEVE_TEST_CRASH"
 // Point is a place between two durable steps.
 type Point string
 
-// The points in the order in which a batch reaches them. Each comment says when the point fires, and what recovery finds.
+// The points in the order in which a batch passes them.
 const (
 	// AfterFetch fires when a partition has received a fetch response with records. Nothing is durable yet: the records are fetched
 	// again.
 	AfterFetch Point = "after-fetch"
 	// AfterPrepare fires when a chunk is decoded and fingerprinted, before the index sees it. Nothing is durable yet.
 	AfterPrepare Point = "after-prepare"
-	// AfterPlace fires when the fingerprints stand in their block lists, and no entry is stored. Others find fingerprints
-	// without entries and ignore them. Recovery finds the fingerprints in the lists and adds the entries.
+	// AfterPlace fires after the fingerprints of the batch were added to their block lists, and before its entries are stored. Until
+	// recovery, look-ups find fingerprints without entries and must ignore them. Recovery must not add a fingerprint twice.
 	AfterPlace Point = "after-place"
-	// AfterInsert fires when the entries are stored, without tickets. Others that find such an entry give it a ticket. Recovery
-	// keeps that ticket.
+	// AfterInsert fires after the entries were stored, and before ticket numbers are drawn. Recovery finds the batch's own entries by
+	// their coordinates, and must not take an article for a copy of itself. Other articles may have given an entry a ticket by then.
 	AfterInsert Point = "after-insert"
-	// AfterDraw fires after ticket numbers were drawn and before any entry holds one. Recovery draws new numbers. The unused
+	// AfterDraw fires after ticket numbers were drawn, and before any entry holds one. Recovery draws new numbers. The unused
 	// numbers leave a gap, which is allowed.
 	AfterDraw Point = "after-draw"
-	// AfterTicket fires when every entry of the batch has a ticket and none has a verdict. Recovery keeps the tickets.
+	// AfterTicket fires after the entries got their tickets, and before the batch looks up. Recovery must keep the tickets. Until then
+	// copies of these articles wait for the verdicts, at most redisindex.Config.UndecidedTimeout.
 	AfterTicket Point = "after-ticket"
-	// AfterLook fires when the candidates are found. Nothing is stored since AfterTicket.
+	// AfterLook fires after the block lists were fetched. Nothing was written since AfterTicket, so recovery must guarantee the same.
 	AfterLook Point = "after-look"
-	// AfterRead fires when the entries of the candidates are fetched. Nothing is stored since AfterTicket.
+	// AfterRead fires after the candidates were judged, and before any verdict is written. Relatives may have been given tickets.
+	// Recovery must keep these tickets.
 	AfterRead Point = "after-read"
-	// AfterDecide fires when every entry of the batch has its verdict, and no output is published. Recovery publishes these
-	// verdicts.
+	// AfterDecide fires after the verdicts were written, and before anything is published. Recovery must publish exactly these verdicts.
 	AfterDecide Point = "after-decide"
 	// BeforeWrite fires when the verdicts of a batch are stored in Redis and no output is sent. The records are delivered again and
 	// must get the same verdicts.
