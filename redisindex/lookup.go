@@ -10,7 +10,7 @@ import (
 	"echosieve/simhash"
 )
 
-// candidate is a stored fingerprint within the largest distance of an article's fingerprint.
+// candidate is a stored fingerprint that a look-up for an article found within its reach, see lookup.Plan.
 type candidate struct {
 	fieldRef
 	distance int // bits
@@ -18,7 +18,7 @@ type candidate struct {
 }
 
 // lookUp is step 5: it fetches the block lists of the open tasks in the spans in reach, and selects the candidates. A list that
-// several tasks need is fetched once. The largest distance holds for everything that is found, through anchors, too.
+// several tasks need is fetched once.
 //
 // Look-ups are most of what an article costs in Redis: 1 to 2.5 us each, mostly for cache misses.
 func (b *batch) lookUp(ctx context.Context) error {
@@ -61,9 +61,9 @@ func (b *batch) lookUp(ctx context.Context) error {
 	for i, t := range open {
 		x.metrics.lookups.Observe(float64(len(needs[i])))
 		if !t.LittleText {
-			near.reset(x.cfg.MaxDistance)
+			near.reset()
 			for _, n := range needs[i] {
-				near.offerList(refs[n].span, lists[n], t.Fingerprint)
+				near.offerList(refs[n].span, lists[n], t.Fingerprint, x.layout.plan.Reach(refs[n].block))
 			}
 			t.candidates = near.take()
 			if near.capped {
@@ -80,8 +80,7 @@ func (b *batch) lookUp(ctx context.Context) error {
 // those that were offered first. Not safe for concurrent use. Call reset before each article.
 type nearest struct {
 	most   int
-	limit  int  // largest distance of a candidate, in bits
-	cutoff int  // largest distance that is still accepted; shrinks from limit once `most` candidates are kept
+	cutoff int  // largest distance in bits that is still accepted; shrinks once `most` candidates are kept
 	kept   int  // number of candidates in byBits
 	capped bool // a candidate was left out
 	byBits [65][]candidate
@@ -89,21 +88,22 @@ type nearest struct {
 
 func newNearest(most int) *nearest { return &nearest{most: most} }
 
-// reset forgets all candidates. From now on only candidates within maxDistance are accepted.
-func (n *nearest) reset(maxDistance int) {
+// reset forgets all candidates.
+func (n *nearest) reset() {
 	for d := range n.byBits {
 		n.byBits[d] = n.byBits[d][:0]
 	}
-	n.limit, n.cutoff, n.kept, n.capped = maxDistance, maxDistance, 0, false
+	n.cutoff, n.kept, n.capped = len(n.byBits)-1, 0, false
 }
 
-// offerList offers the fingerprints of a block list that are near fp.
-func (n *nearest) offerList(span int64, list string, fp simhash.Fingerprint) {
+// offerList offers the fingerprints of a block list that lie within reach of fp, in bits.
+func (n *nearest) offerList(span int64, list string, fp simhash.Fingerprint, reach int) {
 	for ; len(list) >= fingerprintBytes; list = list[fingerprintBytes:] {
 		other := firstFingerprint(list)
 		switch d := simhash.Distance(fp, other); {
+		case d > reach:
 		case d > n.cutoff:
-			n.capped = n.capped || d <= n.limit
+			n.capped = true
 		case d == n.cutoff && n.capped && n.kept == n.most:
 			// There is no room at this distance, and capped is set already: no need to search for the candidate.
 		default:

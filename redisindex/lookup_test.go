@@ -12,7 +12,7 @@ import (
 	"echosieve/simhash"
 )
 
-// nearest keeps the nearest candidates of all lists, each once, and of those at the last distance the ones that were offered first. The
+// nearest keeps the nearest candidates within the reach of their lists, each once, and of those at the last distance the ones that were offered first. The
 // result is compared with that of collecting and sorting everything.
 func TestNearest(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
@@ -21,10 +21,10 @@ func TestNearest(t *testing.T) {
 		const maxDistance = 8
 		most := 1 + r.IntN(12)
 		near := newNearest(most)
-		near.reset(maxDistance)
+		near.reset()
 		var all []candidate
 		for range 1 + r.IntN(6) {
-			span, list := int64(r.IntN(2)), []byte(nil)
+			span, list, reach := int64(r.IntN(2)), []byte(nil), r.IntN(maxDistance+1)
 			for range r.IntN(12) {
 				fp := simhash.Fingerprint(0)
 				for range r.IntN(10) {
@@ -32,11 +32,11 @@ func TestNearest(t *testing.T) {
 				}
 				list = binary.BigEndian.AppendUint64(list, uint64(fp))
 				c := candidate{fieldRef: fieldRef{span, fp}, distance: simhash.Distance(0, fp)}
-				if c.distance <= maxDistance && !slices.Contains(all, c) {
+				if c.distance <= reach && !slices.Contains(all, c) {
 					all = append(all, c)
 				}
 			}
-			near.offerList(span, string(list), 0)
+			near.offerList(span, string(list), 0, reach)
 		}
 		slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
 		want := all[:min(most, len(all))]
@@ -74,9 +74,9 @@ func BenchmarkNearest(b *testing.B) {
 	near := newNearest(DefaultConfig().MaxCandidates)
 	b.ReportAllocs()
 	for b.Loop() {
-		near.reset(16)
+		near.reset()
 		for _, list := range lists {
-			near.offerList(1, list, 0xff)
+			near.offerList(1, list, 0xff, 16)
 		}
 		_ = near.take()
 	}

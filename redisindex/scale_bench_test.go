@@ -31,17 +31,20 @@ import (
 //	ECHOSIEVE_BENCH_STORED=1000000 ECHOSIEVE_BENCH_BITS=15,16,17,20 ECHOSIEVE_BENCH_PROBES=4,8,12,16 \
 //		go test ./redisindex -run NONE -bench Stored -benchtime 20000x -timeout 1h
 //
-// ECHOSIEVE_BENCH_DISTANCE is the largest distance of a candidate, and ECHOSIEVE_BENCH_ANCHORS the number of anchors. With
+// ECHOSIEVE_BENCH_DISTANCE is the largest distance of a candidate, ECHOSIEVE_BENCH_BLOCK_DISTANCE that of a candidate that no anchor
+// finds, and ECHOSIEVE_BENCH_ANCHORS the number of anchors. These and the probes are by default those of the recipe news. With
 // ECHOSIEVE_BENCH_HOURS=48 the stored articles are spread over a window, which takes three spans; otherwise they are in one span.
 // ECHOSIEVE_BENCH_EXPECTED is the setting expected_articles; 0: as many as are stored. ECHOSIEVE_BENCH_BUCKETS is the setting buckets.
 func BenchmarkStored(b *testing.B) {
-	distance, anchors := benchNumbers(b, "DISTANCE", "16")[0], benchNumbers(b, "ANCHORS", "4")[0]
+	distance := benchNumbers(b, "DISTANCE", strconv.Itoa(benchParams.MaxDistance))[0]
+	blockDistance := benchNumbers(b, "BLOCK_DISTANCE", strconv.Itoa(benchParams.BlockDistance))[0]
+	anchors := benchNumbers(b, "ANCHORS", "4")[0]
 	for _, stored := range benchNumbers(b, "STORED", "20000") {
 		for _, width := range benchNumbers(b, "BITS", "15,20") {
 			b.Run(fmt.Sprintf("Stored=%d/Bits=%d", stored, width), func(b *testing.B) {
 				server := redisserver.Start(b, "--hash-max-listpack-value", "1024", "--set-max-intset-entries", "2048", "--appendonly", cmp.Or(os.Getenv("ECHOSIEVE_BENCH_APPENDONLY"), "no"))
 				cfg := testConfig(benchParams)
-				cfg.Namespace, cfg.BlockBits, cfg.MaxDistance = "echosieve:news-1-0123abcd", width, distance
+				cfg.Namespace, cfg.BlockBits, cfg.MaxDistance, cfg.BlockDistance = "echosieve:news-1-0123abcd", width, distance, blockDistance
 				cfg.Buckets = cmp.Or(os.Getenv("ECHOSIEVE_BENCH_BUCKETS"), bucketsPacked)
 				cfg.ExpectedArticles = cmp.Or(benchNumbers(b, "EXPECTED", "0")[0], stored)
 				p := preload{
@@ -49,7 +52,7 @@ func BenchmarkStored(b *testing.B) {
 					span: time.Duration(benchNumbers(b, "HOURS", "0")[0]) * time.Hour, spans: map[int64]bool{},
 				}
 				p.store(b, newIndex(b, p.client, cfg))
-				for _, probes := range benchNumbers(b, "PROBES", "4,16") {
+				for _, probes := range benchNumbers(b, "PROBES", strconv.Itoa(benchParams.Probes)) {
 					b.Run(fmt.Sprintf("Probes=%d", probes), func(b *testing.B) {
 						cfg.Probes = probes
 						x := newIndex(b, p.client, cfg)

@@ -185,16 +185,18 @@ func testProbes(t *testing.T, newIndex factory) {
 	}
 }
 
+// anchored makes an article with anchors.
+func anchored(n int, fp simhash.Fingerprint, anchors ...uint64) article.Article {
+	c := newArticle(n, 0, fp, fmt.Sprint(n))
+	for _, a := range anchors {
+		c.Anchors = append(c.Anchors, a<<58)
+	}
+	return c
+}
+
 // The articles have no block in common, so only anchors find the earlier one. An article is stored under its foremost two anchors and looked
 // up by all of its anchors.
 func testAnchors(t *testing.T, newIndex factory) {
-	anchored := func(n int, fp simhash.Fingerprint, anchors ...uint64) article.Article {
-		c := newArticle(n, 0, fp, fmt.Sprint(n))
-		for _, a := range anchors {
-			c.Anchors = append(c.Anchors, a<<58)
-		}
-		return c
-	}
 	const apart simhash.Fingerprint = 1<<63 | 1<<47 | 1<<31 | 1<<15
 	const further simhash.Fingerprint = 0xff<<55 | 0xff<<39 | 0xff<<23
 	a := anchored(1, base, 1, 2, 3)
@@ -206,6 +208,27 @@ func testAnchors(t *testing.T, newIndex factory) {
 	x := newIndex(t, Params{Window: time.Hour, Generations: 2, MaxDistance: 8, Blocks: 4})
 	want := []article.Verdict{unique(a), near(a, a, 4), unique(third), unique(far), near(a, a, 0), near(a, a, 4)}
 	require.Equal(t, want, claim(t, x, a, b, third, far, same, last))
+}
+
+// Beyond BlockDistance an equal block, own or probed, makes no candidate. An anchor makes one up to MaxDistance.
+func testReach(t *testing.T, newIndex factory) {
+	x := newIndex(t, Params{Window: time.Hour, Generations: 2, MaxDistance: 8, BlockDistance: 4, Blocks: 4, Probes: 1})
+	a := anchored(1, base, 1, 2)
+	four := anchored(2, base^0xf<<48, 3)
+	five := anchored(3, base^0x1f<<16, 4)
+	probed := anchored(4, base^(1<<63|1<<47|1<<31|3), 5) // all blocks differ; one of them is equal after its weakest bit is flipped
+	probed.Sums = &simhash.Sums{}
+	for bit := range probed.Sums {
+		probed.Sums[bit] = 10
+	}
+	probed.Sums[63] = 1
+	eight := anchored(5, base^0xff<<32, 2)
+	nine := anchored(6, base^0x1ff, 1)
+	want := []article.Verdict{unique(a), near(a, a, 4), unique(five), unique(probed), near(a, a, 8), unique(nine)}
+	require.Equal(t, want, claim(t, x, a, four, five, probed, eight, nine))
+	for i, c := range []article.Article{a, four, five, probed, eight, nine} {
+		require.Equal(t, want[i], claimOne(t, x, c), "replay of %d", i)
+	}
 }
 
 func testExactRepeats(t *testing.T, newIndex factory) {

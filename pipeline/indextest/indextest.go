@@ -23,6 +23,8 @@ type Params struct {
 	MaxDistance int
 	Blocks      int // 0: MaxDistance + 1
 	Probes      int
+
+	BlockDistance int // see article.Search
 }
 
 // Search returns a recipe's demands with one block more than MaxDistance, so that look-ups miss no candidate, and a simple second check.
@@ -34,7 +36,7 @@ func (p Params) Search() article.Search {
 		blocks = p.MaxDistance + 1
 	}
 	return article.Search{
-		Blocks: blocks, Probes: p.Probes,
+		Blocks: blocks, Probes: p.Probes, BlockDistance: p.BlockDistance,
 		Rule: article.Rule{MaxDistance: p.MaxDistance, Check: func(_ int, a, b []byte) article.Judgement {
 			switch {
 			case len(a) == 0 || len(b) == 0:
@@ -72,6 +74,7 @@ func Run(t *testing.T, newIndex func(t *testing.T, p Params) pipeline.Index) {
 		{"SecondCheck", testSecondCheck},
 		{"Probes", testProbes},
 		{"Anchors", testAnchors},
+		{"Reach", testReach},
 		{"Flood", testFlood},
 		{"ExactRepeats", testExactRepeats},
 		{"Roots", testRoots},

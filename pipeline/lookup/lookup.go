@@ -17,11 +17,17 @@ const StoredAnchors = 2
 type Plan struct {
 	Layout simhash.Layout // of the fingerprint's blocks
 	Probes int            // values looked up for each block besides its own, the likeliest first
+
+	blockDistance, anchorDistance int // see Reach; bits
 }
 
 // New returns the plan for what a recipe asks of an index whose blocks are blockBits wide; 0 bits: as wide as makes up the fingerprint.
 func New(s article.Search, blockBits int) Plan {
-	return Plan{Layout: simhash.Layout{Count: s.Blocks, Bits: blockBits}, Probes: s.Probes}
+	p := Plan{Layout: simhash.Layout{Count: s.Blocks, Bits: blockBits}, Probes: s.Probes, blockDistance: s.MaxDistance, anchorDistance: s.MaxDistance}
+	if s.BlockDistance > 0 {
+		p.blockDistance = min(s.BlockDistance, s.MaxDistance)
+	}
+	return p
 }
 
 // AppendStored appends to dst the blocks under which an article is stored: those of its fingerprint and of its foremost anchors.
@@ -48,6 +54,38 @@ func (p *Plan) appendAnchors(dst []simhash.Block, anchors []uint64) []simhash.Bl
 	return dst
 }
 
+// Reach returns the largest Hamming distance, in bits, at which a fingerprint in a list of the block becomes a candidate. Block
+// Layout.Count is that of the anchors.
+//
+// An equal block says little. With 1 million articles stored and 14 bits in a block, the lists of an article hold about 1,220 fingerprints
+// by chance: 5 of them lie within 16 bits, 11 within 17, 24 within 18 and 80 within 20. Such candidates cost reads, and if there are more
+// of them than the index fetches (max_candidates), they displace copies that lie farther away. An equal anchor says more: of the 490
+// fingerprints that share the value of an anchor by chance, 2 lie within 21 bits and 15 within 24.
+func (p *Plan) Reach(block int) int {
+	if block < p.Layout.Count {
+		return p.blockDistance
+	}
+	return p.anchorDistance
+}
+
+// Judge says what the later of two articles is to the earlier one if a look-up finds it, as an index does: by the rule, but articles
+// farther apart than the reach of blocks are different, with ReasonDistance, unless an anchor finds the earlier one.
+func (p *Plan) Judge(rule *article.Rule, later, earlier *article.Article) article.Judgement {
+	j := rule.Compare(later, earlier)
+	if j.Kind != 0 && !p.InReach(later, earlier) {
+		return article.Judgement{Reason: article.ReasonDistance}
+	}
+	return j
+}
+
+// InReach says whether the later of two articles is within the reach of blocks from the earlier one, or within that of anchors and an
+// anchor finds the earlier one.
+func (p *Plan) InReach(later, earlier *article.Article) bool {
+	distance := simhash.Distance(later.Fingerprint, earlier.Fingerprint)
+	return distance <= p.blockDistance || distance <= p.anchorDistance &&
+		slices.ContainsFunc(p.Lookups(later, earlier), func(l Lookup) bool { return l.Found && l.Block == p.Layout.Count })
+}
+
 // Finds says whether the look-ups for the later of two articles find the earlier one, whatever the distance between them. Little text is
 // found by its whole fingerprint only.
 func (p *Plan) Finds(later, earlier *article.Article) bool {
@@ -67,7 +105,7 @@ func (p *Plan) blocks(later, earlier *article.Article) (stored, lookups []simhas
 type Lookup struct {
 	Block  int  // whose values are looked up, from 0; Layout.Count for anchors
 	Number int  // of the look-up in its block: 0 is the article's own value, the others are probes; of an anchor, its number from 0
-	Found  bool // the earlier article is stored under this value
+	Found  bool // the earlier article is stored under this value, whatever the distance
 }
 
 // Lookups lists the look-ups for the later of two articles, in their order.

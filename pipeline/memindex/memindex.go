@@ -165,7 +165,7 @@ func (f *earliest) offer(o *entry, j article.Judgement) {
 	}
 }
 
-// near iterates over the fingerprints in a span within the maximal distance of an article's fingerprint. Some come repeatedly.
+// near iterates over the fingerprints in a span that are candidates for an article. Some come repeatedly.
 func (x *Index) near(s *span, a *article.Article) iter.Seq[simhash.Fingerprint] {
 	return func(yield func(simhash.Fingerprint) bool) {
 		if a.LittleText {
@@ -173,8 +173,9 @@ func (x *Index) near(s *span, a *article.Article) iter.Seq[simhash.Fingerprint] 
 			return
 		}
 		for _, block := range x.plan.AppendLookups(nil, a) {
+			reach := x.plan.Reach(block.Index)
 			for _, fp := range s.blocks[block] {
-				if simhash.Distance(a.Fingerprint, fp) <= x.cfg.MaxDistance && !yield(fp) {
+				if simhash.Distance(a.Fingerprint, fp) <= reach && !yield(fp) {
 					return
 				}
 			}

@@ -20,7 +20,7 @@ import (
 // Probes and Anchors only decide how many candidates an article meets, and both segmenters cut the same words.
 type Config struct {
 	Name           string `koanf:"-"`
-	MaxDistance    int    `koanf:"max_distance" help:"Most differing bits between the fingerprints of two copies; in news, above 16 only for a text and its part. Raised: more copies with text cut, more CPU (docs/scale.md). -1: 20 for news, 3 for classic ones."`
+	MaxDistance    int    `koanf:"max_distance" help:"Most differing bits between the fingerprints of two copies; in news, above 16 only for a text and its part that share an anchor. Raised: more copies with text cut, more CPU. -1: 21 for news, 3 for classic ones."`
 	Blocks         int    `koanf:"blocks" help:"Blocks of a fingerprint, up to 16. Raised: more copies met, more look-ups and memory. 0: 4 for news, max_distance + 1 for classic ones."`
 	Probes         int    `koanf:"probes" help:"Extra look-ups per block, up to 63. Raised: more reworded copies met, more CPU (docs/tuning.md). -1: 4 for news, 0 for classic ones."`
 	Anchors        int    `koanf:"anchors" help:"Look-ups by samples of the wording, up to 8. Raised: more copies with text cut or added met. Below 2, fewer are stored. -1: 4 for news, 0 for classic ones."`
@@ -59,7 +59,7 @@ const (
 // one article in a hundred is that short. With fewer than 4, a fingerprint means nothing. The classic recipes have one block more than
 // MaxDistance, so that their look-ups miss no candidate.
 var (
-	newsDefaults    = Config{MaxDistance: 20, Blocks: 4, Probes: 4, Anchors: 4, MinFeatures: 4, FlashFeatures: 16}
+	newsDefaults    = Config{MaxDistance: 21, Blocks: 4, Probes: 4, Anchors: 4, MinFeatures: 4, FlashFeatures: 16}
 	classicDefaults = Config{MaxDistance: simhash.DefaultMaxDistance, MinFeatures: 1}
 )
 
@@ -207,6 +207,9 @@ func (c Config) Search() article.Search {
 	s := article.Search{Rule: article.Rule{MaxDistance: c.MaxDistance}, Blocks: c.Blocks, Probes: c.Probes}
 	if c.Name == News {
 		s.Check = checkSignatures(c.Thresholds)
+		if c.Anchors > 0 { // without anchors, blocks must find a part and its whole at any distance up to max_distance
+			s.BlockDistance = signature.WholeDistance
+		}
 	}
 	return s
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/lookup"
 
 	"github.com/stretchr/testify/require"
 )
@@ -71,9 +72,48 @@ func TestPartOfAnArticle(t *testing.T) {
 func TestWholeDistance(t *testing.T) {
 	r := testRecipe(t)
 	search := r.Search()
-	require.Equal(t, 20, search.MaxDistance)
+	require.Equal(t, 21, search.MaxDistance)
 	one, _ := r.Fingerprint(zhArticle + zhOther)
 	half, _ := r.Fingerprint(zhArticle)
 	require.Equal(t, article.Near, search.Check(17, one.Signature, half.Signature).Kind)
 	require.Equal(t, article.Judgement{Reason: article.ReasonDistance}, search.Check(17, one.Signature, one.Signature))
+}
+
+// Beyond 16 bits a part and its whole must share an anchor, and beyond 21 bits no articles are candidates. Without anchors only max_distance
+// counts.
+func TestReach(t *testing.T) {
+	r := testRecipe(t)
+	search := r.Search()
+	plan := lookup.New(search, 0)
+	whole, _ := r.Fingerprint(zhArticle + zhOther)
+	part, _ := r.Fingerprint(zhArticle)
+	for bits, want := range map[int][2]article.Kind{ // without and with an anchor in common
+		16: {article.Near, article.Near}, 17: {0, article.Near}, 21: {0, article.Near}, 22: {0, 0},
+	} {
+		part.Fingerprint = whole.Fingerprint ^ (1<<bits - 1)
+		for anchors, kind := range want {
+			whole.Anchors, part.Anchors = []uint64{1 << 63, 5 << 60}, []uint64{3 << 62, 7 << 61, uint64(anchors) << 63}
+			j := plan.Judge(&search.Rule, &part, &whole)
+			require.Equal(t, kind, j.Kind, "%d bits, %d anchors in common", bits, anchors)
+			require.Equal(t, kind == 0, j.Reason == article.ReasonDistance)
+			require.Equal(t, want[0], plan.Judge(&search.Rule, &whole, &part).Kind, "the part is not stored under its third anchor")
+		}
+	}
+	for name, c := range map[string]struct {
+		change        func(*Config)
+		block, anchor int
+	}{
+		"news":             {func(*Config) {}, 16, 21},
+		"news, 25 bits":    {func(c *Config) { c.MaxDistance = 25 }, 16, 25},
+		"news, 12 bits":    {func(c *Config) { c.MaxDistance = 12 }, 12, 12},
+		"news, no anchors": {func(c *Config) { c.Anchors = 0 }, 21, 21},
+		"classic":          {func(c *Config) { c.Name = Names()[1] }, 3, 3},
+		"classic, 20 bits": {func(c *Config) { c.Name, c.MaxDistance = Names()[1], 20 }, 20, 20},
+	} {
+		cfg := DefaultConfig()
+		c.change(&cfg)
+		plan := lookup.New(cfg.Search(), 0)
+		require.Equal(t, c.block, plan.Reach(0), name)
+		require.Equal(t, c.anchor, plan.Reach(plan.Layout.Count), name)
+	}
 }

@@ -72,9 +72,9 @@ func DefaultThresholds() Thresholds {
 
 // The thresholds that are not settings. Changing one changes verdicts and hence needs a new version of the recipe.
 const (
-	// wholeDistance is the largest distance in bits between two copies of which neither is a part of the other. Cutting off or adding text
+	// WholeDistance is the largest distance in bits between two copies of which neither is a part of the other. Cutting off or adding text
 	// moves a fingerprint farther than rewording does, so a part is allowed all of Rule.MaxDistance. Raised, more look-alikes pass.
-	wholeDistance = 16
+	WholeDistance = 16
 	// contained is the least containment at which one article counts as containing the other. It is below 1 because containment is an
 	// estimate. Lowered, more articles count as contained that have text of their own.
 	contained = 0.85
@@ -204,7 +204,7 @@ func (s *Signature) leadIn(t *Signature) float64 {
 // Example with the default thresholds: the articles have a similarity of 0.45 and are not short. This is below Near, so they are possible
 // copies. If they share all of their five numbers, the numbers vouch for a copy: Vouched is enough, and they are copies.
 func Judge(distance int, c Comparison, t Thresholds) article.Judgement {
-	if distance > wholeDistance && !c.Part() {
+	if distance > WholeDistance && !c.Part() {
 		return article.Judgement{Reason: article.ReasonDistance}
 	}
 	if c.Flash {

@@ -69,13 +69,13 @@ func checkVerdicts(t testing.TB, r *recipe.Recipe, index redisindex.Config, deco
 		}
 		all = append(all, decided{source, in.Timestamp.UnixMilli(), a})
 	}
-	isCopy := func(a, b *decided) bool {
-		if d := a.millis - b.millis; d > windowMillis || d < -windowMillis {
+	plan := index.Plan()
+	isCopy := func(later, earlier *decided) bool {
+		if d := later.millis - earlier.millis; d > windowMillis || d < -windowMillis {
 			return false
 		}
-		return index.Compare(&a.print, &b.print).Kind.IsCopy()
+		return plan.Judge(&index.Rule, &later.print, &earlier.print).Kind.IsCopy()
 	}
-	plan := index.Plan()
 	copyOf := map[string]bool{"near": true, "exact": true}
 	for i := range all {
 		a := &all[i]
@@ -86,8 +86,9 @@ func checkVerdicts(t testing.TB, r *recipe.Recipe, index redisindex.Config, deco
 				continue
 			}
 			neighbours[all[j].source] = true
-			// Look-ups probe the weak bits of the later article. Either article may be the later one, so both must find the other.
-			if plan.Finds(&a.print, &all[j].print) && plan.Finds(&all[j].print, &a.print) {
+			// Look-ups probe the weak bits of the later article and use its anchors. Either article may be the later one, so both must
+			// find the other.
+			if isCopy(&all[j], a) && plan.Finds(&a.print, &all[j].print) && plan.Finds(&all[j].print, &a.print) {
 				one := copyOf[h[pipeline.HeaderVerdict]] || copyOf[seen[all[j].source].Headers[pipeline.HeaderVerdict]]
 				require.True(t, one, "%s and %s are copies of each other, but neither was published as a copy", a.source, all[j].source)
 			}

@@ -126,6 +126,12 @@ var mutants = []mutant{
 	{"no-anchors", []edit{
 		{"lookup.go", "x.layout.plan.AppendLookups(blocks[:0], &t.Article)", "func(a article.Article) []simhash.Block { a.Anchors = nil; return x.layout.plan.AppendLookups(nil, &a) }(t.Article)"},
 	}, contract + "/^Anchors$"},
+	{"blocks-reach-as-far-as-anchors", []edit{
+		{"lookup.go", "x.layout.plan.Reach(refs[n].block)", "x.cfg.MaxDistance"},
+	}, contract + "/^Reach$"},
+	{"anchors-reach-no-farther-than-blocks", []edit{
+		{"lookup.go", "x.layout.plan.Reach(refs[n].block)", "x.layout.plan.Reach(0)"},
+	}, contract + "/^Reach$"},
 	{"stored-without-anchors", []edit{
 		{"lists.go", "b.x.layout.plan.AppendStored(blocks[:0], &t.Article)", "b.x.layout.plan.Layout.AppendBlocks(blocks[:0], t.Fingerprint)"},
 	}, contract + "/^Anchors$"},

@@ -56,5 +56,5 @@ func newScale(cfg config.Config) figures.Scale {
 	if index.Check == nil {
 		return figures.DistanceScale(index.MaxDistance)
 	}
-	return figures.SimilarityScale(index.Rule, index.Plan(), cfg.Detection.Thresholds)
+	return figures.SimilarityScale(index.Plan(), cfg.Detection.Thresholds)
 }

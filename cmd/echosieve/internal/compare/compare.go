@@ -91,7 +91,7 @@ func compareTexts(recipe *recipe.Recipe, index redisindex.Config, names, texts [
 		}
 	}
 	c.addLookups(plan, &a, &b)
-	judgement := index.Compare(&a, &b)
+	judgement := plan.Judge(&index.Rule, &b, &a)
 	c.Test = judgement.Reason.String()
 	c.Signature = compareSignatures(a.Signature, b.Signature)
 	c.explain(judgement, cfg)

@@ -52,7 +52,7 @@ func (c *comparison) explain(j article.Judgement, cfg recipe.Config) {
 	case article.ReasonDistance:
 		why = fmt.Sprintf("the fingerprints differ in %d bits, at most %d are allowed (detection.max_distance).", c.Distance, c.MaxDistance)
 		if c.Distance <= c.MaxDistance {
-			why = fmt.Sprintf("the fingerprints differ in %d bits, and neither text contains the other.", c.Distance)
+			why = fmt.Sprintf("the fingerprints differ in %d bits; at this distance the service compares only texts of which one contains the other and that share an anchor (detection.anchors).", c.Distance)
 		}
 	case article.ReasonOverlap:
 		why = c.Signature.explainOverlap(j.Kind, cfg.Thresholds)

@@ -70,6 +70,7 @@ func (w *Writer) extends(chain []article.Article, a *article.Article) bool {
 	}
 	last := &chain[len(chain)-1]
 	plan := w.Index.Plan()
-	return w.Index.Compare(a, last).Kind == article.Near && plan.Finds(a, last) && plan.Finds(last, a) &&
+	return plan.Judge(&w.Index.Rule, a, last).Kind == article.Near && plan.Judge(&w.Index.Rule, last, a).Kind == article.Near &&
+		plan.Finds(a, last) && plan.Finds(last, a) &&
 		!slices.ContainsFunc(chain[:len(chain)-1], func(b article.Article) bool { return w.Index.Compare(a, &b).Kind.IsCopy() })
 }

@@ -35,7 +35,7 @@ func DistanceScale(current int) Scale {
 
 // SimilarityScale returns the scale of Thresholds.Near, the least similarity of copies in the second check. All other settings stay as they
 // are.
-func SimilarityScale(rule article.Rule, plan lookup.Plan, current signature.Thresholds) Scale {
+func SimilarityScale(plan lookup.Plan, current signature.Thresholds) Scale {
 	values := []float64{current.Near}
 	for percent := 95; percent >= 10; percent -= 5 {
 		values = append(values, float64(percent)/100)
@@ -51,13 +51,12 @@ func SimilarityScale(rule article.Rule, plan lookup.Plan, current signature.Thre
 		rules[i].Near, rules[i].Possible = near, min(near, current.Possible)
 	}
 	s.Level = func(later, earlier *article.Article) int {
-		distance := simhash.Distance(later.Fingerprint, earlier.Fingerprint)
-		if distance > rule.MaxDistance || !plan.Finds(later, earlier) {
+		if !plan.Finds(later, earlier) || !plan.InReach(later, earlier) {
 			return len(rules)
 		}
 		a, _ := signature.Decode(later.Signature)
 		b, _ := signature.Decode(earlier.Signature)
-		c := signature.Compare(&a, &b)
+		c, distance := signature.Compare(&a, &b), simhash.Distance(later.Fingerprint, earlier.Fingerprint)
 		// A copy at one limit is a copy at every looser limit.
 		return sort.Search(len(rules), func(i int) bool {
 			return signature.Judge(distance, c, rules[i]).Kind == article.Near
@@ -92,7 +91,7 @@ func ByRecipe(rule article.Rule, plan lookup.Plan) Judge {
 		}
 		out := Judgement{Distance: simhash.Distance(later.Fingerprint, earlier.Fingerprint), Reason: ReasonNotFound}
 		if plan.Finds(&later, &earlier) {
-			decided := rule.Compare(&later, &earlier)
+			decided := plan.Judge(&rule, &later, &earlier)
 			out.Flagged, out.Possible, out.Candidate = decided.Kind.IsCopy(), decided.Kind == article.Possible, true
 			out.Reason = decided.Reason.String()
 		}

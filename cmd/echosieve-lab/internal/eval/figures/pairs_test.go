@@ -16,7 +16,7 @@ func newArticle(digest byte, fp simhash.Fingerprint) article.Article {
 }
 
 // byDistance is the rule of four blocks and three bits, without a second check.
-var byDistance = ByRecipe(article.Rule{MaxDistance: 3}, lookup.Plan{Layout: simhash.Layout{Count: 4}})
+var byDistance = ByRecipe(article.Rule{MaxDistance: 3}, lookup.New(article.Search{Rule: article.Rule{MaxDistance: 3}, Blocks: 4}, 0))
 
 func TestPairs(t *testing.T) {
 	articles := map[string]article.Article{

@@ -79,7 +79,7 @@ func TestSimilarityScaleIsTheRule(t *testing.T) {
 	recipe, err := recipe.Load(config)
 	require.NoError(t, err)
 	plan := lookup.New(config.Search(), 0)
-	scale := SimilarityScale(config.Search().Rule, plan, config.Thresholds)
+	scale := SimilarityScale(plan, config.Thresholds)
 	require.Equal(t, "0.47", scale.Limits[scale.Current])
 	words := []rune("甲乙丙丁戊己庚辛壬癸子丑寅卯辰巳午未申酉戌亥春夏秋冬东西南北中发白金木水火土山川河海")
 	random := rand.New(rand.NewPCG(3, 4))
@@ -115,7 +115,7 @@ func TestSimilarityScaleIsTheRule(t *testing.T) {
 // Signatures that say nothing make no copies at any limit.
 func TestSimilarityScaleUnknown(t *testing.T) {
 	search := recipe.DefaultConfig().Search()
-	scale := SimilarityScale(search.Rule, lookup.New(search, 0), signature.DefaultThresholds())
+	scale := SimilarityScale(lookup.New(search, 0), signature.DefaultThresholds())
 	a, b := newArticle(1, 0), newArticle(2, 0)
 	require.Equal(t, len(scale.Limits), scale.Level(&a, &b))
 }
