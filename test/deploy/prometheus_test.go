@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -15,12 +16,15 @@ import (
 
 const prometheusDir = "deploy/prometheus"
 
+// unitTests are the files of unit tests of the alerts, in prometheusDir.
+var unitTests = []string{"alerts_test.yml", "alerts_day_test.yml"}
+
 func TestPromtool(t *testing.T) {
 	promtool := promserver.Tool(t, "promtool")
 	for _, args := range [][]string{
 		{"check", "config", "prometheus.yml"},
 		{"check", "rules", "alerts.yml"},
-		{"test", "rules", "alerts_test.yml"},
+		append([]string{"test", "rules"}, unitTests...),
 	} {
 		t.Run(args[0]+" "+args[1], func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), promtool, args...)
@@ -51,36 +55,81 @@ func alerts(t *testing.T) []alertRule {
 	return rules
 }
 
-// Every alert has a description, a unit test in which it fires, and a section in the documentation.
-func TestAlertsAreCompleteTestedAndDocumented(t *testing.T) {
-	var tests struct {
-		Tests []struct {
-			AlertRuleTest []struct {
-				Alertname string
-				ExpAlerts []any `yaml:"exp_alerts"`
-			} `yaml:"alert_rule_test"`
-		}
-	}
-	require.NoError(t, yaml.Unmarshal(read(t, prometheusDir+"/alerts_test.yml"), &tests))
+// Every alert says what is wrong, links to the runbook, and the unit tests show that it fires and that it stays silent.
+func TestAlertsAreCompleteAndTested(t *testing.T) {
 	fires, silent := map[string]bool{}, map[string]bool{}
-	for _, test := range tests.Tests {
-		for _, c := range test.AlertRuleTest {
-			if len(c.ExpAlerts) > 0 {
-				fires[c.Alertname] = true
-			} else {
-				silent[c.Alertname] = true
+	for _, file := range unitTests {
+		var tests struct {
+			Tests []struct {
+				AlertRuleTest []struct {
+					Alertname string
+					ExpAlerts []any `yaml:"exp_alerts"`
+				} `yaml:"alert_rule_test"`
+			}
+		}
+		require.NoError(t, yaml.Unmarshal(read(t, prometheusDir+"/"+file), &tests))
+		for _, test := range tests.Tests {
+			for _, c := range test.AlertRuleTest {
+				if len(c.ExpAlerts) > 0 {
+					fires[c.Alertname] = true
+				} else {
+					silent[c.Alertname] = true
+				}
 			}
 		}
 	}
-	operations := string(read(t, "docs/operations.md"))
 	for _, a := range alerts(t) {
 		t.Run(a.Alert, func(t *testing.T) {
 			require.True(t, slices.Contains([]string{"critical", "warning", "info"}, a.Labels["severity"]))
 			require.NotEmpty(t, a.Annotations["summary"])
 			require.NotEmpty(t, a.Annotations["description"])
+			require.Equal(t, `{{ or $externalLabels.runbook "docs/runbook.md" }}#`+strings.ToLower(a.Alert), a.Annotations["runbook_url"])
 			require.True(t, fires[a.Alert], "no unit test in which it fires")
 			require.True(t, silent[a.Alert], "no unit test in which it stays silent")
-			require.Contains(t, operations, "`"+a.Alert+"`")
 		})
 	}
+}
+
+// The runbook has one section for each alert, below the heading of its severity, and no other section. Each section answers the
+// same four questions.
+func TestRunbookHasASectionForEachAlert(t *testing.T) {
+	severity := map[string]string{}
+	for _, a := range alerts(t) {
+		severity[a.Alert] = a.Labels["severity"]
+	}
+	sections := runbookSections(t)
+	for alert, section := range sections {
+		require.Equal(t, severity[alert], section.severity, alert)
+		rest := section.text
+		for _, question := range []string{"\n**Means:** ", "\n**See:** ", "\n**Do:** ", "\n**Do not** "} {
+			_, after, found := strings.Cut(rest, question)
+			require.True(t, found, "%s: no %q, or not in this order", alert, question)
+			rest = after
+		}
+	}
+	require.Len(t, sections, len(severity), "alerts without a section")
+}
+
+// runbookSection is what docs/runbook.md says about one alert.
+type runbookSection struct {
+	severity string // the heading above: critical, warning or info
+	text     string
+}
+
+// runbookSections returns the sections of docs/runbook.md by their headings.
+func runbookSections(t *testing.T) map[string]runbookSection {
+	t.Helper()
+	sections := map[string]runbookSection{}
+	severity := ""
+	for _, part := range strings.Split("\n"+string(read(t, "docs/runbook.md")), "\n##")[1:] {
+		heading, text, _ := strings.Cut(part, "\n")
+		alert, isAlert := strings.CutPrefix(heading, "# ")
+		if !isAlert {
+			severity = strings.ToLower(strings.TrimSpace(heading))
+			continue
+		}
+		require.NotContains(t, sections, alert, "twice in the runbook")
+		sections[alert] = runbookSection{severity: severity, text: "\n" + text}
+	}
+	return sections
 }
