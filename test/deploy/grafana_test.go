@@ -3,6 +3,7 @@ package deploy_test
 import (
 	"encoding/json"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -15,86 +16,199 @@ import (
 
 const grafanaDir = "deploy/grafana"
 
+// selectors are in every query: the variables select.
+const selectors = `{cluster=~"$cluster", namespace=~"$namespace", job=~"$job", instance=~"$instance"`
+
+type link struct {
+	Title, URL  string
+	IncludeVars bool
+}
+
 type panel struct {
 	ID                       int
 	Type, Title, Description string
 	GridPos                  struct{ X, Y, W, H int }
 	Datasource               struct{ UID string }
+	Links                    []link
 	Targets                  []struct {
 		RefID, Expr string
 		Datasource  struct{ UID string }
 	}
-	FieldConfig struct{ Defaults struct{ Unit string } }
+	FieldConfig json.RawMessage
 }
 
-type dashboard struct {
+type board struct {
 	UID, Title string
+	Links      []link
 	Panels     []panel
-	Templating struct{ List []struct{ Name string } }
+	Templating struct {
+		List []struct {
+			Name     string
+			AllValue *string
+			Current  struct{ Value any }
+		}
+	}
+	Annotations struct {
+		List []struct {
+			Name   string
+			Target struct{ Expr string }
+		}
+	}
 }
 
-func loadDashboard(t *testing.T) dashboard {
+// boards returns the shipped boards by file name.
+func boards(t *testing.T) map[string]board {
 	t.Helper()
-	var d dashboard
-	require.NoError(t, json.Unmarshal(read(t, grafanaDir+"/dashboards/echosieve.json"), &d))
-	require.NotEmpty(t, d.UID)
-	require.Greater(t, len(d.Panels), 20)
-	return d
+	all := map[string]board{}
+	for _, file := range promserver.Boards(t) {
+		var b board
+		require.NoError(t, json.Unmarshal(read(t, file), &b))
+		require.Greater(t, len(b.Panels), 20)
+		all[filepath.Base(file)] = b
+	}
+	require.Len(t, all, 2)
+	return all
 }
 
-func TestDashboardPanels(t *testing.T) {
-	ids := map[int]bool{}
-	for _, p := range loadDashboard(t).Panels {
-		t.Run(p.Title, func(t *testing.T) {
-			require.False(t, ids[p.ID], "panel ids are unique")
-			ids[p.ID] = true
-			require.NotEmpty(t, p.Title)
-			if p.Type == "row" {
-				return
-			}
-			require.NotEmpty(t, p.Description)
-			require.Equal(t, "${datasource}", p.Datasource.UID)
-			require.NotEmpty(t, p.Targets)
-			refs := map[string]bool{}
-			for _, target := range p.Targets {
-				require.NotEmpty(t, target.Expr)
-				require.False(t, refs[target.RefID], "refIds are unique")
-				refs[target.RefID] = true
-				require.Equal(t, "${datasource}", target.Datasource.UID)
-				require.Contains(t, target.Expr, `job=~"$job", instance=~"$instance"`, "the variables select")
-			}
-			if p.Type == "timeseries" || p.Type == "stat" {
-				require.NotEmpty(t, p.FieldConfig.Defaults.Unit)
-			}
-		})
+func TestBoardPanels(t *testing.T) {
+	for file, b := range boards(t) {
+		ids := map[int]bool{}
+		for _, p := range b.Panels {
+			t.Run(file+"/"+p.Title, func(t *testing.T) {
+				require.False(t, ids[p.ID], "panel ids are unique")
+				ids[p.ID] = true
+				require.NotEmpty(t, p.Title)
+				if p.Type == "row" {
+					return
+				}
+				require.NotEmpty(t, p.Description)
+				require.Equal(t, "${datasource}", p.Datasource.UID)
+				require.NotEmpty(t, p.Targets)
+				refs := map[string]bool{}
+				for _, target := range p.Targets {
+					require.False(t, refs[target.RefID], "refIds are unique")
+					refs[target.RefID] = true
+					require.Equal(t, "${datasource}", target.Datasource.UID)
+					requireSelected(t, target.Expr)
+				}
+				if p.Type == "timeseries" || p.Type == "stat" {
+					var config struct{ Defaults struct{ Unit string } }
+					require.NoError(t, json.Unmarshal(p.FieldConfig, &config))
+					require.NotEmpty(t, config.Defaults.Unit)
+				}
+			})
+		}
+		for _, a := range b.Annotations.List {
+			requireSelected(t, a.Target.Expr)
+		}
+	}
+}
+
+// requireSelected fails unless each metric in the query is limited to what the board's variables select.
+func requireSelected(t *testing.T, expr string) {
+	t.Helper()
+	metrics := metricName.FindAllStringIndex(expr, -1)
+	require.NotEmpty(t, metrics, expr)
+	for _, at := range metrics {
+		require.True(t, strings.HasPrefix(expr[at[1]:], selectors), "%s in %s", expr[at[0]:at[1]], expr)
+	}
+}
+
+// A possible copy is an article: a share that leaves it out of the denominator is too high.
+func TestSharesCountEveryArticle(t *testing.T) {
+	for _, expr := range append(promserver.BoardExprs(t), promserver.AlertExprs(t)...) {
+		if strings.Contains(expr, "unique") {
+			require.NotContains(t, strings.ReplaceAll(expr, "unique|possible|near|exact", ""), "unique", expr)
+		}
 	}
 }
 
 // The panels fill the 24 columns and do not overlap.
-func TestDashboardLayout(t *testing.T) {
-	taken := map[[2]int]string{}
-	height := 0
-	for _, p := range loadDashboard(t).Panels {
-		g := p.GridPos
-		require.Positive(t, g.W, p.Title)
-		require.LessOrEqual(t, g.X+g.W, 24, p.Title)
-		height = max(height, g.Y+g.H)
-		for x := g.X; x < g.X+g.W; x++ {
-			for y := g.Y; y < g.Y+g.H; y++ {
-				require.Empty(t, taken[[2]int{x, y}], "under %s", p.Title)
-				taken[[2]int{x, y}] = p.Title
+func TestBoardLayout(t *testing.T) {
+	for file, b := range boards(t) {
+		taken := map[[2]int]string{}
+		height := 0
+		for _, p := range b.Panels {
+			g := p.GridPos
+			require.Positive(t, g.W, p.Title)
+			require.LessOrEqual(t, g.X+g.W, 24, p.Title)
+			height = max(height, g.Y+g.H)
+			for x := g.X; x < g.X+g.W; x++ {
+				for y := g.Y; y < g.Y+g.H; y++ {
+					require.Empty(t, taken[[2]int{x, y}], "under %s", p.Title)
+					taken[[2]int{x, y}] = p.Title
+				}
+			}
+		}
+		require.Len(t, taken, 24*height, "no holes in %s", file)
+	}
+}
+
+// "All" must mean all clusters and namespaces, also where series have no such label, but only the jobs and instances of Echosieve:
+// the board's panels of processes ask for metrics that every Go program has.
+func TestBoardVariables(t *testing.T) {
+	for file, b := range boards(t) {
+		var names []string
+		for _, v := range b.Templating.List {
+			names = append(names, v.Name)
+			switch v.Name {
+			case "cluster", "namespace":
+				require.NotNil(t, v.AllValue, file)
+				require.Equal(t, ".*", *v.AllValue)
+				require.Equal(t, []any{"$__all"}, v.Current.Value)
+			case "job", "instance":
+				require.Nil(t, v.AllValue, file)
+				require.Equal(t, []any{"$__all"}, v.Current.Value)
+			}
+		}
+		require.Equal(t, []string{"datasource", "cluster", "namespace", "job", "instance", "runbook"}, names, file)
+	}
+}
+
+// Links lead to sections of the runbook and to the other board, and each alert is linked from the panel that shows it.
+func TestBoardLinks(t *testing.T) {
+	anchors := map[string]string{}
+	for alert := range runbookSections(t) {
+		anchors["${runbook}#"+strings.ToLower(alert)] = alert
+	}
+	uids, linked := map[string]bool{}, map[string]bool{}
+	for _, b := range boards(t) {
+		uids["/d/"+b.UID] = true
+	}
+	for file, b := range boards(t) {
+		require.Len(t, b.Links, 2, file)
+		require.True(t, uids[b.Links[0].URL] && b.Links[0].URL != "/d/"+b.UID && b.Links[0].IncludeVars, "%s links to the other board", file)
+		require.Equal(t, "${runbook}", b.Links[1].URL)
+		for _, p := range b.Panels {
+			for _, l := range p.Links {
+				alert := anchors[l.URL]
+				require.NotEmpty(t, alert, "%s: %s links to %s", file, p.Title, l.URL)
+				require.Equal(t, "Runbook: "+alert, l.Title)
+				linked[alert] = true
 			}
 		}
 	}
-	require.Len(t, taken, 24*height, "no holes")
+	for _, alert := range anchors {
+		require.True(t, linked[alert], "no panel links to %s", alert)
+	}
 }
 
-func TestDashboardVariables(t *testing.T) {
-	var names []string
-	for _, v := range loadDashboard(t).Templating.List {
-		names = append(names, v.Name)
+// A panel that is named in the runbook is on a board.
+func TestRunbookNamesPanelsOfTheBoards(t *testing.T) {
+	titles := map[string]bool{"Panels": true, "Targets": true} // the runbook's explanation, and a page of Prometheus
+	for _, b := range boards(t) {
+		for _, p := range b.Panels {
+			titles[p.Title] = true
+		}
+		for _, a := range b.Annotations.List {
+			titles[a.Name] = true
+		}
 	}
-	require.Equal(t, []string{"datasource", "job", "instance"}, names)
+	named := regexp.MustCompile(`[^*]\*([A-Z][^*]+)\*[^*]`).FindAllStringSubmatch(string(read(t, "docs/runbook.md")), -1)
+	require.Greater(t, len(named), 15)
+	for _, n := range named {
+		require.True(t, titles[n[1]], "no panel %q", n[1])
+	}
 }
 
 // The files that provisioning names exist at the paths where the compose file mounts them.

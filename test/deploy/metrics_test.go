@@ -48,13 +48,13 @@ var (
 	metricName  = regexp.MustCompile(`\b(echosieve|go|process)_[a-z_]+`)
 	grouping    = regexp.MustCompile(`\b(?:by|without|on|ignoring) \(([^)]*)\)`)
 	matcher     = regexp.MustCompile(`([a-z_]+)(?:=~|!~|!=|=)"`)
-	fromScrapes = []string{"job", "instance", "le"}
+	fromScrapes = []string{"cluster", "namespace", "job", "instance", "le"}
 )
 
-// Dashboard and alerts use only metrics and labels that the documentation lists.
+// Boards and alerts use only metrics and labels that the documentation lists.
 func TestQueriesUseDocumentedMetricsAndLabels(t *testing.T) {
 	metrics := documented(t)
-	for _, query := range promserver.Queries(t) {
+	for _, query := range promserver.Queries(t, nil) {
 		t.Run(query, func(t *testing.T) {
 			known := append([]string(nil), fromScrapes...)
 			for _, name := range metricName.FindAllString(query, -1) {
@@ -117,7 +117,12 @@ func TestEveryQueryIsAnsweredByTheDocumentedMetrics(t *testing.T) {
 			}
 		}
 	}()
-	p.CheckQueries(t, promserver.Queries(t))
+	queries := promserver.Queries(t, p.Selected(t))
+	p.CheckQueries(t, queries)
+	// Prometheus also scrapes itself, and exports the same metrics of a Go process. "All" must not select them.
+	instance := strings.TrimPrefix(target.URL, "http://")
+	require.Len(t, p.Labels(t, []string{"process_cpu_seconds_total"}, "instance"), 2)
+	require.Equal(t, []string{instance}, p.Labels(t, queries, "instance"))
 }
 
 // register adds the metric with every combination of its label values. It returns functions that count or observe.

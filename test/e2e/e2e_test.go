@@ -147,7 +147,7 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 				}
 			})
 			require.Equal(t, 2, state, "one process was stopped and started")
-			prometheus.CheckQueries(t, promserver.Queries(t))
+			prometheus.CheckQueries(t, promserver.Queries(t, prometheus.Selected(t)))
 			stop(t, leaves)
 			cpu := stop(t, stays)
 

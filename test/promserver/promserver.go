@@ -1,4 +1,4 @@
-// Package promserver starts a real Prometheus for tests and evaluates the queries of the shipped dashboard and alerts. Its functions end the
+// Package promserver starts a real Prometheus for tests and evaluates the queries of the shipped boards and alerts. Its functions end the
 // test when something is missing, Prometheus itself included.
 package promserver
 
@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -34,18 +35,18 @@ type Prom struct {
 	URL string // http://127.0.0.1:port
 }
 
-// Start runs a Prometheus on a free loopback port. It scrapes /metrics of the targets ("host:port") every second under the job name echosieve,
-// and evaluates the shipped alert rules. Start returns when Prometheus is ready; the targets may start later. Prometheus ends with the
-// test.
+// Start runs a Prometheus on a free loopback port. It scrapes /metrics of the targets ("host:port") every second under the job name echosieve
+// and with the label namespace, but not cluster, as on a single cluster. It scrapes itself under the job name prometheus, and evaluates
+// the shipped alert rules. Start returns when Prometheus is ready; the targets may start later. Prometheus ends with the test.
 func Start(t testing.TB, targets ...string) *Prom {
 	t.Helper()
 	binary := Tool(t, "prometheus")
 	dir := t.TempDir()
+	addr := loopback.Addr(loopback.Ports(t, 1)[0])
 	config := filepath.Join(dir, "prometheus.yml")
-	if err := os.WriteFile(config, configFor(t, targets), 0o600); err != nil {
+	if err := os.WriteFile(config, configFor(t, addr, targets), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	addr := loopback.Addr(loopback.Ports(t, 1)[0])
 	// The context of the test ends just before its cleanups run. Prometheus then gets a SIGTERM, and a SIGKILL if it does not end.
 	cmd := exec.CommandContext(t.Context(), binary,
 		"--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+addr)
@@ -124,28 +125,73 @@ func (p *Prom) unanswered(ctx context.Context, queries []string) map[string]stri
 
 // Problem evaluates a query once. It returns why there is no result (see CheckQueries), or "" if there is one.
 func (p *Prom) Problem(ctx context.Context, query string) string {
-	body, err := p.get(ctx, "/api/v1/query?query="+url.QueryEscape(query))
+	answer, err := p.query(ctx, query)
 	if err != nil {
 		return err.Error()
 	}
-	var answer struct {
-		Data struct {
-			Result []struct{ Value [2]any }
-		}
-	}
-	if err := json.Unmarshal(body, &answer); err != nil {
-		return fmt.Sprintf("not an instant vector: %v: %s", err, body)
-	}
-	if len(answer.Data.Result) == 0 {
+	if len(answer) == 0 {
 		return "no series"
 	}
-	for _, series := range answer.Data.Result {
-		text, _ := series.Value[1].(string)
-		if v, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(v) {
+	for _, s := range answer {
+		if !math.IsNaN(s.value) {
 			return ""
 		}
 	}
 	return "only NaN: nothing was observed"
+}
+
+// series is one element of an instant vector.
+type series struct {
+	labels map[string]string
+	value  float64
+}
+
+// query evaluates a query that returns an instant vector.
+func (p *Prom) query(ctx context.Context, query string) ([]series, error) {
+	body, err := p.get(ctx, "/api/v1/query?query="+url.QueryEscape(query))
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Data struct {
+			Result []struct {
+				Metric map[string]string
+				Value  [2]any
+			}
+		}
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, fmt.Errorf("not an instant vector: %w: %s", err, body)
+	}
+	vector := make([]series, len(answer.Data.Result))
+	for i, r := range answer.Data.Result {
+		text, _ := r.Value[1].(string)
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return nil, fmt.Errorf("not a number: %w: %s", err, body)
+		}
+		vector[i] = series{labels: r.Metric, value: v}
+	}
+	return vector, nil
+}
+
+// Labels returns the values of a label in the results of the queries, sorted, each value once.
+func (p *Prom) Labels(t testing.TB, queries []string, label string) []string {
+	t.Helper()
+	var values []string
+	for _, q := range queries {
+		answer, err := p.query(t.Context(), q)
+		if err != nil {
+			t.Fatalf("%s: %v", q, err)
+		}
+		for _, s := range answer {
+			if v, ok := s.labels[label]; ok {
+				values = append(values, v)
+			}
+		}
+	}
+	slices.Sort(values)
+	return slices.Compact(values)
 }
 
 func (p *Prom) get(ctx context.Context, path string) ([]byte, error) {
@@ -179,12 +225,13 @@ func Tool(t testing.TB, name string) string {
 	return path
 }
 
-func configFor(t testing.TB, targets []string) []byte {
+func configFor(t testing.TB, self string, targets []string) []byte {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\n")
 	fmt.Fprintf(&b, "rule_files: [%q]\n", filepath.Join(Root(t), alertsFile))
-	b.WriteString("scrape_configs:\n  - job_name: echosieve\n    static_configs:\n      - targets:\n")
+	fmt.Fprintf(&b, "scrape_configs:\n  - job_name: prometheus\n    static_configs: [{targets: [%q]}]\n", self)
+	b.WriteString("  - job_name: echosieve\n    static_configs:\n      - labels: {namespace: news}\n        targets:\n")
 	for _, target := range targets {
 		fmt.Fprintf(&b, "          - %q\n", target)
 	}

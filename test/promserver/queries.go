@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	alertsFile    = "deploy/prometheus/alerts.yml"
-	dashboardFile = "deploy/grafana/dashboards/echosieve.json"
+	alertsFile = "deploy/prometheus/alerts.yml"
+	boardsDir  = "deploy/grafana/dashboards"
 )
 
 // Root returns the repository's root: the nearest folder above the test's that holds go.mod.
@@ -36,33 +36,49 @@ func Root(t testing.TB) string {
 	}
 }
 
-// Queries returns every query of the shipped dashboard and alerts in a form that has a result for a healthy service. Grafana's variables are
-// replaced. Of a comparison both sides are returned instead: an alert that does not fire has no result.
-func Queries(t testing.TB) []string {
+// Queries returns every query of the shipped boards and alerts in a form that has a result for a healthy service. The boards' variables are
+// replaced by their values in selected (see Selected). Of a comparison both sides are returned instead: an alert that does not fire has
+// no result.
+func Queries(t testing.TB, selected map[string]string) []string {
 	t.Helper()
 	var queries []string
-	for _, expr := range DashboardExprs(t) {
-		queries = append(queries, Operands(Substitute(expr))...)
+	for _, expr := range BoardExprs(t) {
+		queries = append(queries, Operands(Substitute(expr, selected))...)
 	}
 	for _, expr := range AlertExprs(t) {
-		queries = append(queries, Operands(expr)...)
+		queries = append(queries, Operands(Substitute(expr, nil))...)
 	}
 	slices.Sort(queries)
 	return slices.Compact(queries)
 }
 
-// DashboardExprs returns the expressions of all panels and annotations, unchanged.
-func DashboardExprs(t testing.TB) []string {
+// Boards returns the files of the shipped boards, relative to Root.
+func Boards(t testing.TB) []string {
 	t.Helper()
-	var dashboard any
-	data := readFile(t, dashboardFile)
-	if err := json.Unmarshal(data, &dashboard); err != nil {
-		t.Fatalf("%s: %v", dashboardFile, err)
+	files, err := filepath.Glob(filepath.Join(Root(t), boardsDir, "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no boards in %s: %v", boardsDir, err)
 	}
+	for i := range files {
+		files[i] = filepath.Join(boardsDir, filepath.Base(files[i]))
+	}
+	return files
+}
+
+// BoardExprs returns the expressions of all panels and annotations of all boards, unchanged.
+func BoardExprs(t testing.TB) []string {
+	t.Helper()
 	var exprs []string
-	collect(dashboard, &exprs)
-	if len(exprs) == 0 {
-		t.Fatalf("%s holds no expression", dashboardFile)
+	for _, file := range Boards(t) {
+		var board any
+		if err := json.Unmarshal(readFile(t, file), &board); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		before := len(exprs)
+		collect(board, &exprs)
+		if len(exprs) == before {
+			t.Fatalf("%s holds no expression", file)
+		}
 	}
 	return exprs
 }
@@ -108,11 +124,21 @@ func AlertExprs(t testing.TB) []string {
 	return exprs
 }
 
-// Substitute replaces Grafana's variables as Grafana does when everything is selected. The intervals are longer than a short test.
-func Substitute(expr string) string {
-	return strings.NewReplacer(
-		"$__rate_interval", "1m", "$__interval", "15s", "$__range", "5m", "$job", ".+", "$instance", ".+",
-	).Replace(expr)
+var (
+	// Prometheus runs for seconds in a test. A query that looks a day back, or evaluates every five minutes, would have no result.
+	offset     = regexp.MustCompile(`\boffset [0-9a-z]+`)
+	resolution = regexp.MustCompile(`:[0-9a-z]+\]`)
+)
+
+// Substitute replaces Grafana's intervals by intervals that are longer than a short test, and the variables of a board by their values in
+// selected. Offsets and the resolutions of subqueries become one second.
+func Substitute(expr string, selected map[string]string) string {
+	replace := []string{"$__rate_interval", "1m", "$__interval", "15s", "$__range", "5m"}
+	for name, value := range selected {
+		replace = append(replace, "$"+name, value)
+	}
+	expr = strings.NewReplacer(replace...).Replace(expr)
+	return resolution.ReplaceAllString(offset.ReplaceAllString(expr, "offset 1s"), ":1s]")
 }
 
 var (
