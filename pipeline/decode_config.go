@@ -12,7 +12,12 @@ type DecodeConfig struct {
 	Tombstones string      `koanf:"tombstones" help:"What happens to null values: unique (passed to the unique topic) or skip."`
 	// MaxFuture only decides which timestamps are counted as future, not any verdict.
 	MaxFuture time.Duration `koanf:"max_future" help:"Timestamps further ahead of the clock count as future in echosieve_pipeline_event_time_total. 0: none."`
+	// SourceLabels only decides what is counted, not any verdict.
+	SourceLabels int `koanf:"source_labels" help:"Publishers that echosieve_pipeline_source_records_total counts one by one: the most frequent ones; the rest is other. Each costs Prometheus four series per process. 0: no such metric."`
 }
+
+// MaxSourceLabels is the largest DecodeConfig.SourceLabels.
+const MaxSourceLabels = 1000
 
 // FieldConfig lists, for each field of an article, the dotted paths to try in a JSON value, in their order.
 type FieldConfig struct {
@@ -62,6 +67,9 @@ func (c DecodeConfig) Validate() error {
 	}
 	if c.MaxFuture < 0 {
 		return fmt.Errorf("max_future: %s is negative", c.MaxFuture)
+	}
+	if c.SourceLabels < 0 || c.SourceLabels > MaxSourceLabels {
+		return fmt.Errorf("source_labels: %d must be between 0 and %d", c.SourceLabels, MaxSourceLabels)
 	}
 	if c.Format == FormatJSON && len(c.Fields.Text) == 0 {
 		return fmt.Errorf("fields.text: at least one path is needed")

@@ -99,10 +99,12 @@ func TestDecodeOwnPaths(t *testing.T) {
 func TestDecodeConfigValidate(t *testing.T) {
 	require.NoError(t, DefaultDecodeConfig().Validate())
 	for name, breakIt := range map[string]func(*DecodeConfig){
-		"format":      func(c *DecodeConfig) { c.Format = "xml" },
-		"tombstones":  func(c *DecodeConfig) { c.Tombstones = "drop" },
-		"max_future":  func(c *DecodeConfig) { c.MaxFuture = -1 },
-		"fields.text": func(c *DecodeConfig) { c.Fields.Text = nil },
+		"format":              func(c *DecodeConfig) { c.Format = "xml" },
+		"tombstones":          func(c *DecodeConfig) { c.Tombstones = "drop" },
+		"max_future":          func(c *DecodeConfig) { c.MaxFuture = -1 },
+		"source_labels: -1":   func(c *DecodeConfig) { c.SourceLabels = -1 },
+		"source_labels: 1001": func(c *DecodeConfig) { c.SourceLabels = MaxSourceLabels + 1 },
+		"fields.text":         func(c *DecodeConfig) { c.Fields.Text = nil },
 	} {
 		cfg := DefaultDecodeConfig()
 		breakIt(&cfg)

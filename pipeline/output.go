@@ -39,6 +39,8 @@ type Output struct {
 
 	verdict, reason string // labels for the metrics
 	distance        int    // bits; -1 if there is no original
+	source          string // sourceName of an article; empty for tombstones and dead letters, too
+	hasSource       bool   // the record is an article
 }
 
 // Names of the headers that we add, documented in docs/output.md.

@@ -29,6 +29,7 @@ type Pipeline struct {
 	recipe  *recipe.Recipe
 	index   Index
 	metrics *metrics
+	sources *sourceCounter
 	now     func() time.Time
 	cores   chan struct{} // bounds the articles that are fingerprinted at a time, and hence the threads in cgo
 }
@@ -36,7 +37,8 @@ type Pipeline struct {
 // New returns a Pipeline. With a nil registerer the metrics are not registered.
 func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Registerer) *Pipeline {
 	return &Pipeline{
-		cfg: cfg, recipe: recipe, index: index, metrics: newMetrics(reg), now: time.Now,
+		cfg: cfg, recipe: recipe, index: index, metrics: newMetrics(reg),
+		sources: newSourceCounter(cfg.Decode.SourceLabels, reg), now: time.Now,
 		cores: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
 }
@@ -50,6 +52,7 @@ type Batch struct {
 // prepared is one record after Prepare. Exactly one of three is set: reject, tombstone or article.
 type prepared struct {
 	article   article.Article
+	source    string // sourceName of the article's source
 	reject    *RejectError
 	tombstone bool
 }
@@ -99,7 +102,7 @@ func (p *Pipeline) prepare(r *Record) prepared {
 		p.metrics.littleText.Inc()
 	}
 	a.Coordinates, a.ID, a.Time = r.Coordinates, content.ID, r.Time
-	return prepared{article: a}
+	return prepared{article: a, source: sourceName(content.Source)}
 }
 
 // Decide asks the index for the verdicts and returns the outputs in the records' order. Skipped tombstones have no output. It blocks while
@@ -128,7 +131,9 @@ func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 		case one.reject != nil:
 			outputs = append(outputs, deadOutput(r, one.reject, p.cfg.MaxMessageBytes))
 		case !one.tombstone:
-			outputs = append(outputs, verdictOutput(r, &one.article, &verdicts[0], p.recipe.ID()))
+			out := verdictOutput(r, &one.article, &verdicts[0], p.recipe.ID())
+			out.source, out.hasSource = one.source, true
+			outputs = append(outputs, out)
 			verdicts = verdicts[1:]
 		case p.cfg.Decode.Tombstones == TombstonesUnique:
 			outputs = append(outputs, tombstoneOutput(r, p.recipe.ID()))
@@ -145,6 +150,9 @@ func (p *Pipeline) Published(outputs []Output, took time.Duration) {
 	for i := range outputs {
 		o := &outputs[i]
 		p.metrics.records.WithLabelValues(o.verdict, o.reason).Inc()
+		if o.hasSource {
+			p.sources.count(o.source, o.verdict)
+		}
 		p.observeTime(o.Record.Time, now)
 		if o.distance >= 0 {
 			p.metrics.distance.Observe(float64(o.distance))

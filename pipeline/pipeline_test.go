@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -150,4 +151,40 @@ func TestNothingIsDecidedWithoutTheIndex(t *testing.T) {
 	outputs, err := p.Decide(ctx, p.Prepare(records(strings.Replace(articleJSON, "%", "a", 1))))
 	require.ErrorIs(t, err, context.Canceled)
 	require.Nil(t, outputs)
+}
+
+// Verdicts are counted by source only if the setting asks for it. Records that are no articles have no source.
+func TestVerdictsBySource(t *testing.T) {
+	const name = "echosieve_pipeline_source_records_total"
+	recs := func() []pipeline.Record {
+		return records(`{"source":"Daily","text":"The harbour bridge opened on Monday after years of work."}`,
+			`{"source":"Herald","text":"The harbour bridge opened on Monday after years of work."}`,
+			`{"source":"Third","text":"Rain and wind stopped all ferries between the islands."}`,
+			`{"source":"Daily"}`, "null")
+	}
+	for _, limit := range []int{0, 2} {
+		reg := prometheus.NewRegistry()
+		index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
+		p := newPipeline(t, index, reg, func(c *pipeline.Config) { c.Decode.SourceLabels = limit })
+		outputs, err := p.Decide(t.Context(), p.Prepare(recs()))
+		require.NoError(t, err)
+		p.Published(outputs, time.Millisecond)
+		if limit == 0 {
+			require.Zero(t, testutil.CollectAndCount(reg, name))
+			continue
+		}
+		var want strings.Builder
+		fmt.Fprintf(&want, "# HELP %s Articles with an acknowledged verdict, by source: the most frequent sources of the last hours, and other.\n# TYPE %s counter\n", name, name)
+		for _, source := range []string{"Daily", "Herald", "none", "other"} {
+			for _, verdict := range []string{"exact", "near", "possible", "unique"} {
+				n := 0
+				switch source + " " + verdict {
+				case "Daily unique", "Herald exact", "other unique":
+					n = 1
+				}
+				fmt.Fprintf(&want, "%s{source=%q,verdict=%q} %d\n", name, source, verdict, n)
+			}
+		}
+		require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(want.String()), name))
+	}
 }

@@ -38,6 +38,7 @@ func (c cluster) settings() service.Settings {
 		"kafka.brokers": c.kafka, "kafka.group": c.topic, "kafka.topics.input": c.topic, "kafka.topics.unique": c.topic + "-unique",
 		"kafka.topics.duplicate": c.topic + "-duplicate", "kafka.topics.dead": c.topic + "-dead",
 		"redis.addrs": c.redis, "redis.namespace": c.namespace, "window": window.String(),
+		"input.source_labels": "5",
 	}
 }
 

@@ -1,0 +1,93 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+)
+
+// labels returns the label values of sources that are exposed, sorted.
+func labels(t *testing.T, reg *prometheus.Registry) []string {
+	t.Helper()
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	var values []string
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if l.GetName() == "source" {
+					values = append(values, l.GetValue())
+				}
+			}
+		}
+	}
+	slices.Sort(values)
+	return slices.Compact(values)
+}
+
+func counts(s *sourceCounter, source string, n int) {
+	for range n {
+		s.count(source, "near")
+	}
+}
+
+func TestSourcesBeyondTheLimitCountAsOther(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	s := newSourceCounter(2, reg)
+	counts(s, "a", 1)
+	counts(s, "b", 2)
+	for i := range 3 * maxRecentSources {
+		counts(s, fmt.Sprint("c", i), 1)
+	}
+	counts(s, "", 4)
+	require.Equal(t, []string{"a", "b", "none", "other"}, labels(t, reg))
+	for source, want := range map[string]int{"a": 1, "b": 2, "none": 4, "other": 3 * maxRecentSources} {
+		require.InDelta(t, want, testutil.ToFloat64(s.counter.WithLabelValues(source, "near")), 0, source)
+		require.Zero(t, testutil.ToFloat64(s.counter.WithLabelValues(source, "unique")), source)
+	}
+	require.Len(t, s.recent, maxRecentSources, "memory is bounded")
+}
+
+func TestTheMostFrequentSourcesGetLabels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg := prometheus.NewRegistry()
+		s := newSourceCounter(2, reg)
+		counts(s, "early", 1)
+		counts(s, "steady", 20)
+		counts(s, "large", 30)
+		counts(s, "larger", 40)
+		counts(s, "middle", 19)
+		time.Sleep(rankInterval - time.Second)
+		counts(s, "large", 1)
+		require.Equal(t, []string{"early", "none", "other", "steady"}, labels(t, reg), "nothing changes within an hour")
+
+		// By articles: larger, large, steady, middle, early. Only early is not among the first four, so only one source can move in.
+		time.Sleep(time.Second)
+		counts(s, "larger", 1)
+		require.Equal(t, []string{"larger", "none", "other", "steady"}, labels(t, reg))
+		require.InDelta(t, 1, testutil.ToFloat64(s.counter.WithLabelValues("larger", "near")), 0)
+
+		// In this hour there was no article of steady.
+		counts(s, "new", 5)
+		time.Sleep(rankInterval)
+		counts(s, "new", 1)
+		require.Equal(t, []string{"larger", "new", "none", "other"}, labels(t, reg))
+	})
+}
+
+// A crawler decides what a source is called. Prometheus refuses label values that are not UTF-8, and keeps long ones in memory.
+func TestHostileNamesOfSources(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	s := newSourceCounter(9, reg)
+	for _, name := range []string{"\xff\xfe", strings.Repeat("x", 1<<20), strings.Repeat("新", 1000), "a\xffb"} {
+		s.count(sourceName(name), "unique")
+	}
+	require.Equal(t, []string{"ab", "none", "other", strings.Repeat("x", 64), strings.Repeat("新", 21)}, labels(t, reg))
+}
