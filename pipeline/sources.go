@@ -31,7 +31,7 @@ const (
 )
 
 // sourceCounter counts verdicts by the sources of the articles. Names of sources come from crawlers and have no bound, but each label
-// value costs Prometheus memory for as long as it keeps data. So only the sources with the most articles have a label value of their
+// value costs Prometheus memory for as long as it keeps data. Therefore only the sources with the most articles have a label value of their
 // own. Safe for concurrent use; a nil sourceCounter counts nothing.
 type sourceCounter struct {
 	counter *prometheus.CounterVec
@@ -86,8 +86,11 @@ func (s *sourceCounter) count(source, verdict string) {
 
 // label counts an article of the source and returns the source's label value. A source gets a free label value at once.
 func (s *sourceCounter) label(source string) string {
-	if source == "" {
+	switch source { // also where a crawler calls its source so
+	case "", sourceNone:
 		return sourceNone
+	case sourceOther:
+		return sourceOther
 	}
 	if now := time.Now(); now.Sub(s.ranked) >= rankInterval {
 		s.rank()

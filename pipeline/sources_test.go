@@ -86,8 +86,10 @@ func TestTheMostFrequentSourcesGetLabels(t *testing.T) {
 func TestHostileNamesOfSources(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	s := newSourceCounter(9, reg)
-	for _, name := range []string{"\xff\xfe", strings.Repeat("x", 1<<20), strings.Repeat("新", 1000), "a\xffb"} {
+	for _, name := range []string{"\xff\xfe", strings.Repeat("x", 1<<20), strings.Repeat("新", 1000), "a\xffb", "other", "none"} {
 		s.count(sourceName(name), "unique")
 	}
+	require.NotContains(t, s.named, "other")
+	require.NotContains(t, s.named, "none")
 	require.Equal(t, []string{"ab", "none", "other", strings.Repeat("x", 64), strings.Repeat("新", 21)}, labels(t, reg))
 }

@@ -132,6 +132,9 @@ func TestComposeConfiguration(t *testing.T) {
 		Window string
 		HTTP   struct{ Listen string }
 		Recipe string
+		Input  struct {
+			SourceLabels int `yaml:"source_labels"`
+		}
 	}
 	data := read(t, "deploy/echosieve.compose.yaml")
 	decoder := yaml.NewDecoder(strings.NewReader(string(data)))

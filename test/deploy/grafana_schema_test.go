@@ -23,7 +23,7 @@ func TestBoardsFitGrafanasSchema(t *testing.T) {
 	}
 }
 
-// The check is worth its name: each of these mistakes is found.
+// The check notices each of these mistakes.
 func TestMisspeltFieldsDoNotFitGrafanasSchema(t *testing.T) {
 	text := string(read(t, grafanaDir+"/dashboards/echosieve.json"))
 	for was, is := range map[string]string{

@@ -101,7 +101,7 @@ func TestRunbookHasASectionForEachAlert(t *testing.T) {
 	for alert, section := range sections {
 		require.Equal(t, severity[alert], section.severity, alert)
 		rest := section.text
-		for _, question := range []string{"\n**Means:** ", "\n**See:** ", "\n**Do:** ", "\n**Do not** "} {
+		for _, question := range []string{"\n- **Means:** ", "\n- **See:** ", "\n- **Do:** ", "\n- **Do not** "} {
 			_, after, found := strings.Cut(rest, question)
 			require.True(t, found, "%s: no %q, or not in this order", alert, question)
 			rest = after
