@@ -65,8 +65,8 @@ func fromCorpus(t testing.TB, unzip *gzip.Reader) []*kgo.Record {
 	return records
 }
 
-// fromSample repeats the sample in rounds. All texts of a round get the same additional words, which differ between the rounds: articles of
-// different rounds are no copies of each other, but the copies in a round stay copies.
+// fromSample repeats the sample in rounds. All texts of a round get the same 60 additional words, which differ between the rounds, so the
+// copies in a round stay copies. Long texts of different rounds can be copies of each other, too.
 func fromSample(t testing.TB) []*kgo.Record {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 1))
