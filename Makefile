@@ -11,13 +11,13 @@ ROUNDS ?= 3
 SEED ?= $(shell date +%s)
 
 # Packages whose goroutines share memory: their tests run under the race detector. Elsewhere it would only make tests slow.
-# Nor is it used for tests that read large values in one goroutine, or that measure memory and time.
+# Tests that read large values in one goroutine, or that measure memory and time, run without it, too.
 UNRACED := TestPeakMemory|TestHostileTexts|TestHostileTextsTakeLinearTime|TestLongFieldsTakeLinearTime|TestLargeBatchesAreReadRecordByRecord|TestOversizeRecordsAreCut
 RACED := ./consumer/... ./redisindex ./pipeline ./pipeline/recipe ./pipeline/memindex ./cmd/... ./internal/...
 
 .PHONY: help build demo check test test-race test-rest setup-build setup-test torture lint fuzz bench up down clean
 
-# Both install what the machine lacks, or print the one command that does.
+# Both install the programs that the machine lacks, or print the command that does.
 setup-build setup-test: setup-%:
 	@.ci/setup $*
 
@@ -27,10 +27,10 @@ help: ## show this list
 build: ## build bin/echosieve, the service, and bin/echosieve-lab, both static and without a C++ compiler
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X echosieve/internal/build.version=$(VERSION)' -o bin/ ./cmd/...
 
-demo: setup-build build ## the whole service on the shipped sample, with nothing else installed
+demo: setup-build build ## the whole service on the shipped sample; needs no Kafka and no Redis
 	bin/echosieve-lab demo
 
-check: lint ## in two minutes: build, vet, lint, and the unit tests, which need no servers
+check: lint ## in two minutes: build, lint (with vet) and the unit tests, which need no servers
 	go build ./...
 	go test -short ./...
 
@@ -69,8 +69,8 @@ bench: ## CPU per article of each stage on the shipped sample (make bench FILE=a
 up: ## Kafka, Redis, Echosieve, Prometheus and Grafana in containers
 	docker compose up --build --detach --wait
 
-down: ## stop them
+down: ## stop the containers of make up; their data stays
 	docker compose down
 
-clean: ## remove what was built
+clean: ## remove bin, the folder of built programs and tools
 	rm -rf bin

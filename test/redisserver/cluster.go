@@ -36,7 +36,7 @@ func StartCluster(t testing.TB, masters, replicas int, extraArgs ...string) *Clu
 	return StartClusterBehind(t, nil, masters, replicas, extraArgs...)
 }
 
-// StartClusterBehind is StartCluster with a front, which gets two addresses of each node: that for clients and that for the other nodes.
+// StartClusterBehind is StartCluster with a front, which gets two addresses of each node: its address for clients and its address for the other nodes.
 func StartClusterBehind(t testing.TB, f loopback.Front, masters, replicas int, extraArgs ...string) *Cluster {
 	t.Helper()
 	c := &Cluster{clients: map[*Server]*redis.Client{}}

@@ -18,7 +18,7 @@ import (
 	"echosieve/simhash"
 )
 
-// Every edition has exactly so many copies among its articles: of 40,000 articles, 29,600 have a new text.
+// Of the 500 articles of an edition, exactly 130 are copies: of 40,000 articles, 29,600 have a new text.
 const (
 	edition       = 500
 	editionCopies = 130
@@ -30,7 +30,7 @@ const (
 	nearDistance = 3              // in bits; always found, because the index stores a fingerprint under four blocks
 )
 
-// A mixed writer puts records that are no plain articles in between. Of the records with these numbers each is one.
+// A mixed writer also writes other records: one in 97 is broken, one in 211 has a null value, and so on.
 const (
 	everyBroken   = 97
 	everyNull     = 211
