@@ -52,7 +52,7 @@ func Check(ctx context.Context, client redis.UniversalClient, cfg Config) []diag
 	})...)
 }
 
-// checkRights claims one article in a namespace of its own, so that every command that the service runs is tried.
+// checkRights claims one article in a separate namespace, and so tries every command that the service runs.
 func checkRights(ctx context.Context, client redis.UniversalClient, cfg Config) []diag.Finding {
 	trial := cfg
 	trial.Namespace += ":check"
@@ -146,7 +146,7 @@ func checkServer(ctx context.Context, server *redis.Client, cfg Config) []diag.F
 		}
 	}
 	if settings["appendonly"] == "no" {
-		add(diag.Warning, "appendonly", "is no: after a crash, copies of what was lost pass as unique", "CONFIG SET appendonly yes")
+		add(diag.Warning, "appendonly", "is no: after a crash, copies of the lost articles pass as unique", "CONFIG SET appendonly yes")
 	}
 	return findings
 }
@@ -187,8 +187,8 @@ func olderThan(version, least string) bool {
 	return false
 }
 
-// CheckReplicas returns what a failover would cost: masters with fewer replicas than Options.WaitReplicas, and masters whose replicas
-// nobody waits for.
+// CheckReplicas returns a finding for each master that has fewer replicas than Options.WaitReplicas, and for each master with replicas
+// if WaitReplicas is 0: a failover to such a replica can lose articles.
 func CheckReplicas(ctx context.Context, client redis.UniversalClient, o Options) []diag.Finding {
 	return eachServer(ctx, client, func(ctx context.Context, server *redis.Client) []diag.Finding {
 		subject := server.Options().Addr + " replicas"
@@ -205,10 +205,10 @@ func CheckReplicas(ctx context.Context, client redis.UniversalClient, o Options)
 		case role != "master":
 			return nil
 		case replicas < o.WaitReplicas:
-			return []diag.Finding{diag.New(diag.Failure, subject, fmt.Sprintf("has %d, but claims wait for %d: nothing would be answered", replicas, o.WaitReplicas),
+			return []diag.Finding{diag.New(diag.Failure, subject, fmt.Sprintf("has %d, but claims wait for %d: no article would get a verdict", replicas, o.WaitReplicas),
 				"start replicas, or lower redis.wait_replicas")}
 		case replicas > 0 && o.WaitReplicas == 0:
-			return []diag.Finding{diag.New(diag.Note, subject, "claims do not wait for them: a failover can lose the latest writes, and copies of what was lost pass as unique",
+			return []diag.Finding{diag.New(diag.Note, subject, "claims do not wait for them: a failover can lose the latest writes, and copies of the lost articles pass as unique",
 				"set redis.wait_replicas to 1")}
 		}
 		return nil

@@ -11,12 +11,12 @@ import (
 	"echosieve/simhash"
 )
 
-// Config says what the index remembers, and sizes its keys.
+// Config says how long the index remembers an article, and how large its keys are.
 //
-// Window, Generations, ExpectedArticles, Buckets and BlockBits decide in which key an article lies, so every key holds them in its
-// name. A change of the window, of the size class of ExpectedArticles, or of one of the others starts a new, empty index beside the
-// old one. The old index expires by itself. Change them like the recipe: in all processes at once, and at a time when copies may
-// pass.
+// Window, Generations, ExpectedArticles, Buckets, BlockBits and Search.Blocks decide in which key an article lies, so every key holds
+// them in its name. A change of ExpectedArticles within its size class has no effect. Any other change starts a new, empty index beside
+// the old one. The old index expires by itself. Change these settings like the recipe: in all processes at once, and at a time when
+// copies may pass.
 type Config struct {
 	// Namespace begins every key. It holds the recipe id, so that two recipes never mix.
 	Namespace string
@@ -32,7 +32,7 @@ type Config struct {
 	UndecidedTimeout time.Duration
 
 	// Generations is the number of spans into which the window is cut. A key belongs to one span and expires with it. With one
-	// span, most articles look up in two spans, with two in three, and so on. Look-ups are most of what an article costs, and each
+	// span, most articles look up in two spans; with two spans, in three; and so on. Look-ups are most of what an article costs, and each
 	// further span in reach makes as many look-ups again, so the default is one. More spans free memory sooner: Redis holds two
 	// windows of articles on average with one span, and 1.75 with two.
 	Generations int `koanf:"generations" help:"Spans of the window, 1 to 8; each expires as a whole. Raised: memory is freed sooner, more look-ups. A change starts an empty index."`
@@ -48,7 +48,7 @@ type Config struct {
 	Buckets string `koanf:"buckets" help:"Form of block lists: packed (cheaper) or sets (readable by other tools; docs/tuning.md). A change starts an empty index."`
 	// BlockBits is the width of block values in bits; 0 computes it from ExpectedArticles. With 4 blocks, 16 bits serve a few million
 	// articles, 20 bits about 60 million, and 24 bits a billion. Wider blocks find fewer copies with the same number of probes.
-	BlockBits int `koanf:"block_bits" help:"Width of block values, 6 to 32 bits. Raised: shorter lists, more memory, fewer copies met (docs/scale.md). 0: from expected_articles, at most 64 / blocks; sets: 16. A change starts an empty index."`
+	BlockBits int `koanf:"block_bits" help:"Width of block values, 6 to 32 bits. Raised: shorter lists, more memory, fewer copies found (docs/scale.md). 0: from expected_articles, at most 64 / blocks; sets: 16. A change starts an empty index."`
 }
 
 // Bounds of Config.Window.

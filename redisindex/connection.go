@@ -98,7 +98,7 @@ func Connect(o Options) (redis.UniversalClient, error) {
 		Protocol: 2, PoolSize: o.PoolSize, MaxRetries: -1, DialerRetries: 1,
 		DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, PoolTimeout: o.Timeout,
 		ContextTimeoutEnabled: true, TLSConfig: tlsConfig,
-		// CLIENT SETINFO needs a right of its own, which an ACL rule cannot even name on Redis before 7.2.
+		// CLIENT SETINFO needs a separate right, and Redis before 7.2 refuses an ACL rule that names this right.
 		DisableIdentity: true,
 		// Notices of maintenance need RESP3. With them enabled, go-redis resolves the name of each server while the client is made.
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
@@ -126,13 +126,13 @@ var errReplicas = errors.New("too few replicas have the writes")
 // commands. A cluster client splits a pipeline by node inside the client. So the hook is attached to the clients of the nodes,
 // where each part, with redirected commands, is one pipeline on one connection.
 //
-// All steps wait, not only those that store entries and verdicts:
+// Every step waits, not only the steps that store entries and verdicts:
 //
 //   - If a failover took back a ticket, a later article would draw it again, and would not know that it is the later one.
-//   - A master that was cut off or frozen may have been replaced without knowing it. Its replies are old then.
+//   - A master that was cut off or frozen may have been replaced without knowing it. Its replies are outdated then.
 //
-// WAIT alone does not notice the replaced master: its replicas once acknowledged all of its writes. The fence is a write that is newer
-// than the replies. A replica that acknowledges the fence followed this master when the replies were made. While a slot
+// WAIT alone does not notice the replaced master: its replicas acknowledged all of its earlier writes. The fence is a write that is
+// newer than the replies. A replica that acknowledges the fence still followed this master when the replies were made. While a slot
 // moves to another node, the fence may be redirected there, and WAIT stands alone.
 type replication struct {
 	replicas int

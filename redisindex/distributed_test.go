@@ -133,7 +133,7 @@ func TestTooFewReplicas(t *testing.T) {
 			o.WaitReplicas, o.WaitTimeout = 1, time.Millisecond
 			x, err := New(connect(t, o), testConfig(standard), nil, slog.New(slog.DiscardHandler), nil)
 			require.NoError(t, err)
-			for n := range 3 { // each on a node of its own, likely; none may slip through
+			for n := range 3 { // probably on three nodes; none may get a verdict
 				_, err = x.attempt(t.Context(), []article.Article{newArticle(n, simhash.Fingerprint(n)*0x9E3779B97F4A7C15)}, waitingSince{})
 				require.ErrorIs(t, err, errReplicas)
 				require.Equal(t, "replicas", classify(err))
@@ -176,7 +176,7 @@ func TestReadsNeedReplicas(t *testing.T) {
 	require.Zero(t, seen["MOVED"], "a fence in another slot than its reads")
 }
 
-// Sentinels can require a login of their own. If it is missing or wrong, the error says so.
+// Sentinels can require a separate login. If it is missing or wrong, the error says so.
 func TestSentinelsWantALogin(t *testing.T) {
 	t.Parallel()
 	servers := redisserver.StartSentinel(t)

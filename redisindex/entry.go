@@ -20,7 +20,7 @@ type entry struct {
 	article.Article
 	span         int64
 	ticket       uint64 // 0: none yet
-	verdictBytes []byte // encoded; nil: undecided. Most entries are fetched without a need for their verdict.
+	verdictBytes []byte // encoded; nil: undecided. It is decoded late, because few of the fetched entries need it.
 }
 
 func (e *entry) identity() identity { return identity{e.Coordinates, e.Digest} }
@@ -51,13 +51,13 @@ const (
 	digestAt = 10
 	formAt   = 26
 
-	// The form is the version with flags. An entry of an unknown version is treated as damaged, so a new version needs keys of its own.
+	// The form is the version with flags. An entry of an unknown version is treated as damaged, so a new version needs new keys.
 	version    = 2
 	flagLittle = 1 << 7 // the article has little text
 )
 
 // maxEntries is the number of entries that the field of one fingerprint holds. Further entries with that fingerprint are overflow
-// entries: each lies in a field of its own (fingerprint and digest). Replays and exact repeats find it there, but it is not offered
+// entries: each lies in a separate field, whose name is fingerprint and digest. Replays and exact repeats find it there, but it is not offered
 // as an original.
 //
 // An overflow entry is invisible to other articles. It must therefore lose every comparison: its ticket is maxTicket, so any article
@@ -246,7 +246,7 @@ type keyError struct {
 func (e *keyError) Error() string { return fmt.Sprintf("key %q: %v", e.key, e.err) }
 func (e *keyError) Unwrap() error { return e.err }
 
-// damagedError says that one or more of some fields of entries hold bytes that are not entries.
+// damagedError says that at least one of the fields holds bytes that are not entries.
 type damagedError struct {
 	key    string
 	fields []string // at least one
@@ -257,8 +257,8 @@ func (e *damagedError) Error() string {
 }
 func (e *damagedError) Unwrap() error { return errCorrupt }
 
-// damaged returns the error about the stored entry of an article. The entry lies in the field of its fingerprint, or, as an overflow
-// entry, in a field of its own.
+// damaged returns the error about the stored entry of an article. The entry lies in the field of its fingerprint or, if it is an
+// overflow entry, in a separate field.
 func (x *Index) damaged(e *entry) error {
 	f := e.field()
 	return &damagedError{key: x.keys.entries(f), fields: []string{f.name(), f.name() + string(e.Digest[:])}}
@@ -290,7 +290,7 @@ func keyOf(cmd redis.Cmder) string {
 	return fmt.Sprint(cmd.Args()[at])
 }
 
-// setAside removes the damage from the fields, so that their partition goes on. It copies the damaged value to a key of its own, which
+// setAside removes the damage from the fields, so that their partition goes on. It copies the damaged value to a separate key, which
 // expires like an entry, and leaves only the entries before the damage. Articles whose entries were behind the damage are forgotten:
 // copies of them can pass as unique. If another process has removed the damage already, nothing happens.
 func (x *Index) setAside(ctx context.Context, d *damagedError) error {

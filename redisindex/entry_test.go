@@ -129,16 +129,16 @@ func damageOnce(t *testing.T, client redis.UniversalClient, damage string, befor
 	x, err := New(client, testConfig(standard), nil, slog.New(slog.NewTextHandler(&said, nil)), nil)
 	require.NoError(t, err)
 	a, b := newArticle(1, 0xff), newArticle(2, 0xfe)
-	home := x.entryOf(a).field()
-	key, intact := x.keys.entries(home), ""
+	field := x.entryOf(a).field()
+	key, intact := x.keys.entries(field), ""
 	if before { // the damage is behind an entry that is whole
 		require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
-		intact = client.HGet(t.Context(), key, home.name()).Val()
+		intact = client.HGet(t.Context(), key, field.name()).Val()
 	} else { // only the fingerprint is in its lists
 		require.NoError(t, loadScripts(t.Context(), client))
 		require.NoError(t, newBatch(x, []article.Article{a}, waitingSince{}).storeLists(t.Context()))
 	}
-	require.NoError(t, client.HSet(t.Context(), key, home.name(), intact+damage).Err())
+	require.NoError(t, client.HSet(t.Context(), key, field.name(), intact+damage).Err())
 
 	near, again := claimSoon(t, x, b), claimSoon(t, x, a)
 	if before {
@@ -150,13 +150,13 @@ func damageOnce(t *testing.T, client redis.UniversalClient, damage string, befor
 	}
 	require.Equal(t, 1, counted(x.metrics.damaged))
 	require.Equal(t, 1, strings.Count(said.String(), "set aside"), said.String())
-	require.Contains(t, said.String(), hex.EncodeToString([]byte(home.name())))
-	copied := x.keys.damaged(key, home.name())
+	require.Contains(t, said.String(), hex.EncodeToString([]byte(field.name())))
+	copied := x.keys.damaged(key, field.name())
 	require.Equal(t, intact+damage, client.HGet(t.Context(), copied, "value").Val())
 	require.Positive(t, client.TTL(t.Context(), copied).Val())
-	value := client.HGet(t.Context(), key, home.name()).Val()
+	value := client.HGet(t.Context(), key, field.name()).Val()
 	require.Equal(t, len(value), intactBytes(value))
-	entries, err := x.decodeField(home, value)
+	entries, err := x.decodeField(field, value)
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
 }
@@ -169,8 +169,8 @@ func TestDamagedOwnEntry(t *testing.T) {
 			for name, bytes := range damages() {
 				t.Run(name, func(t *testing.T) {
 					x, a := newIndex(t, client, testConfig(standard)), newArticle(1, 0xff)
-					home := x.entryOf(a).field()
-					require.NoError(t, client.HSet(t.Context(), x.keys.entries(home), home.name(), bytes).Err())
+					field := x.entryOf(a).field()
+					require.NoError(t, client.HSet(t.Context(), x.keys.entries(field), field.name(), bytes).Err())
 					for range 3 {
 						require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
 					}
@@ -187,11 +187,11 @@ func TestDamagedVerdictIsSetAside(t *testing.T) {
 	for _, replay := range []bool{false, true} {
 		x, a, b := newIndex(t, client, testConfig(standard)), newArticle(1, 0xff), newArticle(2, 0xfe)
 		require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
-		home := x.entryOf(a).field()
-		key := x.keys.entries(home)
-		value := client.HGet(t.Context(), key, home.name()).Val()
+		field := x.entryOf(a).field()
+		key := x.keys.entries(field)
+		value := client.HGet(t.Context(), key, field.name()).Val()
 		require.Equal(t, byte(article.Unique), value[len(value)-1])
-		require.NoError(t, client.HSet(t.Context(), key, home.name(), value[:len(value)-1]+"\x63").Err())
+		require.NoError(t, client.HSet(t.Context(), key, field.name(), value[:len(value)-1]+"\x63").Err())
 		if replay {
 			require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
 			require.Equal(t, a.Coordinates, claimSoon(t, x, b).Original.Coordinates)
@@ -258,9 +258,9 @@ func TestRaggedListIsMended(t *testing.T) {
 			client := newClient(t, server.start(t))
 			x := newIndex(t, client, testConfig(standard))
 			a := newArticle(1, 0xff)
-			home := x.entryOf(a).field()
+			field := x.entryOf(a).field()
 			for _, block := range x.layout.plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
-				ref := listRef{home.span, block.Index, block.Value}
+				ref := listRef{field.span, block.Index, block.Value}
 				require.NoError(t, client.HSet(t.Context(), x.keys.listHash(ref), "", "", ref.field(), "12345678abc").Err())
 			}
 			claimSoon(t, x, a)

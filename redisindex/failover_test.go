@@ -3,6 +3,7 @@ package redisindex
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -152,8 +153,12 @@ func TestReadOnlyUnderLoad(t *testing.T) {
 	client := connect(t, o)
 	l := startLoad(t, o)
 	for range 3 {
+		before := client.Info(t.Context(), "errorstats").Val()
 		require.NoError(t, client.ReplicaOf(t.Context(), "127.0.0.1", "1").Err()) // nobody is there, so it keeps its data
-		time.Sleep(200 * time.Millisecond)
+		require.Eventually(t, func() bool {
+			after := client.Info(t.Context(), "errorstats").Val()
+			return after != before && strings.Contains(after, "errorstat_READONLY")
+		}, time.Minute, 5*time.Millisecond, "a claim was refused")
 		require.NoError(t, client.ReplicaOf(t.Context(), "NO", "ONE").Err())
 		l.waitProgress(t)
 	}
@@ -179,7 +184,8 @@ func (w *watched) sawRollback(t *testing.T, want bool) {
 	require.Empty(t, kinds)
 }
 
-// whileCut waits until the load has written enough that the replicas lack. Claims that wait for the replicas get no verdict meanwhile.
+// whileCut waits until the load has written entries that the replicas lack. If claims wait for the replicas, no claim gets a verdict
+// meanwhile, so there is no progress to wait for: half a second is time for about 400 claims.
 func (l *load) whileCut(t *testing.T, wait int) {
 	t.Helper()
 	if wait == 0 {

@@ -70,7 +70,7 @@ func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, lo
 const lostAttempts = 3
 
 // runsPerAttempt bounds the runs of an attempt that follow each other without a pause. It limits the load on the servers if the
-// cause of a repetition comes back at once.
+// cause of a repetition returns at once.
 const runsPerAttempt = 10
 
 // Claim implements pipeline.Index. As long as Redis does not serve the batch (it is away, read-only, loading, out of memory, or
@@ -135,7 +135,7 @@ func (x *Index) attempt(ctx context.Context, articles []article.Article, waiting
 	case ctx.Err() != nil, errors.Is(err, errTicketChanged):
 		// The caller gave up, or another worker made progress. Neither is a fault of Redis.
 	case errors.Is(err, errLost):
-		// A healthy server said so. The next attempt stores the entry again. See lostAttempts.
+		// Redis answers, but the entry is gone. The next attempt stores the entry again. See lostAttempts.
 		x.metrics.errors.WithLabelValues(classify(err)).Inc()
 	default:
 		x.metrics.errors.WithLabelValues(classify(err)).Inc()

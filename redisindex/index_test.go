@@ -158,8 +158,8 @@ func TestLostOriginalStaysUnique(t *testing.T) {
 	a, b := newArticle(1, 0xff), newArticle(2, 0xfe)
 	require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 	require.Equal(t, a.Coordinates, claimOne(t, x, b).Original.Coordinates)
-	home := x.entryOf(a).field()
-	require.EqualValues(t, 1, client.HDel(t.Context(), x.keys.entries(home), home.name()).Val())
+	field := x.entryOf(a).field()
+	require.EqualValues(t, 1, client.HDel(t.Context(), x.keys.entries(field), field.name()).Val())
 	require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 }
 
@@ -240,14 +240,14 @@ func TestHostileTimestamps(t *testing.T) {
 		first, last := x.layout.reach(windowTime(claims[i].Time))
 		require.LessOrEqual(t, last-first, int64(2*cfg.Generations+1))
 	}
-	matches, err := x.Claim(t.Context(), claims)
+	verdicts, err := x.Claim(t.Context(), claims)
 	require.NoError(t, err)
-	for _, m := range matches {
-		require.Equal(t, article.Unique, m.Kind)
+	for _, v := range verdicts {
+		require.Equal(t, article.Unique, v.Kind)
 	}
 	again, err := x.Claim(t.Context(), claims)
 	require.NoError(t, err)
-	require.Equal(t, matches, again, "a replay gets the same answer")
+	require.Equal(t, verdicts, again, "a replay gets the same verdicts")
 
 	keys := client.Scan(t.Context(), 0, cfg.Namespace+":*", 1000).Iterator()
 	n := 0

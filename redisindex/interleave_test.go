@@ -91,7 +91,7 @@ type worker struct {
 	call    []int // articles, by number
 	done    chan struct{}
 	cancel  context.CancelFunc
-	matches []article.Verdict
+	verdicts []article.Verdict
 	err     error
 }
 
@@ -192,7 +192,7 @@ func (w *world) articles(n int, varied bool) {
 		} else if varied && w.r.IntN(8) == 0 {
 			c.LittleText = true
 		}
-		if varied && spread > 0 { // over two or three generations, sometimes beyond the window
+		if varied && spread > 0 { // over two or three spans, sometimes beyond the window
 			c.Time = c.Time.Add(time.Duration(w.r.IntN(3)*spread) * 20 * time.Minute)
 		}
 		w.claims = append(w.claims, c)
@@ -264,7 +264,7 @@ func (w *world) deliver(ctx context.Context, call []int) {
 	x := w.indexes[client]
 	go func() {
 		defer close(k.done)
-		k.matches, k.err = x.Claim(ctx, claims)
+		k.verdicts, k.err = x.Claim(ctx, claims)
 	}()
 	w.live = append(w.live, k)
 	w.settle(k)
@@ -287,8 +287,8 @@ func (w *world) settle(k *worker) {
 	w.idle = append(w.idle, k.client)
 	if k.err == nil {
 		for i, article := range k.call {
-			w.answers[article] = append(w.answers[article], k.matches[i])
-			w.seen[k.matches[i].Kind.String()]++
+			w.answers[article] = append(w.answers[article], k.verdicts[i])
+			w.seen[k.verdicts[i].Kind.String()]++
 		}
 	}
 }
@@ -312,7 +312,7 @@ func (w *world) step() {
 	w.settle(k)
 }
 
-// problem returns what is wrong with the verdicts, or "".
+// problem describes a contradiction among the verdicts; "" if there is none.
 func (w *world) problem(complete bool) string {
 	final := map[article.Coordinates]article.Verdict{}
 	for i, answers := range w.answers {

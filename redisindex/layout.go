@@ -25,7 +25,7 @@ const (
 	fingerprintsPerList = 32
 )
 
-// Bounds of the width of what tells keys of one kind apart, in bits.
+// Bounds, in bits, of the numbers in names of keys: the number of a hash of entries, and the value of a block.
 const (
 	minKeyBits = 6
 	maxKeyBits = 32
@@ -35,11 +35,11 @@ const (
 // tools that explain why an index finds an article or does not.
 func (c Config) Plan() lookup.Plan { return newLayout(c).plan }
 
-// layout says where the index keeps what. It follows from a Config. Only newLayout computes it.
+// layout says in which keys the index keeps entries and block lists, and how long. It follows from a Config. Only newLayout computes it.
 type layout struct {
 	windowMs  int64
 	spanMs    int64         // length of a span; whole seconds, at most windowMs
-	lifetime  time.Duration // of a key after its last write: the window, and as long as processing may fall behind
+	lifetime  time.Duration // of a key after its last write: the window, and the time by which processing may fall behind
 	shardBits int           // width of the number of a hash of entries
 	plan      lookup.Plan   // where an article is stored and looked up
 	tag       string        // names the layout in every key, so that two layouts never use one key

@@ -35,7 +35,7 @@ func TestAddToLists(t *testing.T) {
 			client := newClient(t, server.start(t))
 			key := testConfig(standard).Namespace + ":lists"
 			add := func(pairs ...any) {
-				for range 2 { // the second time all are there
+				for range 2 { // the second time, the lists hold all fingerprints
 					reply, err := addScript.Run(t.Context(), client, []string{key}, append([]any{60, maxListBytes}, pairs...)...).Int64Slice()
 					require.NoError(t, err)
 					require.Equal(t, []int64{0, 0}, reply)
@@ -143,12 +143,12 @@ func TestLongSet(t *testing.T) {
 			for n := range claims {
 				claims[n] = newArticle(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16) // all of one block, else apart
 			}
-			matches, err := x.Claim(t.Context(), claims)
+			verdicts, err := x.Claim(t.Context(), claims)
 			require.NoError(t, err)
 			before := counted(x.metrics.members)
 			again, err := x.Claim(t.Context(), claims)
 			require.NoError(t, err)
-			require.Equal(t, matches, again)
+			require.Equal(t, verdicts, again)
 			require.Equal(t, before, counted(x.metrics.members), "replays look up nothing")
 			last := claims[len(claims)-1]
 			copied := newArticle(1_000_000, last.Fingerprint^1<<60)

@@ -64,14 +64,14 @@ func (l *load) work(ctx context.Context, x *Index) {
 		l.mu.Lock()
 		call := l.next()
 		l.mu.Unlock()
-		matches, err := x.Claim(ctx, call)
+		verdicts, err := x.Claim(ctx, call)
 		l.mu.Lock()
 		if err != nil {
 			l.failed = err
 			l.mu.Unlock()
 			return
 		}
-		l.note(call, matches)
+		l.note(call, verdicts)
 		l.mu.Unlock()
 	}
 }
@@ -106,9 +106,9 @@ func (l *load) next() []article.Article {
 	return call
 }
 
-func (l *load) note(call []article.Article, matches []article.Verdict) {
+func (l *load) note(call []article.Article, verdicts []article.Verdict) {
 	for i, c := range call {
-		l.answers[c.Coordinates] = append(l.answers[c.Coordinates], matches[i])
+		l.answers[c.Coordinates] = append(l.answers[c.Coordinates], verdicts[i])
 	}
 	l.answered += len(call)
 }
@@ -146,9 +146,9 @@ func (l *load) account(t *testing.T) losses {
 	require.NoError(t, l.failed)
 	for from := 0; from < len(l.claims); from += 100 {
 		call := l.claims[from:min(from+100, len(l.claims))]
-		matches, err := l.indexes[0].Claim(t.Context(), call)
+		verdicts, err := l.indexes[0].Claim(t.Context(), call)
 		require.NoError(t, err)
-		l.note(call, matches)
+		l.note(call, verdicts)
 	}
 	s := losses{articles: len(l.claims)}
 	for _, x := range l.indexes {

@@ -33,7 +33,7 @@ func BenchmarkClaim(b *testing.B) {
 	for _, span := range []struct {
 		name string
 		span time.Duration
-	}{{"OneGeneration", time.Hour}, {"OneWindow", 48 * time.Hour}} {
+	}{{"OneSpan", time.Hour}, {"OneWindow", 48 * time.Hour}} {
 		b.Run(span.name, func(b *testing.B) {
 			server := redisserver.Start(b, "--hash-max-listpack-value", "1024")
 			client := newClient(b, server.Addr)

@@ -51,7 +51,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		waits:        counter("waits_total", "Pauses of a batch in which all that was left to decide waited for the verdict of an original."),
 		withdrawn:    counter("withdrawn_total", "Tickets taken from articles whose verdict did not come, so that their copies could go on."),
 		damaged:      counter("damaged_total", "Fields of entries with bytes that are no entry, set aside."),
-		replayed:     counter("replayed_total", "Claims answered by the verdict they already had."),
+		replayed:     counter("replayed_total", "Articles claimed again that already had a verdict, and got it again."),
 		retries:      counter("retries_total", "Batches run again after an error or a lost entry."),
 		errors: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "echosieve_redisindex_errors_total", Help: "Failed round trips.",

@@ -40,7 +40,7 @@ type loss struct {
 const (
 	// monitorInterval is the longest time that a loss goes unnoticed while Redis answers.
 	monitorInterval = 3 * time.Second
-	// monitorTimeout bounds one round of questions. Without it, a node that hangs would keep the monitor from asking the others.
+	// monitorTimeout bounds one round. Without it, a node that does not reply would keep the monitor from checking the other nodes.
 	monitorTimeout = 5 * time.Second
 	// lossQuiet is how long after a loss further evidence of the same kind is not logged. A server that evicts keys does so all the
 	// time, and other processes report the same loss.
@@ -78,7 +78,7 @@ func newMonitor(x *Index, warn func(kind, text string)) *monitor {
 // when the warning is over. The warning of a loss is over one window after its latest evidence, because until then copies of lost
 // articles can pass as unique. Other warnings are over when their cause is gone.
 //
-// Monitor does not report that Redis is away. Recall must be called once it is known what the consumer group has stored.
+// Monitor does not report that Redis is away. The caller must call Recall once it has read the notes of the consumer group.
 func (x *Index) Monitor(ctx context.Context, warn func(kind, text string)) {
 	m := newMonitor(x, warn)
 	tick := time.NewTicker(x.watermarks.interval)

@@ -193,8 +193,8 @@ func TestLossesOfARunningService(t *testing.T) {
 		}},
 		{"foreign bytes in an entry", lossDamage, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
 			a := newArticle(1, 0xff)
-			home := w.entryOf(a).field()
-			require.NoError(t, client.HSet(t.Context(), w.keys.entries(home), home.name(), "hello").Err())
+			field := w.entryOf(a).field()
+			require.NoError(t, client.HSet(t.Context(), w.keys.entries(field), field.name(), "hello").Err())
 			require.Equal(t, article.Unique, claimOne(t, w.Index, a).Kind)
 		}},
 		{"evicts again and again", lossEviction, []string{"--maxmemory-policy", "allkeys-lru"}, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
@@ -344,7 +344,7 @@ func TestLossWithSeveralProcesses(t *testing.T) {
 	require.Positive(t, total)
 }
 
-// Without the right to INFO a flush is still noticed, and the log says once what is not watched.
+// Without the right to INFO a flush is still noticed, and the log says once that evictions, memory and saves are not watched.
 func TestMonitorWithoutInfo(t *testing.T) {
 	client := newClient(t, redisserver.Start(t).Addr)
 	require.NoError(t, client.Do(t.Context(), "ACL", "SETUSER", "default", "-info").Err())

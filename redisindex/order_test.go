@@ -93,7 +93,7 @@ func TestNodeAwayDuringStore(t *testing.T) {
 	require.ErrorIs(t, err, away)
 	require.Equal(t, article.Unique, claimOne(t, x, similar).Kind)
 	kind := claimOne(t, x, copied).Kind
-	require.True(t, kind.IsCopy() || claimOne(t, x, a).Kind.IsCopy(), "two copies, both held to be none")
+	require.True(t, kind.IsCopy() || claimOne(t, x, a).Kind.IsCopy(), "two copies, and neither has the verdict of a copy")
 }
 
 // Replays and exact repeats prolong the life of entries without drawing tickets. The counter must not expire before the entries.

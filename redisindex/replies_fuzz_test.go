@@ -16,11 +16,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// parrot is a server with prepared replies: it sends one each time that it receives something, whatever that is.
+// parrot is a server with prepared replies: it sends one each time that it receives a request, whatever the request is.
 type parrot struct {
 	net.Conn
 	answers []string // to come
-	answer  string   // what is left of the present one
+	answer  string   // the unread rest of the current one
 }
 
 func (p *parrot) Read(b []byte) (int, error) {
@@ -124,11 +124,11 @@ func repeatTo(t testing.TB, c article.Article, replies string) ([]article.Verdic
 	x := over(t, testConfig(standard), &parrot{answers: slices.Concat(hello, strings.Split(replies, "~"))})
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	matches, err := x.run(ctx, []article.Article{c}, waitingSince{})
+	verdicts, err := x.run(ctx, []article.Article{c}, waitingSince{})
 	if ctx.Err() != nil {
 		t.Fatal("the batch does not end")
 	}
-	return matches, err
+	return verdicts, err
 }
 
 var fuzzed = newArticle(1, 5)
@@ -136,9 +136,9 @@ var fuzzed = newArticle(1, 5)
 // The recorded replies from which FuzzReplies starts lead through every step to a verdict.
 func TestRecordedReplies(t *testing.T) {
 	for _, a := range recordAll(t, fuzzed) {
-		matches, err := repeatTo(t, fuzzed, a.replies)
+		verdicts, err := repeatTo(t, fuzzed, a.replies)
 		require.NoError(t, err, "%s: %q", a.name, a.replies)
-		require.Equal(t, a.kind, matches[0].Kind, a.name)
+		require.Equal(t, a.kind, verdicts[0].Kind, a.name)
 	}
 }
 
@@ -157,8 +157,8 @@ func FuzzReplies(f *testing.F) {
 		if longCount(replies) {
 			t.Skip("the client library takes the memory that a length asks for")
 		}
-		if matches, err := repeatTo(t, fuzzed, replies); err == nil && len(matches) != 1 {
-			t.Fatalf("%d matches", len(matches))
+		if verdicts, err := repeatTo(t, fuzzed, replies); err == nil && len(verdicts) != 1 {
+			t.Fatalf("%d verdicts", len(verdicts))
 		}
 	})
 }

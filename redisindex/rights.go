@@ -5,7 +5,7 @@ import "strings"
 // Right is one command that the Redis user of the service must be allowed to run.
 type Right struct {
 	Command string // as ACL SETUSER takes it behind the "+"
-	For     string // what it is used for
+	For     string // what the service uses it for
 	// When names the setting with which the right is needed, and the setting's value where that matters; empty: always.
 	When string
 	// Optional says that the service works without the right. Then Check or the monitor cannot see something.
@@ -20,15 +20,15 @@ func Rights() []Right {
 		{Command: "ping", For: "health probe"},
 		{Command: "client|setname", For: "name of the connection in CLIENT LIST"},
 		{Command: "script|load", For: "making the scripts known"},
-		{Command: "evalsha", For: "running them"},
+		{Command: "evalsha", For: "running the scripts"},
 		{Command: "hget", For: "reading entries, which spans exist, and whether Redis lost data"},
 		{Command: "hset", For: "writing entries and block lists, noting which spans exist, and the numbers that show a loss"},
 		{Command: "hmget", For: "reading block lists", When: whenPacked},
 		{Command: "sadd", For: "writing block lists", When: whenSets},
 		{Command: "srandmember", For: "reading block lists", When: whenSets},
 		{Command: "expire", For: "letting every key expire"},
-		{Command: "incrby", For: "drawing tickets, and looking at their counter"},
-		{Command: "set", For: "a write that replicas must have after every answer", When: "redis.wait_replicas"},
+		{Command: "incrby", For: "drawing tickets, and reading their counter"},
+		{Command: "set", For: "a write after every step, which replicas must acknowledge", When: "redis.wait_replicas"},
 		{Command: "wait", For: "waiting for replicas", When: "redis.wait_replicas"},
 		{Command: "select", For: "another database than 0", When: "redis.db"},
 		{Command: "cluster|slots", For: "finding the nodes", When: "redis.cluster"},
@@ -44,7 +44,7 @@ const (
 )
 
 // ACLRule returns the rule of an ACL user for a namespace: the arguments of ACL SETUSER after the user's name, without the password. It
-// grants all Rights, the optional ones and those that depend on settings, too.
+// grants all Rights, including optional rights and rights that depend on settings.
 func ACLRule(namespace string) string {
 	var b strings.Builder
 	b.WriteString("~" + namespace + ":*")

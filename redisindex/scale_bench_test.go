@@ -137,24 +137,24 @@ func (p *preload) storeLists(b testing.TB, x *Index, pipe redis.Pipeliner, lists
 
 // storeEntries stores the entries of some articles, and adds their fingerprints to lists.
 func (p *preload) storeEntries(b testing.TB, x *Index, articles int, lists map[listRef][]byte) {
-	records := map[string][]any{}
+	entries := map[string][]any{}
 	var blocks []simhash.Block
 	for range articles {
 		c := p.next()
-		home := x.entryOf(c).field()
-		p.spans[home.span] = true
+		field := x.entryOf(c).field()
+		p.spans[field.span] = true
 		blocks = x.layout.plan.AppendStored(blocks[:0], &c)
 		for _, block := range blocks {
-			ref := listRef{home.span, block.Index, block.Value}
-			lists[ref] = append(lists[ref], home.name()...)
+			ref := listRef{field.span, block.Index, block.Value}
+			lists[ref] = append(lists[ref], field.name()...)
 		}
 		entry := append((&entry{Article: c}).append(nil), byte(article.Unique))
 		binary.BigEndian.PutUint16(entry, uint16(len(entry)))
 		copy(entry[ticketAt:], ticketBytes(uint64(p.made)))
-		records[x.keys.entries(home)] = append(records[x.keys.entries(home)], home.name(), entry)
+		entries[x.keys.entries(field)] = append(entries[x.keys.entries(field)], field.name(), entry)
 	}
 	pipe := p.client.Pipeline()
-	for key, fields := range records {
+	for key, fields := range entries {
 		pipe.HSet(b.Context(), key, fields...)
 		pipe.Expire(b.Context(), key, x.layout.lifetime)
 		p.flush(b, pipe, 2000)

@@ -69,7 +69,7 @@ func eachServer(ctx context.Context, client redis.UniversalClient, ask func(cont
 }
 
 // Ping asks every server that Claim needs whether it answers. On a cluster these are all masters, because the keys of an article lie
-// on all of them. The cluster client's own PING does not do: it asks one node, and another node if the first does not answer.
+// on all of them. The cluster client's PING is not enough: it asks one node, and another node if the first does not answer.
 func Ping(ctx context.Context, client redis.UniversalClient) error {
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {
@@ -150,13 +150,13 @@ func (i serverInfo) saveWarning() string {
 	if i.unsaved == "" {
 		return ""
 	}
-	return "could not write its data to disk (" + i.unsaved + "): what is not saved is lost at its next restart"
+	return "could not write its data to disk (" + i.unsaved + "): changes that are not saved are lost at its next restart"
 }
 
 // isRefused says whether a server refuses the command: the user lacks the right, or the server does not have the command.
 func isRefused(err error) bool { return isRightMissing(err) || redis.HasErrorPrefix(err, "ERR") }
 
-// removeCount is the number of keys that Remove asks for in one step.
+// removeCount is the number of keys that Remove scans in one step.
 const removeCount = 1000
 
 // Remove deletes all indexes below a namespace: every key that begins with the namespace and a colon. It is for temporary indexes,

@@ -9,7 +9,7 @@ import (
 
 // storeLists is step 1: it adds the fingerprints to the lists of their blocks, and registers the spans.
 //
-// It needs a round trip of its own, before storeEntries, because a cluster runs the commands of a pipeline in any order. Another
+// It is a separate round trip, before storeEntries, because a cluster runs the commands of a pipeline in any order. Another
 // worker may find an entry through one list, or as an exact repeat, and give it a ticket. From then on every article with a higher
 // ticket must find the entry, so all lists must lead to it by then.
 func (b *batch) storeLists(ctx context.Context) error {

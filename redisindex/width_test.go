@@ -139,10 +139,10 @@ func readByLookups(t *testing.T, stored, width int) (members float64) {
 			others[i] = p.next()
 		}
 		for part := range slices.Chunk(others, 100) {
-			matches, err := x.Claim(t.Context(), part)
+			verdicts, err := x.Claim(t.Context(), part)
 			require.NoError(t, err)
-			for _, m := range matches {
-				require.Equal(t, article.Unique, m.Kind)
+			for _, v := range verdicts {
+				require.Equal(t, article.Unique, v.Kind)
 			}
 		}
 		members = float64(counted(x.metrics.members)) / n
@@ -161,10 +161,10 @@ func readByLookups(t *testing.T, stored, width int) (members float64) {
 				turnWeak(&c, 1+r.IntN(8), r)
 				copies = append(copies, c)
 			}
-			matches, err := x.Claim(t.Context(), copies)
+			verdicts, err := x.Claim(t.Context(), copies)
 			require.NoError(t, err)
-			for i, m := range matches {
-				if m.Kind == article.Near && m.Original == originals[i] {
+			for i, v := range verdicts {
+				if v.Kind == article.Near && v.Original == originals[i] {
 					found[i%2]++
 				}
 			}

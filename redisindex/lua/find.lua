@@ -22,7 +22,7 @@ local function find(value, digest)
   return at, length, head, count
 end
 
--- locate finds an entry in the field of its fingerprint, or an overflow entry in a field of its own. It returns the name of the
+-- locate finds an entry in the field of its fingerprint, or an overflow entry in a separate field. It returns the name of the
 -- field, its value, and the first three results of find.
 local function locate(key, fingerprint, digest)
   local field = fingerprint

@@ -5,8 +5,8 @@
 -- ARGV[3]  entry, without ticket and verdict
 -- ARGV[4]  number of entries that the field of a fingerprint may hold
 -- ARGV[5]  seconds until the key expires
--- Output: 0 if the entry was stored in the field of its fingerprint; 1 if it was stored as an overflow entry, in a field of its
--- own; or the entry with the digest that was found instead.
+-- Output: 0 if the entry was stored in the field of its fingerprint; 1 if it was stored as an overflow entry, in a separate
+-- field; or the entry with the digest that was found instead.
 local key, fingerprint, digest = KEYS[1], ARGV[1], ARGV[2]
 local reply = 0
 local value = redis.call('HGET', key, fingerprint)
