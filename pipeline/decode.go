@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// RejectReason says why a record became a dead letter. It is a label of metrics, so there are no others than these.
+// RejectReason says why a record became a dead letter. Reasons are label values of metrics, so the list below is complete.
 type RejectReason string
 
 // The reasons for dead letters.
@@ -121,8 +121,8 @@ func typeName(v gjson.Result) string {
 	}
 }
 
-// maxDepth is the deepest nesting of a JSON value that is decoded. gjson (1.20) validates recursively: without a bound, a record of
-// nothing but brackets would take stack memory for each of them, and a stack overflow ends the process.
+// maxDepth is the deepest nesting of a JSON value that is decoded. gjson (1.20) validates recursively: without a bound, a record that
+// consists of brackets would take stack memory for each bracket, and a stack overflow ends the process.
 const maxDepth = 1000
 
 func validObject(value []byte) bool {

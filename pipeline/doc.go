@@ -3,5 +3,5 @@
 //
 // There are two classes of failure. A record that can never be processed becomes a dead letter with a RejectReason, and the stream goes on.
 // Any other failure (the index is away, the context has ended) is returned, and nothing is published. All permanent failures are found
-// before the index is asked: every article in the index must also reach an output, because later copies of it name it as their original.
+// before the batch is claimed: every article in the index must also reach an output, because later copies name it as their original.
 package pipeline

@@ -15,12 +15,12 @@ import (
 )
 
 // Articles that are much larger than any real one take little memory for each byte of their value, including jieba's memory and garbage.
-// This is not tested with the race detector, which takes memory of its own.
+// This is not tested with the race detector, which takes memory itself.
 func TestPeakMemory(t *testing.T) {
 	const alone = "ECHOSIEVE_TEST_ALONE"
-	if os.Getenv(alone) == "" { // in a process of its own: memory left by other tests changes when garbage is collected
+	if os.Getenv(alone) == "" { // in a separate process: memory left by other tests changes when garbage is collected
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPeakMemory$", "-test.v")
-		cmd.Env = append(os.Environ(), alone+"=1", "GOMAXPROCS=2") // each core keeps buffers of its own
+		cmd.Env = append(os.Environ(), alone+"=1", "GOMAXPROCS=2") // each core keeps its own buffers
 		output, err := cmd.CombinedOutput()
 		t.Logf("%s", output)
 		require.NoError(t, err)

@@ -49,7 +49,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		distance: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "echosieve_pipeline_match_distance_bits",
-			Help:    "Hamming distance of copies to their original.",
+			Help:    "Hamming distance of copies and possible copies to their original, in bits.",
 			Buckets: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32},
 		}),
 		eventTime: f.NewCounterVec(prometheus.CounterOpts{

@@ -16,7 +16,7 @@ const (
 	ToPossible
 	ToDuplicate
 	ToDead
-	Destinations // how many there are
+	Destinations // number of output topics
 )
 
 // String returns the destination as it stands in configuration and metrics: "unique", "possible", "duplicate"
@@ -39,7 +39,7 @@ type Output struct {
 
 	verdict, reason string // labels for the metrics
 	distance        int    // bits; -1 if there is no original
-	source          string // sourceName of an article; empty for tombstones and dead letters, too
+	source          string // sourceName of an article; empty if the article names none, and for tombstones and dead letters
 	hasSource       bool   // the record is an article
 }
 

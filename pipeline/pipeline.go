@@ -105,8 +105,8 @@ func (p *Pipeline) prepare(r *Record) prepared {
 	return prepared{article: a, source: sourceName(content.Source)}
 }
 
-// Decide asks the index for the verdicts and returns the outputs in the records' order. Skipped tombstones have no output. It blocks while
-// the index is away and returns an error only when ctx ends. After an error nothing may be published; the batch may be decided again and
+// Decide claims the articles and returns the outputs in the records' order. Skipped tombstones have no output. Decide blocks while the
+// index is away and returns an error only when ctx ends. After an error nothing may be published; the batch may be decided again and
 // gets the same verdicts.
 func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 	articles := make([]article.Article, 0, len(b.prepared))
@@ -184,7 +184,8 @@ func (p *Pipeline) observeTime(at, now time.Time) {
 //
 // Claim is idempotent: the same Coordinates get the same Verdict again for as long as the window remembers them, whatever other calls have
 // claimed in between, and however often an earlier call failed half-way. Of two articles that are copies of each other, and of which each
-// is found by the look-ups of the other, at least one gets a verdict that IsCopy. The earlier one never gets it because of the later one.
+// is found by the look-ups of the other, at least one gets a verdict that IsCopy. The earlier article never becomes a copy of the later
+// one.
 //
 // Claim blocks while its store is away and returns an error only when ctx ends. It never guesses a verdict. Safe for concurrent use.
 type Index interface {

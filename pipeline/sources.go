@@ -86,7 +86,7 @@ func (s *sourceCounter) count(source, verdict string) {
 
 // label counts an article of the source and returns the source's label value. A source gets a free label value at once.
 func (s *sourceCounter) label(source string) string {
-	switch source { // also where a crawler calls its source so
+	switch source { // a crawler may use these names, too
 	case "", sourceNone:
 		return sourceNone
 	case sourceOther:
@@ -109,8 +109,8 @@ func (s *sourceCounter) label(source string) string {
 	return sourceOther
 }
 
-// rank gives label values to the most frequent recent sources. It takes them from sources that are not even among twice as many: two
-// sources with about the same number of articles would otherwise replace each other every hour.
+// rank gives label values to the s.limit most frequent recent sources. It takes them from sources that are not among the 2 * s.limit most
+// frequent ones: two sources with about the same number of articles would otherwise replace each other every hour.
 func (s *sourceCounter) rank() {
 	order := slices.SortedFunc(maps.Keys(s.recent), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.recent[b], s.recent[a]), cmp.Compare(a, b))

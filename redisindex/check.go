@@ -187,8 +187,8 @@ func olderThan(version, least string) bool {
 	return false
 }
 
-// CheckReplicas returns a finding for each master that has fewer replicas than Options.WaitReplicas, and for each master with replicas
-// if WaitReplicas is 0: a failover to such a replica can lose articles.
+// CheckReplicas returns a finding for each master that has fewer replicas than Options.WaitReplicas, and for each master with
+// replicas if WaitReplicas is 0: a failover to such a replica can lose articles.
 func CheckReplicas(ctx context.Context, client redis.UniversalClient, o Options) []diag.Finding {
 	return eachServer(ctx, client, func(ctx context.Context, server *redis.Client) []diag.Finding {
 		subject := server.Options().Addr + " replicas"

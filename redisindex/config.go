@@ -13,10 +13,10 @@ import (
 
 // Config says how long the index remembers an article, and how large its keys are.
 //
-// Window, Generations, ExpectedArticles, Buckets, BlockBits and Search.Blocks decide in which key an article lies, so every key holds
-// them in its name. A change of ExpectedArticles within its size class has no effect. Any other change starts a new, empty index beside
-// the old one. The old index expires by itself. Change these settings like the recipe: in all processes at once, and at a time when
-// copies may pass.
+// Window, Generations, ExpectedArticles, Buckets, BlockBits and Search.Blocks decide in which key an article lies, so every key
+// holds them in its name. A change of ExpectedArticles within its size class has no effect. Any other change starts a new, empty
+// index beside the old one. The old index expires by itself. Change these settings like the recipe: in all processes at once, and
+// at a time when copies may pass.
 type Config struct {
 	// Namespace begins every key. It holds the recipe id, so that two recipes never mix.
 	Namespace string
@@ -32,9 +32,9 @@ type Config struct {
 	UndecidedTimeout time.Duration
 
 	// Generations is the number of spans into which the window is cut. A key belongs to one span and expires with it. With one
-	// span, most articles look up in two spans; with two spans, in three; and so on. Look-ups are most of what an article costs, and each
-	// further span in reach makes as many look-ups again, so the default is one. More spans free memory sooner: Redis holds two
-	// windows of articles on average with one span, and 1.75 with two.
+	// span, most articles look up in two spans; with two spans, in three; and so on. Look-ups are most of what an article costs,
+	// and each further span in reach makes as many look-ups again, so the default is one. More spans free memory sooner: Redis
+	// holds two windows of articles on average with one span, and 1.75 with two.
 	Generations int `koanf:"generations" help:"Spans of the window, 1 to 8; each expires as a whole. Raised: memory is freed sooner, more look-ups. A change starts an empty index."`
 	// MaxCandidates bounds the fingerprints whose entries are fetched for one article. The nearest are taken. If the original is
 	// beyond the bound, its copy passes as unique. A verdict that was written does not change when the bound does.

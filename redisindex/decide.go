@@ -21,12 +21,13 @@ const (
 	maxPause   = 50 * time.Millisecond
 )
 
-// decide is step 7: it writes a verdict for each open task. If several workers decide one article, the first verdict written counts.
+// decide is step 7: it writes a verdict for each open task. If several workers decide one article, the first verdict written
+// counts.
 //
 // The root of a copy is the root of its original, so a copy waits until its original has a verdict. Each task waits for itself
-// alone: the batch first writes all verdicts that it can reach, in the order of tickets, and only then waits. If batches waited as a
-// whole, two of them could wait for each other without end. Example: batch A has articles 1 and 4, batch B has 2 and 3; 3 repeats 1,
-// and 4 repeats 2. A must write the verdict of 1 before it waits for 2, and B must write the verdict of 2 before it waits for 1.
+// alone: the batch first writes all verdicts that it can reach, in the order of tickets, and only then waits. If batches waited as
+// a whole, two of them could wait for each other without end. Example: batch A has articles 1 and 4, batch B has 2 and 3; 3 repeats
+// 1, and 4 repeats 2. A must write the verdict of 1 before it waits for 2, and B must write the verdict of 2 before it waits for 1.
 //
 // There is always progress. Of all undecided articles, in whichever process, the one with the lowest ticket has only decided articles
 // before it, so it does not wait.

@@ -15,19 +15,20 @@
 //	fetchEntries   read     fetches the entries of the candidates, and judges them; gives a ticket to each relative without one
 //	decide         decide   writes the verdicts, in the order of tickets
 //
-// An article is a copy if an article that it resembles has a lower ticket. The later of two copies always finds the earlier one: the
-// article with the higher ticket drew it after the other article's entry was stored, and looks up only after that. The other
-// entry may not have its ticket yet. Then the later article gives the other entry a ticket, which is higher than its own. So neither
-// a lock nor a transaction is needed. All steps can be repeated: after an error the batch is run again from the first step. Every command has
-// exactly one key, because a Redis Cluster refuses commands whose keys lie in different slots.
+// An article is a copy if an article that it resembles has a lower ticket. The later of two copies always finds the earlier one:
+// the article with the higher ticket drew it after the other article's entry was stored, and looks up only after that. The other
+// entry may not have its ticket yet. Then the later article gives the other entry a ticket, which is higher than its own. So
+// neither a lock nor a transaction is needed. All steps can be repeated: after an error the batch is run again from the first step.
+// Every command has exactly one key, because a Redis Cluster refuses commands whose keys lie in different slots.
 //
 // A verdict never changes: if several workers reach a verdict for one article, the first verdict that is written counts.
 //
 // The root of a copy is the root of its original, so the original must be decided before its copy. If another worker decides the
 // original, the copy waits for that, usually a few milliseconds. There is always progress, because the article with the lowest
-// ticket of all undecided ones waits for nobody (see batch.decide). If the worker of the original is dead, its partition goes to another
-// process, which decides the original. If the record of the original was deleted, nobody decides it. The wait then ends after
-// Config.UndecidedTimeout, and the ticket of the original is withdrawn: the copy is decided as if the original had not arrived.
+// ticket of all undecided ones waits for nobody (see batch.decide). If the worker of the original is dead, its partition goes to
+// another process, which decides the original. If the record of the original was deleted, nobody decides it. The wait then ends
+// after Config.UndecidedTimeout, and the ticket of the original is withdrawn: the copy is decided as if the original had not
+// arrived.
 //
 // The original of a copy is the article with the lowest ticket among those of which it is a copy. Exact repeats within one span are
 // an exception: their original is the article whose entry is stored, and they store nothing.

@@ -57,8 +57,8 @@ const (
 )
 
 // maxEntries is the number of entries that the field of one fingerprint holds. Further entries with that fingerprint are overflow
-// entries: each lies in a separate field, whose name is fingerprint and digest. Replays and exact repeats find it there, but it is not offered
-// as an original.
+// entries: each lies in a separate field, whose name is fingerprint and digest. Replays and exact repeats find it there, but it is
+// not offered as an original.
 //
 // An overflow entry is invisible to other articles. It must therefore lose every comparison: its ticket is maxTicket, so any article
 // that it finds counts as the earlier one (lua/ticket.lua).
@@ -290,9 +290,9 @@ func keyOf(cmd redis.Cmder) string {
 	return fmt.Sprint(cmd.Args()[at])
 }
 
-// setAside removes the damage from the fields, so that their partition goes on. It copies the damaged value to a separate key, which
-// expires like an entry, and leaves only the entries before the damage. Articles whose entries were behind the damage are forgotten:
-// copies of them can pass as unique. If another process has removed the damage already, nothing happens.
+// setAside removes the damage from the fields, so that their partition goes on. It copies the damaged value to a separate key,
+// which expires like an entry, and leaves only the entries before the damage. Articles whose entries were behind the damage are
+// forgotten: copies of them can pass as unique. If another process has removed the damage already, nothing happens.
 func (x *Index) setAside(ctx context.Context, d *damagedError) error {
 	for _, field := range d.fields {
 		value, err := x.client.HGet(ctx, d.key, field).Result()

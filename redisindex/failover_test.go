@@ -184,8 +184,8 @@ func (w *watched) sawRollback(t *testing.T, want bool) {
 	require.Empty(t, kinds)
 }
 
-// whileCut waits until the load has written entries that the replicas lack. If claims wait for the replicas, no claim gets a verdict
-// meanwhile, so there is no progress to wait for: half a second is time for about 400 claims.
+// whileCut waits until the load has written entries that the replicas lack. If claims wait for the replicas, no claim gets a
+// verdict meanwhile, so there is no progress to wait for: half a second is time for about 400 claims.
 func (l *load) whileCut(t *testing.T, wait int) {
 	t.Helper()
 	if wait == 0 {

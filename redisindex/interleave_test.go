@@ -87,12 +87,12 @@ func interleave(t *testing.T, schedules int, seed uint64, buckets string, connec
 
 // worker is one delivery of some articles.
 type worker struct {
-	client  *steppedClient
-	call    []int // articles, by number
-	done    chan struct{}
-	cancel  context.CancelFunc
+	client   *steppedClient
+	call     []int // articles, by number
+	done     chan struct{}
+	cancel   context.CancelFunc
 	verdicts []article.Verdict
-	err     error
+	err      error
 }
 
 // world is one schedule.

@@ -35,7 +35,8 @@ const (
 // tools that explain why an index finds an article or does not.
 func (c Config) Plan() lookup.Plan { return newLayout(c).plan }
 
-// layout says in which keys the index keeps entries and block lists, and how long. It follows from a Config. Only newLayout computes it.
+// layout says in which keys the index keeps entries and block lists, and how long. It follows from a Config. Only newLayout
+// computes it.
 type layout struct {
 	windowMs  int64
 	spanMs    int64         // length of a span; whole seconds, at most windowMs

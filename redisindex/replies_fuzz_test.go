@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// parrot is a server with prepared replies: it sends one each time that it receives a request, whatever the request is.
+// parrot is a server with prepared replies: it sends one each time that it receives bytes, whatever they are.
 type parrot struct {
 	net.Conn
 	answers []string // to come

@@ -43,8 +43,8 @@ const (
 	whenSets   = "redis.buckets: " + bucketsSets
 )
 
-// ACLRule returns the rule of an ACL user for a namespace: the arguments of ACL SETUSER after the user's name, without the password. It
-// grants all Rights, including optional rights and rights that depend on settings.
+// ACLRule returns the rule of an ACL user for a namespace: the arguments of ACL SETUSER after the user's name, without the
+// password. It grants all Rights, including optional rights and rights that depend on settings.
 func ACLRule(namespace string) string {
 	var b strings.Builder
 	b.WriteString("~" + namespace + ":*")

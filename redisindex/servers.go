@@ -68,8 +68,8 @@ func eachServer(ctx context.Context, client redis.UniversalClient, ask func(cont
 	return nil
 }
 
-// Ping asks every server that Claim needs whether it answers. On a cluster these are all masters, because the keys of an article lie
-// on all of them. The cluster client's PING is not enough: it asks one node, and another node if the first does not answer.
+// Ping asks every server that Claim needs whether it answers. On a cluster these are all masters, because the keys of an article
+// lie on all of them. The cluster client's PING is not enough: it asks one node, and another node if the first does not answer.
 func Ping(ctx context.Context, client redis.UniversalClient) error {
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {

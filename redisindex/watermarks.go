@@ -66,9 +66,9 @@ func newWatermarks(k keys, l layout, cluster bool) *watermarks {
 	}
 }
 
-// noteDrawn notes the tickets from first to last, which Redis has drawn. The argument before is the highest ticket that was known when
-// the request was sent. If first is not above before, the counter went back. A comparison with the highest ticket that is known when
-// the reply arrives would raise false alarms: another batch may draw later and get its reply earlier.
+// noteDrawn notes the tickets from first to last, which Redis has drawn. The argument before is the highest ticket that was known
+// when the request was sent. If first is not above before, the counter went back. A comparison with the highest ticket that is
+// known when the reply arrives would raise false alarms: another batch may draw later and get its reply earlier.
 func (w *watermarks) noteDrawn(before, first, last uint64) {
 	w.raise(last)
 	if first <= before && !w.fell.Swap(true) {
@@ -96,9 +96,9 @@ func (w *watermarks) checkNow() {
 	}
 }
 
-// Note returns the highest numbers that Redis has shown, as a short word without spaces. The caller stores the note outside of Redis,
-// beside offsets whose articles the index holds, and gives it to Recall after a restart. The note is empty until Redis has shown all
-// numbers.
+// Note returns the highest numbers that Redis has shown, as a short word without spaces. The caller stores the note outside of
+// Redis, beside offsets whose articles the index holds, and gives it to Recall after a restart. The note is empty until Redis has
+// shown all numbers.
 func (x *Index) Note() string {
 	w := x.watermarks
 	w.mu.Lock()

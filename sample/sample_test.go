@@ -64,7 +64,7 @@ func TestArticles(t *testing.T) {
 		}
 		isFirst := a.Kind == "original" || a.Kind == "lookalike" || a.Kind == "broken"
 		require.False(t, isFirst && a.CopyOf != "", "%s: a copy is of another kind", a.ID)
-		require.False(t, !isFirst && a.Kind != "flash" && a.CopyOf == "", "%s: of what is it a copy?", a.ID)
+		require.False(t, !isFirst && a.Kind != "flash" && a.CopyOf == "", "%s: copy_of is missing", a.ID)
 		kinds[a.ID] = a.Kind
 		if strings.HasPrefix(a.ID, "zh-") {
 			chinese++

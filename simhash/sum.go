@@ -2,11 +2,11 @@ package simhash
 
 import "math"
 
-// Feature is one property of a document, such as a word.
+// Feature is one property of the object that a fingerprint is made of, such as a word of a text.
 type Feature struct {
 	// Hash should behave like 64 random bits that are always the same for one property; see Hash.
 	Hash uint64
-	// Weight says how much the property tells about the document. Sum leaves out a feature whose weight is not positive or not finite.
+	// Weight says how much the property tells about the object. Sum leaves out a feature whose weight is not positive or not finite.
 	Weight float64
 }
 

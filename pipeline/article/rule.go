@@ -2,7 +2,7 @@ package article
 
 import "echosieve/simhash"
 
-// Search is what a recipe asks of an index: how many look-ups to make for an article, and how to judge the articles that they find.
+// Search is what a recipe requires of an index: how many look-ups to make for an article, and how to judge the articles that they find.
 type Search struct {
 	Rule
 	// Blocks is the number of blocks into which a fingerprint is cut, 1 to 64. The index chooses their width, because the best width

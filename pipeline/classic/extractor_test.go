@@ -80,7 +80,7 @@ func TestWeightsMakeTheFingerprint(t *testing.T) {
 				require.LessOrEqual(t, w.Weight, words[i-1].Weight)
 			}
 		}
-		require.LessOrEqual(t, simhash.Distance(simhash.Sum(exact), fp), 1, "but for sums that are nearly 0")
+		require.LessOrEqual(t, simhash.Distance(simhash.Sum(exact), fp), 1, "except where a sum is nearly 0")
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"echosieve/pipeline/dict"
 )
 
-// The states of a character: it begins, ends or is in the middle of a word, or is one by itself. Python settles ties
-// by the letter, and B < E < M < S.
+// The states of a character: it begins, ends or is in the middle of a word, or is a whole word. Of equally probable states, Python takes
+// the one with the greater letter, and B < E < M < S.
 const (
 	stateB = iota
 	stateE

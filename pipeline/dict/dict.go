@@ -1,7 +1,7 @@
 // Package dict holds the dictionaries of the recipes, compressed and embedded, so that the program needs no other files. README.md says
 // where they come from and under which licences.
 //
-// The segmenter of package segment has its words in a table of its own. The text of jieba's dictionaries is embedded beside it, because
+// The segmenter of package segment keeps its words in a separate table. The text of jieba's dictionaries is embedded beside it, because
 // the recipe id is a hash over the text, and because gojieba and the classic Python recipes read it.
 package dict
 

@@ -105,12 +105,12 @@ func testWindowEdges(t *testing.T, newIndex factory) {
 func testBorders(t *testing.T, newIndex factory) {
 	for generations := 1; generations <= 4; generations++ {
 		x := newIndex(t, Params{Window: time.Hour, Generations: generations, MaxDistance: 3})
-		piece := time.Hour / time.Duration(generations)
+		span := time.Hour / time.Duration(generations)
 		first := newArticle(0, -time.Millisecond, base, "same")
 		require.Equal(t, unique(first), claimOne(t, x, first))
 		for n := 1; n <= generations; n++ { // one exact copy just behind each border
-			c := newArticle(n, time.Duration(n-1)*piece, base, "same")
-			require.Equal(t, exact(first, first), claimOne(t, x, c), "%d generations, copy %d", generations, n)
+			c := newArticle(n, time.Duration(n-1)*span, base, "same")
+			require.Equal(t, exact(first, first), claimOne(t, x, c), "%d spans, copy %d", generations, n)
 		}
 	}
 }
@@ -267,8 +267,8 @@ func testFlood(t *testing.T, newIndex factory) {
 	}
 	for range 2 { // the second time as a replay
 		for at := 0; at < len(articles); at += 50 {
-			for _, m := range claim(t, x, articles[at:min(at+50, len(articles))]...) {
-				require.Equal(t, near(first, first, 0), m)
+			for _, v := range claim(t, x, articles[at:min(at+50, len(articles))]...) {
+				require.Equal(t, near(first, first, 0), v)
 			}
 		}
 	}
@@ -316,7 +316,7 @@ func testLongNames(t *testing.T, newIndex factory) {
 
 // A topic was deleted and recreated, so its offsets begin again. The new article has the coordinates of an old one and must not become a
 // copy of itself.
-func testTwoTextsAtOnePlace(t *testing.T, newIndex factory) {
+func testRecreatedTopic(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
 	a, b, late := newArticle(1, 0, base, "a"), newArticle(1, 0, base^1, "b"), newArticle(1, 50*time.Minute, base, "a")
 	want := []article.Verdict{unique(a), unique(b), unique(late)}

@@ -27,9 +27,9 @@ type Params struct {
 	BlockDistance int // see article.Search
 }
 
-// Search returns a recipe's demands with one block more than MaxDistance, so that look-ups miss no candidate, and a simple second check.
-// Articles without a signature are judged by their distance. Signatures have one byte: articles with equal bytes are copies, with a
-// difference of 1 possible copies, otherwise different.
+// Search returns the requirements of a recipe with one block more than MaxDistance, so that look-ups miss no candidate, and with a simple
+// second check. Articles without a signature are judged by their distance. Signatures have one byte: articles with equal bytes are copies,
+// with a difference of 1 possible copies, otherwise different.
 func (p Params) Search() article.Search {
 	blocks := p.Blocks
 	if blocks == 0 {
@@ -80,7 +80,7 @@ func Run(t *testing.T, newIndex func(t *testing.T, p Params) pipeline.Index) {
 		{"Roots", testRoots},
 		{"OddTimes", testOddTimes},
 		{"LongNames", testLongNames},
-		{"TwoTextsAtOnePlace", testTwoTextsAtOnePlace},
+		{"RecreatedTopic", testRecreatedTopic},
 		{"HighBits", testHighBits},
 		{"Reference", testReference},
 		{"Concurrent", testConcurrent},
@@ -131,7 +131,7 @@ func claim(t testing.TB, x pipeline.Index, articles ...article.Article) []articl
 	return got
 }
 
-// claimOne claims one article in a call of its own.
+// claimOne claims one article in one call.
 func claimOne(t testing.TB, x pipeline.Index, c article.Article) article.Verdict {
 	t.Helper()
 	return claim(t, x, c)[0]

@@ -131,8 +131,8 @@ func testConcurrent(t *testing.T, newIndex factory) {
 					t.Error(err)
 					return
 				}
-				for i, m := range got {
-					verdicts[w][call[i].Coordinates] = m
+				for i, v := range got {
+					verdicts[w][call[i].Coordinates] = v
 				}
 				at = end
 			}

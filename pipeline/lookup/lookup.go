@@ -1,5 +1,5 @@
-// Package lookup chooses the block values under which an index stores an article and those that it looks up for one. Indexes use it, and
-// tools that explain why an index finds an article or does not.
+// Package lookup chooses the block values under which an index stores an article, and the block values that it looks up for an article.
+// Indexes use it, and tools that explain why an index finds an article or does not.
 package lookup
 
 import (
@@ -9,8 +9,8 @@ import (
 	"echosieve/simhash"
 )
 
-// StoredAnchors is the number of an article's foremost anchors under which it is stored. Each more finds more copies with fewer probes,
-// and takes as much memory as a block.
+// StoredAnchors is the number of an article's foremost anchors under which it is stored. One more anchor finds more copies with fewer
+// probes, and takes as much memory as one more block.
 const StoredAnchors = 2
 
 // Plan says which block values belong to an article. The zero value is not valid. Safe for concurrent use.
@@ -21,7 +21,7 @@ type Plan struct {
 	blockDistance, anchorDistance int // see Reach; bits
 }
 
-// New returns the plan for what a recipe asks of an index whose blocks are blockBits wide; 0 bits: as wide as makes up the fingerprint.
+// New returns the plan of an index for a recipe's Search. Blocks are blockBits wide; with 0, the blocks together make up the fingerprint.
 func New(s article.Search, blockBits int) Plan {
 	p := Plan{Layout: simhash.Layout{Count: s.Blocks, Bits: blockBits}, Probes: s.Probes, blockDistance: s.MaxDistance, anchorDistance: s.MaxDistance}
 	if s.BlockDistance > 0 {
@@ -54,8 +54,8 @@ func (p *Plan) appendAnchors(dst []simhash.Block, anchors []uint64) []simhash.Bl
 	return dst
 }
 
-// Reach returns the largest Hamming distance, in bits, at which a fingerprint in a list of the block becomes a candidate. Block
-// Layout.Count is that of the anchors.
+// Reach returns the largest Hamming distance, in bits, at which a fingerprint in a list of the block becomes a candidate. The
+// lists of anchors have the block number Layout.Count.
 //
 // An equal block says little. With 1 million articles stored and 14 bits in a block, the lists of an article hold about 1,220 fingerprints
 // by chance: 5 of them lie within 16 bits, 11 within 17, 24 within 18 and 80 within 20. Such candidates cost reads, and if there are more
@@ -78,8 +78,8 @@ func (p *Plan) Judge(rule *article.Rule, later, earlier *article.Article) articl
 	return j
 }
 
-// InReach says whether the later of two articles is within the reach of blocks from the earlier one, or within that of anchors and an
-// anchor finds the earlier one.
+// InReach says whether the distance between two articles is within the reach of blocks, or whether it is within the reach of anchors and
+// an anchor of the later article finds the earlier one.
 func (p *Plan) InReach(later, earlier *article.Article) bool {
 	distance := simhash.Distance(later.Fingerprint, earlier.Fingerprint)
 	return distance <= p.blockDistance || distance <= p.anchorDistance &&
@@ -96,7 +96,7 @@ func (p *Plan) Finds(later, earlier *article.Article) bool {
 	return slices.ContainsFunc(lookups, func(b simhash.Block) bool { return slices.Contains(stored, b) })
 }
 
-// blocks returns the blocks under which the earlier article is stored and those that are looked up for the later one.
+// blocks returns the blocks under which the earlier article is stored and the blocks that are looked up for the later article.
 func (p *Plan) blocks(later, earlier *article.Article) (stored, lookups []simhash.Block) {
 	return p.AppendStored(make([]simhash.Block, 0, 16), earlier), p.AppendLookups(make([]simhash.Block, 0, 256), later)
 }

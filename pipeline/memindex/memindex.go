@@ -1,5 +1,5 @@
-// Package memindex keeps the article index in memory. Reference runs, benchmarks and tests use it, and it is the simplest statement of which
-// verdicts an index gives. Nothing survives the process.
+// Package memindex keeps the article index in memory. Reference runs, benchmarks and tests use it, and it is the simplest statement of
+// which verdicts an index gives. Its articles are lost when the process ends.
 package memindex
 
 import (
@@ -140,17 +140,17 @@ func (x *Index) decide(a *entry) article.Verdict {
 	if best.entry == nil {
 		best = similar
 	}
-	m := article.Verdict{Kind: article.Unique, Root: a.Ref()}
+	v := article.Verdict{Kind: article.Unique, Root: a.Ref()}
 	if o := best.entry; o != nil {
-		m.Kind, m.Reason, m.Original = best.Kind, best.Reason, o.Ref()
-		if m.Kind.IsCopy() {
-			m.Root = o.verdict.Root
+		v.Kind, v.Reason, v.Original = best.Kind, best.Reason, o.Ref()
+		if v.Kind.IsCopy() {
+			v.Root = o.verdict.Root
 		}
-		if m.Kind != article.Exact {
-			m.Distance = simhash.Distance(a.Fingerprint, o.Fingerprint)
+		if v.Kind != article.Exact {
+			v.Distance = simhash.Distance(a.Fingerprint, o.Fingerprint)
 		}
 	}
-	return m
+	return v
 }
 
 // earliest keeps the earliest of the articles that it is offered.

@@ -12,8 +12,8 @@ import (
 // nothing is learnt, so a redelivered record gets the same treatment as the first time, on every machine. Furniture in whole sentences is
 // not recognised.
 //
-// Widths are in columns, of which a Chinese character takes two. All numbers below decide about fingerprints: whoever changes one raises the
-// recipe's version.
+// Widths are in columns, of which a Chinese character takes two. All numbers below decide about fingerprints: after a change of one of
+// them, raise the recipe's version.
 const (
 	// minFurniture is the least number of furniture lines in a run that is left out. A headline, a byline and a place are three lines at
 	// most. Raised, short menus stay; lowered, the heads of articles are lost.

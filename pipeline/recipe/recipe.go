@@ -17,13 +17,13 @@ import (
 )
 
 // Config says how fingerprints are made and compared. All settings except Probes, Anchors and Segmenter become part of the recipe's id:
-// Probes and Anchors only decide how many candidates an article meets, and both segmenters cut the same words.
+// Probes and Anchors only decide how many candidates the index finds, and both segmenters cut the same words.
 type Config struct {
 	Name           string `koanf:"-"`
 	MaxDistance    int    `koanf:"max_distance" help:"Most differing bits between the fingerprints of two copies; in news, above 16 only for a text and its part that share an anchor. Raised: more copies with text cut, more CPU. -1: 21 for news, 3 for classic ones."`
-	Blocks         int    `koanf:"blocks" help:"Blocks of a fingerprint, up to 16. Raised: more copies met, more look-ups and memory. 0: 4 for news, max_distance + 1 for classic ones."`
-	Probes         int    `koanf:"probes" help:"Extra look-ups per block, up to 63. Raised: more reworded copies met, more CPU (docs/tuning.md). -1: 4 for news, 0 for classic ones."`
-	Anchors        int    `koanf:"anchors" help:"Look-ups by samples of the wording, up to 8. Raised: more copies with text cut or added met. Below 2, fewer are stored. -1: 4 for news, 0 for classic ones."`
+	Blocks         int    `koanf:"blocks" help:"Blocks of a fingerprint, up to 16. Raised: more copies found, more look-ups and memory. 0: 4 for news, max_distance + 1 for classic ones."`
+	Probes         int    `koanf:"probes" help:"Extra look-ups per block, up to 63. Raised: more reworded copies found, more CPU (docs/tuning.md). -1: 4 for news, 0 for classic ones."`
+	Anchors        int    `koanf:"anchors" help:"Look-ups by samples of the wording, up to 8. Raised: more copies with text cut or added found. Below 2, fewer are stored. -1: 4 for news, 0 for classic ones."`
 	MinFeatures    int    `koanf:"min_features" help:"Articles with fewer different words are copies of identical text only. 0: 4 for news, 1 for classic ones."`
 	FlashFeatures  int    `koanf:"flash_features" help:"Articles with fewer different words are flashes: a copy may only add words before or after. 0: 16 for news, none for classic ones."`
 	Segmenter      string `koanf:"segmenter" help:"native, or gojieba (C++, needs cgo): the same words for 6 times (Chinese) to 25 times (English) the CPU and 100 MB more."`
@@ -198,10 +198,10 @@ func recipeID(config Config, userWords, stopWords []byte) (string, error) {
 // settings and dictionaries, such as "news-4-3fa9c1d2". It holds only a-z, 0-9 and hyphens.
 func (r *Recipe) ID() string { return r.id }
 
-// Search is what the recipe asks of an index.
+// Search is what the recipe requires of an index.
 func (r *Recipe) Search() article.Search { return r.config.Search() }
 
-// Search is what the recipe asks of an index.
+// Search is what the recipe requires of an index.
 func (c Config) Search() article.Search {
 	c = c.resolved()
 	s := article.Search{Rule: article.Rule{MaxDistance: c.MaxDistance}, Blocks: c.Blocks, Probes: c.Probes}

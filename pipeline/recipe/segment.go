@@ -210,7 +210,7 @@ func hasPlainWord(userWords []byte) bool {
 	return false
 }
 
-// LoadBareCut loads gojieba and returns a function that runs only its Cut over raw texts, on all cores like pipeline.Prepare, and returns
+// LoadBareCut loads gojieba and returns a function that runs only its Cut over raw texts, on all cores like Pipeline.Prepare, and returns
 // the number of words. Benchmarks compare the service with it. In a program without cgo the error is cppjieba.ErrMissing.
 func LoadBareCut() (func(texts []string) int, error) {
 	s, err := loadSegmenter(SegmenterGojieba, nil)

@@ -89,8 +89,8 @@ func (s *scratch) slot(hash uint64) *int32 {
 	return &s.slots[at]
 }
 
-// weigh sets the IDF of each word, drops stop words, and counts the words for rising and falling. It has a loop of its own, so that the
-// cache misses of the look-ups overlap.
+// weigh sets the IDF of each word, drops stop words, and counts the words for rising and falling. The loop does nothing else, so that
+// the cache misses of the look-ups overlap.
 func (s *scratch) weigh(terms *terms) {
 	for i := range s.words {
 		idf := terms.of(s.words[i].hash)

@@ -4,7 +4,7 @@ import (
 	"echosieve/pipeline/segment/internal/table"
 )
 
-// separators end a range. Each of them is a word of its own.
+// separators end a range. Each separator is itself a word.
 const separators = " \t\n\uff0c\u3002"
 
 // maxKept is the number of characters of the largest buffers that are kept for the next text. A character takes about 30 bytes.

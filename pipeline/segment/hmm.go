@@ -57,7 +57,7 @@ func (c *cut) joinByModel(dst []string, text string, i, end int) []string {
 	return dst
 }
 
-// The states of the model: a character begins, ends or is in the middle of a word, or is a word of its own.
+// The states of the model: a character begins, ends or is in the middle of a word, or is a whole word.
 const (
 	stateB = iota
 	stateE

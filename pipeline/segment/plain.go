@@ -10,7 +10,7 @@ const (
 	digit           // 0-9
 	separator       // one that is ASCII
 	opens           // begins a word of the dictionary whose second character is ASCII, too
-	special         // a user word of its own
+	special         // is itself a user word
 	high            // begins a character that is not ASCII
 )
 

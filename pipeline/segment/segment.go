@@ -6,10 +6,10 @@
 // probable sequence of dictionary words (cut.go); of equally probable sequences the one with the shortest first word wins. Characters that
 // stand alone on this path are joined again: letters and digits by rules, other characters by a hidden Markov model (hmm.go). Ranges in
 // which neither the dictionary nor the model can join anything are cut by the rules alone (plain.go). A text that ends within a character
-// has no words; recipe news cleans texts first, so only the classic recipes meet such a text.
+// has no words; recipe news cleans texts first, so only the classic recipes get such a text.
 //
-// The dictionary is embedded as table.zst, which "go generate ./pipeline/segment" makes with the command in gen. A test makes it again and
-// compares. Package table explains its form and why the logarithms in it are frozen.
+// The dictionary is embedded as table.zst, which "go generate ./pipeline/segment" makes with the command in gen. A test rebuilds the table
+// and compares. Package table explains its form and why the logarithms in it are frozen.
 package segment
 
 import (

@@ -180,7 +180,7 @@ func (s *Signature) bitmap() uint64 {
 // leastLeadSlots is the least number of samples of a beginning from which a share of it can be estimated.
 const leastLeadSlots = 5
 
-// leadIn estimates the share of the beginning of s that stands in t: the share of equal slots among those that sample the beginning.
+// leadIn estimates the share of the beginning of s that stands in t: the share of equal slots among the slots that sample the beginning.
 func (s *Signature) leadIn(t *Signature) float64 {
 	n, equal := 0, 0
 	for i := range leadSlots {
@@ -253,8 +253,8 @@ func (c *Comparison) leastSimilarity(t Thresholds, short bool) float64 {
 func (c *Comparison) Part() bool { return c.Containment >= contained && c.Longer >= partLonger }
 
 // vouched tells whether there is evidence of a copy besides the similarity: the articles share every number, or one contains the other.
-// Different reports on one template are about equally long, and each has words and numbers of its own. A copy was cut or added to, or
-// its words were changed and its numbers were not.
+// Different reports on one template are about equally long, and each has words and numbers that the other lacks. In a copy, text was cut
+// or added, or words were changed and numbers were not.
 //
 // A short article needs both. It has few numbers, and a report of the same kind may contain it.
 func (c *Comparison) vouched(short bool) bool {
@@ -270,8 +270,8 @@ func (c *Comparison) vouched(short bool) bool {
 // forgiven counts contradictions and common numbers, with at most one number that differs counted as equal. In articles that are nearly
 // the same such a number is more likely a correction, a slip or the date of another edition than a sign of another report.
 //
-// Example: two articles that are not short have a similarity of 0.9 and share five contexts, and one of the five numbers differs. One contradiction of five is above
-// the share of 0.14 that Contradictions allows, but it is forgiven because the other four agree.
+// Example: two articles that are not short have a similarity of 0.9 and share five contexts, and one of the five numbers differs. One
+// contradiction of five is above the share of 0.14 that Contradictions allows, but it is forgiven because the other four agree.
 func (c *Comparison) forgiven(t Thresholds, short bool) (contradictions, common int) {
 	contradictions, common = c.Contradictions, c.CommonValues
 	inPlace := !short && c.SharedContexts-contradictions >= agreeing

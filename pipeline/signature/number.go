@@ -74,7 +74,7 @@ func (n *numbers) found(value uint64) {
 	n.before = n.before<<8 | '#'
 }
 
-// isPlain tells the letters and digits of ASCII.
+// isPlain says, by ASCII character, whether the character is a letter or a digit.
 var isPlain = func() (table [utf8.RuneSelf]bool) {
 	for c := range table {
 		table[c] = c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
@@ -141,7 +141,7 @@ func (n *numbers) skipScale() {
 	}
 }
 
-// isLetter is for characters other than Han.
+// isLetter tells whether a character is a letter. The caller has ruled out Han characters.
 func isLetter(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
@@ -164,16 +164,15 @@ func decode(s string) (r rune, size int) {
 	return r, size
 }
 
-// isHan leaves out 々 and the other marks that are not ideographs, but not 〇, a numeral.
+// isHan tells whether r is a Han ideograph or the numeral 〇. Marks such as 々 do not count.
 func isHan(r rune) bool {
 	return r >= 0x4e00 && r <= 0x9fff || r >= 0x3400 && r <= 0x4dbf || r >= 0x20000 && r <= 0x3ffff || r == '〇'
 }
 
-// A fact is a number with its context: 32 bits of hashed context, 16 bits of place among the numbers of the text, 16
-// bits of hashed value. Sorted, facts of one context lie together in the order of the text.
-
-func newFact(context uint64, place int, value uint64) uint64 {
-	return simhash.Mix(context)&^0xffffffff | uint64(place)<<16 | value>>16&0xffff
+// newFact packs a number with its context into a fact: 32 bits of hashed context, 16 bits of rank among the numbers of the text, 16 bits
+// of hashed value. In a sorted list, facts of one context lie together in the order of the text.
+func newFact(context uint64, rank int, value uint64) uint64 {
+	return simhash.Mix(context)&^0xffffffff | uint64(rank)<<16 | value>>16&0xffff
 }
 
 // sketch samples the facts into slots. Each slot gets the fact whose context has the least hash, so that similar texts sample the same

@@ -37,7 +37,7 @@ const maxNumbers = 4096
 // Signature is a decoded signature. The zero value holds no information.
 type Signature struct{ raw [Size]byte }
 
-// Decode reads a signature that Append or AppendFlash wrote. For all other data, such as a signature of another version, it returns the
+// Decode decodes a signature that Append or AppendFlash wrote. For all other data, such as a signature of another version, it returns the
 // zero Signature and false.
 func Decode(data []byte) (s Signature, ok bool) {
 	if len(data) != Size || data[0] != Version && data[0] != flashVersion {

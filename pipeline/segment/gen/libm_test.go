@@ -20,7 +20,7 @@ func TestWeightsAreThoseOfGlibc(t *testing.T) {
 	words, err := readWords(data)
 	require.NoError(t, err)
 	weights, sum := weigh(words)
-	differs := map[float64]bool{} // frequencies for which math.Log would not do
+	differs := map[float64]bool{} // frequencies whose math.Log is not correctly rounded
 	for i, w := range words {
 		require.Equal(t, libm.Log(w.frequency/sum), weights[i], "the logarithm of %v / %v", w.frequency, sum)
 		if math.Log(w.frequency/sum) != weights[i] {
