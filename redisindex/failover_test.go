@@ -79,7 +79,7 @@ func TestClusterFailoverUnderLoad(t *testing.T) {
 			l := startLoadOn(t, o, kindConfig(standard, test.buckets))
 			w := watch(t, connect(t, o), l.indexes[0].cfg)
 			w.Recall(nil)
-			w.looked(t)
+			w.waitRound(t)
 			slot := l.counterSlot(t)
 			_, err := cluster.Promote(ctx, slot, "")
 			require.NoError(t, err)
@@ -119,7 +119,7 @@ func TestSentinelFailoverUnderLoad(t *testing.T) {
 			l := startLoad(t, o)
 			w := watch(t, connect(t, o), l.indexes[0].cfg)
 			w.Recall(nil)
-			w.looked(t)
+			w.waitRound(t)
 			_, err := servers.Failover(ctx)
 			require.NoError(t, err)
 			l.waitProgress(t)
@@ -179,7 +179,7 @@ func (w *watched) sawRollback(t *testing.T, want bool) {
 		}, time.Minute, 20*time.Millisecond)
 		return
 	}
-	w.looked(t)
+	w.waitRound(t)
 	kinds, _ := w.warns()
 	require.Empty(t, kinds)
 }

@@ -79,8 +79,8 @@ func (w *watched) counted(kind string) int {
 	return int(testutil.ToFloat64(w.monitorMetrics.losses.WithLabelValues(kind)))
 }
 
-// looked waits until the monitor has made another full round and has reported everything that the round showed.
-func (w *watched) looked(t testing.TB) {
+// waitRound waits until the monitor has made another full round and has reported everything that the round showed.
+func (w *watched) waitRound(t testing.TB) {
 	t.Helper()
 	for range 2 { // the first may have begun before the call
 		w.watermarks.mu.Lock()
@@ -94,8 +94,8 @@ func (w *watched) looked(t testing.TB) {
 	}
 }
 
-// works claims n new articles.
-func (w *watched) works(t testing.TB, n int) {
+// claimNew claims n new articles.
+func (w *watched) claimNew(t testing.TB, n int) {
 	t.Helper()
 	for range n {
 		at := int(time.Now().UnixNano())
@@ -103,15 +103,15 @@ func (w *watched) works(t testing.TB, n int) {
 	}
 }
 
-// noticed waits for the warning of a kind of loss, and requires that it was logged once, and that there is no warning of another kind.
-func (w *watched) noticed(t testing.TB, kind string) {
+// requireLoss waits for the warning of a kind of loss, and requires that it was logged once, and that there is no warning of another kind.
+func (w *watched) requireLoss(t testing.TB, kind string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		kinds, _ := w.warns()
 		return kinds[kind] != ""
 	}, time.Minute, 10*time.Millisecond, "no warning of kind %s", kind)
-	w.works(t, 3)
-	w.looked(t)
+	w.claimNew(t, 3)
+	w.waitRound(t)
 	kinds, lines := w.warns()
 	require.Len(t, kinds, 1, "%v", kinds)
 	require.Contains(t, kinds[kind], "Redis lost articles")
@@ -119,11 +119,11 @@ func (w *watched) noticed(t testing.TB, kind string) {
 	require.InDelta(t, time.Now().Unix(), testutil.ToFloat64(w.monitorMetrics.lastLoss), 120)
 }
 
-// unharmed requires that no loss is noticed, now or after more articles.
-func (w *watched) unharmed(t testing.TB) {
+// requireNoLoss requires that no loss is noticed, now or after more articles.
+func (w *watched) requireNoLoss(t testing.TB) {
 	t.Helper()
-	w.works(t, 3)
-	w.looked(t)
+	w.claimNew(t, 3)
+	w.waitRound(t)
 	kinds, lines := w.warns()
 	require.Empty(t, kinds)
 	require.Zero(t, lines, w.log.String())
@@ -157,7 +157,7 @@ func TestLossesOfARunningService(t *testing.T) {
 		}},
 		{"flushed while articles flow", lossMissing, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
 			flush(t, client)
-			w.works(t, 1)
+			w.claimNew(t, 1)
 		}},
 		{"counter gone", lossMissing, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
 			require.EqualValues(t, 1, client.Del(t.Context(), w.keys.sequence()).Val())
@@ -166,7 +166,7 @@ func TestLossesOfARunningService(t *testing.T) {
 			w.watermarks.mu.Lock() // the monitor stands still
 			defer w.watermarks.mu.Unlock()
 			require.NoError(t, client.Set(t.Context(), w.keys.sequence(), 1, 0).Err())
-			w.works(t, 20)
+			w.claimNew(t, 20)
 		}},
 		{"marker gone", lossMissing, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
 			require.EqualValues(t, 1, client.Del(t.Context(), w.watermarks.markerKeys...).Val())
@@ -175,7 +175,7 @@ func TestLossesOfARunningService(t *testing.T) {
 			require.NoError(t, client.HSet(t.Context(), w.watermarks.markerKeys[0], "seen", 1).Err())
 		}},
 		{"older snapshot", lossRollback, nil, func(t *testing.T, w *watched, server *redisserver.Server, client redis.UniversalClient) {
-			restartOlder(t, server, client, func() { w.works(t, 1) })
+			restartOlder(t, server, client, func() { w.claimNew(t, 1) })
 		}},
 		{"came back empty", lossMissing, nil, func(_ *testing.T, _ *watched, server *redisserver.Server, _ redis.UniversalClient) {
 			server.Kill()
@@ -204,7 +204,7 @@ func TestLossesOfARunningService(t *testing.T) {
 				for i := 0; info().evicted == before; i++ {
 					require.NoError(t, client.Set(t.Context(), fmt.Sprint("filler", n, i), strings.Repeat("x", 1000), 0).Err())
 				}
-				w.looked(t)
+				w.waitRound(t)
 			}
 			require.GreaterOrEqual(t, w.counted(lossEviction), 2)
 			require.NoError(t, client.ConfigSet(t.Context(), "maxmemory", "0").Err())
@@ -216,15 +216,15 @@ func TestLossesOfARunningService(t *testing.T) {
 			client := newClient(t, server.Addr)
 			w := watch(t, client, testConfig(standard))
 			w.Recall(nil)
-			w.works(t, 10)
-			w.looked(t)
+			w.claimNew(t, 10)
+			w.waitRound(t)
 			drawn := w.watermarks.highest.Load()
 			test.happens(t, w, server, client)
 			if test.kind == "" {
-				w.unharmed(t)
+				w.requireNoLoss(t)
 				return
 			}
-			w.noticed(t, test.kind)
+			w.requireLoss(t, test.kind)
 			if test.kind != lossEviction {
 				require.Equal(t, 1, w.counted(test.kind))
 			}
@@ -268,8 +268,8 @@ func TestLossesWhileTheServiceWasStopped(t *testing.T) {
 			first := watch(t, client, cfg)
 			require.Empty(t, first.Note(), "before Redis showed anything")
 			first.Recall(nil)
-			first.works(t, 5)
-			first.looked(t)
+			first.claimNew(t, 5)
+			first.waitRound(t)
 			note := first.Note()
 			require.NotEmpty(t, note)
 			first.stop()
@@ -280,21 +280,21 @@ func TestLossesWhileTheServiceWasStopped(t *testing.T) {
 				test.change(&cfg, &note)
 			}
 			standby := watch(t, client, cfg) // looks before anybody knows what the group remembers
-			standby.looked(t)
+			standby.waitRound(t)
 			second := watch(t, client, cfg)
-			second.looked(t)
+			second.waitRound(t)
 			second.Recall([]string{note, "another.1.2", "junk", ""})
 			if test.kind == "" {
-				second.unharmed(t)
+				second.requireNoLoss(t)
 				return
 			}
-			second.noticed(t, test.kind)
+			second.requireLoss(t, test.kind)
 			require.Equal(t, 1, second.counted(test.kind))
 			second.stop()
 
 			third := watch(t, client, cfg) // the next start knows that it was noticed
 			third.Recall([]string{note})
-			third.noticed(t, test.kind)
+			third.requireLoss(t, test.kind)
 			require.Zero(t, third.counted(test.kind))
 			require.Contains(t, third.log.String(), "noticed_before_start=true")
 		})
@@ -308,17 +308,17 @@ func TestOlderSnapshotWhileStopped(t *testing.T) {
 	cfg := testConfig(standard)
 	first := watch(t, client, cfg)
 	first.Recall(nil)
-	first.works(t, 1)
-	first.looked(t)
+	first.claimNew(t, 1)
+	first.waitRound(t)
 	var note string
 	restartOlder(t, server, client, func() {
 		first.stop()
-		first.works(t, 1)
+		first.claimNew(t, 1)
 		note = first.Note()
 	})
 	second := watch(t, client, cfg)
 	second.Recall([]string{note})
-	second.noticed(t, lossRollback)
+	second.requireLoss(t, lossRollback)
 }
 
 // All processes that share an index notice a loss, whichever of them checks first. They raise no alarm because of each other.
@@ -328,17 +328,17 @@ func TestLossWithSeveralProcesses(t *testing.T) {
 	a, b := watch(t, client, cfg), watch(t, client, cfg)
 	a.Recall(nil)
 	b.Recall(nil)
-	a.works(t, 5)
-	b.works(t, 5)
+	a.claimNew(t, 5)
+	b.claimNew(t, 5)
 	c := watch(t, client, cfg)
 	c.Recall([]string{a.Note(), b.Note()})
 	for _, w := range []*watched{a, b, c} {
-		w.unharmed(t)
+		w.requireNoLoss(t)
 	}
 	flush(t, client)
 	total := 0
 	for _, w := range []*watched{a, b, c} {
-		w.noticed(t, lossMissing)
+		w.requireLoss(t, lossMissing)
 		total += w.counted(lossMissing)
 	}
 	require.Positive(t, total)
@@ -350,9 +350,9 @@ func TestMonitorWithoutInfo(t *testing.T) {
 	require.NoError(t, client.Do(t.Context(), "ACL", "SETUSER", "default", "-info").Err())
 	w := watch(t, client, testConfig(standard))
 	w.Recall(nil)
-	w.unharmed(t)
+	w.requireNoLoss(t)
 	flush(t, client)
-	w.noticed(t, lossMissing)
+	w.requireLoss(t, lossMissing)
 	require.Equal(t, 1, strings.Count(w.log.String(), "Redis does not answer INFO"))
 }
 
@@ -402,23 +402,23 @@ func TestLossOfOneMaster(t *testing.T) {
 		t.Run("running "+master.Addr, func(t *testing.T) {
 			w := watch(t, client, testConfig(standard))
 			w.Recall(nil)
-			w.unharmed(t)
+			w.requireNoLoss(t)
 			require.Positive(t, testutil.ToFloat64(w.monitorMetrics.memoryUsed.WithLabelValues(master.Addr)))
 			flush(t)
-			w.noticed(t, lossMissing)
+			w.requireLoss(t, lossMissing)
 		})
 		t.Run("stopped "+master.Addr, func(t *testing.T) {
 			cfg := testConfig(standard)
 			first := watch(t, client, cfg)
 			first.Recall(nil)
-			first.unharmed(t)
+			first.requireNoLoss(t)
 			first.stop()
 			flush(t)
 			standby := watch(t, client, cfg) // looks before anybody knows what the group remembers
-			standby.looked(t)
+			standby.waitRound(t)
 			second := watch(t, client, cfg)
 			second.Recall([]string{first.Note()})
-			second.noticed(t, lossMissing)
+			second.requireLoss(t, lossMissing)
 		})
 	}
 }
