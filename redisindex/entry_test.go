@@ -233,17 +233,17 @@ func TestForeignValueNamesItsKey(t *testing.T) {
 					require.NoError(t, err)
 					key := pick(x)
 					require.NoError(t, client.Set(ctx, key, "not a number", 0).Err())
-					answered := make(chan article.Verdict, 1)
+					verdict := make(chan article.Verdict, 1)
 					go func() {
 						if m, err := x.Claim(ctx, []article.Article{a}); err == nil {
-							answered <- m[0]
+							verdict <- m[0]
 						}
 					}()
 					why := <-told
 					require.ErrorContains(t, why, key)
 					require.ErrorContains(t, why, "RENAME")
 					require.NoError(t, client.Del(ctx, key).Err())
-					require.Equal(t, article.Unique, (<-answered).Kind, "the partition goes on by itself")
+					require.Equal(t, article.Unique, (<-verdict).Kind, "the partition goes on by itself")
 				})
 			}
 		})

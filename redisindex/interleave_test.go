@@ -97,21 +97,21 @@ type worker struct {
 
 // world is one schedule.
 type world struct {
-	r       *rand.Rand
-	cfg     Config
-	claims  []article.Article
-	answers [][]article.Verdict // all published ones, by article
-	idle    []*steppedClient
-	live    []*worker
-	seen    map[string]int
-	indexes map[*steppedClient]*Index
-	clock   time.Duration
-	steps   int
-	failure atomic.Pointer[error]
-	end     func()  // ends all calls
-	patient bool    // nobody crashes or withdraws a ticket: all articles must be answered all the same
-	bursts  int     // about as many steps a worker takes in a row
-	last    *worker // took the last step
+	r        *rand.Rand
+	cfg      Config
+	claims   []article.Article
+	verdicts [][]article.Verdict // all published ones, by article
+	idle     []*steppedClient
+	live     []*worker
+	seen     map[string]int
+	indexes  map[*steppedClient]*Index
+	clock    time.Duration
+	steps    int
+	failure  atomic.Pointer[error]
+	end      func()  // ends all calls
+	patient  bool    // nobody crashes or withdraws a ticket: all articles must get verdicts all the same
+	bursts   int     // about as many steps a worker takes in a row
+	last     *worker // took the last step
 }
 
 // prints differ from the first one in 1, 3, 5 and 40 bits. The third is near the second and the fourth, but the fourth is not near the
@@ -158,12 +158,12 @@ func runSchedule(t *testing.T, clients []*steppedClient, seed uint64, buckets st
 		w.indexes[c] = x
 	}
 	w.articles(2+r.IntN(4), !crowded)
-	w.answers = make([][]article.Verdict, len(w.claims))
+	w.verdicts = make([][]article.Verdict, len(w.claims))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	w.end = cancel
 	if !w.run(ctx) {
-		return fmt.Sprintf("the articles were not answered within %d commands", maxSteps)
+		return fmt.Sprintf("the articles got no verdicts within %d commands", maxSteps)
 	}
 	if err := w.failure.Load(); err != nil {
 		return (*err).Error()
@@ -209,7 +209,7 @@ func (w *world) run(ctx context.Context) bool {
 	for {
 		var open []int
 		for i := range w.claims {
-			if len(w.answers[i]) == 0 && !w.delivered(i) && ctx.Err() == nil {
+			if len(w.verdicts[i]) == 0 && !w.delivered(i) && ctx.Err() == nil {
 				open = append(open, i)
 			}
 		}
@@ -222,7 +222,7 @@ func (w *world) run(ctx context.Context) bool {
 			i := w.r.IntN(len(w.claims))
 			if w.delivered(i) {
 				w.seen["zombies"]++
-			} else if len(w.answers[i]) > 0 {
+			} else if len(w.verdicts[i]) > 0 {
 				w.seen["replays"]++
 			}
 			w.deliver(ctx, []int{i})
@@ -287,7 +287,7 @@ func (w *world) settle(k *worker) {
 	w.idle = append(w.idle, k.client)
 	if k.err == nil {
 		for i, article := range k.call {
-			w.answers[article] = append(w.answers[article], k.verdicts[i])
+			w.verdicts[article] = append(w.verdicts[article], k.verdicts[i])
 			w.seen[k.verdicts[i].Kind.String()]++
 		}
 	}
@@ -315,16 +315,16 @@ func (w *world) step() {
 // problem describes a contradiction among the verdicts; "" if there is none.
 func (w *world) problem(complete bool) string {
 	final := map[article.Coordinates]article.Verdict{}
-	for i, answers := range w.answers {
-		for _, a := range answers {
-			if a != answers[0] {
-				return fmt.Sprintf("article %d got two answers: %+v and %+v", i, answers[0], a)
+	for i, verdicts := range w.verdicts {
+		for _, a := range verdicts {
+			if a != verdicts[0] {
+				return fmt.Sprintf("article %d got two verdicts: %+v and %+v", i, verdicts[0], a)
 			}
 			if a.Kind != article.Unique && a.Original.Coordinates == w.claims[i].Coordinates {
 				return fmt.Sprintf("article %d is its own original", i)
 			}
 		}
-		final[w.claims[i].Coordinates] = answers[0]
+		final[w.claims[i].Coordinates] = verdicts[0]
 	}
 	for _, x := range w.indexes {
 		w.seen["helped"] += counted(x.metrics.ticketsGiven)
@@ -336,8 +336,8 @@ func (w *world) problem(complete bool) string {
 			return "a ticket was withdrawn although every worker writes the verdicts that it can"
 		}
 	}
-	for _, m := range final {
-		if m.Kind.IsCopy() && m.Root != m.Original {
+	for _, v := range final {
+		if v.Kind.IsCopy() && v.Root != v.Original {
 			w.seen["chains"]++
 		}
 	}

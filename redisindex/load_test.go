@@ -27,8 +27,8 @@ type load struct {
 	r        *rand.Rand
 	families [][]article.Article
 	claims   []article.Article
-	answers  map[article.Coordinates][]article.Verdict
-	answered int
+	verdicts map[article.Coordinates][]article.Verdict
+	decided  int
 	failed   error
 }
 
@@ -41,7 +41,7 @@ func startLoad(t *testing.T, o Options) *load {
 func startLoadOn(t *testing.T, o Options, cfg Config) *load {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	l := &load{stop: make(chan struct{}), r: rand.New(rand.NewPCG(seed, 0)), answers: map[article.Coordinates][]article.Verdict{}}
+	l := &load{stop: make(chan struct{}), r: rand.New(rand.NewPCG(seed, 0)), verdicts: map[article.Coordinates][]article.Verdict{}}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	t.Cleanup(func() { cancel(); l.workers.Wait() })
 	for range 3 {
@@ -108,30 +108,30 @@ func (l *load) next() []article.Article {
 
 func (l *load) note(call []article.Article, verdicts []article.Verdict) {
 	for i, c := range call {
-		l.answers[c.Coordinates] = append(l.answers[c.Coordinates], verdicts[i])
+		l.verdicts[c.Coordinates] = append(l.verdicts[c.Coordinates], verdicts[i])
 	}
-	l.answered += len(call)
+	l.decided += len(call)
 }
 
 // waitProgress waits until 300 more claims have verdicts, so claims that were blocked go on.
 func (l *load) waitProgress(t *testing.T) {
 	t.Helper()
 	l.mu.Lock()
-	start := l.answered
+	start := l.decided
 	l.mu.Unlock()
 	require.Eventually(t, func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return l.failed != nil || l.answered > start+300
-	}, 3*time.Minute, 20*time.Millisecond, "claims are not answered any more")
+		return l.failed != nil || l.decided > start+300
+	}, 3*time.Minute, 20*time.Millisecond, "claims get no verdicts any more")
 	require.NoError(t, l.failed)
 }
 
 // losses is what account has found.
 type losses struct {
-	articles, answers, retries int
+	articles, verdicts, retries int
 
-	changed  int // articles with different answers
+	changed  int // articles that got different verdicts
 	families int // families with twins, or chains without an end
 	example  string
 }
@@ -155,14 +155,14 @@ func (l *load) account(t *testing.T) losses {
 		s.retries += counted(x.metrics.retries)
 	}
 	first := map[article.Coordinates]article.Verdict{}
-	for at, answers := range l.answers {
-		first[at] = answers[0]
-		s.answers += len(answers)
-		for _, a := range answers {
+	for at, verdicts := range l.verdicts {
+		first[at] = verdicts[0]
+		s.verdicts += len(verdicts)
+		for _, a := range verdicts {
 			require.NotEqual(t, at, a.Original.Coordinates, "a copy of itself")
-			if a != answers[0] {
+			if a != verdicts[0] {
 				s.changed++
-				s.example = fmt.Sprintf("%v was answered %+v", at, answers)
+				s.example = fmt.Sprintf("%v got the verdicts %+v", at, verdicts)
 				break
 			}
 		}

@@ -38,7 +38,7 @@ type loss struct {
 }
 
 const (
-	// monitorInterval is the longest time that a loss goes unnoticed while Redis answers.
+	// monitorInterval is the longest time that a loss goes unnoticed while Redis replies.
 	monitorInterval = 3 * time.Second
 	// monitorTimeout bounds one round. Without it, a node that does not reply would keep the monitor from checking the other nodes.
 	monitorTimeout = 5 * time.Second
@@ -215,7 +215,7 @@ func (m *monitor) askServers(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, monitorTimeout)
 	defer cancel()
 	var mu sync.Mutex // eachMaster asks all nodes at the same time
-	masters, answers := map[string]bool{}, map[string]serverInfo{}
+	masters, infos := map[string]bool{}, map[string]serverInfo{}
 	var refused error
 	err := eachMaster(ctx, m.x.client, func(ctx context.Context, node *redis.Client) {
 		info, err := askInfo(ctx, node)
@@ -225,7 +225,7 @@ func (m *monitor) askServers(ctx context.Context) {
 		masters[name] = true
 		switch {
 		case err == nil:
-			answers[name] = info
+			infos[name] = info
 		case isRefused(err):
 			refused = err
 		}
@@ -236,14 +236,14 @@ func (m *monitor) askServers(ctx context.Context) {
 	if refused != nil && !m.refused {
 		m.x.log.Warn("Redis does not answer INFO: evictions, memory and failed saves are not watched", "err", refused, "remedy", "grant +info")
 	}
-	m.refused = refused != nil || m.refused && len(answers) == 0
+	m.refused = refused != nil || m.refused && len(infos) == 0
 	for name := range m.nodes {
 		if !masters[name] {
 			delete(m.nodes, name)
 			m.x.monitorMetrics.forget(name)
 		}
 	}
-	for name, info := range answers {
+	for name, info := range infos {
 		m.update(ctx, name, info)
 	}
 	m.setState(warnMemory, serverInfo.memoryWarning)

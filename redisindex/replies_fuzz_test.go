@@ -19,22 +19,22 @@ import (
 // parrot is a server with prepared replies: it sends one each time that it receives bytes, whatever they are.
 type parrot struct {
 	net.Conn
-	answers []string // to come
-	answer  string   // the unread rest of the current one
+	replies []string // not sent yet
+	reply   string   // the unread rest of the current one
 }
 
 func (p *parrot) Read(b []byte) (int, error) {
-	if p.answer == "" {
+	if p.reply == "" {
 		return 0, io.EOF
 	}
-	n := copy(b, p.answer)
-	p.answer = p.answer[n:]
+	n := copy(b, p.reply)
+	p.reply = p.reply[n:]
 	return n, nil
 }
 
 func (p *parrot) Write(b []byte) (int, error) {
-	if len(p.answers) > 0 {
-		p.answer, p.answers = p.answer+p.answers[0], p.answers[1:]
+	if len(p.replies) > 0 {
+		p.reply, p.replies = p.reply+p.replies[0], p.replies[1:]
 	}
 	return len(b), nil
 }
@@ -49,17 +49,17 @@ func (p *parrot) LocalAddr() net.Addr              { return &net.TCPAddr{} }
 // dictaphone records the replies of a real server, in the form that parrot sends.
 type dictaphone struct {
 	net.Conn
-	answers []string
+	replies []string
 }
 
 func (d *dictaphone) Read(b []byte) (int, error) {
 	n, err := d.Conn.Read(b)
-	d.answers[len(d.answers)-1] += string(b[:n])
+	d.replies[len(d.replies)-1] += string(b[:n])
 	return n, err
 }
 
 func (d *dictaphone) Write(b []byte) (int, error) {
-	d.answers = append(d.answers, "")
+	d.replies = append(d.replies, "")
 	return d.Conn.Write(b)
 }
 
@@ -79,15 +79,15 @@ func over(t testing.TB, cfg Config, conn net.Conn) *Index {
 	return x
 }
 
-// answer holds the recorded replies with which an article gets its verdict.
-type answer struct {
+// recording holds the recorded replies with which an article gets its verdict.
+type recording struct {
 	name    string
 	kind    article.Kind
 	replies string // "~" ends each
 }
 
 // record claims an article on a server that knows other articles, and records the replies.
-func record(t testing.TB, c article.Article, name string, kind article.Kind, before ...article.Article) answer {
+func record(t testing.TB, c article.Article, name string, kind article.Kind, before ...article.Article) recording {
 	t.Helper()
 	addr, cfg := miniredis.RunT(t).Addr(), testConfig(standard)
 	for _, b := range before {
@@ -99,17 +99,17 @@ func record(t testing.TB, c article.Article, name string, kind article.Kind, bef
 	d := &dictaphone{Conn: conn}
 	_, err = over(t, cfg, d).run(t.Context(), []article.Article{c}, waitingSince{})
 	require.NoError(t, err)
-	for _, reply := range d.answers {
+	for _, reply := range d.replies {
 		require.NotContains(t, reply, "~", "choose other articles")
 	}
-	return answer{name, kind, strings.Join(d.answers[handshake:], "~")}
+	return recording{name, kind, strings.Join(d.replies[handshake:], "~")}
 }
 
-func recordAll(t testing.TB, c article.Article) []answer {
+func recordAll(t testing.TB, c article.Article) []recording {
 	t.Helper()
 	near, repeated := newArticle(2, c.Fingerprint^1), newArticle(3, c.Fingerprint)
 	repeated.Digest = c.Digest
-	return []answer{
+	return []recording{
 		record(t, c, "first", article.Unique),
 		record(t, c, "near copy", article.Near, near),
 		record(t, c, "exact copy", article.Exact, repeated),
@@ -121,7 +121,7 @@ func recordAll(t testing.TB, c article.Article) []answer {
 func repeatTo(t testing.TB, c article.Article, replies string) ([]article.Verdict, error) {
 	t.Helper()
 	hello := []string{"-ERR unknown command\r\n", "+OK\r\n"} // always good: what a failed handshake does is the client library's business
-	x := over(t, testConfig(standard), &parrot{answers: slices.Concat(hello, strings.Split(replies, "~"))})
+	x := over(t, testConfig(standard), &parrot{replies: slices.Concat(hello, strings.Split(replies, "~"))})
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	verdicts, err := x.run(ctx, []article.Article{c}, waitingSince{})

@@ -188,7 +188,7 @@ func TestChainsNameTheirRoot(t *testing.T) {
 					all = append(all, c)
 				}
 			}
-			answers := make([][]article.Verdict, workers)
+			verdicts := make([][]article.Verdict, workers)
 			var group sync.WaitGroup
 			for w := range workers {
 				client := newClient(t, addr)
@@ -196,15 +196,15 @@ func TestChainsNameTheirRoot(t *testing.T) {
 				x, err := New(client, cfg, nil, slog.New(slog.DiscardHandler), nil)
 				require.NoError(t, err)
 				r := rand.New(rand.NewPCG(uint64(chains), uint64(2+w)))
-				group.Go(func() { answers[w] = claimThroughCrashes(t, x, claims[w], r) })
+				group.Go(func() { verdicts[w] = claimThroughCrashes(t, x, claims[w], r) })
 			}
 			group.Wait()
 			final, long := map[article.Coordinates]article.Verdict{}, 0
 			for w := range workers {
-				require.Len(t, answers[w], len(claims[w]))
-				for i, m := range answers[w] {
-					final[claims[w][i].Coordinates] = m
-					if m.Kind.IsCopy() && m.Root != m.Original {
+				require.Len(t, verdicts[w], len(claims[w]))
+				for i, v := range verdicts[w] {
+					final[claims[w][i].Coordinates] = v
+					if v.Kind.IsCopy() && v.Root != v.Original {
 						long++
 					}
 				}
@@ -240,7 +240,7 @@ func (crasher) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 }
 
 // claimThroughCrashes claims one article after another. One attempt in ten crashes, and is made again.
-func claimThroughCrashes(t *testing.T, x *Index, claims []article.Article, r *rand.Rand) (answers []article.Verdict) {
+func claimThroughCrashes(t *testing.T, x *Index, claims []article.Article, r *rand.Rand) (verdicts []article.Verdict) {
 	for i := 0; i < len(claims); {
 		ctx, cancel := context.WithCancel(t.Context())
 		if r.IntN(10) == 0 {
@@ -250,12 +250,12 @@ func claimThroughCrashes(t *testing.T, x *Index, claims []article.Article, r *ra
 		cancel()
 		switch {
 		case err == nil:
-			answers = append(answers, m[0])
+			verdicts = append(verdicts, m[0])
 			i++
 		case !errors.Is(err, errCrash):
 			t.Error(err)
-			return answers
+			return verdicts
 		}
 	}
-	return answers
+	return verdicts
 }

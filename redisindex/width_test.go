@@ -39,8 +39,8 @@ func TestBlockWidths(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, want, got)
 				copies := 0
-				for _, m := range got {
-					if m.Kind.IsCopy() {
+				for _, v := range got {
+					if v.Kind.IsCopy() {
 						copies++
 					}
 				}

@@ -46,7 +46,7 @@ type Ref struct {
 type Digest [16]byte
 
 // Content is what a record's value says of an article: the part that people read. It is separate from Article because a batch waits for
-// the index without its texts: once the recipe has made an Article of Text, nothing holds the text but the record.
+// the index without its texts: once the recipe has made an Article of Text, only the record holds the text.
 type Content struct {
 	// ID is the publisher's id of the article, 1 to MaxIDBytes long. An article without an id, or with a longer one, gets its
 	// coordinates.

@@ -71,9 +71,9 @@ func tally(cut []string, stop map[string]bool, idf *idfTable) []Word {
 
 // heaviest keeps the n heaviest words, heaviest first; all of them in their order if n is larger than any text.
 //
-// Many words weigh the same, such as all unknown ones, and which of them are kept decides the fingerprint. In C++ that
-// is std::partial_sort: the standard leaves the choice to the library, and this is the choice of GNU's libstdc++, a heap
-// of the n first words whose lightest gives way to each heavier word that follows, sorted in the end.
+// Many words weigh the same, such as all unknown ones, and which of them are kept decides the fingerprint. In C++
+// std::partial_sort chooses, and the standard leaves the choice to the library. This function chooses like GNU's libstdc++: it makes a heap
+// of the first n words, replaces the lightest of the heap by each heavier word that follows, and sorts the heap in the end.
 func heaviest(words []Word, n int) []Word {
 	if n == math.MaxInt {
 		return words
@@ -118,9 +118,9 @@ func siftDown(heap []Word, hole int, w Word) {
 	heap[hole] = w
 }
 
-// table maps words to numbers. It keeps their 64-bit hashes instead of the words: a quarter of the memory of a map
-// of strings, and growing a word by a character grows its hash. That two of 500,000 words share a hash has a
-// probability of about 1 in 100 million.
+// table maps words to numbers. It keeps the words' 64-bit hashes instead of the words. That takes a quarter of the memory of a map of
+// strings, and the hash of a longer word follows from the hash of its beginning (wordKey.add). The probability that two of 500,000 words
+// share a hash is about 1 in 100 million.
 type table struct {
 	keys   []uint64 // 0 = free; a power of two long, at most half full
 	values []float64
@@ -191,7 +191,7 @@ var loadIDF = sync.OnceValues(func() (*idfTable, error) {
 	return t, nil
 })
 
-// fieldsOf iterates over the lines that hold something, as fields and line number.
+// fieldsOf iterates over the lines that are not blank: fields and line number.
 func fieldsOf(data []byte) iter.Seq2[[][]byte, int] {
 	return func(yield func([][]byte, int) bool) {
 		number := 0

@@ -8,12 +8,16 @@
 //
 // Like their originals, the recipes take the raw text. They know nothing of markup, scripts, width or case.
 //
-// The two families see different words in one text, so the Python recipes have their own segmentation and only the others use the caller's.
-// Python's jieba cuts at every character that is neither Chinese nor a letter, a digit or one of +#&._%-, keeps "3.5%" and "4G" whole and
-// knows words of mixed scripts; cppjieba cuts only at space, tab, line end and the Chinese comma and full stop, so that its hidden Markov
-// model joins other punctuation to words, and cuts "3.5%" and "4G" in two. An unknown word has the median IDF in Python and the mean IDF in
-// cppjieba; Python drops 31 English stop words, cppjieba 1,534 Chinese and English ones. With cppjieba's words three Chinese articles of
-// four get another fingerprint than in Python, 3 bits away on average.
+// The two families see different words in one text, so the Python recipes have their own segmentation, and only the others use the
+// caller's:
+//
+//   - Python's jieba cuts at every character that is neither Chinese nor a letter, a digit or one of +#&._%-. It keeps "3.5%" and "4G" whole
+//     and knows words of mixed scripts. cppjieba cuts only at space, tab, line end and the Chinese comma and full stop, so its hidden Markov
+//     model joins other punctuation to words. It cuts "3.5%" and "4G" in two.
+//   - An unknown word has the median IDF in Python and the mean IDF in cppjieba.
+//   - Python drops 31 English stop words. cppjieba drops 1,534 Chinese and English ones.
+//
+// With cppjieba's words three Chinese articles of four get another fingerprint than in Python, 3 bits away on average.
 //
 // All of this is pure computation over embedded dictionaries, safe for concurrent use.
 package classic

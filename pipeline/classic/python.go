@@ -43,10 +43,9 @@ func newPython(topK int) (*Extractor, error) {
 // extractTags selects words as jieba.analyse.extract_tags does. It leaves out words of one character and stop words. A word's weight is its
 // share of the remaining words times its IDF; of equal words the one that occurs first is the heavier one.
 //
-// The weight in the SimHash is the integer floor(weight x n), where n is the number of words that extract_tags divided
-// by: Simhash wants integers, and a share of the words is far below 1. Posts that describe the recipe take other n (10
-// or 20, which leaves most words of a long text at 0); how many copies are found changes by less than a hundredth
-// between this one, 100, 1000 and no rounding at all.
+// The weight in the SimHash is the integer floor(weight x n), where n is the number of words that extract_tags divided by: Simhash wants
+// integers, and a share of the words is far below 1. Posts that describe the recipe take other n: 10 or 20, with which most words of a long
+// text weigh 0. With the n used here, with 100, with 1000 and without rounding, the numbers of copies found differ by less than a hundredth.
 func extractTags(cut []string, idf *idfTable, topK int) []Word {
 	at := make(map[string]int, len(cut)/2)
 	var words []Word

@@ -21,8 +21,8 @@ const (
 // before holds, for each state, the states that can come before it. Of equally probable ones the last wins.
 var before = [states][2]int{stateB: {stateE, stateS}, stateE: {stateB, stateM}, stateM: {stateB, stateM}, stateS: {stateE, stateS}}
 
-// impossible is the logarithm of no probability, as in the originals. It is finite, but so large that
-// a sum with it does not change: between characters that the model has never seen, the tie rule decides.
+// impossible stands for the logarithm of 0, as in the originals. It is finite, but so large that adding a probability does not change it:
+// between characters that the model does not know, all sums are equal, and the tie rule decides.
 const impossible = -3.14e100
 
 // pythonHMM is jieba's model of Chinese words. The embedded one has the probabilities of characters rounded to six

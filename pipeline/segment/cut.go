@@ -17,7 +17,7 @@ type cut struct {
 	n       int           // characters of the range
 	codes   []uint16      // table.Unknown behind them
 	offsets []int         // in the text; the end of the range behind them
-	pairs   []table.Entry // of the pair that ends here; its code is another one if no word begins so; no entry behind them
+	pairs   []table.Entry // of the pair that ends here; its code is not this character's if no word begins with the pair; no entry behind them
 	weights []float64     // of the most probable path from here; 0 behind them
 	lengths []uint16      // of the word that begins here on this path, in characters
 	states  []uint8       // see viterbi

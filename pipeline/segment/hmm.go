@@ -67,8 +67,8 @@ const (
 
 // viterbi finds the most probable states of the characters from i to end, all of which the model knows, and leaves them in
 // c.states. mustEnd says that the last one must end a word. Sums are added up in the order of cppjieba. Of the sixteen
-// transitions eight are possible. table.MinLog stands for an impossible state, and cppjieba never replaces it by a sum that is not
-// greater: then it comes from E.
+// transitions eight are possible. table.MinLog stands for an impossible state. If no sum is greater than table.MinLog, the state counts as
+// reached from E, as in cppjieba.
 func (c *cut) viterbi(i, end int, mustEnd bool) {
 	m := &c.s.t.Model
 	codes, from := c.codes, c.states // of a character: from which state each state comes, two bits each

@@ -11,8 +11,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The file is one zstd frame. In it, little-endian: magic, header, sections in the order of sections, CRC-32C of all
-// of these. The entries lie in columns: they compress better.
+// The file is one zstd frame. In it, little-endian: magic, header, sections in the order of sections, CRC-32C of all of these. The entries
+// lie in columns, because columns compress better.
 const (
 	magic   = "ECHOCUT\n"
 	version = 1
@@ -103,7 +103,7 @@ func unmarshal(content io.Reader) (*Table, error) {
 	r := io.TeeReader(content, sum)
 	start := make([]byte, len(magic))
 	if _, err := io.ReadFull(r, start); err != nil || string(start) != magic {
-		return nil, errors.Join(errors.New("table: this is no file of words"), err)
+		return nil, errors.Join(errors.New("table: the file is no word table"), err)
 	}
 	t, err := read(r)
 	if err != nil {

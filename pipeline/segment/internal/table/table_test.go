@@ -85,8 +85,8 @@ func TestBadFiles(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"empty":          {nil, "no file of words"},
-		"another file":   {[]byte("the quick brown fox jumps over the lazy dog"), "no file of words"},
+		"empty":          {nil, "no word table"},
+		"another file":   {[]byte("the quick brown fox jumps over the lazy dog"), "no word table"},
 		"cut short":      {good[:len(good)-5], "cut short"},
 		"header only":    {good[:20], "cut short"},
 		"no checksum":    {good[:len(good)-4], "cut short"},
