@@ -42,7 +42,7 @@ var mutants = []mutant{
 	{"entry-before-its-lists", []edit{
 		{"index.go", "{b.storeLists, b.storeEntries,", "{b.storeEntries, b.storeLists,"},
 	}, "^TestNodeAwayDuringStore$"},
-	{"generations-from-before-it-was-helped", []edit{
+	{"spans-from-before-a-ticket-was-given", []edit{
 		{"batch.go", "if givenByOther {", "if false {"},
 	}, "^TestGivenATicketWhileItFetchesSpans$"},
 	{"replays-forget-the-counter", []edit{
@@ -99,19 +99,19 @@ var mutants = []mutant{
 	{"copy-of-its-copy", []edit{
 		{"decide.go", "if root.Coordinates == t.Coordinates {", "if false {"},
 	}, "^TestLostOriginalStaysUnique$"},
-	{"records-never-expire", []edit{
+	{"entries-never-expire", []edit{
 		{"lua/store.lua", "redis.call('EXPIRE', key, ARGV[5])", ""},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"lists-never-expire", []edit{
 		{"lua/add.lua", "  redis.call('EXPIRE', key, ARGV[1])\nend", "end"},
 	}, "^TestEveryKeyExpires$/^Mini$"},
-	{"generations-never-expire", []edit{
+	{"spans-never-expire", []edit{
 		{"store.go", "pipe.Expire(ctx, key, 2*b.x.layout.lifetime)", ""},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"window-edge-outside", []edit{
 		{"layout.go", "<= l.windowMs", "< l.windowMs"},
 	}, contract + "/^WindowEdges$"},
-	{"only-earlier-generations", []edit{
+	{"only-earlier-spans", []edit{
 		{"layout.go", "l.span(saturate(ms, l.windowMs))", "l.span(ms)"},
 	}, contract + "/^WindowEdges$"},
 	{"little-texts-collapse", []edit{
