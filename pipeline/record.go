@@ -19,8 +19,8 @@ type Record struct {
 	Headers    []Header
 	// Time is the record timestamp, with millisecond resolution. A timestamp before 1970, or a missing one, counts as 1970 in the window.
 	Time time.Time
-	// Oversize is set for a record that is larger than the output topics accept. Its value was not read, and neither were key and headers
-	// if they alone are too large.
+	// Oversize is set for a record that is larger than the output topics accept. Its value was not read. Key and headers were not read
+	// either if they alone are too large.
 	Oversize *Oversize
 }
 

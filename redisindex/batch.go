@@ -18,8 +18,8 @@ type task struct {
 	repeats *task  // the article's exact original in the same span, whose entry is stored; the task stores none itself then
 	// candidates are the fingerprints to fetch entries of, the nearest first.
 	candidates []candidate
-	// relatives are the stored articles that this article resembles. After the step fetchEntries only those with a lower
-	// ticket are left, the lowest ticket first.
+	// relatives are the stored articles that this article resembles. After the step fetchEntries, only relatives with a
+	// lower ticket are left, the lowest ticket first.
 	relatives []relative
 	proposal  article.Verdict // the verdict that this run reaches
 	verdict   article.Verdict // the verdict that is written in the entry; zero Kind: none yet
@@ -139,7 +139,7 @@ func (b *batch) draw(ctx context.Context, n int) (first uint64, err error) {
 //
 //  1. the node of the spans answers this batch;
 //  2. another worker registers a span, stores an article there, and draws a ticket;
-//  3. that worker finds this entry without a ticket, and gives it one that is higher than its own;
+//  3. that worker finds the entry of this batch without a ticket, and gives the entry a ticket that is higher than its own;
 //  4. the node of the entry answers this batch with the higher ticket.
 //
 // So the other article is the earlier one, and its span was not seen. A ticket above the task's own number shows this case, and the

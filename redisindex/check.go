@@ -37,8 +37,9 @@ const (
 	tableBytes = 2048
 )
 
-// Check asks every server behind client for its settings and its state. It returns what prevents the index from working, what can make it
-// lose articles, and what costs memory. To try its rights it writes below the namespace. It removes nothing of the index.
+// Check asks every server behind client for its settings and its state. It returns the faults that prevent the index from working,
+// that can make it lose articles, or that cost memory. To try the rights of the user, it claims an article below the namespace. It
+// changes nothing in the index.
 func Check(ctx context.Context, client redis.UniversalClient, cfg Config) []diag.Finding {
 	if err := cfg.Validate(); err != nil {
 		return []diag.Finding{diag.New(diag.Failure, "redis settings", err.Error(), "correct the settings")}

@@ -133,7 +133,7 @@ func TestWrongMode(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		options                Options
-		problem, remedy, cause string // cause: what the error alone tells
+		problem, remedy, cause string // cause: as the log names it, which knows only the error
 	}{
 		"node of a cluster as server":   {single(cluster[0]), "is a node of a Redis Cluster", "set redis.cluster: true", "this Redis is a node of a Redis Cluster"},
 		"server as cluster":             {clustered(server), "is not part of a Redis Cluster", "set redis.cluster: false", "this Redis is not part of a Redis Cluster"},

@@ -30,8 +30,8 @@
 // after Config.UndecidedTimeout, and the ticket of the original is withdrawn: the copy is decided as if the original had not
 // arrived.
 //
-// The original of a copy is the article with the lowest ticket among those of which it is a copy. Exact repeats within one span are
-// an exception: their original is the article whose entry is stored, and they store nothing.
+// The original of a copy is the article with the lowest ticket among all articles that it is a copy of. Exact repeats within one
+// span are an exception: their original is the article whose entry is stored, and they store nothing.
 //
 // Redis 6.2 or later is needed. The package owns every key below its namespace, and touches no other key. It does not know
 // Kafka, and it does not make fingerprints.

@@ -181,7 +181,7 @@ func TestDamagedOwnEntry(t *testing.T) {
 	}
 }
 
-// A verdict that cannot be decoded is damage as well, for the worker of the article and for those of its copies.
+// A verdict that cannot be decoded is damage as well, for the worker of the article and for the workers of its copies.
 func TestDamagedVerdictIsSetAside(t *testing.T) {
 	client := newClient(t, miniredis.RunT(t).Addr())
 	for _, replay := range []bool{false, true} {

@@ -133,7 +133,7 @@ func TestSetsCanBeRead(t *testing.T) {
 	require.Empty(t, client.Keys(t.Context(), x.keys.prefix+"b:*").Val())
 }
 
-// Of a set that is too long only maxSetRead members are read. Only look-ups in that set miss articles by it.
+// Of a set that is too long only maxSetRead members are read. Look-ups in other sets still find all articles.
 func TestLongSet(t *testing.T) {
 	for _, server := range servers {
 		t.Run(server.name, func(t *testing.T) {

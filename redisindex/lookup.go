@@ -77,7 +77,7 @@ func (b *batch) lookUp(ctx context.Context) error {
 
 // nearest selects the nearest of the candidates that it is offered: each once, and at most `most` of them. So its memory, and the
 // number of fields that are fetched afterwards, do not depend on the length of the lists. Of equally near candidates it keeps
-// those that were offered first. Not safe for concurrent use. Call reset before each article.
+// the first ones offered. Not safe for concurrent use. Call reset before each article.
 type nearest struct {
 	most   int
 	cutoff int  // largest distance in bits that is still accepted; shrinks once `most` candidates are kept

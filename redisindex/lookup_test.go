@@ -12,8 +12,8 @@ import (
 	"echosieve/simhash"
 )
 
-// nearest keeps the nearest candidates within the reach of their lists, each once, and of those at the last distance the ones that were offered first. The
-// result is compared with that of collecting and sorting everything.
+// nearest keeps the nearest candidates within the reach of their lists, each once. Of several candidates at the largest distance
+// kept, it keeps the first ones offered. The test collects and sorts all candidates, and compares.
 func TestNearest(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	capped := 0

@@ -63,7 +63,7 @@ func (d *dictaphone) Write(b []byte) (int, error) {
 	return d.Conn.Write(b)
 }
 
-// handshake is the number of replies before those to the commands of the index: to HELLO and CLIENT SETNAME.
+// handshake is the number of replies before the replies to the commands of the index: the replies to HELLO and CLIENT SETNAME.
 const handshake = 2
 
 // over returns an index whose client uses the given connection only.
@@ -120,7 +120,7 @@ func recordAll(t testing.TB, c article.Article) []recording {
 // repeatTo claims an article and lets a parrot reply.
 func repeatTo(t testing.TB, c article.Article, replies string) ([]article.Verdict, error) {
 	t.Helper()
-	hello := []string{"-ERR unknown command\r\n", "+OK\r\n"} // always good: what a failed handshake does is the client library's business
+	hello := []string{"-ERR unknown command\r\n", "+OK\r\n"} // always good: the client library handles a failed handshake
 	x := over(t, testConfig(standard), &parrot{replies: slices.Concat(hello, strings.Split(replies, "~"))})
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

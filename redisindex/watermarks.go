@@ -24,8 +24,9 @@ import (
 // start notices a loss that happened while the service was stopped. A group without a note, or with the note of another index (another
 // namespace, recipe or layout), says nothing about this index.
 //
-// The process that notices a loss writes it into the marker, where the other processes learn of it, and raises the numbers again. So
-// each process notices each loss once. The counter must be raised, because tickets must not start over below those of existing entries.
+// The process that notices a loss writes it into the marker, where the other processes learn of it, and raises the numbers again.
+// So each process notices each loss once. The counter must be raised, because tickets must not start over below the tickets of
+// existing entries.
 //
 // A random id for each span, compared at each look-up, was not used instead: on a cluster it would lie on one node only.
 //
@@ -184,7 +185,7 @@ func (w *watermarks) check(ctx context.Context, client redis.UniversalClient) ([
 	w.mu.Lock()
 	for i, cmd := range replies {
 		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
-			err = cmd.Err() // of several errors the one that the caller can repair
+			err = cmd.Err() // of several errors, return the error that the caller can repair
 		}
 		// A command can have a reply and an error: too few replicas have its write (replication.ProcessPipelineHook).
 		if reply, ok := cmd.Val().([]any); ok && len(reply) == 2 && cmd.Err() == nil {

@@ -96,8 +96,8 @@ func TestWideBlocksNeedProbes(t *testing.T) {
 	}
 }
 
-// One bit more in block values halves what a look-up reads, so four bits more serve sixteen times as many articles. Copies that share an
-// anchor are still found; of the others fewer. By hand, with the layouts of docs/scale.md:
+// One bit more in block values halves what a look-up reads, so four bits more serve sixteen times as many articles. Copies that
+// share an anchor are still found; of the other copies fewer are found. By hand, with the layouts of docs/scale.md:
 //
 //	ECHOSIEVE_TEST_STORED=5000000 go test ./redisindex -run WiderKeys -v -timeout 1h
 func TestWiderKeysServeMoreArticles(t *testing.T) {

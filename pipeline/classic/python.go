@@ -83,7 +83,7 @@ const (
 		E化 E通 F盘 F座 G盘 H盘 H股 I盘 IC卡 IP卡 IP电话 IP地址 K党 K歌之王 N年 O型 PC机 PH值 SIM卡 U盘 VISA卡 Z盘 Q版 QQ号
 		RSS订阅 T盘 X光 X光线 X射线 γ射线 T恤衫 T型台 T台 4S店 4s店 江南style 江南Style 1号店 小S 大S 阿Q`
 	pythonJilin = 89 // frequency of the province Jilin, which only Python has
-	// pythonTotal is the sum of all frequencies, in which Python counts a word that is there twice twice.
+	// pythonTotal is the sum of all frequencies, in which Python counts a word twice that the dictionary lists twice.
 	pythonTotal = 60101967
 )
 

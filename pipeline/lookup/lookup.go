@@ -30,7 +30,7 @@ func New(s article.Search, blockBits int) Plan {
 	return p
 }
 
-// AppendStored appends to dst the blocks under which an article is stored: those of its fingerprint and of its foremost anchors.
+// AppendStored appends to dst the blocks under which an article is stored: the blocks of its fingerprint and of its foremost anchors.
 func (p *Plan) AppendStored(dst []simhash.Block, a *article.Article) []simhash.Block {
 	return p.appendAnchors(p.Layout.AppendBlocks(dst, a.Fingerprint), a.Anchors[:min(StoredAnchors, len(a.Anchors))])
 }

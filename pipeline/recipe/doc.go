@@ -10,5 +10,5 @@
 //   - count and weigh the words: words.go, terms.go
 //   - make fingerprint, digest (digest.go), anchors and signature (package signature)
 //
-// Whatever changes a result is part of the recipe's id (recipe.go).
+// Everything that can change a result is part of the recipe's id (recipe.go).
 package recipe

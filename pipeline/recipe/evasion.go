@@ -47,7 +47,7 @@ func undoEvasions(clean []byte, seen traits) []byte {
 }
 
 // joinSpaced removes spaces beside Han characters and kana: all of them in a line where most of these characters are separated by spaces
-// (isSpaced); in other lines, those in runs of at least minSpaced single characters, of which at least three are Han or kana.
+// (isSpaced); in other lines, the spaces in runs of at least minSpaced single characters, of which at least three are Han or kana.
 func joinSpaced(clean []byte) []byte {
 	out := clean[:0]
 	for start := 0; start < len(clean); {

@@ -171,7 +171,7 @@ func lookAlikeWord(clean []byte, foreign, main alphabet) (length int, target alp
 	return length, main
 }
 
-// appendIn appends a word with its letters exchanged for those of the alphabet target that look alike. Letters without a look-alike stay.
+// appendIn appends a word with its letters exchanged for letters of the alphabet target that look alike. Letters without a look-alike stay.
 func appendIn(dst, word []byte, foreign, target alphabet) []byte {
 	for i := 0; i < len(word); {
 		r, size := utf8.DecodeRune(word[i:])

@@ -33,7 +33,7 @@ type Config struct {
 	Thresholds signature.Thresholds `koanf:",squash"`
 }
 
-// News is the name of the default recipe; the others are those of package classic.
+// News is the name of the default recipe; the other recipes are in package classic.
 const News = "news"
 
 // The versions of the recipes. Raise a version when code or tables change the fingerprints, signatures or digests of a recipe, or how it

@@ -44,8 +44,8 @@ const latinIDF = 8.5
 // take quadratic time.
 var slotSeed = rand.Uint64() | 1
 
-// tally counts more words of the text. It adds the different ones to s.words, in the order of their first occurrence, and gives all of them
-// to the signature. It returns cut, emptied.
+// tally counts more words of the text. It adds new words to s.words, in the order of their first occurrence, and gives all words to the
+// signature. It returns cut, emptied.
 func (s *scratch) tally(cut []string) []string {
 	s.sequence = s.sequence[:0]
 	previous := uint64(0)

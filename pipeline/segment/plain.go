@@ -8,7 +8,7 @@ type class uint8
 const (
 	letter    class = 1 << iota
 	digit           // 0-9
-	separator       // one that is ASCII
+	separator       // is an ASCII separator
 	opens           // begins a word of the dictionary whose second character is ASCII, too
 	special         // is itself a user word
 	high            // begins a character that is not ASCII

@@ -17,7 +17,7 @@ func native(t testing.TB, words ...segment.Word) *segment.Segmenter {
 	return s
 }
 
-// The expected words are those of gojieba 1.4.7. They are written down so that a program without cgo is tested, too.
+// The expected words are those of gojieba 1.4.7. They are written down, so that the test needs no cgo.
 func TestCut(t *testing.T) {
 	s := native(t)
 	for text, want := range map[string]string{

@@ -2,8 +2,8 @@
 // near are copies of each other. A SimHash alone cannot decide it: reports on one template that differ only in their figures are as near
 // as copies are.
 //
-// The index keeps a signature of every article in the window. The second check sees nothing else of an earlier article: whatever it needs
-// of a text must be in these 80 bytes.
+// The index keeps a signature of every article in the window. The second check sees nothing else of an earlier article: everything that it
+// needs of a text must be in these 80 bytes.
 //
 // Layout of version 3. A flash has version 4 (flash.go), with a filter of its words in bytes 2 to 33 and nothing behind byte 63:
 //
@@ -23,5 +23,5 @@
 // with the lowest bits kept (Li and Koenig, "b-Bit Minwise Hashing", WWW 2010). The numbers are there because of one
 // observation: in the same context a copy keeps the number and another report on the template changes it.
 //
-// Whatever changes a byte that Append writes needs a new version. A signature of an unknown version holds no information.
+// A change of any byte that Append writes needs a new version. A signature of an unknown version holds no information.
 package signature

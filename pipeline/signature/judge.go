@@ -63,7 +63,7 @@ func (t Thresholds) Validate() error {
 }
 
 // DefaultThresholds returns the thresholds of the recipe news. They and the constants below were chosen on labelled pairs of Chinese and
-// English articles: docs/detection.md tells which pairs, and what each test contributes.
+// English articles: docs/detection.md describes the pairs and the contribution of each test.
 func DefaultThresholds() Thresholds {
 	return Thresholds{
 		Near: 0.5, Possible: 0.3, Contradictions: 0.14, Values: 0.7, Vouched: 0.42, Sure: 0.75, ShortPairs: 80, ShortNear: 0.67, FlashNear: 0.6,
@@ -112,7 +112,7 @@ type Comparison struct {
 	// taken for another.
 	SharedContexts, Contradictions int
 	// LeastValues is the number of different numbers in the article that has fewer of them, as far as the bitmap tells numbers apart.
-	// CommonValues counts those of them that the other article has as well.
+	// CommonValues counts the numbers among them that the other article has as well.
 	LeastValues, CommonValues int
 	// Longer is how many times as many bigrams the longer text has as the shorter one.
 	Longer float64

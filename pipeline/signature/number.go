@@ -24,7 +24,7 @@ type numbers struct {
 	pos  int
 	// before holds the code points of the characters before pos: the last three Han characters or eight letters.
 	before uint64
-	// context and value are those of the number that next has found.
+	// context and value belong to the number that next has found.
 	context, value uint64
 }
 

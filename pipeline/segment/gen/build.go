@@ -9,7 +9,7 @@ import (
 	"echosieve/pipeline/segment/internal/table"
 )
 
-// separators end a range of text that is cut for itself, so no word that holds one is ever found.
+// separators end a range of text. Ranges are cut separately, so a word that holds a separator is never found.
 const separators = " \t\n，。"
 
 // newTable makes the table of a dictionary and a model.
