@@ -48,7 +48,8 @@ func Check(ctx context.Context, cfg Config) []diag.Finding {
 	return append(findings, c.checkProducerID(ctx)...)
 }
 
-// checkProducerID asks for a producer id. That changes nothing: nobody uses the number. It returns a finding only if there is a problem.
+// checkProducerID requests a producer id and does not use it, which changes nothing in the cluster. It returns a finding only if there
+// is a problem.
 func (c *cluster) checkProducerID(ctx context.Context) []diag.Finding {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -206,8 +207,8 @@ func (c *cluster) checkGroup(ctx context.Context) diag.Finding {
 }
 
 // explainClosed finds out why the brokers close connections. A listener that expects a login closes the connection without an
-// answer, and so does a listener that does not expect TLS: the error alone cannot tell the two apart. But a listener that expects a
-// login answers one request of a client that has not logged in: which versions of the protocol it knows.
+// answer, and so does a listener that does not expect TLS: the error alone cannot tell the two apart. The request for
+// protocol versions can: a listener that expects a login answers it before the login.
 func (c *cluster) explainClosed(ctx context.Context, err error) error {
 	if !diag.IsClosed(err) {
 		return err

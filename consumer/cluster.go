@@ -22,9 +22,9 @@ const (
 	dialTimeout = 10 * time.Second
 	// requestTimeout bounds a request that the broker answers at once.
 	requestTimeout = wire.RequestTimeout
-	// answerTimeout bounds small requests that another broker could answer as well.
+	// answerTimeout bounds a small request that any broker can answer. It is short, so that another broker is tried soon.
 	answerTimeout = 3 * time.Second
-	// metadataTTL is the greatest age of the partition leaders that the transport knows. Recovery from a moved leader takes as long.
+	// metadataTTL is the greatest age of the transport's metadata. After a leader has moved, requests fail for up to this time.
 	metadataTTL = time.Second
 )
 
@@ -86,10 +86,10 @@ type dialer interface {
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// probe makes sure that a broker answers, on a connection of its own. kafka-go v0.4.51 needs this: to find the group's coordinator
-// it takes the first of kafka.brokers that accepts a connection, every time, and logs in without a deadline. The operating system
-// accepts connections for a process that hangs as well, so one hanging broker would keep every member from joining. With TLS the
-// handshake finds a hanging broker, and kafka-go bounds the handshake.
+// probe opens a connection only to check that the broker answers. kafka-go v0.4.51 needs this check: to find the group's coordinator
+// it always takes the first of kafka.brokers that accepts a connection, and it logs in without a deadline. The operating system also
+// accepts connections for a process that hangs, so one hanging broker would keep every member from joining. Connections with TLS need
+// no probe: a hanging broker does not answer the handshake, and kafka-go bounds the handshake.
 func probe(ctx context.Context, d dialer, network, address, clientID string) error {
 	conn, err := d.DialContext(ctx, network, address)
 	if err != nil {
@@ -141,8 +141,8 @@ func (c *cluster) ping(ctx context.Context) error {
 	return explain(err)
 }
 
-// rootCause replaces the error "topic not found" if no broker was ever reached: kafka-go's transport knows no topics then,
-// and hides why. A request for no topics makes it say why.
+// rootCause replaces the error "topic not found" if no broker was ever reached. kafka-go's transport then knows no topics, and hides
+// the reason. A metadata request for no topics returns the reason.
 func (c *cluster) rootCause(ctx context.Context, err error) error {
 	if !errors.Is(err, protocol.ErrNoTopic) {
 		return err
@@ -207,7 +207,7 @@ func (c *cluster) fetch(ctx context.Context, l *limiter, topic string, partition
 	return res, memory.release, nil
 }
 
-// topic asks a broker about one topic, past the transport's cache. A topic that does not exist is
+// topic asks a broker about one topic, past the transport's cache. If the topic does not exist, the error is
 // kafka.UnknownTopicOrPartition.
 func (c *cluster) topic(ctx context.Context, name string) (wire.Topic, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
@@ -217,7 +217,7 @@ func (c *cluster) topic(ctx context.Context, name string) (wire.Topic, error) {
 	case err != nil:
 		return wire.Topic{}, err
 	case len(m.Topics) != 1:
-		return wire.Topic{}, fmt.Errorf("metadata of %d topics, asked for one", len(m.Topics))
+		return wire.Topic{}, fmt.Errorf("the broker sent metadata of %d topics, one was requested", len(m.Topics))
 	}
 	return m.Topics[0], m.Topics[0].Err
 }
@@ -229,7 +229,7 @@ func (c *cluster) metadata(ctx context.Context, topics []string) (*wire.Metadata
 	return c.wire.Metadata(ctx, topics...)
 }
 
-// committed returns the committed offsets of a group with their labels, for the partitions asked for.
+// committed returns the committed offsets of a group with their labels, for the given partitions.
 func (c *cluster) committed(ctx context.Context, group, topic string, partitions []int) ([]kafka.OffsetFetchPartition, error) {
 	if len(partitions) == 0 {
 		return nil, nil // an empty list in the request would mean all partitions
@@ -249,13 +249,13 @@ func (c *cluster) committed(ctx context.Context, group, topic string, partitions
 		}
 	}
 	if len(res.Topics[topic]) != len(partitions) {
-		return nil, fmt.Errorf("offsets of %d partitions, asked for %d", len(res.Topics[topic]), len(partitions))
+		return nil, fmt.Errorf("the broker sent offsets of %d partitions, %d were requested", len(res.Topics[topic]), len(partitions))
 	}
 	return res.Topics[topic], nil
 }
 
 // commit stores the next offsets to read, by partition, with a label, for a member of the group. kafka-go's own commit has no
-// labels. After an error nothing is known to be stored.
+// labels. After an error the offsets may be stored or not.
 func (c *cluster) commit(ctx context.Context, gen *kafka.Generation, topic, label string, offsets map[int]int64) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

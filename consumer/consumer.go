@@ -170,8 +170,8 @@ func (c *Consumer) serveGenerations(ctx context.Context, group *kafka.ConsumerGr
 	return nil
 }
 
-// waitUntilLeft waits for the end of the last group generation. It gives up after a time: a member that is joining can be stuck until
-// other members are ready, and need not keep the process for that.
+// waitUntilLeft waits for the end of the last group generation. It gives up after a time: a member that is joining waits for the other
+// members, and the process must not wait for them when it stops.
 func (c *Consumer) waitUntilLeft(left <-chan struct{}) {
 	timer := time.NewTimer(c.cfg.DrainTimeout + requestTimeout)
 	defer timer.Stop()
@@ -191,7 +191,7 @@ func (c *Consumer) groupConfig() kafka.ConsumerGroupConfig {
 		GroupBalancers:    []kafka.GroupBalancer{balancer{topic: c.input.name, assigned: &c.assigned}},
 		HeartbeatInterval: c.cfg.HeartbeatInterval,
 		SessionTimeout:    c.cfg.SessionTimeout,
-		RebalanceTimeout:  c.cfg.SessionTimeout, // members drain and commit first: the drain timeout is at most half of it
+		RebalanceTimeout:  c.cfg.SessionTimeout, // members drain and commit before they join again: DrainTimeout is at most half of it
 		JoinGroupBackoff:  time.Second,
 		StartOffset:       kafka.FirstOffset,
 		ErrorLogger: kafka.LoggerFunc(func(format string, args ...any) {

@@ -1,6 +1,6 @@
 // Package consumer owns everything that speaks Kafka. As a member of a consumer group it fetches the input topic, hands records to
-// a Handler in batches, publishes the outputs that the Handler returns, and commits offsets. Beside that it creates and checks topics
-// (EnsureTopics, Check) and publishes for command-line tools (Producer).
+// a Handler in batches, publishes the outputs that the Handler returns, and commits offsets. It also creates and checks topics
+// (EnsureTopics, Check), and publishes for command-line tools (Producer).
 //
 // Delivery is at least once: committed offset <= acknowledged outputs <= decided verdicts <= stored entries. An offset is committed
 // only after every output of the records before it was acknowledged by all in-sync replicas. Records that were published and not
@@ -14,5 +14,5 @@
 // waits for acknowledgements (publisher.go, writer.go), and groupGeneration.commit commits the marks.
 //
 // kafka-go forms the group and keeps connections. Its Reader and Writer are not used by the service: package wire reads and writes
-// record batches instead, and its package comment says why. No other package imports kafka-go.
+// record batches instead, and its package comment says why. No package outside of consumer imports kafka-go.
 package consumer

@@ -61,7 +61,7 @@ var problems = map[kafka.Error]diag.Problem{
 	kafka.InvalidTopic:                       {Cause: "a topic name is invalid", Remedy: "use letters, digits, '.', '_' and '-' only", Permanent: true},
 	kafka.InvalidSessionTimeout:              {Cause: "the broker does not allow this session timeout", Remedy: "choose kafka.session_timeout between group.min.session.timeout.ms and group.max.session.timeout.ms", Permanent: true},
 	kafka.InvalidGroupId:                     {Cause: "the group name is invalid", Remedy: "change kafka.group", Permanent: true},
-	kafka.InconsistentGroupProtocol:          {Cause: "the group is used by members of another kind", Remedy: "give Echosieve a kafka.group of its own", Permanent: true},
+	kafka.InconsistentGroupProtocol:          {Cause: "programs other than Echosieve use the group", Remedy: "set kafka.group to a group that only Echosieve uses", Permanent: true},
 	kafka.GroupCoordinatorNotAvailable:       {Cause: "the group coordinator is not ready", Remedy: "wait; if it lasts, check that __consumer_offsets could be created"},
 	kafka.GroupMaxSizeReached:                {Cause: "the group is full", Remedy: "raise group.max.size or run fewer processes"},
 }
@@ -75,8 +75,8 @@ var broker = diag.Server{
 	SlowHint:   "check the network, firewalls and the load on the brokers",
 }
 
-// explainConnection translates errors that occurred before a broker answered anything, and those that kafka-go returns from its own
-// knowledge of topics and leaders.
+// explainConnection translates errors that occurred before a broker answered, and errors of kafka-go itself whose metadata has no such
+// topic, partition or leader.
 func explainConnection(err error) *diag.Problem {
 	switch {
 	case errors.Is(err, protocol.ErrNoTopic), errors.Is(err, protocol.ErrNoPartition):
@@ -90,7 +90,7 @@ func explainConnection(err error) *diag.Problem {
 	}
 }
 
-// expectsTLS is the text of kafka-go's error for a TLS alert in place of an answer. The error has no type of its own.
+// expectsTLS is the text of kafka-go's error for a TLS alert in place of an answer. kafka-go defines no type for this error.
 const expectsTLS = "broker appears to be expecting TLS"
 
 // permanent says whether trying again is pointless until somebody changes settings or rights.

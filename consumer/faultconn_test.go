@@ -111,7 +111,7 @@ func (c *faultConn) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-// exchange sends a request over a connection of its own and waits for the answer.
+// exchange sends a request over a separate connection and waits for the answer.
 func exchange(address string, request []byte) error {
 	conn, err := new(net.Dialer).Dial("tcp", address)
 	if err != nil {

@@ -57,8 +57,8 @@ func (c *Consumer) serve(ctx context.Context, gen *kafka.Generation, assignedInA
 	c.log.Info("left group generation", "group", c.cfg.Group, "generation", gen.ID)
 }
 
-// start starts the three goroutines of each partition. Fetching ends with ctx, the other work with work at the latest. drained is closed
-// when all have returned.
+// start starts the three goroutines of each partition. fetch ends with ctx; prepare and finish end at the latest with work. drained is
+// closed when all goroutines have returned.
 func (g *groupGeneration) start(ctx, work context.Context, starts []start) (drained <-chan struct{}) {
 	var stages sync.WaitGroup
 	for _, at := range starts {
@@ -93,16 +93,16 @@ func (g *groupGeneration) drain(work context.Context, drained <-chan struct{}) {
 	case <-work.Done():
 	}
 	select {
-	case <-drained: // the stages were done, only a commit took so long
+	case <-drained: // the stages had returned; only a commit took until work ended
 	default:
 		g.c.log.Warn("work under way did not finish in time, its records will be delivered again", "drain_timeout", g.c.cfg.DrainTimeout)
 		<-drained
 	}
 }
 
-// drainContexts returns the contexts of what outlives a group generation: work, for records under way and a commit that hangs, and last,
-// for the last commit. Nobody sends heartbeats in that time, so both together have one budget. It begins when the group generation
-// ends. work ends after three quarters of it, last after all of it. For example, with a drain timeout of 10 s the last commit has at
+// drainContexts returns two contexts that outlive a group generation: work, for records under way and a commit that hangs, and last,
+// for the last commit. This member sends no heartbeats after the group generation, so both together have one budget, which begins
+// when the group generation ends. work ends after three quarters of the budget, last after all of it. For example, with a drain timeout of 10 s the last commit has at
 // least 2.5 s.
 func drainContexts(generation context.Context, budget time.Duration) (work, last context.Context, stop func()) {
 	work, abort := context.WithCancel(context.WithoutCancel(generation))

@@ -20,7 +20,8 @@ type inputTopic struct {
 	id      atomic.Pointer[wire.TopicID]
 }
 
-// wasRecreated says whether the topic is known to be another one than that of this group generation.
+// wasRecreated asks a broker for the id of the topic, and says whether it differs from the id of this group generation. It returns
+// false if no broker answers or brokers have no ids.
 func (t *inputTopic) wasRecreated(ctx context.Context) bool {
 	now, err := t.cluster.topic(ctx, t.name)
 	return err == nil && t.differs(now.ID)
@@ -38,9 +39,9 @@ const topicCheckInterval = 2 * time.Second
 // assigned the partitions, it also returns when the topic's number of partitions has changed; assigned is the number at the assignment,
 // or negative in the other members. While the topic does not exist, it reports the failure and waits.
 //
-// kafka-go v0.4.51 has such a watcher (WatchPartitionChanges), which is off: while the topic does not exist it forms one group
-// generation after the other, it compares with the number of partitions that it sees first and not with the assigned number, and it
-// knows no topic ids.
+// kafka-go v0.4.51 has such a watcher (WatchPartitionChanges). It is off for three reasons: while the topic does not exist it forms one
+// group generation after the other; it compares with the number of partitions that it sees first, not with the assigned number; and
+// it knows no topic ids.
 func (c *Consumer) endOnTopicChange(ctx context.Context, assigned int64) {
 	ticker := time.NewTicker(topicCheckInterval)
 	defer ticker.Stop()

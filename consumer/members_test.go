@@ -162,7 +162,7 @@ func TestErrorOfTheHandlerEndsRun(t *testing.T) {
 	_, cfg := fake(t)
 	ensureTopics(t, cfg)
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 1, 1)...)
-	broken := errors.New("broken for good")
+	broken := errors.New("permanently broken")
 	m := startMember(t, cfg, &router{decide: func(context.Context, []pipeline.Record) error { return broken }})
 	select {
 	case err := <-m.done:

@@ -12,8 +12,8 @@ import (
 // after a permit for it was granted.
 //
 // There is no deadlock, because permits are taken in a fixed order: responses, records, bytes. A partition that holds records never
-// asks for a response. So records are always worked off, and responses are decompressed as that happens. Waiters are served in
-// order. A request above a whole share counts as the share: it waits until nobody else holds any of it, and then exceeds it.
+// asks for a response. So the records that hold permits are always finished, which frees permits for the responses that wait. Waiters
+// are served in order. A request for more than a whole share waits until nobody else holds any part of the share, and then exceeds it.
 // For example, with 64 MiB a fetch response of 20 MiB waits until it is the only response in memory.
 type limiter struct {
 	responses, records, bytes          *semaphore.Weighted
@@ -70,12 +70,12 @@ func (l *limiter) release(p permit) {
 // smallResponse is the size in bytes up to which a fetch response needs no permit: an empty response is smaller.
 const smallResponse = 1 << 10
 
-// responsePermit is the memory that one fetch may use for its response. It is asked for when the size of the response is known: an
-// idle partition holds nothing. If a whole fetch were granted beforehand, 200 idle partitions would share out the limit among
-// them, and no partition with records could read.
+// responsePermit is the memory that one fetch may use for its response. It is acquired when the size of the response is known, so an
+// idle partition holds nothing. If every fetch held its greatest size from the start, the fetches of 200 idle partitions would hold
+// the whole limit, and no partition with records could read.
 //
-// kafka-go reads responses in a goroutine of its own. That goroutine can call acquire after the fetch has returned because
-// its context ended. Nobody would release that memory, so acquire fails after release.
+// kafka-go reads responses in another goroutine. That goroutine can call acquire after the fetch has returned because its context
+// ended. Nobody would release that memory, so acquire fails after release.
 type responsePermit struct {
 	limiter *limiter
 

@@ -85,7 +85,7 @@ func TestMemoryIsBoundedWithManyPartitions(t *testing.T) {
 			return ctx.Err()
 		}
 	}})
-	require.Eventually(t, func() bool { return asked.Load() >= partitions }, time.Minute, 10*time.Millisecond, "every partition has asked")
+	require.Eventually(t, func() bool { return asked.Load() >= partitions }, time.Minute, 10*time.Millisecond, "every partition has fetched")
 	most := 0.0
 	for range 8 {
 		most = max(most, inUse(t))
@@ -94,7 +94,7 @@ func TestMemoryIsBoundedWithManyPartitions(t *testing.T) {
 	require.Less(t, most, 1.25*limit)
 	require.Greater(t, most, 0.5*limit, "the limit was reached")
 	close(away)
-	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_published_records_total") == float64(n) }, 2*time.Minute, 50*time.Millisecond, "everything comes through")
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_published_records_total") == float64(n) }, 2*time.Minute, 50*time.Millisecond, "every record is published")
 	require.NoError(t, m.health.last())
 	m.stop(t)
 }

@@ -33,7 +33,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m.skipped = counterVec(m, "skipped_records_total", "Records of aborted transactions and transaction markers.", "reason")
 	m.published = counterVec(m, "published_records_total", "Acknowledged records by output topic.", "topic")
 	m.commits = counterVec(m, "commits_total", "Offset commits.", "result")
-	m.rebalances = counter(m, "rebalances_total", "Generations of the group joined.")
+	m.rebalances = counter(m, "rebalances_total", "Group generations that this process has joined.")
 	m.retries = counterVec(m, "retries_total", "Operations tried again.", "operation")
 	m.errors = counterVec(m, "errors_total", "Failed operations.", "operation", "kind")
 	m.offsetResets = counter(m, "offset_resets_total", "Times the broker no longer had the wanted offset.")
@@ -69,7 +69,7 @@ func opts(name, help string) prometheus.Opts {
 	return prometheus.Opts{Namespace: "echosieve", Subsystem: "consumer", Name: name, Help: help}
 }
 
-// collected adds a metric to those that newMetrics registers.
+// collected adds a metric to the list that newMetrics registers.
 func collected[C prometheus.Collector](m *metrics, c C) C {
 	m.registeredMetrics = append(m.registeredMetrics, c)
 	return c

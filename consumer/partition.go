@@ -44,8 +44,8 @@ func newPartition(c *Consumer, id int32, offset int64) *partition {
 	return p
 }
 
-// fetch fetches records from offset on, or from the log start if offset is negative, until ctx ends. Then it closes out. It
-// retries for ever.
+// fetch fetches records from offset on, or from the log start if offset is negative, until ctx ends. Then it closes out.
+// After an error it waits and tries again.
 func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *chunk) {
 	defer close(out)
 	var retry backoff
@@ -58,7 +58,7 @@ func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *chunk) 
 			return
 		}
 		if errors.Is(err, wire.ErrLate) {
-			continue // the broker works: it waited for our memory limit
+			continue // the broker works: its response waited below our memory limit for too long
 		}
 		if err != nil {
 			p.c.reporter.failed(opFetch, p.name, fmt.Errorf("consumer: fetch %s/%d at offset %d: %w", p.topic, p.id, offset, err))
@@ -92,7 +92,7 @@ func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *chu
 	if res.HasRecords() {
 		crashpoint.Here(crashpoint.AfterFetch)
 	}
-	asked := offset
+	requested := offset
 	records := wire.NewReader(res, offset, p.c.cfg.MaxMessageBytes)
 	defer func() {
 		records.Close()
@@ -103,7 +103,7 @@ func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *chu
 	for records.More() && err == nil {
 		offset, err = p.handOnChunk(ctx, records, offset, out)
 	}
-	if err == nil && res.HasRecords() && records.Offset() == asked {
+	if err == nil && res.HasRecords() && records.Offset() == requested {
 		err = wire.ErrTruncated // brokers send the first batch whole
 	}
 	p.observeLag()
@@ -171,7 +171,7 @@ func (p *partition) reset(ctx context.Context, offset int64, out chan<- *chunk) 
 		return offset, err
 	}
 	if first <= offset && offset <= last {
-		return offset, kafka.OffsetOutOfRange // the leader changed in between: ask again
+		return offset, kafka.OffsetOutOfRange // the leader has changed meanwhile: fetch again
 	}
 	if p.c.input.wasRecreated(ctx) {
 		return offset, errRecreated

@@ -12,9 +12,9 @@ import (
 )
 
 // topicIDPrefix begins the word of a label that holds the id of the topic whose offset is committed. A label is committed as
-// metadata beside each offset. Brokers drop a group's offsets together with the topic, but this can follow: the topic is deleted and
-// recreated, a member that has not noticed commits an offset of the old topic once more, and is killed before it notices. The
-// label tells the next member that the offset belongs to another log.
+// metadata beside each offset. Brokers drop a group's offsets together with the topic, but an offset of the old topic can
+// come back: the topic is deleted and recreated, a member that has not noticed this commits an offset of the old topic once more, and
+// is killed before it notices. The label tells the next member that the offset belongs to another log.
 const topicIDPrefix = "topic-id:"
 
 // notePrefix begins the word of a label that holds a note of Notes. It stands before the topic id: versions of Echosieve without
@@ -24,10 +24,10 @@ const notePrefix = "note:"
 // maxNoteBytes bounds a note. Brokers refuse metadata above offset.metadata.max.bytes, 4096 by default.
 const maxNoteBytes = 1024
 
-// Notes is something to remember beside the group's committed offsets, across restarts of all its members. The index writes there
-// how far it had counted, and so notices after a restart that Redis has lost data.
+// Notes are stored beside the group's committed offsets, and survive a restart of all members. The index stores how far it has counted,
+// and so notices after a restart that Redis has lost data.
 type Notes interface {
-	// Note returns what to remember: one word without spaces, at most 1 KiB, or "". It is called before each commit.
+	// Note returns the note to store: one word without spaces, at most 1 KiB, or "". It is called before each commit.
 	Note() string
 	// Recall is called whenever partitions are assigned, with the notes of all partitions of the input topic that have one, in any
 	// order.
@@ -80,7 +80,7 @@ type start struct {
 func (c *Consumer) startPositions(ctx context.Context, assigned []kafka.PartitionAssignment) ([]start, error) {
 	var retry backoff
 	for {
-		starts, err := c.askPositions(ctx, assigned)
+		starts, err := c.startPositionsOnce(ctx, assigned)
 		if err == nil {
 			c.reporter.ok(opJoin, c.cfg.Group)
 			return starts, nil
@@ -94,7 +94,7 @@ func (c *Consumer) startPositions(ctx context.Context, assigned []kafka.Partitio
 	}
 }
 
-func (c *Consumer) askPositions(ctx context.Context, assigned []kafka.PartitionAssignment) ([]start, error) {
+func (c *Consumer) startPositionsOnce(ctx context.Context, assigned []kafka.PartitionAssignment) ([]start, error) {
 	// The topic's id is read before anything is fetched. Otherwise the topic could be recreated in between: records of the old topic
 	// would be committed under the id of the new one, and a restart would resume in the new topic at an offset of the old.
 	now, err := c.cluster.topic(ctx, c.input.name)

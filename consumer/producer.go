@@ -58,8 +58,8 @@ func NewProducer(cfg Config, topic string) (*Producer, error) {
 	}}, nil
 }
 
-// Produce returns when the records are acknowledged, or an error if some are not: each may have been published or not. Calls with
-// hundreds of records are quickest. Topic, partition and offset of the records are ignored, and a zero Time is replaced by now.
+// Produce returns when the records are acknowledged, or an error if some are not: each may have been published or not. A call
+// waits for acknowledgements, so hundreds of records in one call are quickest. Topic, partition and offset of the records are ignored, and a zero Time is replaced by now.
 func (p *Producer) Produce(ctx context.Context, records []pipeline.Record) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,7 +119,7 @@ func (p *Producer) write(ctx context.Context, messages []kafka.Message) error {
 	}
 }
 
-// explainProduce names the right that a producer needs, which is another one than the service's on the same topic.
+// explainProduce names the right that a Producer needs on the input topic: Write. The service needs Read there.
 func explainProduce(topic string, err error) error {
 	err = explain(err)
 	var problem *diag.Problem

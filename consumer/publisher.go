@@ -70,7 +70,7 @@ func (p *publisher) publish(ctx context.Context, source int32, outputs []pipelin
 			rec.Key = nil
 		}
 		to := o.Destination
-		if p.topics[to] == "" { // possible copies have no topic of their own
+		if p.topics[to] == "" { // kafka.topics.possible is empty
 			to = pipeline.ToUnique
 		}
 		records[to] = append(records[to], rec)

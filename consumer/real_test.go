@@ -170,7 +170,7 @@ func realRestart(t *testing.T, s *kafkaserver.Server, cfg Config) {
 	const n = 8000
 	wait := feed(t, cfg, n, 40*time.Millisecond)
 	m := startMember(t, cfg, &router{})
-	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_published_records_total") > 0 }, time.Minute, 20*time.Millisecond, "it is at work")
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_published_records_total") > 0 }, time.Minute, 20*time.Millisecond, "records are being published")
 	s.Kill()
 	require.Eventually(t, func() bool { return m.health.last() != nil }, time.Minute, 20*time.Millisecond, "the loss is reported")
 	require.Error(t, m.Ping(context.Background()))

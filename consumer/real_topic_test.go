@@ -81,13 +81,13 @@ func recreateInput(t *testing.T, cfg Config) {
 func realDeleted(t *testing.T, cfg Config) {
 	m := startOnThirty(t, cfg)
 	deleteInput(t, cfg)
-	require.Eventually(t, func() bool { return m.health.last() != nil }, 30*time.Second, 50*time.Millisecond, "it is said that there is no topic")
+	require.Eventually(t, func() bool { return m.health.last() != nil }, 30*time.Second, 50*time.Millisecond, "health reports that the topic is missing")
 	other := startMember(t, func() Config { c := cfg; c.CreateTopics = false; return c }(), &router{})
 	require.ErrorContains(t, <-other.done, cfg.Topics.Input)
 	looked := m.value(t, "echosieve_consumer_errors_total")
-	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_errors_total") >= looked+2 }, time.Minute, 10*time.Millisecond, "it looks again and again")
-	require.Error(t, m.health.last(), "and that does not end by itself")
-	require.LessOrEqual(t, m.value(t, "echosieve_consumer_rebalances_total"), 3.0, "the group rests meanwhile")
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_errors_total") >= looked+2 }, time.Minute, 10*time.Millisecond, "the member checks again and again")
+	require.Error(t, m.health.last(), "health stays bad while the topic is missing")
+	require.LessOrEqual(t, m.value(t, "echosieve_consumer_rebalances_total"), 3.0, "few rebalances meanwhile")
 
 	ensureTopics(t, cfg)
 	after := numbered(cfg.Topics.Input, "after", 30, 3)
@@ -107,7 +107,7 @@ func realRecreated(t *testing.T, cfg Config) {
 	produceToNew(t, cfg, after...)
 	inUnique(t, cfg, after)
 	eventuallyCommitted(t, cfg)
-	require.Positive(t, m.value(t, "echosieve_consumer_offset_resets_total"), "the operator hears of it")
+	require.Positive(t, m.value(t, "echosieve_consumer_offset_resets_total"), "the reset is counted")
 	m.stop(t)
 }
 
@@ -185,7 +185,7 @@ func realOffsetDeltas(t *testing.T, cfg Config) {
 	out := consumeUntil(t, cfg, cfg.Topics.out(), atLeast(10))
 	m.stop(t)
 	require.Len(t, out, 10)
-	require.Len(t, bySource(out), 10, "each record has coordinates of its own")
+	require.Len(t, bySource(out), 10, "each record has different coordinates")
 	require.Equal(t, "u000004", string(out[4].Value))
 }
 

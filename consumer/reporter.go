@@ -82,7 +82,7 @@ func (r *reporter) forget(operation string) {
 	}
 }
 
-// reportHealth passes on any of the failures, or nil.
+// reportHealth reports one of the present failures, or nil if there is none.
 func (r *reporter) reportHealth() {
 	for _, err := range r.failing {
 		r.health("kafka", err)

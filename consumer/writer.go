@@ -23,8 +23,8 @@ import (
 //     epoch, so the broker refuses the held batch once it has seen that epoch. If the broker appends the held batch first, the
 //     redelivery of its records repeats them, as any redelivery may.
 //
-// Each input partition writes into each output topic through a writer of its own, with a producer id of its own. So two writers
-// can write to the same output partition, and neither waits for the other.
+// Each input partition has one writer for each output topic, and each writer has its own producer id. So two writers can write to the
+// same output partition, and neither waits for the other.
 //
 // Two cases remain in which a retry can repeat records. Brokers forget a producer id that has been silent for
 // producer.id.expiration.ms (a day by default). And if max.message.bytes is lowered between two attempts, a batch that was already
@@ -33,7 +33,7 @@ type writer struct {
 	cluster *cluster
 	ids     *producerIDs
 	topic   string
-	choose  func(partitions int) int // returns the partition of a batch, of so many
+	choose  func(partitions int) int // returns the partition of a batch; partitions is how many the topic has
 
 	partition int
 	id        int64 // wire.NoProducerID: none yet, or refused
@@ -86,8 +86,8 @@ func (w *writer) giveUp() {
 	}
 }
 
-// renew begins a new sequence under the next epoch of the producer id, or under a new id after the last epoch. No broker is asked
-// for the epoch: leaders accept any higher one. The Java client does the same since version 2.5.
+// renew begins a new sequence under the next epoch of the producer id, or under a new id after the last epoch. It sends
+// no request for the epoch: leaders accept any higher one. The Java client does the same since version 2.5.
 func (w *writer) renew() {
 	w.next = 0
 	if w.epoch == math.MaxInt16 {
@@ -120,8 +120,8 @@ type producerIDs struct {
 	onRefusal func(*diag.Problem)
 }
 
-// next returns a new producer id with its first epoch. A broker may refuse ids because a right is missing, or because it knows no
-// such request. From then on next returns wire.NoProducerID without an error, and batches carry no sequence numbers.
+// next returns a new producer id with its first epoch. A broker may refuse ids because a right is missing, or because it does not
+// know the request. From then on next returns wire.NoProducerID without an error, and batches carry no sequence numbers.
 func (p *producerIDs) next(ctx context.Context) (id int64, epoch int16, err error) {
 	if p.refused.Load() {
 		return wire.NoProducerID, -1, nil

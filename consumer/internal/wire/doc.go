@@ -31,6 +31,6 @@
 //     record of an aborted transaction would pass as committed.
 //   - A listener accepts connections for a process that hangs. See Probe.
 //
-// Records are pipeline.Record, the one type for a Kafka record in this module. It is plain data; a type of this package's own
-// would be copied field by field for each record, with an allocation for its headers.
+// Records are pipeline.Record, the one type for a Kafka record in this module. It is plain data; a separate type in this
+// package would be copied field by field for each record, with an allocation for its headers.
 package wire

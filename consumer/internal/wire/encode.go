@@ -71,8 +71,8 @@ func SetSequence(batch []byte, id int64, epoch int16, sequence int32) {
 	binary.BigEndian.PutUint32(batch[17:], crc32.Checksum(batch[21:], castagnoli))
 }
 
-// Split cuts records into runs whose uncompressed batch has at most limit bytes. A record that is larger alone is a run of its
-// own: the broker decides whether it takes that record.
+// Split cuts records into runs whose uncompressed batch has at most limit bytes. A record that alone exceeds the limit is a
+// run by itself: the broker decides whether it takes that record.
 func Split(records []pipeline.Record, limit int) func(yield func([]pipeline.Record) bool) {
 	return func(yield func([]pipeline.Record) bool) {
 		start, size := 0, batchHeader

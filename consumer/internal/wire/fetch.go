@@ -27,8 +27,8 @@ type FetchRequest struct {
 	// MaxResponse is the size in bytes of the largest response that is read. It bounds what a wrong length can cost.
 	MaxResponse int
 	// Reserve is called with the size of the response before the response is read, and waits until so much memory may be used. Until
-	// then the response stays with the broker and in the buffers of the connection. kafka-go exchanges requests in a goroutine of
-	// its own: if ctx ends meanwhile, Reserve may be called, or return, after Fetch has returned.
+	// then the response stays with the broker and in the buffers of the connection. kafka-go exchanges requests in another
+	// goroutine: if ctx ends meanwhile, Reserve may be called, or return, after Fetch has returned.
 	Reserve func(bytes int64) error
 }
 
@@ -50,12 +50,12 @@ type abortedTransaction struct{ producerID, firstOffset int64 }
 var ErrLate = errors.New("the connection was closed while the fetch response waited for memory below kafka.max_in_flight_bytes")
 
 // Fetch sends the request. Two steps have a deadline: the broker must answer within MaxWait and RequestTimeout, and the
-// response must arrive within RequestTimeout after Reserve has returned. Waiting in Reserve has no deadline but ctx.
+// response must arrive within RequestTimeout after Reserve has returned. Waiting in Reserve has no deadline except the end of ctx.
 func (c *Client) Fetch(ctx context.Context, r FetchRequest) (*FetchResponse, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	// The timer also ends a fetch that gets no connection. It stops when the response begins to arrive: the exchange
-	// then has deadlines of its own.
+	// The timer also ends a fetch that gets no connection. It stops when the response begins to arrive: from
+	// then on RawExchange sets the deadlines.
 	patience := time.AfterFunc(r.MaxWait+RequestTimeout, func() { cancel(context.DeadlineExceeded) })
 	defer patience.Stop()
 	m, err := c.roundTrip(ctx, &fetchExchange{FetchRequest: r, clientID: c.ClientID, arrived: func() { patience.Stop() }})
@@ -119,7 +119,7 @@ func (r *fetchExchange) RawExchange(rw io.ReadWriter) (protocol.Message, error) 
 	if err := r.Reserve(n); err != nil {
 		return nil, err
 	}
-	late := time.Since(start) > RequestTimeout // brokers close connections that take nothing for long
+	late := time.Since(start) > RequestTimeout // brokers close a connection from which the client reads nothing for long
 	body, err := r.receive(conn, n)
 	switch {
 	case err != nil && late:
@@ -149,7 +149,7 @@ func (r *fetchExchange) send(conn net.Conn) (int64, error) {
 	return n, nil
 }
 
-// receive reads a response of n bytes. Memory beyond MaxBytes is taken only as bytes arrive: the size can be a lie.
+// receive reads a response of n bytes. Memory beyond MaxBytes is taken only as bytes arrive: the size may be wrong.
 func (r *fetchExchange) receive(conn net.Conn, n int64) ([]byte, error) {
 	if err := conn.SetDeadline(time.Now().Add(RequestTimeout)); err != nil {
 		return nil, err
@@ -208,7 +208,7 @@ func decodeFetchResponse(b []byte, topic string, partition int32) (*FetchRespons
 	f.int32() // session
 	topics, name, partitions, index := f.int32(), string(f.take(int64(f.int16()))), f.int32(), f.int32()
 	if f.bad || topics != 1 || partitions != 1 || name != topic || index != partition {
-		return nil, fmt.Errorf("%w: not the partition asked for", errFetchResponse)
+		return nil, fmt.Errorf("%w: another partition than the requested one", errFetchResponse)
 	}
 	if code := f.int16(); code != 0 {
 		return nil, kafka.Error(code)

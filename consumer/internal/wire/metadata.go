@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Metadata is what a broker says of the cluster and of the topics asked for.
+// Metadata is a broker's answer about the cluster and the requested topics.
 type Metadata struct {
 	Brokers int // number of brokers
 	Topics  []Topic
@@ -50,10 +50,10 @@ const (
 	MayWrite Operations = 1 << 4
 )
 
-// Lack says whether the broker has told the operations and this one is not among them. Brokers before Kafka 2.3 do not tell.
+// Lack says whether the broker has listed the operations and one is not among them. Brokers before Kafka 2.3 list no operations.
 func (o Operations) Lack(one Operations) bool {
-	const notTold = -1 << 31
-	return o != notTold && o != 0 && o&one == 0
+	const notListed = -1 << 31
+	return o != notListed && o != 0 && o&one == 0
 }
 
 // Metadata asks a broker about topics, past the transport's cache. Errors of single topics are in Topic.Err.
@@ -80,7 +80,7 @@ var _ protocol.RawExchanger = (*metadataRequest)(nil)
 const (
 	// metadataVersion is the latest version of the request that is used. It names topics by name and by id.
 	metadataVersion = 12
-	// maxMetadataBytes bounds what a wrong length can cost.
+	// maxMetadataBytes bounds the memory that a wrong length can take.
 	maxMetadataBytes = 16 << 20
 )
 

@@ -31,5 +31,5 @@ func TestOperations(t *testing.T) {
 	require.True(t, MayRead.Lack(MayWrite))
 	require.False(t, (MayRead | MayWrite).Lack(MayWrite))
 	require.False(t, Operations(0).Lack(MayRead))
-	require.False(t, Operations(-1<<31).Lack(MayRead), "the broker did not tell")
+	require.False(t, Operations(-1<<31).Lack(MayRead), "the broker listed none")
 }

@@ -178,7 +178,7 @@ func TestLargestZstdWindowIsRead(t *testing.T) {
 	})
 	var frame zstd.Header
 	require.NoError(t, frame.Decode(raw[batchHeader:]))
-	require.EqualValues(t, maxZstdWindow, frame.WindowSize, "the test sends what it means to")
+	require.EqualValues(t, maxZstdWindow, frame.WindowSize, "the frame has the greatest window")
 	got, err := readAll(NewReader(&FetchResponse{records: raw}, 0, 16<<20))
 	require.NoError(t, err)
 	require.Len(t, got, 1)

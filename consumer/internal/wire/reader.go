@@ -15,7 +15,7 @@ type Reader struct {
 
 	buf      []byte
 	limit    int
-	pending  []abortedTransaction // by first offset, those not yet reached
+	pending  []abortedTransaction // by first offset; only ranges that are not reached yet
 	aborting map[int64]struct{}   // producers inside an aborted transaction
 	batch    *recordBatch
 	records  *recordReader
@@ -68,7 +68,7 @@ func (r *Reader) Next() (pipeline.Record, bool, error) {
 			// Compaction may have taken the last records: their offsets are passed all the same.
 			r.offset = r.batch.lastOffset + 1
 			r.Close()
-		case rec.Offset >= r.offset: // a batch may begin before the offset asked for
+		case rec.Offset >= r.offset: // a batch may begin before the requested offset
 			r.offset = rec.Offset + 1
 			return rec, true, nil
 		}

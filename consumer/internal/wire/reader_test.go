@@ -98,7 +98,7 @@ func TestBatchesOfAnotherClientAreRead(t *testing.T) {
 			if codec > 0 {
 				b, _, err := parseBatch(res.records)
 				require.NoError(t, err)
-				require.EqualValues(t, codec, b.attributes&attrCodec, "the test compares what it means to")
+				require.EqualValues(t, codec, b.attributes&attrCodec, "the batch has the codec of the test case")
 			}
 			got, err := readAll(NewReader(res, 0, 1<<20))
 			require.NoError(t, err)
@@ -180,7 +180,7 @@ func TestOffsetsOfCompactedRecordsArePassed(t *testing.T) {
 	s := NewReader(&FetchResponse{records: raw}, 101, 1<<20)
 	recs, err := readAll(s)
 	require.NoError(t, err)
-	require.Len(t, recs, 2, "a batch may begin before the offset asked for")
+	require.Len(t, recs, 2, "a batch may begin before the requested offset")
 	require.EqualValues(t, 150, s.offset)
 }
 

@@ -12,14 +12,14 @@ import (
 )
 
 // recordReader yields the records of one batch one after another while it decompresses them. At most one of them is in memory at a
-// time, in memory of its own, however many records there are and however large they are.
+// time, however many records there are and however large they are. Each record has its own copy of its bytes.
 type recordReader struct {
 	batch     *recordBatch
 	src       *bufio.Reader
 	payload   io.Closer
 	limit     int64 // longer records come without their value
 	read      int32 // records read so far
-	lastDelta int64 // offset of the last one, counted from the batch's first offset
+	lastDelta int64 // offset of the last record read, counted from the batch's first offset
 
 	left int64 // bytes of the current record that are not read yet
 	err  error
@@ -95,8 +95,8 @@ func (r *recordReader) parse(body fields) (rec pipeline.Record) {
 	return rec
 }
 
-// readOversize reads a record that is longer than the limit. It passes over the value and, if key and headers alone exceed the limit,
-// over these as well. It returns the record's fields with null in place of what it passed over.
+// readOversize reads a record that is longer than the limit. It skips the value and, if key and headers alone exceed the limit,
+// key and headers as well. It returns the record's fields with null in place of the skipped fields.
 func (r *recordReader) readOversize() ([]byte, *pipeline.Oversize) {
 	oversize := &pipeline.Oversize{Bytes: r.left}
 	body := r.take(1)
