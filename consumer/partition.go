@@ -227,12 +227,12 @@ func (p *partition) finishChunk(ctx context.Context, ch *chunk) error {
 		if err != nil {
 			return err
 		}
-		crashpoint.Here(crashpoint.BeforeWrite)
+		crashpoint.Here(crashpoint.BeforePublish)
 		start := time.Now()
 		if err := p.c.publisher.publish(ctx, p.id, outputs); err != nil {
 			return err
 		}
-		crashpoint.Here(crashpoint.AfterWrite)
+		crashpoint.Here(crashpoint.AfterPublish)
 		p.c.handler.Published(outputs, time.Since(start))
 	}
 	p.marked.Store(ch.next)

@@ -81,7 +81,7 @@ func (p *publisher) publish(ctx context.Context, source int32, outputs []pipelin
 		if len(records[to]) > 0 {
 			wait.Go(func() {
 				errs[to] = p.publishTo(ctx, route{pipeline.Destination(to), source}, records[to])
-				crashpoint.Here(crashpoint.BetweenSends)
+				crashpoint.Here(crashpoint.BetweenPublishes)
 			})
 		}
 	}

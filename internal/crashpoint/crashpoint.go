@@ -39,27 +39,27 @@ const (
 	AfterRead Point = "after-read"
 	// AfterDecide fires after the verdicts were written, and before anything is published. Recovery must publish exactly these verdicts.
 	AfterDecide Point = "after-decide"
-	// BeforeWrite fires when the verdicts of a batch are stored in Redis and no output is sent. The records are delivered again and
+	// BeforePublish fires when the verdicts of a batch are stored in Redis and no output is sent. The records are delivered again and
 	// must get the same verdicts.
-	BeforeWrite Point = "before-publish"
-	// BetweenSends fires when one output topic has its part of a batch; the other topics may not have theirs. All outputs are
+	BeforePublish Point = "before-publish"
+	// BetweenPublishes fires when one output topic has its part of a batch; the other topics may not have theirs. All outputs are
 	// published again, with the same verdicts.
-	BetweenSends Point = "between-publishes"
-	// AfterWrite fires when all outputs of a batch are acknowledged, before the mark. They are published again, with the same verdicts.
-	AfterWrite Point = "after-publish"
-	// AfterMark fires when the mark is set, in this process only. Recovery is that of AfterWrite.
+	BetweenPublishes Point = "between-publishes"
+	// AfterPublish fires when all outputs of a batch are acknowledged, before the mark. They are published again, with the same verdicts.
+	AfterPublish Point = "after-publish"
+	// AfterMark fires when the mark is set, in this process only. Recovery is that of AfterPublish.
 	AfterMark Point = "after-mark"
-	// BeforeCommit fires before the marks are sent to the broker. Recovery is that of AfterWrite.
+	// BeforeCommit fires before the marks are sent to the broker. Recovery is that of AfterPublish.
 	BeforeCommit Point = "before-commit"
 	// AfterCommit fires when the broker has stored the offsets, before the process has noted it. Nothing before these offsets is
 	// delivered again, and nothing after them may be lost.
 	AfterCommit Point = "after-commit"
 )
 
-// Points returns all of them.
+// Points returns all points, in the order in which a batch passes them.
 func Points() []Point {
 	return []Point{
 		AfterFetch, AfterPrepare, AfterPlace, AfterInsert, AfterDraw, AfterTicket, AfterLook, AfterRead, AfterDecide,
-		BeforeWrite, BetweenSends, AfterWrite, AfterMark, BeforeCommit, AfterCommit,
+		BeforePublish, BetweenPublishes, AfterPublish, AfterMark, BeforeCommit, AfterCommit,
 	}
 }
