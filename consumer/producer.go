@@ -59,7 +59,8 @@ func NewProducer(cfg Config, topic string) (*Producer, error) {
 }
 
 // Produce returns when the records are acknowledged, or an error if some are not: each may have been published or not. A call
-// waits for acknowledgements, so hundreds of records in one call are quickest. Topic, partition and offset of the records are ignored, and a zero Time is replaced by now.
+// waits for acknowledgements, so hundreds of records in one call are quickest. Topic, partition and offset of the records are ignored,
+// and a zero Time is replaced by now.
 func (p *Producer) Produce(ctx context.Context, records []pipeline.Record) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -22,7 +22,7 @@ type Info struct {
 // Version returns the version alone.
 func Version() string { return Read().Version }
 
-// Read asks the linker and the Go tool chain, which leave their answers in the binary.
+// Read returns the facts that the linker and the Go tool chain have stored in the binary.
 func Read() Info {
 	info := Info{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	changes := ""

@@ -1,4 +1,4 @@
-// Package child starts processes that never outlive the one that started them.
+// Package child starts processes that end at the latest with the process that started them.
 package child
 
 import (
@@ -17,8 +17,8 @@ type Process struct {
 	err  error         // set before Done is closed
 }
 
-// Start starts the command in a process group of its own: Ctrl-C reaches only the process of the caller, which then stops this one in
-// order. On Linux the system kills it when the process of the caller ends in any other way.
+// Start starts the command in a new process group: Ctrl-C then reaches only the caller's process, which stops the child in order. On
+// Linux the system kills the child when the caller's process ends in any other way.
 func Start(cmd *exec.Cmd) (*Process, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -73,8 +73,8 @@ func (p *Process) Kill() {
 	<-p.Done
 }
 
-// PeakMemory is the most resident memory that the process has had so far, its start included, in bytes. It is 0 where the system
-// does not say it, as everywhere except on Linux. Rusage.Maxrss is no substitute: it counts the memory of the parent, from which
+// PeakMemory is the most resident memory that the process has had so far, its start included, in bytes. It is 0 except on
+// Linux: other systems do not report it. Rusage.Maxrss is no substitute: it counts the memory of the parent, from which
 // the process was forked.
 func (p *Process) PeakMemory() int64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))

@@ -18,8 +18,8 @@ import (
 // The exit codes of all commands.
 const (
 	ExitOK     = 0
-	ExitNo     = 1 // the command did its work and the answer is bad: bad lines, problems found
-	ExitFailed = 2 // the command could not do its work: wrong usage or configuration, servers away
+	ExitNo     = 1 // the command did its work and the result is bad: bad lines, problems found
+	ExitFailed = 2 // the command could not do its work: wrong usage or configuration, servers that do not answer
 )
 
 // AnswerError ends a command with ExitNo. Its text is printed like every other error.

@@ -140,7 +140,7 @@ func explainFlag(cmd *cobra.Command, err error) error {
 	}
 }
 
-// wanted says which values a flag takes that is not a setting, by the name that pflag gives its type.
+// wanted says which values a flag takes if it is no setting. The keys are pflag's names of the types.
 var wanted = map[string]string{
 	"bool": "wants true or false", "int": "wants a whole number", "uint64": "wants a whole number, 0 or more", "float64": "wants a number",
 	"duration": "wants a duration such as 30s or 5m", "intSlice": "wants whole numbers with commas between them, such as 25,50,90",

@@ -14,10 +14,10 @@ import (
 // flagsWidth is where the list of flags is wrapped, in characters.
 const flagsWidth = 120
 
-// printUsage prints what cobra prints, except that the settings follow a command's own flags in a list of their own: a hundred
+// printUsage prints the same as cobra, except that the settings follow the command's other flags in a separate list: a hundred
 // settings would bury the two flags that the reader is looking for.
 //
-// It is no template of cobra's, because a program that links text/template keeps every method that any of its types has:
+// It uses no template of cobra's, because a program that links text/template keeps every method that any of its types has:
 // the linker cannot see which of them a template calls. With a template the service binary has 32 MB instead of 24 MB.
 func printUsage(cmd *cobra.Command) error {
 	var b strings.Builder
@@ -47,7 +47,7 @@ func printUsage(cmd *cobra.Command) error {
 	return err
 }
 
-// printCommands lists the commands of a command: each group under its title, then those without a group.
+// printCommands lists the commands of a command: each group under its title, then the commands without a group.
 func printCommands(b *strings.Builder, cmd *cobra.Command) {
 	list := func(title, group string) {
 		fmt.Fprintf(b, "\n\n%s", title)
@@ -65,7 +65,7 @@ func printCommands(b *strings.Builder, cmd *cobra.Command) {
 	list(rest, "")
 }
 
-// flagUsages returns the list of the flags that are settings, or of those that are none.
+// flagUsages returns the list of the flags that are settings, or, with settings false, of all other flags.
 func flagUsages(cmd *cobra.Command, settings bool) string {
 	selected := pflag.NewFlagSet("", pflag.ContinueOnError)
 	selected.SortFlags = !settings

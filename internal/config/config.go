@@ -94,7 +94,7 @@ func (c Config) LoadRecipe() (*recipe.Recipe, error) {
 	return recipe, nil
 }
 
-// indexSettings is IndexConfig without the setting that follows from Kafka's.
+// indexSettings is IndexConfig without UndecidedTimeout.
 func (c Config) indexSettings(recipeID string, recipe recipe.Config) redisindex.Config {
 	index := c.Redis.Index
 	index.Namespace = c.Redis.Namespace + ":" + recipeID
@@ -103,8 +103,8 @@ func (c Config) indexSettings(recipeID string, recipe recipe.Config) redisindex.
 	return index
 }
 
-// Validate returns all mistakes of the configuration, joined; each begins with the key of its setting. It asks no server and
-// reads no file.
+// Validate returns all mistakes of the configuration, joined; each begins with the key of its setting. It connects to no
+// server and reads no file.
 func (c Config) Validate() error {
 	_, _, listen := net.SplitHostPort(c.HTTP.Listen)
 	var level slog.Level

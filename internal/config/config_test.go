@@ -15,7 +15,7 @@ func TestDefaultIsValid(t *testing.T) {
 	require.NoError(t, Default().Validate())
 }
 
-// The names that are promised to users.
+// Users rely on these names.
 func TestFixedNames(t *testing.T) {
 	names := map[string]bool{}
 	for _, k := range Schema().Keys() {

@@ -37,7 +37,7 @@ func Load(flags *pflag.FlagSet) (Config, error) {
 	return cfg, err
 }
 
-// LoadOrigins is Load that also returns where each value comes from.
+// LoadOrigins is Load, and also returns where each value comes from.
 func LoadOrigins(flags *pflag.FlagSet) (Config, schema.Origins, error) {
 	file, err := flags.GetString(fileFlag)
 	if err != nil {
@@ -64,7 +64,7 @@ func LoadOrigins(flags *pflag.FlagSet) (Config, schema.Origins, error) {
 	return cfg, origins, nil
 }
 
-// Environ returns an environment for a child process that shall run with exactly this configuration: the environment of this
+// Environ returns an environment for a child process that runs with exactly this configuration: the environment of this
 // process, without its settings, and all settings of c. It contains secrets.
 func (c Config) Environ() []string {
 	others := slices.DeleteFunc(os.Environ(), func(v string) bool {

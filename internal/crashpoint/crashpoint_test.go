@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The tag is a matter of the build, so the test builds itself anew with it.
+// The tag takes effect at build time, so the test builds itself once more with the tag.
 func TestCrashAtTheNthPassage(t *testing.T) {
 	binary := t.TempDir() + "/test"
 	out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-tags", "crashpoints", "-o", binary, ".").CombinedOutput()

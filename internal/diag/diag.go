@@ -22,18 +22,18 @@ type Finding struct {
 	Component string   `json:"component"` // "recipe", "kafka" or "redis"; the command sets it
 	Severity  Severity `json:"severity"`
 	Subject   string   `json:"subject"`           // what was checked: "topic articles", "127.0.0.1:6379 appendonly"
-	Problem   string   `json:"problem,omitempty"` // what is wrong; for OK what was seen
+	Problem   string   `json:"problem,omitempty"` // the fault; for OK, the state that the check found
 	Remedy    string   `json:"remedy,omitempty"`  // what to do
 }
 
-// New returns a finding. For OK the problem is what was seen, and the remedy is empty.
+// New returns a finding. For OK the problem is the state that the check found, and the remedy is empty.
 func New(severity Severity, subject, problem, remedy string) Finding {
 	return Finding{Severity: severity, Subject: subject, Problem: problem, Remedy: remedy}
 }
 
 // Problem is an error of a server with its likely cause and what to do about it.
 type Problem struct {
-	Cause  string // half a sentence: what is wrong
+	Cause  string // half a sentence: the fault
 	Remedy string // half a sentence: what to do
 	Err    error  // as the client library reported it
 	// Permanent says that trying again is pointless until somebody changes settings or rights.

@@ -1,5 +1,5 @@
 // Package diag holds what echosieve says about faults of its servers: a Problem is one error with its cause and a
 // remedy, a Finding is one line of `echosieve check`. Faults of network and TLS are the same for Kafka and Redis, so
-// Server.Explain explains them once for both. What a broker or Redis itself answers, a refused login for example, is explained
-// by the packages consumer and redisindex, which know their protocols.
+// Server.Explain explains them once for both. Errors that a broker or Redis sends, a refused login for example, are explained by the
+// packages consumer and redisindex, which know the protocols.
 package diag

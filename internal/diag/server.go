@@ -18,7 +18,7 @@ type Server struct {
 	Settings   string // prefix of the settings: "kafka"
 	Addresses  string // the setting that names the servers: "kafka.brokers"
 	AlsoCheck  string // continues the setting: " and the port"
-	TLSSetting string // where the server is told which versions of TLS to speak
+	TLSSetting string // the setting of the server that allows versions of TLS
 	ClosedHint string // remedy if the server keeps closing connections
 	SlowHint   string // remedy if the server does not answer in time
 }
@@ -67,7 +67,7 @@ func (s Server) explainTLS(err error) *Problem {
 	return p
 }
 
-// NotTLS is the problem of a server that speaks no TLS although the settings ask for it.
+// NotTLS is the problem of a server that does not speak TLS although the settings enable TLS.
 func (s Server) NotTLS(err error) *Problem {
 	return &Problem{
 		Cause:  "this port of " + s.Name + " does not speak TLS",

@@ -21,10 +21,10 @@ const (
 )
 
 // alertProtocolVersion is the text of the alert by which a server says that it speaks none of our versions (RFC 8446,
-// section 6). crypto/tls keeps the type of a received alert private, so its text is compared with that of tls.AlertError.
+// section 6). crypto/tls keeps the type of a received alert private, so its text is compared with the text of tls.AlertError.
 var alertProtocolVersion = tls.AlertError(70).Error()
 
-// tlsFaultOf finds out what went wrong.
+// tlsFaultOf returns the fault that an error stands for.
 func tlsFaultOf(err error) tlsFault {
 	var host x509.HostnameError
 	var invalid x509.CertificateInvalidError

@@ -16,7 +16,7 @@ import (
 	"echosieve/test/certs"
 )
 
-// Each way in which a handshake fails is recognised, because each has a remedy of its own.
+// Each way in which a handshake fails is recognised, because each has another remedy.
 func TestTLSFaultOf(t *testing.T) {
 	mine, other := certs.NewAuthority(t), certs.NewAuthority(t)
 	good := load(t, mine.ServerOn("127.0.0.1"))

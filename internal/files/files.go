@@ -13,7 +13,7 @@ import (
 	"echosieve/pipeline"
 )
 
-// What the files of a command must hold. Errors say it to a user who has named something else.
+// Contents that a command expects of a file. An error about another file names the expected content.
 const (
 	HoldsArticles = "articles, one JSON object a line, plain, .gz or .zst"
 	HoldsPairs    = "pairs, tab-separated lines: id_a id_b label kind"
@@ -53,8 +53,8 @@ type NoArticleError struct{ text string }
 
 func (e *NoArticleError) Error() string { return e.text }
 
-// NoArticle returns a *NoArticleError: the files hold no line from which the service could make an article. first says what is wrong
-// with the first line; it is empty if there is no line.
+// NoArticle returns a *NoArticleError: the files hold no line from which the service could make an article. first is the fault of the
+// first line, or empty if there is no line.
 func NoArticle(files []string, input pipeline.DecodeConfig, first string) error {
 	where := strings.Join(files, ", ")
 	if len(files) == 0 || len(files) == 1 && files[0] == "-" {

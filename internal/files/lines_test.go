@@ -85,7 +85,7 @@ func TestLineReader(t *testing.T) {
 	}
 }
 
-// Long lines are no problem as such, and keep no more than the limit in memory.
+// A line as long as the limit is read. Of a longer line no more than the limit is kept in memory.
 func TestLineReaderLongLines(t *testing.T) {
 	long := strings.Repeat("y", 5*lineBufferBytes)
 	require.Equal(t, []string{"1:" + long, "2:z"}, readLines(t, strings.NewReader(long+"\nz"), len(long)))

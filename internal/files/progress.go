@@ -24,17 +24,17 @@ type Progress struct {
 
 	total int64        // size of the files in bytes, -1 if not known
 	done  func() int64 // records finished so far
-	verb  string       // says in a line of text what finished means
+	verb  string       // the finished work, such as "published"
 	read  atomic.Int64 // bytes read so far
 	began time.Time
 
-	mu  sync.Mutex // guards what is written to out
+	mu  sync.Mutex // guards out and bar
 	out io.Writer
 	bar *progressbar.ProgressBar // nil unless out is a terminal
 }
 
-// NewProgress returns the progress over files of total bytes, -1 if nobody knows how many. The function done says how many
-// records are finished, and verb what that means, as in "50 records published".
+// NewProgress returns the progress over files of total bytes, -1 if the number is unknown. The function done returns how many
+// records are finished, and verb names the finished work, as in "50 records published".
 func NewProgress(out io.Writer, total int64, verb string, done func() int64) *Progress {
 	p := &Progress{total: total, done: done, verb: verb, out: out, began: time.Now()}
 	if OnTerminal(out) {

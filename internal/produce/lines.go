@@ -30,7 +30,7 @@ type Lines struct {
 	progress *files.Progress
 
 	good  bool     // a line was an article
-	first string   // what is wrong with the first line that was none
+	first string   // fault of the first line that was no article
 	held  []string // reports of bad lines that are not printed yet
 }
 
@@ -155,12 +155,12 @@ func interruptible(ctx context.Context, r io.Reader) io.Reader {
 // service finds the same id in the record.
 func (l *Lines) record(line []byte) (pipeline.Record, error) {
 	r := pipeline.Record{Value: bytes.Clone(line), Time: time.Now()}
-	doc, reject := l.input.Decode(&r)
+	content, reject := l.input.Decode(&r)
 	if reject != nil && reject.Reason == pipeline.NotJSON {
 		return r, errors.New(reject.Detail)
 	}
-	if doc.ID != r.String() { // without an id in the line, the decoder returns the coordinates
-		r.Key = []byte(doc.ID)
+	if content.ID != r.String() { // without an id in the line, the decoder returns the coordinates
+		r.Key = []byte(content.ID)
 	}
 	if r.Size() > l.limit {
 		return r, &files.LineTooLongError{Bytes: r.Size(), Limit: l.limit}

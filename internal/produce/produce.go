@@ -29,7 +29,7 @@ type Summary struct {
 	PerSecond float64 `json:"per_second"`
 }
 
-// Ready returns what would stop the publishing, before anything is read: a missing file, brokers that are away, a missing input topic.
+// Ready checks, before anything is read, that publishing can begin: the files exist, brokers answer, and the input topic exists.
 // With kafka.create_topics it creates the topics.
 func Ready(ctx context.Context, cfg config.Config, names []string) error {
 	for _, name := range names {
@@ -51,8 +51,8 @@ func Ready(ctx context.Context, cfg config.Config, names []string) error {
 	return err
 }
 
-// Files publishes all files; the name "-" stands for stdin. With strict it stops at the first bad line. The summary is right beside an error,
-// too. The error is a *command.AnswerError if lines were bad, and a *files.NoArticleError if no line was an article.
+// Files publishes all files; the name "-" stands for stdin. With strict it stops at the first bad line. The summary is valid
+// also if there is an error. The error is a *command.AnswerError if lines were bad, and a *files.NoArticleError if no line was an article.
 func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, errOut io.Writer, strict bool) (Summary, error) {
 	summary := Summary{Topic: cfg.Kafka.Topics.Input}
 	out, err := consumer.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)
@@ -73,7 +73,7 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 	if bad := (*command.AnswerError)(nil); err == nil || errors.As(err, &bad) {
 		err = errors.Join(p.flush(ctx), err) // with strict, the lines before the bad line are published
 	}
-	// Close waits for the records that are not acknowledged yet. It returns their error, if they fail.
+	// Close waits for requests that were under way when ctx ended.
 	if failed := out.Close(); failed != nil {
 		err = failed
 	}
@@ -114,7 +114,7 @@ func (p *publisher) add(ctx context.Context, record pipeline.Record, idle bool) 
 	return nil
 }
 
-// flush hands the batch to the producer, which keeps the records until they are acknowledged.
+// flush publishes the batch and waits until it is acknowledged.
 func (p *publisher) flush(ctx context.Context) error {
 	batch := p.batch
 	p.batch, p.bytes = nil, 0

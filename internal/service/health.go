@@ -22,8 +22,8 @@ var errNotReported = errors.New("not reported yet")
 // health knows which components (Kafka and Redis) are up. A component is down until its first report. After that it is up if its
 // last probe and its last operation succeeded. Safe for concurrent use.
 //
-// A component can have warnings as well. A warning says that the component works, and what is lost meanwhile. Warnings do not change
-// whether the component is up.
+// A component can also have warnings. A component with a warning works, and the text of the warning names the damage. Warnings do not
+// change whether the component is up.
 type health struct {
 	log      *slog.Logger
 	up       *prometheus.GaugeVec

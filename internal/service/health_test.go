@@ -33,7 +33,7 @@ func TestHealthIsDownUntilReported(t *testing.T) {
 	require.True(t, ready)
 }
 
-// A component is up only while neither its last probe nor its last operation failed; each change is one line.
+// A component is up only while neither its last probe nor its last operation failed. The log has one line for each change.
 func TestHealthChanges(t *testing.T) {
 	away := errors.New("away")
 	reg := prometheus.NewRegistry()

@@ -135,7 +135,7 @@ func TestHTTPHeaderLimit(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 }
 
-// Nothing is open to others, and no connection is held for ever, unless somebody asks for it.
+// By default the listener is on loopback, pprof is off, and certificates are verified.
 func TestHTTPDefaults(t *testing.T) {
 	host, _, err := net.SplitHostPort(config.Default().HTTP.Listen)
 	require.NoError(t, err)

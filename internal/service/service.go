@@ -36,7 +36,7 @@ type Service struct {
 	cfg      config.Config
 }
 
-// New loads the dictionaries and opens the HTTP listener. It connects to no server: Run does, and waits for servers that are away. The
+// New loads the dictionaries and opens the HTTP listener. It connects to no server: Run does, and waits for servers that do not answer. The
 // caller calls Run once, or Close.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, error) {
 	s := &Service{cfg: cfg, log: log, registry: prometheus.NewRegistry()}

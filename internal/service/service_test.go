@@ -14,7 +14,7 @@ import (
 	"echosieve/internal/config"
 )
 
-// docs/metrics.md is what dashboards are written from: it lists exactly the metrics that a service registers.
+// Dashboards are written from docs/metrics.md: it lists exactly the metrics that a service registers.
 func TestMetricsAreThoseInTheDocs(t *testing.T) {
 	cfg := config.Default()
 	cfg.HTTP.Listen = "127.0.0.1:0"
@@ -52,7 +52,7 @@ func TestMetricsAreThoseInTheDocs(t *testing.T) {
 			require.Equal(t, slices.Compact(values), listed, "%s{%s}", row[1], label[1])
 		}
 	}
-	// A partition's lag exists once the partition is assigned, a node's figures once it was asked; test/e2e sees them.
+	// The lag of a partition exists once the partition is assigned, and the figures of a node once the node was queried. test/e2e checks both.
 	for _, later := range []string{
 		"echosieve_consumer_lag_records", "echosieve_redisindex_memory_used_bytes", "echosieve_redisindex_memory_limit_bytes",
 		"echosieve_redisindex_save_failing",

@@ -16,12 +16,12 @@ func Unprotected(cfg config.Config) []diag.Finding {
 	}{
 		{
 			"kafka", cfg.Kafka.TLS.InsecureSkipVerify,
-			"kafka.tls.insecure_skip_verify is set: whoever can redirect a connection can read and change everything",
+			"kafka.tls.insecure_skip_verify is set: anyone who can redirect a connection can read and change everything",
 			"remove it, and name the authority in kafka.tls.ca_file",
 		},
 		{
 			"redis", cfg.Redis.TLS.InsecureSkipVerify,
-			"redis.tls.insecure_skip_verify is set: whoever can redirect a connection can read and change everything",
+			"redis.tls.insecure_skip_verify is set: anyone who can redirect a connection can read and change everything",
 			"remove it, and name the authority in redis.tls.ca_file",
 		},
 		{

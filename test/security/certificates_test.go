@@ -55,7 +55,7 @@ func TestCertificatesAndVersions(t *testing.T) {
 		s := secured.With(settings{"redis.addrs": f.startRedis(t, expired), "redis.tls.insecure_skip_verify": "true", "redis.tls.ca_file": ""})
 		_, findings := f.check(t, s)
 		require.Contains(t, findings, finding{
-			"redis", "warning", "settings", "redis.tls.insecure_skip_verify is set: whoever can redirect a connection can read and change everything",
+			"redis", "warning", "settings", "redis.tls.insecure_skip_verify is set: anyone who can redirect a connection can read and change everything",
 			"remove it, and name the authority in redis.tls.ca_file",
 		})
 		for _, bad := range failures(findings) {

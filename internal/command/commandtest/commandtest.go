@@ -32,7 +32,7 @@ func Run(t testing.TB, program *cobra.Command, in string, args ...string) (code 
 	return code, o.String(), e.String()
 }
 
-// Documented requires of every command that it says what it does, and that it has --json, except of those that are named.
+// Documented requires that every command has a short description and, unless withoutJSON names the command, the flag --json.
 func Documented(t *testing.T, cmd *cobra.Command, withoutJSON ...string) {
 	t.Helper()
 	require.NotEmpty(t, cmd.Short, cmd.CommandPath())
@@ -44,7 +44,7 @@ func Documented(t *testing.T, cmd *cobra.Command, withoutJSON ...string) {
 	}
 }
 
-// File writes a file into a folder of the test's own and returns its path.
+// File writes a file into a new temporary folder and returns its path.
 func File(t testing.TB, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

@@ -20,7 +20,7 @@ type setting struct {
 // layer holds the settings of one source, by the names of their keys.
 type layer map[string]setting
 
-// readFile reads a YAML file, none if path is empty. Every mistake is reported as "file:line: message".
+// readFile reads a YAML file. If path is empty it returns no settings. Every mistake is reported as "file:line: message".
 func (s *Schema) readFile(path string) (layer, error) {
 	if path == "" {
 		return layer{}, nil

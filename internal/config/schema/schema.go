@@ -53,7 +53,7 @@ func New(prefix string, defaults any) *Schema {
 // Keys returns all keys, in the order of the struct's fields.
 func (s *Schema) Keys() []Key { return append([]Key(nil), s.keys...) }
 
-// Section returns the section of that name, the zero Section if there is none.
+// Section returns the section of that name, or the zero Section if there is none.
 func (s *Schema) Section(name string) Section {
 	for _, sec := range s.sections {
 		if sec.Name == name {
