@@ -27,8 +27,8 @@ func lab(t *testing.T, args ...string) (code int, out, errOut string) {
 
 func TestCommandsAreDocumented(t *testing.T) { commandtest.Documented(t, newRootCommand()) }
 
-// TestWrongUsage holds every kind of wrong usage to one answer: one sentence on standard error that says what to type, exit
-// code 2, and nothing on standard output, so that no script takes it for a result.
+// TestWrongUsage requires the same answer to every kind of wrong usage: one sentence on standard error that says what to type, exit
+// code 2, and nothing on standard output, so that no script takes the answer for a result.
 func TestWrongUsage(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -58,7 +58,7 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"demo", "serve"}, "see echosieve-lab demo --help"},
 		{[]string{"eval", "threshold", "--docs", noText, noText}, "see echosieve-lab eval threshold --help"},
 		{[]string{"eval", "stream", "--docs", noText, "a", "b"}, "see echosieve-lab eval stream --help"},
-		{[]string{"eval", "stream", "--docs", noText, noText}, "Articles are named by --docs"},
+		{[]string{"eval", "stream", "--docs", noText, noText}, "name the articles with --docs"},
 		{[]string{"eval", "--docs", "x"}, "unknown flag: --docs; see echosieve-lab eval --help"},
 		{[]string{"eval", "pairs", "--docs"}, "--docs needs a value, for example --docs VALUE"},
 		{[]string{"eval", "pairs"}, "eval pairs needs --docs FILE and --pairs FILE; see echosieve-lab eval pairs --help"},
@@ -80,7 +80,7 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"load", "--real", "--metrics", "localhost:9464"}, `--metrics wants addresses such as http://localhost:9464/metrics, not "localhost:9464"`},
 		{[]string{"load", "--at", "50"}, "add --find-limit, or set --rate"},
 		{[]string{"load", "--metrics", "http://localhost:9464/metrics"}, "add --real, or leave it out"},
-		{[]string{"load", "--copies", ".5", noText}, "--copies is about articles made from the sample; name no file with it"},
+		{[]string{"load", "--copies", ".5", noText}, "--copies applies to articles made from the sample; name no file with it"},
 		{[]string{"load", "--input.format", "text"}, "but input.format is text; set it to json"},
 		{[]string{"bench", filepath.Join(dir, "none.jsonl")}, "none.jsonl; name a file of articles, one JSON object a line"},
 		{[]string{"bench", dir}, "is a directory; name the files in it, such as " + dir},
@@ -127,7 +127,7 @@ func TestBenchWithoutRedis(t *testing.T) {
 	require.Contains(t, errOut, "redis at 127.0.0.1:1 does not answer: no Redis answers at this address")
 }
 
-// Help that is asked for is no mistake.
+// A request for help is no mistake.
 func TestHelpThatIsAskedFor(t *testing.T) {
 	for _, args := range [][]string{nil, {"--help"}, {"help"}, {"help", "eval"}, {"help", "eval", "pairs"}, {"eval", "--help"}} {
 		code, out, errOut := lab(t, args...)

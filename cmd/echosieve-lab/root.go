@@ -19,9 +19,9 @@ production: it can run Kafka and Redis in its own process, and writes reports as
   load    delay, memory and CPU time of the service at a given rate, or the highest rate that it sustains
 
 Every setting of the service can be given to eval, bench and load, from a YAML file, the environment or flags: measure the
-settings that you run, then those that you consider.
+settings that you run, then the settings that you consider.
 
-Exit codes: 0 done; 1 done, but a limit was not kept or verdicts are missing; 2 failed, or not understood.`
+Exit codes: 0 done; 1 done, but a limit was not kept or verdicts are missing; 2 failed, or the command line is wrong.`
 
 const rootExample = `  # see it at work, without Kafka or Redis
   echosieve-lab demo

@@ -20,11 +20,11 @@ import (
 	"echosieve/redisindex"
 )
 
-// checkTimeout bounds the questions to one component.
+// checkTimeout bounds all checks of one component.
 const checkTimeout = 20 * time.Second
 
-const checkHelp = `Check asks Kafka and Redis everything that the service will need and reads the dictionaries, then says what
-is wrong and what to do about it. It changes nothing.
+const checkHelp = `Check tests everything that the service needs of Kafka and Redis, reads the dictionaries, and prints each fault
+with its remedy. It changes nothing.
 
 Exit codes: 0 the service could start; 1 it could not; 2 the check itself failed, for example because the
 configuration is wrong.`
@@ -39,7 +39,7 @@ type checkResult struct {
 func newCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "check",
-		Short:   "Say what is wrong with Kafka, Redis and the dictionaries, and what to do",
+		Short:   "Check Kafka, Redis and the dictionaries, and print faults with their remedies",
 		GroupID: groupService,
 		Long:    checkHelp,
 		Example: `  echosieve check --config echosieve.yaml`,
@@ -66,12 +66,12 @@ func newCheckCommand() *cobra.Command {
 	return cmd
 }
 
-// check asks everything, the ones after another: a report in a fixed order is worth the wait.
+// check runs all checks, one after another, so that the findings come in a fixed order.
 func check(ctx context.Context, cfg config.Config) checkResult {
 	var result checkResult
 	add := func(component string, findings ...diag.Finding) {
 		if len(findings) == 0 {
-			findings = []diag.Finding{{Severity: diag.OK, Problem: "nothing to complain about"}}
+			findings = []diag.Finding{{Severity: diag.OK, Problem: "no fault found"}}
 		}
 		for _, f := range findings {
 			f.Component = component
@@ -126,7 +126,7 @@ func checkRedis(ctx context.Context, cfg config.Config, recipeID string) []diag.
 	found := redisindex.Check(ctx, client, cfg.IndexConfig(recipeID))
 	found = append(found, redisindex.CheckReplicas(ctx, client, cfg.Redis.Options)...)
 	if slices.ContainsFunc(found, func(f diag.Finding) bool { return f.Severity == diag.Failure }) {
-		// Servers of another kind than the settings say explain whatever went wrong.
+		// If the servers are of another kind than the settings say, all other findings follow from that.
 		if modes := redisindex.CheckMode(ctx, cfg.Redis.Options); len(modes) > 0 {
 			found = modes
 		}
@@ -134,7 +134,7 @@ func checkRedis(ctx context.Context, cfg config.Config, recipeID string) []diag.
 	return found
 }
 
-// printFindings prints a table, the problems among them with what to do.
+// printFindings prints the findings as a table.
 func printFindings(w io.Writer, result checkResult) error {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)

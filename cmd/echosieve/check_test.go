@@ -56,7 +56,7 @@ func TestCheckMissingFiles(t *testing.T) {
 	require.Contains(t, result.Findings[0].Problem, "/does/not/exist")
 }
 
-// With all servers there the service could start. What miniredis does not know may only be warned about.
+// If all servers answer, the service could start. Commands that miniredis does not know may only lead to warnings.
 func TestCheckAllThere(t *testing.T) {
 	broker := testBroker(t)
 	store := miniredis.RunT(t)

@@ -63,8 +63,7 @@ func TestConfigurationDocs(t *testing.T) {
 	golden(t, docsFile, []byte(before+listStart+string(config.Schema().List())+listEnd+after))
 }
 
-// The settings under detection that make a new recipe id, and with it an empty index, are those of which the help and the
-// documents say so: all but two.
+// Each setting under detection makes a new recipe id, and with it an empty index, exactly if the help and the documents say so.
 func TestSettingsThatStartAnEmptyIndex(t *testing.T) {
 	words := commandtest.File(t, "words", "echosieve\n")
 	id := func(args ...string) string {
@@ -178,7 +177,7 @@ func TestConfigSources(t *testing.T) {
 	require.Equal(t, "default", got.Sources["window"])
 	require.NotContains(t, out, "hunter2")
 
-	// What config print shows is a configuration, but for the secrets.
+	// The output of config print can be loaded again, except for the secrets.
 	_, out, _ = echosieve(t, "", "config", "print")
 	require.NoError(t, yaml.Unmarshal([]byte(out), new(map[string]any)))
 

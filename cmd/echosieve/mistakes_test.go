@@ -13,8 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 )
 
-// TestWrongUsage holds every kind of wrong usage to one answer: one sentence on standard error that says what to type, exit
-// code 2, and nothing on standard output, so that no script takes it for a result.
+// TestWrongUsage requires the same answer to every kind of wrong usage: one sentence on standard error that says what to type, exit
+// code 2, and nothing on standard output, so that no script takes the answer for a result.
 func TestWrongUsage(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -141,7 +141,7 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-// Help that is asked for is no mistake.
+// A request for help is no mistake.
 func TestHelpThatIsAskedFor(t *testing.T) {
 	for _, args := range [][]string{
 		nil, {"--help"}, {"help"}, {"help", "config"}, {"help", "config", "print"}, {"config", "--help"}, {"config", "-h"}, {"completion", "--help"},

@@ -9,8 +9,7 @@ import (
 // moved names the commands of echosieve-lab. A user may expect them here.
 var moved = []string{"bench", "demo", "eval", "load"}
 
-// newMovedCommand returns a command that only says where the command of that name is, whatever its arguments are. The help does not
-// list it.
+// newMovedCommand returns a command that always fails: its error names the program that has the command. The help does not list it.
 func newMovedCommand(name string) *cobra.Command {
 	return &cobra.Command{
 		Use:                name,

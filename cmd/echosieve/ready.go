@@ -21,8 +21,8 @@ func newReadyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "ready",
 		GroupID: groupService,
-		Short:   "Ask the running service on this machine whether it is ready",
-		Long: `Ready asks /readyz at http.listen. The exit code is 0 if the service is ready, else 2. Containers use it as their health
+		Short:   "Tell whether the service that runs on this machine is ready",
+		Long: `Ready requests /readyz at http.listen. The exit code is 0 if the service is ready, else 2. Containers use it as their health
 check, because the image holds no other program.`,
 		Example: "  echosieve ready --config echosieve.yaml",
 		Args:    command.NoArgs,
@@ -33,13 +33,13 @@ check, because the image holds no other program.`,
 		if err != nil {
 			return err
 		}
-		return askReady(cmd.Context(), cfg.HTTP.Listen, cmd.OutOrStdout())
+		return requestReady(cmd.Context(), cfg.HTTP.Listen, cmd.OutOrStdout())
 	}
 	return cmd
 }
 
-// askReady prints the answer of /readyz. It returns an error unless a service listens at this address and is ready.
-func askReady(ctx context.Context, listen string, out io.Writer) error {
+// requestReady prints the answer of /readyz. It returns an error unless a service listens at this address and is ready.
+func requestReady(ctx context.Context, listen string, out io.Writer) error {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
 		return fmt.Errorf("http.listen: %w", err)

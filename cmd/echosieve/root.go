@@ -22,7 +22,7 @@ To see it at work without Kafka and Redis, and to measure it: echosieve-lab demo
 
 Exit codes: 0 done; 1 done, but lines were bad or check found problems; 2 failed, or the command line is wrong.`
 
-const rootExample = `  # write a configuration, see what is wrong with it, start
+const rootExample = `  # write a configuration, check it, start
   echosieve config reference > echosieve.yaml
   echosieve check --config echosieve.yaml
   echosieve run --config echosieve.yaml

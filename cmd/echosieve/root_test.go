@@ -20,7 +20,7 @@ import (
 )
 
 func TestCommandsAreDocumented(t *testing.T) {
-	commandtest.Documented(t, newRootCommand(), "run", "reference", "ready") // no result; a file; the service's answer as it is
+	commandtest.Documented(t, newRootCommand(), "run", "reference", "ready") // no result; prints a file; prints the service's answer
 }
 
 func TestHelp(t *testing.T) {
@@ -137,7 +137,7 @@ func TestSecondSignal(t *testing.T) {
 	require.Equal(t, os.Interrupt, status.Signal())
 }
 
-// wait waits for a process, but not for ever.
+// wait waits for a process, at most for a limited time.
 func wait(t *testing.T, cmd *exec.Cmd) error {
 	t.Helper()
 	ended := make(chan error, 1)

@@ -95,7 +95,7 @@ take the median of several rounds.`,
 func readRecords(names []string, limit int, cfg config.Config, recipe *recipe.Recipe) ([]pipeline.Record, error) {
 	var records []pipeline.Record
 	var usable bool
-	var first string // what is wrong with the first line that is no article
+	var first string // fault of the first line that is no article
 	add := func(name string, number int, line []byte) bool {
 		record := pipeline.Record{
 			Coordinates: article.Coordinates{Topic: "bench", Offset: int64(len(records))},
@@ -157,11 +157,11 @@ func readFile(name string, maxLine int, take func(name string, number int, line 
 
 // isArticle tells whether the service would give the record a verdict. If not, fault is the reason.
 func isArticle(cfg config.Config, recipe *recipe.Recipe, r *pipeline.Record) (ok bool, fault string) {
-	doc, reject := cfg.Input.Decode(r)
+	content, reject := cfg.Input.Decode(r)
 	if reject != nil {
 		return false, reject.Error()
 	}
-	if a, _ := recipe.Fingerprint(doc.Text); a.Empty {
+	if a, _ := recipe.Fingerprint(content.Text); a.Empty {
 		return false, string(pipeline.EmptyText)
 	}
 	return true, ""

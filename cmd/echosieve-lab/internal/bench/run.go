@@ -31,9 +31,9 @@ func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []
 	}
 	texts := make([]string, 0, len(records))
 	for i := range records {
-		if doc, reject := cfg.Input.Decode(&records[i]); reject == nil {
-			texts = append(texts, doc.Text)
-			r.Bytes += len(doc.Text)
+		if content, reject := cfg.Input.Decode(&records[i]); reject == nil {
+			texts = append(texts, content.Text)
+			r.Bytes += len(content.Text)
 		}
 	}
 	r.Bytes /= max(1, len(texts))

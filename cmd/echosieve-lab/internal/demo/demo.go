@@ -61,7 +61,7 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	if err != nil {
 		return err
 	}
-	// The topics must exist before the service asks for them. It remembers for a second that a topic is missing.
+	// The topics must exist before the service starts, because the service remembers for a second that a topic is missing.
 	if err := consumer.EnsureTopics(ctx, cfg.Kafka); err != nil {
 		return err
 	}
@@ -148,8 +148,8 @@ func sampleRecords(decode *pipeline.DecodeConfig) ([]pipeline.Record, error) {
 	var records []pipeline.Record
 	for line := range sample.Lines() {
 		r := pipeline.Record{Value: line}
-		if doc, reject := decode.Decode(&r); reject == nil {
-			r.Key = []byte(doc.ID)
+		if content, reject := decode.Decode(&r); reject == nil {
+			r.Key = []byte(content.ID)
 		}
 		records = append(records, r)
 	}

@@ -13,7 +13,7 @@ import (
 	"echosieve/sample"
 )
 
-// The demo is the whole service over real sockets; what it prints must be right for every record of the sample.
+// The demo is the whole service over real sockets. It must print the right verdict for every record of the sample.
 func TestDemoJudgesTheSample(t *testing.T) {
 	var out, logs bytes.Buffer
 	require.NoError(t, runDemo(t.Context(), &out, &logs, false, true), logs.String())

@@ -44,8 +44,8 @@ type verdictRow struct {
 func newView(out io.Writer, decode *pipeline.DecodeConfig, records []pipeline.Record, asJSON bool) *view {
 	v := &view{out: out, decode: decode, json: asJSON, colour: files.OnTerminal(out), titles: map[string]string{}, counts: map[string]int{}}
 	for i := range records {
-		if doc, reject := decode.Decode(&records[i]); reject == nil {
-			v.titles[doc.ID] = titleOf(doc)
+		if content, reject := decode.Decode(&records[i]); reject == nil {
+			v.titles[content.ID] = titleOf(content)
 		}
 	}
 	return v
@@ -76,8 +76,8 @@ func (v *view) show(r *kgo.Record) {
 	if row.Verdict == "" {
 		row.Verdict = "dead"
 	}
-	doc, _ := v.decode.Decode(&pipeline.Record{Value: r.Value})
-	row.ID, row.Title = doc.ID, titleOf(doc)
+	content, _ := v.decode.Decode(&pipeline.Record{Value: r.Value})
+	row.ID, row.Title = content.ID, titleOf(content)
 	if row.Verdict == "dead" && row.Title == "" {
 		row.Title = string(r.Value)
 	}
@@ -147,9 +147,9 @@ func (v *view) writeJSON(x any) {
 }
 
 // titleOf returns the title. A flash without a title is shown with its text.
-func titleOf(doc article.Content) string {
-	if doc.Title != "" {
-		return doc.Title
+func titleOf(c article.Content) string {
+	if c.Title != "" {
+		return c.Title
 	}
-	return doc.Text
+	return c.Text
 }

@@ -19,9 +19,9 @@ const help = `Eval measures the filter on your own articles.
               side; by reading them you choose a limit
 
 Every setting of the service (--detection.*, --recipe, --window, --input.fields.*) can be given to each of them, or
-a file with --config: measure the settings that you run, then those that you consider.
+a file with --config: measure the settings that you run, then the settings that you consider.
 
-After a miss a reader sees an article twice. After a false alarm nobody sees the article. The second is worse: reduce false
+After a miss a reader sees an article twice. After a false alarm nobody sees the article. A false alarm is worse: reduce false
 alarms and dropped originals first, then raise recall as far as they stay low.
 
 Articles are JSON Lines, plain, .gz or .zst, read as the service reads them. Figures go to standard output, as JSON
@@ -44,13 +44,14 @@ func Command() *cobra.Command {
 	return cmd
 }
 
-// newJudge returns the rule by which the service judges two articles. All of eval uses this one.
+// newJudge returns the rule by which the service judges two articles.
 func newJudge(cfg config.Config) figures.Judge {
 	index := cfg.IndexConfig("recipe")
 	return figures.ByRecipe(index.Rule, index.Plan())
 }
 
-// newScale returns the setting that eval threshold helps to choose: the one that decides what is a copy.
+// newScale returns the setting that eval threshold helps to choose: detection.near if the recipe has a second check, else
+// detection.max_distance.
 func newScale(cfg config.Config) figures.Scale {
 	index := cfg.IndexConfig("recipe")
 	if index.Check == nil {

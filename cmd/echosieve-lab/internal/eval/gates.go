@@ -28,7 +28,8 @@ func (g *gates) add(flag, help string, least bool, most float64) {
 	g.list = append(g.list, one)
 }
 
-// validate returns an error for a limit outside its range. It is called first: otherwise --min-recall 98 would fail after an hour of work.
+// validate returns an error for a limit outside its range. It is called before the work: otherwise --min-recall 98 would
+// fail after an hour.
 func (g *gates) validate() error {
 	for _, one := range g.list {
 		if g.cmd.Flags().Changed(one.flag) && !(one.want >= 0 && one.want <= one.most) {

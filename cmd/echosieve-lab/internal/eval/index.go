@@ -30,8 +30,8 @@ type ownIndex struct {
 	close func() error
 }
 
-// openIndex opens an index: in a Redis in this process if addr is empty, in that of redis.addrs if addr is configuredRedis, else in the
-// one at addr.
+// openIndex opens an index. It is in a Redis in this process if addr is empty, in the Redis of redis.addrs if addr is configuredRedis,
+// else in the Redis at addr.
 func openIndex(ctx context.Context, cfg config.Config, recipeID, addr string, logs io.Writer) (*ownIndex, error) {
 	layout := cfg.IndexConfig(recipeID)
 	layout.Namespace += ":eval-" + strconv.FormatInt(time.Now().UnixNano(), 36)

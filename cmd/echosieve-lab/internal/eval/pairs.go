@@ -41,12 +41,12 @@ the family of a pair, several names with commas between them. If it is missing o
 "cluster" of the two articles name it. Pairs with a name in common, directly or through other pairs of the same rate, are
 one family. A pair without a name is a family by itself. Further columns are ignored.
 Labels are 1 for a copy, 0 for a look-alike that is no copy, -1 for a pair that is debatable, such as a partial copy. Debatable
-pairs count only in a table by kind of their own, and pairs in the --ignore file (id_a, id_b) only in its row "ignored".`
+pairs count only in a separate table by kind, and pairs in the --ignore file (id_a, id_b) only in its row "ignored".`
 
 const pairsExample = `  # a report with charts
   echosieve-lab eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --ignore ignore.tsv --html report.html
 
-  # what would a stricter second check give, and what gives a classic recipe?
+  # which figures has a stricter second check, and which has a classic recipe?
   echosieve-lab eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --detection.near 0.5
   echosieve-lab eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --recipe classic-fnv
 
@@ -68,7 +68,7 @@ func newPairsCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&docs, "docs", "", "articles, JSON Lines")
 	cmd.Flags().StringVar(&pairs, "pairs", "", "labelled pairs, tab-separated")
-	cmd.Flags().StringVar(&ignore, "ignore", "", "pairs that count only in a row of their own, tab-separated")
+	cmd.Flags().StringVar(&ignore, "ignore", "", "pairs that count only in a separate row, tab-separated")
 	output := newOutput(cmd, "charts and all wrong pairs", report.Pairs, tables.Pairs)
 	limits := gates{cmd: cmd}
 	limits.add("min-recall", "exit with 1 if recall is below", true, 1)

@@ -36,7 +36,7 @@ type reader struct {
 	stop     func()
 
 	mu         sync.Mutex
-	first      string // what is wrong with the first article without a verdict
+	first      string // fault of the first article without a verdict
 	firstPlace int
 }
 
@@ -89,7 +89,7 @@ func eachLine(ctx context.Context, name, holds string, through func(io.Reader) i
 	}
 }
 
-// noteBad counts an article that gets no verdict, and remembers what is wrong with the first one.
+// noteBad counts an article that gets no verdict, and remembers the fault of the first such article.
 func (r *reader) noteBad(place int, fault string) {
 	r.progress.Bad.Add(1)
 	r.mu.Lock()
@@ -129,7 +129,7 @@ func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *rec
 	type work struct {
 		line     int
 		families []string
-		doc      article.Content
+		content  article.Content
 	}
 	var (
 		list    []fingerprinted
@@ -146,11 +146,11 @@ func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *rec
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for w := range queue {
-				a, _ := recipe.Fingerprint(w.doc.Text)
+				a, _ := recipe.Fingerprint(w.content.Text)
 				if a.Empty {
 					r.noteBad(w.line, string(pipeline.EmptyText))
 				}
-				add(fingerprinted{w.line, w.doc.ID, w.families, a})
+				add(fingerprinted{w.line, w.content.ID, w.families, a})
 			}
 		})
 	}
@@ -159,14 +159,14 @@ func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *rec
 		if limit > 0 && lines == limit {
 			return errEnough
 		}
-		doc, reject := cfg.Input.Decode(&pipeline.Record{
+		content, reject := cfg.Input.Decode(&pipeline.Record{
 			Coordinates: article.Coordinates{Topic: fileTopic, Offset: int64(lines)}, Value: line,
 		})
 		if reject != nil {
 			r.noteBad(lines, reject.Error())
-			add(fingerprinted{lines, doc.ID, familiesIn(line), article.Article{Empty: true}})
+			add(fingerprinted{lines, content.ID, familiesIn(line), article.Article{Empty: true}})
 		} else {
-			queue <- work{lines, familiesIn(line), doc}
+			queue <- work{lines, familiesIn(line), content}
 		}
 		lines++
 		return nil

@@ -39,7 +39,7 @@ A stream without any dup_of is useful, too: if you know that it holds no copies,
 An article whose original is not in the file, or was skipped, counts as an original.
 
 The index is in a Redis in this process. With --redis it is in that of redis.addrs, with --redis ADDRESS in another one,
-under a namespace of its own that is removed afterwards.`
+under a separate namespace that is removed afterwards.`
 
 const streamExample = `  echosieve-lab eval stream --docs stream.jsonl.gz --html report.html
 
@@ -75,7 +75,7 @@ func newStreamCommand() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
 			if redisAddr != configuredRedis {
-				return fmt.Errorf("what is %q? Articles are named by --docs", args[0])
+				return fmt.Errorf("unexpected argument %q; name the articles with --docs", args[0])
 			}
 			redisAddr = args[0]
 		}

@@ -48,7 +48,7 @@ func (s *streamEval) add(ctx context.Context, line []byte) error {
 	record := pipeline.Record{
 		Coordinates: article.Coordinates{Topic: fileTopic, Offset: int64(len(s.articles))}, Value: bytes.Clone(line),
 	}
-	doc, reject := s.cfg.Input.Decode(&record)
+	content, reject := s.cfg.Input.Decode(&record)
 	if reject == nil { // otherwise the time does not matter: the record becomes a dead letter
 		at, err := s.time(labels[1])
 		if err != nil {
@@ -57,8 +57,8 @@ func (s *streamEval) add(ctx context.Context, line []byte) error {
 		record.Time = at
 	}
 	s.articles = append(s.articles, figures.StreamArticle{
-		ID: doc.ID, Title: beginning(doc.Title, longestTitle), DupOf: idLabel(labels[2]), Language: labels[3].String(), Kind: labels[4].String(),
-		Source: sourceOf(doc), Time: record.Time,
+		ID: content.ID, Title: beginning(content.Title, longestTitle), DupOf: idLabel(labels[2]),
+		Language: labels[3].String(), Kind: labels[4].String(), Source: sourceOf(content), Time: record.Time,
 	})
 	s.batch = append(s.batch, record)
 	if len(s.batch) < s.cfg.Kafka.BatchRecords {
@@ -81,11 +81,11 @@ func beginning(s string, characters int) string {
 }
 
 // sourceOf returns the source of an article: the field of input.fields, else the host of its address.
-func sourceOf(doc article.Content) string {
-	if doc.Source != "" || doc.URL == "" {
-		return doc.Source
+func sourceOf(c article.Content) string {
+	if c.Source != "" || c.URL == "" {
+		return c.Source
 	}
-	address, err := url.Parse(doc.URL)
+	address, err := url.Parse(c.URL)
 	if err != nil {
 		return ""
 	}

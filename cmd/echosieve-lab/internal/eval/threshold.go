@@ -21,7 +21,8 @@ each side of the present limit, side by side, with the differences marked. Read 
 look-alikes begin?
 
 A good limit lies in a valley: most real copies are very similar, unrelated articles are not, and there are few pairs
-between them. If look-alikes (market reports, weather, fixtures) begin before the valley, choose a stricter limit than theirs.
+between them. If look-alikes (market reports, weather, fixtures) begin before the valley, choose a limit that none of
+them reaches.
 
 All articles of the file are compared with each other, whatever their times. The time grows with the square of their number,
 which --limit bounds. Texts are shown as the filter compares them: without markup, in lower case and simplified script.
@@ -33,7 +34,7 @@ const thresholdExample = `  # what would each limit flag? With pairs to read in 
   # ten pairs of each limit, only next to the present one
   echosieve-lab eval threshold --docs articles.jsonl.gz --span 1 --each 10
 
-  # as if the limit were another: which pairs would be near the border then?
+  # another present limit: which pairs are near it?
   echosieve-lab eval threshold --docs articles.jsonl.gz --detection.near 0.5
 
   # other pairs

@@ -20,7 +20,7 @@ type Source interface {
 	Made() Made
 }
 
-// Made counts articles by what they are. A source of files cannot know that and counts them as Unknown.
+// Made counts articles: originals, near and exact copies. A source of files does not know which are copies, and counts all as Unknown.
 type Made struct {
 	Originals int `json:"originals"`
 	Near      int `json:"near_copies"`

@@ -25,11 +25,12 @@ const help = `Load publishes articles evenly at --rate, reads the output topics 
 the delay from an article's record timestamp until its verdict could be read, and the CPU time, memory and lag of
 the service. It waits for the verdict of every published record; if any is missing, the exit code is 1.
 
-By default an in-process Kafka and Redis on loopback ports are used, and the service runs as a process of its own, so
-that its start and its memory are those of a real one. Its binary is echosieve beside echosieve-lab, or --service PATH. The in-process servers take CPU time on the same machine and
-are slower than real ones. Settings of detection, input and of the service's sizes are taken from the configuration.
+By default an in-process Kafka and Redis on loopback ports are used. The service runs in a separate process, so its
+start and its memory are measured as in production. Its binary is echosieve beside echosieve-lab, or --service PATH. The
+in-process servers take CPU time on the same machine and are slower than real ones. Settings of detection, input and of
+the service's sizes are taken from the configuration.
 
-With --real, Kafka and Redis are those of the configuration. The articles go into kafka.topics.input, and all readers of
+With --real, Kafka and Redis of the configuration are used. The articles go into kafka.topics.input, and all readers of
 the output topics get their verdicts: set topics, a kafka.group and a redis.namespace that are only for tests. Load starts a
 service process there, too. With --metrics it starts none and measures the services that run already.
 
@@ -99,7 +100,7 @@ func Command() *cobra.Command {
 func (f *flags) validate(cmd *cobra.Command, names []string, cfg config.Config) error {
 	sampleOnly := func(name string) error {
 		if len(names) > 0 && cmd.Flags().Changed(name) {
-			return fmt.Errorf("--%s is about articles made from the sample; name no file with it", name)
+			return fmt.Errorf("--%s applies to articles made from the sample; name no file with it", name)
 		}
 		return nil
 	}
@@ -181,7 +182,7 @@ func (f *flags) answer(out io.Writer, report Report, err error) error {
 	}
 	switch {
 	case report.Interrupted || errors.Is(err, context.Canceled):
-		return errors.New("interrupted: the figures are of what was measured until then")
+		return errors.New("interrupted: the figures cover the time until then")
 	case err != nil:
 		return err
 	case report.Missing > 0:

@@ -14,23 +14,23 @@ const (
 )
 
 // limitAndShares searches for the limit and then measures at Plan.Shares of it.
-func (b *bench) limitAndShares(ctx context.Context) error {
-	limit := search(b.Rate, time.Now().Add(b.LimitTime), func(rate float64) (bool, error) {
-		return b.sustains(ctx, rate)
+func (m *measurement) limitAndShares(ctx context.Context) error {
+	limit := search(m.Rate, time.Now().Add(m.LimitTime), func(rate float64) (bool, error) {
+		return m.sustains(ctx, rate)
 	})
 	if limit.err != nil {
 		return limit.err
 	}
-	b.report.Limit = &Limit{PerSecond: limit.sustained, NotSustained: limit.not, Rule: b.Rule()}
+	m.report.Limit = &Limit{PerSecond: limit.sustained, NotSustained: limit.not, Rule: m.Rule()}
 	if limit.sustained == 0 {
 		return fmt.Errorf("no rate from %.4g records/s down was sustained within --limit-time %s; start lower with --rate, or allow more with --max-delay or --limit-time",
-			limit.not, b.LimitTime)
+			limit.not, m.LimitTime)
 	}
-	fmt.Fprintf(b.Progress, "the limit is %.4g records/s\n", limit.sustained)
-	for _, share := range b.Shares {
-		r, err := b.trial(ctx, limit.sustained*float64(share)/100, false)
+	fmt.Fprintf(m.Progress, "the limit is %.4g records/s\n", limit.sustained)
+	for _, share := range m.Shares {
+		r, err := m.trial(ctx, limit.sustained*float64(share)/100, false)
 		r.Share = share
-		b.add(&b.report.Results, r)
+		m.add(&m.report.Results, r)
 		if err != nil {
 			return err
 		}
@@ -40,10 +40,10 @@ func (b *bench) limitAndShares(ctx context.Context) error {
 
 // sustains tells whether a rate is sustained in at least one of two trials. A second trial is allowed because a machine that others
 // use as well can stand still for a moment.
-func (b *bench) sustains(ctx context.Context, rate float64) (bool, error) {
+func (m *measurement) sustains(ctx context.Context, rate float64) (bool, error) {
 	for range 2 {
-		r, err := b.trial(ctx, rate, true)
-		b.add(&b.report.Trials, r)
+		r, err := m.trial(ctx, rate, true)
+		m.add(&m.report.Trials, r)
 		if err != nil {
 			return false, err
 		}

@@ -15,7 +15,7 @@ import (
 const (
 	scrapeInterval = 500 * time.Millisecond
 	scrapeTimeout  = 5 * time.Second
-	// mostMetricsBytes bounds what is read from an address that is not /metrics of a service.
+	// mostMetricsBytes bounds the bytes that are read, in case an address is not /metrics of a service.
 	mostMetricsBytes = 8 << 20
 )
 

@@ -25,8 +25,8 @@ const (
 	serviceName  = "echosieve"
 )
 
-// Process is a service in a process of its own. Its log must be JSON and of level info: the address of its HTTP listener is read
-// from there.
+// Process is a service that runs in a child process. Its log must be JSON and of level info, because the address of its HTTP listener
+// is read from the log.
 type Process struct {
 	URL string // of its HTTP listener
 

@@ -23,7 +23,7 @@ const headerNumber = "load-record"
 // reader reads the output topics as any consumer does. It begins at their ends at the time of newReader.
 type reader struct {
 	client *kgo.Client
-	trial  string // what the header begins with
+	trial  string // beginning of the header
 	ledger *ledger
 
 	mu        sync.Mutex

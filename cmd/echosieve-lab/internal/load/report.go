@@ -17,7 +17,7 @@ type Report struct {
 	// Trials are the trials of the search for the limit, in their order.
 	Trials []Result `json:"trials,omitempty"`
 	Limit  *Limit   `json:"limit,omitempty"`
-	// Results are the trials that the user asked for: one at the given rate, or one at each share of the limit.
+	// Results are the trials whose delay counts: one at the given rate, or one at each share of the limit.
 	Results     []Result `json:"results"`
 	Missing     int      `json:"missing"` // records of all trials without a verdict
 	Interrupted bool     `json:"interrupted,omitempty"`
@@ -28,7 +28,7 @@ type Service struct {
 	StartMS     float64 `json:"start_to_ready_ms"` // from the start of the process to the first 200 of /readyz
 	IdleBytes   int64   `json:"rss_idle_bytes"`
 	UnderLoad   int64   `json:"rss_under_load_bytes"` // highest that was sampled in any trial
-	PeakBytes   int64   `json:"rss_peak_bytes"`       // highest since its start; 0 where the system does not say it
+	PeakBytes   int64   `json:"rss_peak_bytes"`       // highest since its start; 0 if the system does not report it
 	SettledSecs float64 `json:"idle_seconds"`         // time without load before idle memory was read
 }
 
@@ -42,7 +42,7 @@ type Limit struct {
 
 // Result is one trial. CPU time, memory and lag are those of the service; they are 0 if its metrics could not be read.
 type Result struct {
-	Rate    float64 `json:"rate_per_second"` // asked for
+	Rate    float64 `json:"rate_per_second"` // planned
 	Share   int     `json:"percent_of_limit,omitempty"`
 	Seconds float64 `json:"seconds"` // from the end of the warm-up to the last verdict
 

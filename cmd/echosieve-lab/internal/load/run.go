@@ -20,7 +20,7 @@ type Setup struct {
 	Progress  io.Writer // one line for each step
 }
 
-// Plan says what is measured.
+// Plan holds rate, times and limits of a run.
 type Plan struct {
 	Rate     float64       // records per second; where the search for the limit starts
 	Duration time.Duration // of a trial, after the warm-up
@@ -68,38 +68,38 @@ func (p Plan) Validate() error {
 	return nil
 }
 
-// bench is a run in progress.
-type bench struct {
+// measurement is a run in progress.
+type measurement struct {
 	Setup
 	Plan
 	report Report
 }
 
-// Run measures. The report is right beside an error, too: it holds what was measured until then. The plan must be valid.
+// Run measures. After an error the report holds the figures until then. The plan must be valid.
 func Run(ctx context.Context, setup Setup, plan Plan) (Report, error) {
-	b := &bench{Setup: setup, Plan: plan, report: Report{Servers: "configured"}}
+	m := &measurement{Setup: setup, Plan: plan, report: Report{Servers: "configured"}}
 	if setup.InProcess {
-		b.report.Servers = "in-process"
+		m.report.Servers = "in-process"
 	}
-	ctx, stop := b.whileServiceRuns(ctx)
+	ctx, stop := m.whileServiceRuns(ctx)
 	defer stop()
-	err := b.measure(ctx)
-	if b.Process != nil && b.report.Service != nil {
-		b.report.Service.PeakBytes = b.Process.child.PeakMemory()
+	err := m.measure(ctx)
+	if m.Process != nil && m.report.Service != nil {
+		m.report.Service.PeakBytes = m.Process.child.PeakMemory()
 	}
-	b.report.Interrupted = errors.Is(err, context.Canceled)
-	return b.report, err
+	m.report.Interrupted = errors.Is(err, context.Canceled)
+	return m.report, err
 }
 
 // whileServiceRuns returns a context that ends when the process of the service does. Its cause is the reason.
-func (b *bench) whileServiceRuns(ctx context.Context) (context.Context, context.CancelFunc) {
+func (m *measurement) whileServiceRuns(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := func() { cancel(nil) }
-	if b.Process != nil {
+	if m.Process != nil {
 		go func() {
 			select {
-			case <-b.Process.ended:
-				cancel(b.Process.fault)
+			case <-m.Process.ended:
+				cancel(m.Process.fault)
 			case <-ctx.Done():
 			}
 		}()
@@ -107,59 +107,59 @@ func (b *bench) whileServiceRuns(ctx context.Context) (context.Context, context.
 	return ctx, stop
 }
 
-func (b *bench) measure(ctx context.Context) error {
-	if b.Process != nil {
-		if err := b.settle(ctx); err != nil {
+func (m *measurement) measure(ctx context.Context) error {
+	if m.Process != nil {
+		if err := m.settle(ctx); err != nil {
 			return err
 		}
 	}
-	if _, err := scrape(ctx, b.Metrics); err != nil {
+	if _, err := scrape(ctx, m.Metrics); err != nil {
 		return err
 	}
-	if b.FindLimit {
-		return b.limitAndShares(ctx)
+	if m.FindLimit {
+		return m.limitAndShares(ctx)
 	}
-	fmt.Fprintf(b.Progress, "%.4g records/s for %s, after a warm-up of %s\n", b.Rate, b.Duration, b.Warmup)
-	r, err := b.trial(ctx, b.Rate, false)
-	b.add(&b.report.Results, r)
+	fmt.Fprintf(m.Progress, "%.4g records/s for %s, after a warm-up of %s\n", m.Rate, m.Duration, m.Warmup)
+	r, err := m.trial(ctx, m.Rate, false)
+	m.add(&m.report.Results, r)
 	return err
 }
 
 // settle waits until the service is ready and then for Plan.Idle, and reads its memory.
-func (b *bench) settle(ctx context.Context) error {
-	took, err := b.Process.WaitReady(ctx)
+func (m *measurement) settle(ctx context.Context) error {
+	took, err := m.Process.WaitReady(ctx)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(b.Progress, "the service was ready after %s; idle for %s\n", took.Round(time.Millisecond), b.Idle)
-	idle := time.NewTimer(b.Idle)
+	fmt.Fprintf(m.Progress, "the service was ready after %s; idle for %s\n", took.Round(time.Millisecond), m.Idle)
+	idle := time.NewTimer(m.Idle)
 	defer idle.Stop()
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-idle.C:
 	}
-	s, err := scrape(ctx, b.Metrics)
+	s, err := scrape(ctx, m.Metrics)
 	if err != nil {
 		return err
 	}
-	b.report.Service = &Service{StartMS: milliseconds(took), IdleBytes: int64(s.memory), SettledSecs: b.Idle.Seconds()}
+	m.report.Service = &Service{StartMS: milliseconds(took), IdleBytes: int64(s.memory), SettledSecs: m.Idle.Seconds()}
 	return nil
 }
 
 // add appends a result, unless nothing was published.
-func (b *bench) add(to *[]Result, r Result) {
+func (m *measurement) add(to *[]Result, r Result) {
 	if r.Published == 0 {
 		return
 	}
 	*to = append(*to, r)
-	b.report.Missing += r.Missing
-	if b.report.Service != nil {
-		b.report.Service.UnderLoad = max(b.report.Service.UnderLoad, r.MostMemory)
+	m.report.Missing += r.Missing
+	if m.report.Service != nil {
+		m.report.Service.UnderLoad = max(m.report.Service.UnderLoad, r.MostMemory)
 	}
 	verdict := "sustained"
 	if !r.Sustained {
 		verdict = "not sustained: " + r.Why
 	}
-	fmt.Fprintf(b.Progress, "%.4g records/s: delay p50 %.0f ms, p99 %.0f ms, %s\n", r.Rate, r.Delay.P50, r.Delay.P99, verdict)
+	fmt.Fprintf(m.Progress, "%.4g records/s: delay p50 %.0f ms, p99 %.0f ms, %s\n", r.Rate, r.Delay.P50, r.Delay.P99, verdict)
 }

@@ -26,53 +26,53 @@ const (
 
 // trial publishes at one rate and waits for every verdict. With cut it ends as soon as it is clear that the rate is not sustained (see
 // hopelessFactor). If ctx ends, the result counts what was measured until then, and the error is the cause of ctx.
-func (b *bench) trial(ctx context.Context, rate float64, cut bool) (Result, error) {
+func (m *measurement) trial(ctx context.Context, rate float64, cut bool) (Result, error) {
 	l := newLedger()
 	id := strconv.FormatInt(l.start.UnixNano(), 36)
-	r, err := newReader(ctx, b.Kafka, id, l)
+	r, err := newReader(ctx, m.Kafka, id, l)
 	if err != nil {
 		return Result{}, err
 	}
-	out, err := consumer.NewProducer(b.Kafka, b.Kafka.Topics.Input)
+	out, err := consumer.NewProducer(m.Kafka, m.Kafka.Topics.Input)
 	if err != nil {
 		r.client.Close()
 		return Result{}, err
 	}
 	l.start = time.Now()
-	made := b.Source.Made() // by earlier trials
-	p := &publisher{out: out, source: b.Source, ledger: l, trial: id, rate: rate}
+	made := m.Source.Made() // by earlier trials
+	p := &publisher{out: out, source: m.Source, ledger: l, trial: id, rate: rate}
 	if cut {
-		p.mostWaiting = int(hopelessFactor * rate * b.MaxDelay.Seconds())
+		p.mostWaiting = int(hopelessFactor * rate * m.MaxDelay.Seconds())
 	}
-	s := &sampler{urls: b.Metrics, ledger: l}
+	s := &sampler{urls: m.Metrics, ledger: l}
 	s.take(ctx)
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	group, groupCtx := errgroup.WithContext(running)
 	group.Go(func() error { return r.run(groupCtx) })
-	if b.InProcess {
-		group.Go(func() error { return trim(groupCtx, b.Kafka, r.read) })
+	if m.InProcess {
+		group.Go(func() error { return trim(groupCtx, m.Kafka, r.read) })
 	}
 	group.Go(func() error { every(groupCtx, scrapeInterval, func() { s.take(groupCtx) }); return nil })
-	group.Go(func() error { every(groupCtx, progressInterval, func() { b.show(l) }); return nil })
+	group.Go(func() error { every(groupCtx, progressInterval, func() { m.show(l) }); return nil })
 	var published time.Duration
 	var ended bool
 	group.Go(func() error {
 		defer stop()
 		var err error
-		ended, err = p.run(groupCtx, b.Warmup+b.Duration)
+		ended, err = p.run(groupCtx, m.Warmup+m.Duration)
 		err = errors.Join(err, out.Close())
 		published = time.Since(l.start)
 		if err == nil {
-			b.show(l)
-			l.drain(groupCtx, b.Patience)
+			m.show(l)
+			l.drain(groupCtx, m.Patience)
 		}
 		return err
 	})
 	err = group.Wait()
 	s.take(ctx)
-	result := b.result(l, s.readings, rate, published)
-	result.Made, result.Ended = b.Source.Made().minus(made), ended
+	result := m.result(l, s.readings, rate, published)
+	result.Made, result.Ended = m.Source.Made().minus(made), ended
 	if p.hopeless {
 		result.Sustained, result.Why = false, fmt.Sprintf("more than %d records waited for their verdicts", p.mostWaiting)
 	}
@@ -96,14 +96,14 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 	}
 }
 
-func (b *bench) show(l *ledger) {
+func (m *measurement) show(l *ledger) {
 	published, arrived := l.counts()
-	fmt.Fprintf(b.Progress, "  %d records published, %d wait for their verdicts\n", published, published-arrived)
+	fmt.Fprintf(m.Progress, "  %d records published, %d wait for their verdicts\n", published, published-arrived)
 }
 
 // result computes the figures of a trial. published is the time from its start until the last record was published.
-func (b *bench) result(l *ledger, readings []reading, rate float64, published time.Duration) Result {
-	delays, span := l.delays(b.Warmup)
+func (m *measurement) result(l *ledger, readings []reading, rate float64, published time.Duration) Result {
+	delays, span := l.delays(m.Warmup)
 	count, arrived := l.counts()
 	r := Result{
 		Rate: rate, Seconds: span.Seconds(), Published: count, Missing: count - arrived,
@@ -112,7 +112,7 @@ func (b *bench) result(l *ledger, readings []reading, rate float64, published ti
 	if span > 0 {
 		r.Throughput = float64(len(delays)) / span.Seconds()
 	}
-	r.Why = b.unsustained(delays, r.Missing)
+	r.Why = m.unsustained(delays, r.Missing)
 	r.Sustained = r.Why == ""
 	slices.Sort(delays)
 	r.Delay = Delay{quantile(delays, .5), quantile(delays, .9), quantile(delays, .99), quantile(delays, 1)}
@@ -121,7 +121,7 @@ func (b *bench) result(l *ledger, readings []reading, rate float64, published ti
 	}
 	base, last := readings[0], readings[len(readings)-1]
 	for _, s := range readings {
-		if s.at <= b.Warmup {
+		if s.at <= m.Warmup {
 			base = s
 		}
 		if s.at <= published {

@@ -27,7 +27,7 @@ type Servers struct {
 func Start() (*Servers, error) {
 	kafka, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.BrokerConfigs(map[string]string{
 		"message.max.bytes": "10485760",
-		"log.segment.bytes": "4194304", // deleting records frees whole segments: load deletes what everybody has read
+		"log.segment.bytes": "4194304", // deleting records frees whole segments: load deletes records that every reader has read
 	}))
 	if err != nil {
 		return nil, fmt.Errorf("in-process Kafka: %w", err)
@@ -40,7 +40,7 @@ func Start() (*Servers, error) {
 	return &Servers{kafka: kafka, redis: store}, nil
 }
 
-// Configure returns cfg with these servers in place of those that it names. Topics that are missing will be created.
+// Configure returns cfg with these servers in place of the configured ones. Missing topics will be created.
 func (s *Servers) Configure(cfg config.Config) config.Config {
 	cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL = s.kafka.ListenAddrs(), tlsfiles.Config{}, consumer.SASL{}
 	cfg.Kafka.CreateTopics, cfg.Kafka.Replication = true, 1
@@ -64,7 +64,7 @@ func StartRedis() (*miniredis.Miniredis, error) {
 	return store, nil
 }
 
-// DialRedis connects to a Redis that must be there. The index would wait for a Redis that is away.
+// DialRedis connects to a Redis, and returns an error if it does not answer. The index alone would wait for the Redis.
 func DialRedis(ctx context.Context, cfg config.RedisConfig) (redis.UniversalClient, error) {
 	client, err := redisindex.Connect(cfg.Options)
 	if err != nil {

@@ -47,7 +47,7 @@ type comparedText struct {
 	Name        string `json:"name"`
 	Fingerprint string `json:"fingerprint"` // SimHash, hexadecimal
 	Bits        string `json:"bits"`        // the fingerprint in binary digits, most significant first
-	Digest      string `json:"digest"`      // of the normalised text, hexadecimal
+	Digest      string `json:"digest"`      // digest of the normalised text, hexadecimal
 	Features    int    `json:"features"`    // different words that count
 	LittleText  bool   `json:"little_text"`
 	CleanBytes  int    `json:"clean_bytes"`
@@ -63,7 +63,7 @@ type comparedWord struct {
 	WeightB float64 `json:"weight_b"`
 }
 
-// compareTexts does what the service does with two articles, and keeps every intermediate result.
+// compareTexts judges two articles as the service does, and keeps every intermediate result.
 func compareTexts(recipe *recipe.Recipe, index redisindex.Config, names, texts [2]string, cfg recipe.Config) comparison {
 	a, _ := recipe.Fingerprint(texts[0])
 	b, _ := recipe.Fingerprint(texts[1])
@@ -100,18 +100,18 @@ func compareTexts(recipe *recipe.Recipe, index redisindex.Config, names, texts [
 
 // addLookups lists the blocks that are equal and the look-ups by which the service finds A when B comes.
 func (c *comparison) addLookups(plan lookup.Plan, a, b *article.Article) {
-	looks := plan.Lookups(b, a)
-	c.Lookups = len(looks)
-	for _, look := range looks {
+	all := plan.Lookups(b, a)
+	c.Lookups = len(all)
+	for _, l := range all {
 		switch {
-		case !look.Found || !c.Found: // little text is found by its digest only
-		case look.Block == plan.Layout.Count:
-			c.FoundBy = append(c.FoundBy, fmt.Sprintf("anchor %d", look.Number))
-		case look.Number == 0:
-			c.EqualBlocks = append(c.EqualBlocks, look.Block)
-			c.FoundBy = append(c.FoundBy, fmt.Sprintf("block %d", look.Block))
+		case !l.Found || !c.Found: // little text is found by its digest only
+		case l.Block == plan.Layout.Count:
+			c.FoundBy = append(c.FoundBy, fmt.Sprintf("anchor %d", l.Number))
+		case l.Number == 0:
+			c.EqualBlocks = append(c.EqualBlocks, l.Block)
+			c.FoundBy = append(c.FoundBy, fmt.Sprintf("block %d", l.Block))
 		default:
-			c.FoundBy = append(c.FoundBy, fmt.Sprintf("block %d probe %d", look.Block, look.Number))
+			c.FoundBy = append(c.FoundBy, fmt.Sprintf("block %d probe %d", l.Block, l.Number))
 		}
 	}
 }

@@ -112,7 +112,7 @@ func TestCompareFindsWhatItShows(t *testing.T) {
 	require.Equal(t, c.B.Features, inB)
 }
 
-// The blocks are those of the index with the same configuration, not those that the number of blocks suggests.
+// compare uses the blocks of the index with the same configuration. Their width does not follow from their number alone.
 func TestCompareShowsTheLookupsOfTheService(t *testing.T) {
 	for _, c := range []struct {
 		args                 []string

@@ -12,13 +12,13 @@ import (
 type compareSignature struct {
 	Similarity     float64 `json:"similarity"`      // estimated share of word pairs in common
 	Containment    float64 `json:"containment"`     // estimated share of the shorter text's word pairs that the longer one has
-	WordPairs      int     `json:"word_pairs"`      // of the shorter text, about
+	WordPairs      int     `json:"word_pairs"`      // estimated count in the shorter text
 	SharedPlaces   int     `json:"shared_places"`   // sampled places with a number that both have
-	Contradictions int     `json:"contradictions"`  // of them, those with different numbers
-	Numbers        int     `json:"numbers"`         // different ones of the text with fewer, about
-	NumbersShared  int     `json:"numbers_in_both"` // of them, those that the other has as well
+	Contradictions int     `json:"contradictions"`  // sampled places with different numbers
+	Numbers        int     `json:"numbers"`         // estimated count of different numbers, in the text that has fewer
+	NumbersShared  int     `json:"numbers_in_both"` // estimated count of different numbers that both texts have
 	Longer         float64 `json:"longer"`          // how many times as many word pairs the longer text has
-	Beginning      float64 `json:"beginning"`       // estimated share of the one beginning that stands in the other text
+	Beginning      float64 `json:"beginning"`       // estimated share of the beginning of one text that stands in the other text
 	Opposite       bool    `json:"opposite"`        // in one text something rises, in the other it falls
 	Flash          bool    `json:"flash,omitempty"` // similarity and containment count words as well, and are almost exact
 }

@@ -56,7 +56,7 @@ func TestPairs(t *testing.T) {
 	for name, families := range map[string]int{"exact": 1, "edit": 3, "template": 1, "background": 2} {
 		require.Equal(t, families, r.Kinds[name].Interval.Families, name)
 	}
-	for i, families := range []int{3, 1, 3, 3, 3} { // of what is behind each figure, and of nothing else
+	for i, families := range []int{3, 1, 3, 3, 3} { // only families of the pairs that the figure counts
 		require.Equal(t, families, r.Figures()[i].Interval.Families, r.Figures()[i].Name)
 	}
 	require.Len(t, r.Warnings, 6)

@@ -58,7 +58,7 @@ func (c StreamCounts) plus(d StreamCounts) StreamCounts {
 
 // GapCounts counts the copies that came a certain time after the first article of their cluster.
 type GapCounts struct {
-	From   string `json:"from"` // such as "1h": from this time to that of the next row
+	From   string `json:"from"` // such as "1h": the row counts times from this one up to From of the next row
 	Copies int    `json:"copies"`
 	Caught int    `json:"caught"`
 }

@@ -35,7 +35,7 @@ type LimitsResult struct {
 }
 
 // Limits finds for each article the earlier article that is most similar to it, and counts the articles that each limit would flag. It
-// compares all pairs, on all cores, as if all articles were within one window. 20,000 articles take about a second, and twice as many
+// compares all pairs, on all cores, whatever the times of the articles. 20,000 articles take about a second, and twice as many
 // take four times as long. It fails only if ctx ends.
 func Limits(ctx context.Context, articles []article.Article, scale Scale) (LimitsResult, error) {
 	r := LimitsResult{Docs: len(articles), Scale: scale.Name, nearest: make([][]Nearest, len(scale.Limits))}
@@ -70,7 +70,7 @@ func Limits(ctx context.Context, articles []article.Article, scale Scale) (Limit
 	return r, nil
 }
 
-// distinct returns the articles that are compared: those that are not empty, not little text, and not the same text as an earlier one.
+// distinct returns the articles to compare. It leaves out empty articles, little text, and articles with the text of an earlier one.
 func (r *LimitsResult) distinct(articles []article.Article) (places []int, compared []article.Article) {
 	seen := map[article.Digest]bool{}
 	for i, a := range articles {
@@ -105,7 +105,7 @@ func nearestOf(earlier []article.Article, a *article.Article, scale Scale) Neare
 func (r *LimitsResult) Sample(from, to, each int, seed uint64) []Nearest {
 	var out []Nearest
 	for level := max(0, from); level <= min(to, len(r.nearest)-1); level++ {
-		// Each level has a random source of its own: the pairs of a level do not depend on which other levels are shown.
+		// Each level has a separate random source, so the pairs of a level do not depend on which other levels are shown.
 		random := rand.New(rand.NewPCG(seed, uint64(level)))
 		for n, i := range random.Perm(len(r.nearest[level])) {
 			if n == each {

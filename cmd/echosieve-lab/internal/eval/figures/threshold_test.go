@@ -69,7 +69,7 @@ func TestSample(t *testing.T) {
 		each[pair.Level]++
 		require.LessOrEqual(t, each[pair.Level], 4)
 	}
-	require.Subset(t, first, r.Sample(2, 3, 4, 7), "what is drawn at a level does not depend on the others")
+	require.Subset(t, first, r.Sample(2, 3, 4, 7), "the pairs of a level do not depend on the other levels")
 }
 
 // The scale says of every limit what the service with that limit would say.

@@ -68,7 +68,7 @@ func label(s string) string {
 	return s
 }
 
-// visible returns a text as one line without invisible characters and without those that XML does not allow.
+// visible returns a text as one line, without invisible characters and without characters that XML does not allow.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.Is(unicode.C, r) {

@@ -179,7 +179,7 @@ func TestWrongPairs(t *testing.T) {
 	require.Equal(t, [2]int{6, 6}, [2]int{sections, marks})
 }
 
-// Intervals, families and warnings stand beside the figures; what is debatable stands apart.
+// Intervals, families and warnings stand beside the figures. Debatable pairs stand in a separate table.
 func TestIntervalsOnPage(t *testing.T) {
 	page := pages(t)["pairs"]
 	require.Contains(t, page, `<small>0.2500 - 0.7500<br>3 <mark>few</mark> families</small>`)
@@ -206,7 +206,7 @@ func TestBarNames(t *testing.T) {
 	require.Contains(t, pages(t)["stream"], `<span class="name">转载</span>`)
 }
 
-// A peak must not hide what is beside it: the valley that the user looks for.
+// A peak must not hide the valley beside it, because the user looks for the valley.
 func TestCountBars(t *testing.T) {
 	names := []string{"a", "b", "c", "d"}
 	linear := countBars("articles", names, []int{40, 10, 0, 1}, 1)
