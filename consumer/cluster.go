@@ -171,7 +171,7 @@ func (c *cluster) partitions(ctx context.Context, topic string) (int, error) {
 	return len(m.Topics[0].Partitions), nil
 }
 
-// offsets returns the first offset that the broker has and the one after the last.
+// offsets returns the first offset that the broker has, and the offset after the last record.
 func (c *cluster) offsets(ctx context.Context, topic string, partition int32) (first, last int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fault is what happens to a request on its way.
+// fault is a failure of a request on its way.
 type fault int
 
 const (
@@ -24,7 +24,7 @@ const (
 
 var errCut = errors.New("the connection was cut")
 
-// faults decides what happens to requests of one kind, on all connections of a cluster.
+// faults chooses faults for requests of one kind, on all connections of a cluster.
 type faults struct {
 	key    int16
 	choose func(n int64) fault // n counts the requests of the kind, from 1

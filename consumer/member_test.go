@@ -15,7 +15,7 @@ import (
 )
 
 // router is a Handler that sends records by the first byte of their value: d to duplicate, x to dead, s to
-// nowhere, all others to unique. It stores what it was given.
+// nowhere, all others to unique. It stores the records that it was given.
 type router struct {
 	decide func(ctx context.Context, recs []pipeline.Record) error
 

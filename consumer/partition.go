@@ -37,7 +37,8 @@ type chunk struct {
 	batch   *pipeline.Batch // nil before prepare, and if there are no records
 }
 
-// newPartition returns a partition of the input topic. offset is what the group has committed in it, negative if nothing.
+// newPartition returns a partition of the input topic. offset is the offset that the group has committed in it, negative if there
+// is none.
 func newPartition(c *Consumer, id int32, offset int64) *partition {
 	p := &partition{c: c, topic: c.input.name, id: id, name: strconv.Itoa(int(id)), committed: max(offset, -1)}
 	p.marked.Store(p.committed)

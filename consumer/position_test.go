@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 )
 
-// notebook implements Notes and stores what was recalled.
+// notebook implements Notes and stores the recalled notes.
 type notebook struct {
 	note string
 

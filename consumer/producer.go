@@ -142,8 +142,8 @@ func (p *Producer) Close() error {
 	return p.writer.Close()
 }
 
-// FindTopic makes sure, before a tool publishes into a topic, that the topic exists. The error is a *MissingTopicsError, or says what
-// else is wrong and what to do.
+// FindTopic makes sure, before a tool publishes into a topic, that the topic exists. The error is a *MissingTopicsError, or
+// names another fault and its remedy.
 func FindTopic(ctx context.Context, cfg Config, topic string) error {
 	c, err := newCluster(cfg, topic)
 	if err != nil {

@@ -26,7 +26,7 @@ type publisher struct {
 	writers map[route]*writer // they outlive group generations: a broker can still hold a batch of an earlier one
 }
 
-// route is what one writer serves.
+// route names an output topic and an input partition. It has one writer.
 type route struct {
 	to     pipeline.Destination
 	source int32 // input partition

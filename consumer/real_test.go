@@ -68,7 +68,7 @@ func ends(t *testing.T, cfg Config) int64 {
 	return n
 }
 
-// eventuallyCommitted waits until all offsets of the input topic are committed, those of transaction markers too.
+// eventuallyCommitted waits until all offsets of the input topic are committed, offsets of transaction markers too.
 func eventuallyCommitted(t *testing.T, cfg Config) {
 	t.Helper()
 	cl := client(t, cfg)

@@ -13,7 +13,7 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// missing returns those of the topics that do not exist or that this user may not see.
+// missing returns the names of the topics that do not exist or that this user may not see.
 func (c *cluster) missing(ctx context.Context, topics []string) ([]string, error) {
 	m, err := c.metadata(ctx, topics)
 	if err != nil {
@@ -39,7 +39,7 @@ func (e *MissingTopicsError) Error() string {
 	return fmt.Sprintf("topics that do not exist, or that this user has no right on: %s: create them or set kafka.create_topics: true", strings.Join(e.Topics, ", "))
 }
 
-// EnsureTopics creates those of the configured topics that are missing and waits until brokers serve them. It tries once.
+// EnsureTopics creates the configured topics that are missing, and waits until brokers serve them. It tries once.
 // Errors say what to do. Existing topics are not changed.
 func EnsureTopics(ctx context.Context, cfg Config) error {
 	c, err := newCluster(cfg, cfg.Topics.all()...)

@@ -27,8 +27,7 @@ func lab(t *testing.T, args ...string) (code int, out, errOut string) {
 
 func TestCommandsAreDocumented(t *testing.T) { commandtest.Documented(t, newRootCommand()) }
 
-// TestWrongUsage requires the same answer to every kind of wrong usage: one sentence on standard error that says what to type, exit
-// code 2, and nothing on standard output, so that no script takes the answer for a result.
+// TestWrongUsage requires that every kind of wrong usage is answered as commandtest.WrongUsage says.
 func TestWrongUsage(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -47,7 +46,7 @@ func TestWrongUsage(t *testing.T) {
 
 	for _, c := range []struct {
 		args []string
-		want string // what to type is part of it
+		want string // part of the error; it says what to type
 	}{
 		{[]string{"threshold"}, "did you mean echosieve-lab eval threshold?"},
 		{[]string{"eval"}, "eval needs one of its commands: pairs, stream, threshold; see echosieve-lab eval --help"},
@@ -107,13 +106,7 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"load", "--real", kafka, "--metrics", "http://127.0.0.1:1/metrics"}, "name /metrics at http.listen of a service that runs, or leave --metrics out"},
 	} {
 		t.Run(strings.ReplaceAll(strings.Join(c.args, " "), dir, ""), func(t *testing.T) {
-			code, out, errOut := lab(t, c.args...)
-			require.Equal(t, command.ExitFailed, code)
-			require.Empty(t, out)
-			require.Contains(t, errOut, c.want)
-			require.Equal(t, 1, strings.Count(errOut, "\n"), errOut)
-			require.True(t, strings.HasPrefix(errOut, "echosieve-lab: "), errOut)
-			require.Less(t, len(errOut), 600)
+			commandtest.WrongUsage(t, newRootCommand(), c.want, c.args...)
 		})
 	}
 }

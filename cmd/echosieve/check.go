@@ -29,7 +29,7 @@ with its remedy. It changes nothing.
 Exit codes: 0 the service could start; 1 it could not; 2 the check itself failed, for example because the
 configuration is wrong.`
 
-// checkResult is what --json prints.
+// checkResult is the output of --json.
 type checkResult struct {
 	CanStart bool           `json:"can_start"`
 	Recipe   string         `json:"recipe,omitempty"`

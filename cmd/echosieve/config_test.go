@@ -28,7 +28,7 @@ const (
 	listEnd       = "<!-- end of settings -->\n"
 )
 
-// golden compares a file with what it should hold, or writes it with -update.
+// golden compares a file with the wanted content, or writes the content with -update.
 func golden(t *testing.T, path string, want []byte) {
 	t.Helper()
 	if *update {

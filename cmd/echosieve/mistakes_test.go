@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"echosieve/internal/command"
+	"echosieve/internal/command/commandtest"
 	"echosieve/internal/config"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kfake"
 )
 
-// TestWrongUsage requires the same answer to every kind of wrong usage: one sentence on standard error that says what to type, exit
-// code 2, and nothing on standard output, so that no script takes the answer for a result.
+// TestWrongUsage requires that every kind of wrong usage is answered as commandtest.WrongUsage says.
 func TestWrongUsage(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -37,7 +37,7 @@ func TestWrongUsage(t *testing.T) {
 	for _, c := range []struct {
 		env  string // NAME=value
 		args []string
-		want string // what to type is part of it
+		want string // part of the error; it says what to type
 	}{
 		// Commands.
 		{"", []string{"prodce"}, `unknown command "prodce"; did you mean echosieve produce?`},
@@ -51,7 +51,7 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"completion", "bash", "extra"}, "see echosieve completion bash --help"},
 		{"", []string{"help", "prnt"}, "did you mean echosieve config print?"},
 		{"", []string{"help", "config", "prnt"}, "did you mean echosieve config print?"},
-		// Commands of echosieve-lab, whatever follows them.
+		// Commands of echosieve-lab, with any arguments.
 		{"", []string{"demo"}, "demo is a command of echosieve-lab; type echosieve-lab demo"},
 		{"", []string{"bench", "--redis", noText}, "type echosieve-lab bench"},
 		{"", []string{"load", "--help"}, "type echosieve-lab load"},
@@ -130,13 +130,7 @@ func TestWrongUsage(t *testing.T) {
 			if name, value, ok := strings.Cut(c.env, "="); ok {
 				t.Setenv(name, value)
 			}
-			code, out, errOut := echosieve(t, "", c.args...)
-			require.Equal(t, command.ExitFailed, code)
-			require.Empty(t, out)
-			require.Contains(t, errOut, c.want)
-			require.Equal(t, 1, strings.Count(errOut, "\n"), errOut)
-			require.True(t, strings.HasPrefix(errOut, "echosieve: "), errOut)
-			require.Less(t, len(errOut), 600)
+			commandtest.WrongUsage(t, newRootCommand(), c.want, c.args...)
 		})
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -33,27 +34,27 @@ func testBroker(t *testing.T) *kfake.Cluster {
 	return c
 }
 
-// published reads the input topic until it has want records, then a little longer to see that there are no more.
+// published returns the records of the input topic, and requires that there are exactly want.
 func published(t *testing.T, c *kfake.Cluster, want int) []*kgo.Record {
 	t.Helper()
+	topic := config.Default().Kafka.Topics.Input
 	client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...),
-		kgo.ConsumeTopics(config.Default().Kafka.Topics.Input), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.FetchMaxWait(50*time.Millisecond))
+		kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(50*time.Millisecond))
 	require.NoError(t, err)
 	defer client.Close()
 	var records []*kgo.Record
-	deadline := time.Now().Add(30 * time.Second)
-	for quiet := 0; quiet < 3; quiet++ {
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		got := client.PollFetches(ctx).Records()
-		cancel()
-		records = append(records, got...)
-		if len(got) > 0 || len(records) < want {
-			quiet = 0
-		}
-		require.True(t, time.Now().Before(deadline), "%d of %d records", len(records), want)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for len(records) < want {
+		records = append(records, client.PollFetches(ctx).Records()...)
+		require.NoError(t, ctx.Err(), "%d of %d records", len(records), want)
 	}
-	require.Len(t, records, want)
+	ends, err := kadm.NewClient(client).ListEndOffsets(ctx, topic)
+	require.NoError(t, err)
+	require.NoError(t, ends.Error())
+	total := int64(0)
+	ends.Each(func(o kadm.ListedOffset) { total += o.Offset })
+	require.EqualValues(t, want, total)
 	return records
 }
 

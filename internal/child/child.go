@@ -36,7 +36,7 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	return p, nil
 }
 
-// Err waits for the end and returns what exec.Cmd.Wait said.
+// Err waits for the end of the process and returns the error of exec.Cmd.Wait.
 func (p *Process) Err() error {
 	<-p.Done
 	return p.err

@@ -13,7 +13,7 @@ import (
 	"echosieve/internal/config/schema"
 )
 
-// Wrong usage is answered by one sentence that says what to type, and by exit code 2; see TestWrongUsage. Cobra would print the
+// Wrong usage is answered by one sentence that says what to type, and by exit code 2; see commandtest.WrongUsage. Cobra would print the
 // help and end with exit code 0 when a sub-command is unknown or missing, or a help topic is unknown.
 
 // refuseMistakes makes every command that has sub-commands refuse a name that is none of them. It also makes the completion commands,

@@ -18,7 +18,7 @@ var broker = Server{
 	AlsoCheck: " and advertised.listeners", ClosedHint: "closed hint", SlowHint: "slow hint",
 }
 
-// Every fault of the network has its own cause, whatever it is wrapped in. None is permanent: trying again may help.
+// Every fault of the network has its own cause, also if the error is wrapped. None is permanent: trying again may help.
 func TestExplainNetworkFaults(t *testing.T) {
 	for _, c := range []struct {
 		err           error

@@ -31,7 +31,7 @@ func zstandard(t *testing.T, text string) string {
 	return string(w.EncodeAll([]byte(text), nil))
 }
 
-// readLines writes what the reader returns as "number:line", errors as "number!error".
+// readLines returns each line as "number:line" and each error as "number!error".
 func readLines(t *testing.T, in io.Reader, limit int) []string {
 	t.Helper()
 	l, err := NewLineReader(in, limit)
@@ -103,7 +103,7 @@ func TestLineReaderJoinedFiles(t *testing.T) {
 	require.Equal(t, []string{"1:a", "2:b"}, readLines(t, strings.NewReader(zstandard(t, "a\n")+zstandard(t, "b\n")), 8))
 }
 
-// A file cut off in the middle is an error, not a short file; what stood before it is read.
+// A file cut off in the middle is an error, not a short file; the lines before the cut are read.
 func TestLineReaderCutOff(t *testing.T) {
 	var text strings.Builder
 	for i := range 20000 {

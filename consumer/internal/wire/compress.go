@@ -27,7 +27,7 @@ func CodecNamed(name string) (Codec, bool) {
 
 // decompressor returns a reader of a batch's payload. Whatever lengths the payload claims, the reader's memory stays below
 // maxZstdWindow or, for snappy, below about 22 times the compressed size of a block. kafka-go's codecs for snappy and zstd are not
-// used: they allocate what lengths inside the data claim.
+// used: they allocate as much memory as lengths inside the data claim.
 func decompressor(codec Codec, src []byte) (io.ReadCloser, error) {
 	switch codec {
 	case 0:

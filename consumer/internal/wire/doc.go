@@ -4,7 +4,7 @@
 //
 // # Why it exists
 //
-// All of it concerns kafka-go v0.4.51:
+// kafka-go v0.4.51 has these faults and gaps:
 //
 //   - Its Reader hands out transaction markers and records of aborted transactions, never checks a batch's checksum, and
 //     panics or loops on some compacted topics. Its Fetch response hides checksums and the last offset of a batch, so that the

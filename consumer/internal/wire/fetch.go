@@ -24,7 +24,7 @@ type FetchRequest struct {
 	MaxWait time.Duration
 	// MaxBytes is the size at which the broker stops adding batches. It sends the first batch whole, however large.
 	MaxBytes int
-	// MaxResponse is the size in bytes of the largest response that is read. It bounds what a wrong length can cost.
+	// MaxResponse is the size in bytes of the largest response that is read. It bounds the memory that a wrong length can take.
 	MaxResponse int
 	// Reserve is called with the size of the response before the response is read, and waits until so much memory may be used. Until
 	// then the response stays with the broker and in the buffers of the connection. kafka-go exchanges requests in another

@@ -32,7 +32,7 @@ func NewReader(res *FetchResponse, offset int64, limit int) *Reader {
 	return &Reader{offset: offset, buf: res.records, limit: limit, pending: res.aborted, aborting: map[int64]struct{}{}}
 }
 
-// Offset returns the offset to fetch next: the one after everything that was read so far, records or not.
+// Offset returns the offset to fetch next: the offset after all records, markers and gaps that were passed so far.
 func (r *Reader) Offset() int64 { return r.offset }
 
 // Skipped returns how many records of aborted transactions and how many transaction markers were passed over.

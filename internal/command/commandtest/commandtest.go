@@ -32,6 +32,19 @@ func Run(t testing.TB, program *cobra.Command, in string, args ...string) (code 
 	return code, o.String(), e.String()
 }
 
+// WrongUsage runs one command line and requires the answer to wrong usage: one line on standard error that contains want, which says
+// what to type, exit code 2, and nothing on standard output, so that no script takes the answer for a result.
+func WrongUsage(t testing.TB, program *cobra.Command, want string, args ...string) {
+	t.Helper()
+	code, out, errOut := Run(t, program, "", args...)
+	require.Equal(t, command.ExitFailed, code)
+	require.Empty(t, out)
+	require.Contains(t, errOut, want)
+	require.Equal(t, 1, strings.Count(errOut, "\n"), errOut)
+	require.True(t, strings.HasPrefix(errOut, program.Name()+": "), errOut)
+	require.Less(t, len(errOut), 600)
+}
+
 // Documented requires that every command has a short description and, unless withoutJSON names the command, the flag --json.
 func Documented(t *testing.T, cmd *cobra.Command, withoutJSON ...string) {
 	t.Helper()

@@ -26,8 +26,8 @@ type Sources struct {
 // a flag.
 type Origins map[string]string
 
-// Load fills the struct that into points to; its type is the one that New was given. The error joins all mistakes of the first source that
-// has any.
+// Load fills the struct that into points to, which has the type that was given to New. The error joins all mistakes of the first source
+// that has any.
 func (s *Schema) Load(into any, from Sources) (Origins, error) {
 	k := koanf.New(".")
 	origins := Origins{}
@@ -75,7 +75,7 @@ func (s *Schema) defaults() layer {
 	return out
 }
 
-// readEnv reads the variables that begin with the prefix of the schema, except those in ignored (see Sources).
+// readEnv reads the variables that begin with the prefix of the schema, except the variables in ignored (see Sources).
 func (s *Schema) readEnv(environ, ignored []string) (layer, error) {
 	out := layer{}
 	var errs []error

@@ -67,7 +67,7 @@ func FuzzEnviron(f *testing.F) {
 	s := New(testPrefix, testDefaults())
 	f.Fuzz(func(t *testing.T, name, value string) {
 		if strings.HasSuffix(name, "_FILE") {
-			value = filepath.Join(t.TempDir(), "none") // no reading of whatever the machine has
+			value = filepath.Join(t.TempDir(), "none") // arbitrary paths could name files of this machine
 		}
 		cfg := testDefaults()
 		_, err := s.Load(&cfg, Sources{Environ: []string{testPrefix + name + "=" + value}, Ignored: []string{testPrefix + "TEST_"}})

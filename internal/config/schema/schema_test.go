@@ -186,7 +186,7 @@ func mustJSON(t *testing.T, v any) []byte {
 	return out
 }
 
-// What is printed can be read back, whatever the values are.
+// A printed configuration can be loaded again, for any values.
 func TestPrintRoundTrip(t *testing.T) {
 	want := testDefaults()
 	want.Window = 90*time.Minute + 5*time.Second

@@ -72,7 +72,7 @@ func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []
 }
 
 // measureWhole sends the records through the pipeline once. It returns the CPU time and the share of each stage in it; the shares are
-// those of the wall-clock time.
+// shares of the wall-clock time.
 func measureWhole(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []pipeline.Record, withRedis bool) (cpu time.Duration, shares map[pipeline.Stage]float64, err error) {
 	index, closeIndex, err := openIndex(ctx, cfg, news.ID(), withRedis)
 	if err != nil {

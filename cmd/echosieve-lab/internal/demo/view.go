@@ -22,7 +22,7 @@ type view struct {
 	decode  *pipeline.DecodeConfig
 	json    bool
 	colour  bool
-	titles  map[string]string // article id -> title, to show what a copy repeats
+	titles  map[string]string // article id -> title, to show the title that a copy repeats
 	seen    int
 	counts  map[string]int
 	delays  []time.Duration // from the timestamp of a record until its verdict was read

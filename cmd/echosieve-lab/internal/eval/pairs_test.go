@@ -43,7 +43,7 @@ func TestEvalPairs(t *testing.T) {
 	require.Contains(t, out, "│ lookalike ")
 }
 
-// The names are what scripts read.
+// Scripts rely on the JSON names.
 func TestEvalPairsJSON(t *testing.T) {
 	_, out, _ := runEval(t, "pairs", "--docs", evalDocs, "--pairs", evalPairsF, "--json") // with a copy that is labelled as none
 	requireShape(

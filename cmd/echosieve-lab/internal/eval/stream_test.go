@@ -184,7 +184,7 @@ func TestEvalStreamBadInput(t *testing.T) {
 	}
 }
 
-// A real Redis gives the same answer, and keeps nothing but what was in it before.
+// A real Redis gives the same figures, and afterwards holds the same keys as before.
 func TestEvalStreamOnRedis(t *testing.T) {
 	server := redisserver.Start(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})

@@ -97,7 +97,7 @@ func runEval(t *testing.T, args ...string) (code int, out, errOut string) {
 	return commandtest.Run(t, command.Program(&cobra.Command{Use: "echosieve-lab"}, Command()), "", append([]string{"eval"}, args...)...)
 }
 
-// shape lists the paths of all keys of a JSON value, with those of an object in which the keys are data as "*".
+// shape lists the paths of all keys of a JSON value. In an object whose keys are data, every key is "*".
 func shape(v any, path string, data map[string]bool) map[string]bool {
 	keys := map[string]bool{}
 	switch v := v.(type) {

@@ -136,8 +136,8 @@ func broker(t *testing.T) string {
 	return c.ListenAddrs()[0]
 }
 
-// nobody is a broker whose input topic nobody reads, and metrics as a service has them.
-func nobody(t *testing.T) (args []string) {
+// noService starts a broker whose input topic nobody reads, and an HTTP server with the metrics of a service.
+func noService(t *testing.T) (args []string) {
 	t.Helper()
 	metrics := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total 1\n"))
@@ -147,7 +147,7 @@ func nobody(t *testing.T) (args []string) {
 }
 
 func TestLoadSaysWhatIsMissing(t *testing.T) {
-	code, report, _, errOut := loaded(t, append(nobody(t), "--rate", "50", "--duration", "1s", "--patience", "1s")...)
+	code, report, _, errOut := loaded(t, append(noService(t), "--rate", "50", "--duration", "1s", "--patience", "1s")...)
 	require.Equal(t, command.ExitNo, code, errOut)
 	require.Equal(t, 50, report.Missing)
 	require.Equal(t, 50, report.Results[0].Missing)
@@ -155,7 +155,7 @@ func TestLoadSaysWhatIsMissing(t *testing.T) {
 	require.Equal(t, "configured", report.Servers)
 	require.Contains(t, errOut, "50 published records have no verdict")
 
-	code, out, _ := run(t, append([]string{"--rate", "50", "--duration", "1s", "--warmup", "0s", "--patience", "1s"}, nobody(t)...)...)
+	code, out, _ := run(t, append([]string{"--rate", "50", "--duration", "1s", "--warmup", "0s", "--patience", "1s"}, noService(t)...)...)
 	require.Equal(t, command.ExitNo, code)
 	require.Contains(t, out, "50 missing")
 	require.Contains(t, out, "not sustained: 50 records have no verdict")
@@ -179,7 +179,7 @@ func (w *onText) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Ctrl-C ends a run early, also while missing records are awaited, and what was measured is printed.
+// Ctrl-C ends a run early, also while it waits for missing records, and the figures until then are printed.
 func TestLoadInterrupted(t *testing.T) {
 	for name, c := range map[string]struct{ duration, at string }{
 		"while it publishes": {"1h", "records/s for 1h0m0s"},
@@ -188,7 +188,7 @@ func TestLoadInterrupted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			args := append([]string{"load", "--json", "--rate", "50", "--duration", c.duration, "--warmup", "0s", "--patience", "1h"}, nobody(t)...)
+			args := append([]string{"load", "--json", "--rate", "50", "--duration", c.duration, "--warmup", "0s", "--patience", "1h"}, noService(t)...)
 			progress := &onText{text: c.at, call: cancel}
 			var out bytes.Buffer
 			require.Equal(t, command.ExitFailed, command.Execute(ctx, program(), args, nil, &out, progress))
@@ -210,7 +210,7 @@ func TestLoadWithoutOutputTopic(t *testing.T) {
 	require.Empty(t, out)
 	require.Contains(t, errOut, "nowhere")
 
-	code, _, out, errOut = loaded(t, append(nobody(t), "--kafka.topics.dead", "nowhere")...)
+	code, _, out, errOut = loaded(t, append(noService(t), "--kafka.topics.dead", "nowhere")...)
 	require.Equal(t, command.ExitFailed, code)
 	require.Empty(t, out)
 	require.Contains(t, errOut, "the output topics")

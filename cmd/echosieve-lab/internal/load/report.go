@@ -40,7 +40,7 @@ type Limit struct {
 	Rule         string  `json:"rule"`
 }
 
-// Result is one trial. CPU time, memory and lag are those of the service; they are 0 if its metrics could not be read.
+// Result is one trial. CPU time, memory and lag are figures of the service. They are 0 if its metrics could not be read.
 type Result struct {
 	Rate    float64 `json:"rate_per_second"` // planned
 	Share   int     `json:"percent_of_limit,omitempty"`

@@ -25,7 +25,7 @@ const (
 )
 
 // trial publishes at one rate and waits for every verdict. With cut it ends as soon as it is clear that the rate is not sustained (see
-// hopelessFactor). If ctx ends, the result counts what was measured until then, and the error is the cause of ctx.
+// hopelessFactor). If ctx ends, the result covers the time until then, and the error is the cause of ctx.
 func (m *measurement) trial(ctx context.Context, rate float64, cut bool) (Result, error) {
 	l := newLedger()
 	id := strconv.FormatInt(l.start.UnixNano(), 36)

@@ -14,7 +14,7 @@ import (
 	"echosieve/internal/config"
 )
 
-// The in-process Kafka forgets what was committed and read, and nothing else.
+// trim deletes input that was committed and output that was read, and nothing else.
 func TestTrim(t *testing.T) {
 	inProcess, err := servers.Start()
 	require.NoError(t, err)

@@ -102,7 +102,7 @@ func pieces(text []rune, same []bool) []Piece {
 	return out
 }
 
-// nearDifferences tells which characters are shown: the opening, and those near a difference.
+// nearDifferences tells which characters are shown: the opening, and the characters near a difference.
 func nearDifferences(same []bool) []bool {
 	shown := make([]bool, len(same))
 	for i := range min(len(same), openingLen) {

@@ -36,7 +36,7 @@ func TestDiffer(t *testing.T) {
 	}
 }
 
-// Long texts are shortened to what differs and where they begin, whatever they hold.
+// Long texts are shortened to their openings and their differences, for any text.
 func TestDifferIsShort(t *testing.T) {
 	long := strings.Repeat("a passage that both of them have, number after number. ", 200)
 	left, right := Differ(long+"The end was rewritten here by hand.", long+"Quite another ending follows instead!")

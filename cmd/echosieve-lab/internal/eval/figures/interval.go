@@ -63,7 +63,7 @@ func interval(terms []term) *Interval {
 }
 
 // familiesOf puts terms into one family if they name a family in common, directly or through other terms. A term that names none is a
-// family by itself. The families are in the order of their first terms.
+// family by itself. The families are in the order of the first term of each.
 func familiesOf(terms []term) []family {
 	parents := map[string]string{}
 	rootOf := func(name string) string {

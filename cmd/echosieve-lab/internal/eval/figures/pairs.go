@@ -35,7 +35,7 @@ type WrongPair struct {
 	Later     Side   `json:"-"`
 }
 
-// Verdict says in what the service was wrong.
+// Verdict names the mistake of the service.
 func (p *WrongPair) Verdict() string {
 	switch {
 	case p.Label == HardNegative:

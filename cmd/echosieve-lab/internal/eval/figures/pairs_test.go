@@ -76,7 +76,7 @@ func TestPairs(t *testing.T) {
 	require.ErrorContains(t, err, "nobody")
 }
 
-// The names are what scripts read.
+// Scripts rely on the JSON names.
 func TestJSONNames(t *testing.T) {
 	out, err := json.Marshal(PairsResult{
 		Kinds: map[string]KindResult{"k": {Interval: &Interval{}}}, Distance: []AtDistance{{}}, Wrong: []WrongPair{{}}, Warnings: []string{},

@@ -24,7 +24,7 @@ type Intervals struct {
 	CandidateRecall   *Interval `json:"candidate_recall"`
 }
 
-// rate computes the figures over all kinds. Each figure is a share of some of the pairs, and its families are those of these pairs.
+// rate computes the figures over all kinds. Each figure is a share of some of the pairs, and its families are the families of these pairs.
 func (r *PairsResult) rate(list []judged) {
 	var recall, precision, alarms, candidates, f1 []term
 	var plain [MaxPlainDistance + 1]counts

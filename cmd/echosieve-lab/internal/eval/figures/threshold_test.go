@@ -72,7 +72,7 @@ func TestSample(t *testing.T) {
 	require.Subset(t, first, r.Sample(2, 3, 4, 7), "the pairs of a level do not depend on the other levels")
 }
 
-// The scale says of every limit what the service with that limit would say.
+// At every limit the scale gives the verdict of a service with that limit.
 func TestSimilarityScaleIsTheRule(t *testing.T) {
 	config := recipe.DefaultConfig()
 	config.Thresholds.Near = 0.47

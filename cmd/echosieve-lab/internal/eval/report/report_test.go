@@ -14,7 +14,7 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 )
 
-// hostile is what a title, a text, an id or a label may be.
+// hostile is a text that a title, a text, an id or a label may have.
 const hostile = `</svg></style></title><script src="https://evil.example/x.js">alert(1)</script><img src=//evil.example/i onerror=alert(1)>{{.}}&"'` + "\x00\x1b\u202e\xff"
 
 var about = About{Recipe: "news-1-" + hostile, Version: hostile, Files: []string{"/a/b/" + hostile, "", "pairs.tsv"}}
@@ -82,7 +82,7 @@ func elements(t *testing.T, page string, f func(n *html.Node)) {
 
 var loads = regexp.MustCompile(`(?i)url\(|@import|https?:|javascript:`)
 
-// A page loads nothing and runs nothing, whatever is in the articles.
+// A page loads nothing and runs nothing, with any text in the articles.
 func TestPagesAreSelfContained(t *testing.T) {
 	allowed := map[string]bool{}
 	for _, name := range strings.Fields(`html head meta title style body h1 h2 h3 p dl div dt dd figure figcaption span b br
@@ -150,7 +150,7 @@ func TestChartsAreWellFormed(t *testing.T) {
 	}
 }
 
-// Every wrong pair is shown side by side with its reason and what differs, false alarms apart from what was missed.
+// Every wrong pair is shown side by side with its reason and the differences. False alarms and missed copies are in separate lists.
 func TestWrongPairs(t *testing.T) {
 	var summaries, headers []string
 	sections, marks := 0, 0
