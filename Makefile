@@ -67,7 +67,7 @@ bench: ## CPU per article of each stage on the shipped sample (make bench FILE=a
 	go run ./cmd/echosieve-lab bench $(FILE)
 
 up: ## Kafka, Redis, Echosieve, Prometheus and Grafana in containers
-	docker compose up --build --detach --wait
+	VERSION=$(VERSION) docker compose up --build --detach --wait
 
 down: ## stop the containers of make up; their data stays
 	docker compose down

@@ -1,40 +1,23 @@
 package deploy_test
 
 import (
+	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
+	"github.com/docker/go-units"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
 	"echosieve/test/promserver"
 )
-
-type service struct {
-	Image       string
-	Build       *struct{ Context, Dockerfile string }
-	Command     []string
-	DependsOn   map[string]struct{ Condition string } `yaml:"depends_on"`
-	Environment map[string]string
-	Ports       []string
-	Volumes     []string
-	Healthcheck *struct{ Test []string }
-	ReadOnly    bool `yaml:"read_only"`
-	Tmpfs       []string
-	User        string
-	Privileged  bool
-	CapDrop     []string `yaml:"cap_drop"`
-	CapAdd      []string `yaml:"cap_add"`
-	SecurityOpt []string `yaml:"security_opt"`
-}
-
-type composeFile struct {
-	Services map[string]service
-	Volumes  map[string]any
-}
 
 func read(t *testing.T, name string) []byte {
 	t.Helper()
@@ -43,11 +26,14 @@ func read(t *testing.T, name string) []byte {
 	return data
 }
 
-func compose(t *testing.T) composeFile {
+// compose loads docker-compose.yml with the library of docker compose, which refuses unknown keys and broken references.
+func compose(t *testing.T, env ...string) *types.Project {
 	t.Helper()
-	var c composeFile
-	require.NoError(t, yaml.Unmarshal(read(t, "docker-compose.yml"), &c))
-	return c
+	options, err := cli.NewProjectOptions([]string{filepath.Join(promserver.Root(t), "docker-compose.yml")}, cli.WithProfiles([]string{"*"}), cli.WithEnv(env))
+	require.NoError(t, err)
+	project, err := options.LoadProject(t.Context())
+	require.NoError(t, err)
+	return project
 }
 
 // pinned images name at least a minor version: "7" or "latest" can be another program tomorrow.
@@ -55,64 +41,109 @@ var pinned = regexp.MustCompile(`^[a-z0-9./-]+:v?\d+\.\d+(\.\d+)?(-[a-z0-9.]+)?$
 
 func TestComposeServices(t *testing.T) {
 	c := compose(t)
-	require.Len(t, c.Services, 5)
+	require.Len(t, c.Services, 6)
 	for name, s := range c.Services {
 		t.Run(name, func(t *testing.T) {
 			if s.Build == nil {
 				require.Regexp(t, pinned, s.Image)
-			} else {
-				require.FileExists(t, filepath.Join(promserver.Root(t), s.Build.Context, s.Build.Dockerfile))
 			}
-			require.NotNil(t, s.Healthcheck)
-			require.NotEmpty(t, s.Healthcheck.Test)
-			require.NotEmpty(t, s.Ports)
+			require.Positive(t, int64(s.MemLimit))
 			for _, port := range s.Ports {
-				require.True(t, strings.HasPrefix(port, "127.0.0.1:"), "port %s is open to others", port)
+				require.Equal(t, "127.0.0.1", port.HostIP, "port %s is open to others", port.Published)
 			}
 			for other, on := range s.DependsOn {
-				require.Contains(t, c.Services, other)
-				require.Equal(t, "service_healthy", on.Condition)
-				require.NotNil(t, c.Services[other].Healthcheck)
+				require.Equal(t, types.ServiceConditionHealthy, on.Condition)
+				require.NotNil(t, c.Services[other].HealthCheck)
 			}
+			// A mounted file would keep its mode: after a clone under umask 077 the container could not read it.
 			for _, v := range s.Volumes {
-				from, _, _ := strings.Cut(v, ":")
-				if !strings.HasPrefix(from, ".") {
-					require.Contains(t, c.Volumes, from)
-					continue
-				}
-				_, err := os.Stat(filepath.Join(promserver.Root(t), from))
-				require.NoError(t, err)
-				require.True(t, strings.HasSuffix(v, ":ro"), "%s: the container could write to a shipped file", v)
+				require.Equal(t, types.VolumeTypeVolume, v.Type, v.Source)
+			}
+			if name != "feeder" {
+				require.NotNil(t, s.HealthCheck)
+				require.NotEmpty(t, s.HealthCheck.Test)
+				require.NotEmpty(t, s.Ports)
 			}
 		})
 	}
 }
 
+// Images that compose builds: their files exist and everybody in the container can read them.
+func TestComposeBuilds(t *testing.T) {
+	text := string(read(t, "deploy/Dockerfile"))
+	for name, s := range compose(t, "VERSION=1.2.3").Services {
+		switch {
+		case s.Build == nil:
+		case s.Build.DockerfileInline == "":
+			require.FileExists(t, filepath.Join(s.Build.Context, s.Build.Dockerfile))
+			require.Contains(t, text, " AS "+s.Build.Target+"\n")
+			require.Equal(t, "1.2.3", *s.Build.Args["VERSION"], name)
+		default:
+			steps := instructions(s.Build.DockerfileInline)
+			require.Equal(t, "FROM", steps[0].name)
+			require.Regexp(t, pinned, steps[0].args[0])
+			for _, step := range steps[1:] {
+				require.Equal(t, "COPY", step.name)
+				require.Equal(t, "--chmod=755", step.args[0], name)
+				for _, source := range step.args[1 : len(step.args)-1] {
+					_, err := os.Stat(filepath.Join(s.Build.Context, source))
+					require.NoError(t, err)
+				}
+			}
+		}
+	}
+	require.Equal(t, "dev", *compose(t).Services["echosieve"].Build.Args["VERSION"])
+}
+
+// The feeder is started only on demand. Its command line is one that echosieve-lab understands, and names servers of the file.
+func TestComposeFeeder(t *testing.T) {
+	s := compose(t).Services["feeder"]
+	require.Equal(t, []string{"feeder"}, s.Profiles)
+	if testing.Short() {
+		t.Skip("builds a program")
+	}
+	lab := filepath.Join(t.TempDir(), "echosieve-lab")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", lab, "echosieve/cmd/echosieve-lab").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	// Nothing listens at this port: the command gets past its flags and fails at the connection.
+	args := strings.NewReplacer("kafka:19092", "127.0.0.1:1", "--duration=1h", "--duration=2s").Replace(strings.Join(s.Command, " "))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, err = exec.CommandContext(ctx, lab, strings.Fields(args)...).CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "127.0.0.1:1", "%s", out)
+	require.NotContains(t, string(out), "unknown flag")
+	require.Contains(t, s.Command, "--kafka.brokers=kafka:19092")
+	require.Contains(t, s.Command, "--metrics=http://echosieve:9464/metrics")
+}
+
 func TestRedisKeepsTheIndex(t *testing.T) {
-	command := strings.Join(compose(t).Services["redis"].Command, " ")
+	s := compose(t).Services["redis"]
+	command := strings.Join(s.Command, " ")
 	for _, setting := range []string{
 		"--maxmemory-policy noeviction", "--appendonly yes", "--hash-max-listpack-value 1024",
 	} {
 		require.Contains(t, command, setting)
 	}
+	most := regexp.MustCompile(`--maxmemory (\S+)`).FindStringSubmatch(command)
+	require.NotNil(t, most)
+	bytes, err := units.RAMInBytes(most[1])
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, int64(s.MemLimit), 2*bytes, "Redis rewrites its log in a second process")
 }
 
-func TestServiceNeedsNoWritableDisk(t *testing.T) {
-	s := compose(t).Services["echosieve"]
-	require.True(t, s.ReadOnly)
-	require.Empty(t, s.Tmpfs)
-}
-
-// The service runs without any rights, as the user of the image, which TestDockerfile checks.
+// The service and the feeder run without any rights and without a writable disk, as the user of the image, which TestDockerfile checks.
 func TestServiceHasNoRights(t *testing.T) {
-	s := compose(t).Services["echosieve"]
-	require.Empty(t, s.User, "the user of the image must stay")
-	require.False(t, s.Privileged)
-	require.Equal(t, []string{"ALL"}, s.CapDrop)
-	require.Empty(t, s.CapAdd)
-	require.Contains(t, s.SecurityOpt, "no-new-privileges:true")
-	for _, v := range s.Volumes {
-		require.True(t, strings.HasSuffix(v, ":ro"), v)
+	for _, name := range []string{"echosieve", "feeder"} {
+		s := compose(t).Services[name]
+		require.True(t, s.ReadOnly)
+		require.Empty(t, s.Tmpfs)
+		require.Empty(t, s.Volumes)
+		require.Empty(t, s.User, "the user of the image must stay")
+		require.False(t, s.Privileged)
+		require.Equal(t, []string{"ALL"}, s.CapDrop)
+		require.Empty(t, s.CapAdd)
+		require.Contains(t, s.SecurityOpt, "no-new-privileges:true")
 	}
 }
 
@@ -146,7 +177,7 @@ func TestComposeConfiguration(t *testing.T) {
 		host, _, _ := strings.Cut(addr, ":")
 		require.Contains(t, services, host)
 	}
-	require.Contains(t, services["kafka"].Environment["KAFKA_ADVERTISED_LISTENERS"], "//"+config.Kafka.Brokers[0])
+	require.Contains(t, *services["kafka"].Environment["KAFKA_ADVERTISED_LISTENERS"], "//"+config.Kafka.Brokers[0])
 	require.True(t, config.Kafka.CreateTopics)
 	require.Equal(t, "0.0.0.0:9464", config.HTTP.Listen)
 	require.Equal(t, "news", config.Recipe)

@@ -1,6 +1,9 @@
 package deploy_test
 
 import (
+	"debug/elf"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,12 +20,10 @@ type instruction struct {
 	args []string
 }
 
-// dockerfile returns the instructions of deploy/Dockerfile, continuation lines joined.
-func dockerfile(t *testing.T) []instruction {
-	t.Helper()
+// instructions returns the instructions of a Dockerfile, continuation lines joined.
+func instructions(text string) []instruction {
 	var list []instruction
-	text := strings.ReplaceAll(string(read(t, "deploy/Dockerfile")), "\\\n", " ")
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
 		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
@@ -35,15 +36,19 @@ func dockerfile(t *testing.T) []instruction {
 func TestDockerfile(t *testing.T) {
 	var images, users []string
 	stages := map[string]bool{}
-	entrypoint, static := false, false
-	for _, i := range dockerfile(t) {
+	var last []string
+	static, built := false, false
+	for _, i := range instructions(string(read(t, "deploy/Dockerfile"))) {
 		switch i.name {
 		case "FROM":
-			images = append(images, i.args[0])
+			if last = i.args; !stages[last[0]] {
+				images = append(images, last[0])
+			}
 			if len(i.args) == 3 {
 				stages[i.args[2]] = true
 			}
 		case "COPY":
+			i.args = slices.DeleteFunc(i.args, func(arg string) bool { return arg == "--chmod=755" })
 			if from, ok := strings.CutPrefix(i.args[0], "--from="); ok {
 				require.True(t, stages[from], "COPY from an unknown stage %s", from)
 				continue
@@ -54,25 +59,58 @@ func TestDockerfile(t *testing.T) {
 				require.NotEmpty(t, found, "COPY of a missing file %s", source)
 			}
 		case "RUN":
-			if len(i.args) > 1 && i.args[1] == "build" {
-				require.True(t, static, "an image from scratch has no C library: CGO_ENABLED=0 before go build")
-				require.Contains(t, i.args, "-trimpath")
-				require.DirExists(t, filepath.Join(promserver.Root(t), i.args[len(i.args)-1]))
-			}
+			built = true
+			require.True(t, static, "an image from scratch has no C library: CGO_ENABLED=0 before go build")
+			require.Contains(t, i.args, "-trimpath")
+			require.Contains(t, i.args, "--mount=type=cache,target=/go/pkg/mod")
+			require.Contains(t, i.args, "--mount=type=cache,target=/root/.cache/go-build")
 		case "ENV":
 			static = static || slices.Contains(i.args, "CGO_ENABLED=0")
 		case "USER":
 			users = append(users, i.args[0])
-		case "ENTRYPOINT":
-			entrypoint = true
 		}
 	}
+	require.True(t, built)
 	require.Len(t, images, 2)
 	require.Regexp(t, pinned, images[0])
 	require.Equal(t, "scratch", images[1], "nothing but the program and certificates")
-	require.True(t, entrypoint)
+	require.Equal(t, []string{"service"}, last, "built without --target")
 	require.Len(t, users, 1)
 	require.Regexp(t, `^[1-9]\d*:[1-9]\d*$`, users[0], "not root, and by number")
+}
+
+// The command of the build stage, run by hand: it makes static programs that carry the version, and the image's program and certificates
+// take at most 40 MB.
+func TestDockerfileBuildStep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("links the programs")
+	}
+	var step string
+	for _, i := range instructions(string(read(t, "deploy/Dockerfile"))) {
+		if i.name == "RUN" {
+			step = strings.Join(slices.DeleteFunc(i.args, func(arg string) bool { return strings.HasPrefix(arg, "--mount=") }), " ")
+		}
+	}
+	out := t.TempDir()
+	build := exec.CommandContext(t.Context(), "sh", "-c", strings.Replace(step, "/out/", out+"/", 1))
+	build.Dir = promserver.Root(t)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "VERSION=1.2.3")
+	text, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	for _, name := range []string{"echosieve", "echosieve-lab"} {
+		text, err = exec.CommandContext(t.Context(), filepath.Join(out, name), "version").CombinedOutput()
+		require.NoError(t, err, "%s", text)
+		require.Contains(t, string(text), "1.2.3")
+		program, err := elf.Open(filepath.Join(out, name))
+		require.NoError(t, err)
+		libraries, err := program.ImportedLibraries()
+		require.NoError(t, program.Close())
+		require.NoError(t, err)
+		require.Empty(t, libraries)
+	}
+	info, err := os.Stat(filepath.Join(out, "echosieve"))
+	require.NoError(t, err)
+	require.Less(t, info.Size(), int64(40e6))
 }
 
 // The image is built with the Go version of the module.

@@ -211,13 +211,14 @@ func TestRunbookNamesPanelsOfTheBoards(t *testing.T) {
 	}
 }
 
-// The files that provisioning names exist at the paths where the compose file mounts them.
+// The files that provisioning names exist at the paths where the image of the compose file has them.
 func TestGrafanaProvisioning(t *testing.T) {
 	c := compose(t)
-	mounts := map[string]string{} // path in the container -> path in the repository
-	for _, v := range c.Services["grafana"].Volumes {
-		if parts := strings.Split(v, ":"); strings.HasPrefix(parts[0], ".") {
-			mounts[parts[1]] = parts[0]
+	build := c.Services["grafana"].Build
+	copied := map[string]string{} // path in the container -> path on this machine
+	for _, i := range instructions(build.DockerfileInline) {
+		if i.name == "COPY" {
+			copied[i.args[2]] = filepath.Join(build.Context, i.args[1])
 		}
 	}
 
@@ -227,10 +228,10 @@ func TestGrafanaProvisioning(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal(read(t, grafanaDir+"/provisioning/dashboards/echosieve.yml"), &providers))
 	require.Len(t, providers.Providers, 1)
 	path := providers.Providers[0].Options.Path
-	require.Contains(t, mounts, path)
-	home := c.Services["grafana"].Environment["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+	require.Contains(t, copied, path)
+	home := *c.Services["grafana"].Environment["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
 	require.Equal(t, path, filepath.Dir(home))
-	require.FileExists(t, filepath.Join(promserver.Root(t), mounts[path], filepath.Base(home)))
+	require.FileExists(t, filepath.Join(copied[path], filepath.Base(home)))
 
 	var sources struct {
 		Datasources []struct {
