@@ -37,7 +37,7 @@ func TestProbesComeByCost(t *testing.T) {
 		var sums Sums
 		fp := SumWeights(randomFeatures(r), &sums)
 		n := r.IntN(MaxProbes + 1)
-		layout := Layout{Count: k + 1, Bits: r.IntN(64/(k+1)+8) * r.IntN(2)}
+		layout := Layout{Count: k + 1, Bits: min(64, r.IntN(64/(k+1)+8)) * r.IntN(2)}
 		probes := layout.AppendProbes(nil, fp, &sums, n)
 		for i, block := range layout.AppendBlocks(nil, fp) {
 			width := layout.Width(i)
