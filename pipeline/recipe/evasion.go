@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Evasions are changes that make a copy pass as a new article although it reads the same. This file undoes four of them in clean texts:
@@ -21,7 +23,8 @@ const minSpaced = 5
 const minSpacedPairs = 4
 
 // maxEvasionPasses bounds how often evasions are looked for. Ordinary texts take one pass, and texts with several evasions two or three:
-// in "ԍ0a0a0a0a" the first letter must become a Latin g before its zero stands between two Latin letters.
+// in "ԍ0a0a0a0a" the first letter must become a Latin g before its zero stands between two Latin letters. Only a text that was made for it
+// needs more.
 const maxEvasionPasses = 8
 
 // undoEvasions folds a clean text, which it may change in place. The result is clean, too, and undoEvasions leaves it as it is.
@@ -32,16 +35,14 @@ func undoEvasions(clean []byte, seen traits) []byte {
 	for range maxEvasionPasses {
 		var leet int
 		clean, leet = dropSymbols(clean)
+		folded, changed := clean, false
 		if seen&hasForeign != 0 {
-			folded, changed := foldLookAlikes(clean)
-			clean = folded
-			if changed {
-				continue
-			}
+			folded, changed = foldLookAlikes(clean)
 		}
-		if leet < minLeet || !foldLeet(clean) {
+		if !changed && (leet < minLeet || !foldLeet(clean)) {
 			break
 		}
+		clean = norm.NFC.Bytes(folded) // a folded letter and the accent behind it can form one character
 	}
 	return clean
 }

@@ -1,10 +1,6 @@
 package recipe
 
-import (
-	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
-)
+import "unicode/utf8"
 
 // Greek, Cyrillic and Armenian.
 const (
@@ -73,21 +69,9 @@ func alphabetOf(r rune) (a alphabet, ok bool) {
 // Example: in an English text, "сосо" of four Cyrillic letters becomes the Latin "coco". In a Russian text, "гoвoрят" with a Latin o becomes
 // all Cyrillic, because г and я look like no Latin letter.
 //
-// A text in three alphabets takes one pass for each pair of Latin and another alphabet. The bound matters only for texts that were made to
-// change back and forth.
+// One call exchanges letters between Latin and the most used other alphabet of the text; undoEvasions calls it until nothing changes. It does
+// not change its argument.
 func foldLookAlikes(clean []byte) (folded []byte, changed bool) {
-	for range 2 * alphabets {
-		folded, again := foldMostUsed(clean)
-		if !again {
-			break
-		}
-		clean, changed = folded, true
-	}
-	return clean, changed
-}
-
-// foldMostUsed exchanges look-alikes between Latin and the most used other alphabet of the text. It does not change its argument.
-func foldMostUsed(clean []byte) (folded []byte, changed bool) {
 	var certain [alphabets]int // number of letters that look like no other letter
 	var all [alphabets]int     // number of letters
 	for i := 0; i < len(clean); {
@@ -132,7 +116,10 @@ func foldMostUsed(clean []byte) (folded []byte, changed bool) {
 		}
 		i += n
 	}
-	return norm.NFC.Bytes(out), out != nil // an exchanged letter and the accent behind it can form one character
+	if out == nil {
+		return clean, false
+	}
+	return out, true
 }
 
 // hasOther tells whether appendIn would exchange letters of a word.
