@@ -39,8 +39,7 @@ type Output struct {
 
 	verdict, reason string // labels for the metrics
 	distance        int    // bits; -1 if there is no original
-	source          string // sourceName of an article; empty if the article names none, and for tombstones and dead letters
-	hasSource       bool   // the record is an article
+	source          string // see sourceCounter.name; empty for tombstones and dead letters
 }
 
 // Names of the headers that we add, documented in docs/output.md.

@@ -67,30 +67,32 @@ func (s *sourceCounter) expose(label string) {
 	}
 }
 
-// sourceName is the label value of a source: short, valid UTF-8, and without a reference to the record that it was read from.
-func sourceName(source string) string {
-	return strings.Clone(strings.ToValidUTF8(source[:min(len(source), maxSourceBytes)], ""))
+// name returns the name under which an article of the source is counted: short, valid UTF-8, and without a reference to the record that it
+// was read from. It is sourceNone if the article names no source, and empty if nothing is counted.
+func (s *sourceCounter) name(source string) string {
+	if s == nil {
+		return ""
+	}
+	return strings.Clone(cmp.Or(strings.ToValidUTF8(source[:min(len(source), maxSourceBytes)], ""), sourceNone))
 }
 
-// count counts one verdict on an article of the source, whose name is a sourceName.
-func (s *sourceCounter) count(source, verdict string) {
-	if s == nil {
+// count counts one verdict on an article. The name is that of its source; nothing is counted if it is empty.
+func (s *sourceCounter) count(name, verdict string) {
+	if name == "" {
 		return
 	}
 	// The counter is increased under the lock. Otherwise rank could remove the label value in between, and the increase would bring it
 	// back permanently.
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.counter.WithLabelValues(s.label(source), verdict).Inc()
+	s.counter.WithLabelValues(s.label(name), verdict).Inc()
 }
 
 // label counts an article of the source and returns the source's label value. A source gets a free label value at once.
 func (s *sourceCounter) label(source string) string {
 	switch source { // a crawler may use these names, too
-	case "", sourceNone:
-		return sourceNone
-	case sourceOther:
-		return sourceOther
+	case sourceNone, sourceOther:
+		return source
 	}
 	if now := time.Now(); now.Sub(s.ranked) >= rankInterval {
 		s.rank()

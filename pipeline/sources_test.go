@@ -34,7 +34,7 @@ func labels(t *testing.T, reg *prometheus.Registry) []string {
 
 func counts(s *sourceCounter, source string, n int) {
 	for range n {
-		s.count(source, "near")
+		s.count(s.name(source), "near")
 	}
 }
 
@@ -87,7 +87,7 @@ func TestHostileNamesOfSources(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	s := newSourceCounter(9, reg)
 	for _, name := range []string{"\xff\xfe", strings.Repeat("x", 1<<20), strings.Repeat("新", 1000), "a\xffb", "other", "none"} {
-		s.count(sourceName(name), "unique")
+		s.count(s.name(name), "unique")
 	}
 	require.NotContains(t, s.named, "other")
 	require.NotContains(t, s.named, "none")
