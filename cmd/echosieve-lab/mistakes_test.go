@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -30,11 +29,7 @@ func TestCommandsAreDocumented(t *testing.T) { commandtest.Documented(t, newRoot
 // TestWrongUsage requires that every kind of wrong usage is answered as commandtest.WrongUsage says.
 func TestWrongUsage(t *testing.T) {
 	dir := t.TempDir()
-	file := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		return path
-	}
+	file := func(name, text string) string { return commandtest.FileIn(t, dir, name, text) }
 	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, config.Default().Kafka.Topics.Input))
 	require.NoError(t, err)
 	t.Cleanup(broker.Close)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,9 +13,9 @@ import (
 	"echosieve/internal/command"
 	"echosieve/internal/command/commandtest"
 	"echosieve/internal/config"
+	"echosieve/internal/files/filestest"
 	"echosieve/internal/produce"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -58,23 +57,6 @@ func published(t *testing.T, c *kfake.Cluster, want int) []*kgo.Record {
 	return records
 }
 
-func gzipped(t *testing.T, text string) string {
-	t.Helper()
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, err := io.WriteString(w, text)
-	require.NoError(t, err)
-	require.NoError(t, w.Close())
-	return b.String()
-}
-
-func zstandard(t *testing.T, text string) string {
-	t.Helper()
-	w, err := zstd.NewWriter(nil)
-	require.NoError(t, err)
-	return string(w.EncodeAll([]byte(text), nil))
-}
-
 // echosieve runs a command line and returns its exit code and output.
 func echosieve(t *testing.T, in string, args ...string) (code int, out, errOut string) {
 	t.Helper()
@@ -84,8 +66,8 @@ func echosieve(t *testing.T, in string, args ...string) (code int, out, errOut s
 func TestProduceFiles(t *testing.T) {
 	broker := testBroker(t)
 	plain := commandtest.File(t, "a.jsonl", "\ufeff"+`{"id":"a1", "text":"x"}`+"\r\n\n"+`{"_id":{"$oid":"65f0c0ffee"},"text":"y"}`+"\n")
-	zipped := commandtest.File(t, "b", gzipped(t, `{"id":7,"text":"z"}`+"\n"+`{"text":"no id"}`+"\n"))
-	zstd := commandtest.File(t, "c.gz", zstandard(t, `{"id":"c1"}`))
+	zipped := commandtest.File(t, "b", filestest.Gzip(t, `{"id":7,"text":"z"}`+"\n"+`{"text":"no id"}`+"\n"))
+	zstd := commandtest.File(t, "c.gz", filestest.Zstd(t, `{"id":"c1"}`))
 
 	code, out, errOut := echosieve(t, `{"url":"http://d/1","text":"d"}`+"\n", "produce", "--kafka.brokers",
 		broker.ListenAddrs()[0], "--json", plain, zipped, "-", zstd)
@@ -179,7 +161,7 @@ func TestProduceManyRecords(t *testing.T) {
 		fmt.Fprintf(&text, `{"id":"%d","text":"%s"}`+"\n", i, strings.Repeat("t", 3000))
 	}
 	code, _, errOut := echosieve(t, "", "produce", "--kafka.brokers", broker.ListenAddrs()[0],
-		commandtest.File(t, "many.jsonl.zst", zstandard(t, text.String())))
+		commandtest.File(t, "many.jsonl.zst", filestest.Zstd(t, text.String())))
 	require.Equal(t, command.ExitOK, code, errOut)
 	seen := map[string]bool{}
 	for _, r := range published(t, broker, n) {
@@ -196,7 +178,7 @@ func TestProduceFailures(t *testing.T) {
 	}{
 		"no such file": {[]string{"/does/not/exist"}, "no such file"},
 		"cut off": {
-			[]string{commandtest.File(t, "cut.gz", gzipped(t, strings.Repeat(`{"text":"x"}`+"\n", 100))[:40])}, "unexpected EOF",
+			[]string{commandtest.File(t, "cut.gz", filestest.Gzip(t, strings.Repeat(`{"text":"x"}`+"\n", 100))[:40])}, "unexpected EOF",
 		},
 		"not for text": {[]string{"--input.format", "text"}, "input.format is text"},
 		"wrong flag":   {[]string{"--kafka.broker", "x"}, "did you mean --kafka.brokers?"},

@@ -1,7 +1,6 @@
 package files
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,27 +8,10 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
+	"echosieve/internal/files/filestest"
+
 	"github.com/stretchr/testify/require"
 )
-
-func gzipped(t *testing.T, text string) string {
-	t.Helper()
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, err := io.WriteString(w, text)
-	require.NoError(t, err)
-	require.NoError(t, w.Close())
-	return b.String()
-}
-
-func zstandard(t *testing.T, text string) string {
-	t.Helper()
-	w, err := zstd.NewWriter(nil)
-	require.NoError(t, err)
-	return string(w.EncodeAll([]byte(text), nil))
-}
 
 // readLines returns each line as "number:line" and each error as "number!error".
 func readLines(t *testing.T, in io.Reader, limit int) []string {
@@ -79,8 +61,8 @@ func TestLineReader(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, c.want, readLines(t, strings.NewReader(c.text), 8))
 			require.Equal(t, c.want, readLines(t, iotest.OneByteReader(strings.NewReader(c.text)), 8))
-			require.Equal(t, c.want, readLines(t, strings.NewReader(gzipped(t, c.text)), 8))
-			require.Equal(t, c.want, readLines(t, strings.NewReader(zstandard(t, c.text)), 8))
+			require.Equal(t, c.want, readLines(t, strings.NewReader(filestest.Gzip(t, c.text)), 8))
+			require.Equal(t, c.want, readLines(t, strings.NewReader(filestest.Zstd(t, c.text)), 8))
 		})
 	}
 }
@@ -99,8 +81,8 @@ func TestLineReaderLongLines(t *testing.T) {
 
 // Files joined with cat are one text.
 func TestLineReaderJoinedFiles(t *testing.T) {
-	require.Equal(t, []string{"1:a", "2:b"}, readLines(t, strings.NewReader(gzipped(t, "a\n")+gzipped(t, "b\n")), 8))
-	require.Equal(t, []string{"1:a", "2:b"}, readLines(t, strings.NewReader(zstandard(t, "a\n")+zstandard(t, "b\n")), 8))
+	require.Equal(t, []string{"1:a", "2:b"}, readLines(t, strings.NewReader(filestest.Gzip(t, "a\n")+filestest.Gzip(t, "b\n")), 8))
+	require.Equal(t, []string{"1:a", "2:b"}, readLines(t, strings.NewReader(filestest.Zstd(t, "a\n")+filestest.Zstd(t, "b\n")), 8))
 }
 
 // A file cut off in the middle is an error, not a short file; the lines before the cut are read.
@@ -109,7 +91,7 @@ func TestLineReaderCutOff(t *testing.T) {
 	for i := range 20000 {
 		fmt.Fprintf(&text, "%x\n", i*7919)
 	}
-	for name, whole := range map[string]string{"gzip": gzipped(t, text.String()), "zstd": zstandard(t, text.String())} {
+	for name, whole := range map[string]string{"gzip": filestest.Gzip(t, text.String()), "zstd": filestest.Zstd(t, text.String())} {
 		got := readLines(t, strings.NewReader(whole[:len(whole)*3/4]), 100)
 		require.Contains(t, got[len(got)-1], "!unexpected EOF", name)
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/internal/files/filestest"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -20,7 +22,7 @@ func TestProgressLine(t *testing.T) {
 }
 
 func TestProgressCountsCompressedBytes(t *testing.T) {
-	text := gzipped(t, strings.Repeat("{}\n", 1000))
+	text := filestest.Gzip(t, strings.Repeat("{}\n", 1000))
 	p := NewProgress(io.Discard, int64(len(text)), "published", func() int64 { return 0 })
 	l, err := NewLineReader(p.Counting(strings.NewReader(text)), 100)
 	require.NoError(t, err)

@@ -60,7 +60,13 @@ func Documented(t *testing.T, cmd *cobra.Command, withoutJSON ...string) {
 // File writes a file into a new temporary folder and returns its path.
 func File(t testing.TB, name, text string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
+	return FileIn(t, t.TempDir(), name, text)
+}
+
+// FileIn writes a file into a folder and returns its path.
+func FileIn(t testing.TB, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
