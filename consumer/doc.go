@@ -1,6 +1,6 @@
 // Package consumer owns everything that speaks Kafka. As a member of a consumer group it fetches the input topic, hands records to
 // a Handler in batches, publishes the outputs that the Handler returns, and commits offsets. It also creates and checks topics
-// (EnsureTopics, Check), and publishes for command-line tools (Producer).
+// (EnsureTopics, Check), publishes for command-line tools (Producer), and reads records outside of a group (Archive).
 //
 // Delivery is at least once: committed offset <= acknowledged outputs <= decided verdicts <= stored entries. An offset is committed
 // only after every output of the records before it was acknowledged by all in-sync replicas. Records that were published and not

@@ -24,6 +24,7 @@ func TestRealKafka(t *testing.T) {
 			s := kafkaserver.Start(t, version)
 			t.Run("first start", func(t *testing.T) { firstStart(t, realConfig(s, "first")) })
 			t.Run("transactions", func(t *testing.T) { realTransactions(t, realConfig(s, "txn")) })
+			t.Run("archive", func(t *testing.T) { realArchive(t, realConfig(s, "archive")) })
 			t.Run("codecs", func(t *testing.T) { realCodecs(t, realConfig(s, "codecs")) })
 			t.Run("compacted", func(t *testing.T) { realCompacted(t, realConfig(s, "compacted")) })
 			t.Run("members", func(t *testing.T) { realMembers(t, realConfig(s, "members")) })

@@ -11,7 +11,11 @@
 // gives the same fingerprint on every platform.
 package simhash
 
-import "math/bits"
+import (
+	"fmt"
+	"math/bits"
+	"strconv"
+)
 
 // Fingerprint is a 64-bit SimHash.
 type Fingerprint uint64
@@ -27,6 +31,15 @@ func (f Fingerprint) String() string {
 		b[i] = digits[f>>(60-4*i)&15]
 	}
 	return string(b[:])
+}
+
+// Parse reads the form that String returns.
+func Parse(s string) (Fingerprint, error) {
+	n, err := strconv.ParseUint(s, 16, 64)
+	if err != nil || len(s) != 16 {
+		return 0, fmt.Errorf("%q is no fingerprint: 16 hexadecimal digits are needed", s)
+	}
+	return Fingerprint(n), nil
 }
 
 // Bits returns the fingerprint as 64 binary digits, the most significant first.

@@ -27,6 +27,18 @@ func TestFingerprintFormats(t *testing.T) {
 	}
 }
 
+func TestParse(t *testing.T) {
+	for _, f := range []Fingerprint{0, 0xabc, 1<<64 - 1} {
+		parsed, err := Parse(f.String())
+		require.NoError(t, err)
+		require.Equal(t, f, parsed)
+	}
+	for _, bad := range []string{"", "abc", "0000000000000abg", "00000000000000000", "+000000000000abc"} {
+		_, err := Parse(bad)
+		require.Error(t, err, bad)
+	}
+}
+
 func TestDistance(t *testing.T) {
 	require.Equal(t, 0, Distance(5, 5))
 	require.Equal(t, 2, Distance(0b101, 0b110))

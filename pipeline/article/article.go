@@ -4,7 +4,9 @@
 package article
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"echosieve/simhash"
@@ -21,6 +23,19 @@ type Coordinates struct {
 // String returns "topic/partition/offset". A topic name never holds a slash, so the form is unambiguous.
 func (c Coordinates) String() string {
 	return c.Topic + "/" + strconv.Itoa(int(c.Partition)) + "/" + strconv.FormatInt(c.Offset, 10)
+}
+
+// ParseCoordinates reads the form that String returns.
+func ParseCoordinates(s string) (Coordinates, error) {
+	parts := strings.Split(s, "/")
+	if len(parts) == 3 && parts[0] != "" {
+		partition, badPartition := strconv.ParseUint(parts[1], 10, 31)
+		offset, badOffset := strconv.ParseUint(parts[2], 10, 63)
+		if badPartition == nil && badOffset == nil {
+			return Coordinates{Topic: parts[0], Partition: int32(partition), Offset: int64(offset)}, nil
+		}
+	}
+	return Coordinates{}, fmt.Errorf("%q is not of the form topic/partition/offset", s)
 }
 
 // Less orders coordinates by topic, partition and offset. Of two articles with equal tickets, the one with the lower coordinates counts as

@@ -1,5 +1,10 @@
 package article
 
+import (
+	"fmt"
+	"slices"
+)
+
 // Kind is the kind of a verdict.
 type Kind uint8
 
@@ -31,6 +36,16 @@ func (k Kind) String() string {
 	}
 }
 
+// ParseKind returns the kind that has the name.
+func ParseKind(name string) (Kind, error) {
+	for k := Unique; k <= Possible; k++ {
+		if k.String() == name {
+			return k, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is no kind of verdict", name)
+}
+
 // Reason names the test that decided about two articles. Neither its numbers, which are stored, nor its names, which are published, ever
 // change.
 type Reason uint8
@@ -59,6 +74,14 @@ func (r Reason) String() string {
 		r = ReasonUnknown
 	}
 	return reasonNames[r]
+}
+
+// ParseReason returns the reason that has the name.
+func ParseReason(name string) (Reason, error) {
+	if i := slices.Index(reasonNames[:], name); i >= 0 {
+		return Reason(i), nil
+	}
+	return ReasonUnknown, fmt.Errorf("%q is no reason of a verdict", name)
 }
 
 // Verdict is the decision of an index about an article.

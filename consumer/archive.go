@@ -1,0 +1,193 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"echosieve/consumer/internal/wire"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+
+	exponential "github.com/cenkalti/backoff/v5"
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+)
+
+// ErrNoRecord says that Kafka has no committed record at an offset: retention or compaction has removed it, its transaction was
+// aborted, or nothing was published there yet.
+var ErrNoRecord = errors.New("no record is kept at this offset")
+
+// archivePatience is how long an Archive tries a request again before it gives up. A broker that restarts is back by then.
+const archivePatience = 30 * time.Second
+
+// Archive reads committed records of topics without a consumer group, for commands and pages that show or count articles. It commits
+// nothing and needs only the rights Read and Describe on the topics. Requests that fail are tried again for archivePatience. Safe for
+// concurrent use.
+type Archive struct {
+	cluster *cluster
+}
+
+// NewArchive returns an archive of the given topics. It does not dial. The caller closes the archive.
+func NewArchive(cfg Config, topics ...string) (*Archive, error) {
+	c, err := newCluster(cfg, topics...)
+	if err != nil {
+		return nil, fmt.Errorf("consumer: archive: %w", err)
+	}
+	return &Archive{c}, nil
+}
+
+// Close closes the connections.
+func (a *Archive) Close() { a.cluster.close() }
+
+// Partitions returns the number of partitions of a topic.
+func (a *Archive) Partitions(ctx context.Context, topic string) (int, error) {
+	return retried(ctx, "partitions of "+topic, func() (int, error) { return a.cluster.partitions(ctx, topic) })
+}
+
+// Offsets are the offsets that a partition holds: First <= offset < Next. Records from Next on belong to open transactions, or do not
+// exist yet.
+type Offsets struct{ First, Next int64 }
+
+// Offsets returns the offsets of a partition.
+func (a *Archive) Offsets(ctx context.Context, topic string, partition int32) (Offsets, error) {
+	p, err := a.listOffsets(ctx, topic, partition, kafka.FirstOffsetOf(int(partition)), kafka.LastOffsetOf(int(partition)))
+	return Offsets{p.FirstOffset, p.LastOffset}, err
+}
+
+// OffsetAt returns the offset of the first record whose timestamp is at or after t, or -1 if there is none.
+func (a *Archive) OffsetAt(ctx context.Context, topic string, partition int32, t time.Time) (int64, error) {
+	p, err := a.listOffsets(ctx, topic, partition, kafka.TimeOffsetOf(int(partition), t))
+	for offset := range p.Offsets {
+		return offset, err
+	}
+	return -1, err
+}
+
+func (a *Archive) listOffsets(ctx context.Context, topic string, partition int32, wanted ...kafka.OffsetRequest) (kafka.PartitionOffsets, error) {
+	return retried(ctx, fmt.Sprintf("offsets of %s/%d", topic, partition), func() (kafka.PartitionOffsets, error) {
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+		res, err := a.cluster.client.ListOffsets(ctx, &kafka.ListOffsetsRequest{
+			IsolationLevel: kafka.ReadCommitted, Topics: map[string][]kafka.OffsetRequest{topic: wanted},
+		})
+		if err != nil {
+			return kafka.PartitionOffsets{}, a.cluster.rootCause(ctx, err)
+		}
+		for _, p := range res.Topics[topic] {
+			return p, p.Error
+		}
+		return kafka.PartitionOffsets{}, kafka.UnknownTopicOrPartition
+	})
+}
+
+// Record returns one record. The error is ErrNoRecord if Kafka has no committed record there. A record above kafka.max_message_bytes
+// comes without its value.
+func (a *Archive) Record(ctx context.Context, c article.Coordinates) (pipeline.Record, error) {
+	var found *pipeline.Record
+	// A broker sends the first record batch whole, so one byte asks for this batch only.
+	_, err := a.read(ctx, c, 1, func(r *pipeline.Record) error {
+		found = r
+		return errStop
+	})
+	switch {
+	case errors.Is(err, kafka.OffsetOutOfRange), err == nil && found == nil, found != nil && found.Offset != c.Offset:
+		return pipeline.Record{}, fmt.Errorf("%s: %w", c, ErrNoRecord)
+	case err != nil && !errors.Is(err, errStop):
+		return pipeline.Record{}, err
+	}
+	return *found, nil
+}
+
+// Read calls fn with the committed records of a partition in order, from the offset from.Offset up to and without the offset to. fn may
+// keep the record. Read ends with the first error of fn. If retention removes records while Read runs, it goes on with the first
+// record that is left.
+func (a *Archive) Read(ctx context.Context, from article.Coordinates, to int64, fn func(*pipeline.Record) error) error {
+	for from.Offset < to {
+		next, err := a.read(ctx, from, a.cluster.cfg.FetchMaxBytes, func(r *pipeline.Record) error {
+			if r.Offset >= to {
+				return errStop
+			}
+			return fn(r)
+		})
+		switch {
+		case errors.Is(err, errStop):
+			return nil
+		case errors.Is(err, kafka.OffsetOutOfRange):
+			left, offsetsErr := a.Offsets(ctx, from.Topic, from.Partition)
+			if offsetsErr != nil || left.First <= from.Offset {
+				return errors.Join(err, offsetsErr)
+			}
+			next = left.First
+		case err != nil:
+			return err
+		case next == from.Offset: // nothing is left of the records before to: compaction has removed them
+			return nil
+		}
+		from.Offset = next
+	}
+	return nil
+}
+
+// errStop ends a read early.
+var errStop = errors.New("stop")
+
+// read fetches once and calls fn with the records. It returns the offset to go on with.
+func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes int, fn func(*pipeline.Record) error) (next int64, err error) {
+	cfg := &a.cluster.cfg
+	res, err := retried(ctx, "fetch "+from.String(), func() (*wire.FetchResponse, error) {
+		res, err := a.cluster.wire.Fetch(ctx, wire.FetchRequest{
+			Topic: from.Topic, Partition: from.Partition, Offset: from.Offset, MaxWait: cfg.FetchMaxWait,
+			MaxBytes: maxBytes, MaxResponse: cfg.maxFetchBytes(), Reserve: func(int64) error { return nil },
+		})
+		return res, a.cluster.rootCause(ctx, err)
+	})
+	if err != nil {
+		return from.Offset, err
+	}
+	records := wire.NewReader(res, from.Offset, cfg.MaxMessageBytes)
+	defer records.Close()
+	for {
+		r, ok, err := records.Next()
+		if err == nil && !ok && res.HasRecords() && records.Offset() == from.Offset {
+			err = wire.ErrTruncated // brokers send the first batch whole
+		}
+		if err != nil {
+			return records.Offset(), fmt.Errorf("consumer: %s: %w", from, err)
+		}
+		if !ok {
+			return records.Offset(), nil
+		}
+		r.Topic, r.Partition = from.Topic, from.Partition
+		if err := fn(&r); err != nil {
+			return records.Offset(), err
+		}
+	}
+}
+
+// retried calls request until it succeeds, fails for a reason that trying again does not remove, or has failed for archivePatience.
+func retried[T any](ctx context.Context, what string, request func() (T, error)) (T, error) {
+	result, err := exponential.Retry(ctx, func() (T, error) {
+		result, err := request()
+		if err != nil && !worthRetrying(err) {
+			err = exponential.Permanent(err)
+		}
+		return result, err
+	}, exponential.WithMaxElapsedTime(archivePatience))
+	if err != nil {
+		return result, fmt.Errorf("consumer: %s: %w", what, explain(err))
+	}
+	return result, nil
+}
+
+// worthRetrying says whether a request may succeed later. A missing topic is the mistake of who named it: a service waits for the topic,
+// a command must not.
+func worthRetrying(err error) bool {
+	for _, final := range []error{kafka.OffsetOutOfRange, kafka.UnknownTopicOrPartition, protocol.ErrNoTopic, protocol.ErrNoPartition} {
+		if errors.Is(err, final) {
+			return false
+		}
+	}
+	return !permanent(err)
+}

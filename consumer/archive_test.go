@@ -1,0 +1,109 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+func openArchive(t *testing.T, cfg Config) *Archive {
+	t.Helper()
+	a, err := NewArchive(cfg, cfg.Topics.all()...)
+	require.NoError(t, err)
+	t.Cleanup(a.Close)
+	return a
+}
+
+func TestArchive(t *testing.T) {
+	_, cfg := fake(t)
+	ensureTopics(t, cfg)
+	a, ctx, topic := openArchive(t, cfg), context.Background(), cfg.Topics.Input
+	start := time.UnixMilli(1_700_000_000_000)
+	for i := range 10 { // a record batch each
+		produce(t, client(t, cfg), &kgo.Record{Topic: topic, Partition: 1, Value: fmt.Append(nil, i), Timestamp: start.Add(time.Duration(i) * time.Second)})
+	}
+
+	n, err := a.Partitions(ctx, topic)
+	require.NoError(t, err)
+	require.Equal(t, cfg.Partitions, n)
+	offsets, err := a.Offsets(ctx, topic, 1)
+	require.NoError(t, err)
+	require.Equal(t, Offsets{0, 10}, offsets)
+	offset, err := a.OffsetAt(ctx, topic, 1, start.Add(3500*time.Millisecond))
+	require.NoError(t, err)
+	require.EqualValues(t, 4, offset)
+	offset, err = a.OffsetAt(ctx, topic, 1, start.Add(time.Hour))
+	require.NoError(t, err)
+	require.EqualValues(t, -1, offset)
+
+	at := article.Coordinates{Topic: topic, Partition: 1, Offset: 7}
+	r, err := a.Record(ctx, at)
+	require.NoError(t, err)
+	require.Equal(t, at, r.Coordinates)
+	require.Equal(t, "7", string(r.Value))
+	for _, missing := range []int64{10, 11} {
+		at.Offset = missing
+		_, err = a.Record(ctx, at)
+		require.ErrorIs(t, err, ErrNoRecord)
+	}
+
+	var values string
+	at.Offset = 2
+	collect := func(r *pipeline.Record) error { values += string(r.Value); return nil }
+	require.NoError(t, a.Read(ctx, at, 9, collect))
+	require.Equal(t, "2345678", values)
+	full := errors.New("full")
+	require.ErrorIs(t, a.Read(ctx, at, 9, func(*pipeline.Record) error { return full }), full)
+
+	before := time.Now()
+	at.Topic = "no-such-topic"
+	_, err = a.Record(ctx, at)
+	require.ErrorContains(t, err, "the topic or partition does not exist")
+	require.Less(t, time.Since(before), archivePatience, "a command waits for a topic that does not exist")
+}
+
+// realArchive requires that an archive shows committed records only, and goes on behind records that were deleted.
+func realArchive(t *testing.T, cfg Config) {
+	ensureTopics(t, cfg)
+	a, ctx, topic := openArchive(t, cfg), context.Background(), cfg.Topics.Input
+	plain := client(t, cfg)
+	for i := range 5 {
+		produce(t, plain, &kgo.Record{Topic: topic, Value: fmt.Append(nil, i)})
+	}
+	transactional := client(t, cfg, kgo.TransactionalID(cfg.Group))
+	require.NoError(t, transactional.BeginTransaction())
+	produce(t, transactional, &kgo.Record{Topic: topic, Value: []byte("aborted")})
+	require.NoError(t, transactional.EndTransaction(ctx, kgo.TryAbort))
+	produce(t, plain, &kgo.Record{Topic: topic, Value: []byte("7")})
+	require.NoError(t, transactional.BeginTransaction())
+	produce(t, transactional, &kgo.Record{Topic: topic, Value: []byte("open")})
+
+	offsets, err := a.Offsets(ctx, topic, 0)
+	require.NoError(t, err)
+	require.Equal(t, Offsets{0, 8}, offsets, "the open transaction's record counts, or the aborted one's does not")
+	at := article.Coordinates{Topic: topic, Offset: 5}
+	_, err = a.Record(ctx, at)
+	require.ErrorIs(t, err, ErrNoRecord, "the record of an aborted transaction")
+
+	deleted := kadm.Offsets{}
+	deleted.AddOffset(topic, 0, 2, -1)
+	_, err = kadm.NewClient(plain).DeleteRecords(ctx, deleted)
+	require.NoError(t, err)
+	at.Offset = 1
+	_, err = a.Record(ctx, at)
+	require.ErrorIs(t, err, ErrNoRecord, "a deleted record")
+	var values string
+	at.Offset = 0
+	require.NoError(t, a.Read(ctx, at, offsets.Next, func(r *pipeline.Record) error { values += string(r.Value); return nil }))
+	require.Equal(t, "2347", values)
+	require.NoError(t, transactional.EndTransaction(ctx, kgo.TryAbort))
+}

@@ -1,0 +1,82 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"echosieve/pipeline/article"
+	"echosieve/simhash"
+)
+
+// Published is what the headers of a record of an output topic say about the article: the reverse of the headers that Pipeline.Decide
+// adds.
+type Published struct {
+	// Verdict is zero for a dead letter. Its Root is zero for a tombstone.
+	Verdict article.Verdict
+	// Fingerprint is nil if the article has little text.
+	Fingerprint *simhash.Fingerprint
+	// Source are the coordinates of the input record.
+	Source article.Coordinates
+	// Recipe is the id of the recipe; empty for a dead letter.
+	Recipe string
+	// Reject says why the record is a dead letter; nil for others.
+	Reject *RejectError
+}
+
+// ErrNotPublished says that a record does not come from an output topic of Echosieve.
+var ErrNotPublished = errors.New("the record has no header " + HeaderSource + ": it is not from an output topic of Echosieve")
+
+// ParseHeaders reads the headers of a record of an output topic. An error names the header that cannot be read, or is ErrNotPublished.
+func ParseHeaders(headers []Header) (Published, error) {
+	values := map[string]string{}
+	for _, h := range headers {
+		values[h.Key] = string(h.Value)
+	}
+	if _, ok := values[HeaderSource]; !ok {
+		return Published{}, ErrNotPublished
+	}
+	d := headerDecoder{values: values}
+	p := Published{Source: d.coordinates(HeaderSource), Recipe: values[HeaderRecipe]}
+	if _, ok := values[HeaderVerdict]; !ok {
+		p.Reject = &RejectError{Reason: RejectReason(values[HeaderReason]), Detail: values[HeaderDetail]}
+		return p, d.err
+	}
+	p.Verdict = d.verdict()
+	if _, ok := values[HeaderFingerprint]; ok {
+		f := decode(&d, HeaderFingerprint, simhash.Parse)
+		p.Fingerprint = &f
+	}
+	return p, d.err
+}
+
+// headerDecoder decodes values of headers. After the first error err stays set, and results mean nothing.
+type headerDecoder struct {
+	values map[string]string
+	err    error
+}
+
+func (d *headerDecoder) verdict() article.Verdict {
+	v := article.Verdict{Kind: decode(d, HeaderVerdict, article.ParseKind)}
+	if v.Kind != article.Unique {
+		v.Reason = decode(d, HeaderReason, article.ParseReason)
+		v.Distance = decode(d, HeaderDistance, strconv.Atoi)
+		v.Original = article.Ref{ID: d.values[HeaderOriginalID], Coordinates: d.coordinates(HeaderOriginal)}
+	}
+	if _, ok := d.values[HeaderRoot]; ok {
+		v.Root = article.Ref{ID: d.values[HeaderRootID], Coordinates: d.coordinates(HeaderRoot)}
+	}
+	return v
+}
+
+func (d *headerDecoder) coordinates(name string) article.Coordinates {
+	return decode(d, name, article.ParseCoordinates)
+}
+
+func decode[T any](d *headerDecoder, name string, parse func(string) (T, error)) T {
+	value, err := parse(d.values[name])
+	if err != nil && d.err == nil {
+		d.err = fmt.Errorf("header %s: %w", name, err)
+	}
+	return value
+}

@@ -1,0 +1,62 @@
+package pipeline
+
+import (
+	"testing"
+
+	"echosieve/pipeline/article"
+	"echosieve/simhash"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseHeadersReadsWhatWasPublished(t *testing.T) {
+	r := record("{}")
+	self := article.Ref{ID: "a1", Coordinates: r.Coordinates}
+	original := article.Ref{ID: "o", Coordinates: article.Coordinates{Topic: "articles", Offset: 7}}
+	root := article.Ref{ID: "r", Coordinates: article.Coordinates{Topic: "articles.old", Partition: 1, Offset: 3}}
+	fingerprint := simhash.Fingerprint(0xabc)
+	for name, v := range map[string]article.Verdict{
+		"unique":   {Kind: article.Unique, Root: self},
+		"near":     {Kind: article.Near, Reason: article.ReasonOverlap, Original: original, Root: root, Distance: 3},
+		"exact":    {Kind: article.Exact, Reason: article.ReasonDigest, Original: original, Root: original},
+		"possible": {Kind: article.Possible, Reason: article.ReasonValues, Original: original, Root: self, Distance: 9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := Published{Verdict: v, Fingerprint: &fingerprint, Source: r.Coordinates, Recipe: "news-1-00000000"}
+			got, err := ParseHeaders(verdictOutput(r, &article.Article{Fingerprint: fingerprint}, &v, want.Recipe).Headers)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+
+			want.Fingerprint = nil
+			got, err = ParseHeaders(verdictOutput(r, &article.Article{LittleText: true}, &v, want.Recipe).Headers)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		})
+	}
+
+	got, err := ParseHeaders(tombstoneOutput(r, "x").Headers)
+	require.NoError(t, err)
+	require.Equal(t, Published{Verdict: article.Verdict{Kind: article.Unique}, Source: r.Coordinates, Recipe: "x"}, got)
+
+	reject := &RejectError{NoText, "none of the fields"}
+	got, err = ParseHeaders(deadOutput(r, reject, 1<<20).Headers)
+	require.NoError(t, err)
+	require.Equal(t, Published{Source: r.Coordinates, Reject: reject}, got)
+}
+
+func TestParseHeadersNamesTheBadHeader(t *testing.T) {
+	_, err := ParseHeaders(record("{}").Headers)
+	require.ErrorIs(t, err, ErrNotPublished)
+	r := record("{}")
+	self := article.Ref{Coordinates: r.Coordinates}
+	good := verdictOutput(r, &article.Article{}, &article.Verdict{Kind: article.Near, Reason: article.ReasonOverlap, Original: self, Root: self}, "x").Headers
+	for name, bad := range map[string]string{
+		HeaderVerdict: "maybe", HeaderReason: "mood", HeaderDistance: "far", HeaderFingerprint: "abc", HeaderSource: "articles/1",
+		HeaderOriginal: "a/b/c/d", HeaderRoot: "articles/0/-1",
+	} {
+		headers := append(append([]Header{}, good...), header(name, bad))
+		_, err := ParseHeaders(headers)
+		require.ErrorContains(t, err, name)
+		require.ErrorContains(t, err, bad)
+	}
+}
