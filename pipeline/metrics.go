@@ -12,6 +12,7 @@ import (
 // metrics of this package; docs/metrics.md explains each.
 type metrics struct {
 	records    *prometheus.CounterVec
+	relations  *prometheus.CounterVec
 	littleText prometheus.Counter
 	stage      *prometheus.HistogramVec
 	delay      prometheus.Histogram
@@ -33,6 +34,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "echosieve_pipeline_records_total",
 			Help: "Records with an acknowledged verdict.",
 		}, []string{"verdict", "reason"}),
+		relations: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "echosieve_pipeline_relations_total",
+			Help: "Copies with an acknowledged verdict, by their relation to the original and the topic that the policy chose.",
+		}, []string{"relation", "topic"}),
 		littleText: f.NewCounter(prometheus.CounterOpts{
 			Name: "echosieve_pipeline_little_text_total",
 			Help: "Articles with too few features for a fingerprint.",
@@ -78,6 +83,11 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		{"dead", string(TooLarge)},
 	} {
 		m.records.WithLabelValues(v[0], v[1]) // so that the series exists with 0 from the start: rate() needs a first value
+	}
+	for _, r := range article.Relations() {
+		for _, to := range article.Destinations() {
+			m.relations.WithLabelValues(r.String(), to.String())
+		}
 	}
 	for _, s := range []Stage{StageDecode, StageClean, StageSegment, StageFingerprint, StageClaim, StagePublish} {
 		m.stage.WithLabelValues(string(s))

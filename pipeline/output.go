@@ -7,22 +7,25 @@ import (
 	"echosieve/pipeline/article"
 )
 
-// Destination is one of the output topics.
-type Destination uint8
+// Destination is one of the output topics: that of a verdict, or ToDead.
+type Destination article.Destination
 
 // The output topics.
 const (
-	ToUnique Destination = iota
-	ToPossible
-	ToDuplicate
-	ToDead
-	Destinations // number of output topics
+	ToUnique     = Destination(article.ToUnique)
+	ToPossible   = Destination(article.ToPossible)
+	ToDuplicate  = Destination(article.ToDuplicate)
+	ToDead       = ToDuplicate + 1
+	Destinations = ToDead + 1 // number of output topics
 )
 
 // String returns the destination as it stands in configuration and metrics: "unique", "possible", "duplicate"
 // or "dead".
 func (d Destination) String() string {
-	return [Destinations]string{"unique", "possible", "duplicate", "dead"}[d]
+	if d == ToDead {
+		return "dead"
+	}
+	return article.Destination(d).String()
 }
 
 // Output is one record to publish: the source record's key, value and timestamp with new headers.
@@ -39,6 +42,7 @@ type Output struct {
 
 	verdict, reason string // labels for the metrics
 	distance        int    // bits; -1 if there is no original
+	relation        string // of a copy; empty for all else
 	source          string // see sourceCounter.name; empty for tombstones and dead letters
 }
 
@@ -47,6 +51,10 @@ const (
 	HeaderVerdict      = "echosieve-verdict"
 	HeaderFingerprint  = "echosieve-fingerprint"
 	HeaderDistance     = "echosieve-distance"
+	HeaderRelation     = "echosieve-relation"
+	HeaderSimilarity   = "echosieve-similarity"
+	HeaderContained    = "echosieve-contained"
+	HeaderContains     = "echosieve-contains"
 	HeaderOriginalID   = "echosieve-original-id"
 	HeaderOriginal     = "echosieve-original"
 	HeaderRootID       = "echosieve-root-id"
@@ -59,8 +67,9 @@ const (
 )
 
 var ownHeaders = []string{
-	HeaderVerdict, HeaderFingerprint, HeaderDistance, HeaderOriginalID, HeaderOriginal, HeaderRootID,
-	HeaderRoot, HeaderSource, HeaderRecipe, HeaderReason, HeaderDetail, HeaderValueOmitted,
+	HeaderVerdict, HeaderFingerprint, HeaderDistance, HeaderRelation, HeaderSimilarity, HeaderContained, HeaderContains,
+	HeaderOriginalID, HeaderOriginal, HeaderRootID, HeaderRoot, HeaderSource, HeaderRecipe, HeaderReason, HeaderDetail,
+	HeaderValueOmitted,
 }
 
 // Upper bounds of the bytes that our headers and the record framing add to a record. Kafka's topic names have at most 249 bytes.
@@ -86,22 +95,19 @@ func header(key, value string) Header { return Header{Key: key, Value: []byte(va
 
 // verdictOutput builds the output of an article with its verdict.
 func verdictOutput(r *Record, a *article.Article, v *article.Verdict, recipeID string) Output {
-	out := Output{Record: r, Destination: ToUnique, verdict: v.Kind.String(), reason: v.Reason.String(), distance: -1}
-	ours := make([]Header, 0, 10)
+	out := Output{Record: r, Destination: Destination(v.Destination), verdict: v.Kind.String(), reason: v.Reason.String(), distance: -1}
+	ours := make([]Header, 0, 14)
 	ours = append(ours, header(HeaderVerdict, v.Kind.String()))
 	if !a.LittleText {
 		ours = append(ours, header(HeaderFingerprint, a.Fingerprint.String()))
 	}
 	if v.Kind != article.Unique {
-		out.Destination, out.distance = ToDuplicate, v.Distance
-		if v.Kind == article.Possible {
-			out.Destination = ToPossible
-		}
-		ours = append(ours,
-			header(HeaderReason, v.Reason.String()),
-			header(HeaderDistance, strconv.Itoa(v.Distance)),
-			header(HeaderOriginalID, v.Original.ID),
-			header(HeaderOriginal, v.Original.String()))
+		out.distance = v.Distance
+		ours = append(ours, header(HeaderReason, v.Reason.String()), header(HeaderDistance, strconv.Itoa(v.Distance)))
+		ours = append(likenessHeaders(ours, v.Likeness), header(HeaderOriginalID, v.Original.ID), header(HeaderOriginal, v.Original.String()))
+	}
+	if v.Kind.IsCopy() {
+		out.relation = v.Relation.String()
 	}
 	ours = append(ours,
 		header(HeaderRootID, v.Root.ID),
@@ -110,6 +116,20 @@ func verdictOutput(r *Record, a *article.Article, v *article.Verdict, recipeID s
 		header(HeaderRecipe, recipeID))
 	out.Headers = withHeaders(r, ours...)
 	return out
+}
+
+// likenessHeaders appends the headers of a likeness. The classic recipes tell no likeness: then only the relation by the id is known.
+func likenessHeaders(dst []Header, l article.Likeness) []Header {
+	if l.Relation != article.RelationNone {
+		dst = append(dst, header(HeaderRelation, l.Relation.String()))
+	}
+	if l.Similarity == 0 {
+		return dst
+	}
+	return append(dst,
+		header(HeaderSimilarity, l.Similarity.String()),
+		header(HeaderContained, l.Contained.String()),
+		header(HeaderContains, l.Contains.String()))
 }
 
 // tombstoneOutput passes a record with a null value on to the unique topic. A record without text repeats nothing.

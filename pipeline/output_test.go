@@ -47,28 +47,43 @@ func TestVerdictHeaders(t *testing.T) {
 	require.Equal(t, "a1", value(out.Headers, HeaderRootID))
 	require.Equal(t, "articles/2/41", value(out.Headers, HeaderSource))
 
-	out = verdictOutput(r, a, &article.Verdict{Kind: article.Near, Reason: article.ReasonOverlap, Original: original, Root: root, Distance: 3}, "news-1-00000000")
+	out = verdictOutput(r, a, &article.Verdict{
+		Kind: article.Near, Reason: article.ReasonOverlap, Original: original, Root: root, Distance: 3, Destination: article.ToDuplicate,
+		Likeness: article.Likeness{Relation: article.Extends, Similarity: 83, Contained: 84, Contains: 100},
+	}, "news-1-00000000")
 	require.Equal(t, ToDuplicate, out.Destination)
 	require.Equal(t, []string{
 		"trace", "echosieve-other", "echosieve-verdict", "echosieve-fingerprint", "echosieve-reason", "echosieve-distance",
-		"echosieve-original-id", "echosieve-original", "echosieve-root-id", "echosieve-root",
-		"echosieve-source", "echosieve-recipe",
+		"echosieve-relation", "echosieve-similarity", "echosieve-contained", "echosieve-contains", "echosieve-original-id", "echosieve-original",
+		"echosieve-root-id", "echosieve-root", "echosieve-source", "echosieve-recipe",
 	}, keys(out.Headers))
 	require.Equal(t, "near", value(out.Headers, HeaderVerdict))
 	require.Equal(t, "overlap", value(out.Headers, HeaderReason))
 	require.Equal(t, "3", value(out.Headers, HeaderDistance))
+	require.Equal(t, "extends", value(out.Headers, HeaderRelation))
+	require.Equal(t, "0.83", value(out.Headers, HeaderSimilarity))
+	require.Equal(t, "0.84", value(out.Headers, HeaderContained))
+	require.Equal(t, "1.00", value(out.Headers, HeaderContains))
 	require.Equal(t, "articles/0/7", value(out.Headers, HeaderOriginal))
 	require.Equal(t, "articles/1/3", value(out.Headers, HeaderRoot))
 	require.Equal(t, "news-1-00000000", value(out.Headers, HeaderRecipe))
 
-	out = verdictOutput(r, a, &article.Verdict{Kind: article.Possible, Reason: article.ReasonValues, Original: original, Root: self, Distance: 9}, "x")
+	out = verdictOutput(r, a, &article.Verdict{Kind: article.Possible, Reason: article.ReasonValues, Original: original, Root: self, Distance: 9, Destination: article.ToPossible}, "x")
 	require.Equal(t, ToPossible, out.Destination)
 	require.Equal(t, "possible", value(out.Headers, HeaderVerdict))
 	require.Equal(t, "values", value(out.Headers, HeaderReason))
 	require.Equal(t, "articles/0/7", value(out.Headers, HeaderOriginal))
 	require.Equal(t, "articles/2/41", value(out.Headers, HeaderRoot), "the root is itself")
+	require.NotContains(t, keys(out.Headers), HeaderRelation, "not told by the recipe")
 
-	out = verdictOutput(r, &article.Article{LittleText: true}, &article.Verdict{Kind: article.Exact, Original: original, Root: original}, "x")
+	out = verdictOutput(r, a, &article.Verdict{Kind: article.Near, Likeness: article.Likeness{Relation: article.Revises}, Original: original, Root: root}, "x")
+	require.Equal(t, ToUnique, out.Destination, "by policy")
+	require.Equal(t, "near", value(out.Headers, HeaderVerdict))
+	require.Equal(t, "revises", value(out.Headers, HeaderRelation), "by the id")
+	require.NotContains(t, keys(out.Headers), HeaderSimilarity, "not told by the recipe")
+	require.Equal(t, "articles/1/3", value(out.Headers, HeaderRoot))
+
+	out = verdictOutput(r, &article.Article{LittleText: true}, &article.Verdict{Kind: article.Exact, Original: original, Root: original, Destination: article.ToDuplicate}, "x")
 	require.NotContains(t, keys(out.Headers), HeaderFingerprint)
 	require.Equal(t, "exact", value(out.Headers, HeaderVerdict))
 }
@@ -110,7 +125,9 @@ func TestDeadOutputAlwaysFits(t *testing.T) {
 func TestVerdictHeadersFitTheirBound(t *testing.T) {
 	long := article.Ref{ID: strings.Repeat("i", article.MaxIDBytes), Coordinates: article.Coordinates{Topic: strings.Repeat("t", 249), Partition: 1<<31 - 1, Offset: 1<<63 - 1}}
 	r := &Record{Coordinates: long.Coordinates}
-	out := verdictOutput(r, &article.Article{}, &article.Verdict{Kind: article.Unique + 1, Original: long, Root: long, Distance: 64}, strings.Repeat("r", 64))
+	longest := &article.Verdict{Kind: article.Unique + 1, Original: long, Root: long, Distance: 64, Likeness: article.SameText}
+	longest.Relation = article.Contained
+	out := verdictOutput(r, &article.Article{}, longest, strings.Repeat("r", 64))
 	require.LessOrEqual(t, recordBytes(&Record{Headers: out.Headers})-recordBytes(r), maxVerdictHeaderBytes)
 	dead := deadOutput(r, &RejectError{TooLarge, strings.Repeat("d", 9999)}, 1)
 	require.LessOrEqual(t, recordBytes(&Record{Headers: dead.Headers})-recordBytes(r), maxDeadHeaderBytes)

@@ -152,6 +152,9 @@ func (p *Pipeline) Published(outputs []Output, took time.Duration) {
 		p.metrics.records.WithLabelValues(o.verdict, o.reason).Inc()
 		p.sources.count(o.source, o.verdict)
 		p.observeTime(o.Record.Time, now)
+		if o.relation != "" {
+			p.metrics.relations.WithLabelValues(o.relation, o.Destination.String()).Inc()
+		}
 		if o.distance >= 0 {
 			p.metrics.distance.Observe(float64(o.distance))
 		}
@@ -180,7 +183,7 @@ func (p *Pipeline) observeTime(at, now time.Time) {
 // Claim stores the articles and returns their verdicts: verdict i belongs to articles[i]. Within one call the articles arrive in their
 // order: an article can repeat an earlier one of the same call, never a later one.
 //
-// Claim is idempotent: the same Coordinates get the same Verdict again for as long as the window remembers them, whatever other calls have
+// Claim is idempotent: the same Coordinates get the same Verdict again, with the same destination, for as long as the window remembers them, whatever other calls have
 // claimed in between, and however often an earlier call failed half-way. Of two articles that are copies of each other, and of which each
 // is found by the look-ups of the other, at least one gets a verdict that IsCopy. The earlier article never becomes a copy of the later
 // one.

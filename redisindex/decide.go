@@ -75,8 +75,8 @@ func (b *batch) propose() (ready []*task, awaited []relative, err error) {
 	return ready, awaited, nil
 }
 
-// proposal sets the task's proposal: a copy of the earliest relative of which the article is a copy; otherwise possibly a copy of
-// the earliest relative; otherwise unique. If the original has no verdict yet, proposal returns the original and sets nothing.
+// proposal sets the task's proposal: a copy of the first relative of which the article is a copy; otherwise possibly a copy of
+// the first relative; otherwise unique. If the original has no verdict yet, proposal returns the original and sets nothing.
 func (b *batch) proposal(t *task) (original relative, decided bool, err error) {
 	for _, r := range t.relatives {
 		if !r.judged.Kind.IsCopy() {
@@ -90,12 +90,12 @@ func (b *batch) proposal(t *task) (original relative, decided bool, err error) {
 			// Redis lost this article's entry after r was decided to be its copy. Two copies must not name each other.
 			continue
 		}
-		t.proposal = r.verdictWith(root)
+		t.proposal = b.x.verdict(r, root)
 		return relative{}, true, nil
 	}
 	for _, r := range t.relatives {
 		if r.judged.Kind == article.Possible {
-			t.proposal = r.verdictWith(t.Ref())
+			t.proposal = b.x.verdict(r, t.Ref())
 			return relative{}, true, nil
 		}
 	}
@@ -103,9 +103,13 @@ func (b *batch) proposal(t *task) (original relative, decided bool, err error) {
 	return relative{}, true, nil
 }
 
-// verdictWith is the verdict of an article whose original is r.
-func (r relative) verdictWith(root article.Ref) article.Verdict {
-	return article.Verdict{Kind: r.judged.Kind, Reason: r.judged.Reason, Original: r.Ref(), Root: root, Distance: r.distance}
+// verdict is the verdict of an article whose original is r. The destination is chosen here, before the verdict is written: if processes
+// have different policies, the destination of the first verdict that is written counts, as its kind does.
+func (x *Index) verdict(r relative, root article.Ref) article.Verdict {
+	return article.Verdict{
+		Kind: r.judged.Kind, Reason: r.judged.Reason, Likeness: r.judged.Likeness, Original: r.Ref(), Root: root, Distance: r.distance,
+		Destination: x.cfg.Destination(r.judged),
+	}
 }
 
 // rootOf returns the article at the end of the chain of originals that starts at r. That article is no copy. Until r has a verdict,
@@ -132,7 +136,7 @@ func (b *batch) writeVerdicts(ctx context.Context, ready []*task) error {
 	for i, t := range ready {
 		f := t.field()
 		replies[i] = decideScript.EvalSha(ctx, pipe, []string{b.x.keys.entries(f)},
-			f.name(), t.Digest[:], ticketBytes(t.ticket), appendVerdict(nil, t.proposal))
+			f.name(), t.Digest[:], ticketBytes(t.ticket), appendVerdict(nil, t.proposal, t.Ref()))
 	}
 	if err := b.exec(ctx, "decide", pipe); err != nil {
 		return err

@@ -21,7 +21,7 @@
 // neither a lock nor a transaction is needed. All steps can be repeated: after an error the batch is run again from the first step.
 // Every command has exactly one key, because a Redis Cluster refuses commands whose keys lie in different slots.
 //
-// A verdict never changes: if several workers reach a verdict for one article, the first verdict that is written counts.
+// A verdict, with its destination, never changes: if several workers reach a verdict for one article, the first verdict that is written counts.
 //
 // The root of a copy is the root of its original, so the original must be decided before its copy. If another worker decides the
 // original, the copy waits for that, usually a few milliseconds. There is always progress, because the article with the lowest
@@ -30,8 +30,9 @@
 // after Config.UndecidedTimeout, and the ticket of the original is withdrawn: the copy is decided as if the original had not
 // arrived.
 //
-// The original of a copy is the article with the lowest ticket among all articles that it is a copy of. Exact repeats within one
-// span are an exception: their original is the article whose entry is stored, and they store nothing.
+// The original of a copy is the article with the lowest ticket among all articles that it is a copy of and that have its id, or,
+// without one, among all that it is a copy of. Exact repeats within one span are an exception: their original is the article whose
+// entry is stored, and they store nothing.
 //
 // Redis 6.2 or later is needed. The package owns every key below its namespace, and touches no other key. It does not know
 // Kafka, and it does not make fingerprints.

@@ -51,8 +51,9 @@ const (
 	digestAt = 10
 	formAt   = 26
 
-	// The form is the version with flags. An entry of an unknown version is treated as damaged, so a new version needs new keys.
-	version    = 2
+	// The form is the version with flags. An entry of an unknown version is treated as damaged, so the version is in every key
+	// (newLayout): processes of two versions beside each other share no entry.
+	version    = 3
 	flagLittle = 1 << 7 // the article has little text
 )
 
@@ -141,51 +142,6 @@ func (x *Index) decodeField(f fieldRef, value string) (entries []*entry, err err
 	return entries, nil
 }
 
-// Layout of a verdict: the kind and, unless it is Unique, distance, reason, original, and the root of a copy. Most roots are the
-// original; then the root is left out, and the kind has the flag rootIsOriginal.
-const rootIsOriginal = 1 << 7
-
-func appendVerdict(dst []byte, v article.Verdict) []byte {
-	switch {
-	case v.Kind == article.Unique:
-		return append(dst, byte(v.Kind))
-	case v.Kind == article.Possible:
-		dst = append(dst, byte(v.Kind), byte(v.Distance), byte(v.Reason))
-		return appendRef(dst, v.Original)
-	case v.Root == v.Original:
-		dst = append(dst, byte(v.Kind)|rootIsOriginal, byte(v.Distance), byte(v.Reason))
-		return appendRef(dst, v.Original)
-	default:
-		dst = append(dst, byte(v.Kind), byte(v.Distance), byte(v.Reason))
-		return appendRef(appendRef(dst, v.Original), v.Root)
-	}
-}
-
-// decodeVerdict decodes the verdict of the article self.
-func decodeVerdict(data []byte, self article.Ref) (article.Verdict, error) {
-	if len(data) == 1 && article.Kind(data[0]) == article.Unique {
-		return article.Verdict{Kind: article.Unique, Root: self}, nil
-	}
-	if len(data) < 3 {
-		return article.Verdict{}, errCorrupt
-	}
-	v := article.Verdict{Kind: article.Kind(data[0] &^ rootIsOriginal), Distance: int(data[1]), Reason: article.Reason(data[2])}
-	d := decoder{data: data[3:]}
-	v.Original = d.ref()
-	switch {
-	case v.Kind == article.Possible:
-		v.Root = self
-	case data[0]&rootIsOriginal != 0:
-		v.Root = v.Original
-	default:
-		v.Root = d.ref()
-	}
-	if d.bad || len(d.data) != 0 || !v.Kind.IsCopy() && data[0] != byte(article.Possible) {
-		return article.Verdict{}, errCorrupt
-	}
-	return v, nil
-}
-
 func appendRef(dst []byte, r article.Ref) []byte {
 	dst = appendString(dst, r.Topic)
 	dst = binary.AppendVarint(dst, int64(r.Partition))
@@ -213,14 +169,25 @@ func (d *decoder) varint() int64 {
 	return v
 }
 
-func (d *decoder) string() string {
-	length, n := binary.Uvarint(d.data)
-	if n <= 0 || length > uint64(len(d.data)-n) {
+func (d *decoder) uvarint() uint64 {
+	v, n := binary.Uvarint(d.data)
+	if n <= 0 {
+		d.bad = true
+		return 0
+	}
+	d.data = d.data[n:]
+	return v
+}
+
+func (d *decoder) string() string { return d.bytes(d.uvarint()) }
+
+func (d *decoder) bytes(n uint64) string {
+	if d.bad || n > uint64(len(d.data)) {
 		d.bad = true
 		return ""
 	}
-	s := string(d.data[n : n+int(length)])
-	d.data = d.data[n+int(length):]
+	s := string(d.data[:n])
+	d.data = d.data[n:]
 	return s
 }
 

@@ -37,23 +37,48 @@ func TestEntryRoundTrip(t *testing.T) {
 }
 
 func TestVerdictRoundTrip(t *testing.T) {
-	self := article.Ref{ID: "self"}
+	self := article.Ref{ID: "self", Coordinates: article.Coordinates{Topic: "t", Partition: 3, Offset: 1<<40 + 1}}
 	a := article.Ref{ID: "a", Coordinates: article.Coordinates{Topic: "t", Partition: 3, Offset: 1 << 40}}
 	b := article.Ref{ID: "", Coordinates: article.Coordinates{Topic: "u"}}
-	for _, m := range []article.Verdict{
-		{Kind: article.Unique, Root: self},
-		{Kind: article.Near, Original: a, Root: a, Distance: 3},
-		{Kind: article.Near, Reason: article.ReasonOverlap, Original: a, Root: b, Distance: 31},
-		{Kind: article.Possible, Reason: article.ReasonValues, Original: a, Root: self, Distance: 16},
-		{Kind: article.Exact, Original: b, Root: a},
+	noID := article.Ref{ID: "t/1/2", Coordinates: article.Coordinates{Topic: "t", Partition: 1, Offset: 2}}
+	revised := article.Ref{ID: "self", Coordinates: article.Coordinates{Topic: "", Partition: 1, Offset: 2}}
+	half := article.Likeness{Relation: article.Overlaps, Similarity: 50, Contained: 67, Contains: 66}
+	for n, m := range []struct {
+		verdict article.Verdict
+		bytes   int
+	}{
+		{article.Verdict{Kind: article.Unique, Root: self}, 1},
+		{article.Verdict{Kind: article.Near, Original: a, Root: a, Distance: 3}, 16},
+		{article.Verdict{Kind: article.Near, Reason: article.ReasonOverlap, Likeness: half, Original: a, Root: b, Distance: 31, Destination: article.ToPossible}, 21},
+		{article.Verdict{Kind: article.Near, Reason: article.ReasonOpposite, Likeness: half, Original: noID, Root: noID, Distance: 64, Destination: article.ToDuplicate}, 10},
+		{article.Verdict{Kind: article.Possible, Reason: article.ReasonValues, Likeness: half, Original: revised, Root: self, Distance: 16, Destination: article.ToPossible}, 10},
+		{article.Verdict{Kind: article.Exact, Likeness: article.SameText, Original: b, Root: a, Destination: article.ToUnique}, 21},
 	} {
-		data := appendVerdict(nil, m)
+		data := appendVerdict(nil, m.verdict, self)
+		require.Len(t, data, m.bytes, n)
 		got, err := decodeVerdict(data, self)
 		require.NoError(t, err)
-		require.Equal(t, m, got)
+		require.Equal(t, m.verdict, got)
 		for n := range data {
 			_, err := decodeVerdict(data[:n], self)
 			require.ErrorIs(t, err, errCorrupt, "cut to %d bytes", n)
+		}
+		_, err = decodeVerdict(append(data, 0), self)
+		require.ErrorIs(t, err, errCorrupt, "a byte too many")
+	}
+}
+
+// All numbers that the enumerations have now fit their bits.
+func TestVerdictBits(t *testing.T) {
+	self := article.Ref{ID: "self"}
+	for kind := article.Near; kind.String() != "none"; kind++ {
+		for _, relation := range article.Relations() {
+			for _, to := range article.Destinations() {
+				v := article.Verdict{Kind: kind, Reason: article.ReasonOpposite, Likeness: article.Likeness{Relation: relation}, Root: self, Destination: to}
+				got, err := decodeVerdict(appendVerdict(nil, v, self), self)
+				require.NoError(t, err)
+				require.Equal(t, v, got)
+			}
 		}
 	}
 }

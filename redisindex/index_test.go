@@ -43,7 +43,7 @@ func newClient(t testing.TB, addr string) redis.UniversalClient {
 func testConfig(p indextest.Params) Config {
 	cfg := DefaultConfig()
 	cfg.Namespace = fmt.Sprintf("test-%x", time.Now().UnixNano())
-	cfg.Window, cfg.Generations, cfg.Search = p.Window, p.Generations, p.Search()
+	cfg.Window, cfg.Generations, cfg.Search, cfg.Policy = p.Window, p.Generations, p.Search(), p.Policy
 	return cfg
 }
 
@@ -172,9 +172,9 @@ func TestRepeatOfUndecidedArticle(t *testing.T) {
 	require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 	require.NoError(t, newBatch(x, []article.Article{b}, waitingSince{}).storeEntries(t.Context()))
 	refA, refB := article.Ref{ID: a.ID, Coordinates: a.Coordinates}, article.Ref{ID: b.ID, Coordinates: b.Coordinates}
-	want := article.Verdict{Kind: article.Exact, Reason: article.ReasonDigest, Original: refB, Root: refA}
+	want := article.ExactVerdict(refB, refA)
 	require.Equal(t, want, claimOne(t, x, c))
-	require.Equal(t, article.Verdict{Kind: article.Near, Reason: article.ReasonDistance, Original: refA, Root: refA, Distance: 1}, claimOne(t, x, b))
+	require.Equal(t, article.Verdict{Kind: article.Near, Reason: article.ReasonDistance, Original: refA, Root: refA, Distance: 1, Destination: article.ToDuplicate}, claimOne(t, x, b))
 	require.Equal(t, want, claimOne(t, x, c), "replay")
 }
 

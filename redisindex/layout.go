@@ -67,7 +67,7 @@ func newLayout(c Config) layout {
 		lifetime:  c.Window + min(c.Window/2, time.Duration(seconds)*time.Second) + time.Second,
 		shardBits: shardBits,
 		plan:      lookup.New(c.Search, blockBits),
-		tag:       fmt.Sprintf("%s.%d.%dx%d.%s", strconv.FormatInt(seconds, 36), shardBits, c.Blocks, blockBits, kind),
+		tag:       fmt.Sprintf("%s.%d.%dx%d.%s.%d", strconv.FormatInt(seconds, 36), shardBits, c.Blocks, blockBits, kind, version),
 	}
 }
 

@@ -155,7 +155,7 @@ type relative struct {
 }
 
 // fetchEntries is step 6: it fetches the entries of the candidates. For each open task it notes the relatives with a lower ticket,
-// in the order of their tickets. Relatives without a ticket are given one first.
+// those with its id first, in the order of their tickets. Relatives without a ticket are given one first.
 func (b *batch) fetchEntries(ctx context.Context) error {
 	open := b.open()
 	if err := b.fetchCandidates(ctx, open); err != nil {
@@ -172,7 +172,7 @@ func (b *batch) fetchEntries(ctx context.Context) error {
 			return r.ticket == 0 || !r.before(&t.entry)
 		})
 		slices.SortFunc(t.relatives, func(r, s relative) int {
-			if r.before(s.entry) {
+			if r.judged.SameID != s.judged.SameID && r.judged.SameID || r.judged.SameID == s.judged.SameID && r.before(s.entry) {
 				return -1
 			}
 			return 1

@@ -14,6 +14,7 @@ import (
 	"echosieve/consumer"
 	"echosieve/internal/hostport"
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 )
@@ -26,6 +27,7 @@ type Config struct {
 	Window    time.Duration         `koanf:"window" help:"Longest time between the record timestamps of an article and its copy. Memory grows in proportion. A change starts an empty index."`
 	Recipe    string                `koanf:"recipe" help:"How fingerprints are made: news, or for comparison classic-fnv, classic-python-200, classic-python-30, classic-yanyiwu."`
 	Detection recipe.Config         `koanf:"detection" help:"What counts as a copy. Each change here, except of probes, anchors and segmenter, makes a new recipe id and with it a new, empty index."`
+	Policy    article.Policy        `koanf:"policy" help:"Topics of near copies, by their relation to the original (docs/output.md). A change touches only articles that are not decided yet."`
 	Input     pipeline.DecodeConfig `koanf:"input" help:"How a record's value holds the article."`
 	HTTP      HTTPConfig            `koanf:"http" help:"Metrics and health."`
 	Log       LogConfig             `koanf:"log" help:"The log, written to standard error."`
@@ -62,6 +64,7 @@ func Default() Config {
 		Window:    168 * time.Hour,
 		Recipe:    "news",
 		Detection: recipe.DefaultConfig(),
+		Policy:    article.DefaultPolicy(),
 		Input:     pipeline.DefaultDecodeConfig(),
 		HTTP:      HTTPConfig{Listen: "127.0.0.1:9464"},
 		Log:       LogConfig{Level: "info", Format: LogText},
@@ -99,6 +102,7 @@ func (c Config) indexSettings(recipeID string, recipe recipe.Config) redisindex.
 	index := c.Redis.Index
 	index.Namespace = c.Redis.Namespace + ":" + recipeID
 	index.Window = c.Window
+	index.Policy = c.Policy
 	index.Search = recipe.Search()
 	return index
 }
@@ -114,6 +118,7 @@ func (c Config) Validate() error {
 		c.validateBrokers(),
 		inSection("redis", c.Redis.Validate()),
 		c.validateDetection(),
+		inSection("policy", c.Policy.Validate()),
 		inSection("input", c.Input.Validate()),
 	}
 	for _, f := range []struct {

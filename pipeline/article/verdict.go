@@ -89,11 +89,22 @@ type Verdict struct {
 	Kind Kind
 	// Reason is the test that decided. ReasonNone for Unique.
 	Reason Reason
-	// Original is the earlier article that this one repeats or, if the kind is Possible, resembles. Of several it is the one with the
-	// lowest ticket. Zero for Unique.
+	// Original is the earlier article that this one repeats or, if the kind is Possible, resembles. Of several it is one that the
+	// publisher gave the same id, if there is one, and of these the one with the lowest ticket. Zero for Unique.
 	Original Ref
+	// Likeness is what the article has in common with its original. Zero for Unique.
+	Likeness
 	// Root is the article at the end of the chain of originals. It is no copy. For Unique and Possible it is the article itself.
 	Root Ref
 	// Distance is the Hamming distance to the original, in bits; 0 for Unique and Exact.
 	Distance int
+	// Destination is the topic of the article. It was chosen by the policy of the process that decided the article, and stays.
+	Destination Destination
+}
+
+// ExactVerdict is the verdict of an exact copy.
+func ExactVerdict(original, root Ref) Verdict {
+	return Verdict{
+		Kind: Exact, Reason: ReasonDigest, Likeness: SameText, Original: original, Root: root, Destination: ToDuplicate,
+	}
 }

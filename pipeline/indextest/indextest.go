@@ -2,6 +2,7 @@
 package indextest
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -25,11 +26,13 @@ type Params struct {
 	Probes      int
 
 	BlockDistance int // see article.Search
+	Policy        article.Policy
 }
 
 // Search returns the requirements of a recipe with one block more than MaxDistance, so that look-ups miss no candidate, and with a simple
-// second check. Articles without a signature are judged by their distance. Signatures have one byte: articles with equal bytes are copies,
-// with a difference of 1 possible copies, otherwise different.
+// second check. Articles without a signature are judged by their distance. The first byte of a signature tells copies: articles with equal
+// bytes are copies, with a difference of 1 possible copies, otherwise different. A second byte, if there is one, is the length: the longer
+// article contains the shorter one.
 func (p Params) Search() article.Search {
 	blocks := p.Blocks
 	if blocks == 0 {
@@ -37,18 +40,30 @@ func (p Params) Search() article.Search {
 	}
 	return article.Search{
 		Blocks: blocks, Probes: p.Probes, BlockDistance: p.BlockDistance,
-		Rule: article.Rule{MaxDistance: p.MaxDistance, Check: func(_ int, a, b []byte) article.Judgement {
+		Rule: article.Rule{MaxDistance: p.MaxDistance, Check: func(_ int, later, earlier []byte) article.Judgement {
 			switch {
-			case len(a) == 0 || len(b) == 0:
+			case len(later) == 0 || len(earlier) == 0:
 				return article.Judgement{Kind: article.Near, Reason: article.ReasonDistance}
-			case a[0] == b[0]:
-				return article.Judgement{Kind: article.Near, Reason: article.ReasonOverlap}
-			case max(a[0], b[0])-min(a[0], b[0]) == 1:
-				return article.Judgement{Kind: article.Possible, Reason: article.ReasonValues}
+			case later[0] == earlier[0]:
+				return article.Judgement{Kind: article.Near, Reason: article.ReasonOverlap, Likeness: likeness(later, earlier)}
+			case max(later[0], earlier[0])-min(later[0], earlier[0]) == 1:
+				return article.Judgement{Kind: article.Possible, Reason: article.ReasonValues, Likeness: likeness(later, earlier)}
 			default:
 				return article.Judgement{Reason: article.ReasonNumbers}
 			}
 		}},
+	}
+}
+
+// likeness is that of the second check of Params.Search.
+func likeness(later, earlier []byte) article.Likeness {
+	switch bytes.Compare(later[1:], earlier[1:]) {
+	case -1:
+		return article.Likeness{Relation: article.Contained, Similarity: 60, Contained: 98, Contains: 61}
+	case 1:
+		return article.Likeness{Relation: article.Extends, Similarity: 60, Contained: 61, Contains: 98}
+	default:
+		return article.Likeness{Relation: article.Overlaps, Similarity: 70, Contained: 83, Contains: 82}
 	}
 }
 
@@ -72,6 +87,8 @@ func Run(t *testing.T, newIndex func(t *testing.T, p Params) pipeline.Index) {
 		{"Borders", testBorders},
 		{"LittleText", testLittleText},
 		{"SecondCheck", testSecondCheck},
+		{"Relations", testRelations},
+		{"SameID", testSameID},
 		{"Probes", testProbes},
 		{"Anchors", testAnchors},
 		{"Reach", testReach},
@@ -113,11 +130,11 @@ func unique(c article.Article) article.Verdict {
 }
 
 func near(original, root article.Article, distance int) article.Verdict {
-	return article.Verdict{Kind: article.Near, Reason: article.ReasonDistance, Original: original.Ref(), Root: root.Ref(), Distance: distance}
+	return article.Verdict{Kind: article.Near, Reason: article.ReasonDistance, Original: original.Ref(), Root: root.Ref(), Distance: distance, Destination: article.ToDuplicate}
 }
 
 func exact(original, root article.Article) article.Verdict {
-	return article.Verdict{Kind: article.Exact, Reason: article.ReasonDigest, Original: original.Ref(), Root: root.Ref()}
+	return article.ExactVerdict(original.Ref(), root.Ref())
 }
 
 // claim claims articles in one call. It fails the test if the index blocks for a minute, as it does when it cannot read its store.

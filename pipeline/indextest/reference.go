@@ -30,20 +30,29 @@ func (r *reference) claim(a article.Article) article.Verdict {
 	d := decided{article: a, span: a.Time.UnixMilli() / length, verdict: unique(a)}
 	for _, o := range r.seen { // an exact repeat within the same span takes precedence over everything else
 		if o.span == d.span && o.article.Digest == a.Digest {
-			return article.Verdict{Kind: article.Exact, Reason: article.ReasonDigest, Original: o.article.Ref(), Root: o.verdict.Root}
+			return article.ExactVerdict(o.article.Ref(), o.verdict.Root)
 		}
 	}
+	best := -1 // how good the original is: a copy before a possible copy, then the same id before another id
 	for _, o := range r.seen {
-		j := judge(r.Params, a, o.article)
-		if j.Kind == 0 || d.verdict.Kind == article.Possible && j.Kind == article.Possible {
+		j, good := judge(r.Params, a, o.article), 0
+		if j.Kind.IsCopy() {
+			good += 2
+		}
+		if j.SameID {
+			good++
+		}
+		if j.Kind == 0 || good <= best {
 			continue
 		}
-		d.verdict = article.Verdict{Kind: j.Kind, Reason: j.Reason, Original: o.article.Ref(), Root: o.verdict.Root}
-		d.verdict.Distance = simhash.Distance(o.article.Fingerprint, a.Fingerprint)
-		if j.Kind.IsCopy() {
-			break
+		best = good
+		d.verdict = article.Verdict{
+			Kind: j.Kind, Reason: j.Reason, Likeness: j.Likeness, Original: o.article.Ref(), Root: a.Ref(),
+			Distance: simhash.Distance(o.article.Fingerprint, a.Fingerprint), Destination: r.Policy.Destination(j),
 		}
-		d.verdict.Root = a.Ref()
+		if j.Kind.IsCopy() {
+			d.verdict.Root = o.verdict.Root
+		}
 	}
 	r.seen = append(r.seen, d)
 	return d.verdict
@@ -56,7 +65,7 @@ func random(r *rand.Rand, n int, span time.Duration) []article.Article {
 		at := span*time.Duration(i)/time.Duration(n) + time.Duration(r.Int64N(int64(span/8)))
 		switch kind := r.IntN(10); {
 		case kind < 4 || i < 5:
-			articles[i] = signed(newArticle(i, at, simhash.Fingerprint(r.Uint64()), fmt.Sprint(i)), byte(r.IntN(3)))
+			articles[i] = lengthy(newArticle(i, at, simhash.Fingerprint(r.Uint64()), fmt.Sprint(i)), byte(r.IntN(3)), 1)
 		case kind < 5:
 			articles[i] = little(i, at, fmt.Sprint("flash ", r.IntN(20)))
 		case kind < 7: // the text of an earlier one
@@ -64,13 +73,17 @@ func random(r *rand.Rand, n int, span time.Duration) []article.Article {
 			articles[i] = newArticle(i, at, o.Fingerprint, "")
 			articles[i].Digest, articles[i].LittleText, articles[i].Signature = o.Digest, o.LittleText, o.Signature
 		default: // up to 4 bits off an earlier one
-			fp := articles[r.IntN(i)].Fingerprint
+			o := articles[r.IntN(i)]
+			fp := o.Fingerprint
 			for range r.IntN(5) {
 				fp ^= 1 << r.IntN(64)
 			}
 			articles[i] = newArticle(i, at, fp, fmt.Sprint(i))
 			if r.IntN(2) == 0 {
-				articles[i].Signature = []byte{byte(r.IntN(3))}
+				articles[i].Signature = []byte{byte(r.IntN(3)), byte(r.IntN(3))}
+			}
+			if r.IntN(3) == 0 {
+				articles[i].ID = o.ID
 			}
 		}
 		articles[i].Time = articles[i].Time.Truncate(time.Millisecond)
@@ -82,7 +95,8 @@ func testReference(t *testing.T, newIndex factory) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	for _, p := range []Params{standard, {Window: 2 * time.Hour, Generations: 3}, {Window: 90 * time.Minute, Generations: 1, MaxDistance: 4}} {
+	policy := article.Policy{Contained: "unique", Extends: "possible", SameID: "unique"}
+	for _, p := range []Params{standard, {Window: 2 * time.Hour, Generations: 3}, {Window: 90 * time.Minute, Generations: 1, MaxDistance: 4, Policy: policy}} {
 		x, ref := newIndex(t, p), reference{Params: p}
 		articles := random(r, 1000, 5*p.Window) // so many that chance leaves no kind out
 		verdicts := make([]article.Verdict, 0, len(articles))
@@ -91,10 +105,11 @@ func testReference(t *testing.T, newIndex factory) {
 			verdicts = append(verdicts, claim(t, x, articles[at:end]...)...)
 			at = end
 		}
-		kinds := map[article.Kind]int{}
+		kinds, relations := map[article.Kind]int{}, map[article.Relation]int{}
 		for i, c := range articles {
 			require.Equal(t, ref.claim(c), verdicts[i], "claim %d, parameters %+v", i, p)
 			kinds[verdicts[i].Kind]++
+			relations[verdicts[i].Relation]++
 		}
 		require.Equal(t, verdicts, claim(t, x, articles...), "replay in one call")
 		require.Greater(t, kinds[article.Unique], 50)
@@ -102,6 +117,9 @@ func testReference(t *testing.T, newIndex factory) {
 		if p.MaxDistance > 0 {
 			require.Greater(t, kinds[article.Near], 50)
 			require.Positive(t, kinds[article.Possible])
+			for _, r := range article.Relations() {
+				require.Positive(t, relations[r], r)
+			}
 		}
 	}
 }
@@ -180,10 +198,13 @@ func judge(p Params, a, b article.Article) article.Judgement {
 	case a.Coordinates == b.Coordinates || a.Time.Sub(b.Time).Abs() > p.Window:
 		return article.Judgement{}
 	case a.Digest == b.Digest:
-		return article.Judgement{Kind: article.Exact, Reason: article.ReasonDigest}
+		return article.Judgement{Kind: article.Exact, Reason: article.ReasonDigest, Likeness: article.SameText, SameID: a.ID == b.ID}
 	case a.LittleText || b.LittleText || distance > p.MaxDistance:
 		return article.Judgement{}
-	default:
-		return p.Search().Check(distance, a.Signature, b.Signature)
 	}
+	j := p.Search().Check(distance, a.Signature, b.Signature)
+	if j.SameID = j.Kind != 0 && a.ID == b.ID; j.SameID {
+		j.Relation = article.Revises
+	}
+	return j
 }

@@ -20,6 +20,7 @@ type Config struct {
 	Window      time.Duration
 	Generations int // number of spans in the window: exact repeats are found within a span, and memory is freed by span
 	article.Search
+	article.Policy
 	BlockBits int // width of the blocks of a fingerprint; 0: as wide as makes up the fingerprint
 }
 
@@ -91,7 +92,7 @@ func (x *Index) claim(a *article.Article) article.Verdict {
 		if o.Coordinates == a.Coordinates {
 			return o.verdict
 		}
-		return article.Verdict{Kind: article.Exact, Reason: article.ReasonDigest, Original: o.Ref(), Root: o.verdict.Root}
+		return article.ExactVerdict(o.Ref(), o.verdict.Root)
 	}
 	e := &entry{Article: *a, arrival: x.arrivals, ms: ms}
 	e.verdict = x.decide(e)
@@ -112,7 +113,8 @@ func (x *Index) span(n int64) *span {
 	return s
 }
 
-// decide finds the earliest article of which a is a copy or, without one, the earliest article of which a is possibly a copy.
+// decide finds the article of which a is a copy or, without one, the article of which a is possibly a copy: of several the earliest one
+// with the same id or, without one, the earliest one.
 func (x *Index) decide(a *entry) article.Verdict {
 	var copied, similar earliest
 	seen := map[*entry]bool{}
@@ -142,7 +144,8 @@ func (x *Index) decide(a *entry) article.Verdict {
 	}
 	v := article.Verdict{Kind: article.Unique, Root: a.Ref()}
 	if o := best.entry; o != nil {
-		v.Kind, v.Reason, v.Original = best.Kind, best.Reason, o.Ref()
+		v.Kind, v.Reason, v.Likeness, v.Original = best.Kind, best.Reason, best.Likeness, o.Ref()
+		v.Destination = x.cfg.Destination(best.Judgement)
 		if v.Kind.IsCopy() {
 			v.Root = o.verdict.Root
 		}
@@ -153,14 +156,14 @@ func (x *Index) decide(a *entry) article.Verdict {
 	return v
 }
 
-// earliest keeps the earliest of the articles that it is offered.
+// earliest keeps, of the articles that it is offered, the earliest with the same id or, without one, the earliest.
 type earliest struct {
 	*entry
 	article.Judgement
 }
 
 func (f *earliest) offer(o *entry, j article.Judgement) {
-	if f.entry == nil || o.arrival < f.arrival {
+	if f.entry == nil || j.SameID && !f.SameID || j.SameID == f.SameID && o.arrival < f.arrival {
 		f.entry, f.Judgement = o, j
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 func TestContract(t *testing.T) {
 	indextest.Run(t, func(_ *testing.T, p indextest.Params) pipeline.Index {
-		return New(Config{Window: p.Window, Generations: p.Generations, Search: p.Search()})
+		return New(Config{Window: p.Window, Generations: p.Generations, Search: p.Search(), Policy: p.Policy})
 	})
 }
 

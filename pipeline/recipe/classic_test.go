@@ -41,7 +41,7 @@ func TestClassicRecipes(t *testing.T) {
 				}
 			}
 			same, _ := r.Fingerprint(zhArticle)
-			require.Equal(t, article.Judgement{Kind: article.Exact, Reason: article.ReasonDigest}, search.Compare(&a, &same))
+			require.Equal(t, article.Judgement{Kind: article.Exact, Reason: article.ReasonDigest, Likeness: article.SameText}, search.Compare(&a, &same))
 			other, _ := r.Fingerprint(enArticle)
 			require.Equal(t, article.Judgement{Reason: article.ReasonDistance}, search.Compare(&a, &other))
 			empty, _ := r.Fingerprint("")

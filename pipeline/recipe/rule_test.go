@@ -39,7 +39,9 @@ func TestSmallPrint(t *testing.T) {
 			"The board of Penrose Shipping has dismissed its chief executive after a dispute about strategy.\n" + enSmallPrint,
 		},
 	} {
-		require.Equal(t, article.Judgement{Kind: article.Possible, Reason: article.ReasonLead}, judgeTexts(r, c.one, c.other), name)
+		j := judgeTexts(r, c.one, c.other)
+		require.Equal(t, article.Possible, j.Kind, name)
+		require.Equal(t, article.ReasonLead, j.Reason, name)
 		require.Equal(t, article.Near, judgeTexts(r, c.one, c.one+"\nEnd of message").Kind, name)
 		require.Equal(t, article.Near, judgeTexts(r, c.one, "The following reached us this morning by wire from our office abroad.\n"+c.one).Kind, name)
 	}

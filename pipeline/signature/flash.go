@@ -37,7 +37,7 @@ func (b *Builder) AppendFlash(dst []byte, clean string, words []uint64) []byte {
 	return append(dst, raw[:]...)
 }
 
-// compareFilters sets J and Containment from the filters of two flashes. Both stay 0 if a filter is too full.
+// compareFilters sets J and the shares of each text from the filters of two flashes. They stay 0 if a filter is too full.
 func (c *Comparison) compareFilters(a, b *Signature) {
 	na, nb, both := 0, 0, 0
 	for i := minAt; i < contextAt; i++ {
@@ -46,7 +46,8 @@ func (c *Comparison) compareFilters(a, b *Signature) {
 	}
 	if least := min(na, nb); least > 0 && max(na, nb) <= maxFlashBits {
 		c.J = float64(both) / float64(na+nb-both)
-		c.Containment = float64(both) / float64(least)
+		c.Contained, c.Contains = float64(both)/float64(na), float64(both)/float64(nb)
+		c.Containment = max(c.Contained, c.Contains)
 	}
 }
 

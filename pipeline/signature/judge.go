@@ -103,8 +103,9 @@ type Comparison struct {
 	Flash bool
 	// J estimates the Jaccard similarity of the sets of word bigrams, 0 to 1; its standard error is about 0.06.
 	J float64
-	// Containment estimates the share of the shorter text's bigrams that the longer one has, 0 to 1.
-	Containment float64
+	// Contained estimates the share of the later text's bigrams that the earlier one has, Contains the share of the earlier text's bigrams
+	// that the later one has. Containment is the greater of the two, which is that of the shorter text. All are 0 to 1.
+	Contained, Contains, Containment float64
 	// Bigrams is the number of bigrams of the shorter text, to about 2 %.
 	Bigrams float64
 	// SharedContexts counts the sampled contexts of numbers that both articles have, Contradictions the contexts among them in which
@@ -123,7 +124,8 @@ type Comparison struct {
 	Lead float64
 }
 
-// Compare compares two signatures in constant time. It is symmetric and allocates nothing.
+// Compare compares the signature a of a later article with the signature b of an earlier one, in constant time. It allocates nothing. If a
+// and b are exchanged, Contained and Contains are, and all else stays.
 func Compare(a, b *Signature) Comparison {
 	if !a.Known() || !b.Known() {
 		return Comparison{}
@@ -139,7 +141,9 @@ func Compare(a, b *Signature) Comparison {
 		c.compareFilters(a, b)
 	case c.Bigrams > 0:
 		c.J = a.jaccard(b)
-		c.Containment = min(1, c.J/(1+c.J)*(na+nb)/c.Bigrams)
+		common := c.J / (1 + c.J) * (na + nb)
+		c.Contained, c.Contains = min(1, common/na), min(1, common/nb)
+		c.Containment = max(c.Contained, c.Contains)
 		c.Longer = max(na, nb) / c.Bigrams
 	}
 	for i := range numberSlots {
@@ -204,6 +208,15 @@ func (s *Signature) leadIn(t *Signature) float64 {
 // Example with the default thresholds: the articles have a similarity of 0.45 and are not short. This is below Near, so they are possible
 // copies. If they share all of their five numbers, the numbers vouch for a copy: Vouched is enough, and they are copies.
 func Judge(distance int, c Comparison, t Thresholds) article.Judgement {
+	j := decide(distance, c, t)
+	if j.Kind != 0 {
+		j.Likeness = c.likeness(t)
+	}
+	return j
+}
+
+// decide is Judge without the likeness.
+func decide(distance int, c Comparison, t Thresholds) article.Judgement {
 	if distance > WholeDistance && !c.Part() {
 		return article.Judgement{Reason: article.ReasonDistance}
 	}

@@ -86,7 +86,7 @@ func TestJaccardIsEstimated(t *testing.T) {
 		x, y := of(t, strings.Join(a, " ")), of(t, strings.Join(b, " "))
 		c := Compare(&x, &y)
 		require.InDelta(t, want, c.J, 0.3, "%d words in common", keep)
-		require.Equal(t, c, Compare(&y, &x), "not symmetric")
+		require.Equal(t, c, mirrored(Compare(&y, &x)), "not mirrored")
 	}
 }
 
@@ -120,7 +120,9 @@ func TestCopyAndTemplate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			other := of(t, c.text)
 			comparison := Compare(&number, &other)
-			require.Equal(t, article.Judgement{Kind: c.want, Reason: c.reason}, Judge(0, comparison, DefaultThresholds()), "%+v", comparison)
+			j := Judge(0, comparison, DefaultThresholds())
+			require.Equal(t, c.want, j.Kind, "%+v", comparison)
+			require.Equal(t, c.reason, j.Reason, "%+v", comparison)
 		})
 	}
 }
@@ -164,8 +166,8 @@ func FuzzDecode(f *testing.F) {
 		a, ok := Decode(x)
 		c, ok2 := Decode(y)
 		got := Compare(&a, &c)
-		if got != Compare(&c, &a) {
-			t.Fatal("not symmetric")
+		if got != mirrored(Compare(&c, &a)) {
+			t.Fatal("not mirrored")
 		}
 		if got.Known != (ok && ok2 && x[0] == y[0]) || !(got.J >= 0 && got.J <= 1) || !(got.Containment >= 0 && got.Containment <= 1) {
 			t.Fatalf("%+v", got)
@@ -234,7 +236,7 @@ func TestLead(t *testing.T) {
 	} {
 		got := Compare(&a, &c.other)
 		require.Equal(t, c.common, got.Lead >= leastLead, "%s: %v", name, got.Lead)
-		require.Equal(t, got, Compare(&c.other, &a), name)
+		require.Equal(t, got, mirrored(Compare(&c.other, &a)), name)
 	}
 	long, other := sign(one, words(3000)), sign(two, words(3000))
 	require.InDelta(t, 1, Compare(&long, &other).Lead, 0, "too few samples")
@@ -275,4 +277,10 @@ func TestLonger(t *testing.T) {
 	same := Compare(&whole, &whole)
 	require.InDelta(t, 1, same.Longer, 0)
 	require.False(t, same.Part())
+}
+
+// mirrored is the comparison with the two articles exchanged.
+func mirrored(c Comparison) Comparison {
+	c.Contained, c.Contains = c.Contains, c.Contained
+	return c
 }

@@ -16,7 +16,8 @@ import (
 func TestOutputDocumentationNamesEveryHeader(t *testing.T) {
 	doc := string(read(t, "docs/output.md"))
 	for _, header := range []string{
-		pipeline.HeaderVerdict, pipeline.HeaderFingerprint, pipeline.HeaderDistance, pipeline.HeaderOriginalID,
+		pipeline.HeaderVerdict, pipeline.HeaderFingerprint, pipeline.HeaderDistance, pipeline.HeaderRelation,
+		pipeline.HeaderSimilarity, pipeline.HeaderContained, pipeline.HeaderContains, pipeline.HeaderOriginalID,
 		pipeline.HeaderOriginal, pipeline.HeaderRootID, pipeline.HeaderRoot, pipeline.HeaderSource,
 		pipeline.HeaderRecipe, pipeline.HeaderReason, pipeline.HeaderDetail, pipeline.HeaderValueOmitted,
 	} {

@@ -94,7 +94,7 @@ var mutants = []mutant{
 		{"store.go", "if e.Coordinates == t.Coordinates {", "if false {"},
 	}, interleaving},
 	{"repeat-of-undecided-guesses-its-root", []edit{
-		{"batch.go", "Root: o.verdict.Root}", "Root: o.Ref()}"},
+		{"batch.go", "article.ExactVerdict(o.Ref(), o.verdict.Root)", "article.ExactVerdict(o.Ref(), o.Ref())"},
 	}, contract + "/^ExactRepeats$"},
 	{"copy-of-its-copy", []edit{
 		{"decide.go", "if root.Coordinates == t.Coordinates {", "if false {"},
@@ -120,6 +120,15 @@ var mutants = []mutant{
 	{"look-alikes-before-copies", []edit{
 		{"decide.go", "if !r.judged.Kind.IsCopy() {", "if r.judged.Kind == 0 {"},
 	}, contract + "/^SecondCheck$"},
+	{"destination-by-the-policy-of-today", []edit{
+		{"batch.go", "verdicts[i] = t.verdict\n", "verdicts[i] = t.verdict\n		verdicts[i].Destination = b.x.cfg.Destination(article.Judgement{Kind: t.verdict.Kind, Likeness: t.verdict.Likeness})\n"},
+	}, "^TestChangeOfPolicy$/^Mini$"},
+	{"own-destination-wins", []edit{
+		{"decide.go", "t.verdict = verdict", "t.verdict, t.verdict.Destination = verdict, t.proposal.Destination"},
+	}, "^TestTwoPolicies$/^Mini$"},
+	{"revisions-of-another-article", []edit{
+		{"lookup.go", "r.judged.SameID != s.judged.SameID && r.judged.SameID || r.judged.SameID == s.judged.SameID && r.before(s.entry)", "r.before(s.entry)"},
+	}, contract + "/^SameID$"},
 	{"no-probes", []edit{
 		{"lookup.go", "x.layout.plan.AppendLookups(blocks[:0], &t.Article)", "x.layout.plan.AppendStored(blocks[:0], &t.Article)"},
 	}, contract + "/^Probes$"},

@@ -47,7 +47,7 @@ func TestEvalPairs(t *testing.T) {
 func TestEvalPairsJSON(t *testing.T) {
 	_, out, _ := runEval(t, "pairs", "--docs", evalDocs, "--pairs", evalPairsF, "--json") // with a copy that is labelled as none
 	requireShape(
-		t, out, []string{"kinds"},
+		t, out, []string{"kinds", "kinds.*.relations"},
 		slices.Concat(
 			[]string{
 				"candidate_recall", "copies", "debatable", "distance", "distance.false_positive_rate", "distance.k", "distance.precision",
@@ -57,7 +57,7 @@ func TestEvalPairsJSON(t *testing.T) {
 			intervalNames("intervals.false_positive_rate"), intervalNames("intervals.precision"), intervalNames("intervals.recall"),
 			[]string{"kinds", "kinds.*", "kinds.*.flagged"}, intervalNames("kinds.*.interval"),
 			[]string{
-				"kinds.*.label", "kinds.*.n", "kinds.*.possible", "look_alikes", "pairs", "precision", "recall", "warnings",
+				"kinds.*.label", "kinds.*.n", "kinds.*.possible", "kinds.*.relations", "kinds.*.relations.*", "look_alikes", "pairs", "precision", "recall", "warnings",
 				"without_family", "wrong_pairs", "wrong_pairs.candidate", "wrong_pairs.distance", "wrong_pairs.id_a", "wrong_pairs.id_b",
 				"wrong_pairs.kind", "wrong_pairs.label", "wrong_pairs.possible", "wrong_pairs.reason",
 			},

@@ -18,6 +18,8 @@ type comparison struct {
 	Recipe      string            `json:"recipe"`
 	Verdict     string            `json:"verdict"` // exact, near, possible, different, or empty: at least one has no text
 	Explanation string            `json:"explanation"`
+	Relation    string            `json:"relation"` // of B to A: none, equal, contained, extends, revises, overlaps
+	Topic       string            `json:"topic"`    // where policy sends B: unique, possible, duplicate
 	Distance    int               `json:"distance"` // bits
 	MaxDistance int               `json:"max_distance"`
 	Test        string            `json:"test"`         // the test that decided
@@ -93,6 +95,7 @@ func compareTexts(recipe *recipe.Recipe, index redisindex.Config, names, texts [
 	c.addLookups(plan, &a, &b)
 	judgement := plan.Judge(&index.Rule, &b, &a)
 	c.Test = judgement.Reason.String()
+	c.Relation, c.Topic = judgement.Relation.String(), index.Destination(judgement).String()
 	c.Signature = compareSignatures(a.Signature, b.Signature)
 	c.explain(judgement, cfg)
 	return c

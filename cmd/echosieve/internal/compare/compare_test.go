@@ -67,6 +67,24 @@ func TestCompareVerdicts(t *testing.T) {
 	}
 }
 
+func TestCompareRelations(t *testing.T) {
+	sentence := " A second boat follows in spring, the ministry said, and a third one when the yard at Harrow Point has built a larger slipway."
+	longer := compareText + sentence
+	for _, c := range []struct{ a, b, relation, topic, explanation string }{
+		{compareText, longer, "extends", "unique", "B contains A and has more. The policy sends it to the topic unique."},
+		{longer, compareText, "contained", "duplicate", "B is contained in A."},
+		{compareText, "<p>" + compareText, "equal", "duplicate", "Exact copy"},
+		{compareText, compareOther, "none", "unique", "Not a copy"},
+	} {
+		got := compareJSON(t, "", "--policy.extends", "unique", c.a, c.b)
+		require.Equal(t, c.relation, got.Relation, c.explanation)
+		require.Equal(t, c.topic, got.Topic, c.explanation)
+		require.Contains(t, got.Explanation, c.explanation)
+	}
+	extends := compareJSON(t, "", compareText, longer).Signature
+	require.Greater(t, extends.Contains, extends.Contained)
+}
+
 func TestExplainOverlap(t *testing.T) {
 	thresholds := signature.DefaultThresholds()
 	s := compareSignature{Similarity: thresholds.Vouched}

@@ -12,6 +12,8 @@ import (
 type compareSignature struct {
 	Similarity     float64 `json:"similarity"`      // estimated share of word pairs in common
 	Containment    float64 `json:"containment"`     // estimated share of the shorter text's word pairs that the longer one has
+	Contained      float64 `json:"contained"`       // estimated share of B's word pairs that A has
+	Contains       float64 `json:"contains"`        // estimated share of A's word pairs that B has
 	WordPairs      int     `json:"word_pairs"`      // estimated count in the shorter text
 	SharedPlaces   int     `json:"shared_places"`   // sampled places with a number that both have
 	Contradictions int     `json:"contradictions"`  // sampled places with different numbers
@@ -27,12 +29,12 @@ type compareSignature struct {
 func compareSignatures(a, b []byte) *compareSignature {
 	x, _ := signature.Decode(a)
 	y, _ := signature.Decode(b)
-	c := signature.Compare(&x, &y)
+	c := signature.Compare(&y, &x) // B comes later
 	if !c.Known {
 		return nil
 	}
 	return &compareSignature{
-		Similarity: c.J, Containment: c.Containment, WordPairs: int(c.Bigrams), SharedPlaces: c.SharedContexts,
+		Similarity: c.J, Containment: c.Containment, Contained: c.Contained, Contains: c.Contains, WordPairs: int(c.Bigrams), SharedPlaces: c.SharedContexts,
 		Contradictions: c.Contradictions, Numbers: c.LeastValues, NumbersShared: c.CommonValues, Longer: c.Longer, Beginning: c.Lead,
 		Opposite: c.Opposite, Flash: c.Flash,
 	}
@@ -76,6 +78,7 @@ func (c *comparison) explain(j article.Judgement, cfg recipe.Config) {
 		c.Explanation = "No verdict: cleaning leaves no letter and no digit, so the record becomes a dead letter."
 		return
 	}
+	why += relationSentence(j.Relation)
 	switch j.Kind {
 	case article.Near:
 		c.Explanation = "Near copy: " + why
@@ -84,8 +87,29 @@ func (c *comparison) explain(j article.Judgement, cfg recipe.Config) {
 	default:
 		c.Explanation = "Not a copy: " + why
 	}
+	if j.Kind == article.Near && c.Topic != article.ToDuplicate.String() {
+		c.Explanation += fmt.Sprintf(" The policy sends it to the topic %s.", c.Topic)
+	}
 	if j.Kind.IsCopy() && !c.Found {
 		c.Explanation += " But the service would not notice: its look-ups do not find one from the other (detection.probes, detection.anchors)."
+	}
+}
+
+// relationSentence says what B is to A.
+func relationSentence(r article.Relation) string {
+	switch r {
+	case article.Equal:
+		return " Neither has words of its own to speak of."
+	case article.Contained:
+		return " B is contained in A."
+	case article.Extends:
+		return " B contains A and has more."
+	case article.Revises:
+		return " B corrects a figure of A."
+	case article.Overlaps:
+		return " Each has words that the other lacks."
+	default:
+		return ""
 	}
 }
 

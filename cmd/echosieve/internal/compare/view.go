@@ -93,8 +93,8 @@ func (c comparison) signatureLines() string {
 	if s == nil {
 		return ""
 	}
-	return fmt.Sprintf("word pairs    %.2f in common, %.2f of the shorter text (%d)\nnumbers       %d of %d shared places differ, %d of %d in both\n",
-		s.Similarity, s.Containment, s.WordPairs, s.Contradictions, s.SharedPlaces, s.NumbersShared, s.Numbers)
+	return fmt.Sprintf("word pairs    %.2f in common; %.2f of B are in A, %.2f of A in B (%d in the shorter text)\nnumbers       %d of %d shared places differ, %d of %d in both\n",
+		s.Similarity, s.Contained, s.Contains, s.WordPairs, s.Contradictions, s.SharedPlaces, s.NumbersShared, s.Numbers)
 }
 
 // wordTable lists words with their weights.

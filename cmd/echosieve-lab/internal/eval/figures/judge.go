@@ -77,6 +77,7 @@ type Judgement struct {
 	Possible  bool   // they look alike, but not enough; never with Flagged
 	Candidate bool   // a look-up for the later article finds the earlier one
 	Distance  int    // between the fingerprints, in bits
+	Relation  string // of the later article to the earlier one, if it is flagged or possible; otherwise "none"
 	Reason    string // the test that decided, as in the header echosieve-reason, or one of the reasons above
 }
 
@@ -93,7 +94,7 @@ func ByRecipe(rule article.Rule, plan lookup.Plan) Judge {
 		if plan.Finds(&later, &earlier) {
 			decided := plan.Judge(&rule, &later, &earlier)
 			out.Flagged, out.Possible, out.Candidate = decided.Kind.IsCopy(), decided.Kind == article.Possible, true
-			out.Reason = decided.Reason.String()
+			out.Reason, out.Relation = decided.Reason.String(), decided.Relation.String()
 		}
 		return out
 	}

@@ -16,6 +16,8 @@ type KindResult struct {
 	Flagged  int       `json:"flagged"`  // judged to be copies
 	Possible int       `json:"possible"` // look alike, but not enough; 0 for recipes where distance alone decides
 	Interval *Interval `json:"interval"` // of the share flagged
+	// Relations counts the flagged pairs by the relation of the later article, B, to the earlier one.
+	Relations map[string]int `json:"relations"`
 }
 
 // Share is the share of the kind's pairs that are flagged.
@@ -129,13 +131,16 @@ func (k byKind) add(p judged) {
 }
 
 func kindResult(members []judged) KindResult {
-	k := KindResult{Label: members[0].Label, N: len(members)}
+	k := KindResult{Label: members[0].Label, N: len(members), Relations: map[string]int{}}
 	terms := make([]term, len(members))
 	for i, p := range members {
 		terms[i] = p.term(p.Flagged)
 		k.Flagged += terms[i].part
 		if p.Possible {
 			k.Possible++
+		}
+		if p.Flagged {
+			k.Relations[p.Relation]++
 		}
 	}
 	k.Interval = interval(terms)

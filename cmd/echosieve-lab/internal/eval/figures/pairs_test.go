@@ -64,9 +64,11 @@ func TestPairs(t *testing.T) {
 		k.Interval = nil
 		r.Kinds[name] = k
 	}
+	none := map[string]int{"none": 1} // distance tells no relation
 	require.Equal(t, map[string]KindResult{
-		"exact": {Label: 1, N: 1, Flagged: 1}, "edit": {Label: 1, N: 3, Flagged: 1}, "template": {N: 1, Flagged: 1},
-		"background": {N: 2}, IgnoredKind: {Label: -1, N: 1}, "digest": {Label: -1, N: 1, Flagged: 1},
+		"exact": {Label: 1, N: 1, Flagged: 1, Relations: map[string]int{"equal": 1}}, "edit": {Label: 1, N: 3, Flagged: 1, Relations: none},
+		"template": {N: 1, Flagged: 1, Relations: none}, "background": {N: 2, Relations: map[string]int{}},
+		IgnoredKind: {Label: -1, N: 1, Relations: map[string]int{}}, "digest": {Label: -1, N: 1, Flagged: 1, Relations: none},
 	}, r.Kinds)
 	require.Len(t, r.Distance, 33)
 	require.Equal(t, AtDistance{0, Rates{Recall: 1. / 4, Precision: 1. / 2, FalsePositiveRate: 1. / 3}}, r.Distance[0])
@@ -79,7 +81,7 @@ func TestPairs(t *testing.T) {
 // Scripts rely on the JSON names.
 func TestJSONNames(t *testing.T) {
 	out, err := json.Marshal(PairsResult{
-		Kinds: map[string]KindResult{"k": {Interval: &Interval{}}}, Distance: []AtDistance{{}}, Wrong: []WrongPair{{}}, Warnings: []string{},
+		Kinds: map[string]KindResult{"k": {Interval: &Interval{}, Relations: map[string]int{"equal": 1}}}, Distance: []AtDistance{{}}, Wrong: []WrongPair{{}}, Warnings: []string{},
 	})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"docs":0,"pairs":0,"copies":0,"look_alikes":0,"debatable":0,
@@ -87,7 +89,7 @@ func TestJSONNames(t *testing.T) {
 		"intervals":{"recall":null,"precision":null,"f1":null,"false_positive_rate":null,"candidate_recall":null},
 		"without_family":0,"warnings":[],
 		"kinds":{"k":{"label":0,"n":0,"flagged":0,"possible":0,
-			"interval":{"low":0,"high":0,"families":0,"largest_family":0,"few_families":false}}},
+			"interval":{"low":0,"high":0,"families":0,"largest_family":0,"few_families":false},"relations":{"equal":1}}},
 		"distance":[{"k":0,"recall":0,"precision":0,"false_positive_rate":0}],
 		"wrong_pairs":[{"id_a":"","id_b":"","label":0,"kind":"","possible":false,"candidate":false,"distance":0,"reason":""}]}`, string(out))
 }

@@ -47,10 +47,10 @@ func Pairs(w io.Writer, r figures.PairsResult) error {
 }
 
 func printKinds(b *strings.Builder, title string, label int, kinds map[string]figures.KindResult) {
-	t := newTable("kind", "pairs", "flagged", "possible", "share flagged", "95 % interval", "families")
+	t := newTable("kind", "pairs", "flagged", "possible", "share flagged", "95 % interval", "families", "relations of B to A")
 	for _, name := range sortedKeys(kinds) {
 		if k := kinds[name]; k.Label == label {
-			t.AppendRow(table.Row{Printable(name), k.N, k.Flagged, k.Possible, share(k.Share()), ends(k.Interval), families(k.Interval)})
+			t.AppendRow(table.Row{Printable(name), k.N, k.Flagged, k.Possible, share(k.Share()), ends(k.Interval), families(k.Interval), relations(k)})
 		}
 	}
 	if t.Length() > 0 {
@@ -78,6 +78,15 @@ func ends(i *figures.Interval) string {
 		return "-"
 	}
 	return share(i.Low) + " - " + share(i.High)
+}
+
+// relations lists the relations of the flagged pairs of a kind, such as "contained 12, overlaps 3".
+func relations(k figures.KindResult) string {
+	var list []string
+	for _, name := range sortedKeys(k.Relations) {
+		list = append(list, fmt.Sprintf("%s %d", name, k.Relations[name]))
+	}
+	return strings.Join(list, ", ")
 }
 
 // families returns the number of families of a rate as text, with a mark if they are few.

@@ -1,0 +1,94 @@
+package article
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Destination is the topic that a verdict sends its article to. Its numbers are stored and never change.
+type Destination uint8
+
+// The destinations.
+const (
+	ToUnique Destination = iota
+	ToPossible
+	ToDuplicate
+	destinationCount
+)
+
+var destinationNames = [destinationCount]string{"unique", "possible", "duplicate"}
+
+// Destinations returns all destinations, in the order of their numbers.
+func Destinations() []Destination { return []Destination{ToUnique, ToPossible, ToDuplicate} }
+
+// Known says whether this version knows the destination.
+func (d Destination) Known() bool { return d < destinationCount }
+
+// String returns the destination as it stands in settings and metrics. d must be known.
+func (d Destination) String() string { return destinationNames[d] }
+
+// Policy chooses the topic of near copies by their relation to the original. Each value is the name of a Destination; "" means duplicate.
+// A Policy changes no verdict otherwise, so it is not part of the recipe id.
+type Policy struct {
+	Contained string `koanf:"contained" help:"Topic of near copies that are contained in the original: duplicate, unique or possible."`
+	Extends   string `koanf:"extends" help:"Topic of near copies that contain the original and have more: duplicate, unique or possible."`
+	Revises   string `koanf:"revises" help:"Topic of near copies in which only a figure was corrected: duplicate, unique or possible."`
+	Overlaps  string `koanf:"overlaps" help:"Topic of near copies of which neither contains the other: duplicate, unique or possible."`
+	SameID    string `koanf:"same_id" help:"Topic of near copies with the id of the original, whatever their text: duplicate, unique or possible."`
+}
+
+// DefaultPolicy sends every copy to the duplicate topic.
+func DefaultPolicy() Policy {
+	name := ToDuplicate.String()
+	return Policy{name, name, name, name, name}
+}
+
+// Validate returns all mistakes, joined; each begins with the key of the setting.
+func (p Policy) Validate() error {
+	var errs []error
+	for _, f := range []struct{ key, value string }{
+		{"contained", p.Contained}, {"extends", p.Extends}, {"revises", p.Revises}, {"overlaps", p.Overlaps}, {"same_id", p.SameID},
+	} {
+		if f.value != ToDuplicate.String() && destination(f.value) == ToDuplicate {
+			errs = append(errs, fmt.Errorf("%s is %q, must be duplicate, unique or possible", f.key, f.value))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Destination returns the topic of an article whose original was judged as j. An exact copy is always a duplicate: an exact repeat of an
+// article in its span stores no verdict, so a destination by policy could change when the repeat is delivered again.
+func (p Policy) Destination(j Judgement) Destination {
+	switch {
+	case j.Kind == Possible:
+		return ToPossible
+	case !j.Kind.IsCopy():
+		return ToUnique
+	case j.Kind == Exact:
+		return ToDuplicate
+	case j.SameID:
+		return destination(p.SameID)
+	}
+	switch j.Relation {
+	case Contained:
+		return destination(p.Contained)
+	case Extends:
+		return destination(p.Extends)
+	case Revises:
+		return destination(p.Revises)
+	case Overlaps:
+		return destination(p.Overlaps)
+	default:
+		return ToDuplicate
+	}
+}
+
+// destination returns the destination of a name, ToDuplicate of any other text.
+func destination(name string) Destination {
+	for _, d := range Destinations() {
+		if d.String() == name {
+			return d
+		}
+	}
+	return ToDuplicate
+}
