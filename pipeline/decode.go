@@ -3,6 +3,7 @@ package pipeline
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"echosieve/pipeline/article"
 
@@ -46,10 +47,11 @@ func (c *DecodeConfig) Decode(r *Record) (article.Content, *RejectError) {
 	if !validObject(r.Value) {
 		return content, &RejectError{NotJSON, "the value is not a JSON object"}
 	}
-	if id := firstID(r.Value, c.Fields.ID); id != "" {
+	o := newObject(r.Value, make([]member, 0, 16))
+	if id := o.firstID(c.Fields.ID); id != "" {
 		content.ID = id
 	}
-	text, path := first(r.Value, c.Fields.Text)
+	text, path := o.first(c.Fields.Text)
 	switch {
 	case path == "":
 		return content, &RejectError{NoText, fmt.Sprintf("none of the text fields %q is there", c.Fields.Text)}
@@ -57,16 +59,16 @@ func (c *DecodeConfig) Decode(r *Record) (article.Content, *RejectError) {
 		return content, &RejectError{WrongType, fmt.Sprintf("field %q is a JSON %s, not a string", path, typeName(text))}
 	}
 	content.Text = text.String()
-	content.Title = firstString(r.Value, c.Fields.Title)
-	content.Source = firstString(r.Value, c.Fields.Source)
-	content.URL = firstString(r.Value, c.Fields.URL)
+	content.Title = o.firstString(c.Fields.Title)
+	content.Source = o.firstString(c.Fields.Source)
+	content.URL = o.firstString(c.Fields.URL)
 	return content, nil
 }
 
 // first returns the value of the first path that exists and is not null, and that path; "" if there is none.
-func first(value []byte, paths []string) (gjson.Result, string) {
+func (o *object) first(paths []string) (gjson.Result, string) {
 	for _, path := range paths {
-		if v := gjson.GetBytes(value, path); v.Exists() && v.Type != gjson.Null {
+		if v := o.get(path); v.Exists() && v.Type != gjson.Null {
 			return v, path
 		}
 	}
@@ -74,18 +76,18 @@ func first(value []byte, paths []string) (gjson.Result, string) {
 }
 
 // firstString returns the string at the first path that exists, or "" if there is none or it is not a string.
-func firstString(value []byte, paths []string) string {
-	if v, _ := first(value, paths); v.Type == gjson.String {
-		return v.String()
+func (o *object) firstString(paths []string) string {
+	if v, _ := o.first(paths); v.Type == gjson.String {
+		return strings.Clone(v.Str)
 	}
 	return ""
 }
 
 // firstID returns the first usable id: a string, a number as it is written, or one of MongoDB's Extended JSON wrappers. An id that is longer
 // than article.MaxIDBytes is not usable. It returns "" if there is none.
-func firstID(value []byte, paths []string) string {
+func (o *object) firstID(paths []string) string {
 	for _, path := range paths {
-		v := gjson.GetBytes(value, path)
+		v := o.get(path)
 		if v.IsObject() {
 			for _, wrapper := range []string{`\$oid`, `\$numberLong`, `\$uuid`} {
 				if w := v.Get(wrapper); w.Exists() {
@@ -102,7 +104,7 @@ func firstID(value []byte, paths []string) string {
 			id = v.Raw
 		}
 		if id != "" && len(id) <= article.MaxIDBytes {
-			return id
+			return strings.Clone(id) // it outlives the record
 		}
 	}
 	return ""
@@ -132,6 +134,9 @@ func validObject(value []byte) bool {
 
 // deeperThan reports whether brackets outside strings are nested deeper than limit.
 func deeperThan(value []byte, limit int) bool {
+	if bytes.Count(value, []byte{'{'})+bytes.Count(value, []byte{'['}) <= limit {
+		return false
+	}
 	depth, inString := 0, false
 	for i := 0; i < len(value); i++ {
 		switch c := value[i]; {

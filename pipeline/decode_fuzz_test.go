@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tidwall/gjson"
+
 	"echosieve/pipeline/article"
 )
 
@@ -101,6 +103,28 @@ func FuzzHeaders(f *testing.F) {
 		}
 		if !slices.Equal(want, foreign) || len(ours) != 3 || ours[HeaderReason] != 1 || ours[HeaderDetail] != 1 || ours[HeaderSource] != 1 {
 			t.Fatalf("%q became %q, of ours %v", want, foreign, ours)
+		}
+	})
+}
+
+// One pass over an object finds what gjson finds at each path.
+func FuzzObject(f *testing.F) {
+	for _, value := range []string{
+		`{"text":"a","text":"b"}`, `{"te\u0078t":"a","x":{"text":[1,"text"]}}`, ` {"a" : [ {"text":"}"} ] , "text" : "\"\\" }`, `{"text":null,"text":1}`,
+		`{"":1,"text":-1.5e3,"id":true}`, `{"text":"\ud800","id":{"$oid":"a"}}`, "{\"text\":\"\xff\"}",
+	} {
+		f.Add([]byte(value), "text")
+	}
+	f.Fuzz(func(t *testing.T, value []byte, path string) {
+		if !validObject(value) {
+			return
+		}
+		o := newObject(value, nil)
+		for _, path := range []string{path, "text", "id", "a"} {
+			got, want := o.get(path), gjson.GetBytes(value, path)
+			if got.Type != want.Type || got.String() != want.String() || got.Raw != want.Raw {
+				t.Fatalf("%q at %q: %v, gjson %v", value, path, got, want)
+			}
 		}
 	})
 }

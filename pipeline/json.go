@@ -1,0 +1,48 @@
+package pipeline
+
+import "github.com/tidwall/gjson"
+
+// object is a JSON object whose members were found in one pass. A search by path reads the object from its beginning, text included,
+// and a record takes about ten searches. Strings in it share the memory of the whole object.
+type object struct {
+	gjson.Result
+	members []member // in their order
+}
+
+type member struct {
+	name  string
+	value gjson.Result
+}
+
+// newObject finds the members of a valid JSON object and appends them to members.
+func newObject(json []byte, members []member) object {
+	o := object{gjson.ParseBytes(json), members}
+	o.ForEach(func(name, value gjson.Result) bool {
+		o.members = append(o.members, member{name.Str, value})
+		return true
+	})
+	return o
+}
+
+// get returns the value at a path of gjson. Of several members with one name, the first one counts.
+func (o *object) get(path string) gjson.Result {
+	if !isPlainName(path) {
+		return o.Get(path)
+	}
+	for i := range o.members {
+		if o.members[i].name == path {
+			return o.members[i].value
+		}
+	}
+	return gjson.Result{}
+}
+
+// isPlainName says whether a path names one member and has no character with a meaning of its own.
+func isPlainName(path string) bool {
+	for _, c := range []byte(path) {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-') {
+			return false
+		}
+	}
+	return path != ""
+}
