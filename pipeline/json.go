@@ -40,7 +40,9 @@ func (o *object) get(path string) gjson.Result {
 // isPlainName says whether a path names one member and has no character with a meaning of its own.
 func isPlainName(path string) bool {
 	for _, c := range []byte(path) {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-') {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-':
+		default:
 			return false
 		}
 	}

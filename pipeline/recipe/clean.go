@@ -46,10 +46,14 @@ func fold(dst []byte, s string) (out []byte, seen traits) {
 	space := byte(0) // the white space to be written before the next character; 0 for none
 	for i := 0; i < len(s); {
 		c := rune(s[i])
-		if c < utf8.RuneSelf {
+		switch {
+		case c < utf8.RuneSelf:
 			i++
 			c = rune(asciiFold[c])
-		} else {
+		case c >= 0xe4 && c <= 0xe9 && i+2 < len(s) && s[i+1]>>6 == 2 && s[i+2]>>6 == 2: // U+4000 to U+9FFF, without a function call
+			c = simplified[c&0xf<<12|rune(s[i+1]&0x3f)<<6|rune(s[i+2]&0x3f)-firstHan]
+			i += 3
+		default:
 			r, size := utf8.DecodeRuneInString(s[i:])
 			i += size
 			switch {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
@@ -84,6 +86,31 @@ func TestNormalise(t *testing.T) {
 
 // Hostile texts must take time linear in their length: seconds, or half a minute with the race detector. With a quadratic step they would
 // take hours.
+// The shortcuts for frequent characters give the classes that Unicode's tables give.
+func TestClassesAreUnicodes(t *testing.T) {
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		want := classMark
+		switch {
+		case r == utf8.RuneError:
+		case unicode.IsDigit(r):
+			want = classDigit
+		case unicode.IsLetter(r), unicode.IsNumber(r), unicode.IsMark(r):
+			want = classWord
+		case unicode.IsSpace(r):
+			want = classSpace
+		}
+		if r < utf8.RuneSelf && r != ' ' && r != '\n' && (want == classSpace || r >= 'A' && r <= 'Z') {
+			continue // clean texts have none
+		}
+		if got := classOf(r); got != want {
+			t.Fatalf("%U: class %d, by Unicode %d", r, got, want)
+		}
+		if s := string(r); utf8.ValidRune(r) && (isWord(s) != (want == classWord || want == classDigit) || !isSingle(s) || isSingle(s+"a")) {
+			t.Fatalf("%U: word %t, single %t", r, isWord(s), isSingle(s))
+		}
+	}
+}
+
 func TestHostileTexts(t *testing.T) {
 	r := testRecipe(t)
 	start := time.Now()

@@ -108,6 +108,8 @@ func classOf(r rune) class {
 		return classWord
 	case r >= '0' && r <= '9':
 		return classDigit
+	case r >= 0x2010 && r <= 0x2027 || r >= 0x3001 && r <= 0x3004 || r >= 0x3008 && r <= 0x3011: // the usual punctuation
+		return classMark
 	case r < utf8.RuneSelf:
 		if r == ' ' || r == '\n' {
 			return classSpace

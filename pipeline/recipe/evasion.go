@@ -56,9 +56,12 @@ func joinSpaced(clean []byte) []byte {
 		if end == start {
 			end = len(clean)
 		}
-		if line := clean[start:end]; isSpaced(line) {
+		switch line := clean[start:end]; {
+		case bytes.Count(line, []byte{' '}) < minSpaced-1: // most lines: neither function below can remove a space
+			out = append(out, line...)
+		case isSpaced(line):
 			out = appendUnspaced(out, line)
-		} else {
+		default:
 			out = appendRunsJoined(out, line)
 		}
 		start = end
@@ -132,12 +135,10 @@ func appendRunsJoined(dst, line []byte) []byte {
 	return dst
 }
 
-// piece measures the text up to and including the next space: its length in bytes and its number of Han characters and kana. single tells
-// whether it is like one character with its punctuation: it has at most three characters, and no two letters, Han characters or digits side
-// by side.
+// piece measures the text up to and including the next space. single tells whether it is like one character with its punctuation: it has at
+// most three characters, and no two letters, Han characters or digits side by side. cjk is then its number of Han characters and kana.
 func piece(clean []byte) (length, cjk int, single bool) {
 	runes, before := 0, classSpace
-	single = true
 	for length < len(clean) {
 		r, size := utf8.DecodeRune(clean[length:])
 		length += size
@@ -149,10 +150,15 @@ func piece(clean []byte) (length, cjk int, single bool) {
 		if isEastAsian(r) {
 			cjk++
 		}
-		single = single && (class != before || class == classMark)
+		if runes > 3 || class == before && class != classMark {
+			if next := bytes.IndexByte(clean[length:], ' '); next >= 0 {
+				return length + next + 1, 0, false
+			}
+			return len(clean), 0, false
+		}
 		before = class
 	}
-	return length, cjk, single && runes <= 3
+	return length, cjk, true
 }
 
 // isEastAsian tells whether r is a Han character or a kana. Both are written without spaces.

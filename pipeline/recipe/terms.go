@@ -107,6 +107,9 @@ func half(hash uint64) uint32 { return max(uint32(hash>>32), 1) }
 
 // isWord tells whether a piece of a cut text holds a letter or digit. Other pieces are punctuation and symbols.
 func isWord(piece string) bool {
+	if plainWord(piece) > 0 {
+		return true
+	}
 	for _, r := range piece {
 		if c := classOf(r); c == classWord || c == classDigit {
 			return true
@@ -117,6 +120,9 @@ func isWord(piece string) bool {
 
 // isSingle tells whether a word has only one character. Such words are no features: most are particles or parts of unknown words.
 func isSingle(word string) bool {
+	if c := word[0]; c >= 0xe4 && c <= 0xe9 { // begins U+4000 to U+9FFF: most words, without a function call
+		return len(word) == 3
+	}
 	_, size := utf8.DecodeRuneInString(word)
 	return size == len(word)
 }

@@ -50,7 +50,9 @@ func (s *scratch) tally(cut []string) []string {
 	s.sequence = s.sequence[:0]
 	previous := uint64(0)
 	for _, text := range cut {
-		text = strings.TrimRight(text, ".") // jieba leaves the full stop with a number
+		if text[len(text)-1] == '.' {
+			text = strings.TrimRight(text, ".") // jieba leaves the full stop with a number
+		}
 		if !isWord(text) {
 			continue
 		}

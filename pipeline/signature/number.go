@@ -32,7 +32,15 @@ type numbers struct {
 func (n *numbers) next() bool {
 	for n.pos < len(n.text) {
 		r, size := rune(n.text[n.pos]), 1
-		if r >= utf8.RuneSelf {
+		switch {
+		case r >= 0xe5 && r <= 0xe9 && n.pos+2 < len(n.text): // begins U+5000 to U+9FFF: most of any Chinese text, without a function call
+			r, size = r&0xf<<12|rune(n.text[n.pos+1]&0x3f)<<6|rune(n.text[n.pos+2]&0x3f), 3
+			if !isNumeral(r) {
+				n.before = n.before<<21 | uint64(r)
+				n.pos += size
+				continue
+			}
+		case r >= utf8.RuneSelf:
 			r, size = decode(n.text[n.pos:])
 		}
 		switch {

@@ -49,6 +49,14 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+func TestFrequentHanCharacters(t *testing.T) {
+	for r := rune(0x5000); r < 0xa000; r++ {
+		digit, unit := chineseNumeral(r)
+		require.Equal(t, digit >= 0 || unit > 0, isNumeral(r), "%c", r)
+		require.True(t, isHan(r))
+	}
+}
+
 func TestContextIsWhatStandsBefore(t *testing.T) {
 	context := func(text string) uint64 {
 		n := numbers{text: text}

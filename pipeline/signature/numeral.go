@@ -88,6 +88,19 @@ func isMeasure(r rune) bool {
 	return false
 }
 
+// isNumeral tells whether a character from U+5000 to U+9FFF is a Chinese numeral.
+func isNumeral(r rune) bool { return numerals[(r-0x5000)/64]>>(r%64)&1 != 0 }
+
+// numerals has a bit for each character from U+5000 to U+9FFF.
+var numerals = func() (table [0x5000 / 64]uint64) {
+	for r := rune(0x5000); r < 0xa000; r++ {
+		if digit, unit := chineseNumeral(r); digit >= 0 || unit > 0 {
+			table[(r-0x5000)/64] |= 1 << (r % 64)
+		}
+	}
+	return table
+}()
+
 // chineseNumeral returns the digit that r stands for, or -1 and the unit that r stands for. It returns -1 and 0 for all other characters.
 func chineseNumeral(r rune) (digit int, unit uint64) {
 	switch r {
