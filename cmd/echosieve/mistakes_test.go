@@ -69,6 +69,8 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"run", "--redis.password", "x"}, "unknown flag: --redis.password; did you mean --redis.password_file?"},
 		{"", []string{"compare", "a", "b", "--top"}, "--top needs a value, for example --top 20"},
 		{"", []string{"version", "---"}, "see echosieve version --help"},
+		{"", []string{"--version", "extra"}, `unknown command "extra"; see echosieve --help`},
+		{"", []string{"run", "--version"}, "unknown flag: --version; see echosieve run --help"},
 		// Values.
 		{"", []string{"compare", "a", "b", "--top", "x"}, `--top wants a whole number, not "x"`},
 		{"", []string{"compare", "a", "b", "--top", "-1"}, "--top must not be negative"},

@@ -54,6 +54,9 @@ func TestVersion(t *testing.T) {
 	code, out, _ := echosieve(t, "", "version")
 	require.Equal(t, command.ExitOK, code)
 	require.Contains(t, out, runtime.Version())
+	code, asFlag, _ := echosieve(t, "", "--version")
+	require.Equal(t, command.ExitOK, code)
+	require.Equal(t, out, asFlag)
 	code, out, _ = echosieve(t, "", "version", "--json")
 	require.Equal(t, command.ExitOK, code)
 	var info build.Info

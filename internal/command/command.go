@@ -32,7 +32,13 @@ func (e *AnswerError) Error() string { return e.Text }
 func Program(root *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.Args = commandArgs
-	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	version := root.Flags().Bool("version", false, "print what this binary was built from")
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *version {
+			return printVersion(cmd)
+		}
+		return cmd.Help()
+	}
 	root.PersistentPreRunE = requireFlags
 	root.AddCommand(commands...)
 	root.SetFlagErrorFunc(explainFlag)

@@ -17,12 +17,17 @@ func Version() *cobra.Command {
 	}
 	asJSON := AddJSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		b := build.Read()
 		if *asJSON {
-			return PrintJSON(cmd.OutOrStdout(), b)
+			return PrintJSON(cmd.OutOrStdout(), build.Read())
 		}
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s (%s, %s, %s)\n", cmd.Root().Name(), b.Version, b.Revision, b.Go, b.Platform)
-		return err
+		return printVersion(cmd)
 	}
 	return cmd
+}
+
+// printVersion prints one line, for the command version and for the flag --version of the program. Cobra's own flag would print less.
+func printVersion(cmd *cobra.Command) error {
+	b := build.Read()
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s (%s, %s, %s)\n", cmd.Root().Name(), b.Version, b.Revision, b.Go, b.Platform)
+	return err
 }
