@@ -96,6 +96,11 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"run", "--kafka.sasl.username", "u"}, "kafka.sasl has settings but sasl.mechanism is empty"},
 		{"", []string{"run", "--kafka.tls.cert_file", "c.pem", "--kafka.tls.enabled"}, "tls.cert_file and tls.key_file belong together"},
 		{"", []string{"produce", kafka, "--input.format", "text", noText}, "but input.format is text; set it to json"},
+		{"", []string{"produce", kafka, "--sample", noText}, "--sample takes the place of files"},
+		{"", []string{"produce", kafka, "--sample", "--strict"}, "leave it out"},
+		{"", []string{"produce", kafka, "--loop", noText}, "--loop works only with --sample"},
+		{"", []string{"produce", kafka, "--sample", "--loop"}, "for example --rate 5"},
+		{"", []string{"produce", kafka, "--rate", "-1", noText}, "--rate must be between 0 and 1000000"},
 		// Configuration files and the environment.
 		{"", []string{"run", "--config", filepath.Join(dir, "none.yaml")}, "echosieve config reference"},
 		{"", []string{"run", "--config", dir}, "is a directory"},

@@ -14,12 +14,19 @@ import (
 	"echosieve/pipeline"
 )
 
+// mostRate bounds --rate. No single process publishes that many records a second.
+const mostRate = 1_000_000
+
 const produceHelp = `Produce publishes JSON Lines, one article a line, into the input topic. Each line becomes the value of one
 record, unchanged. The id of the article, if it has one, becomes the key. Files may be compressed with gzip or zstd, whatever
 their names are. "-" is standard input, and so is no file. The output of mongoexport can be published directly.
 
 A line that is no JSON object, or is too long for the topic, is reported with its file and line number, counted and left
 out. With --strict the command stops at such a line. A line without text is published, and the service refuses it.
+
+With --sample the shipped sample is published instead of a file: 77 invented articles in Chinese and English, with copies,
+look-alikes and broken lines. With --loop as well, articles made from its words follow, three in ten of them copies, until the
+command is stopped. They make dashboards move on an installation without articles; do not send them to a topic of real ones.
 
 Exit codes: 0 all lines published; 1 some lines were bad; 2 failed, or no line was an article.`
 
@@ -30,18 +37,33 @@ func newProduceCommand() *cobra.Command {
 		GroupID: groupService,
 		Long:    produceHelp,
 		Example: `  echosieve produce --config echosieve.yaml 2026-*.jsonl.zst
-  mongoexport --collection articles | echosieve produce --kafka.brokers kafka:9092`,
+  mongoexport --collection articles | echosieve produce --kafka.brokers kafka:9092
+  echosieve produce --sample --loop --rate 5 --kafka.brokers kafka:9092`,
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	strict := cmd.Flags().Bool("strict", false, "stop at the first bad line")
+	fromSample := cmd.Flags().Bool("sample", false, "publish the shipped sample instead of files")
+	loop := cmd.Flags().Bool("loop", false, "with --sample: go on with articles made from it, until stopped; needs --rate")
+	rate := cmd.Flags().Float64("rate", 0, "records a second; 0: as fast as possible")
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
+		if err := sampleFlags(names, *fromSample, *loop, *strict, *rate); err != nil {
+			return err
+		}
 		cfg, err := config.Load(cmd.Flags())
 		if err != nil {
 			return err
 		}
 		if cfg.Input.Format != pipeline.FormatJSON {
 			return fmt.Errorf("produce publishes JSON, but input.format is %s; set it to json", cfg.Input.Format)
+		}
+		options := produce.Options{Strict: *strict, Rate: *rate}
+		if *fromSample {
+			if err := produce.Ready(cmd.Context(), cfg, nil); err != nil {
+				return err
+			}
+			summary, err := produce.Sample(cmd.Context(), cfg, *loop, cmd.ErrOrStderr(), options)
+			return errors.Join(printSummary(cmd.OutOrStdout(), summary, *asJSON), err)
 		}
 		in := cmd.InOrStdin()
 		if len(names) == 0 && files.OnTerminal(in) {
@@ -53,13 +75,30 @@ func newProduceCommand() *cobra.Command {
 		if err := produce.Ready(cmd.Context(), cfg, names); err != nil {
 			return err
 		}
-		summary, err := produce.Files(cmd.Context(), cfg, names, in, cmd.ErrOrStderr(), *strict)
+		summary, err := produce.Files(cmd.Context(), cfg, names, in, cmd.ErrOrStderr(), options)
 		if noArticle := (*files.NoArticleError)(nil); errors.As(err, &noArticle) {
 			return err
 		}
 		return errors.Join(printSummary(cmd.OutOrStdout(), summary, *asJSON), err)
 	}
 	return cmd
+}
+
+// sampleFlags refuses flags that exclude or need each other.
+func sampleFlags(names []string, fromSample, loop, strict bool, rate float64) error {
+	switch {
+	case rate < 0 || rate > mostRate:
+		return fmt.Errorf("--rate must be between 0 and %d", mostRate)
+	case fromSample && len(names) > 0:
+		return fmt.Errorf("--sample takes the place of files; leave out --sample or %s", names[0])
+	case fromSample && strict:
+		return errors.New("--strict is about the lines of files; leave it out, because the sample has broken lines on purpose")
+	case loop && !fromSample:
+		return errors.New("--loop works only with --sample: add it, or leave out --loop")
+	case loop && rate == 0:
+		return errors.New("--loop publishes until it is stopped; add a rate, for example --rate 5")
+	}
+	return nil
 }
 
 func printSummary(w io.Writer, s produce.Summary, asJSON bool) error {

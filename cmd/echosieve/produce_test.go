@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,8 +16,10 @@ import (
 	"echosieve/internal/config"
 	"echosieve/internal/files/filestest"
 	"echosieve/internal/produce"
+	"echosieve/sample"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -212,4 +215,50 @@ func TestProduceSlowInput(t *testing.T) {
 	require.Equal(t, command.ExitFailed, <-code)
 	require.Contains(t, errOut.String(), "interrupted")
 	require.Contains(t, out.String(), "1 records published")
+}
+
+// The sample is published as it is, with its broken lines: they show what becomes of bad input.
+func TestProduceSample(t *testing.T) {
+	broker := testBroker(t)
+	code, out, errOut := echosieve(t, "", "produce", "--sample", "--kafka.brokers", broker.ListenAddrs()[0])
+	require.Equal(t, command.ExitOK, code, errOut)
+	require.Contains(t, out, "77 records published to articles in ")
+	var want, got []string
+	for line := range sample.Lines() {
+		want = append(want, string(line))
+	}
+	for _, r := range published(t, broker, len(want)) {
+		got = append(got, string(r.Value))
+	}
+	require.ElementsMatch(t, want, got)
+}
+
+// A loop goes on after the sample, with new ids at the given rate, and ends in order with the first signal.
+func TestProduceLoop(t *testing.T) {
+	broker := testBroker(t)
+	const rate = 200
+	cmd, _, out := subject(t, "program", "produce", "--sample", "--loop", "--rate", fmt.Sprint(rate), "--kafka.brokers", broker.ListenAddrs()[0])
+	began := time.Now()
+	client, err := kgo.NewClient(kgo.SeedBrokers(broker.ListenAddrs()...), kgo.ConsumeTopics("articles"))
+	require.NoError(t, err)
+	defer client.Close()
+	ids, texts, made := map[string]bool{}, map[string]int{}, 0
+	for made < 200 {
+		require.Less(t, time.Since(began), time.Minute)
+		client.PollFetches(t.Context()).EachRecord(func(r *kgo.Record) {
+			if id := string(r.Key); strings.HasPrefix(id, "sample-") {
+				require.False(t, ids[id], id)
+				ids[id] = true
+				texts[gjson.GetBytes(r.Value, "text").Str]++
+				made++
+			}
+		})
+	}
+	require.Greater(t, time.Since(began), time.Second, "277 records take more than a second")
+	require.InDelta(t, made-made*3/20, len(texts), float64(made)/10, "half of three in ten repeat a text exactly")
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	line, err := out.ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, "records published to articles in ")
+	require.NoError(t, wait(t, cmd))
 }

@@ -1,5 +1,5 @@
-// Package produce makes records of the lines of files, and publishes them. The command produce publishes them as fast as it can. The
-// command load of echosieve-lab uses Lines and Ready, and publishes at a given rate.
+// Package produce makes records of the lines of files, or of the shipped sample, and publishes them. The command load of
+// echosieve-lab uses Lines and Ready, and publishes by itself.
 package produce
 
 import (
@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"echosieve/consumer"
 	"echosieve/internal/command"
@@ -51,18 +52,23 @@ func Ready(ctx context.Context, cfg config.Config, names []string) error {
 	return err
 }
 
-// Files publishes all files; the name "-" stands for stdin. With strict it stops at the first bad line. The summary is valid
-// also if there is an error. The error is a *command.AnswerError if lines were bad, and a *files.NoArticleError if no line was an article.
-func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, errOut io.Writer, strict bool) (Summary, error) {
-	summary := Summary{Topic: cfg.Kafka.Topics.Input}
+// Options say how records are published.
+type Options struct {
+	Strict bool    // stop at the first bad line of a file
+	Rate   float64 // records a second; 0: as fast as possible
+}
+
+// Files publishes all files; the name "-" stands for stdin. The summary is valid also if there is an error. The error is a
+// *command.AnswerError if lines were bad, and a *files.NoArticleError if no line was an article.
+func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, errOut io.Writer, o Options) (Summary, error) {
 	out, err := consumer.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)
 	if err != nil {
-		return summary, err
+		return Summary{}, err
 	}
 	progress := files.NewProgress(errOut, files.Size(names), "published", out.Acknowledged)
 	lines := NewLines(cfg, progress)
-	lines.strict = strict
-	p := &publisher{out: out}
+	lines.strict = o.Strict
+	p := newPublisher(out, o.Rate)
 	stop := progress.Start()
 	for _, name := range names {
 		err = lines.each(ctx, name, stdin, func(record pipeline.Record, idle bool) error { return p.add(ctx, record, idle) })
@@ -81,31 +87,57 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 	if ctx.Err() != nil {
 		err = errors.New("interrupted: the rest was not published")
 	}
+	summary := newSummary(cfg, out, progress)
 	if err == nil {
 		if err := lines.finish(names); err != nil {
 			return summary, err
 		}
 	}
 	lines.release()
-
-	seconds := progress.Elapsed().Seconds()
-	summary.Published, summary.Bad = out.Acknowledged(), progress.Bad.Load()
-	summary.Seconds, summary.PerSecond = seconds, float64(summary.Published)/max(seconds, 1e-3)
 	if err == nil && summary.Bad > 0 {
 		err = &command.AnswerError{Text: fmt.Sprintf("%d bad lines were not published", summary.Bad)}
 	}
 	return summary, err
 }
 
-// publisher hands records to the producer in batches.
+func newSummary(cfg config.Config, out *consumer.Producer, progress *files.Progress) Summary {
+	s := Summary{Topic: cfg.Kafka.Topics.Input, Published: out.Acknowledged(), Bad: progress.Bad.Load(), Seconds: progress.Elapsed().Seconds()}
+	s.PerSecond = float64(s.Published) / max(s.Seconds, 1e-3)
+	return s
+}
+
+// publisher hands records to the producer in batches, no faster than at its rate.
 type publisher struct {
 	out   *consumer.Producer
+	rate  float64 // records a second; 0: no limit
+	start time.Time
+	added int
 	batch []pipeline.Record
 	bytes int
 }
 
-// add takes a record. A batch is published when it is full, and when reading the next record may have to wait for input.
+func newPublisher(out *consumer.Producer, rate float64) *publisher {
+	return &publisher{out: out, rate: rate, start: time.Now()}
+}
+
+// add takes a record, at the time that the rate gives it. A batch is published when it is full, and before waiting: for that time,
+// or for more input if idle is set. The records of a batch that waited for an acknowledgement follow together.
 func (p *publisher) add(ctx context.Context, record pipeline.Record, idle bool) error {
+	if p.rate > 0 {
+		due := p.start.Add(time.Duration(float64(p.added) / p.rate * float64(time.Second)))
+		if wait := time.Until(due); wait > 0 {
+			if err := p.flush(ctx); err != nil {
+				return err
+			}
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(wait):
+			}
+		}
+		record.Time = time.Now()
+	}
+	p.added++
 	p.batch = append(p.batch, record)
 	p.bytes += record.Size()
 	if len(p.batch) == batchRecords || p.bytes >= batchBytes || idle {

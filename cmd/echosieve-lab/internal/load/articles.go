@@ -1,13 +1,6 @@
 package load
 
 import (
-	"encoding/json"
-	"fmt"
-	"math/rand/v2"
-	"strings"
-	"unicode"
-	"unicode/utf8"
-
 	"echosieve/pipeline"
 	"echosieve/sample"
 )
@@ -32,169 +25,17 @@ func (m Made) minus(n Made) Made {
 	return Made{m.Originals - n.Originals, m.Near - n.Near, m.Exact - n.Exact, m.Unknown - n.Unknown}
 }
 
-const (
-	// lengthFactor is how many times as long as a text of the sample a text is made: about 2 KB, like news.
-	lengthFactor = 3
-	// remembered is the number of latest originals of which copies are made. At 100 records/s a copy follows its original by seconds.
-	remembered = 1000
-	// jumpHan and jumpWord are the shares of tokens that are drawn from all tokens, not from the successors of the token before.
-	// Without them texts repeat whole sentences of the small sample, above all in English, where most words have one successor.
-	jumpHan, jumpWord = .1, .35
-)
-
-// article is the JSON object that is published.
-type article struct {
-	ID     string `json:"id"`
-	Title  string `json:"title"`
-	Text   string `json:"text"`
-	Source string `json:"source,omitempty"`
-	chain  *chain
-}
-
-// Sample makes articles without end from the shipped sample. An original is a random walk from each word (in Chinese: character) to a word
-// that follows it somewhere in the sample. So it has the words and the punctuation of news, and no two originals are alike. A copy
-// repeats one of the latest originals under another id.
-type Sample struct {
-	rng    *rand.Rand
-	copies float64
-	shapes []article
-	recent []article
-	prefix string
-	made   Made
-}
-
-// NewSample returns a source. The share copies (0 to 1) of its articles are copies, half of them exact, half near. The same seed makes the
-// same texts.
-func NewSample(copies float64, seed uint64) *Sample {
-	s := &Sample{rng: rand.New(rand.NewPCG(seed, 0)), copies: copies, prefix: fmt.Sprintf("load-%x-", seed)}
-	han := &chain{rng: s.rng, jump: jumpHan, next: map[string][]string{}}
-	words := &chain{rng: s.rng, jump: jumpWord, next: map[string][]string{}, separator: " "}
-	for line := range sample.Lines() {
-		var a struct {
-			article
-			Kind string `json:"kind"`
-		}
-		if json.Unmarshal(line, &a) != nil || a.Kind != "original" {
-			continue
-		}
-		a.chain = words
-		if strings.ContainsFunc(a.Text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
-			a.chain = han
-		}
-		a.chain.learn(a.Text)
-		s.shapes = append(s.shapes, a.article)
-	}
-	return s
-}
+// feedSource is a Source without end: articles made from the words of the shipped sample.
+type feedSource struct{ *sample.Feed }
 
 // Next never fails.
-func (s *Sample) Next() (pipeline.Record, error) {
-	var a article
-	switch {
-	case len(s.recent) == 0 || s.rng.Float64() >= s.copies:
-		a = s.original()
-		s.made.Originals++
-	case s.rng.IntN(2) == 0:
-		a = s.recent[s.rng.IntN(len(s.recent))]
-		s.made.Exact++
-	default:
-		a = s.near(s.recent[s.rng.IntN(len(s.recent))])
-		s.made.Near++
-	}
-	a.ID = fmt.Sprintf("%s%d", s.prefix, s.made.Originals+s.made.Near+s.made.Exact)
-	value, err := json.Marshal(a)
-	return pipeline.Record{Key: []byte(a.ID), Value: value}, err
+func (s feedSource) Next() (pipeline.Record, error) {
+	id, value := s.Feed.Next()
+	return pipeline.Record{Key: []byte(id), Value: value}, nil
 }
 
-// Made counts originals, near copies and exact copies.
-func (s *Sample) Made() Made { return s.made }
-
-func (s *Sample) original() article {
-	a := s.shapes[s.rng.IntN(len(s.shapes))]
-	a.Title = a.chain.walk(a.chain.count(a.Title))
-	a.Text = a.chain.walk(lengthFactor * a.chain.count(a.Text))
-	if len(s.recent) < remembered {
-		s.recent = append(s.recent, a)
-	} else {
-		s.recent[s.rng.IntN(remembered)] = a
-	}
-	return a
-}
-
-// near returns the article as another site would publish it: with a line that names the source, and with up to a tenth cut off.
-func (s *Sample) near(a article) article {
-	keep := len(a.Text) - 1 - s.rng.IntN(len(a.Text)/10)
-	for !utf8.RuneStart(a.Text[keep]) {
-		keep--
-	}
-	line := "(Source: Port Ellery Post) "
-	if a.chain.separator == "" {
-		line = "（来源：青澜日报）"
-	}
-	a.Text = line + a.Text[:keep]
-	return a
-}
-
-// chain is a Markov chain over the tokens of texts: characters and numbers of Chinese texts, words of others.
-type chain struct {
-	rng       *rand.Rand
-	jump      float64
-	separator string
-	next      map[string][]string
-	all       []string // each token as often as the texts have it
-}
-
-func (c *chain) tokens(text string) []string {
-	if c.separator != "" {
-		return strings.Fields(text)
-	}
-	var tokens []string
-	number := false // the last token is a number
-	for _, r := range text {
-		if digit := unicode.IsDigit(r); digit && number {
-			tokens[len(tokens)-1] += string(r)
-		} else {
-			tokens = append(tokens, string(r))
-			number = digit
-		}
-	}
-	return tokens
-}
-
-func (c *chain) count(text string) int { return len(c.tokens(text)) }
-
-func (c *chain) learn(text string) {
-	tokens := c.tokens(text)
-	for i, t := range tokens {
-		c.all = append(c.all, t)
-		if i > 0 {
-			c.next[tokens[i-1]] = append(c.next[tokens[i-1]], t)
-		}
-	}
-}
-
-// walk returns a text of n tokens.
-func (c *chain) walk(n int) string {
-	var text strings.Builder
-	last := ""
-	for i := range n {
-		follow := c.next[last]
-		if len(follow) == 0 || c.rng.Float64() < c.jump {
-			follow = c.all
-		}
-		last = follow[c.rng.IntN(len(follow))]
-		if i > 0 {
-			text.WriteString(c.separator)
-		}
-		text.WriteString(strings.Map(c.digit, last))
-	}
-	return text.String()
-}
-
-// digit replaces a digit by a random one: no two reports have the same numbers.
-func (c *chain) digit(r rune) rune {
-	if r < '0' || r > '9' {
-		return r
-	}
-	return '0' + rune(c.rng.IntN(10))
+// Made implements Source.
+func (s feedSource) Made() Made {
+	m := s.Feed.Made()
+	return Made{Originals: m.Originals, Near: m.Near, Exact: m.Exact}
 }

@@ -19,6 +19,7 @@ import (
 	"echosieve/internal/files"
 	"echosieve/internal/produce"
 	"echosieve/pipeline"
+	"echosieve/sample"
 )
 
 const help = `Load publishes articles evenly at --rate, reads the output topics and prints how many verdicts a second came back,
@@ -138,7 +139,7 @@ func (f *flags) run(ctx context.Context, cfg config.Config, names []string, stdi
 	if f.seed == 0 {
 		f.seed = rand.Uint64()
 	}
-	setup.Source = NewSample(f.copies, f.seed)
+	setup.Source = feedSource{sample.NewFeed("load", f.copies, f.seed)}
 	if len(names) > 0 {
 		lines, err := newLineSource(ctx, cfg, names, stdin, progress)
 		if err != nil {

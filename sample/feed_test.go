@@ -1,4 +1,4 @@
-package load
+package sample
 
 import (
 	"encoding/json"
@@ -9,23 +9,22 @@ import (
 )
 
 // texts returns the first n articles of a source.
-func texts(t *testing.T, s *Sample, n int) []article {
+func texts(t *testing.T, s *Feed, n int) []article {
 	t.Helper()
 	var all []article
 	for range n {
-		r, err := s.Next()
-		require.NoError(t, err)
+		id, value := s.Next()
 		var a article
-		require.NoError(t, json.Unmarshal(r.Value, &a))
-		require.Equal(t, a.ID, string(r.Key))
+		require.NoError(t, json.Unmarshal(value, &a))
+		require.Equal(t, a.ID, id)
 		require.NotEmpty(t, a.Title)
 		all = append(all, a)
 	}
 	return all
 }
 
-func TestSampleWithoutEnd(t *testing.T) {
-	s := NewSample(.4, 7)
+func TestFeedWithoutEnd(t *testing.T) {
+	s := NewFeed("test", .4, 7)
 	const n = 3000
 	ids, same := map[string]bool{}, map[string]int{}
 	length := 0
@@ -44,16 +43,16 @@ func TestSampleWithoutEnd(t *testing.T) {
 	require.InDelta(t, 1700, length/n, 500, "as long as news are")
 }
 
-func TestSampleSeeds(t *testing.T) {
-	require.Equal(t, texts(t, NewSample(.3, 1), 50), texts(t, NewSample(.3, 1), 50))
-	require.NotEqual(t, texts(t, NewSample(.3, 1), 50), texts(t, NewSample(.3, 2), 50))
-	made := NewSample(0, 1)
+func TestFeedSeeds(t *testing.T) {
+	require.Equal(t, texts(t, NewFeed("test", .3, 1), 50), texts(t, NewFeed("test", .3, 1), 50))
+	require.NotEqual(t, texts(t, NewFeed("test", .3, 1), 50), texts(t, NewFeed("test", .3, 2), 50))
+	made := NewFeed("test", 0, 1)
 	texts(t, made, 100)
 	require.Equal(t, Made{Originals: 100}, made.Made())
 }
 
 func TestNearCopiesHoldMostOfTheirOriginal(t *testing.T) {
-	s := NewSample(0, 3)
+	s := NewFeed("test", 0, 3)
 	for range 50 {
 		original := s.original()
 		copied := s.near(original).Text
@@ -66,7 +65,7 @@ func TestNearCopiesHoldMostOfTheirOriginal(t *testing.T) {
 
 // Originals share no sentences: an index full of them would cost more than one of news.
 func TestOriginalsShareNoSentences(t *testing.T) {
-	s := NewSample(0, 5)
+	s := NewFeed("test", 0, 5)
 	runs, all := map[string]bool{}, map[string]int{} // runs of eight tokens; number of all, by the tokens' separator
 	distinct := map[string]int{}
 	for range 3000 {
