@@ -17,6 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"echosieve/test/promserver"
+	"echosieve/test/service"
 )
 
 func read(t *testing.T, name string) []byte {
@@ -95,26 +96,25 @@ func TestComposeBuilds(t *testing.T) {
 	require.Equal(t, "dev", *compose(t).Services["echosieve"].Build.Args["VERSION"])
 }
 
-// The feeder is started only on demand. Its command line is one that echosieve-lab understands, and names servers of the file.
+// The feeder is started only on demand. Its command line is one that the program of its image understands, and names servers of the file.
 func TestComposeFeeder(t *testing.T) {
 	s := compose(t).Services["feeder"]
 	require.Equal(t, []string{"feeder"}, s.Profiles)
+	require.Equal(t, types.ServiceConditionHealthy, s.DependsOn["echosieve"].Condition, "the service creates the topic")
+	require.Contains(t, s.Command, "--kafka.brokers=kafka:19092")
 	if testing.Short() {
 		t.Skip("builds a program")
 	}
-	lab := filepath.Join(t.TempDir(), "echosieve-lab")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", lab, "echosieve/cmd/echosieve-lab").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	program, err := service.Build(t.TempDir())
+	require.NoError(t, err)
 	// Nothing listens at this port: the command gets past its flags and fails at the connection.
-	args := strings.NewReplacer("kafka:19092", "127.0.0.1:1", "--duration=1h", "--duration=2s").Replace(strings.Join(s.Command, " "))
+	args := strings.ReplaceAll(strings.Join(s.Command, " "), "kafka:19092", "127.0.0.1:1")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	out, err = exec.CommandContext(ctx, lab, strings.Fields(args)...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, program, strings.Fields(args)...).CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(out), "127.0.0.1:1", "%s", out)
 	require.NotContains(t, string(out), "unknown flag")
-	require.Contains(t, s.Command, "--kafka.brokers=kafka:19092")
-	require.Contains(t, s.Command, "--metrics=http://echosieve:9464/metrics")
 }
 
 func TestRedisKeepsTheIndex(t *testing.T) {
