@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
+	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,8 +24,14 @@ import (
 	"echosieve/sample"
 )
 
-// timeout bounds the wait for the verdicts of the sample. All together take about two seconds.
-const timeout = 2 * time.Minute
+const (
+	// timeout bounds the wait for the verdicts of the sample and of the burst after it. All together take about four seconds.
+	timeout = 2 * time.Minute
+	// pace is the time between two records of the sample: each is a batch of its own, so its delay is not that of a batch's last record.
+	pace = 25 * time.Millisecond
+	// burst is the number of records that are published at once after the sample, to measure the rate over many batches.
+	burst = 3000
+)
 
 // Command returns the command demo.
 func Command() *cobra.Command {
@@ -32,7 +40,8 @@ func Command() *cobra.Command {
 		Use:   "demo",
 		Short: "Run the whole service on the shipped sample, with nothing else installed",
 		Long: `Demo starts an in-process Kafka broker and an in-process Redis on loopback ports, runs the same service
-as "echosieve run" against them, publishes the shipped sample of news and prints each verdict when it arrives.
+as "echosieve run" against them, publishes the shipped sample of news and prints each verdict when it arrives. Then
+it publishes 3,000 more articles at once and prints how many verdicts a second came.
 
 With --serve it stays up afterwards and prints the verdicts of articles that you publish from another terminal,
 for example with: echosieve produce --kafka.brokers ADDRESS my-articles.jsonl`,
@@ -54,7 +63,7 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	}
 	defer inProcess.Close()
 	cfg := inProcess.Configure(config.Default())
-	cfg.Kafka.Partitions = 1 // one partition: the verdicts come in the order of the sample
+	cfg.Kafka.Partitions = 1 // one partition: one order of the verdicts, see outputs
 	cfg.HTTP.Listen = "127.0.0.1:0"
 	cfg.Log.Level = slog.LevelWarn.String()
 	records, err := sampleRecords(&cfg.Input)
@@ -81,10 +90,7 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 				stop()
 			}
 		}()
-		if err := publishSample(groupCtx, cfg.Kafka, records); err != nil {
-			return err
-		}
-		return watchVerdicts(groupCtx, cfg.Kafka, v, len(records), serve)
+		return demonstrate(groupCtx, cfg.Kafka, "http://"+s.HTTPAddr()+"/readyz", v, records, serve)
 	})
 	err = group.Wait()
 	stop()
@@ -97,50 +103,95 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	return err
 }
 
-// publishSample publishes the records, all with the same time.
-func publishSample(ctx context.Context, cfg consumer.Config, records []pipeline.Record) (err error) {
-	p, err := consumer.NewProducer(cfg, cfg.Topics.Input)
+// demonstrate publishes the sample and shows the verdicts, then measures a burst. With serve it goes on showing verdicts until ctx ends.
+func demonstrate(ctx context.Context, cfg consumer.Config, readyz string, v *view, records []pipeline.Record, serve bool) (err error) {
+	sampleCtx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if err := waitReady(sampleCtx, readyz); err != nil {
+		return err
+	}
+	producer, err := consumer.NewProducer(cfg, cfg.Topics.Input)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.Close()) }()
-	now := time.Now()
-	for i := range records {
-		records[i].Time = now
+	defer func() { err = errors.Join(err, producer.Close()) }()
+	outputs, err := newOutputs(cfg)
+	if err != nil {
+		return err
 	}
-	return p.Produce(ctx, records)
+	defer outputs.close()
+
+	both, bothCtx := errgroup.WithContext(sampleCtx)
+	both.Go(func() error { return publishSample(bothCtx, producer, records) })
+	both.Go(func() error { return outputs.each(bothCtx, len(records), v.show) })
+	if err := both.Wait(); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := producer.Produce(sampleCtx, burstRecords()); err != nil {
+		return err
+	}
+	if err := outputs.each(sampleCtx, burst, func(*kgo.Record) {}); err != nil {
+		return err
+	}
+	v.summary(burst, time.Since(began))
+	if !serve {
+		return nil
+	}
+	v.invite(cfg.Brokers)
+	return outputs.each(ctx, math.MaxInt, v.show)
 }
 
-// watchVerdicts reads the output topics as any consumer would, and shows each record until want records were shown. With serve it goes
-// on until ctx ends.
-func watchVerdicts(ctx context.Context, cfg consumer.Config, v *view, want int, serve bool) error {
-	client, err := kgo.NewClient(
-		kgo.SeedBrokers(cfg.Brokers...),
-		kgo.ConsumeTopics(cfg.Topics.Unique, cfg.Topics.Duplicate, cfg.Topics.Dead),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.FetchMaxWait(100*time.Millisecond),
-	)
-	if err != nil {
-		return fmt.Errorf("demo: reading the verdicts: %w", err)
-	}
-	defer client.Close()
-	sampleCtx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	for v.seen < want {
-		fetches := client.PollFetches(sampleCtx)
-		fetches.EachRecord(v.show)
-		if sampleCtx.Err() != nil && v.seen < want {
-			return fmt.Errorf("demo: %d of %d verdicts arrived: %w", v.seen, want, sampleCtx.Err())
+// waitReady waits until the service has joined its group: otherwise the first delays would be those of its start.
+func waitReady(ctx context.Context, readyz string) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, readyz, nil)
+		if err != nil {
+			return err
+		}
+		if res, err := http.DefaultClient.Do(req); err == nil {
+			_ = res.Body.Close() // the status says all
+			if res.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("demo: the service is not ready: %w", ctx.Err())
+		case <-tick.C:
 		}
 	}
-	v.summary()
-	if serve {
-		v.invite(cfg.Brokers)
-	}
-	for serve && ctx.Err() == nil {
-		client.PollFetches(ctx).EachRecord(v.show)
+}
+
+// publishSample publishes one record after the other, with a pause between them.
+func publishSample(ctx context.Context, producer *consumer.Producer, records []pipeline.Record) error {
+	tick := time.NewTicker(pace)
+	defer tick.Stop()
+	for _, record := range records {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		record.Time = time.Now()
+		if err := producer.Produce(ctx, []pipeline.Record{record}); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// burstRecords makes the records of the burst. Three in ten repeat an earlier one.
+func burstRecords() []pipeline.Record {
+	feed := sample.NewFeed("burst", .3, 1)
+	records := make([]pipeline.Record, burst)
+	for i := range records {
+		id, value := feed.Next()
+		records[i] = pipeline.Record{Key: []byte(id), Value: value}
+	}
+	return records
 }
 
 // sampleRecords makes a record of each line of the shipped sample. The key is the id of the article, as crawlers set it.

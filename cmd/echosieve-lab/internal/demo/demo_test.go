@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/sample"
@@ -19,6 +20,7 @@ func TestDemoJudgesTheSample(t *testing.T) {
 	require.NoError(t, runDemo(t.Context(), &out, &logs, false, true), logs.String())
 
 	rows := map[string]verdictRow{}
+	var order []string
 	var summary struct {
 		Records  int            `json:"records"`
 		Verdicts map[string]int `json:"verdicts"`
@@ -33,9 +35,13 @@ func TestDemoJudgesTheSample(t *testing.T) {
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &row))
 		if row.ID != "" {
 			rows[row.ID] = row
+			if !strings.HasPrefix(row.ID, "/") { // of a line without an id it is the coordinates
+				order = append(order, row.ID)
+			}
 		}
 	}
 	total, missed := 0, 0
+	var published []string
 	for line := range sample.Lines() {
 		total++
 		var a struct {
@@ -45,6 +51,7 @@ func TestDemoJudgesTheSample(t *testing.T) {
 		if json.Unmarshal(line, &a) != nil || a.ID == "" {
 			continue
 		}
+		published = append(published, a.ID)
 		row := rows[a.ID]
 		switch {
 		case a.Kind == "broken":
@@ -58,6 +65,7 @@ func TestDemoJudgesTheSample(t *testing.T) {
 			require.NotEmpty(t, row.OriginalTitle, a.ID)
 		}
 	}
+	require.Equal(t, published, order, "verdicts are shown in the order in which they fall")
 	require.Equal(t, total, summary.Records)
 	require.Equal(t, 5, summary.Verdicts["dead"])
 	require.Zero(t, missed, "copies that were not caught")
@@ -67,7 +75,10 @@ func TestDemoJudgesTheSample(t *testing.T) {
 func TestDemoTable(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, runDemo(t.Context(), &out, io.Discard, false, false))
-	for _, want := range []string{"VERDICT", "metrics             http://127.0.0.1:", "not_json", "77 records: ", "latency p50"} {
+	for _, want := range []string{"VERDICT", "metrics             http://127.0.0.1:", "not_json", "77 records: ", "(p50)", "3000 more at once: "} {
 		require.Contains(t, out.String(), want)
+	}
+	for line := range strings.Lines(out.String()) {
+		require.LessOrEqual(t, text.StringWidth(strings.TrimSpace(line)), 80, line)
 	}
 }

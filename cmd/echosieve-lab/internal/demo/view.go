@@ -18,15 +18,14 @@ import (
 
 // view prints verdicts when they arrive, and a summary: in columns, or as JSON Lines. Not for concurrent use.
 type view struct {
-	out     io.Writer
-	decode  *pipeline.DecodeConfig
-	json    bool
-	colour  bool
-	titles  map[string]string // article id -> title, to show the title that a copy repeats
-	seen    int
-	counts  map[string]int
-	delays  []time.Duration // from the timestamp of a record until its verdict was read
-	started time.Time
+	out    io.Writer
+	decode *pipeline.DecodeConfig
+	json   bool
+	colour bool
+	titles map[string]string // article id -> title, to show the title that a copy repeats
+	seen   int
+	counts map[string]int
+	delays []time.Duration // from the timestamp of a record until its verdict was read
 }
 
 // verdictRow is one verdict. With --json it is one line of the output; its JSON names must not change.
@@ -52,7 +51,6 @@ func newView(out io.Writer, decode *pipeline.DecodeConfig, records []pipeline.Re
 }
 
 func (v *view) start(brokers []string, listen, recipe string) {
-	v.started = time.Now()
 	if v.json {
 		return
 	}
@@ -107,27 +105,34 @@ func (v *view) row(verdict, title, bits, repeats string) {
 	if colour != 0 && v.colour {
 		name = colour.Sprint(name)
 	}
-	fmt.Fprintln(v.out, strings.TrimRight(name+"  "+cell(title, 44)+"  "+cell(bits, 4)+"  "+cell(repeats, 44), " "))
+	fmt.Fprintln(v.out, strings.TrimRight(name+"  "+cell(title, titleWidth)+"  "+cell(bits, 4)+"  "+cell(repeats, titleWidth), " "))
 }
 
-// summary prints counts, rate and latency of the verdicts shown so far.
-func (v *view) summary() {
-	took := time.Since(v.started)
+// titleWidth is the width of a title: two of them and the other columns take 80 columns of a terminal.
+const titleWidth = 31
+
+// summary prints counts and delays of the verdicts shown so far, and the rate at which the verdicts of a burst came.
+func (v *view) summary(burst int, took time.Duration) {
 	slices.Sort(v.delays)
 	quantile := func(q float64) time.Duration { return v.delays[int(q*float64(len(v.delays)-1))] }
-	rate := float64(v.seen) / quantile(1).Seconds()
+	rate := float64(burst) / took.Seconds()
 	if v.json {
 		v.writeJSON(map[string]any{
-			"records": v.seen, "verdicts": v.counts, "records_per_second": rate,
+			"records": v.seen, "verdicts": v.counts,
 			"latency_p50_ms": quantile(.5).Milliseconds(), "latency_p99_ms": quantile(.99).Milliseconds(),
-			"seconds": took.Seconds(),
+			"burst_records": burst, "records_per_second": rate, "seconds": took.Seconds(),
 		})
 		return
 	}
-	fmt.Fprintf(v.out, "\n%d records: %d unique, %d near, %d exact, %d dead\n", v.seen,
-		v.counts["unique"], v.counts["near"], v.counts["exact"], v.counts["dead"])
-	fmt.Fprintf(v.out, "%.0f records/s from publish to last verdict; latency p50 %s, p99 %s\n",
-		rate, quantile(.5).Round(time.Millisecond), quantile(.99).Round(time.Millisecond))
+	var counts []string
+	for _, verdict := range []string{"unique", "possible", "near", "exact", "dead"} {
+		if n := v.counts[verdict]; n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, verdict))
+		}
+	}
+	fmt.Fprintf(v.out, "\n%d records: %s\n", v.seen, strings.Join(counts, ", "))
+	fmt.Fprintf(v.out, "A verdict took %s (p50), %s (p99).\n", quantile(.5).Round(time.Millisecond), quantile(.99).Round(time.Millisecond))
+	fmt.Fprintf(v.out, "%d more at once: %.0f verdicts/s, with Kafka and Redis in the same process\n", burst, rate)
 }
 
 // invite prints how to publish into a demo that stays up.
