@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -134,26 +133,25 @@ func checkRedis(ctx context.Context, cfg config.Config, recipeID string) []diag.
 	return found
 }
 
-// printFindings prints the findings as a table.
+// printFindings prints each finding with its remedy below it, and the conclusion.
 func printFindings(w io.Writer, result checkResult) error {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
-	t.SetColumnConfigs([]table.ColumnConfig{
-		{Number: 3, WidthMax: 40, WidthMaxEnforcer: text.WrapSoft},
-		{Number: 4, WidthMax: 48, WidthMaxEnforcer: text.WrapSoft},
-		{Number: 5, WidthMax: 48, WidthMaxEnforcer: text.WrapSoft},
-	})
-	t.AppendHeader(table.Row{"component", "", "subject", "what was found", "what to do"})
+	t := command.NewTable()
+	const most = command.Columns - 17 // component and severity take at most 17 columns with the space behind them
 	for _, f := range result.Findings {
-		t.AppendRow(table.Row{f.Component, f.Severity, f.Subject, f.Problem, f.Remedy})
+		found := f.Problem
+		if f.Subject != "" {
+			found = f.Subject + ": " + found
+		}
+		found = text.WrapSoft(found, most)
+		if f.Remedy != "" {
+			found += "\n" + text.WrapSoft("-> "+f.Remedy, most)
+		}
+		t.AppendRow(table.Row{f.Component, f.Severity, found})
 	}
-	if _, err := fmt.Fprintln(w, t.Render()); err != nil {
-		return err
+	out := t.Render() + "\n"
+	if result.CanStart {
+		out += "The service can start.\n"
 	}
-	if !result.CanStart {
-		return nil
-	}
-	_, err := fmt.Fprintln(w, "The service can start.")
+	_, err := io.WriteString(w, out)
 	return err
 }

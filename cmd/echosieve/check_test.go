@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/internal/command"
+	"echosieve/internal/command/commandtest"
 	"echosieve/internal/diag"
 	"echosieve/test/redisserver"
 )
@@ -40,6 +41,8 @@ func TestCheckServersAway(t *testing.T) {
 	require.Equal(t, []diag.Severity{diag.OK}, severities(result, "recipe"))
 	require.Contains(t, severities(result, "kafka"), diag.Failure)
 	require.Contains(t, severities(result, "redis"), diag.Failure)
+	_, out, _ := echosieve(t, "", "check", "--kafka.brokers", "127.0.0.1:1", "--redis.addrs", "127.0.0.1:1")
+	commandtest.FitsTerminal(t, out)
 	for _, f := range result.Findings {
 		if f.Severity == diag.Failure {
 			require.NotEmpty(t, f.Problem)
@@ -68,6 +71,7 @@ func TestCheckAllThere(t *testing.T) {
 	code, out, _ := echosieve(t, "", "check", "--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs", store.Addr())
 	require.Equal(t, command.ExitOK, code)
 	require.Contains(t, out, "The service can start.")
+	commandtest.FitsTerminal(t, out)
 }
 
 func TestPrintFindings(t *testing.T) {
@@ -79,11 +83,9 @@ func TestPrintFindings(t *testing.T) {
 			Problem: strings.Repeat("keys may be evicted ", 5), Remedy: "set it to noeviction",
 		},
 	}}))
-	require.Contains(t, b.String(), "set it to noeviction")
+	require.Contains(t, b.String(), " -> set it to noeviction\n")
 	require.NotContains(t, b.String(), "can start")
-	for _, line := range strings.Split(b.String(), "\n") {
-		require.LessOrEqual(t, len([]rune(line)), 170)
-	}
+	commandtest.FitsTerminal(t, b.String())
 }
 
 // A setting that takes a server for one of another kind is named, and no other finding hides it.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
@@ -54,6 +55,14 @@ func Documented(t *testing.T, cmd *cobra.Command, withoutJSON ...string) {
 	}
 	for _, sub := range cmd.Commands() {
 		Documented(t, sub, withoutJSON...)
+	}
+}
+
+// FitsTerminal requires that no line of an output is wider than a terminal.
+func FitsTerminal(t testing.TB, out string) {
+	t.Helper()
+	for line := range strings.Lines(out) {
+		require.LessOrEqual(t, text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n")), command.Columns, "%s\nin\n%s", line, out)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"echosieve/internal/command"
@@ -84,8 +85,7 @@ take the median of several rounds.`,
 		if *asJSON {
 			return command.PrintJSON(cmd.OutOrStdout(), r)
 		}
-		printResult(cmd.OutOrStdout(), r)
-		return nil
+		return printResult(cmd.OutOrStdout(), r)
 	}
 	return cmd
 }
@@ -167,11 +167,9 @@ func isArticle(cfg config.Config, recipe *recipe.Recipe, r *pipeline.Record) (ok
 	return true, ""
 }
 
-func printResult(w io.Writer, r result) {
-	t := table.NewWriter()
-	t.SetOutputMirror(w)
-	t.SetStyle(table.StyleLight)
-	t.AppendHeader(table.Row{"stage", "CPU us per article", "of bare Cut"})
+func printResult(w io.Writer, r result) error {
+	t := command.NewTable("stage", "CPU us per article", "of bare Cut")
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, Align: text.AlignRight}, {Number: 3, Align: text.AlignRight}})
 	row := func(name string, us float64) {
 		ofCut := "-"
 		if r.Cut > 0 {
@@ -182,13 +180,13 @@ func printResult(w io.Writer, r result) {
 	for _, stage := range stages {
 		row(string(stage), r.Stages[string(stage)])
 	}
-	t.AppendSeparator()
 	row("whole", r.Whole)
 	last := "no bare Cut: " + cppjieba.ErrMissing.Error()
 	if r.Cut > 0 {
 		row("bare Cut", r.Cut)
 		last = fmt.Sprintf("whole / bare Cut %.2f", r.Ratio)
 	}
-	t.Render()
-	fmt.Fprintf(w, "%d articles of %d bytes, index %s, median of %d rounds; %s\n", r.Articles, r.Bytes, r.Index, r.Rounds, last)
+	_, err := io.WriteString(w, t.Render()+"\n"+command.Fit(fmt.Sprintf("%d articles of %d bytes, index %s, median of %d rounds; %s\n",
+		r.Articles, r.Bytes, r.Index, r.Rounds, last)))
+	return err
 }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"echosieve/internal/command"
@@ -34,5 +35,18 @@ func TestBench(t *testing.T) {
 			}
 			require.InDelta(t, r.Whole, sum, r.Whole/1000)
 		})
+	}
+}
+
+func TestBenchPrintsATable(t *testing.T) {
+	stagesUS := map[string]float64{}
+	for _, stage := range stages {
+		stagesUS[string(stage)] = 12345.6
+	}
+	for _, cut := range []float64{0, 23456.7} {
+		var b strings.Builder
+		require.NoError(t, printResult(&b, result{Articles: 100000, Bytes: 123456, Rounds: 100, Index: "in-process", Cut: cut, Stages: stagesUS, Whole: 98765.4, Ratio: .43}))
+		require.Contains(t, b.String(), "whole ")
+		commandtest.FitsTerminal(t, b.String())
 	}
 }

@@ -40,7 +40,7 @@ func TestEvalPairs(t *testing.T) {
 	code, out, _ = runEval(t, args...)
 	require.Equal(t, command.ExitOK, code)
 	require.Contains(t, out, "candidate recall")
-	require.Contains(t, out, "│ lookalike ")
+	require.Contains(t, out, "\nlookalike ")
 }
 
 // Scripts rely on the JSON names.
@@ -127,8 +127,8 @@ func TestEvalPairsWithoutFamilies(t *testing.T) {
 	require.Contains(t, out, "pairs name no base or cluster")
 	figures, debatable, found := strings.Cut(out, "Debatable or ignored, in no figure above:")
 	require.True(t, found)
-	require.NotContains(t, figures, "│ partial ")
-	require.Contains(t, debatable, "│ partial ")
+	require.NotContains(t, figures, "\npartial ")
+	require.Contains(t, debatable, "\npartial ")
 }
 
 func TestEvalPairsExitCodes(t *testing.T) {

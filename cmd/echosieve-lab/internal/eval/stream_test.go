@@ -59,7 +59,7 @@ func TestEvalStream(t *testing.T) {
 	code, out, _ = runEval(t, args...)
 	require.Equal(t, command.ExitOK, code)
 	require.Contains(t, out, "look-ups and")
-	require.Contains(t, out, "│ lookalike ")
+	require.Contains(t, out, "\nlookalike ")
 
 	// Within a window of a minute nothing repeats.
 	code, out, errOut = runEval(t, append(args, "--json", "--window", "1m", "--min-caught", "0.5")...)
@@ -158,7 +158,7 @@ func TestEvalStreamSources(t *testing.T) {
 	require.Contains(t, readFile(t, html), "<td>choir.example</td>")
 
 	_, out, _ = runEval(t, "stream", "--docs", file)
-	require.Contains(t, out, "│ Harbour Daily ")
+	require.Contains(t, out, "\nHarbour Daily ")
 	require.Contains(t, out, "and 3 smaller ones, see --json")
 }
 

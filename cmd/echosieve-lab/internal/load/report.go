@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"echosieve/internal/command"
 )
 
 // Report is the result of a run. All delays are from a record's timestamp until its verdict was read from an output topic.
@@ -75,19 +78,21 @@ type Delay struct {
 
 // Print writes the report as text and a table.
 func (r Report) Print(w io.Writer) {
+	var b strings.Builder
 	if s := r.Service; s != nil {
-		fmt.Fprintf(w, "service: ready %.0f ms after its start; resident memory %s idle, %s under load, %s at most\n",
+		fmt.Fprintf(&b, "service: ready %.0f ms after its start; resident memory %s idle, %s under load, %s at most\n",
 			s.StartMS, mebibytes(s.IdleBytes), mebibytes(s.UnderLoad), mebibytes(s.PeakBytes))
 	}
 	if l := r.Limit; l != nil && l.PerSecond > 0 {
-		fmt.Fprintf(w, "limit: %.0f records/s, %s\n  sustained means: %s\n", l.PerSecond, l.above(), l.Rule)
+		fmt.Fprintf(&b, "limit: %.0f records/s, %s\n  sustained means: %s\n", l.PerSecond, l.above(), l.Rule)
 	}
 	if len(r.Results) > 0 {
-		r.table(w)
+		b.WriteString(r.table())
 	}
 	for i := range r.Results {
-		r.Results[i].print(w)
+		r.Results[i].print(&b)
 	}
+	_, _ = io.WriteString(w, command.Fit(b.String())) // fails only if the terminal is gone
 }
 
 func (l Limit) above() string {
@@ -97,22 +102,26 @@ func (l Limit) above() string {
 	return fmt.Sprintf("%.0f was not sustained", l.NotSustained)
 }
 
-func (r Report) table(w io.Writer) {
-	t := table.NewWriter()
-	t.SetOutputMirror(w)
-	t.SetStyle(table.StyleLight)
-	t.AppendHeader(table.Row{"records/s", "verdicts/s", "delay p50", "p90", "p99", "max", "CPU/article", "memory", "lag max"})
-	for _, x := range r.Results {
-		rate := fmt.Sprintf("%.0f", x.Rate)
-		if x.Share > 0 {
-			rate += fmt.Sprintf(" (%d %%)", x.Share)
-		}
-		t.AppendRow(table.Row{
-			rate, fmt.Sprintf("%.0f", x.Throughput), ms(x.Delay.P50), ms(x.Delay.P90), ms(x.Delay.P99), ms(x.Delay.Max),
-			fmt.Sprintf("%.0f us", x.CPU), mebibytes(x.MostMemory), x.MostLag,
-		})
+// table has delays, CPU time an article, the most memory and the most records waiting.
+func (r Report) table() string {
+	t := command.NewTable("records\n/s", "limit", "verdicts\n/s", "p50\nms", "p90\nms", "p99\nms", "max\nms", "CPU us", "MiB", "lag")
+	right := make([]table.ColumnConfig, 10)
+	for i := range right {
+		right[i] = table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight}
 	}
-	t.Render()
+	t.SetColumnConfigs(right)
+	for _, x := range r.Results {
+		share := "-"
+		if x.Share > 0 {
+			share = fmt.Sprintf("%d %%", x.Share)
+		}
+		row := table.Row{fmt.Sprintf("%.0f", x.Rate), share}
+		for _, figure := range []float64{x.Throughput, x.Delay.P50, x.Delay.P90, x.Delay.P99, x.Delay.Max, x.CPU} {
+			row = append(row, fmt.Sprintf("%.0f", figure))
+		}
+		t.AppendRow(append(row, strings.TrimSuffix(mebibytes(x.MostMemory), " MiB"), x.MostLag))
+	}
+	return t.Render() + "\n"
 }
 
 // print writes the accounts of one trial.
@@ -133,8 +142,6 @@ func (r Result) print(w io.Writer) {
 		fmt.Fprintf(w, "%.0f/s: not sustained: %s\n", r.Rate, r.Why)
 	}
 }
-
-func ms(v float64) string { return fmt.Sprintf("%.0f ms", v) }
 
 func mebibytes(n int64) string {
 	if n == 0 {

@@ -214,11 +214,13 @@ func TestCompareReadsFilesAndStandardInput(t *testing.T) {
 func TestCompareShowsAReadableReport(t *testing.T) {
 	code, out, errOut := echosieve(t, "", "compare", "--top", "5", compareText, compareText+" The ferry was late.")
 	require.Equal(t, command.ExitOK, code, errOut)
-	for _, want := range []string{"clean text", "distance", "equal blocks", "look-ups", "B finds A by block", "only in B     late", "weight in A", "more", "recipe news-"} {
+	for _, want := range []string{"clean text", "distance", "equal blocks", "look-ups", "B finds A by", "only in B     late", "weight in A", "more", "recipe news-"} {
 		require.Contains(t, out, want)
 	}
-	code, out, _ = echosieve(t, "", "compare", compareText, compareOther)
+	commandtest.FitsTerminal(t, out)
+	code, out, _ = echosieve(t, "", "compare", "--top", "0", compareText+strings.Repeat("x", 100), compareOther)
 	require.Equal(t, command.ExitOK, code)
+	commandtest.FitsTerminal(t, out)
 	require.Contains(t, out, "^")
 	require.Contains(t, out, "Not a copy")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"echosieve/internal/command"
 	"echosieve/simhash"
 )
 
@@ -23,18 +24,18 @@ func (c comparison) print(w io.Writer) error {
 		if t.LittleText {
 			little = ", little text"
 		}
-		fmt.Fprintf(&b, "%s  %s  %s: %d bytes of clean text, %d different words%s\n",
-			t.letter, t.Fingerprint, t.Name, t.CleanBytes, t.Features, little)
+		b.WriteString(command.Fit(fmt.Sprintf("%s  %s  %s: %d bytes of clean text, %d different words%s\n",
+			t.letter, t.Fingerprint, t.Name, t.CleanBytes, t.Features, little)))
 	}
 	bitsA, bitsB := c.inBlocks(c.A.Bits), c.inBlocks(c.B.Bits)
 	fmt.Fprintf(&b, "\nA  %s\nB  %s\n", bitsA, bitsB)
 	if c.Distance > 0 {
 		fmt.Fprintf(&b, "   %s\n", differences(bitsA, bitsB))
 	}
-	fmt.Fprintf(&b, "\ndistance      %d of 64 bits\nequal blocks  %s\nlook-ups      %s\n%sonly in A     %s\nonly in B     %s\n\n",
-		c.Distance, c.equalBlocks(), c.lookups(), c.signatureLines(), shortList(c.OnlyA), shortList(c.OnlyB))
+	b.WriteString(command.Fit(fmt.Sprintf("\ndistance      %d of 64 bits\nequal blocks  %s\nlook-ups      %s\n%sonly in A     %s\nonly in B     %s\n\n",
+		c.Distance, c.equalBlocks(), c.lookups(), c.signatureLines(), shortList(c.OnlyA), shortList(c.OnlyB))))
 	b.WriteString(c.wordTable())
-	fmt.Fprintf(&b, "\n\n%s\nrecipe %s\n", c.Explanation, c.Recipe)
+	b.WriteString(command.Fit(fmt.Sprintf("\n\n%s\nrecipe %s\n", c.Explanation, c.Recipe)))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -99,14 +100,13 @@ func (c comparison) signatureLines() string {
 
 // wordTable lists words with their weights.
 func (c comparison) wordTable() string {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
-	t.Style().Format.Footer = text.FormatDefault
+	t := command.NewTable("word", "IDF", "weight in A", "weight in B")
 	t.SetColumnConfigs([]table.ColumnConfig{
-		{Number: 2, Align: text.AlignRight}, {Number: 3, Align: text.AlignRight}, {Number: 4, Align: text.AlignRight},
+		{Number: 1, WidthMax: 40, WidthMaxEnforcer: func(s string, most int) string { return text.Snip(s, most, "~") }},
+		{Number: 2, Align: text.AlignRight},
+		{Number: 3, Align: text.AlignRight},
+		{Number: 4, Align: text.AlignRight},
 	})
-	t.AppendHeader(table.Row{"word", "IDF", "weight in A", "weight in B"})
 	for _, word := range c.Words {
 		t.AppendRow(table.Row{
 			word.Word, fmt.Sprintf("%.1f", word.IDF), weight(word.WeightA, word.CountA), weight(word.WeightB, word.CountB),

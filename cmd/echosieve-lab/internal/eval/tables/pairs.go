@@ -8,6 +8,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/internal/command"
+	"echosieve/pipeline/article"
 )
 
 // Pairs writes the figures of eval pairs as tables.
@@ -36,21 +38,22 @@ func Pairs(w io.Writer, r figures.PairsResult) error {
 	} {
 		printKinds(&b, part.title, part.label, r.Kinds)
 	}
+	printRelations(&b, r.Kinds)
 	distances := newTable("distance", "recall", "precision", "false positives")
 	for _, d := range r.Distance {
 		distances.AppendRow(table.Row{d.K, gauge(d.Recall), gauge(d.Precision), gauge(d.FalsePositiveRate)})
 	}
 	fmt.Fprintf(&b, "\nA plain limit on the Hamming distance would give:\n%s\n", distances.Render())
 	printWrong(&b, r.Wrong)
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, command.Fit(b.String()))
 	return err
 }
 
 func printKinds(b *strings.Builder, title string, label int, kinds map[string]figures.KindResult) {
-	t := newTable("kind", "pairs", "flagged", "possible", "share flagged", "95 % interval", "families", "relations of B to A")
+	t := newTable("kind", "pairs", "flagged", "possible", "share", "95 % interval", "families")
 	for _, name := range sortedKeys(kinds) {
 		if k := kinds[name]; k.Label == label {
-			t.AppendRow(table.Row{Printable(name), k.N, k.Flagged, k.Possible, share(k.Share()), ends(k.Interval), families(k.Interval), relations(k)})
+			t.AppendRow(table.Row{rowName(name), k.N, k.Flagged, k.Possible, share(k.Share()), ends(k.Interval), families(k.Interval)})
 		}
 	}
 	if t.Length() > 0 {
@@ -62,9 +65,9 @@ func printWrong(b *strings.Builder, wrong []figures.WrongPair) {
 	if len(wrong) == 0 {
 		return
 	}
-	t := newTable("verdict", "bits", "reason", "kind", "article", "other article")
+	t := newTable("verdict", "bits", "reason", "kind", "articles")
 	for _, p := range wrong[:min(len(wrong), MostListed)] {
-		t.AppendRow(table.Row{p.Verdict(), p.Distance, p.Reason, Printable(p.Kind), Printable(p.A), Printable(p.B)})
+		t.AppendRow(table.Row{strings.ReplaceAll(p.Verdict(), ", ", ",\n"), p.Distance, p.Reason, rowName(p.Kind), both(Printable(p.A), Printable(p.B))})
 	}
 	if more := len(wrong) - MostListed; more > 0 {
 		t.AppendFooter(table.Row{"", "", "", "", fmt.Sprintf("and %d more, see --html", more)})
@@ -80,13 +83,25 @@ func ends(i *figures.Interval) string {
 	return share(i.Low) + " - " + share(i.High)
 }
 
-// relations lists the relations of the flagged pairs of a kind, such as "contained 12, overlaps 3".
-func relations(k figures.KindResult) string {
-	var list []string
-	for _, name := range sortedKeys(k.Relations) {
-		list = append(list, fmt.Sprintf("%s %d", name, k.Relations[name]))
+// printRelations prints how the flagged pairs of each kind lie to each other.
+func printRelations(b *strings.Builder, kinds map[string]figures.KindResult) {
+	header := []any{"kind"}
+	for _, r := range article.Relations() {
+		header = append(header, r.String())
 	}
-	return strings.Join(list, ", ")
+	t := newTable(header...)
+	for _, name := range sortedKeys(kinds) {
+		row := table.Row{rowName(name)}
+		for _, r := range article.Relations() {
+			row = append(row, kinds[name].Relations[r.String()])
+		}
+		if len(kinds[name].Relations) > 0 {
+			t.AppendRow(row)
+		}
+	}
+	if t.Length() > 0 {
+		fmt.Fprintf(b, "\nRelations of flagged pairs, of B to A:\n%s\n", t.Render())
+	}
 }
 
 // families returns the number of families of a rate as text, with a mark if they are few.

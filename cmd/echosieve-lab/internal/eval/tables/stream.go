@@ -15,6 +15,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/internal/command"
 )
 
 // MostListed is the number of rows of a list of articles, pairs or sources. --json has all of them.
@@ -43,7 +44,7 @@ func Stream(w io.Writer, r figures.StreamResult) error {
 		{"kind", r.Kinds, sortedKeys(r.Kinds)},
 		{"source", r.Sources, r.LargestSources()},
 	} {
-		t := newTable(part.name, "copies", "caught", "share", "originals", "dropped", "wrong original", "possible")
+		t := newTable(part.name, "copies", "caught", "share", "originals", "dropped", "wrong\noriginal", "possible")
 		shown := part.order
 		if part.name == "source" {
 			shown = shown[:min(len(shown), MostListed)]
@@ -54,7 +55,7 @@ func Stream(w io.Writer, r figures.StreamResult) error {
 			if c.Copies > 0 {
 				caught = share(c.CaughtShare())
 			}
-			t.AppendRow(table.Row{Printable(name), c.Copies, c.Caught, caught, c.Originals, c.Dropped, c.WrongOriginal, c.Possible})
+			t.AppendRow(table.Row{rowName(name), c.Copies, c.Caught, caught, c.Originals, c.Dropped, c.WrongOriginal, c.Possible})
 		}
 		if more := len(part.order) - len(shown); more > 0 {
 			t.AppendFooter(table.Row{fmt.Sprintf("and %d smaller ones, see --json", more)})
@@ -71,7 +72,7 @@ func Stream(w io.Writer, r figures.StreamResult) error {
 	} {
 		printRepeats(&b, list.title, list.repeats)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, command.Fit(b.String()))
 	return err
 }
 
@@ -79,13 +80,13 @@ func printRepeats(b *strings.Builder, title string, repeats []figures.Repeat) {
 	if len(repeats) == 0 {
 		return
 	}
-	t := newTable("bits", "test", "kind", "article", "other article")
+	t := newTable("bits", "test", "kind", "article, other article")
 	for _, r := range repeats[:min(len(repeats), MostListed)] {
 		bits := "-"
 		if r.Distance >= 0 {
 			bits = fmt.Sprint(r.Distance)
 		}
-		t.AppendRow(table.Row{bits, testOf(r), Printable(r.Kind), named(r.ID, r.Title), named(r.OriginalID, r.OriginalTitle)})
+		t.AppendRow(table.Row{bits, strings.ReplaceAll(testOf(r), ": ", ":\n"), rowName(r.Kind), both(named(r.ID, r.Title), named(r.OriginalID, r.OriginalTitle))})
 	}
 	if more := len(repeats) - MostListed; more > 0 {
 		t.AppendFooter(table.Row{"", "", "", fmt.Sprintf("and %d more, see --json", more)})
@@ -101,12 +102,19 @@ func testOf(r figures.Repeat) string {
 	return cmp.Or(r.Reason, "-")
 }
 
-func newTable(columns ...any) table.Writer {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header, t.Style().Format.Footer = text.FormatDefault, text.FormatDefault
-	t.AppendHeader(columns)
-	return t
+func newTable(columns ...any) table.Writer { return command.NewTable(columns...) }
+
+const (
+	nameWidth = 14 // of a kind, a source or a language
+	pairWidth = 34 // of an article in a list of pairs
+)
+
+// rowName returns the name of a row, cut to its column.
+func rowName(name string) string { return text.Snip(Printable(name), nameWidth, "~") }
+
+// both returns two articles, each in its line.
+func both(a, b string) string {
+	return text.Snip(a, pairWidth, "~") + "\n" + text.Snip(b, pairWidth, "~")
 }
 
 func share(x float64) string { return fmt.Sprintf("%.4f", x) }
@@ -120,8 +128,7 @@ func seconds(s float64) string {
 
 // named returns the id of an article and the beginning of its title.
 func named(id, title string) string {
-	const most = 40
-	return text.Trim(Printable(id), most) + " " + text.Snip(Printable(cmp.Or(title, "-")), most, "~")
+	return text.Snip(Printable(id), pairWidth/2, "~") + " " + Printable(cmp.Or(title, "-"))
 }
 
 // Printable returns a text from an article without the characters that can control a terminal or reverse the direction of writing.

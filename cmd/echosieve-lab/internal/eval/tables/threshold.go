@@ -11,13 +11,14 @@ import (
 	"golang.org/x/term"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/internal/command"
 	"echosieve/internal/files"
 )
 
 // Threshold writes how many articles each limit would flag, and the sampled pairs side by side.
 func Threshold(w io.Writer, r figures.ThresholdResult) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d articles: %d have the same text as an earlier one, %d are too short for anything else\n", r.Docs, r.Exact, r.LittleText)
+	b.WriteString(command.Fit(fmt.Sprintf("%d articles: %d have the same text as an earlier one, %d are too short for anything else\n", r.Docs, r.Exact, r.LittleText)))
 	t := newTable(r.Scale, "flagged here first", "flagged in all", "share")
 	for _, l := range r.Limits {
 		mark := ""
@@ -27,13 +28,13 @@ func Threshold(w io.Writer, r figures.ThresholdResult) error {
 		t.AppendRow(table.Row{l.Limit + mark, l.Pairs, l.Flagged, gauge(l.Share)})
 	}
 	fmt.Fprintf(&b, "%s\n", t.Render())
-	half, mark := 60, [2]string{"[", "]"}
+	half, mark := (command.Columns-2)/2, [2]string{"[", "]"}
 	if files.OnTerminal(w) {
 		if os.Getenv("NO_COLOR") == "" {
 			mark = [2]string{text.Colors{text.Bold, text.FgYellow}.EscapeSeq(), text.EscapeReset}
 		}
 		if columns, _, err := term.GetSize(int(w.(*os.File).Fd())); err == nil {
-			half = max(20, (columns-len("|  |  |"))/2)
+			half = max(20, (columns-2)/2)
 		}
 	}
 	for i, p := range r.Samples {

@@ -1,0 +1,63 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// Columns is the width that the output of every command fits. A terminal is at least that wide.
+const Columns = 80
+
+// NewTable returns a table without frames, with two spaces between its columns: so more columns fit, and text tools can cut them.
+func NewTable(header ...any) table.Writer {
+	t := table.NewWriter()
+	style := table.StyleDefault
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	style.Format.Header, style.Format.Footer = text.FormatDefault, text.FormatDefault
+	t.SetStyle(style)
+	t.SuppressTrailingSpaces()
+	if len(header) > 0 {
+		t.AppendHeader(header)
+	}
+	return t
+}
+
+// Fit breaks the lines of a text that are wider than a terminal, between words. The rest of a line is indented like the text behind its
+// label, which ends with two spaces or more: "only in A     this, that". Words are never cut, so that paths and addresses can be copied.
+func Fit(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		body := strings.TrimSuffix(line, "\n")
+		b.WriteString(fitLine(body))
+		b.WriteString(line[len(body):])
+	}
+	return b.String()
+}
+
+func fitLine(line string) string {
+	if text.StringWidthWithoutEscSequences(line) <= Columns {
+		return line
+	}
+	indent := "  "
+	if label := strings.Index(line, "  "); label >= 0 && label < Columns/3 {
+		rest := strings.TrimLeft(line[label:], " ")
+		indent = strings.Repeat(" ", text.StringWidthWithoutEscSequences(line)-text.StringWidthWithoutEscSequences(rest))
+	}
+	var b strings.Builder
+	column := 0
+	for i, word := range strings.SplitAfter(line, " ") {
+		width := text.StringWidthWithoutEscSequences(word)
+		if i > 0 && column > len(indent) && column+text.StringWidthWithoutEscSequences(strings.TrimRight(word, " ")) > Columns {
+			trimmed := strings.TrimRight(b.String(), " ")
+			b.Reset()
+			b.WriteString(trimmed + "\n" + indent)
+			column = len(indent)
+		}
+		b.WriteString(word)
+		column += width
+	}
+	return b.String()
+}

@@ -1,0 +1,28 @@
+package command
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestFit(t *testing.T) {
+	for name, c := range map[string]struct{ in, want string }{
+		"short lines stay":      {"a  b\n\nc", "a  b\n\nc"},
+		"at words":              {strings.Repeat("word ", 17) + "end\n", strings.Repeat("word ", 15) + "word\n  word end\n"},
+		"below the label":       {"only in A     " + strings.Repeat("word ", 14), "only in A     " + strings.TrimSpace(strings.Repeat("word ", 13)) + "\n              word "},
+		"words are not cut":     {"see " + strings.Repeat("x", 90) + " now", "see\n  " + strings.Repeat("x", 90) + "\n  now"},
+		"wide characters":       {strings.Repeat("新闻 ", 17), strings.TrimSpace(strings.Repeat("新闻 ", 16)) + "\n  新闻 "},
+		"colours have no width": {"\x1b[1m" + strings.Repeat("word ", 15) + "word\x1b[0m", "\x1b[1m" + strings.Repeat("word ", 15) + "word\x1b[0m"},
+	} {
+		require.Equal(t, c.want, Fit(c.in), name)
+	}
+}
+
+func TestTable(t *testing.T) {
+	w := NewTable("name", "n")
+	w.AppendRow([]any{"a", 10})
+	w.AppendRow([]any{"bcdef", 1})
+	require.Equal(t, "name    n\na      10\nbcdef   1", w.Render())
+}
