@@ -15,7 +15,7 @@ SEED ?= $(shell date +%s)
 UNRACED := TestPeakMemory|TestHostileTexts|TestHostileTextsTakeLinearTime|TestLongFieldsTakeLinearTime|TestLargeBatchesAreReadRecordByRecord|TestOversizeRecordsAreCut
 RACED := ./consumer/... ./redisindex ./pipeline ./pipeline/recipe ./pipeline/memindex ./cmd/... ./internal/...
 
-.PHONY: help build demo check test test-race test-rest setup-build setup-test torture lint fuzz bench up down clean
+.PHONY: help build release demo check test test-race test-rest setup-build setup-test torture lint fuzz bench up down clean
 
 # Both install the programs that the machine lacks, or print the command that does.
 setup-build setup-test: setup-%:
@@ -26,6 +26,9 @@ help: ## show this list
 
 build: ## build bin/echosieve, the service, and bin/echosieve-lab, both static and without a C++ compiler
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X echosieve/internal/build.version=$(VERSION)' -o bin/ ./cmd/...
+
+release: ## what is published for VERSION, in bin/release: archives, Debian packages, bills of materials, checksums
+	deploy/release/build.sh $(VERSION) bin/release
 
 demo: setup-build build ## the whole service on the shipped sample; needs no Kafka and no Redis
 	bin/echosieve-lab demo

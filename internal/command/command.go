@@ -41,6 +41,7 @@ func Program(root *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	}
 	root.PersistentPreRunE = requireFlags
 	root.AddCommand(commands...)
+	addManCommand(root)
 	root.SetFlagErrorFunc(explainFlag)
 	root.SetHelpCommand(newHelpCommand())
 	root.SetUsageFunc(printUsage)

@@ -1,0 +1,225 @@
+package deploy_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"encoding/hex"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/test/promserver"
+)
+
+const (
+	releaseVersion = "v9.8.7-3-gabcdef0"
+	releaseDebian  = "9.8.7+3+gabcdef0"
+	releaseName    = "echosieve-" + releaseVersion + "-linux-amd64"
+)
+
+// release builds what make release builds, for amd64 alone, and returns the folder.
+func release(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("links the programs")
+	}
+	dir := t.TempDir()
+	output(t, promserver.Root(t), "deploy/release/build.sh", releaseVersion, dir, "amd64")
+	return dir
+}
+
+// output runs a program in a folder, requires its success, and returns what it prints.
+func output(t *testing.T, dir, program string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Dir = dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s %v\n%s%s", program, args, out, &stderr)
+	return string(out)
+}
+
+// have skips a check, not the test, on a machine without a program.
+func have(t *testing.T, program string) bool {
+	t.Helper()
+	_, err := exec.LookPath(program)
+	if err != nil {
+		t.Logf("not checked: %s is missing", program)
+	}
+	return err == nil
+}
+
+func TestRelease(t *testing.T) {
+	dir := release(t)
+	commit, err := strconv.ParseInt(strings.TrimSpace(output(t, promserver.Root(t), "git", "log", "-1", "--format=%ct")), 10, 64)
+	require.NoError(t, err)
+	tree := t.TempDir()
+	modes := unpack(t, gunzip(t, filepath.Join(dir, releaseName+".tar.gz")), tree, time.Unix(commit, 0))
+
+	t.Run("checksums", func(t *testing.T) { checkChecksums(t, dir) })
+	t.Run("archive", func(t *testing.T) { checkArchive(t, filepath.Join(tree, releaseName), modes) })
+	t.Run("bills of materials", func(t *testing.T) {
+		for _, name := range []string{"echosieve", "echosieve-lab"} {
+			checkMaterials(t, filepath.Join(dir, name+"-"+releaseVersion+".cdx.json"), name, filepath.Join(tree, releaseName, name))
+		}
+	})
+	t.Run("manual pages", func(t *testing.T) { checkManualPages(t, filepath.Join(tree, releaseName)) })
+	t.Run("package", func(t *testing.T) { checkPackage(t, filepath.Join(dir, "echosieve_"+releaseDebian+"_amd64.deb"), time.Unix(commit, 0)) })
+	t.Run("reproducible", func(t *testing.T) {
+		again := exec.CommandContext(t.Context(), "sh", "-c", "umask 077; TZ=Asia/Tokyo exec deploy/release/build.sh "+releaseVersion+" '"+tree+"/again' amd64")
+		again.Dir = promserver.Root(t)
+		out, err := again.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		first, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
+		require.NoError(t, err)
+		second, err := os.ReadFile(filepath.Join(tree, "again", "SHA256SUMS"))
+		require.NoError(t, err)
+		require.Equal(t, string(first), string(second))
+	})
+}
+
+func gunzip(t *testing.T, path string) io.Reader {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	require.NoError(t, err)
+	return z
+}
+
+// unpack writes the files of an archive into a folder and returns their modes by name. All have the time of the commit and belong to root.
+func unpack(t *testing.T, archive io.Reader, dir string, commit time.Time) map[string]fs.FileMode {
+	t.Helper()
+	modes := map[string]fs.FileMode{}
+	for r := tar.NewReader(archive); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			return modes
+		}
+		require.NoError(t, err)
+		require.True(t, h.ModTime.Equal(commit), "%s: %s", h.Name, h.ModTime)
+		require.Zero(t, h.Uid+h.Gid, h.Name)
+		require.True(t, filepath.IsLocal(h.Name), h.Name)
+		path := filepath.Join(dir, h.Name)
+		if h.Typeflag == tar.TypeDir {
+			require.NoError(t, os.MkdirAll(path, 0o755))
+			continue
+		}
+		require.EqualValues(t, tar.TypeReg, h.Typeflag, h.Name)
+		data, err := io.ReadAll(r)
+		require.NoError(t, err)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, data, h.FileInfo().Mode()|0o200))
+		modes[strings.TrimPrefix(filepath.Clean(h.Name), releaseName+"/")] = h.FileInfo().Mode()
+	}
+}
+
+func checkChecksums(t *testing.T, dir string) {
+	sums, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
+	require.NoError(t, err)
+	named := map[string]string{"SHA256SUMS": ""}
+	for line := range strings.Lines(string(sums)) {
+		sum, name, ok := strings.Cut(strings.TrimSpace(line), "  ")
+		require.True(t, ok, line)
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		actual := sha256.Sum256(data)
+		require.Equal(t, hex.EncodeToString(actual[:]), sum, name)
+		named[name] = sum
+	}
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, named, len(files))
+	require.Len(t, files, 5, "archive, package, two bills of materials, checksums")
+}
+
+func checkArchive(t *testing.T, dir string, modes map[string]fs.FileMode) {
+	for _, name := range []string{
+		"LICENSE", "README.md", "CHANGELOG.md", "echosieve.reference.yaml", "echosieve.service", "man/man1/echosieve-run.1", "man/man1/echosieve-lab-demo.1",
+		"completions/echosieve.bash", "completions/_echosieve", "completions/echosieve.fish", "completions/echosieve-lab.bash",
+	} {
+		require.Equal(t, fs.FileMode(0o644), modes[name], name)
+	}
+	for _, name := range []string{"echosieve", "echosieve-lab"} {
+		require.Equal(t, fs.FileMode(0o755), modes[name])
+		program := filepath.Join(dir, name)
+		requireStatic(t, program)
+		require.Contains(t, output(t, dir, program, "--version"), name+" "+releaseVersion+" ")
+		require.Error(t, exec.CommandContext(t.Context(), program, "man", t.TempDir()).Run(), "the generator of manual pages is not published")
+	}
+	output(t, dir, "bash", "-n", "completions/echosieve.bash")
+	require.Contains(t, output(t, dir, "bash", "-c", "source completions/echosieve.bash; complete -p echosieve"), "__start_echosieve")
+}
+
+// checkMaterials compares a bill of materials with the modules that the tool chain has stored in the program.
+func checkMaterials(t *testing.T, path, name, program string) {
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	var bom cdx.BOM
+	require.NoError(t, cdx.NewBOMDecoder(file, cdx.BOMFileFormatJSON).Decode(&bom))
+	require.Equal(t, cdx.BOMFormat, bom.BOMFormat)
+	require.Equal(t, name, bom.Metadata.Component.Name)
+	require.Equal(t, releaseVersion, bom.Metadata.Component.Version)
+	info, err := buildinfo.ReadFile(program)
+	require.NoError(t, err)
+	require.Greater(t, len(info.Deps), 20)
+	versions := map[string]string{}
+	for _, c := range *bom.Components {
+		versions[c.Name] = c.Version
+		require.True(t, strings.HasPrefix(c.PackageURL, "pkg:golang/"+c.Name+"@"), c.PackageURL)
+	}
+	require.Equal(t, info.GoVersion, versions["std"])
+	require.Len(t, versions, len(info.Deps)+1)
+	for _, m := range info.Deps {
+		require.Equal(t, m.Version, versions[m.Path], m.Path)
+	}
+}
+
+// checkManualPages requires a page for each command that the help names, and that each page is shown without a warning.
+func checkManualPages(t *testing.T, dir string) {
+	command := regexp.MustCompile(`(?m)^  ([a-z]+) +[A-Z]`)
+	for _, program := range []string{"echosieve", "echosieve-lab"} {
+		_, help, _ := strings.Cut(output(t, dir, filepath.Join(dir, program), "--help"), "\nExamples:\n")
+		commands := command.FindAllStringSubmatch(help, -1)
+		require.Greater(t, len(commands), 4)
+		for _, c := range commands {
+			if c[1] != "help" {
+				require.FileExists(t, filepath.Join(dir, "man/man1", program+"-"+c[1]+".1"))
+			}
+		}
+	}
+	pages, err := filepath.Glob(filepath.Join(dir, "man/man1/*.1"))
+	require.NoError(t, err)
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		require.Contains(t, string(text), ".TH ", page)
+		require.Contains(t, string(text), ".SH SYNOPSIS", page)
+	}
+	if !have(t, "groff") {
+		return
+	}
+	warnings := exec.CommandContext(t.Context(), "groff", append([]string{"-man", "-Tutf8", "-ww", "-z"}, pages...)...)
+	out, err := warnings.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.NotContains(t, string(out), "error", "%s", out)
+	shown := output(t, dir, "groff", "-man", "-Tascii", "-P-cbou", "man/man1/echosieve.1")
+	require.Contains(t, shown, "  flag                          --kafka.brokers kafka:9092\n", "indented lines stay as they are")
+	shown = output(t, dir, "groff", "-man", "-Tascii", "-P-cbou", "man/man1/echosieve-lab-eval.1")
+	require.Contains(t, shown, "(--detection.*, ", "a star is no mark")
+}
