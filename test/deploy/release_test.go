@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"debug/buildinfo"
 	"encoding/hex"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -78,7 +79,9 @@ func TestRelease(t *testing.T) {
 		}
 	})
 	t.Run("manual pages", func(t *testing.T) { checkManualPages(t, filepath.Join(tree, releaseName)) })
-	t.Run("package", func(t *testing.T) { checkPackage(t, filepath.Join(dir, "echosieve_"+releaseDebian+"_amd64.deb"), time.Unix(commit, 0)) })
+	t.Run("package", func(t *testing.T) {
+		checkPackage(t, filepath.Join(dir, "echosieve_"+releaseDebian+"_amd64.deb"), time.Unix(commit, 0))
+	})
 	t.Run("reproducible", func(t *testing.T) {
 		again := exec.CommandContext(t.Context(), "sh", "-c", "umask 077; TZ=Asia/Tokyo exec deploy/release/build.sh "+releaseVersion+" '"+tree+"/again' amd64")
 		again.Dir = promserver.Root(t)
@@ -107,7 +110,7 @@ func unpack(t *testing.T, archive io.Reader, dir string, commit time.Time) map[s
 	modes := map[string]fs.FileMode{}
 	for r := tar.NewReader(archive); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return modes
 		}
 		require.NoError(t, err)
