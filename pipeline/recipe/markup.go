@@ -29,6 +29,9 @@ func stripMarkup(text string) string {
 	return text
 }
 
+// Readable returns a text as people read it: without markup, and otherwise unchanged.
+func Readable(text string) string { return stripMarkup(text) }
+
 func stripMarkupOnce(text string) string {
 	out := make([]byte, 0, len(text))
 	z := html.NewTokenizer(strings.NewReader(text))

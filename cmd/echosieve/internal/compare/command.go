@@ -14,6 +14,8 @@ import (
 	"echosieve/internal/command"
 	"echosieve/internal/config"
 	"echosieve/internal/files"
+	"echosieve/internal/sidebyside"
+	"echosieve/pipeline/recipe"
 )
 
 const help = `Compare shows why two texts are copies of each other, or why not: both fingerprints, the bits in which they
@@ -35,6 +37,7 @@ func Command() *cobra.Command {
 		Args: twoTexts,
 	}
 	asJSON := command.AddJSONFlag(cmd)
+	texts := cmd.Flags().Bool("texts", false, "show both texts side by side, with what differs marked")
 	top := cmd.Flags().Int("top", 20, "number of words to list; 0: all")
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -48,24 +51,27 @@ func Command() *cobra.Command {
 		if args[0] == "-" && args[1] == "-" {
 			return errors.New("standard input can be only one of the two texts")
 		}
-		var names, texts [2]string
+		var names, contents [2]string
 		for i, arg := range args {
-			if names[i], texts[i], err = readText(arg, cmd.InOrStdin()); err != nil {
+			if names[i], contents[i], err = readText(arg, cmd.InOrStdin()); err != nil {
 				return err
 			}
 		}
-		recipe, err := cfg.LoadRecipe()
+		news, err := cfg.LoadRecipe()
 		if err != nil {
 			return err
 		}
-		c := compareTexts(recipe, cfg.IndexConfig(recipe.ID()), names, texts, cfg.Detection)
+		c := compareTexts(news, cfg.IndexConfig(news.ID()), names, contents, cfg.Detection)
 		if *top > 0 && len(c.Words) > *top {
 			c.Words = c.Words[:*top]
+		}
+		if *texts {
+			c.Texts = sidebyside.Align(recipe.Readable(contents[0]), recipe.Readable(contents[1]), recipe.Clean)
 		}
 		if *asJSON {
 			return command.PrintJSON(cmd.OutOrStdout(), c)
 		}
-		return c.print(cmd.OutOrStdout())
+		return c.print(cmd.OutOrStdout(), sidebyside.TerminalOf(cmd.OutOrStdout()))
 	}
 	return cmd
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"echosieve/internal/sidebyside"
 	"echosieve/pipeline/lookup"
 	"echosieve/redisindex"
 
@@ -35,6 +36,7 @@ type comparison struct {
 	OnlyA       []string          `json:"only_in_a"` // words, heaviest first; --top does not cut this list
 	OnlyB       []string          `json:"only_in_b"`
 	Signature   *compareSignature `json:"signature,omitempty"` // of the second check; absent for little text
+	Texts       []sidebyside.Run  `json:"texts,omitempty"`     // with --texts
 }
 
 // comparedLayout is how fingerprints are cut into blocks, as the service with the same configuration cuts them.

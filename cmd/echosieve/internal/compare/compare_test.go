@@ -235,3 +235,15 @@ func TestCompareMarksDifferences(t *testing.T) {
 	c.Layout.Bits = 20
 	require.Equal(t, "1111111111111111 0000000000000000 1111111111111111 0000000000000000", c.inBlocks(bits))
 }
+
+func TestCompareShowsTexts(t *testing.T) {
+	other := "<p>" + strings.Replace(compareText, "140", "150", 1) + "</p>"
+	code, out, errOut := echosieve(t, "", "compare", "--texts", compareText, other)
+	require.Equal(t, command.ExitOK, code, errOut)
+	require.Contains(t, out, "[-140-]")
+	require.Contains(t, out, "{+150+}")
+	require.NotContains(t, out, "<p>")
+	c := compareJSON(t, "", "--texts", compareText, other)
+	require.Len(t, c.Texts, 3)
+	require.Nil(t, compareJSON(t, "", compareText, other).Texts)
+}

@@ -10,11 +10,12 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"echosieve/internal/command"
+	"echosieve/internal/sidebyside"
 	"echosieve/simhash"
 )
 
 // print writes the comparison as text and a table.
-func (c comparison) print(w io.Writer) error {
+func (c comparison) print(w io.Writer, terminal sidebyside.Terminal) error {
 	var b strings.Builder
 	for _, t := range []struct {
 		letter string
@@ -36,6 +37,9 @@ func (c comparison) print(w io.Writer) error {
 		c.Distance, c.equalBlocks(), c.lookups(), c.signatureLines(), shortList(c.OnlyA), shortList(c.OnlyB))))
 	b.WriteString(c.wordTable())
 	b.WriteString(command.Fit(fmt.Sprintf("\n\n%s\nrecipe %s\n", c.Explanation, c.Recipe)))
+	if c.Texts != nil {
+		b.WriteString("\n" + terminal.Render(c.Texts))
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -1,0 +1,49 @@
+package sidebyside
+
+import (
+	"html"
+	"strings"
+)
+
+// HTML returns two texts as an element of a page: rows of two paragraphs, with del and ins around what differs. Unless whole is set,
+// sentences that are the same are left out. The page needs Style. The element holds no attribute that comes from a text.
+func HTML(runs []Run, whole bool) string {
+	var b strings.Builder
+	b.WriteString(`<div class="sidebyside">` + "\n")
+	for _, r := range rowsOf(runs, whole) {
+		if r.leftOut > 0 {
+			b.WriteString("<p class=\"same\">" + r.note() + "</p>\n")
+			continue
+		}
+		writePieces(&b, "left", r.left, "del")
+		writePieces(&b, "right", r.right, "ins")
+	}
+	b.WriteString("</div>\n")
+	return b.String()
+}
+
+// writePieces writes one side of a row. With dir=auto the direction of the text ends with the paragraph.
+func writePieces(b *strings.Builder, class string, pieces []piece, element string) {
+	b.WriteString(`<p class="` + class + `" dir="auto">`)
+	for _, p := range pieces {
+		if p.differ {
+			b.WriteString("<" + element + ">" + html.EscapeString(p.text) + "</" + element + ">")
+		} else {
+			b.WriteString(html.EscapeString(p.text))
+		}
+	}
+	b.WriteString("</p>\n")
+}
+
+// Style is the style sheet of HTML: two columns, or one below the other on a narrow screen, where a line on the left marks the right
+// text. It follows the light or dark scheme of the page, which must set color-scheme.
+const Style = `.sidebyside { display: grid; grid-template-columns: 1fr 1fr; gap: .4rem 1.2rem; overflow-wrap: anywhere; }
+.sidebyside p { margin: 0; min-width: 0; }
+.sidebyside .same { grid-column: 1 / -1; opacity: .7; }
+.sidebyside del { background: light-dark(#ffd7d5, #67060c); color: inherit; text-decoration: none; }
+.sidebyside ins { background: light-dark(#ccffd8, #04602a); color: inherit; text-decoration: underline; }
+@media (max-width: 40rem) {
+  .sidebyside { grid-template-columns: 1fr; }
+  .sidebyside .right { border-inline-start: .2rem solid currentColor; padding-inline-start: .5rem; margin-block-end: .6rem; }
+}
+`
