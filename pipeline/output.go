@@ -39,11 +39,17 @@ type Output struct {
 	OmitValue bool
 	// OmitKey says that the key is too large as well and is published as null.
 	OmitKey bool
+	// Content is the article's, without its text. It is zero for tombstones and dead letters. Its strings lie in the record's value.
+	Content article.Content
+	// Verdict is zero for dead letters.
+	Verdict article.Verdict
+	// Reason names the test that decided, or why the record is a dead letter. It is a label value of the metrics.
+	Reason string
 
-	verdict, reason string // labels for the metrics
-	distance        int    // bits; -1 if there is no original
-	relation        string // of a copy; empty for all else
-	source          string // see sourceCounter.name; empty for tombstones and dead letters
+	verdict  string // label for the metrics
+	distance int    // bits; -1 if there is no original
+	relation string // of a copy; empty for all else
+	source   string // see sourceCounter.name; empty for tombstones and dead letters
 }
 
 // Names of the headers that we add, documented in docs/output.md.
@@ -95,7 +101,7 @@ func header(key, value string) Header { return Header{Key: key, Value: []byte(va
 
 // verdictOutput builds the output of an article with its verdict.
 func verdictOutput(r *Record, a *article.Article, v *article.Verdict, recipeID string) Output {
-	out := Output{Record: r, Destination: Destination(v.Destination), verdict: v.Kind.String(), reason: v.Reason.String(), distance: -1}
+	out := Output{Record: r, Destination: Destination(v.Destination), Verdict: *v, verdict: v.Kind.String(), Reason: v.Reason.String(), distance: -1}
 	ours := make([]Header, 0, 14)
 	ours = append(ours, header(HeaderVerdict, v.Kind.String()))
 	if !a.LittleText {
@@ -135,7 +141,8 @@ func likenessHeaders(dst []Header, l article.Likeness) []Header {
 // tombstoneOutput passes a record with a null value on to the unique topic. A record without text repeats nothing.
 func tombstoneOutput(r *Record, recipeID string) Output {
 	return Output{
-		Record: r, Destination: ToUnique, verdict: article.Unique.String(), reason: "tombstone", distance: -1,
+		Record: r, Destination: ToUnique, Verdict: article.Verdict{Kind: article.Unique},
+		verdict: article.Unique.String(), Reason: "tombstone", distance: -1,
 		Headers: withHeaders(r,
 			header(HeaderVerdict, article.Unique.String()),
 			header(HeaderSource, r.String()),
@@ -155,7 +162,7 @@ func deadOutput(r *Record, reject *RejectError, maxBytes int) Output {
 		header(HeaderDetail, detail),
 		header(HeaderSource, r.String()),
 	}
-	out := Output{Record: r, Destination: ToDead, verdict: "dead", reason: string(reject.Reason), distance: -1}
+	out := Output{Record: r, Destination: ToDead, verdict: "dead", Reason: string(reject.Reason), distance: -1}
 	size := recordBytes(r) + maxDeadHeaderBytes
 	kept := r
 	if size > maxBytes {

@@ -52,7 +52,8 @@ type Batch struct {
 // prepared is one record after Prepare. Exactly one of three is set: reject, tombstone or article.
 type prepared struct {
 	article   article.Article
-	source    string // see sourceCounter.name
+	content   article.Content // without the text
+	source    string          // see sourceCounter.name
 	reject    *RejectError
 	tombstone bool
 }
@@ -102,7 +103,8 @@ func (p *Pipeline) prepare(r *Record) prepared {
 		p.metrics.littleText.Inc()
 	}
 	a.Coordinates, a.ID, a.Time = r.Coordinates, content.ID, r.Time
-	return prepared{article: a, source: p.sources.name(content.Source)}
+	content.Text = "" // the record holds it until it is published
+	return prepared{article: a, content: content, source: p.sources.name(content.Source)}
 }
 
 // Decide claims the articles and returns the outputs in the records' order. Skipped tombstones have no output. Decide blocks while the
@@ -132,7 +134,7 @@ func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 			outputs = append(outputs, deadOutput(r, one.reject, p.cfg.MaxMessageBytes))
 		case !one.tombstone:
 			out := verdictOutput(r, &one.article, &verdicts[0], p.recipe.ID())
-			out.source = one.source
+			out.Content, out.source = one.content, one.source
 			outputs = append(outputs, out)
 			verdicts = verdicts[1:]
 		case p.cfg.Decode.Tombstones == TombstonesUnique:
@@ -149,7 +151,7 @@ func (p *Pipeline) Published(outputs []Output, took time.Duration) {
 	now := p.now()
 	for i := range outputs {
 		o := &outputs[i]
-		p.metrics.records.WithLabelValues(o.verdict, o.reason).Inc()
+		p.metrics.records.WithLabelValues(o.verdict, o.Reason).Inc()
 		p.sources.count(o.source, o.verdict)
 		p.observeTime(o.Record.Time, now)
 		if o.relation != "" {

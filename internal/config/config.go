@@ -44,6 +44,8 @@ type RedisConfig struct {
 type HTTPConfig struct {
 	Listen string `koanf:"listen" help:"Address of /metrics, /healthz and /readyz; loopback unless you open it."`
 	Pprof  bool   `koanf:"pprof" help:"Serve /debug/pprof/ too; profiles show what the process works on."`
+
+	Console bool `koanf:"console" help:"Serve the web page /console/ too. It has no login: who reaches http.listen reads the articles of all topics under kafka.topics."`
 }
 
 // LogConfig holds the settings of the log.

@@ -27,7 +27,7 @@ const (
 
 // newHTTPHandler serves /metrics, /healthz and /readyz, and with withPprof /debug/pprof/ as well. Other methods than GET and HEAD
 // are refused.
-func newHTTPHandler(metrics prometheus.Gatherer, h *health, withPprof bool) http.Handler {
+func newHTTPHandler(metrics prometheus.Gatherer, h *health, withPprof bool) *http.ServeMux {
 	mux := http.NewServeMux() // a pattern with GET matches HEAD as well; other methods get 405
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{
 		ErrorLog:            slog.NewLogLogger(h.log.Handler(), slog.LevelError),
@@ -67,15 +67,15 @@ func serveJSON(w http.ResponseWriter, status int, v any, log *slog.Logger) {
 }
 
 // serveHTTP serves until ctx ends, then closes the listener and returns nil. It returns an error if serving fails before that.
-func serveHTTP(ctx context.Context, l net.Listener, metrics prometheus.Gatherer, h *health, withPprof bool) error {
+func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler, log *slog.Logger) error {
 	server := &http.Server{
-		Handler:           newHTTPHandler(metrics, h, withPprof),
+		Handler:           handler,
 		ReadHeaderTimeout: httpHeaderTimeout,
 		ReadTimeout:       httpReadTimeout,
 		WriteTimeout:      httpWriteTimeout,
 		IdleTimeout:       httpIdleTimeout,
 		MaxHeaderBytes:    httpMaxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(l) }()

@@ -25,7 +25,7 @@ func startHTTP(t *testing.T, reg *prometheus.Registry, h *health, withPprof bool
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- serveHTTP(ctx, l, reg, h, withPprof) }()
+	go func() { ended <- serveHTTP(ctx, l, newHTTPHandler(reg, h, withPprof), h.log) }()
 	t.Cleanup(func() {
 		cancel()
 		require.NoError(t, <-ended)

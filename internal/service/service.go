@@ -18,6 +18,7 @@ import (
 	"echosieve/consumer"
 	"echosieve/internal/build"
 	"echosieve/internal/config"
+	"echosieve/internal/console"
 	"echosieve/pipeline"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
@@ -32,6 +33,7 @@ type Service struct {
 	redis    redis.UniversalClient
 	index    *redisindex.Index
 	consumer *consumer.Consumer
+	console  *console.Console // nil without http.console
 	listener net.Listener
 	cfg      config.Config
 }
@@ -57,8 +59,14 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	if err != nil {
 		return nil, errors.Join(err, s.redis.Close())
 	}
-	stages := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes, Window: cfg.Window}, s.recipe, s.index, s.registry)
-	s.consumer, err = consumer.New(cfg.Kafka, stages, s.registry, log.With("component", "consumer"), s.health.report)
+	var handler consumer.Handler = pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes, Window: cfg.Window}, s.recipe, s.index, s.registry)
+	if cfg.HTTP.Console {
+		if s.console, err = s.newConsole(); err != nil {
+			return nil, errors.Join(err, s.redis.Close())
+		}
+		handler = s.console.Watch(handler)
+	}
+	s.consumer, err = consumer.New(cfg.Kafka, handler, s.registry, log.With("component", "consumer"), s.health.report)
 	if err != nil {
 		return nil, errors.Join(err, s.redis.Close())
 	}
@@ -82,7 +90,13 @@ func (s *Service) Run(ctx context.Context) error {
 		s.log.Warn("a connection is not protected", "component", f.Component, "problem", f.Problem, "remedy", f.Remedy)
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return serveHTTP(ctx, s.listener, s.registry, s.health, s.cfg.HTTP.Pprof) })
+	handler := newHTTPHandler(s.registry, s.health, s.cfg.HTTP.Pprof)
+	if s.console != nil {
+		handler.Handle(console.Path, s.console)
+		// Pages keep their requests open. Without this the listener would wait for them when the service stops.
+		context.AfterFunc(ctx, s.console.Close)
+	}
+	group.Go(func() error { return serveHTTP(ctx, s.listener, handler, s.log) })
 	group.Go(func() error {
 		s.health.probe(ctx, "redis", func(ctx context.Context) error {
 			return redisindex.Explain(redisindex.Ping(ctx, s.redis), s.cfg.Redis.Namespace)
@@ -111,6 +125,13 @@ func (s *Service) RecipeID() string { return s.recipe.ID() }
 
 // Close releases what New opened. Run calls it.
 func (s *Service) Close() { _ = errors.Join(s.listener.Close(), s.redis.Close()) }
+
+// newConsole returns the console of the service.
+func (s *Service) newConsole() (*console.Console, error) {
+	return console.New(console.Config{
+		Version: build.Version(), Kafka: s.cfg.Kafka, Decode: s.cfg.Input, Recipe: s.recipe, Index: s.cfg.IndexConfig(s.recipe.ID()),
+	}, s.cfg.HTTP.Listen, s.log.With("component", "console"))
+}
 
 // registerBuildInfo registers the metric echosieve_build_info. Its value is always 1; its labels name version and recipe.
 func registerBuildInfo(reg prometheus.Registerer, recipeID string) {

@@ -43,8 +43,8 @@ func Command() *cobra.Command {
 as "echosieve run" against them, publishes the shipped sample of news and prints each verdict when it arrives. Then
 it publishes 3,000 more articles at once and prints how many verdicts a second came.
 
-With --serve it stays up afterwards and prints the verdicts of articles that you publish from another terminal,
-for example with: echosieve produce --kafka.brokers ADDRESS my-articles.jsonl`,
+With --serve it publishes the sample only and stays up, prints the verdicts of articles that you publish from another terminal, for
+example with: echosieve produce --kafka.brokers ADDRESS my-articles.jsonl, and shows them on a web page, the console.`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDemo(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), serve, asJSON)
@@ -64,7 +64,7 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	defer inProcess.Close()
 	cfg := inProcess.Configure(config.Default())
 	cfg.Kafka.Partitions = 1 // one partition: one order of the verdicts, see outputs
-	cfg.HTTP.Listen = "127.0.0.1:0"
+	cfg.HTTP.Listen, cfg.HTTP.Console = "127.0.0.1:0", true
 	cfg.Log.Level = slog.LevelWarn.String()
 	records, err := sampleRecords(&cfg.Input)
 	if err != nil {
@@ -90,7 +90,7 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 				stop()
 			}
 		}()
-		return demonstrate(groupCtx, cfg.Kafka, "http://"+s.HTTPAddr()+"/readyz", v, records, serve)
+		return demonstrate(groupCtx, cfg.Kafka, s.HTTPAddr(), v, records, serve)
 	})
 	err = group.Wait()
 	stop()
@@ -103,11 +103,12 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	return err
 }
 
-// demonstrate publishes the sample and shows the verdicts, then measures a burst. With serve it goes on showing verdicts until ctx ends.
-func demonstrate(ctx context.Context, cfg consumer.Config, readyz string, v *view, records []pipeline.Record, serve bool) (err error) {
+// demonstrate publishes the sample and shows the verdicts of the service that listens at listen. Then it measures a burst or, with serve,
+// goes on showing verdicts until ctx ends.
+func demonstrate(ctx context.Context, cfg consumer.Config, listen string, v *view, records []pipeline.Record, serve bool) (err error) {
 	sampleCtx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if err := waitReady(sampleCtx, readyz); err != nil {
+	if err := waitReady(sampleCtx, "http://"+listen+"/readyz"); err != nil {
 		return err
 	}
 	producer, err := consumer.NewProducer(cfg, cfg.Topics.Input)
@@ -127,6 +128,11 @@ func demonstrate(ctx context.Context, cfg consumer.Config, readyz string, v *vie
 	if err := both.Wait(); err != nil {
 		return err
 	}
+	if serve { // without the burst: the console shows the sample
+		v.summary(0, 0)
+		v.invite(cfg.Brokers, listen)
+		return outputs.each(ctx, math.MaxInt, v.show)
+	}
 	began := time.Now()
 	if err := producer.Produce(sampleCtx, burstRecords()); err != nil {
 		return err
@@ -135,11 +141,7 @@ func demonstrate(ctx context.Context, cfg consumer.Config, readyz string, v *vie
 		return err
 	}
 	v.summary(burst, time.Since(began))
-	if !serve {
-		return nil
-	}
-	v.invite(cfg.Brokers)
-	return outputs.each(ctx, math.MaxInt, v.show)
+	return nil
 }
 
 // waitReady waits until the service has joined its group: otherwise the first delays would be those of its start.

@@ -11,6 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"echosieve/internal/console"
 	"echosieve/internal/files"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -111,17 +112,19 @@ func (v *view) row(verdict, title, bits, repeats string) {
 // titleWidth is the width of a title: two of them and the other columns take 80 columns of a terminal.
 const titleWidth = 31
 
-// summary prints counts and delays of the verdicts shown so far, and the rate at which the verdicts of a burst came.
+// summary prints counts and delays of the verdicts shown so far and, if there was a burst, the rate at which its verdicts came.
 func (v *view) summary(burst int, took time.Duration) {
 	slices.Sort(v.delays)
 	quantile := func(q float64) time.Duration { return v.delays[int(q*float64(len(v.delays)-1))] }
-	rate := float64(burst) / took.Seconds()
 	if v.json {
-		v.writeJSON(map[string]any{
+		row := map[string]any{
 			"records": v.seen, "verdicts": v.counts,
 			"latency_p50_ms": quantile(.5).Milliseconds(), "latency_p99_ms": quantile(.99).Milliseconds(),
-			"burst_records": burst, "records_per_second": rate, "seconds": took.Seconds(),
-		})
+		}
+		if burst > 0 {
+			row["burst_records"], row["records_per_second"], row["seconds"] = burst, float64(burst)/took.Seconds(), took.Seconds()
+		}
+		v.writeJSON(row)
 		return
 	}
 	var counts []string
@@ -132,14 +135,16 @@ func (v *view) summary(burst int, took time.Duration) {
 	}
 	fmt.Fprintf(v.out, "\n%d records: %s\n", v.seen, strings.Join(counts, ", "))
 	fmt.Fprintf(v.out, "A verdict took %s (p50), %s (p99).\n", quantile(.5).Round(time.Millisecond), quantile(.99).Round(time.Millisecond))
-	fmt.Fprintf(v.out, "%d more at once: %.0f verdicts/s, with Kafka and Redis in the same process\n", burst, rate)
+	if burst > 0 {
+		fmt.Fprintf(v.out, "%d more at once: %.0f verdicts/s, with Kafka and Redis in the same process\n", burst, float64(burst)/took.Seconds())
+	}
 }
 
-// invite prints how to publish into a demo that stays up.
-func (v *view) invite(brokers []string) {
+// invite prints how to use a demo that stays up.
+func (v *view) invite(brokers []string, listen string) {
 	if !v.json {
-		fmt.Fprintf(v.out, "\nstill up; publish from another terminal, stop with Ctrl-C:\n  echosieve produce --kafka.brokers %s FILE\n",
-			strings.Join(brokers, ","))
+		fmt.Fprintf(v.out, "\nstill up until Ctrl-C; the console is at http://%s%s\npublish from another terminal:\n  echosieve produce --kafka.brokers %s FILE\n",
+			listen, console.Path, strings.Join(brokers, ","))
 	}
 }
 

@@ -1,0 +1,180 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"echosieve/consumer"
+	"echosieve/internal/sidebyside"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
+	"echosieve/simhash"
+)
+
+// maxTextBytes is the length at which texts are cut for display. Browsers show longer ones, but slowly.
+const maxTextBytes = 200 << 10
+
+// shown is one article on the page.
+type shown struct {
+	At     string `json:"at"`
+	ID     string `json:"id,omitempty"`
+	Title  string `json:"title,omitempty"`
+	Source string `json:"source,omitempty"`
+	URL    string `json:"url,omitempty"`
+	Time   int64  `json:"time,omitempty"` // record timestamp, in milliseconds since 1970
+	// Text is the article's, at most maxTextBytes of it. Bytes is the length of the whole text.
+	Text  string `json:"text,omitempty"`
+	Bytes int    `json:"bytes,omitempty"`
+	// Published is what the headers say, of a record of an output topic.
+	Published *row `json:"published,omitempty"`
+	// Problem says why there is no text.
+	Problem string `json:"problem,omitempty"`
+}
+
+// pair is the answer to a request for one or two articles.
+type pair struct {
+	Articles []shown `json:"articles"`
+	// Runs are the texts of two articles, word by word.
+	Runs []sidebyside.Run `json:"runs,omitempty"`
+}
+
+// serveArticles answers with the articles whose coordinates the parameters "at" hold, at most two.
+func (c *Console) serveArticles(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+	var p pair
+	at := r.URL.Query()["at"]
+	if len(at) == 0 || len(at) > 2 {
+		http.Error(w, "one or two parameters \"at\" are needed, of the form topic/partition/offset", http.StatusBadRequest)
+		return
+	}
+	for _, coordinates := range at {
+		s, err := c.article(ctx, coordinates)
+		if err != nil {
+			s = shown{At: coordinates, Problem: err.Error()}
+		}
+		p.Articles = append(p.Articles, s)
+	}
+	if len(p.Articles) == 2 && p.Articles[0].Problem == "" && p.Articles[1].Problem == "" {
+		p.Runs = sidebyside.Align(p.Articles[0].Text, p.Articles[1].Text, recipe.Clean)
+	}
+	c.answer(w, p)
+}
+
+// article reads and decodes the record of an article.
+func (c *Console) article(ctx context.Context, coordinates string) (shown, error) {
+	at, err := article.ParseCoordinates(coordinates)
+	if err != nil {
+		return shown{}, err
+	}
+	if !c.topics[at.Topic] {
+		return shown{}, fmt.Errorf("the console reads the configured topics only, and %q is none of them", at.Topic)
+	}
+	record, err := c.archive.Record(ctx, at)
+	if errors.Is(err, consumer.ErrNoRecord) {
+		return shown{}, errors.New("Kafka no longer has this record, or has none there yet") //nolint:staticcheck // a sentence of the page
+	}
+	if err != nil {
+		return shown{}, err
+	}
+	s := shown{At: coordinates, Time: record.Time.UnixMilli()}
+	if published, err := pipeline.ParseHeaders(record.Headers); err == nil {
+		s.Published = publishedRow(&published)
+	}
+	if record.Oversize != nil || record.Value == nil {
+		return shown{}, fmt.Errorf("the record has no value that can be shown (%d bytes)", record.Size())
+	}
+	content, reject := c.cfg.Decode.Decode(&record)
+	if reject != nil { // a dead letter is shown as it is
+		content = article.Content{Text: string(record.Value)}
+	}
+	s.ID, s.Title, s.Source, s.URL = content.ID, content.Title, content.Source, content.URL
+	s.Text, s.Bytes = cutText(content.Text)
+	return s, nil
+}
+
+// cutText cuts a text for display, at a character, and returns its length before that. Bytes that are not UTF-8 become U+FFFD.
+func cutText(text string) (cut string, bytes int) {
+	return strings.ToValidUTF8(text[:min(len(text), maxTextBytes)], "�"), len(text)
+}
+
+// publishedRow is what the headers of a published record say, as a row of the feed.
+func publishedRow(p *pipeline.Published) *row {
+	o := pipeline.Output{Record: &pipeline.Record{Coordinates: p.Source}, Verdict: p.Verdict}
+	if p.Reject != nil {
+		o.Destination, o.Reason = pipeline.ToDead, string(p.Reject.Reason)
+	}
+	r := newRow(&o, 0, time.Time{})
+	return &r
+}
+
+// finding is the answer to a search.
+type finding struct {
+	// At are the coordinates, if the search was for coordinates.
+	At string `json:"at,omitempty"`
+	// Rows are the last verdicts on articles with the id, newest first. Searched is the number of verdicts that were searched.
+	Rows     []row `json:"rows,omitempty"`
+	Searched int   `json:"searched,omitempty"`
+}
+
+// serveFind searches for coordinates or, among the last verdicts of this process, for an id.
+func (c *Console) serveFind(w http.ResponseWriter, r *http.Request) {
+	wanted := strings.TrimSpace(r.URL.Query().Get("q"))
+	if _, err := article.ParseCoordinates(wanted); err == nil {
+		c.answer(w, finding{At: wanted})
+		return
+	}
+	rows, searched := c.feed.find(wanted)
+	c.answer(w, finding{Rows: rows, Searched: searched})
+}
+
+// compared is the answer to two pasted texts.
+type compared struct {
+	Verdict  string           `json:"verdict"` // exact, near, possible, different, or empty: at least one has no text
+	Reason   string           `json:"reason"`
+	Distance int              `json:"distance"`
+	Found    bool             `json:"found"` // the look-ups of the service lead from the second text to the first
+	Runs     []sidebyside.Run `json:"runs"`  // the later text is on the left
+}
+
+// maxCompareBytes bounds the body of a request to compare.
+const maxCompareBytes = 4 << 20
+
+// serveCompare judges two texts as the service does. Nothing is stored.
+func (c *Console) serveCompare(_ context.Context, w http.ResponseWriter, r *http.Request) {
+	var texts struct{ Earlier, Later string }
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCompareBytes)).Decode(&texts); err != nil {
+		http.Error(w, fmt.Sprintf("two texts of together at most %d MiB are needed: %v", maxCompareBytes>>20, err), http.StatusBadRequest)
+		return
+	}
+	earlier, _ := c.cfg.Recipe.Fingerprint(texts.Earlier)
+	later, _ := c.cfg.Recipe.Fingerprint(texts.Later)
+	plan := c.cfg.Index.Plan()
+	judged := plan.Judge(&c.cfg.Index.Rule, &later, &earlier)
+	answer := compared{
+		Verdict: "different", Reason: judged.Reason.String(), Distance: simhash.Distance(later.SimHash, earlier.SimHash),
+		Found: plan.Finds(&later, &earlier),
+	}
+	switch {
+	case earlier.Empty || later.Empty:
+		answer.Verdict = "empty"
+	case judged.Kind != 0:
+		answer.Verdict = judged.Kind.String()
+	}
+	left, _ := cutText(texts.Later)
+	right, _ := cutText(texts.Earlier)
+	answer.Runs = sidebyside.Align(left, right, recipe.Clean)
+	c.answer(w, answer)
+}
+
+// answer sends v as JSON. Browsers never take it for a page: it has its content type, and they are told not to guess.
+func (c *Console) answer(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(v); err != nil {
+		c.log.Debug("answer not written", "err", err)
+	}
+}

@@ -1,0 +1,162 @@
+// Package console serves a read-only web page of a running service: verdicts as they fall, throughput and share of copies, the state of
+// the connections, articles beside the articles that they repeat, and a comparison of two pasted texts.
+//
+// The page is plain HTML, CSS and JavaScript, embedded, and loads nothing from elsewhere. Article text reaches the browser as JSON only,
+// and the script inserts it as text, never as markup. The console has no login: who reaches http.listen reads articles. It reads records
+// of the configured topics only.
+package console
+
+import (
+	"context"
+	"embed"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"echosieve/consumer"
+	"echosieve/pipeline"
+	"echosieve/pipeline/recipe"
+	"echosieve/redisindex"
+)
+
+// Path is the path of the page. All other paths of the console are below it.
+const Path = "/console/"
+
+//go:embed static
+var static embed.FS
+
+// Config says what the console shows.
+type Config struct {
+	// Version is that of the program.
+	Version string
+	// Kafka names the brokers and topics that records are read from.
+	Kafka  consumer.Config
+	Decode pipeline.DecodeConfig
+	Recipe *recipe.Recipe
+	// Index says how the index of the service looks articles up and judges them.
+	Index redisindex.Config
+}
+
+// Console shows one service. New makes it, and Close ends it. Safe for concurrent use.
+type Console struct {
+	cfg      Config
+	archive  *consumer.Archive
+	feed     *feed
+	log      *slog.Logger
+	topics   map[string]bool // the topics that records are read from
+	working  chan struct{}   // bounds the requests that read records or compare texts
+	loopback bool
+	routes   http.Handler
+}
+
+// maxWorking bounds how many requests read records or compare texts at a time, so that the console cannot take the memory and the cores
+// that the service needs.
+const maxWorking = 2
+
+// New returns the console of a service whose setting http.listen is given. The caller closes the console.
+func New(cfg Config, listen string, log *slog.Logger) (*Console, error) {
+	k := cfg.Kafka
+	topics := []string{k.Topics.Input, k.Topics.Unique, k.Topics.Duplicate, k.Topics.Dead}
+	if k.Topics.Possible != "" {
+		topics = append(topics, k.Topics.Possible)
+	}
+	archive, err := consumer.NewArchive(k, topics...)
+	if err != nil {
+		return nil, err
+	}
+	c := &Console{
+		cfg: cfg, archive: archive, feed: newFeed(time.Now), log: log, topics: map[string]bool{}, working: make(chan struct{}, maxWorking),
+	}
+	for _, name := range topics {
+		c.topics[name] = true
+	}
+	c.loopback = isLoopback(listen)
+	c.routes = c.newRoutes()
+	return c, nil
+}
+
+// Close ends the feeds of open pages and the connections to Kafka.
+func (c *Console) Close() {
+	c.feed.close()
+	c.archive.Close()
+}
+
+// Watch returns a handler that does the work of h and shows its verdicts in the console.
+func (c *Console) Watch(h consumer.Handler) consumer.Handler { return watched{h, c.feed} }
+
+type watched struct {
+	consumer.Handler
+	feed *feed
+}
+
+// Published implements consumer.Handler.
+func (w watched) Published(outputs []pipeline.Output, took time.Duration) {
+	w.Handler.Published(outputs, took)
+	w.feed.note(outputs)
+}
+
+// ServeHTTP serves the page and its data, below Path.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "+
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	if c.loopback && !isLoopback(r.Host) {
+		http.Error(w, "The console listens on loopback and answers to the names of loopback only: open http://localhost with its port.",
+			http.StatusMisdirectedRequest)
+		return
+	}
+	c.routes.ServeHTTP(w, r)
+}
+
+func (c *Console) newRoutes() http.Handler {
+	files, err := fs.Sub(static, "static")
+	if err != nil {
+		panic(err) // the folder is embedded
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET "+Path, http.StripPrefix(Path, http.FileServerFS(files)))
+	mux.HandleFunc("GET "+Path+"api/feed", c.serveFeed)
+	mux.HandleFunc("GET "+Path+"api/find", c.serveFind)
+	mux.HandleFunc("GET "+Path+"api/articles", c.limited(c.serveArticles))
+	mux.HandleFunc("POST "+Path+"api/compare", c.limited(c.serveCompare))
+	return mux
+}
+
+// isLoopback says whether an address, with or without a port, names the loopback interface.
+//
+// A console on loopback must refuse requests for other names. Otherwise a web page of another site, opened in a browser on this machine,
+// could let its own name resolve to 127.0.0.1 and read the answers (DNS rebinding).
+func isLoopback(address string) bool {
+	name, _, err := net.SplitHostPort(address)
+	if err != nil {
+		name = strings.Trim(address, "[]")
+	}
+	addr, err := netip.ParseAddr(name)
+	return strings.EqualFold(name, "localhost") || err == nil && addr.IsLoopback()
+}
+
+// limited serves at most maxWorking requests at a time. Others wait, or end when their client goes away.
+func (c *Console) limited(serve func(ctx context.Context, w http.ResponseWriter, r *http.Request)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
+		defer cancel()
+		select {
+		case c.working <- struct{}{}:
+			defer func() { <-c.working }()
+			serve(ctx, w, r)
+		case <-ctx.Done():
+			http.Error(w, "too many requests are under way", http.StatusServiceUnavailable)
+		}
+	}
+}
+
+// requestTimeout bounds a request that reads records or compares texts.
+const requestTimeout = 10 * time.Second

@@ -1,0 +1,169 @@
+package console
+
+import (
+	"bufio"
+	"fmt"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"echosieve/internal/config"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+
+	"github.com/stretchr/testify/require"
+)
+
+// outputs makes n acknowledged outputs of a kind, with ids from first on.
+func outputs(kind article.Kind, first, n int) []pipeline.Output {
+	list := make([]pipeline.Output, n)
+	for i := range list {
+		at := article.Coordinates{Topic: "articles", Offset: int64(first + i)}
+		list[i] = pipeline.Output{
+			Record: &pipeline.Record{Coordinates: at}, Content: article.Content{ID: fmt.Sprint("id", first+i), Source: "The Tideline"},
+			Verdict: article.Verdict{Kind: kind},
+		}
+		if kind != article.Unique {
+			list[i].Verdict.Distance = (first + i) % 20
+			list[i].Verdict.Original = article.Ref{ID: "o", Coordinates: article.Coordinates{Topic: "articles"}}
+		}
+	}
+	return list
+}
+
+func clock(at *time.Time) func() time.Time { return func() time.Time { return *at } }
+
+func TestFeedSamples(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	f := newFeed(clock(&now))
+	all, _ := f.open(newFilter(nil))
+	near, _ := f.open(newFilter(url.Values{"verdict": {"near"}, "min": {"15"}}))
+	f.note(outputs(article.Unique, 0, 1000))
+	f.note(outputs(article.Near, 1000, 1000))
+	f.note([]pipeline.Output{{Record: &pipeline.Record{}, Destination: pipeline.ToDead, Reason: "no_text"}})
+
+	got := f.take(all)
+	require.Equal(t, counts{"unique": 1000, "near": 1000, "dead": 1}, got.Counts)
+	require.EqualValues(t, 2001, got.Matched)
+	require.Len(t, got.Rows, maxTickRows)
+	for i := range got.Rows[1:] {
+		require.Less(t, got.Rows[i].Number, got.Rows[i+1].Number, "not in order, or twice")
+	}
+	got = f.take(near)
+	require.Equal(t, counts{"unique": 1000, "near": 1000, "dead": 1}, got.Counts, "the charts show all verdicts")
+	require.EqualValues(t, 250, got.Matched)
+	for _, r := range got.Rows {
+		require.Equal(t, "near", r.Verdict)
+		require.GreaterOrEqual(t, r.Distance, 15)
+	}
+	require.Equal(t, tick{Counts: counts{}}, f.take(near), "nothing happened since")
+	f.leave(near)
+	f.note(outputs(article.Near, 0, 1))
+	require.Empty(t, near.rows, "a page that has left still gets rows")
+}
+
+// TestSampleIsFair requires that the last verdicts of a tick have the same chance to be shown as the first.
+func TestSampleIsFair(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	f := newFeed(clock(&now))
+	p, _ := f.open(newFilter(nil))
+	late := 0
+	const runs, n = 400, 100
+	for range runs {
+		first := f.number
+		f.note(outputs(article.Unique, 0, n))
+		for _, r := range f.take(p).Rows {
+			if r.Number-first >= n/2 {
+				late++
+			}
+		}
+	}
+	// Half of 4,800 with a standard deviation of 33: outside of 6 of them by chance once in 500 million runs.
+	require.InDelta(t, runs*maxTickRows/2, late, 200)
+}
+
+func TestFeedOpensWithTheLastVerdicts(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	f := newFeed(clock(&now))
+	f.note(outputs(article.Unique, 0, 10))
+	now = now.Add(historyStep)
+	f.note(outputs(article.Near, 10, 5))
+	f.note(outputs(article.Unique, 15, keptRows))
+	_, first := f.open(newFilter(nil))
+	require.Len(t, first.Rows, openingRows)
+	require.Equal(t, fmt.Sprint("id", 14+keptRows), first.Rows[openingRows-1].ID, "the newest comes last")
+	require.Len(t, first.History, historySteps)
+	require.Equal(t, counts{"unique": 10}, first.History[historySteps-2])
+	require.Equal(t, counts{"near": 5, "unique": keptRows}, first.History[historySteps-1])
+	now = now.Add(historySteps * historyStep)
+	_, first = f.open(newFilter(nil))
+	for _, bar := range first.History {
+		require.Empty(t, bar, "an old bar is shown")
+	}
+
+	found, searched := f.find("ID20")
+	require.Equal(t, keptRows, searched)
+	require.Len(t, found, 1)
+	require.Equal(t, "articles/0/20", found[0].At)
+	found, _ = f.find("id3")
+	require.Empty(t, found, "a verdict that is no longer kept")
+}
+
+func TestRowsHoldNoLongTexts(t *testing.T) {
+	o := outputs(article.Unique, 0, 1)[0]
+	o.Content.Title = strings.Repeat("长", 1000)
+	r := newRow(&o, 0, time.Time{})
+	require.LessOrEqual(t, len(r.Title), maxRowText+len("…"))
+	require.Regexp(t, "^长+…$", r.Title, "cut within a character")
+}
+
+// TestFeedOverHTTP requires that a page gets its events through a server with the timeouts of the service, and that open pages end when the
+// console closes.
+func TestFeedOverHTTP(t *testing.T) {
+	cfg := config.Default()
+	recipe, err := cfg.LoadRecipe()
+	require.NoError(t, err)
+	c, err := New(Config{Kafka: cfg.Kafka, Recipe: recipe}, "127.0.0.1:0", nil)
+	require.NoError(t, err)
+	server := httptest.NewUnstartedServer(c)
+	server.Config.ReadTimeout = tickInterval // shorter than the wait for the second tick
+	server.Start()
+	defer server.Close()
+	response, err := server.Client().Get(server.URL + Path + "api/feed?verdict=near")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	require.Equal(t, "text/event-stream", response.Header.Get("Content-Type"))
+	lines := bufio.NewScanner(response.Body)
+	next := func() string {
+		for lines.Scan() {
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				return data
+			}
+		}
+		return ""
+	}
+	require.Contains(t, next(), recipe.ID())
+	for range 3 {
+		require.Contains(t, next(), `"matched":0`)
+	}
+	c.feed.note(outputs(article.Near, 7, 1))
+	seen := ""
+	for seen = next(); !strings.Contains(seen, `"matched":1`); seen = next() {
+		require.NotEmpty(t, seen, "the feed ended")
+	}
+	require.Contains(t, seen, `"articles/0/7"`)
+
+	for range maxPages - 1 {
+		p, _ := c.feed.open(newFilter(nil))
+		require.NotNil(t, p)
+	}
+	refused, err := server.Client().Get(server.URL + Path + "api/feed")
+	require.NoError(t, err)
+	require.NoError(t, refused.Body.Close())
+	require.Equal(t, 503, refused.StatusCode)
+	c.Close()
+	for next() != "" { // ends: the console is closed
+	}
+}

@@ -1,0 +1,97 @@
+package console
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"echosieve/pipeline"
+)
+
+// row is one verdict of the feed. Its JSON names are those of console.js.
+type row struct {
+	Number   int64  `json:"number"` // counts the verdicts of this process
+	Time     int64  `json:"time"`   // when the output was acknowledged, in milliseconds since 1970
+	Verdict  string `json:"verdict"`
+	Reason   string `json:"reason,omitempty"` // that decided, or why the record is a dead letter
+	Distance int    `json:"distance"`         // bits; -1 if there is no original
+	ID       string `json:"id"`
+	Title    string `json:"title,omitempty"`
+	Source   string `json:"source,omitempty"`
+	At       string `json:"at"` // coordinates of the input record
+	// OriginalID and Original name the article that this one repeats or resembles.
+	OriginalID string `json:"original_id,omitempty"`
+	Original   string `json:"original,omitempty"`
+}
+
+const (
+	verdictDead = "dead"
+	// maxRowText is the length in bytes at which titles and sources in the feed are cut.
+	maxRowText = 200
+)
+
+// newRow makes the row of an acknowledged output. It holds no reference to the record, whose value may be large.
+func newRow(o *pipeline.Output, number int64, now time.Time) row {
+	r := row{
+		Number: number, Time: now.UnixMilli(), Verdict: verdictDead, Distance: -1, At: o.Record.String(),
+		ID: shortened(o.Content.ID), Title: shortened(o.Content.Title), Source: shortened(o.Content.Source),
+	}
+	if o.Destination == pipeline.ToDead {
+		r.Reason = o.Reason
+		return r
+	}
+	v := &o.Verdict
+	r.Verdict = v.Kind.String()
+	if v.Original.Topic != "" {
+		r.Reason, r.Distance = v.Reason.String(), v.Distance
+		r.OriginalID, r.Original = shortened(v.Original.ID), v.Original.String()
+	}
+	return r
+}
+
+// shortened returns a copy of at most maxRowText bytes.
+func shortened(s string) string {
+	if len(s) <= maxRowText {
+		return strings.Clone(s)
+	}
+	end := maxRowText
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "…"
+}
+
+// filter selects rows. The zero filter selects all.
+type filter struct {
+	verdicts    []string // any of them; empty: all
+	source      string   // part of the source, in lower case
+	minDistance int      // bits; -1: also rows without an original
+	maxDistance int
+}
+
+// maxBits is the largest Hamming distance.
+const maxBits = 64
+
+// newFilter reads a filter from the parameters of a request. A parameter that cannot be read selects all.
+func newFilter(q url.Values) filter {
+	number := func(name string, otherwise int) int {
+		n, err := strconv.Atoi(q.Get(name))
+		if err != nil {
+			return otherwise
+		}
+		return n
+	}
+	return filter{
+		verdicts: q["verdict"], source: strings.ToLower(q.Get("source")),
+		minDistance: number("min", -1), maxDistance: number("max", maxBits),
+	}
+}
+
+func (f *filter) selects(r *row) bool {
+	return (len(f.verdicts) == 0 || slices.Contains(f.verdicts, r.Verdict)) &&
+		r.Distance >= f.minDistance && r.Distance <= f.maxDistance &&
+		(f.source == "" || strings.Contains(strings.ToLower(r.Source), f.source))
+}
