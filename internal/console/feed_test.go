@@ -149,8 +149,8 @@ func TestFeedOverHTTP(t *testing.T) {
 		require.Contains(t, next(), `"matched":0`)
 	}
 	c.feed.note(outputs(article.Near, 7, 1))
-	seen := ""
-	for seen = next(); !strings.Contains(seen, `"matched":1`); seen = next() {
+	seen := next()
+	for ; !strings.Contains(seen, `"matched":1`); seen = next() {
 		require.NotEmpty(t, seen, "the feed ended")
 	}
 	require.Contains(t, seen, `"articles/0/7"`)
@@ -164,6 +164,5 @@ func TestFeedOverHTTP(t *testing.T) {
 	require.NoError(t, refused.Body.Close())
 	require.Equal(t, 503, refused.StatusCode)
 	c.Close()
-	for next() != "" { // ends: the console is closed
-	}
+	require.Eventually(t, func() bool { return next() == "" }, time.Minute, time.Millisecond, "the feed does not end with the console")
 }
