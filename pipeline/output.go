@@ -46,10 +46,8 @@ type Output struct {
 	// Reason names the test that decided, or why the record is a dead letter. It is a label value of the metrics.
 	Reason string
 
-	verdict  string // label for the metrics
-	distance int    // bits; -1 if there is no original
-	relation string // of a copy; empty for all else
-	source   string // see sourceCounter.name; empty for tombstones and dead letters
+	verdict string // label for the metrics
+	source  string // see sourceCounter.name; empty for tombstones and dead letters
 }
 
 // Names of the headers that we add, documented in docs/output.md.
@@ -101,19 +99,15 @@ func header(key, value string) Header { return Header{Key: key, Value: []byte(va
 
 // verdictOutput builds the output of an article with its verdict.
 func verdictOutput(r *Record, a *article.Article, v *article.Verdict, recipeID string) Output {
-	out := Output{Record: r, Destination: Destination(v.Destination), Verdict: *v, verdict: v.Kind.String(), Reason: v.Reason.String(), distance: -1}
+	out := Output{Record: r, Destination: Destination(v.Destination), Verdict: *v, verdict: v.Kind.String(), Reason: v.Reason.String()}
 	ours := make([]Header, 0, 14)
 	ours = append(ours, header(HeaderVerdict, v.Kind.String()))
 	if !a.LittleText {
 		ours = append(ours, header(HeaderFingerprint, a.Fingerprint.String()))
 	}
 	if v.Kind != article.Unique {
-		out.distance = v.Distance
 		ours = append(ours, header(HeaderReason, v.Reason.String()), header(HeaderDistance, strconv.Itoa(v.Distance)))
 		ours = append(likenessHeaders(ours, v.Likeness), header(HeaderOriginalID, v.Original.ID), header(HeaderOriginal, v.Original.String()))
-	}
-	if v.Kind.IsCopy() {
-		out.relation = v.Relation.String()
 	}
 	ours = append(ours,
 		header(HeaderRootID, v.Root.ID),
@@ -142,7 +136,7 @@ func likenessHeaders(dst []Header, l article.Likeness) []Header {
 func tombstoneOutput(r *Record, recipeID string) Output {
 	return Output{
 		Record: r, Destination: ToUnique, Verdict: article.Verdict{Kind: article.Unique},
-		verdict: article.Unique.String(), Reason: "tombstone", distance: -1,
+		verdict: article.Unique.String(), Reason: "tombstone",
 		Headers: withHeaders(r,
 			header(HeaderVerdict, article.Unique.String()),
 			header(HeaderSource, r.String()),
@@ -162,7 +156,7 @@ func deadOutput(r *Record, reject *RejectError, maxBytes int) Output {
 		header(HeaderDetail, detail),
 		header(HeaderSource, r.String()),
 	}
-	out := Output{Record: r, Destination: ToDead, verdict: "dead", Reason: string(reject.Reason), distance: -1}
+	out := Output{Record: r, Destination: ToDead, verdict: "dead", Reason: string(reject.Reason)}
 	size := recordBytes(r) + maxDeadHeaderBytes
 	kept := r
 	if size > maxBytes {

@@ -154,11 +154,11 @@ func (p *Pipeline) Published(outputs []Output, took time.Duration) {
 		p.metrics.records.WithLabelValues(o.verdict, o.Reason).Inc()
 		p.sources.count(o.source, o.verdict)
 		p.observeTime(o.Record.Time, now)
-		if o.relation != "" {
-			p.metrics.relations.WithLabelValues(o.relation, o.Destination.String()).Inc()
+		if o.Verdict.Kind.IsCopy() {
+			p.metrics.relations.WithLabelValues(o.Verdict.Relation.String(), o.Destination.String()).Inc()
 		}
-		if o.distance >= 0 {
-			p.metrics.distance.Observe(float64(o.distance))
+		if o.Verdict.HasOriginal() {
+			p.metrics.distance.Observe(float64(o.Verdict.Distance))
 		}
 	}
 	p.metrics.observe(StagePublish, took)

@@ -12,7 +12,8 @@ import (
 // Published is what the headers of a record of an output topic say about the article: the reverse of the headers that Pipeline.Decide
 // adds.
 type Published struct {
-	// Verdict is zero for a dead letter. Its Root is zero for a tombstone.
+	// Verdict is zero for a dead letter. Its Root is zero for a tombstone. Its Destination is the usual one of the kind: the headers do not
+	// tell that the policy chose another topic.
 	Verdict article.Verdict
 	// Fingerprint is nil if the article has little text.
 	Fingerprint *simhash.Fingerprint
@@ -58,9 +59,14 @@ type headerDecoder struct {
 
 func (d *headerDecoder) verdict() article.Verdict {
 	v := article.Verdict{Kind: decode(d, HeaderVerdict, article.ParseKind)}
-	if v.Kind != article.Unique {
+	v.Destination = article.Policy{}.Destination(article.Judgement{Kind: v.Kind})
+	if v.HasOriginal() {
 		v.Reason = decode(d, HeaderReason, article.ParseReason)
 		v.Distance = decode(d, HeaderDistance, strconv.Atoi)
+		v.Relation = optional(d, HeaderRelation, article.ParseRelation)
+		v.Similarity = optional(d, HeaderSimilarity, article.ParseShare)
+		v.Contained = optional(d, HeaderContained, article.ParseShare)
+		v.Contains = optional(d, HeaderContains, article.ParseShare)
 		v.Original = article.Ref{ID: d.values[HeaderOriginalID], Coordinates: d.coordinates(HeaderOriginal)}
 	}
 	if _, ok := d.values[HeaderRoot]; ok {
@@ -77,6 +83,14 @@ func decode[T any](d *headerDecoder, name string, parse func(string) (T, error))
 	value, err := parse(d.values[name])
 	if err != nil && d.err == nil {
 		d.err = fmt.Errorf("header %s: %w", name, err)
+	}
+	return value
+}
+
+// optional decodes the value of a header that may be missing.
+func optional[T any](d *headerDecoder, name string, parse func(string) (T, error)) (value T) {
+	if _, ok := d.values[name]; ok {
+		value = decode(d, name, parse)
 	}
 	return value
 }

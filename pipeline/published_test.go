@@ -15,11 +15,13 @@ func TestParseHeadersReadsWhatWasPublished(t *testing.T) {
 	original := article.Ref{ID: "o", Coordinates: article.Coordinates{Topic: "articles", Offset: 7}}
 	root := article.Ref{ID: "r", Coordinates: article.Coordinates{Topic: "articles.old", Partition: 1, Offset: 3}}
 	fingerprint := simhash.Fingerprint(0xabc)
+	likeness := article.Likeness{Relation: article.Extends, Similarity: 57, Contained: 58, Contains: 100}
 	for name, v := range map[string]article.Verdict{
 		"unique":   {Kind: article.Unique, Root: self},
-		"near":     {Kind: article.Near, Reason: article.ReasonOverlap, Original: original, Root: root, Distance: 3},
-		"exact":    {Kind: article.Exact, Reason: article.ReasonDigest, Original: original, Root: original},
-		"possible": {Kind: article.Possible, Reason: article.ReasonValues, Original: original, Root: self, Distance: 9},
+		"near":     {Kind: article.Near, Reason: article.ReasonOverlap, Original: original, Root: root, Distance: 3, Likeness: likeness, Destination: article.ToDuplicate},
+		"exact":    article.ExactVerdict(original, original),
+		"classic":  {Kind: article.Near, Reason: article.ReasonDistance, Original: original, Root: root, Distance: 3, Destination: article.ToDuplicate},
+		"possible": {Kind: article.Possible, Reason: article.ReasonValues, Original: original, Root: self, Distance: 9, Likeness: likeness, Destination: article.ToPossible},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := Published{Verdict: v, Fingerprint: &fingerprint, Source: r.Coordinates, Recipe: "news-1-00000000"}
@@ -51,7 +53,7 @@ func TestParseHeadersNamesTheBadHeader(t *testing.T) {
 	self := article.Ref{Coordinates: r.Coordinates}
 	good := verdictOutput(r, &article.Article{}, &article.Verdict{Kind: article.Near, Reason: article.ReasonOverlap, Original: self, Root: self}, "x").Headers
 	for name, bad := range map[string]string{
-		HeaderVerdict: "maybe", HeaderReason: "mood", HeaderDistance: "far", HeaderFingerprint: "abc", HeaderSource: "articles/1",
+		HeaderVerdict: "maybe", HeaderReason: "mood", HeaderDistance: "far", HeaderRelation: "cousin", HeaderSimilarity: "1.01", HeaderContained: "x", HeaderContains: "-0.1", HeaderFingerprint: "abc", HeaderSource: "articles/1",
 		HeaderOriginal: "a/b/c/d", HeaderRoot: "articles/0/-1",
 	} {
 		headers := append(append([]Header{}, good...), header(name, bad))

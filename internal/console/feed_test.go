@@ -27,6 +27,7 @@ func outputs(kind article.Kind, first, n int) []pipeline.Output {
 		}
 		if kind != article.Unique {
 			list[i].Verdict.Distance = (first + i) % 20
+			list[i].Verdict.Relation = []article.Relation{article.Contained, article.Extends}[i%2]
 			list[i].Verdict.Original = article.Ref{ID: "o", Coordinates: article.Coordinates{Topic: "articles"}}
 		}
 	}
@@ -39,7 +40,7 @@ func TestFeedSamples(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	f := newFeed(clock(&now))
 	all, _ := f.open(newFilter(nil))
-	near, _ := f.open(newFilter(url.Values{"verdict": {"near"}, "min": {"15"}}))
+	near, _ := f.open(newFilter(url.Values{"verdict": {"near"}, "min": {"15"}, "relation": {"contained"}}))
 	f.note(outputs(article.Unique, 0, 1000))
 	f.note(outputs(article.Near, 1000, 1000))
 	f.note([]pipeline.Output{{Record: &pipeline.Record{}, Destination: pipeline.ToDead, Reason: "no_text"}})
@@ -53,9 +54,10 @@ func TestFeedSamples(t *testing.T) {
 	}
 	got = f.take(near)
 	require.Equal(t, counts{"unique": 1000, "near": 1000, "dead": 1}, got.Counts, "the charts show all verdicts")
-	require.EqualValues(t, 250, got.Matched)
+	require.EqualValues(t, 100, got.Matched)
 	for _, r := range got.Rows {
 		require.Equal(t, "near", r.Verdict)
+		require.Equal(t, "contained", r.Relation)
 		require.GreaterOrEqual(t, r.Distance, 15)
 	}
 	require.Equal(t, tick{Counts: counts{}}, f.take(near), "nothing happened since")

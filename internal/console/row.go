@@ -18,10 +18,13 @@ type row struct {
 	Verdict  string `json:"verdict"`
 	Reason   string `json:"reason,omitempty"` // that decided, or why the record is a dead letter
 	Distance int    `json:"distance"`         // bits; -1 if there is no original
-	ID       string `json:"id"`
-	Title    string `json:"title,omitempty"`
-	Source   string `json:"source,omitempty"`
-	At       string `json:"at"` // coordinates of the input record
+	// Relation and Similarity are those to the original; empty if there is none.
+	Relation   string `json:"relation,omitempty"`
+	Similarity string `json:"similarity,omitempty"`
+	ID         string `json:"id"`
+	Title      string `json:"title,omitempty"`
+	Source     string `json:"source,omitempty"`
+	At         string `json:"at"` // coordinates of the input record
 	// OriginalID and Original name the article that this one repeats or resembles.
 	OriginalID string `json:"original_id,omitempty"`
 	Original   string `json:"original,omitempty"`
@@ -45,8 +48,9 @@ func newRow(o *pipeline.Output, number int64, now time.Time) row {
 	}
 	v := &o.Verdict
 	r.Verdict = v.Kind.String()
-	if v.Original.Topic != "" {
+	if v.HasOriginal() {
 		r.Reason, r.Distance = v.Reason.String(), v.Distance
+		r.Relation, r.Similarity = v.Relation.String(), v.Similarity.String()
 		r.OriginalID, r.Original = shortened(v.Original.ID), v.Original.String()
 	}
 	return r
@@ -67,6 +71,7 @@ func shortened(s string) string {
 // filter selects rows. The zero filter selects all.
 type filter struct {
 	verdicts    []string // any of them; empty: all
+	relation    string   // empty: any
 	source      string   // part of the source, in lower case
 	minDistance int      // bits; -1: also rows without an original
 	maxDistance int
@@ -85,13 +90,14 @@ func newFilter(q url.Values) filter {
 		return n
 	}
 	return filter{
-		verdicts: q["verdict"], source: strings.ToLower(q.Get("source")),
+		verdicts: q["verdict"], relation: q.Get("relation"), source: strings.ToLower(q.Get("source")),
 		minDistance: number("min", -1), maxDistance: number("max", maxBits),
 	}
 }
 
 func (f *filter) selects(r *row) bool {
 	return (len(f.verdicts) == 0 || slices.Contains(f.verdicts, r.Verdict)) &&
+		(f.relation == "" || r.Relation == f.relation) &&
 		r.Distance >= f.minDistance && r.Distance <= f.maxDistance &&
 		(f.source == "" || strings.Contains(strings.ToLower(r.Source), f.source))
 }

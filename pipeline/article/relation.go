@@ -1,6 +1,10 @@
 package article
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
 
 // Relation says how the texts of an article and of its original lie to each other. Neither its numbers, which are stored, nor its names,
 // which are published, ever change.
@@ -32,6 +36,14 @@ func (r Relation) String() string {
 	return relationNames[r]
 }
 
+// ParseRelation returns the relation that has the name.
+func ParseRelation(name string) (Relation, error) {
+	if i := slices.Index(relationNames[:], name); i >= 0 {
+		return Relation(i), nil
+	}
+	return RelationNone, fmt.Errorf("%q is no relation", name)
+}
+
 // Mirrored returns the relation of the earlier article to the later one.
 func (r Relation) Mirrored() Relation {
 	switch r {
@@ -52,6 +64,15 @@ func NewShare(share float64) Share { return Share(100*max(0, min(share, 1)) + 0.
 
 // String returns the share as it stands in headers: "0.83".
 func (s Share) String() string { return fmt.Sprintf("%d.%02d", s/100, s%100) }
+
+// ParseShare reads the form that String returns.
+func ParseShare(s string) (Share, error) {
+	share, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(share >= 0 && share <= 1) {
+		return 0, fmt.Errorf("%q is no share between 0 and 1", s)
+	}
+	return NewShare(share), nil
+}
 
 // Likeness is what two articles have in common. The shares are estimates; all of them are 0 where the recipe makes none.
 type Likeness struct {

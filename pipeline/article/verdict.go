@@ -102,6 +102,9 @@ type Verdict struct {
 	Destination Destination
 }
 
+// HasOriginal says whether the article repeats or resembles an earlier one.
+func (v *Verdict) HasOriginal() bool { return v.Kind != Unique && v.Kind != 0 }
+
 // ExactVerdict is the verdict of an exact copy.
 func ExactVerdict(original, root Ref) Verdict {
 	return Verdict{
