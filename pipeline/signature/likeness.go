@@ -17,7 +17,7 @@ func (c *Comparison) likeness(t Thresholds) article.Likeness {
 		Relation:   c.relation(),
 		Similarity: article.NewShare(c.J), Contained: article.NewShare(c.Contained), Contains: article.NewShare(c.Contains),
 	}
-	if c.corrected(t) && (l.Relation == article.Equal || l.Relation == article.Overlaps) {
+	if c.corrected(t, l.Relation) {
 		l.Relation = article.Revises
 	}
 	return l
@@ -41,11 +41,12 @@ func (c *Comparison) relation() article.Relation {
 	}
 }
 
-// corrected tells whether the articles are nearly the same but for one number, which the rule forgives.
-func (c *Comparison) corrected(t Thresholds) bool {
+// corrected tells whether the articles are nearly the same but for one number, which the rule forgives: it differs in its place, or it is
+// missing and neither text is longer. A number that is missing in a part of a text was cut off with it.
+func (c *Comparison) corrected(t Thresholds, r article.Relation) bool {
 	if c.Flash || c.J < t.Sure {
 		return false
 	}
 	contradictions, common := c.forgiven(t, c.Bigrams < t.ShortPairs)
-	return contradictions < c.Contradictions || common > c.CommonValues
+	return contradictions < c.Contradictions || common > c.CommonValues && (r == article.Equal || r == article.Overlaps)
 }
