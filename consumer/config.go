@@ -47,10 +47,21 @@ type Topics struct {
 	Duplicate string `koanf:"duplicate" help:"Topic for near and exact copies."`
 	Possible  string `koanf:"possible" help:"Topic for articles that only resemble an earlier one; empty: unique."`
 	Dead      string `koanf:"dead" help:"Topic for records that cannot be processed."`
+	// Shadow is set for a shadow: it publishes all outputs to this topic and uses no other output topic. Package config sets it from
+	// shadow.topic; it is no setting of its own.
+	Shadow string `koanf:"-"`
 }
 
-// all returns the names, input first.
+// all returns the names of the topics that this process uses, input first.
 func (t Topics) all() []string {
+	if t.Shadow != "" {
+		return []string{t.Input, t.Shadow}
+	}
+	return t.named()
+}
+
+// named returns the names that stand under kafka.topics, input first.
+func (t Topics) named() []string {
 	names := []string{t.Input, t.Unique, t.Duplicate, t.Dead}
 	if t.Possible != "" {
 		names = append(names, t.Possible)
@@ -92,7 +103,7 @@ func DefaultConfig() Config {
 
 // Validate returns all mistakes that show without dialling or reading files.
 func (c Config) Validate() error {
-	names := c.Topics.all()
+	names := c.Topics.named()
 	slices.Sort(names)
 	_, isCodec := wire.CodecNamed(c.Compression)
 	var errs []error
@@ -107,7 +118,7 @@ func (c Config) Validate() error {
 		{"topics.unique", c.Topics.Unique != "", "must not be empty"},
 		{"topics.duplicate", c.Topics.Duplicate != "", "must not be empty"},
 		{"topics.dead", c.Topics.Dead != "", "must not be empty"},
-		{"topics", len(slices.Compact(names)) == len(c.Topics.all()), "must be different names"},
+		{"topics", len(slices.Compact(names)) == len(c.Topics.named()), "must be different names"},
 		{"partitions", c.Partitions > 0, "must be above 0"},
 		{"replication", c.Replication > 0 || c.Replication == -1, "must be above 0, or -1 for the broker's default"},
 		{"max_message_bytes", c.MaxMessageBytes >= 1024 && c.MaxMessageBytes <= 1<<30, "must be between 1024 and 1 GiB"},

@@ -45,7 +45,7 @@ var problems = map[kafka.Error]diag.Problem{
 	kafka.IllegalSASLState:                   {Cause: "the listener knows no login (SASL), but kafka.sasl.mechanism is set", Remedy: "set kafka.sasl.mechanism to \"\" and remove the other settings under kafka.sasl, or use the port of a listener with SASL", Permanent: true},
 	kafka.UnknownTopicOrPartition:            {Cause: "the topic does not exist, or this user has no right on it", Remedy: "create it or set kafka.create_topics: true; else grant Read on the input topic and Write on the output topics"},
 	kafka.TopicAuthorizationFailed:           {Cause: "a right on the topic is missing, or the topic does not exist", Remedy: "grant Read on the input topic and Write on the output topics, and check that they exist", Permanent: true},
-	kafka.GroupAuthorizationFailed:           {Cause: "this user may not use the consumer group", Remedy: "grant Read on the group named in kafka.group", Permanent: true},
+	kafka.GroupAuthorizationFailed:           {Cause: "this user may not use the consumer group", Remedy: "grant Read on the group named in kafka.group, or of a shadow in shadow.group", Permanent: true},
 	kafka.TransactionalIDAuthorizationFailed: {Cause: "this user may not use the transactional id", Remedy: "grant Write on it", Permanent: true},
 	kafka.ClusterAuthorizationFailed:         {Cause: "this user may not do that on the cluster", Remedy: "grant the right, or create the topics beforehand and set kafka.create_topics: false", Permanent: true},
 	kafka.MessageSizeTooLarge:                {Cause: "the topic takes no batch of this size", Remedy: "raise the topic's max.message.bytes or lower kafka.max_message_bytes"},

@@ -38,7 +38,7 @@ func newPublisher(c *cluster, m *metrics, r *reporter) *publisher {
 		r.log.Warn("batches carry no sequence numbers", "cause", p.Cause, "remedy", p.Remedy, "err", p.Err)
 	}}
 	return &publisher{cluster: c, ids: ids, topics: [...]string{
-		pipeline.ToUnique: t.Unique, pipeline.ToPossible: t.Possible, pipeline.ToDuplicate: t.Duplicate, pipeline.ToDead: t.Dead,
+		pipeline.ToUnique: t.Unique, pipeline.ToPossible: t.Possible, pipeline.ToDuplicate: t.Duplicate, pipeline.ToDead: t.Dead, pipeline.ToShadow: t.Shadow,
 	}, metrics: m, reporter: r, writers: map[route]*writer{}}
 }
 

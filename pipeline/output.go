@@ -16,16 +16,20 @@ const (
 	ToPossible   = Destination(article.ToPossible)
 	ToDuplicate  = Destination(article.ToDuplicate)
 	ToDead       = ToDuplicate + 1
-	Destinations = ToDead + 1 // number of output topics
+	ToShadow     = ToDead + 1   // the only output topic of a shadow
+	Destinations = ToShadow + 1 // number of output topics
 )
 
-// String returns the destination as it stands in configuration and metrics: "unique", "possible", "duplicate"
-// or "dead".
+// String returns the destination as it stands in configuration and metrics: "unique", "possible", "duplicate", "dead" or "shadow".
 func (d Destination) String() string {
-	if d == ToDead {
+	switch d {
+	case ToDead:
 		return "dead"
+	case ToShadow:
+		return "shadow"
+	default:
+		return article.Destination(d).String()
 	}
-	return article.Destination(d).String()
 }
 
 // Output is one record to publish: the source record's key, value and timestamp with new headers.
@@ -68,20 +72,21 @@ const (
 	HeaderReason       = "echosieve-reason"
 	HeaderDetail       = "echosieve-detail"
 	HeaderValueOmitted = "echosieve-value-omitted"
+	HeaderShadow       = "echosieve-shadow"
 )
 
 var ownHeaders = []string{
 	HeaderVerdict, HeaderFingerprint, HeaderDistance, HeaderRelation, HeaderSimilarity, HeaderContained, HeaderContains,
 	HeaderOriginalID, HeaderOriginal, HeaderRootID, HeaderRoot, HeaderSource, HeaderRecipe, HeaderReason, HeaderDetail,
-	HeaderValueOmitted,
+	HeaderValueOmitted, HeaderShadow,
 }
 
 // Upper bounds of the bytes that our headers and the record framing add to a record. Kafka's topic names have at most 249 bytes.
 const (
 	maxCoordinatesBytes   = 249 + len("/2147483647/9223372036854775807")
-	maxVerdictHeaderBytes = 3*maxCoordinatesBytes + 2*article.MaxIDBytes + 512
+	maxVerdictHeaderBytes = 3*maxCoordinatesBytes + 2*article.MaxIDBytes + 640
 	maxDetailBytes        = 256
-	maxDeadHeaderBytes    = maxCoordinatesBytes + maxDetailBytes + 512
+	maxDeadHeaderBytes    = maxCoordinatesBytes + maxDetailBytes + 640
 )
 
 // withHeaders returns the record's headers without any that have our names, followed by our headers.

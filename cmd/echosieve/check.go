@@ -41,15 +41,20 @@ func newCheckCommand() *cobra.Command {
 		Short:   "Check Kafka, Redis and the dictionaries, and print faults with their remedies",
 		GroupID: groupService,
 		Long:    checkHelp,
-		Example: `  echosieve check --config echosieve.yaml`,
-		Args:    command.NoArgs,
+		Example: `  echosieve check --config echosieve.yaml
+  echosieve check --config echosieve.yaml --shadow`,
+		Args: command.NoArgs,
 	}
 	asJSON := command.AddJSONFlag(cmd)
+	shadow := addShadowFlag(cmd)
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := config.Load(cmd.Flags())
 		if err != nil {
 			return err
+		}
+		if *shadow {
+			cfg = cfg.AsShadow()
 		}
 		result := check(cmd.Context(), cfg)
 		if *asJSON {

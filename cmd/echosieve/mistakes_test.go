@@ -101,6 +101,9 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"produce", kafka, "--loop", noText}, "--loop works only with --sample"},
 		{"", []string{"produce", kafka, "--sample", "--loop"}, "for example --rate 5"},
 		{"", []string{"produce", kafka, "--rate", "-1", noText}, "--rate must be between 0 and 1000000"},
+		{"", []string{"run", "--shadow", "--shadow.group", "echosieve"}, `shadow.group is "echosieve", but must end in shadow`},
+		{"", []string{"check", "--shadow", "--shadow.topic", "articles-unique"}, `shadow.topic is "articles-unique", but must end in shadow`},
+		{"", []string{"run", "--kafka.group", "echosieve-shadow"}, "names that end in shadow are for shadows: choose another name, or start the shadow with --shadow"},
 		// Configuration files and the environment.
 		{"", []string{"run", "--config", filepath.Join(dir, "none.yaml")}, "echosieve config reference"},
 		{"", []string{"run", "--config", dir}, "is a directory"},

@@ -17,24 +17,38 @@ func newRunCommand() *cobra.Command {
 unique, duplicate or dead topic, then commits. Several processes of one group share the partitions.
 
 SIGINT and SIGTERM stop it cleanly: it finishes the articles that it has begun, commits offsets and leaves the group.
-While Kafka or Redis is away it waits and tries again. /readyz, the log and the metrics say so.`,
+While Kafka or Redis is away it waits and tries again. /readyz, the log and the metrics say so.
+
+With --shadow it tries other settings beside the service: it reads the same input in a group of its own, keeps an index
+of its own, and publishes every verdict to shadow.topic and to no other topic. Records there have no value unless
+shadow.values is set. The header echosieve-shadow names the topic that the service would have chosen.`,
 		Example: `  echosieve run --config echosieve.yaml
   echosieve run --kafka.brokers broker:9092 --kafka.topics.input articles --redis.addrs redis:6379
-  ECHOSIEVE_KAFKA_BROKERS=broker:9092 echosieve run`,
+  ECHOSIEVE_KAFKA_BROKERS=broker:9092 echosieve run
+  echosieve run --shadow --config echosieve.yaml --detection.near 0.6`,
 		Args: command.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := config.Load(cmd.Flags())
-			if err != nil {
-				return err
-			}
-			log := cfg.Log.NewLogger(cmd.ErrOrStderr())
-			s, err := service.New(cmd.Context(), cfg, log)
-			if err != nil {
-				return err
-			}
-			return s.Run(cmd.Context())
-		},
 	}
+	shadow := addShadowFlag(cmd)
 	config.AddFlags(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := config.Load(cmd.Flags())
+		if err != nil {
+			return err
+		}
+		if *shadow {
+			cfg = cfg.AsShadow()
+		}
+		log := cfg.Log.NewLogger(cmd.ErrOrStderr())
+		s, err := service.New(cmd.Context(), cfg, log)
+		if err != nil {
+			return err
+		}
+		return s.Run(cmd.Context())
+	}
 	return cmd
+}
+
+// addShadowFlag adds --shadow to a command of the service.
+func addShadowFlag(cmd *cobra.Command) *bool {
+	return cmd.Flags().Bool("shadow", false, "use the names under shadow, so that the service is not disturbed (docs/recipe-change.md)")
 }

@@ -31,6 +31,7 @@ type Config struct {
 	Input     pipeline.DecodeConfig `koanf:"input" help:"How a record's value holds the article."`
 	HTTP      HTTPConfig            `koanf:"http" help:"Metrics and health."`
 	Log       LogConfig             `koanf:"log" help:"The log, written to standard error."`
+	Shadow    ShadowConfig          `koanf:"shadow" help:"Names for run --shadow, which tries other settings beside the service (docs/recipe-change.md). All must end in shadow."`
 }
 
 // RedisConfig says where the index is and how it is laid out.
@@ -122,6 +123,7 @@ func (c Config) Validate() error {
 		c.validateDetection(),
 		inSection("policy", c.Policy.Validate()),
 		inSection("input", c.Input.Validate()),
+		c.validateShadow(),
 	}
 	for _, f := range []struct {
 		key string

@@ -42,7 +42,7 @@ func newRow(o *pipeline.Output, number int64, now time.Time) row {
 		Number: number, Time: now.UnixMilli(), Verdict: verdictDead, Distance: -1, At: o.Record.String(),
 		ID: shortened(o.Content.ID), Title: shortened(o.Content.Title), Source: shortened(o.Content.Source),
 	}
-	if o.Destination == pipeline.ToDead {
+	if o.Verdict.Kind == 0 { // a dead letter
 		r.Reason = o.Reason
 		return r
 	}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"runtime/debug"
+	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -51,7 +52,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	}
 	// Loading the dictionaries leaves garbage of the same size. Without this call an idle process would keep that memory for minutes.
 	debug.FreeOSMemory()
-	registerBuildInfo(s.registry, s.recipe.ID())
+	registerBuildInfo(s.registry, s.recipe.ID(), cfg.IsShadow())
 	if s.redis, err = redisindex.Connect(cfg.Redis.Options); err != nil {
 		return nil, err
 	}
@@ -59,7 +60,11 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	if err != nil {
 		return nil, errors.Join(err, s.redis.Close())
 	}
-	var handler consumer.Handler = pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes, Window: cfg.Window}, s.recipe, s.index, s.registry)
+	stages := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes, Window: cfg.Window}, s.recipe, s.index, s.registry)
+	var handler consumer.Handler = stages
+	if cfg.IsShadow() {
+		handler = &pipeline.Shadow{Pipeline: stages, KeepValues: cfg.Shadow.Values}
+	}
 	if cfg.HTTP.Console {
 		if s.console, err = s.newConsole(); err != nil {
 			return nil, errors.Join(err, s.redis.Close())
@@ -86,6 +91,9 @@ func (s *Service) Run(ctx context.Context) error {
 	s.log.Info("starting", "version", build.Version(), "recipe", s.recipe.ID(), "input", s.cfg.Kafka.Topics.Input,
 		"group", s.cfg.Kafka.Group, "brokers", s.cfg.Kafka.Brokers, "redis", s.cfg.Redis.Addrs,
 		"window", s.cfg.Window, "http", s.HTTPAddr())
+	if s.cfg.IsShadow() {
+		s.log.Info("this is a shadow: it publishes to one topic only", "topic", s.cfg.Kafka.Topics.Shadow, "namespace", s.cfg.Redis.Namespace)
+	}
 	for _, f := range Unprotected(s.cfg) {
 		s.log.Warn("a connection is not protected", "component", f.Component, "problem", f.Problem, "remedy", f.Remedy)
 	}
@@ -133,14 +141,16 @@ func (s *Service) newConsole() (*console.Console, error) {
 	}, s.cfg.HTTP.Listen, s.log.With("component", "console"))
 }
 
-// registerBuildInfo registers the metric echosieve_build_info. Its value is always 1; its labels name version and recipe.
-func registerBuildInfo(reg prometheus.Registerer, recipeID string) {
+// registerBuildInfo registers the metric echosieve_build_info. Its value is always 1; its labels name version and recipe, and say whether
+// this is a shadow.
+func registerBuildInfo(reg prometheus.Registerer, recipeID string, shadow bool) {
 	b := build.Read()
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "echosieve_build_info",
 		Help: "Always 1; the labels say what runs.",
 		ConstLabels: prometheus.Labels{
 			"version": b.Version, "revision": b.Revision, "goversion": b.Go, "recipe": recipeID,
+			"shadow": strconv.FormatBool(shadow),
 		},
 	})
 	gauge.Set(1)

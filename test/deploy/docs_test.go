@@ -20,6 +20,7 @@ func TestOutputDocumentationNamesEveryHeader(t *testing.T) {
 		pipeline.HeaderSimilarity, pipeline.HeaderContained, pipeline.HeaderContains, pipeline.HeaderOriginalID,
 		pipeline.HeaderOriginal, pipeline.HeaderRootID, pipeline.HeaderRoot, pipeline.HeaderSource,
 		pipeline.HeaderRecipe, pipeline.HeaderReason, pipeline.HeaderDetail, pipeline.HeaderValueOmitted,
+		pipeline.HeaderShadow,
 	} {
 		require.Contains(t, doc, "| `"+header+"` |")
 	}

@@ -20,6 +20,7 @@ func TestSecuredServers(t *testing.T) {
 	t.Run("mistakes", f.testMistakes)
 	t.Run("produce", f.testProduce)
 	t.Run("create topics", f.testCreateTopics)
+	t.Run("shadow", f.testShadow)
 	t.Run("kafka rights", f.testKafkaRights)
 	t.Run("redis rights", f.testRedisRights)
 	t.Run("config print", f.testConfigPrint)
@@ -45,7 +46,7 @@ func (f *fortress) testWorks(t *testing.T) {
 func (f *fortress) testMistakes(t *testing.T) {
 	other := certs.NewAuthority(t)
 	stranger := other.Client("echosieve")
-	f.allowRedis(t, "lame", "lame-password", "hget")
+	f.allowRedis(t, "lame", "echosieve", "lame-password", "hget")
 	f.secrets = append(f.secrets, "not-the-password", "lame-password")
 	for _, m := range []struct {
 		name    string
@@ -180,15 +181,11 @@ func (f *fortress) testMistakes(t *testing.T) {
 
 // testKafkaRights revokes each documented right. The service must not start without the right, and must say what to grant.
 func (f *fortress) testKafkaRights(t *testing.T) {
-	for _, command := range kafkaRights(t) {
+	for _, command := range kafkaRights(t, "echosieve") {
 		t.Run(command, func(t *testing.T) {
 			f.revoke(t, command)
 			defer f.grant(t, command)
-			want := "grant " + option(t, command, "--operation") + " on "
-			subject := "group"
-			if strings.Contains(command, "--topic") {
-				want, subject = "grant Read on the input topic and Write on the output topics", option(t, command, "--topic")
-			}
+			want, subject := remedy(t, command)
 			code, findings := f.check(t, f.settings)
 			require.Equal(t, 1, code, "%+v", findings)
 			bad := failures(findings)

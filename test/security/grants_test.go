@@ -13,11 +13,11 @@ import (
 	"echosieve/test/service"
 )
 
-// allowRedis gives a user the documented rights except one command.
-func (f *fortress) allowRedis(t *testing.T, user, password, without string) {
+// allowRedis gives a user the documented rights in the namespace except one command.
+func (f *fortress) allowRedis(t *testing.T, user, namespace, password, without string) {
 	t.Helper()
 	rules := []any{"ACL", "SETUSER", user, "reset", "on", ">" + password}
-	for rule := range strings.FieldsSeq(redisindex.ACLRule("echosieve")) {
+	for rule := range strings.FieldsSeq(redisindex.ACLRule(namespace)) {
 		if rule != "+"+without {
 			rules = append(rules, rule)
 		}
@@ -25,19 +25,28 @@ func (f *fortress) allowRedis(t *testing.T, user, password, without string) {
 	require.NoError(t, f.redis.Do(t.Context(), rules...).Err())
 }
 
-// kafkaRights returns the kafka-acls.sh commands of docs/security.md.
-func kafkaRights(t *testing.T) []string {
+// kafkaRights returns the kafka-acls.sh commands of docs/security.md that grant rights to a user.
+func kafkaRights(t *testing.T, user string) []string {
 	t.Helper()
 	doc, err := os.ReadFile("../../docs/security.md")
 	require.NoError(t, err)
 	var commands []string
 	for line := range strings.Lines(string(doc)) {
-		if strings.HasPrefix(line, "kafka-acls.sh ") {
+		if strings.HasPrefix(line, "kafka-acls.sh ") && option(t, line, "--allow-principal") == "User:"+user {
 			commands = append(commands, strings.TrimSpace(line))
 		}
 	}
 	require.NotEmpty(t, commands)
 	return commands
+}
+
+// remedy returns what check and run advise if the right is missing that a command grants, and a part of the subject.
+func remedy(t *testing.T, command string) (advice, subject string) {
+	t.Helper()
+	if strings.Contains(command, "--topic") {
+		return "grant Read on the input topic and Write on the output topics", option(t, command, "--topic")
+	}
+	return "grant " + option(t, command, "--operation") + " on the group", "group"
 }
 
 type acl struct {

@@ -21,8 +21,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"echosieve/pipeline"
 	"echosieve/test/certs"
 	"echosieve/test/kafkaserver"
+	"echosieve/test/ledger"
 	"echosieve/test/loopback"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
@@ -34,6 +36,7 @@ func TestMain(m *testing.M) { os.Exit(service.Main(m)) }
 var (
 	input   = "articles"
 	outputs = []string{"articles-unique", "articles-duplicate", "articles-dead"}
+	shadow  = "articles-shadow"
 )
 
 // fortress is a Kafka and a Redis that require certificates, logins and rights.
@@ -62,15 +65,15 @@ func build(t *testing.T) *fortress {
 	f.secrets = []string{kafkaPassword, otherPassword, redisPassword}
 
 	f.kafka = kafkaserver.Start(t, kafkaserver.V4,
-		kafkaserver.Secure(f.authority.Server().Store, f.authority.File, map[string]string{"echosieve": kafkaPassword, "eve": otherPassword}),
+		kafkaserver.Secure(f.authority.Server().Store, f.authority.File, map[string]string{"echosieve": kafkaPassword, "echosieve-shadow": kafkaPassword, "eve": otherPassword}),
 		kafkaserver.With("listener.name.secure.ssl.client.auth", "required"))
 	var err error
 	f.adminRaw, err = kgo.NewClient(kgo.SeedBrokers(f.kafka.Addr))
 	require.NoError(t, err)
 	t.Cleanup(f.adminRaw.Close)
 	f.admin = kadm.NewClient(f.adminRaw)
-	kafkaserver.CreateTopics(t, f.adminRaw, 2, nil, append([]string{input}, outputs...)...)
-	for _, line := range kafkaRights(t) {
+	kafkaserver.CreateTopics(t, f.adminRaw, 2, nil, append([]string{input, shadow}, outputs...)...)
+	for _, line := range append(kafkaRights(t, "echosieve"), kafkaRights(t, "echosieve-shadow")...) {
 		f.grant(t, line)
 	}
 
@@ -81,7 +84,8 @@ func build(t *testing.T) *fortress {
 		"--tls-ca-cert-file", f.authority.File, "--tls-auth-clients", "yes")
 	f.redis = redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{plain.Addr}})
 	t.Cleanup(func() { _ = f.redis.Close() })
-	f.allowRedis(t, "echosieve", redisPassword, "")
+	f.allowRedis(t, "echosieve", "echosieve", redisPassword, "")
+	f.allowRedis(t, "echosieve-shadow", "echosieve-shadow", redisPassword, "")
 	require.NoError(t, f.redis.Do(t.Context(), "ACL", "SETUSER", "default", "-@all", "+@admin", "+@connection").Err())
 
 	me := f.authority.Client("echosieve")
@@ -120,9 +124,9 @@ func (f *fortress) checkSecrets(t *testing.T) {
 type finding struct{ Component, Severity, Subject, Problem, Remedy string }
 
 // check runs echosieve check and returns its exit code and findings.
-func (f *fortress) check(t *testing.T, s settings) (int, []finding) {
+func (f *fortress) check(t *testing.T, s settings, flags ...string) (int, []finding) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), service.Binary, "check", "--json")
+	cmd := exec.CommandContext(t.Context(), service.Binary, append([]string{"check", "--json"}, flags...)...)
 	cmd.Env = s.Environ()
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
@@ -218,18 +222,24 @@ func (f *fortress) publish(t *testing.T) string {
 // await waits for the verdicts of the three records that publish published.
 func (f *fortress) await(t *testing.T, mark string) {
 	t.Helper()
-	reader, err := kgo.NewClient(kgo.SeedBrokers(f.kafka.Addr), kgo.ConsumeTopics(outputs...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	f.awaitIn(t, mark, len(outputs), outputs...)
+}
+
+// awaitIn waits until the topics hold the verdicts of so many records that have the key mark.
+func (f *fortress) awaitIn(t *testing.T, mark string, want int, topics ...string) {
+	t.Helper()
+	reader, err := kgo.NewClient(kgo.SeedBrokers(f.kafka.Addr), kgo.ConsumeTopics(topics...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	require.NoError(t, err)
 	defer reader.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), service.Patience)
 	defer cancel()
 	seen := map[string]bool{}
-	for len(seen) < len(outputs) {
+	for len(seen) < want {
 		fetches := reader.PollFetches(ctx)
 		require.NoError(t, ctx.Err(), "verdicts of %s: %v", mark, seen)
 		fetches.EachRecord(func(r *kgo.Record) {
 			if string(r.Key) == mark {
-				seen[r.Topic] = true
+				seen[ledger.Headers(r)[pipeline.HeaderSource]] = true
 			}
 		})
 	}

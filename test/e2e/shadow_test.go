@@ -1,0 +1,158 @@
+package e2e
+
+import (
+	"context"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/pipeline"
+	"echosieve/pipeline/recipe"
+	"echosieve/test/kafkaserver"
+	"echosieve/test/ledger"
+	"echosieve/test/redisserver"
+	"echosieve/test/service"
+)
+
+// A service and its shadow run from the same settings, the shadow with another threshold. The shadow is killed and started again. The
+// service must work as if it were alone. Each record must have one verdict in the shadow's topic, the same in each delivery. No key in
+// Redis may belong to both.
+func TestShadowDisturbsNothing(t *testing.T) {
+	records := fresh(articles(t))
+	recipe, err := recipe.Load(recipe.DefaultConfig())
+	require.NoError(t, err)
+	server := redisserver.Start(t)
+	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, server.Addr)
+	kafka := client(t, kgo.SeedBrokers(c.kafka))
+	shadowTopic := c.topic + "-shadow"
+	kafkaserver.CreateTopics(t, kafka, partitions, nil, shadowTopic)
+	settings := c.settings().With(service.Settings{"kafka.session_timeout": "6s", "kafka.drain_timeout": "2s", "kafka.commit_interval": "200ms"})
+	startShadow := func(args ...string) *service.Process {
+		return service.Start(t, settings, func(cmd *exec.Cmd) {
+			cmd.Args = append(cmd.Args, append([]string{"--shadow", "--detection.near", "0.9"}, args...)...)
+		})
+	}
+	product, shadow := service.Start(t, settings), startShadow("--kafka.commit_interval", "1h") // nothing is committed before the kill
+	product.WaitReady(t)
+	shadow.WaitReady(t)
+
+	half := len(records) / 2
+	inputs := publish(t, c, records[:half])
+	watchShadow(t, c.kafka, shadowTopic, half/2)
+	shadow.Kill()
+	shadow = startShadow()
+	maps.Copy(inputs, publish(t, c, records[half:]))
+	outputs := watch(t, c, len(records), func(int) {})
+	shadowed := watchShadow(t, c.kafka, shadowTopic, len(records))
+	require.Greater(t, len(shadowed), len(records), "no record was delivered again after the kill")
+	require.GreaterOrEqual(t, shadow.Metric(t, `echosieve_consumer_published_records_total{topic="shadow"}`), float64(len(records)))
+	require.Contains(t, shadow.Get("/metrics"), `shadow="true"`)
+	require.Contains(t, product.Get("/metrics"), `shadow="false"`)
+	require.NotContains(t, product.Get("/metrics"), `topic="shadow"`)
+	stop(t, shadow)
+	stop(t, product)
+
+	checkShadow(t, inputs, shadowed)
+	seen := account(t, c, recipe, inputs, outputs)
+	require.Len(t, outputs, len(inputs), "the service was not stopped, so each output topic holds each record once")
+	differ := 0
+	for _, r := range shadowed {
+		h, service := ledger.Headers(r), seen[ledger.Headers(r)[pipeline.HeaderSource]]
+		require.NotContains(t, service.Headers, pipeline.HeaderShadow)
+		if service.Verdict() != "" {
+			require.NotEqual(t, service.Headers[pipeline.HeaderRecipe], h[pipeline.HeaderRecipe])
+		}
+		if service.Verdict() != h[pipeline.HeaderVerdict] {
+			differ++
+		}
+	}
+	require.Positive(t, differ, "the shadow tried the settings of the service")
+	checkNamespaces(t, server.Addr, c)
+	checkCommitted(t, kafka, c)
+}
+
+// watchShadow reads the shadow's topic from its start until so many input records have an output.
+func watchShadow(t *testing.T, brokers, topic string, want int) []*kgo.Record {
+	t.Helper()
+	reader := client(t, kgo.SeedBrokers(brokers), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var outputs []*kgo.Record
+	for len(bySource(outputs)) < want {
+		fetches := reader.PollFetches(ctx)
+		require.NoError(t, ctx.Err(), "%d of %d records have an output of the shadow", len(bySource(outputs)), want)
+		fetches.EachRecord(func(r *kgo.Record) { outputs = append(outputs, r) })
+	}
+	return outputs
+}
+
+func bySource(outputs []*kgo.Record) map[string]*kgo.Record {
+	m := map[string]*kgo.Record{}
+	for _, r := range outputs {
+		m[ledger.Headers(r)[pipeline.HeaderSource]] = r
+	}
+	return m
+}
+
+// checkShadow checks each record of the shadow's topic: it is marked, has no value, and keeps the key, timestamp and headers of the input.
+// All deliveries of an input record are the same.
+func checkShadow(t *testing.T, inputs map[string]*kgo.Record, shadowed []*kgo.Record) {
+	t.Helper()
+	last := bySource(shadowed)
+	require.Len(t, last, len(inputs))
+	for _, r := range shadowed {
+		h := ledger.Headers(r)
+		in := inputs[h[pipeline.HeaderSource]]
+		require.NotNil(t, in, h)
+		require.Nil(t, r.Value)
+		require.Equal(t, in.Key, r.Key)
+		require.Equal(t, in.Timestamp.UnixMilli(), r.Timestamp.UnixMilli())
+		require.Equal(t, ledger.Headers(in)["crawler"], h["crawler"])
+		require.Equal(t, in.Partition, r.Partition)
+		require.Equal(t, h, ledger.Headers(last[h[pipeline.HeaderSource]]), "two deliveries differ")
+		destinations := map[string]string{"": "dead", "unique": "unique", "possible": "possible", "near": "duplicate", "exact": "duplicate"}
+		require.Equal(t, destinations[h[pipeline.HeaderVerdict]], h[pipeline.HeaderShadow])
+	}
+}
+
+// checkNamespaces checks that each key in Redis belongs either to the service or to its shadow, and that both have keys.
+func checkNamespaces(t *testing.T, addr string, c cluster) {
+	t.Helper()
+	db := redis.NewClient(&redis.Options{Addr: addr})
+	t.Cleanup(func() { _ = db.Close() })
+	keys, err := db.Keys(t.Context(), "*").Result()
+	require.NoError(t, err)
+	owners := map[string]int{}
+	for _, key := range keys {
+		owner, _, _ := strings.Cut(key, ":")
+		owners[owner]++
+	}
+	require.Equal(t, []string{c.namespace, c.namespace + "-shadow"}, slices.Sorted(maps.Keys(owners)))
+}
+
+// checkCommitted checks that the group of the service has committed the end of each partition, and that the shadow has a group of its own.
+func checkCommitted(t *testing.T, kafka *kgo.Client, c cluster) {
+	t.Helper()
+	admin := kadm.NewClient(kafka)
+	ends, err := admin.ListEndOffsets(t.Context(), c.topic)
+	require.NoError(t, err)
+	for _, group := range []string{c.topic, c.topic + "-shadow"} {
+		require.Eventually(t, func() bool {
+			committed, err := admin.FetchOffsets(t.Context(), group)
+			done := err == nil
+			ends.Each(func(end kadm.ListedOffset) {
+				at, _ := committed.Lookup(c.topic, end.Partition)
+				done = done && at.At == end.Offset
+			})
+			return done
+		}, service.Patience, 100*time.Millisecond, group)
+	}
+}
