@@ -19,6 +19,9 @@ unique, duplicate or dead topic, then commits. Several processes of one group sh
 SIGINT and SIGTERM stop it cleanly: it finishes the articles that it has begun, commits offsets and leaves the group.
 While Kafka or Redis is away it waits and tries again. /readyz, the log and the metrics say so.
 
+SIGHUP loads the configuration again. A change of log.level is applied. If any other setting has changed, nothing is
+applied, and the log names the settings that need a restart.
+
 With --shadow it tries other settings beside the service: it reads the same input in a group of its own, keeps an index
 of its own, and publishes every verdict to shadow.topic and to no other topic. Records there have no value unless
 shadow.values is set. The header echosieve-shadow names the topic that the service would have chosen.`,
@@ -31,18 +34,25 @@ shadow.values is set. The header echosieve-shadow names the topic that the servi
 	shadow := addShadowFlag(cmd)
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := config.Load(cmd.Flags())
+		hangups, stop := command.Hangups()
+		defer stop()
+		load := func() (config.Config, error) {
+			cfg, err := config.Load(cmd.Flags())
+			if err == nil && *shadow {
+				cfg = cfg.AsShadow()
+			}
+			return cfg, err
+		}
+		cfg, err := load()
 		if err != nil {
 			return err
 		}
-		if *shadow {
-			cfg = cfg.AsShadow()
-		}
-		log := cfg.Log.NewLogger(cmd.ErrOrStderr())
+		log, level := cfg.Log.NewAdjustableLogger(cmd.ErrOrStderr())
 		s, err := service.New(cmd.Context(), cfg, log)
 		if err != nil {
 			return err
 		}
+		s.ReloadOn(hangups, load, level)
 		return s.Run(cmd.Context())
 	}
 	return cmd

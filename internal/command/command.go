@@ -55,12 +55,20 @@ func Main(root *cobra.Command) int {
 	return Execute(ctx, root, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
 
-// SignalContext returns a context that ends with the first SIGINT or SIGTERM. Nothing but Main handles signals. After the first
+// SignalContext returns a context that ends with the first SIGINT or SIGTERM. Nothing but Main handles these signals. After the first
 // signal the signals have their default action again, so that a second one ends the process at once.
 func SignalContext() (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
+}
+
+// Hangups returns a channel that receives SIGHUP, and a function that gives the signal its default action again, which ends the process.
+// A signal that arrives while an earlier one waits in the channel is dropped.
+func Hangups() (hangups <-chan os.Signal, stop func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP)
+	return c, func() { signal.Stop(c) }
 }
 
 // Execute runs one command line and returns its exit code.

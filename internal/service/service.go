@@ -36,6 +36,7 @@ type Service struct {
 	consumer *consumer.Consumer
 	console  *console.Console // nil without http.console
 	listener net.Listener
+	reloader *reloader
 	cfg      config.Config
 }
 
@@ -46,6 +47,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	s.registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	s.health = newHealth(s.registry, log, "kafka", "redis")
+	s.reloader = newReloader(cfg, s.registry, log)
 	var err error
 	if s.recipe, err = cfg.LoadRecipe(); err != nil {
 		return nil, err
@@ -116,6 +118,7 @@ func (s *Service) Run(ctx context.Context) error {
 		s.index.Monitor(ctx, func(kind, text string) { s.health.warn("redis", kind, text) })
 		return nil
 	})
+	group.Go(func() error { s.reloader.run(ctx); return nil })
 	group.Go(func() error { return s.consumer.Run(ctx) })
 	err := group.Wait()
 	if err == nil || errors.Is(err, context.Canceled) {

@@ -1,0 +1,43 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/test/service"
+)
+
+// SIGHUP makes the running program read its file again. The program needs no servers for that.
+func TestHangupReloads(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "echosieve.yaml")
+	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
+	write("log: {level: info}\n")
+	p := service.Start(t, service.Settings{"kafka.brokers": "127.0.0.1:1", "redis.addrs": "127.0.0.1:1", "config": file})
+	require.Eventually(t, func() bool { return strings.HasPrefix(p.Get("/healthz"), "200") }, service.Patience, 50*time.Millisecond)
+	require.NotContains(t, p.Log(), "level=DEBUG")
+
+	reloads := func(outcome, text, inLog string) {
+		t.Helper()
+		write(text)
+		name := `echosieve_config_reloads_total{outcome="` + outcome + `"}`
+		before := p.Metric(t, name)
+		require.NoError(t, p.Cmd.Process.Signal(syscall.SIGHUP))
+		require.Eventually(t, func() bool { return p.Metric(t, name) == before+1 }, service.Patience, 50*time.Millisecond)
+		require.Contains(t, p.Log(), inLog)
+	}
+	reloads("refused", "log: {level: debug}\nkafka: {group: other}\n", "restart_to_apply=[kafka.group]")
+	reloads("invalid", "log: {levels: debug}\n", "did you mean log.level?")
+	reloads("unchanged", "log: {level: info}\n", "nothing has changed")
+	require.NotContains(t, p.Log(), "level=DEBUG")
+	reloads("applied", "log: {level: debug}\n", "changed=[log.level]")
+	require.Eventually(t, func() bool { return strings.Contains(p.Log(), "level=DEBUG") }, service.Patience, 50*time.Millisecond,
+		"retries are logged at level debug")
+	require.Zero(t, p.End(t))
+}
