@@ -91,15 +91,23 @@ func (b *batch) exec(ctx context.Context, step string, pipe redis.Pipeliner) err
 	start := time.Now()
 	cmds, err := pipe.Exec(ctx)
 	b.x.metrics.roundTrip.WithLabelValues(step).Observe(time.Since(start).Seconds())
-	for _, cmd := range cmds {
-		if e := cmd.Err(); e != nil && !errors.Is(e, redis.Nil) {
-			return fmt.Errorf("%s: %w", step, withKey(cmd, e))
-		}
-	}
-	if err != nil && !errors.Is(err, redis.Nil) {
+	if err := firstError(cmds, err); err != nil {
 		return fmt.Errorf("%s: %w", step, err)
 	}
 	return nil
+}
+
+// firstError returns the first error of a pipeline's commands, with the key if the value there is the cause. A missing key is no error.
+func firstError(cmds []redis.Cmder, err error) error {
+	for _, cmd := range cmds {
+		if e := cmd.Err(); e != nil && !errors.Is(e, redis.Nil) {
+			return withKey(cmd, e)
+		}
+	}
+	if errors.Is(err, redis.Nil) {
+		return nil
+	}
+	return err
 }
 
 // drawTickets is step 3: it draws a number for each open task, in the order of the call.
