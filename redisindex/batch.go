@@ -212,8 +212,14 @@ func (b *batch) verdicts() []article.Verdict {
 	for i, t := range b.claimed {
 		verdicts[i] = t.verdict
 		if o := t.repeats; o != nil {
-			verdicts[i] = article.ExactVerdict(o.Ref(), o.verdict.Root)
+			verdicts[i] = exactRepeat(&o.entry, o.verdict)
 		}
 	}
 	return verdicts
+}
+
+// exactRepeat is the verdict of an article that stores no entry, because an entry with its digest is in the same span. The argument
+// verdict is that of the stored article.
+func exactRepeat(o *entry, verdict article.Verdict) article.Verdict {
+	return article.ExactVerdict(o.Ref(), verdict.Root)
 }

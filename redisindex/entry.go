@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"strings"
 	"time"
 
@@ -68,6 +69,19 @@ const maxEntries = 8
 // maxTicket is the highest ticket there is: that of overflow entries. The counter must stay below it. 48 bits last for 200,000
 // articles a second during 44 years.
 const maxTicket = 1<<48 - 1
+
+// hiddenDigest is the digest of the article's entry if the entry is hidden. Only a replay of the article's own record finds a hidden
+// entry: scripts find entries by their digests, and this digest belongs to this record alone. Look-ups find the entry, but its ticket
+// is maxTicket, so it is the original of nothing. Entries are hidden by Index.Hide and, if they cannot be stored otherwise, by
+// Index.Restore.
+func (e *entry) hiddenDigest() []byte {
+	h := fnv.New64a()
+	h.Write(appendCoordinates(make([]byte, 0, 64), e.Coordinates)) // writing to a hash never fails
+	hidden := e.Digest
+	binary.BigEndian.PutUint64(hidden[:8], binary.BigEndian.Uint64(hidden[:8])^h.Sum64())
+	binary.BigEndian.PutUint64(hidden[8:], binary.BigEndian.Uint64(hidden[8:])+h.Sum64())
+	return hidden[:]
+}
 
 // ticketBytes encodes a ticket for the scripts.
 func ticketBytes(n uint64) string {
@@ -143,10 +157,13 @@ func (x *Index) decodeField(f fieldRef, value string) (entries []*entry, err err
 }
 
 func appendRef(dst []byte, r article.Ref) []byte {
-	dst = appendString(dst, r.Topic)
-	dst = binary.AppendVarint(dst, int64(r.Partition))
-	dst = binary.AppendVarint(dst, r.Offset)
-	return appendString(dst, r.ID)
+	return appendString(appendCoordinates(dst, r.Coordinates), r.ID)
+}
+
+func appendCoordinates(dst []byte, c article.Coordinates) []byte {
+	dst = appendString(dst, c.Topic)
+	dst = binary.AppendVarint(dst, int64(c.Partition))
+	return binary.AppendVarint(dst, c.Offset)
 }
 
 func appendString(dst []byte, s string) []byte {

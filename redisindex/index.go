@@ -164,6 +164,18 @@ func (x *Index) repair(ctx context.Context, err error) (again bool, left error) 
 	}
 }
 
+// ensureScripts loads the scripts, unless this process has loaded them.
+func (x *Index) ensureScripts(ctx context.Context) error {
+	if x.scriptsLoaded.Load() {
+		return nil
+	}
+	if err := loadScripts(ctx, x.client); err != nil {
+		return err
+	}
+	x.scriptsLoaded.Store(true)
+	return nil
+}
+
 // sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
@@ -185,11 +197,8 @@ var crashPoints = [...]crashpoint.Point{
 // run runs the seven steps once. The index is correct only because Redis has acknowledged each step before the next step begins (see
 // the package comment).
 func (x *Index) run(ctx context.Context, articles []article.Article, waiting waitingSince) ([]article.Verdict, error) {
-	if !x.scriptsLoaded.Load() {
-		if err := loadScripts(ctx, x.client); err != nil {
-			return nil, err
-		}
-		x.scriptsLoaded.Store(true)
+	if err := x.ensureScripts(ctx); err != nil {
+		return nil, err
 	}
 	b := newBatch(x, articles, waiting)
 	steps := [...]func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.lookUp, b.fetchEntries, b.decide}

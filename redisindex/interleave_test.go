@@ -93,6 +93,8 @@ type worker struct {
 	cancel   context.CancelFunc
 	verdicts []article.Verdict
 	err      error
+	restores bool // the call restores articles, see TestInterleavingRestore
+	outcomes []Restored
 }
 
 // world is one schedule.
@@ -112,6 +114,9 @@ type world struct {
 	patient  bool    // nobody crashes or withdraws a ticket: all articles must get verdicts all the same
 	bursts   int     // about as many steps a worker takes in a row
 	last     *worker // took the last step
+	lost     []int   // articles that are to be restored with their first verdict
+	forgot   bool    // Redis was flushed, see loseMemory
+	gone     []int   // articles that are neither restored nor delivered again
 }
 
 // prints differ from the first one in 1, 3, 5 and 40 bits. The third is near the second and the fourth, but the fourth is not near the
@@ -119,8 +124,28 @@ type world struct {
 var prints = []simhash.Fingerprint{0, 1, 1 | 1<<17 | 1<<40, 1 | 3<<17 | 1<<40 | 1<<63, 0xffffffffff << 24}
 
 func runSchedule(t *testing.T, clients []*steppedClient, seed uint64, buckets string, seen map[string]int) string {
+	w, complete := newWorld(t, clients, seed, buckets, seen)
+	return w.schedule(t, complete)
+}
+
+// schedule runs the schedule, and returns what is wrong with the verdicts, or "".
+func (w *world) schedule(t *testing.T, complete bool) string {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	w.end = cancel
+	if !w.run(ctx) {
+		return fmt.Sprintf("the articles got no verdicts within %d commands", maxSteps)
+	}
+	if err := w.failure.Load(); err != nil {
+		return (*err).Error()
+	}
+	return w.problem(complete)
+}
+
+// newWorld draws a schedule. It is complete if look-ups find every relative.
+func newWorld(t *testing.T, clients []*steppedClient, seed uint64, buckets string, seen map[string]int) (w *world, complete bool) {
 	r := rand.New(rand.NewPCG(seed, 1))
-	w := &world{r: r, cfg: kindConfig(standard, buckets), seen: seen, indexes: map[*steppedClient]*Index{}, bursts: 1 + 19*r.IntN(2)}
+	w = &world{r: r, cfg: kindConfig(standard, buckets), seen: seen, indexes: map[*steppedClient]*Index{}, bursts: 1 + 19*r.IntN(2)}
 	w.cfg.Namespace += fmt.Sprintf("-%x", seed)
 	w.cfg.UndecidedTimeout = time.Duration(1+r.IntN(500)) * time.Millisecond // of a clock that only pauses move
 	if w.patient = r.IntN(4) == 0; w.patient {
@@ -159,16 +184,7 @@ func runSchedule(t *testing.T, clients []*steppedClient, seed uint64, buckets st
 	}
 	w.articles(2+r.IntN(4), !crowded)
 	w.verdicts = make([][]article.Verdict, len(w.claims))
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	w.end = cancel
-	if !w.run(ctx) {
-		return fmt.Sprintf("the articles got no verdicts within %d commands", maxSteps)
-	}
-	if err := w.failure.Load(); err != nil {
-		return (*err).Error()
-	}
-	return w.problem(!capped)
+	return w, !capped
 }
 
 // articles makes n articles, most of which resemble each other. Varied articles differ in time, and some have little text, so of two with
@@ -216,16 +232,22 @@ func (w *world) run(ctx context.Context) bool {
 		switch {
 		case len(w.idle) > 0 && len(open) > 0 && (len(w.live) == 0 || w.r.IntN(3) == 0):
 			w.r.Shuffle(len(open), func(i, j int) { open[i], open[j] = open[j], open[i] })
-			w.deliver(ctx, open[:1+w.r.IntN(min(3, len(open)))])
+			w.deliver(ctx, open[:1+w.r.IntN(min(3, len(open)))], false)
+		case len(w.idle) > 0 && len(w.lost) > 0 && (len(w.live) == 0 || w.r.IntN(3) == 0):
+			w.r.Shuffle(len(w.lost), func(i, j int) { w.lost[i], w.lost[j] = w.lost[j], w.lost[i] })
+			w.deliver(ctx, slices.Clone(w.lost[:1+w.r.IntN(min(3, len(w.lost)))]), true)
 		case len(w.idle) > 0 && again > 0 && w.r.IntN(8) == 0:
 			again--
 			i := w.r.IntN(len(w.claims))
+			if slices.Contains(w.lost, i) || slices.Contains(w.gone, i) {
+				continue // its record is committed, so it is not delivered
+			}
 			if w.delivered(i) {
 				w.seen["zombies"]++
 			} else if len(w.verdicts[i]) > 0 {
 				w.seen["replays"]++
 			}
-			w.deliver(ctx, []int{i})
+			w.deliver(ctx, []int{i}, false)
 		case len(w.live) == 0:
 			return true
 		case w.steps > maxSteps || w.failure.Load() != nil:
@@ -252,18 +274,27 @@ func (w *world) delivered(article int) bool {
 	return false
 }
 
-func (w *world) deliver(ctx context.Context, call []int) {
+// deliver makes an idle worker claim the articles, or restore them.
+func (w *world) deliver(ctx context.Context, call []int, restores bool) {
 	client := w.idle[len(w.idle)-1]
 	w.idle = w.idle[:len(w.idle)-1]
 	ctx, cancel := context.WithCancel(ctx)
-	k := &worker{client: client, call: call, done: make(chan struct{}), cancel: cancel}
+	k := &worker{client: client, call: call, done: make(chan struct{}), cancel: cancel, restores: restores}
 	var claims []article.Article
+	var published []article.Verdict
 	for _, i := range call {
 		claims = append(claims, w.claims[i])
+		if restores {
+			published = append(published, w.verdicts[i][0])
+		}
 	}
 	x := w.indexes[client]
 	go func() {
 		defer close(k.done)
+		if restores {
+			k.outcomes, k.err = (&Restorer{x, restoreCeiling}).Restore(ctx, claims, published)
+			return
+		}
 		k.verdicts, k.err = x.Claim(ctx, claims)
 	}()
 	w.live = append(w.live, k)
@@ -285,7 +316,9 @@ func (w *world) settle(k *worker) {
 		}
 	}
 	w.idle = append(w.idle, k.client)
-	if k.err == nil {
+	if k.restores && k.err == nil {
+		w.restored(k)
+	} else if k.err == nil {
 		for i, article := range k.call {
 			w.verdicts[article] = append(w.verdicts[article], k.verdicts[i])
 			w.seen[k.verdicts[i].Kind.String()]++
@@ -340,6 +373,9 @@ func (w *world) problem(complete bool) string {
 		if v.Kind.IsCopy() && v.Root != v.Original {
 			w.seen["chains"]++
 		}
+	}
+	if w.forgot {
+		return w.badRoot(final)
 	}
 	return indextest.Inconsistent(standard, w.claims, final, complete)
 }

@@ -169,7 +169,7 @@ func (b *batch) fetchEntries(ctx context.Context) error {
 	}
 	for _, t := range open {
 		t.relatives = slices.DeleteFunc(t.relatives, func(r relative) bool {
-			return r.ticket == 0 || !r.before(&t.entry)
+			return r.ticket == 0 || !r.before(&t.entry) || r.ticket == maxTicket
 		})
 		slices.SortFunc(t.relatives, func(r, s relative) int {
 			if r.judged.SameID != s.judged.SameID && r.judged.SameID || r.judged.SameID == s.judged.SameID && r.before(s.entry) {

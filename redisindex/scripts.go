@@ -17,6 +17,8 @@ var (
 	addSource string
 	//go:embed lua/store.lua
 	storeSource string
+	//go:embed lua/restore.lua
+	restoreSource string
 	//go:embed lua/ticket.lua
 	ticketSource string
 	//go:embed lua/decide.lua
@@ -32,6 +34,7 @@ var (
 
 	addScript      = redis.NewScript(fmt.Sprintf("local TABLE_BYTES = %d\n", tableBytes) + addSource)
 	storeScript    = redis.NewScript(findSource + storeSource)
+	restoreScript  = redis.NewScript(findSource + restoreSource)
 	ticketScript   = redis.NewScript(findSource + ticketSource)
 	decideScript   = redis.NewScript(findSource + decideSource)
 	withdrawScript = redis.NewScript(findSource + withdrawSource)
@@ -39,7 +42,7 @@ var (
 	markerScript   = redis.NewScript(markerSource)
 	counterScript  = redis.NewScript(counterSource)
 
-	scripts = []*redis.Script{addScript, storeScript, ticketScript, decideScript, withdrawScript, mendScript}
+	scripts = []*redis.Script{addScript, storeScript, restoreScript, ticketScript, decideScript, withdrawScript, mendScript}
 )
 
 // loadScripts loads the scripts into the server; on a cluster into every master. Afterwards they are called by their hash. A server

@@ -45,7 +45,7 @@ func (b *batch) storeEntries(ctx context.Context) error {
 	for i, t := range b.tasks {
 		f := t.field()
 		replies[i] = storeScript.EvalSha(ctx, pipe, []string{x.keys.entries(f)},
-			f.name(), t.Digest[:], t.append(nil), x.maxEntries, x.layout.lifetimeSeconds())
+			f.name(), t.Digest[:], t.append(nil), x.maxEntries, x.layout.lifetimeSeconds(), t.hiddenDigest())
 	}
 	if err := b.exec(ctx, "insert", pipe); err != nil {
 		return err

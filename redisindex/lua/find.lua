@@ -3,10 +3,10 @@
 -- behind the head.
 
 -- find returns where in value the entry with this digest starts, the entry's length, the length of its head, and the number of all
--- entries. If there is no such entry, the first three are nil. If the value is not a sequence of whole entries, it is damaged, and
+-- entries. An entry with the digest hidden, if that is given, is preferred. If there is no such entry, the first three are nil. If the value is not a sequence of whole entries, it is damaged, and
 -- the script ends with an error; the client then sets the field aside. If find returned nil instead, the caller would append an
 -- entry with each attempt and never find it.
-local function find(value, digest)
+local function find(value, digest, hidden)
   local size, pos, count = #value, 1, 0
   local at, length, head
   while pos <= size do
@@ -16,7 +16,8 @@ local function find(value, digest)
       len, h = a * 256 + b, c * 256 + d
     end
     if h < 27 or h > len or len > size - pos + 1 then error('ECHOSIEVE_DAMAGED', 0) end
-    if not at and string.sub(value, pos + 10, pos + 25) == digest then at, length, head = pos, len, h end
+    local d = string.sub(value, pos + 10, pos + 25)
+    if not at and d == digest or d == hidden then at, length, head = pos, len, h end
     pos, count = pos + len, count + 1
   end
   return at, length, head, count

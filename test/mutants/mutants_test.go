@@ -49,7 +49,7 @@ var mutants = []mutant{
 		{"store.go", "pipe.Expire(ctx, x.keys.sequence(), 2*x.layout.lifetime)", "_ = x"},
 	}, "^TestCounterOutlivesReplayedEntries$"},
 	{"no-ticket", []edit{
-		{"lookup.go", "return r.ticket == 0 || !r.before(&t.entry)", "return false"},
+		{"lookup.go", "return r.ticket == 0 || !r.before(&t.entry) || r.ticket == maxTicket", "return false"},
 	}, interleaving},
 	{"no-help", []edit{
 		{"lookup.go", "if r.ticket == 0 && !seen[r.entry]", "if false && !seen[r.entry]"},
@@ -94,8 +94,14 @@ var mutants = []mutant{
 		{"store.go", "if e.Coordinates == t.Coordinates {", "if false {"},
 	}, interleaving},
 	{"repeat-of-undecided-guesses-its-root", []edit{
-		{"batch.go", "article.ExactVerdict(o.Ref(), o.verdict.Root)", "article.ExactVerdict(o.Ref(), o.Ref())"},
+		{"batch.go", "article.ExactVerdict(o.Ref(), verdict.Root)", "article.ExactVerdict(o.Ref(), o.Ref())"},
 	}, contract + "/^ExactRepeats$"},
+	{"restored-articles-lose-their-place", []edit{
+		{"restore.go", "return RestoredHidden, nil", "return RestoredHeld, nil"},
+	}, "^TestRestore$/^Mini$"},
+	{"refill-leaves-articles-undecided", []edit{
+		{"lua/restore.lua", "elseif len == head and", "elseif false and"},
+	}, "^TestRestoreDecidesForAnother$"},
 	{"copy-of-its-copy", []edit{
 		{"decide.go", "if root.Coordinates == t.Coordinates {", "if false {"},
 	}, "^TestLostOriginalStaysUnique$"},
