@@ -17,7 +17,7 @@ import (
 
 func openArchive(t *testing.T, cfg Config) *Archive {
 	t.Helper()
-	a, err := NewArchive(cfg, cfg.Topics.all()...)
+	a, err := NewArchive(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
 	t.Cleanup(a.Close)
 	return a

@@ -21,7 +21,7 @@ func Check(ctx context.Context, cfg Config) []diag.Finding {
 	if err := cfg.Validate(); err != nil {
 		return []diag.Finding{diag.New(diag.Failure, "kafka settings", err.Error(), "correct the configuration")}
 	}
-	c, err := newCluster(cfg, cfg.Topics.all()...)
+	c, err := newCluster(cfg, cfg.Topics.All()...)
 	if err != nil {
 		return []diag.Finding{diag.New(diag.Failure, "kafka settings", err.Error(), "correct the configuration")}
 	}
@@ -29,7 +29,7 @@ func Check(ctx context.Context, cfg Config) []diag.Finding {
 	if err := c.ping(ctx); err != nil {
 		return []diag.Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), c.explainClosed(ctx, err))}
 	}
-	m, err := c.metadata(ctx, cfg.Topics.all())
+	m, err := c.metadata(ctx, cfg.Topics.All())
 	if err != nil {
 		return []diag.Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), c.explainClosed(ctx, err))}
 	}
@@ -38,7 +38,7 @@ func Check(ctx context.Context, cfg Config) []diag.Finding {
 	for i := range m.Topics {
 		topics[m.Topics[i].Name] = &m.Topics[i]
 	}
-	for _, name := range cfg.Topics.all() {
+	for _, name := range cfg.Topics.All() {
 		findings = append(findings, c.checkTopic(ctx, name, topics[name])...)
 	}
 	findings = append(findings, c.checkGroup(ctx))

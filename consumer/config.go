@@ -52,8 +52,8 @@ type Topics struct {
 	Shadow string `koanf:"-"`
 }
 
-// all returns the names of the topics that this process uses, input first.
-func (t Topics) all() []string {
+// All returns the names of the topics that this process uses, input first.
+func (t Topics) All() []string {
 	if t.Shadow != "" {
 		return []string{t.Input, t.Shadow}
 	}

@@ -55,7 +55,7 @@ func New(cfg Config, handler Handler, reg prometheus.Registerer, log *slog.Logge
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
-	cl, err := newCluster(cfg, cfg.Topics.all()...)
+	cl, err := newCluster(cfg, cfg.Topics.All()...)
 	if err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}

@@ -52,7 +52,7 @@ func realCompacted(t *testing.T, cfg Config) {
 // countRecords reads the input topic with the consumer's own reader.
 func countRecords(t *testing.T, cfg Config) int {
 	t.Helper()
-	c, err := newCluster(cfg, cfg.Topics.all()...)
+	c, err := newCluster(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
 	defer c.close()
 	_, end, err := c.offsets(context.Background(), cfg.Topics.Input, 0)

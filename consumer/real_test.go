@@ -57,7 +57,7 @@ func (t Topics) out() []string { return []string{t.Unique, t.Duplicate, t.Dead} 
 // ends returns the sum of the end offsets of the input topic.
 func ends(t *testing.T, cfg Config) int64 {
 	t.Helper()
-	c, err := newCluster(cfg, cfg.Topics.all()...)
+	c, err := newCluster(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
 	defer c.close()
 	var n int64
@@ -204,7 +204,7 @@ func realCheck(t *testing.T, cfg Config) {
 		input, output *string
 		limited       int
 	}{{futureLimit, &far, &hour, 3}, {futureLimit, &far, &far, 0}, {pastLimit, &hour, &hour, 3}, {pastLimit, &hour, &far, 0}} {
-		for _, topic := range cfg.Topics.all() {
+		for _, topic := range cfg.Topics.All() {
 			limit := step.output
 			if topic == cfg.Topics.Input {
 				limit = step.input

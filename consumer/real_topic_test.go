@@ -160,7 +160,7 @@ func realStaleCommit(t *testing.T, cfg Config) {
 func realOffsetDeltas(t *testing.T, cfg Config) {
 	cfg.Partitions = 1
 	ensureTopics(t, cfg)
-	c, err := newCluster(cfg, cfg.Topics.all()...)
+	c, err := newCluster(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
 	defer c.close()
 	const header, sum, summed = 61, 17, 21 // offsets in a batch of its records, of its checksum, and of the first byte that the checksum covers

@@ -42,7 +42,7 @@ func (e *MissingTopicsError) Error() string {
 // EnsureTopics creates the configured topics that are missing, and waits until brokers serve them. It tries once.
 // Errors say what to do. Existing topics are not changed.
 func EnsureTopics(ctx context.Context, cfg Config) error {
-	c, err := newCluster(cfg, cfg.Topics.all()...)
+	c, err := newCluster(cfg, cfg.Topics.All()...)
 	if err != nil {
 		return fmt.Errorf("consumer: %w", err)
 	}
@@ -57,7 +57,7 @@ func EnsureTopics(ctx context.Context, cfg Config) error {
 const settleTimeout = 15 * time.Second
 
 func (c *cluster) ensureTopics(ctx context.Context) error {
-	missing, err := c.missing(ctx, c.cfg.Topics.all())
+	missing, err := c.missing(ctx, c.cfg.Topics.All())
 	if err != nil || len(missing) == 0 {
 		return err
 	}
@@ -109,7 +109,7 @@ func (c *cluster) waitForTopics(ctx context.Context, patience time.Duration) err
 	defer cancel()
 	var retry backoff
 	for {
-		missing, err := c.missing(ctx, c.cfg.Topics.all())
+		missing, err := c.missing(ctx, c.cfg.Topics.All())
 		if err == nil && len(missing) == 0 {
 			return nil
 		}

@@ -26,7 +26,7 @@ import (
 // oneWriter returns a writer to partition 0 of the unique topic.
 func oneWriter(t *testing.T, cfg Config) *writer {
 	t.Helper()
-	c, err := newCluster(cfg, cfg.Topics.all()...)
+	c, err := newCluster(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
 	t.Cleanup(c.close)
 	return newWriter(c, &producerIDs{cluster: c}, cfg.Topics.Unique, func(int) int { return 0 })

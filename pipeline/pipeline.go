@@ -107,6 +107,18 @@ func (p *Pipeline) prepare(r *Record) prepared {
 	return prepared{article: a, content: content, source: p.sources.name(content.Source)}
 }
 
+// Article returns the article that Prepare made of Records[i]. Both results are nil if the record is a tombstone.
+func (b *Batch) Article(i int) (*article.Article, *RejectError) {
+	switch one := &b.prepared[i]; {
+	case one.reject != nil:
+		return nil, one.reject
+	case one.tombstone:
+		return nil, nil
+	default:
+		return &one.article, nil
+	}
+}
+
 // Decide claims the articles and returns the outputs in the records' order. Skipped tombstones have no output. Decide blocks while the
 // index is away and returns an error only when ctx ends. After an error nothing may be published; the batch may be decided again and
 // gets the same verdicts.

@@ -51,6 +51,14 @@ func ParseHeaders(headers []Header) (Published, error) {
 	return p, d.err
 }
 
+// Restored returns the input record of a record of an output topic, as far as the output holds it: without our headers, and with the
+// coordinates of the input record. Incoming headers that had our names are gone.
+func (p *Published) Restored(r *Record) Record {
+	input := *r
+	input.Coordinates, input.Headers = p.Source, withHeaders(r)
+	return input
+}
+
 // headerDecoder decodes values of headers. After the first error err stays set, and results mean nothing.
 type headerDecoder struct {
 	values map[string]string

@@ -165,6 +165,11 @@ func (k keys) damaged(key, field string) string {
 	return k.prefix + "d:" + strings.TrimPrefix(key, k.prefix) + ":" + hex.EncodeToString([]byte(field))
 }
 
+// refill is the hash of a refill's progress. Keys that begin with its name and a colon are the leases of its parts.
+func (k keys) refill(name string, losses uint32) string {
+	return k.prefix + "r:" + name + ":" + strconv.FormatUint(uint64(losses), 36)
+}
+
 // clusterMarkers is the number of markers on a cluster. They are spread evenly over the slots, so every master that serves 512 slots
 // in a row holds at least one. If a master without a marker loses its data, nobody notices.
 const clusterMarkers = 64

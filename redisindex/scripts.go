@@ -19,6 +19,8 @@ var (
 	storeSource string
 	//go:embed lua/restore.lua
 	restoreSource string
+	//go:embed lua/lease.lua
+	leaseSource string
 	//go:embed lua/ticket.lua
 	ticketSource string
 	//go:embed lua/decide.lua
@@ -35,6 +37,7 @@ var (
 	addScript      = redis.NewScript(fmt.Sprintf("local TABLE_BYTES = %d\n", tableBytes) + addSource)
 	storeScript    = redis.NewScript(findSource + storeSource)
 	restoreScript  = redis.NewScript(findSource + restoreSource)
+	leaseScript    = redis.NewScript(leaseSource)
 	ticketScript   = redis.NewScript(findSource + ticketSource)
 	decideScript   = redis.NewScript(findSource + decideSource)
 	withdrawScript = redis.NewScript(findSource + withdrawSource)
@@ -42,7 +45,7 @@ var (
 	markerScript   = redis.NewScript(markerSource)
 	counterScript  = redis.NewScript(counterSource)
 
-	scripts = []*redis.Script{addScript, storeScript, restoreScript, ticketScript, decideScript, withdrawScript, mendScript}
+	scripts = []*redis.Script{addScript, storeScript, restoreScript, leaseScript, ticketScript, decideScript, withdrawScript, mendScript}
 )
 
 // loadScripts loads the scripts into the server; on a cluster into every master. Afterwards they are called by their hash. A server

@@ -59,12 +59,8 @@ const maxWorking = 2
 
 // New returns the console of a service whose setting http.listen is given. The caller closes the console.
 func New(cfg Config, listen string, log *slog.Logger) (*Console, error) {
-	k := cfg.Kafka
-	topics := []string{k.Topics.Input, k.Topics.Unique, k.Topics.Duplicate, k.Topics.Dead}
-	if k.Topics.Possible != "" {
-		topics = append(topics, k.Topics.Possible)
-	}
-	archive, err := consumer.NewArchive(k, topics...)
+	topics := cfg.Kafka.Topics.All()
+	archive, err := consumer.NewArchive(cfg.Kafka, topics...)
 	if err != nil {
 		return nil, err
 	}

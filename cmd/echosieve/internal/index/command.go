@@ -1,0 +1,59 @@
+// Package index is the command group index: it refills the index of the service, shows what is in it, and repairs it.
+package index
+
+import (
+	"io"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/internal/config"
+	"echosieve/pipeline/recipe"
+	"echosieve/redisindex"
+)
+
+const help = `The index is what Redis keeps of the articles of one window. It belongs to one recipe and one layout: these
+commands work on the index of the configuration that they are given, so give them the configuration of the service.
+The service may run meanwhile.`
+
+// Command returns the command group.
+func Command() *cobra.Command {
+	cmd := &cobra.Command{Use: "index", Short: "Refill, show and repair the index in Redis", Long: help}
+	cmd.AddCommand(newRefillCommand())
+	return cmd
+}
+
+// opened is an index with what it was opened from.
+type opened struct {
+	*redisindex.Index
+	cfg    config.Config
+	recipe *recipe.Recipe
+	client io.Closer
+}
+
+// open opens the index of the configuration in the flags. Redis may be away. The caller closes client.
+func open(cmd *cobra.Command) (*opened, error) {
+	cfg, err := config.Load(cmd.Flags())
+	if err != nil {
+		return nil, err
+	}
+	o := &opened{cfg: cfg}
+	if o.recipe, err = cfg.LoadRecipe(); err != nil {
+		return nil, err
+	}
+	client, err := redisindex.Connect(cfg.Redis.Options)
+	if err != nil {
+		return nil, err
+	}
+	o.client = client
+	o.Index, err = redisindex.New(client, cfg.IndexConfig(o.recipe.ID()), nil, slog.New(slog.DiscardHandler), nil)
+	if err == nil {
+		// A wrong address is reported at once. Later failures are tried again for a minute.
+		err = redisindex.Explain(redisindex.Ping(cmd.Context(), client), cfg.Redis.Namespace)
+	}
+	if err != nil {
+		_ = client.Close()
+		return nil, err
+	}
+	return o, nil
+}

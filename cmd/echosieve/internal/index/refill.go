@@ -1,0 +1,119 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/consumer"
+	"echosieve/internal/command"
+	"echosieve/internal/config"
+)
+
+const refillHelp = `Refill fills the index after Redis has lost data, or the empty index of a new recipe. It reads the articles of the
+last window from Kafka and stores them again. It publishes nothing, and commits nothing in Kafka.
+
+--from outputs, the default, reads the output topics. Each article keeps the verdict that was published, so a replay
+of the same input gives the same verdicts, and copies that come from now on name the same originals. Articles that
+were published by another recipe cannot keep their verdicts: they are counted and left out (exit code 1).
+
+--from input reads the input topic and reaches new verdicts, as the service does, for an index that is still empty. Use
+it before a change of recipe, with the configuration of the new recipe.
+
+Only records below the committed offsets of kafka.group are restored, because the service may still decide the others. The
+service may run meanwhile. Its articles count as later than restored articles; a copy that arrives before its original
+is restored passes as unique.
+
+How far a refill has come is kept in Redis, beside the index. So a refill that was killed goes on where it was when
+you type the command again, and several processes, on several machines, share the partitions. After a further loss of
+data it begins again. The partitions of a killed process are free after 15 seconds. --restart makes it begin again in any case. A finished refill that is typed again reads only
+what was published since.
+
+It needs as much CPU as the texts of the window: about two thirds of what the service has used for them. Use nice, or a
+machine of its own, if the service runs beside it.
+
+Exit codes: 0 the index is filled; 1 it is filled, but not with everything (see the text); 2 failed: type it again.`
+
+// The values of --from.
+const (
+	fromOutputs = "outputs"
+	fromInput   = "input"
+)
+
+func newRefillCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "refill",
+		Short: "Fill the index from Kafka after a loss, or for a new recipe",
+		Long:  refillHelp,
+		Example: `  nice echosieve index refill --config echosieve.yaml
+  nice echosieve index refill --config new-recipe.yaml --from input`,
+		Args: command.NoArgs,
+	}
+	asJSON := command.AddJSONFlag(cmd)
+	from := cmd.Flags().String("from", fromOutputs, "topics to read: outputs keeps published verdicts, input reaches new ones")
+	since := cmd.Flags().Duration("since", 0, "read records with timestamps up to so long ago (default: the window); longer if the service is behind")
+	restart := cmd.Flags().Bool("restart", false, "begin again, whatever an earlier refill has done")
+	config.AddFlags(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *from != fromOutputs && *from != fromInput {
+			return fmt.Errorf("--from wants outputs or input, not %q", *from)
+		}
+		if *since < 0 {
+			return errors.New("--since must not be negative")
+		}
+		index, err := open(cmd)
+		if err != nil {
+			return err
+		}
+		defer index.client.Close()
+		r := &refiller{index: index, from: *from, progress: newProgress(cmd.ErrOrStderr(), "records")}
+		r.oldest = r.progress.began.Add(-cmp.Or(*since, index.cfg.Window))
+		summary, err := r.refill(cmd.Context(), *restart)
+		if err == nil || errors.As(err, new(*command.AnswerError)) {
+			err = errors.Join(summary.print(cmd.OutOrStdout(), *asJSON), err)
+		}
+		return err
+	}
+	return cmd
+}
+
+// refill fills the index.
+func (r *refiller) refill(ctx context.Context, restart bool) (*summary, error) {
+	kafka := r.index.cfg.Kafka
+	var err error
+	if r.archive, err = consumer.NewArchive(kafka, kafka.Topics.All()...); err != nil {
+		return nil, err
+	}
+	defer r.archive.Close()
+	if r.committed, err = r.archive.Committed(ctx, kafka.Group, kafka.Topics.Input); err != nil {
+		return nil, err
+	}
+	if r.parts, err = r.findParts(ctx); err != nil {
+		return nil, err
+	}
+	if r.shared, err = r.index.OpenRefill(ctx, r.from, restart); err != nil {
+		return nil, err
+	}
+	if r.restorer, err = r.index.StartRestore(ctx); err != nil {
+		return nil, err
+	}
+	r.pipeline = r.index.pipeline()
+	stop := r.progress.start()
+	err = r.work(ctx)
+	stop()
+	if ctx.Err() != nil {
+		err = errors.New("interrupted: type the command again, and it goes on where it was")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if lost, err := r.shared.LostMore(ctx); err != nil || lost {
+		return nil, errors.Join(err, errors.New("Redis has lost data again during the refill: end the cause, and type the command again"))
+	}
+	r.summary.Seconds = time.Since(r.progress.began).Seconds()
+	return &r.summary, r.summary.answer()
+}

@@ -1,0 +1,264 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"echosieve/consumer"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/redisindex"
+)
+
+const (
+	batchRecords = 256
+	batchBytes   = 4 << 20
+	// workers is the number of parts at which a process works at a time. Texts are processed on all cores anyway; more workers only bridge
+	// the waits for Kafka and Redis.
+	workers = 3
+	// pollInterval is the pause before a process asks again for parts that other processes have.
+	pollInterval = time.Second
+)
+
+// part is a piece of the work: a partition of a topic that is read.
+type part struct {
+	topic     string
+	partition int32
+	from, to  int64 // offsets
+}
+
+func (p part) name() string { return fmt.Sprintf("%s/%d", p.topic, p.partition) }
+
+// refiller is the work of one process at a refill.
+type refiller struct {
+	index     *opened
+	archive   *consumer.Archive
+	from      string    // fromOutputs or fromInput
+	oldest    time.Time // records from before are left out
+	committed []int64
+	parts     []part
+	shared    *redisindex.Refill
+	restorer  *redisindex.Restorer
+	pipeline  *pipeline.Pipeline
+	progress  *progress
+	summary   summary
+}
+
+// pipeline returns the stages of the service, without metrics.
+func (o *opened) pipeline() *pipeline.Pipeline {
+	return pipeline.New(pipeline.Config{Decode: o.cfg.Input, MaxMessageBytes: o.cfg.Kafka.MaxMessageBytes, Window: o.cfg.Window}, o.recipe, o.Index, nil)
+}
+
+// findParts lists what is to be read. Unique articles come first: with them in the index, most later copies are caught again.
+func (r *refiller) findParts(ctx context.Context) ([]part, error) {
+	topics := r.index.cfg.Kafka.Topics
+	names := []string{topics.Unique}
+	for _, topic := range []string{topics.Possible, topics.Duplicate} {
+		if topic != "" && topic != topics.Unique {
+			names = append(names, topic)
+		}
+	}
+	if r.from == fromInput {
+		names = []string{topics.Input}
+	}
+	var parts []part
+	for _, topic := range names {
+		n, err := r.archive.Partitions(ctx, topic)
+		if err != nil {
+			return nil, err
+		}
+		for i := range int32(n) {
+			p := part{topic: topic, partition: i}
+			if p.from, err = r.archive.OffsetAt(ctx, topic, i, r.oldest); err != nil {
+				return nil, err
+			}
+			held, err := r.archive.Offsets(ctx, topic, i)
+			if err != nil {
+				return nil, err
+			}
+			if p.to = held.Next; r.from == fromInput {
+				p.to = r.committed[i]
+			}
+			if p.from >= 0 && p.from < p.to {
+				parts = append(parts, p)
+				r.progress.total.Add(p.to - p.from)
+			}
+		}
+	}
+	return parts, nil
+}
+
+// work works at the parts until all are done, by this process or by others.
+func (r *refiller) work(ctx context.Context) error {
+	open := make(chan part, len(r.parts))
+	for _, p := range r.parts {
+		open <- p
+	}
+	left := make(chan struct{}, len(r.parts)) // one for each part that is done
+	group, ctx := errgroup.WithContext(ctx)
+	for range workers {
+		group.Go(func() error {
+			for {
+				select {
+				case p := <-open:
+					done, err := r.workAt(ctx, p)
+					if err != nil {
+						return err
+					}
+					if !done {
+						open <- p // its place in the channel is free
+						if err := pause(ctx, pollInterval); err != nil {
+							return err
+						}
+						continue
+					}
+					left <- struct{}{}
+				default:
+					if len(left) == len(r.parts) {
+						return nil
+					}
+					if err := pause(ctx, pollInterval/10); err != nil {
+						return err
+					}
+				}
+			}
+		})
+	}
+	return group.Wait()
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// workAt works at a part. It is not done if another process has it.
+func (r *refiller) workAt(ctx context.Context, p part) (done bool, err error) {
+	at, ok, err := r.shared.Take(ctx, p.name())
+	if err != nil || !ok && at < p.to {
+		return false, err
+	}
+	start := max(p.from, at)
+	r.progress.done.Add(min(start, p.to) - p.from) // earlier, or by another process
+	if start >= p.to {
+		return true, nil
+	}
+	b := &batch{r: r, part: p}
+	err = r.archive.Read(ctx, article.Coordinates{Topic: p.topic, Partition: p.partition, Offset: start}, p.to, func(rec *pipeline.Record) error {
+		return b.add(ctx, rec)
+	})
+	if err == nil {
+		err = b.flush(ctx, p.to)
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, r.shared.Release(ctx, p.name())
+}
+
+// batch is consecutive records of a part.
+type batch struct {
+	r         *refiller
+	part      part
+	records   []pipeline.Record
+	published []article.Verdict // for each record; empty with --from input
+	bytes     int
+	read      int64 // records that are in no count of progress yet
+}
+
+// add takes a record, and works off the batch when it is full.
+func (b *batch) add(ctx context.Context, rec *pipeline.Record) error {
+	b.read++
+	if counter := b.take(rec); counter != nil {
+		b.r.summary.count(counter)
+	}
+	if len(b.records) < batchRecords && b.bytes < batchBytes && b.read < 8*batchRecords {
+		return nil
+	}
+	return b.flush(ctx, rec.Offset+1)
+}
+
+// take puts a record into the batch. If the record is left out, take returns the counter of the reason.
+func (b *batch) take(rec *pipeline.Record) (leftOut *int64) {
+	r, s := b.r, &b.r.summary
+	if rec.Time.Before(r.oldest) {
+		return &s.Old
+	}
+	if r.from == fromInput {
+		b.records = append(b.records, *rec)
+		b.bytes += rec.Size()
+		return nil
+	}
+	p, err := pipeline.ParseHeaders(rec.Headers)
+	input := r.index.cfg.Kafka.Topics.Input
+	switch {
+	case err != nil, p.Reject != nil, p.Source.Topic != input:
+		return &s.NotPublished
+	case rec.Value == nil:
+		return &s.NoText
+	case p.Recipe != r.index.recipe.ID():
+		return &s.OtherRecipe
+	case !below(p.Source, input, r.committed),
+		p.Verdict.Kind != article.Unique && !below(p.Verdict.Original.Coordinates, input, r.committed),
+		!below(p.Verdict.Root.Coordinates, input, r.committed):
+		return &s.Uncommitted
+	}
+	b.records = append(b.records, p.Restored(rec))
+	b.published = append(b.published, p.Verdict)
+	b.bytes += rec.Size()
+	return nil
+}
+
+// flush works off the batch, and notes that the part is done up to an offset.
+func (b *batch) flush(ctx context.Context, upTo int64) error {
+	var err error
+	if prepared := b.r.pipeline.Prepare(b.records); b.r.from == fromInput {
+		err = b.decide(ctx, prepared)
+	} else {
+		err = b.restore(ctx, prepared)
+	}
+	if err == nil {
+		err = b.r.shared.Note(ctx, b.part.name(), upTo)
+	}
+	b.r.progress.done.Add(b.read)
+	b.records, b.published, b.bytes, b.read = nil, nil, 0, 0
+	return err
+}
+
+func (b *batch) restore(ctx context.Context, prepared *pipeline.Batch) error {
+	var articles []article.Article
+	var verdicts []article.Verdict
+	for i, v := range b.published {
+		a, _ := prepared.Article(i)
+		if a == nil {
+			b.r.summary.count(&b.r.summary.NoText)
+			continue
+		}
+		articles, verdicts = append(articles, *a), append(verdicts, v)
+	}
+	outcomes, err := b.r.restorer.Restore(ctx, articles, verdicts)
+	for _, o := range outcomes {
+		b.r.summary.count(b.r.summary.outcome(o))
+	}
+	return err
+}
+
+// decide reaches new verdicts. What would be published is dropped.
+func (b *batch) decide(ctx context.Context, prepared *pipeline.Batch) error {
+	for i := range b.records {
+		if a, _ := prepared.Article(i); a == nil {
+			b.r.summary.count(&b.r.summary.NoText)
+		} else {
+			b.r.summary.count(&b.r.summary.Decided)
+		}
+	}
+	_, err := b.r.pipeline.Decide(ctx, prepared)
+	return err
+}

@@ -1,0 +1,71 @@
+package index
+
+import (
+	"fmt"
+	"io"
+	"sync"
+
+	"echosieve/internal/command"
+	"echosieve/pipeline/article"
+	"echosieve/redisindex"
+)
+
+// summary counts the records that this process has read, by what became of them.
+type summary struct {
+	mu sync.Mutex
+
+	Restored int64 `json:"restored"` // stored with their published verdicts
+	Decided  int64 `json:"decided"`  // stored with new verdicts (--from input)
+	Held     int64 `json:"held"`     // in the index already
+	Differs  int64 `json:"differs"`  // in the index with another verdict than the published one, which stays
+	// Records that are not stored.
+	Uncommitted  int64   `json:"uncommitted"`   // the service may still decide them, or their original or root
+	OtherRecipe  int64   `json:"other_recipe"`  // published by another recipe
+	NotPublished int64   `json:"not_published"` // records of output topics that Echosieve has not published, or of another input topic
+	NoText       int64   `json:"no_text"`       // null values, and records that the service refuses
+	Old          int64   `json:"old"`           // outside of the window
+	Seconds      float64 `json:"seconds"`
+}
+
+// count adds one to a counter of the summary.
+func (s *summary) count(counter *int64) {
+	s.mu.Lock()
+	*counter++
+	s.mu.Unlock()
+}
+
+// outcome returns the counter of an outcome.
+func (s *summary) outcome(o redisindex.Restored) *int64 {
+	switch o {
+	case redisindex.RestoredHeld:
+		return &s.Held
+	case redisindex.RestoredDiffers:
+		return &s.Differs
+	default:
+		return &s.Restored
+	}
+}
+
+func (s *summary) print(w io.Writer, asJSON bool) error {
+	if asJSON {
+		return command.PrintJSON(w, s)
+	}
+	_, err := fmt.Fprintf(w, "%d articles restored, %d decided, %d were there, in %.1f s\n"+
+		"left out: %d the service may still decide, %d of another recipe, %d without text, %d older than the window,\n"+
+		"          %d not published by this service; %d have another verdict in the index, which stays\n",
+		s.Restored, s.Decided, s.Held, s.Seconds, s.Uncommitted, s.OtherRecipe, s.NoText, s.Old, s.NotPublished, s.Differs)
+	return err
+}
+
+// answer is the error of a refill that has left out articles that could have been there.
+func (s *summary) answer() error {
+	if s.OtherRecipe > 0 {
+		return &command.AnswerError{Text: fmt.Sprintf("%d articles were published by another recipe and were left out; with --from input they get new verdicts", s.OtherRecipe)}
+	}
+	return nil
+}
+
+// below says whether the record at these coordinates is of the topic, and below the offsets that were committed in it.
+func below(c article.Coordinates, topic string, committed []int64) bool {
+	return c.Topic == topic && int(c.Partition) < len(committed) && c.Offset < committed[c.Partition]
+}

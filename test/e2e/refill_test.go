@@ -1,0 +1,157 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/pipeline"
+	"echosieve/test/kafkaserver"
+	"echosieve/test/ledger"
+	"echosieve/test/redisserver"
+	"echosieve/test/service"
+)
+
+// refilled is what index refill --json prints.
+type refilled struct {
+	Restored, Decided, Held, Differs, Uncommitted int64
+	OtherRecipe                                   int64 `json:"other_recipe"`
+}
+
+func startRefill(t *testing.T, s service.Settings, args ...string) (cmd *exec.Cmd, out, errOut *strings.Builder) {
+	t.Helper()
+	cmd = exec.Command(service.Binary, append([]string{"index", "refill", "--json"}, args...)...)
+	out, errOut = new(strings.Builder), new(strings.Builder)
+	cmd.Env, cmd.Stdout, cmd.Stderr = s.Environ(), out, errOut
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return cmd, out, errOut
+}
+
+func refill(t *testing.T, s service.Settings, args ...string) (refilled, *exec.Cmd) {
+	t.Helper()
+	cmd, out, errOut := startRefill(t, s, args...)
+	err := cmd.Wait()
+	require.NoError(t, err, errOut)
+	var r refilled
+	require.NoError(t, json.Unmarshal([]byte(out.String()), &r), out)
+	return r, cmd
+}
+
+// recent gives the records timestamps of the last hours, because a refill reads the window before now.
+func recent(records []*kgo.Record) []*kgo.Record {
+	for i, r := range records {
+		r.Timestamp = time.Now().Add(time.Duration(i-len(records)) * time.Second)
+	}
+	return records
+}
+
+// byVerdict returns, for each input record, the headers of its first output.
+func byVerdict(outputs []*kgo.Record) map[string]map[string]string {
+	first := map[string]map[string]string{}
+	for _, r := range outputs {
+		h := ledger.Headers(r)
+		if _, known := first[h[pipeline.HeaderSource]]; !known {
+			first[h[pipeline.HeaderSource]] = h
+		}
+	}
+	return first
+}
+
+// Redis is flushed under a running service. Two refills, one of them killed on its way, give the articles back: copies that come later
+// are caught, and a replay of the input gets the published verdicts.
+func TestRefillAfterALoss(t *testing.T) {
+	server := redisserver.Start(t)
+	admin := redis.NewClient(&redis.Options{Addr: server.Addr})
+	t.Cleanup(func() { _ = admin.Close() })
+	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, server.Addr)
+	settings := c.settings().With(service.Settings{"kafka.commit_interval": "100ms"})
+	records := recent(fresh(articles(t))[:2400])
+	early := records[:len(records)-400]
+	p := service.Start(t, settings)
+	p.WaitReady(t)
+	idle := p.Metric(t, "process_cpu_seconds_total")
+	inputs := publish(t, c, early)
+	expected := len(early)
+	before := byVerdict(watch(t, c, expected, func(int) {}))
+	live := p.Metric(t, "process_cpu_seconds_total") - idle
+	waitCommitted(t, c, len(early))
+	require.NoError(t, admin.FlushAll(t.Context()).Err())
+	require.Eventually(t, func() bool { return strings.Contains(p.Get("/readyz"), "Redis lost articles") }, service.Patience, 50*time.Millisecond)
+
+	killed, _, _ := startRefill(t, settings)
+	prefix := c.namespace + ":*"
+	require.Eventually(t, func() bool {
+		keys, err := admin.Keys(t.Context(), prefix+":o:*").Result()
+		return err == nil && len(keys) > 100
+	}, service.Patience, 5*time.Millisecond)
+	require.NoError(t, killed.Process.Kill())
+	_ = killed.Wait()
+	half, _ := refill(t, settings)
+	require.Positive(t, half.Restored)
+	require.Less(t, half.Restored+half.Held, int64(len(before)), "it goes on where the killed one was")
+	require.Zero(t, half.Differs+half.Uncommitted+half.OtherRecipe)
+	whole, cmd := refill(t, settings, "--restart")
+	require.Zero(t, whole.Restored, "a refill that is repeated stores nothing")
+	require.Equal(t, articlesIn(before), int(whole.Held))
+	again, start := refill(t, settings)
+	require.Zero(t, again.Restored+again.Held, "nothing is left to read")
+	cpu := seconds(cmd) - seconds(start)
+	t.Logf("CPU for %d articles: service %.2f s, refill %.2f s and %.2f s for its start, ratio %.2f", articlesIn(before), live, cpu, seconds(start), live/cpu)
+
+	copies := fresh(early[:200])
+	for _, r := range copies {
+		r.Timestamp = time.Now()
+	}
+	for at := range publish(t, c, copies) {
+		inputs[at] = nil
+	}
+	after := byVerdict(watch(t, c, expected+len(copies), func(int) {}))
+	for at, h := range after {
+		if before[at] == nil && h[pipeline.HeaderRoot] != "" {
+			require.Equal(t, "exact", h[pipeline.HeaderVerdict], "%s: a later copy of an earlier article", at)
+			require.NotNil(t, before[h[pipeline.HeaderOriginal]], at)
+		}
+	}
+	stop(t, p)
+
+	replay := c
+	replay.topic = c.topic + "-replay"
+	kafkaserver.CreateTopics(t, client(t, kgo.SeedBrokers(c.kafka)), partitions, nil, replay.topic+"-unique", replay.topic+"-duplicate", replay.topic+"-dead")
+	p = service.Start(t, replay.settings().With(service.Settings{"kafka.topics.input": c.topic}))
+	replayed := byVerdict(watch(t, replay, expected+len(copies), func(int) {}))
+	stop(t, p)
+	require.Equal(t, after, replayed, "a replay gets the published verdicts")
+}
+
+// seconds is the CPU time of a process that has ended.
+func seconds(c *exec.Cmd) float64 { return (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds() }
+
+// articlesIn counts the outputs that are articles: neither dead letters nor null values.
+func articlesIn(outputs map[string]map[string]string) (n int) {
+	for _, h := range outputs {
+		if h[pipeline.HeaderRoot] != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// waitCommitted waits until the group has committed so many records.
+func waitCommitted(t *testing.T, c cluster, records int) {
+	t.Helper()
+	admin := kadm.NewClient(client(t, kgo.SeedBrokers(c.kafka)))
+	require.Eventually(t, func() bool {
+		offsets, err := admin.FetchOffsets(t.Context(), c.topic)
+		committed := int64(0)
+		offsets.Each(func(o kadm.OffsetResponse) { committed += max(0, o.At) })
+		return err == nil && committed == int64(records)
+	}, service.Patience, 100*time.Millisecond)
+}
