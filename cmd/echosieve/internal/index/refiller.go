@@ -210,10 +210,25 @@ func (b *batch) take(rec *pipeline.Record) (leftOut *int64) {
 		!below(p.Verdict.Root.Coordinates, input, r.committed):
 		return &s.Uncommitted
 	}
+	if p.Verdict.Kind.IsCopy() {
+		p.Verdict.Destination = r.destination(b.part.topic)
+	}
 	b.records = append(b.records, p.Restored(rec))
 	b.published = append(b.published, p.Verdict)
 	b.bytes += rec.Size()
 	return nil
+}
+
+// destination returns the destination that the policy chose for a copy that was published to a topic.
+func (r *refiller) destination(topic string) article.Destination {
+	switch topics := r.index.cfg.Kafka.Topics; topic {
+	case topics.Unique:
+		return article.ToUnique
+	case topics.Possible:
+		return article.ToPossible
+	default:
+		return article.ToDuplicate
+	}
 }
 
 // flush works off the batch, and notes that the part is done up to an offset.
