@@ -60,6 +60,12 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"compare", "one"}, "put a text with spaces in quotes"},
 		{"", []string{"compare", "one", "two", "three"}, "put a text with spaces in quotes"},
 		{"", []string{"compare", "-", "-"}, "standard input can be only one of the two texts"},
+		{"", []string{"explain"}, "explain wants the coordinates of one record, such as articles-duplicate/0/1517, or --id ID, but got 0 arguments"},
+		{"", []string{"explain", "a/0/1", "a/0/2"}, "but got 2 arguments"},
+		{"", []string{"explain", "x44"}, `"x44" is not of the form topic/partition/offset, such as articles-duplicate/0/1517; for an id, type --id x44`},
+		{"", []string{"explain", "a/0/1", "--id", "x44"}, "explain wants coordinates or --id, not both"},
+		{"", []string{"explain", "--id", "x44", "--since", "-1h"}, "--since is -1h0m0s, must be above 0"},
+		{"", []string{"explain", "--id", "x44", "--since", "3d"}, `--since wants a duration such as 30s or 5m, not "3d"`},
 		// Flags.
 		{"", []string{"version", "--jsn"}, "unknown flag: --jsn; did you mean --json?"},
 		{"", []string{"version", "-json"}, "unknown flag: -json; did you mean --json?"},
@@ -128,7 +134,9 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"produce", kafka}, "there is no article in standard input"},
 		// Servers that are not there.
 		{"", []string{"produce", "--kafka.brokers", "127.0.0.1:1", noText}, "check that it runs, kafka.brokers"},
+		{"", []string{"explain", "--kafka.brokers", "127.0.0.1:1", "articles/0/1"}, "check that it runs, kafka.brokers"},
 		// A topic that does not exist.
+		{"", []string{"explain", kafka, "artikles/0/1"}, "offsets of artikles/0: the topic does not exist"},
 		{"", []string{"produce", kafka, "--kafka.topics.input", "artikles", noText}, "the topic artikles does not exist, or this user has no right on it; create it, type the command again with --kafka.create_topics"},
 	} {
 		t.Run(strings.ReplaceAll(strings.Join(c.args, " "), dir, ""), func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"echosieve/cmd/echosieve/internal/compare"
+	"echosieve/cmd/echosieve/internal/explain"
 	"echosieve/cmd/echosieve/internal/index"
 	"echosieve/internal/command"
 )
@@ -45,6 +46,7 @@ func newRootCommand() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: groupService, Title: "The service:"})
 	commands := []*cobra.Command{
 		compare.Command(),
+		explain.Command(),
 		index.Command(),
 		newCheckCommand(),
 		newConfigCommand(),

@@ -47,3 +47,31 @@ const Style = `.sidebyside { display: grid; grid-template-columns: 1fr 1fr; gap:
   .sidebyside .right { border-inline-start: .2rem solid currentColor; padding-inline-start: .5rem; margin-block-end: .6rem; }
 }
 `
+
+// Page returns a page that loads nothing and runs no script, with a title and a body of HTML. The body's texts must be escaped. The
+// content security policy forbids the browser what a mistake in the body would let in.
+func Page(title, body string) string {
+	return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>` + html.EscapeString(Visible(title)) + `</title>
+<style>
+` + pageStyle + Style + `</style>
+</head>
+<body>
+` + body + `</body>
+</html>
+`
+}
+
+const pageStyle = `:root { color-scheme: light dark; }
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 72rem; margin: 1.5rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
+h1 { font-size: 1.3rem; }
+h2 { font-size: 1.1rem; margin-block-start: 2rem; }
+table { border-collapse: collapse; }
+th, td { text-align: start; vertical-align: top; padding: .2rem .6rem .2rem 0; border-block-end: 1px solid light-dark(#ccc, #555); }
+pre { white-space: pre-wrap; }
+`

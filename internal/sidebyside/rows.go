@@ -80,7 +80,7 @@ func appendPiece(pieces []piece, text string, differ bool) []piece {
 	if text == "" {
 		return pieces
 	}
-	return append(pieces, piece{visible(text), differ})
+	return append(pieces, piece{Visible(text), differ})
 }
 
 // shorten replaces rows without differences by one row that counts them, if they are not next to a row with a difference.
@@ -111,10 +111,10 @@ func (r *row) note() string {
 	return fmt.Sprintf("... %d lines the same", r.leftOut)
 }
 
-// visible returns a text as one line in which nothing is hidden: every run of white space becomes a space, and every control character and
+// Visible returns a text as one line in which nothing is hidden: every run of white space becomes a space, and every control character and
 // invisible character its number, such as <U+202E>. So a text can neither move the cursor of a terminal nor turn round the direction of
 // what follows it.
-func visible(text string) string {
+func Visible(text string) string {
 	var b strings.Builder
 	space := false
 	for _, r := range strings.ToValidUTF8(text, "\ufffd") {

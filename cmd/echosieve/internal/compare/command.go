@@ -61,7 +61,7 @@ func Command() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		c := compareTexts(news, cfg.IndexConfig(news.ID()), names, contents, cfg.Detection)
+		c := Texts(news, cfg.IndexConfig(news.ID()), names, contents, cfg.Detection)
 		if *top > 0 && len(c.Words) > *top {
 			c.Words = c.Words[:*top]
 		}

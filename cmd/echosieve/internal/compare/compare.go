@@ -14,8 +14,8 @@ import (
 	"echosieve/simhash"
 )
 
-// comparison is the result of the command. Its JSON names must not change.
-type comparison struct {
+// Comparison says what B is to A, if B came later, and why. Its JSON names must not change.
+type Comparison struct {
 	Recipe      string            `json:"recipe"`
 	Verdict     string            `json:"verdict"` // exact, near, possible, different, or empty: at least one has no text
 	Explanation string            `json:"explanation"`
@@ -36,7 +36,8 @@ type comparison struct {
 	OnlyA       []string          `json:"only_in_a"` // words, heaviest first; --top does not cut this list
 	OnlyB       []string          `json:"only_in_b"`
 	Signature   *compareSignature `json:"signature,omitempty"` // of the second check; absent for little text
-	Texts       []sidebyside.Run  `json:"texts,omitempty"`     // with --texts
+	Figures     []Figure          `json:"figures"`
+	Texts       []sidebyside.Run  `json:"texts,omitempty"` // with --texts
 }
 
 // comparedLayout is how fingerprints are cut into blocks, as the service with the same configuration cuts them.
@@ -67,25 +68,13 @@ type comparedWord struct {
 	WeightB float64 `json:"weight_b"`
 }
 
-// compareTexts judges two articles as the service does, and keeps every intermediate result.
-func compareTexts(recipe *recipe.Recipe, index redisindex.Config, names, texts [2]string, cfg recipe.Config) comparison {
+// Texts compares two texts as the service does, and keeps every intermediate result.
+func Texts(recipe *recipe.Recipe, index redisindex.Config, names, texts [2]string, cfg recipe.Config) Comparison {
 	a, _ := recipe.Fingerprint(texts[0])
 	b, _ := recipe.Fingerprint(texts[1])
-	plan := index.Plan()
-	c := comparison{
-		Recipe:      recipe.ID(),
-		Distance:    simhash.Distance(a.SimHash, b.SimHash),
-		MaxDistance: index.MaxDistance,
-		Found:       plan.Finds(&b, &a),
-		Layout:      comparedLayout{plan.Layout.Count, plan.Layout.Width(0), plan.Probes},
-		EqualBlocks: []int{},
-		FoundBy:     []string{},
-		A:           describeText(names[0], a),
-		B:           describeText(names[1], b),
-		Words:       compareWords(recipe.Weights(texts[0]), recipe.Weights(texts[1])),
-	}
+	c := Articles(recipe.ID(), index, names, &a, &b, cfg)
+	c.Words = compareWords(recipe.Weights(texts[0]), recipe.Weights(texts[1]))
 	c.TotalWords = len(c.Words)
-	c.OnlyA, c.OnlyB = []string{}, []string{}
 	for _, w := range c.Words {
 		switch {
 		case w.CountB == 0:
@@ -94,17 +83,39 @@ func compareTexts(recipe *recipe.Recipe, index redisindex.Config, names, texts [
 			c.OnlyB = append(c.OnlyB, w.Word)
 		}
 	}
-	c.addLookups(plan, &a, &b)
-	judgement := plan.Judge(&index.Rule, &b, &a)
+	return c
+}
+
+// Articles compares two articles whose texts may be lost. It needs SimHash, Fingerprint, Digest, LittleText and Signature of each, and
+// compares no words. Look-ups are those that the other fields allow.
+func Articles(recipeID string, index redisindex.Config, names [2]string, a, b *article.Article, cfg recipe.Config) Comparison {
+	plan := index.Plan()
+	c := Comparison{
+		Recipe:      recipeID,
+		Distance:    simhash.Distance(a.SimHash, b.SimHash),
+		MaxDistance: index.MaxDistance,
+		Found:       plan.Finds(b, a),
+		Layout:      comparedLayout{plan.Layout.Count, plan.Layout.Width(0), plan.Probes},
+		EqualBlocks: []int{},
+		FoundBy:     []string{},
+		A:           describeText(names[0], *a),
+		B:           describeText(names[1], *b),
+		Words:       []comparedWord{},
+		OnlyA:       []string{},
+		OnlyB:       []string{},
+	}
+	c.addLookups(plan, a, b)
+	judgement := plan.Judge(&index.Rule, b, a)
 	c.Test = judgement.Reason.String()
 	c.Relation, c.Topic = judgement.Relation.String(), index.Destination(judgement).String()
 	c.Signature = compareSignatures(a.Signature, b.Signature)
+	c.Figures = c.figures(cfg.Thresholds)
 	c.explain(judgement, cfg)
 	return c
 }
 
 // addLookups lists the blocks that are equal and the look-ups by which the service finds A when B comes.
-func (c *comparison) addLookups(plan lookup.Plan, a, b *article.Article) {
+func (c *Comparison) addLookups(plan lookup.Plan, a, b *article.Article) {
 	all := plan.Lookups(b, a)
 	c.Lookups = len(all)
 	for _, l := range all {

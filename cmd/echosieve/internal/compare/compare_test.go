@@ -36,11 +36,11 @@ func echosieve(t *testing.T, in string, args ...string) (code int, out, errOut s
 	return commandtest.Run(t, command.Program(&cobra.Command{Use: "echosieve"}, Command()), in, args...)
 }
 
-func compareJSON(t *testing.T, stdin string, args ...string) comparison {
+func compareJSON(t *testing.T, stdin string, args ...string) Comparison {
 	t.Helper()
 	code, out, errOut := echosieve(t, stdin, append([]string{"compare", "--json"}, args...)...)
 	require.Equal(t, command.ExitOK, code, errOut)
-	var c comparison
+	var c Comparison
 	require.NoError(t, json.Unmarshal([]byte(out), &c))
 	return c
 }
@@ -162,7 +162,7 @@ func TestCompareEqualBlocks(t *testing.T) {
 	index := cfg.IndexConfig(recipe.ID())
 	narrower, probes, anchors := 0, 0, 0
 	for _, word := range strings.Fields(compareOther) {
-		c := compareTexts(recipe, index, [2]string{}, [2]string{compareText, compareText + " " + word}, cfg.Detection)
+		c := Texts(recipe, index, [2]string{}, [2]string{compareText, compareText + " " + word}, cfg.Detection)
 		want, whole := []int{}, 0
 		for i := range 4 {
 			a, b := c.A.Bits[16*i:16*i+16], c.B.Bits[16*i:16*i+16]
@@ -227,7 +227,7 @@ func TestCompareShowsAReadableReport(t *testing.T) {
 
 func TestCompareMarksDifferences(t *testing.T) {
 	require.Equal(t, " ^  ^", differences("10 11", "11 10"))
-	c := comparison{Layout: comparedLayout{Blocks: 4, Bits: 16}}
+	c := Comparison{Layout: comparedLayout{Blocks: 4, Bits: 16}}
 	bits := simhash.Fingerprint(0xffff_0000_ffff_0000).Bits()
 	require.Equal(t, "1111111111111111 0000000000000000 1111111111111111 0000000000000000", c.inBlocks(bits))
 	c.Layout.Bits = 14

@@ -41,7 +41,7 @@ func compareSignatures(a, b []byte) *compareSignature {
 }
 
 // explain sets Verdict, one word, and Explanation, one sentence.
-func (c *comparison) explain(j article.Judgement, cfg recipe.Config) {
+func (c *Comparison) explain(j article.Judgement, cfg recipe.Config) {
 	c.Verdict = "different"
 	if j.Kind != 0 {
 		c.Verdict = j.Kind.String()

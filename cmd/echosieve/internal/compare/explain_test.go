@@ -13,7 +13,7 @@ import (
 func TestEveryReasonHasASentence(t *testing.T) {
 	sentences := map[string]article.Reason{}
 	for r := article.ReasonNone; r == article.ReasonUnknown || r.String() != article.ReasonUnknown.String(); r++ {
-		c := comparison{Signature: &compareSignature{}}
+		c := Comparison{Signature: &compareSignature{}}
 		c.explain(article.Judgement{Reason: r}, recipe.DefaultConfig())
 		require.Regexp(t, `[a-z].*: .+|^No verdict`, c.Explanation, "reason %s: add a case to explain", r)
 		require.NotContains(t, sentences, c.Explanation, "reason %s", r)

@@ -15,7 +15,7 @@ import (
 )
 
 // print writes the comparison as text and a table.
-func (c comparison) print(w io.Writer, terminal sidebyside.Terminal) error {
+func (c Comparison) print(w io.Writer, terminal sidebyside.Terminal) error {
 	var b strings.Builder
 	for _, t := range []struct {
 		letter string
@@ -33,8 +33,8 @@ func (c comparison) print(w io.Writer, terminal sidebyside.Terminal) error {
 	if c.Distance > 0 {
 		fmt.Fprintf(&b, "   %s\n", differences(bitsA, bitsB))
 	}
-	b.WriteString(command.Fit(fmt.Sprintf("\ndistance      %d of 64 bits\nequal blocks  %s\nlook-ups      %s\n%sonly in A     %s\nonly in B     %s\n\n",
-		c.Distance, c.equalBlocks(), c.lookups(), c.signatureLines(), shortList(c.OnlyA), shortList(c.OnlyB))))
+	b.WriteString(command.Fit(fmt.Sprintf("\ndistance      %d of 64 bits\n%s%sonly in A     %s\nonly in B     %s\n\n",
+		c.Distance, c.LookupLines(), c.signatureLines(), shortList(c.OnlyA), shortList(c.OnlyB))))
 	b.WriteString(c.wordTable())
 	b.WriteString(command.Fit(fmt.Sprintf("\n\n%s\nrecipe %s\n", c.Explanation, c.Recipe)))
 	if c.Texts != nil {
@@ -47,7 +47,7 @@ func (c comparison) print(w io.Writer, terminal sidebyside.Terminal) error {
 // inBlocks returns the binary digits of a fingerprint with a space between its blocks. If a look-up uses only the first bits of a block, a
 // dot follows these bits: "11111111111111.11" is a block of which 14 bits are looked up. Blocks that overlap are shown without the
 // overlap.
-func (c comparison) inBlocks(bits string) string {
+func (c Comparison) inBlocks(bits string) string {
 	parts := make([]string, 0, c.Layout.Blocks)
 	for i := range c.Layout.Blocks {
 		part := bits[:simhash.BlockBits(i, c.Layout.Blocks-1)]
@@ -71,8 +71,13 @@ func differences(a, b string) string {
 	return strings.TrimRight(string(marks), " ")
 }
 
+// LookupLines says in two lines by which look-ups the service finds A when B comes.
+func (c Comparison) LookupLines() string {
+	return fmt.Sprintf("equal blocks  %s\nlook-ups      %s\n", c.equalBlocks(), c.lookups())
+}
+
 // equalBlocks lists the blocks that are the same in both texts.
-func (c comparison) equalBlocks() string {
+func (c Comparison) equalBlocks() string {
 	list := []string{fmt.Sprintf("%d of %d, each of %d bits:", len(c.EqualBlocks), c.Layout.Blocks, c.Layout.Bits)}
 	for _, i := range c.EqualBlocks {
 		list = append(list, strconv.Itoa(i))
@@ -81,7 +86,7 @@ func (c comparison) equalBlocks() string {
 }
 
 // lookups describes the look-ups for B, and by which of them the index would find A.
-func (c comparison) lookups() string {
+func (c Comparison) lookups() string {
 	kinds := fmt.Sprintf("%d (%d blocks, each with up to %d probes, and anchors): ", c.Lookups, c.Layout.Blocks, c.Layout.Probes)
 	if c.A.LittleText || c.B.LittleText {
 		kinds = fmt.Sprintf("%d (little text is looked up by its digest): ", c.Lookups)
@@ -93,7 +98,7 @@ func (c comparison) lookups() string {
 }
 
 // signatureLines describes the signatures as the second check compares them.
-func (c comparison) signatureLines() string {
+func (c Comparison) signatureLines() string {
 	s := c.Signature
 	if s == nil {
 		return ""
@@ -103,7 +108,7 @@ func (c comparison) signatureLines() string {
 }
 
 // wordTable lists words with their weights.
-func (c comparison) wordTable() string {
+func (c Comparison) wordTable() string {
 	t := command.NewTable("word", "IDF", "weight in A", "weight in B")
 	t.SetColumnConfigs([]table.ColumnConfig{
 		{Number: 1, WidthMax: 40, WidthMaxEnforcer: func(s string, most int) string { return text.Snip(s, most, "~") }},

@@ -1,0 +1,203 @@
+// Package explain is the command explain: why the service reached its verdict about an article.
+package explain
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/cmd/echosieve/internal/published"
+	"echosieve/consumer"
+	"echosieve/internal/command"
+	"echosieve/internal/config"
+	"echosieve/internal/sidebyside"
+	"echosieve/pipeline/article"
+	"echosieve/redisindex"
+)
+
+const help = `Explain says why the service reached its verdict about an article: the verdict, the article that it repeats and
+the chain to the root, each figure of the rule beside its limit, the look-ups that lead from one to the other, the
+numbers that differ, and both texts side by side with what differs marked. For a unique article it shows the nearest
+articles that the index has now, and why the article is no copy of them.
+
+The article is named by the coordinates of its record in an output topic or in the input topic. For a record of the input
+topic, explain searches the output topics for its verdict: in the partition to which the input partition goes, from the
+record's timestamp on. With --id it searches the output topics of the last hours (--since) for an article with that id;
+if several have it, it explains the latest and names the others.
+
+Texts come from Kafka. Of an article that retention has removed, explain shows what the index has. It changes nothing,
+needs Read on the topics, and does without Redis if Redis does not answer.
+
+Exit codes: 0 explained; 1 there is no such record, id or verdict; 2 failed.`
+
+// Command returns the command explain.
+func Command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "explain [TOPIC/PARTITION/OFFSET]",
+		Short: "Show why an article got its verdict, beside the article that it repeats",
+		Long:  help,
+		Example: `  echosieve explain --config echosieve.yaml articles-duplicate/0/1517
+  echosieve explain --config echosieve.yaml articles/2/88231 --html why.html
+  echosieve explain --config echosieve.yaml --id x44 --since 72h --json`,
+	}
+	asJSON := command.AddJSONFlag(cmd)
+	id := cmd.Flags().String("id", "", "id of the article, instead of coordinates")
+	since := cmd.Flags().Duration("since", 24*time.Hour, "how far back --id searches the output topics")
+	page := cmd.Flags().String("html", "", "also write the explanation as a page into this file")
+	whole := cmd.Flags().Bool("whole", false, "show sentences that are the same as well")
+	config.AddFlags(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		cfg, err := config.Load(cmd.Flags())
+		if err != nil {
+			return err
+		}
+		at, err := named(args, *id, *since)
+		if err != nil {
+			return err
+		}
+		e, err := newExplainer(cfg, cmd)
+		if err != nil {
+			return err
+		}
+		defer e.close()
+		x, err := e.run(cmd.Context(), at, *id, *since)
+		if err != nil {
+			return answer(err)
+		}
+		x.fill()
+		if *page != "" {
+			var b bytes.Buffer
+			x.writePage(&b)
+			if err := os.WriteFile(*page, b.Bytes(), 0o600); err != nil {
+				return fmt.Errorf("%w; name a file that can be written after --html", err)
+			}
+		}
+		if *asJSON {
+			return command.PrintJSON(cmd.OutOrStdout(), x)
+		}
+		terminal := sidebyside.TerminalOf(cmd.OutOrStdout())
+		terminal.Whole = *whole
+		return x.print(cmd.OutOrStdout(), terminal)
+	}
+	return cmd
+}
+
+// named returns the coordinates that the command line names. With an id it returns none.
+func named(args []string, id string, since time.Duration) (article.Coordinates, error) {
+	switch {
+	case len(args) == 0 && id == "", len(args) > 1:
+		return article.Coordinates{}, fmt.Errorf("explain wants the coordinates of one record, such as articles-duplicate/0/1517, or --id ID, but got %d arguments", len(args))
+	case len(args) == 1 && id != "":
+		return article.Coordinates{}, errors.New("explain wants coordinates or --id, not both")
+	case since <= 0:
+		return article.Coordinates{}, fmt.Errorf("--since is %s, must be above 0, for example 24h", since)
+	case id != "":
+		return article.Coordinates{}, nil
+	}
+	at, err := article.ParseCoordinates(args[0])
+	if err != nil {
+		return at, fmt.Errorf("%w, such as articles-duplicate/0/1517; for an id, type --id %s", err, args[0])
+	}
+	return at, nil
+}
+
+// answer makes the absence of what was asked for an answer.
+func answer(err error) error {
+	if errors.Is(err, consumer.ErrNoRecord) || errors.Is(err, published.ErrNoVerdict) {
+		return &command.AnswerError{Text: err.Error()}
+	}
+	return err
+}
+
+// indexTimeout is how long Redis may take until the command goes on without the index.
+const indexTimeout = 3 * time.Second
+
+func newExplainer(cfg config.Config, cmd *cobra.Command) (*connected, error) {
+	news, err := cfg.LoadRecipe()
+	if err != nil {
+		return nil, err
+	}
+	client, err := redisindex.Connect(cfg.Redis.Options)
+	if err != nil {
+		return nil, err
+	}
+	c := &connected{explainer: explainer{cfg: cfg, recipe: news, reader: published.New(cfg.Kafka, cfg.Input, cmd.ErrOrStderr())}}
+	c.close = func() {
+		c.reader.Close()
+		_ = client.Close() // nothing was written
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), indexTimeout)
+	defer cancel()
+	if c.away = redisindex.Explain(redisindex.Ping(ctx, client), cfg.Redis.Namespace); c.away != nil {
+		return c, nil
+	}
+	c.index, err = redisindex.New(client, cfg.IndexConfig(news.ID()), nil, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		c.close()
+	}
+	return c, err
+}
+
+// connected is an explainer with its connections.
+type connected struct {
+	explainer
+	away  error // why there is no index
+	close func()
+}
+
+// run explains the record or the latest article with the id.
+func (c *connected) run(ctx context.Context, at article.Coordinates, id string, since time.Duration) (x *explanation, err error) {
+	var others string
+	if id == "" {
+		x, err = c.record(ctx, at)
+	} else {
+		found, searchErr := c.reader.ByID(ctx, id, time.Now().Add(-since))
+		if searchErr != nil {
+			return nil, searchErr
+		}
+		if len(found) == 0 {
+			return nil, &command.AnswerError{Text: fmt.Sprintf("no article with the id %q is in the output topics of the last %s; search further back with --since", id, since)}
+		}
+		slices.SortStableFunc(found, func(a, b *published.Output) int {
+			return cmp.Or(a.Record.Time.Compare(b.Record.Time), cmp.Compare(a.Source.Offset, b.Source.Offset))
+		})
+		last := found[len(found)-1]
+		for _, o := range found {
+			if o.Source != last.Source {
+				others += " " + o.Record.String()
+			}
+		}
+		x, err = c.output(ctx, last)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if others != "" {
+		x.Notes = append(x.Notes, "other articles have this id, too:"+others)
+	}
+	if c.away != nil {
+		x.Notes = append(x.Notes, "the index was not asked: "+c.away.Error())
+	}
+	return x, nil
+}
+
+// fill makes empty lists of missing ones, for JSON.
+func (x *explanation) fill() {
+	if x.Chain == nil {
+		x.Chain = []described{}
+	}
+	if x.Candidates == nil {
+		x.Candidates = []candidate{}
+	}
+	if x.Notes == nil {
+		x.Notes = []string{}
+	}
+}

@@ -1,0 +1,337 @@
+package explain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"echosieve/cmd/echosieve/internal/compare"
+	"echosieve/cmd/echosieve/internal/published"
+	"echosieve/consumer"
+	"echosieve/internal/config"
+	"echosieve/internal/sidebyside"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
+	"echosieve/redisindex"
+)
+
+// explanation is the result of the command. Its JSON names must not change.
+type explanation struct {
+	Output     string              `json:"output,omitempty"` // coordinates of the published record; empty: none was found
+	Recipe     string              `json:"recipe,omitempty"` // with which the verdict was reached
+	Verdict    string              `json:"verdict"`          // unique, possible, near, exact or dead; empty: none was found
+	Reason     string              `json:"reason,omitempty"`
+	Detail     string              `json:"detail,omitempty"` // of a dead letter
+	Distance   int                 `json:"distance"`         // bits
+	Relation   *relation           `json:"relation,omitempty"`
+	Article    described           `json:"article"`
+	Chain      []described         `json:"chain"` // the original, its original, and so on to the root
+	Comparison *compare.Comparison `json:"comparison,omitempty"`
+	Numbers    *numbers            `json:"numbers,omitempty"`
+	Texts      []sidebyside.Run    `json:"texts,omitempty"` // left the original or the nearest candidate, right the article
+	Candidates []candidate         `json:"candidates"`      // of a unique article: the nearest that the index has now
+	Notes      []string            `json:"notes"`
+}
+
+// relation is what the headers say of the relation between the article and its original.
+type relation struct {
+	Name       string `json:"name"`
+	Similarity string `json:"similarity,omitempty"`
+	Contained  string `json:"contained,omitempty"`
+	Contains   string `json:"contains,omitempty"`
+}
+
+// described is an article of the explanation.
+type described struct {
+	ID      string    `json:"id"`
+	Record  string    `json:"record"` // coordinates of the input
+	Time    time.Time `json:"time,omitzero"`
+	Title   string    `json:"title,omitempty"`
+	URL     string    `json:"url,omitempty"`
+	Source  string    `json:"source,omitempty"`
+	Bytes   int       `json:"text_bytes"`        // 0: the text is not known
+	Verdict string    `json:"verdict,omitempty"` // of an earlier article; empty: not known
+	Gone    string    `json:"gone,omitempty"`    // why there is no text
+	Index   *stored   `json:"index,omitempty"`
+
+	text string
+	made *article.Article // from the text or the index; nil: neither has it
+}
+
+// stored is what the index has of an article.
+type stored struct {
+	Fingerprint string `json:"fingerprint"`
+	Ticket      uint64 `json:"ticket"`
+	Verdict     string `json:"verdict"` // empty: undecided
+	Original    string `json:"original,omitempty"`
+	Overflow    bool   `json:"overflow,omitempty"`
+
+	article article.Article
+	verdict article.Verdict
+}
+
+// numbers are the numbers that only one of two texts has, in the order of the texts.
+type numbers struct {
+	Original []string `json:"only_in_original"`
+	Article  []string `json:"only_in_article"`
+}
+
+// explainer explains verdicts by what Kafka and the index have.
+type explainer struct {
+	cfg    config.Config
+	recipe *recipe.Recipe
+	reader *published.Reader
+	index  *redisindex.Index // nil: not in reach
+}
+
+// record explains the record with the coordinates, which may be of an output topic or of the input topic.
+func (e *explainer) record(ctx context.Context, at article.Coordinates) (*explanation, error) {
+	r, err := e.reader.Record(ctx, at)
+	gone := errors.Is(err, consumer.ErrNoRecord)
+	if err != nil && !gone {
+		return nil, err
+	}
+	if at.Topic != e.cfg.Kafka.Topics.Input && !gone {
+		o, err := published.Parse(r)
+		switch {
+		case err == nil:
+			return e.output(ctx, o)
+		case !errors.Is(err, pipeline.ErrNotPublished):
+			return nil, fmt.Errorf("%s: %w", at, err)
+		}
+	}
+	if gone && slices.Contains(e.reader.Topics(), at.Topic) {
+		return nil, err
+	}
+	// An input record. Without the record its time is unknown, and whole partitions are searched.
+	o, verdictErr := e.reader.Verdict(ctx, at, r.Time)
+	switch {
+	case verdictErr == nil:
+		return e.output(ctx, o)
+	case !errors.Is(verdictErr, published.ErrNoVerdict) || gone:
+		return nil, errors.Join(err, verdictErr)
+	}
+	x := &explanation{Notes: []string{verdictErr.Error()}, Article: e.describe(r)}
+	e.addStored(ctx, x, &x.Article)
+	return e.addCandidates(ctx, x), nil
+}
+
+// output explains an output.
+func (e *explainer) output(ctx context.Context, o *published.Output) (*explanation, error) {
+	x := &explanation{Output: o.Record.String(), Recipe: o.Recipe, Verdict: o.Verdict.Kind.String(), Distance: o.Verdict.Distance}
+	r := o.Record
+	if r.Value == nil && (o.Reject != nil || o.Verdict.Root != article.Ref{}) { // left out of the output: a shadow, or a large dead letter
+		var err error
+		if r, err = e.reader.Record(ctx, o.Source); err != nil && !errors.Is(err, consumer.ErrNoRecord) {
+			return nil, err
+		}
+	}
+	r.Coordinates = o.Source
+	x.Article = e.describe(r)
+	if o.Reject != nil {
+		x.Verdict, x.Reason, x.Detail = "dead", string(o.Reject.Reason), o.Reject.Detail
+		return x, nil //nolint:nilerr // the reject is the explanation
+	}
+	if o.Verdict.Root == (article.Ref{}) {
+		x.Notes = append(x.Notes, "the value is null: there is no text to compare")
+		return x, nil
+	}
+	if o.Recipe != e.recipe.ID() {
+		x.Notes = append(x.Notes, fmt.Sprintf("the verdict was reached with the recipe %s; the figures are those of the configured recipe %s", o.Recipe, e.recipe.ID()))
+	}
+	e.addStored(ctx, x, &x.Article)
+	if o.Verdict.Kind == article.Unique {
+		return e.addCandidates(ctx, x), nil
+	}
+	x.Reason = o.Verdict.Reason.String()
+	if name := o.Header("echosieve-relation"); name != "" {
+		x.Relation = &relation{name, o.Header("echosieve-similarity"), o.Header("echosieve-contained"), o.Header("echosieve-contains")}
+	}
+	e.addChain(ctx, x, o.Verdict)
+	x.compareWith(e, &x.Chain[0])
+	if c := x.Comparison; c != nil && o.Recipe == e.recipe.ID() && c.Distance != x.Distance && o.Verdict.Kind != article.Exact {
+		x.Notes = append(x.Notes, fmt.Sprintf("the fingerprints differ in %d bits now, the header says %d: was the topic of the original recreated, or a value changed?", c.Distance, x.Distance))
+	}
+	return x, nil
+}
+
+// describe makes a description of an input record. A record without a value has no text.
+func (e *explainer) describe(r pipeline.Record) described {
+	d := described{Record: r.String(), ID: r.String(), Time: r.Time}
+	if r.Value == nil {
+		d.Gone = "Kafka has no value any more"
+		return d
+	}
+	content, err := e.cfg.Input.Decode(&r)
+	d.ID, d.Title, d.URL, d.Source = content.ID, content.Title, content.URL, content.Source
+	if err != nil {
+		d.Gone = err.Error()
+		return d
+	}
+	d.text, d.Bytes = recipe.Readable(content.Text), len(content.Text)
+	made, _ := e.recipe.Fingerprint(content.Text)
+	made.Coordinates, made.ID, made.Time = r.Coordinates, content.ID, r.Time
+	d.made = &made
+	return d
+}
+
+// fetch describes the article with the coordinates, as far as Kafka and the index have it. known are entries of the index in which it may
+// be.
+func (e *explainer) fetch(ctx context.Context, x *explanation, ref article.Ref, known []redisindex.Candidate) described {
+	r, err := e.reader.Record(ctx, ref.Coordinates)
+	if err == nil {
+		d := e.describe(r)
+		e.addStored(ctx, x, &d)
+		return d
+	}
+	d := described{ID: ref.ID, Record: ref.String(), Gone: err.Error()}
+	for _, c := range known {
+		if c.Coordinates == ref.Coordinates {
+			d.setStored(c.StoredArticle)
+		}
+	}
+	return d
+}
+
+// setStored adds what the index has. It replaces what is not known from the text.
+func (d *described) setStored(s redisindex.StoredArticle) {
+	d.Index = &stored{Fingerprint: s.Fingerprint.String(), Ticket: s.Ticket, Overflow: s.Overflow, article: s.Article, verdict: s.Verdict}
+	if s.Verdict.Kind != 0 {
+		d.Index.Verdict = s.Verdict.Kind.String()
+		if s.Verdict.Kind != article.Unique {
+			d.Index.Original = s.Verdict.Original.String()
+		}
+	}
+	if d.made == nil {
+		made := s.Article
+		if !made.LittleText {
+			made.SimHash = made.Fingerprint
+		}
+		d.made, d.Time = &made, s.Time
+	}
+}
+
+// addStored adds what the index has of an article whose text is known.
+func (e *explainer) addStored(ctx context.Context, x *explanation, d *described) {
+	if e.index == nil || d.made == nil {
+		return
+	}
+	found, err := e.index.Stored(ctx, d.made)
+	if err != nil {
+		e.loseIndex(x, err)
+		return
+	}
+	for _, s := range found {
+		if s.Coordinates == d.made.Coordinates {
+			d.setStored(s)
+		}
+	}
+}
+
+// loseIndex goes on without the index.
+func (e *explainer) loseIndex(x *explanation, err error) {
+	e.index = nil
+	x.Notes = append(x.Notes, "the index was not asked: "+err.Error())
+}
+
+// candidatesOf returns the stored articles that the look-ups for an article find now.
+func (e *explainer) candidatesOf(ctx context.Context, x *explanation, d *described) []redisindex.Candidate {
+	if e.index == nil || d.made == nil {
+		return nil
+	}
+	found, err := e.index.Candidates(ctx, d.made)
+	if err != nil {
+		e.loseIndex(x, err)
+	}
+	return found
+}
+
+// mostLinks bounds a chain. Chains of originals are a few articles long.
+const mostLinks = 20
+
+// addChain follows the originals from a verdict to the root.
+func (e *explainer) addChain(ctx context.Context, x *explanation, v article.Verdict) {
+	known := e.candidatesOf(ctx, x, &x.Article)
+	for range mostLinks {
+		link := e.fetch(ctx, x, v.Original, known)
+		next := e.verdictOf(ctx, &link, v.Original.Coordinates)
+		if next.Kind != 0 {
+			link.Verdict = next.Kind.String()
+		}
+		x.Chain = append(x.Chain, link)
+		if !v.Kind.IsCopy() || v.Original.Coordinates == v.Root.Coordinates {
+			return
+		}
+		if !next.Kind.IsCopy() { // the chain is broken, but the root is known
+			x.Notes = append(x.Notes, "what stands between "+v.Original.String()+" and the root is not known: neither the output topics nor the index have its verdict")
+			x.Chain = append(x.Chain, e.fetch(ctx, x, v.Root, known))
+			return
+		}
+		if link.made != nil {
+			known = append(known, e.candidatesOf(ctx, x, &link)...)
+		}
+		v = next
+	}
+}
+
+// verdictOf returns the verdict about an earlier article: from the output topics or else from the index. Its kind is 0 if neither has it.
+func (e *explainer) verdictOf(ctx context.Context, d *described, at article.Coordinates) article.Verdict {
+	if !d.Time.IsZero() {
+		if o, err := e.reader.Verdict(ctx, at, d.Time); err == nil {
+			return o.Verdict
+		}
+	}
+	if d.Index != nil {
+		return d.Index.verdict
+	}
+	return article.Verdict{}
+}
+
+// compareWith compares the article with an earlier one: by their texts, or else by what the index has.
+func (x *explanation) compareWith(e *explainer, earlier *described) {
+	later := &x.Article
+	if earlier.made == nil || later.made == nil {
+		return
+	}
+	c := e.compare(earlier, later)
+	x.Comparison = &c
+	if earlier.text == "" || later.text == "" {
+		return
+	}
+	x.Texts = sidebyside.Align(earlier.text, later.text, recipe.Clean)
+	x.Numbers = numbersOf(earlier.text, later.text)
+}
+
+func (e *explainer) compare(earlier, later *described) compare.Comparison {
+	index, names := e.cfg.IndexConfig(e.recipe.ID()), [2]string{earlier.Record, later.Record}
+	if earlier.text == "" || later.text == "" {
+		return compare.Articles(e.recipe.ID(), index, names, earlier.made, later.made, e.cfg.Detection)
+	}
+	return compare.Texts(e.recipe, index, names, [2]string{earlier.text, later.text}, e.cfg.Detection)
+}
+
+// number matches a number with its separators, in clean text.
+var number = regexp.MustCompile(`\d+(?:[.,:]\d+)*`)
+
+// numbersOf lists the numbers that only one of two texts has.
+func numbersOf(original, later string) *numbers {
+	a, b := number.FindAllString(recipe.Clean(original), -1), number.FindAllString(recipe.Clean(later), -1)
+	only := func(list, other []string) []string {
+		there, out := map[string]bool{}, []string{}
+		for _, n := range other {
+			there[n] = true
+		}
+		for _, n := range list {
+			if !there[n] {
+				there[n] = true
+				out = append(out, n)
+			}
+		}
+		return out
+	}
+	return &numbers{only(a, b), only(b, a)}
+}

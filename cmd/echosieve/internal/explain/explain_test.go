@@ -1,0 +1,235 @@
+package explain
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/internal/command"
+	"echosieve/internal/command/commandtest"
+	"echosieve/test/inprocess"
+)
+
+const (
+	ferry = "The first battery-powered ferry on the Ellery Strait carried 140 passengers to Gull Island on Monday, " +
+		"replacing a diesel boat that had served the route since 1979. The crossing takes 35 minutes and the vessel " +
+		"recharges at the pier in under an hour. Islanders lined the harbour wall to greet it, and the school choir sang. " +
+		"The operator plans two more such boats for the southern islands, where fuel is brought by truck each week."
+	bees = "Beekeepers in Westhaven say that office roofs now shelter 52 hives and roughly half a million bees, twice " +
+		"the figure of two years ago. Lime trees along the canal provide most of the nectar. Hotels pay for the hives and " +
+		"serve the harvest at breakfast. Ecologists warn that honeybees may crowd out wild species."
+)
+
+var (
+	second = strings.Replace(ferry, "greet it", "welcome the ship", 1)
+	evil   = `<script>alert(1)</script> & "x"` + "\u202e"
+)
+
+// value is a record's value: an article as JSON.
+func value(t *testing.T, id, text string) string {
+	t.Helper()
+	v, err := json.Marshal(map[string]string{"id": id, "title": evil, "text": text})
+	require.NoError(t, err)
+	return string(v)
+}
+
+func run(t *testing.T, w *inprocess.World, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	program := command.Program(&cobra.Command{Use: "echosieve"}, Command())
+	return commandtest.Run(t, program, "", append([]string{"explain"}, w.Args(args...)...)...)
+}
+
+func explained(t *testing.T, w *inprocess.World, args ...string) explanation {
+	t.Helper()
+	code, out, errOut := run(t, w, append(args, "--json")...)
+	require.Equal(t, command.ExitOK, code, errOut)
+	var x explanation
+	require.NoError(t, json.Unmarshal([]byte(out), &x))
+	return x
+}
+
+func TestExplain(t *testing.T) {
+	w := inprocess.Start(t)
+	now := time.Now()
+	publish := func(partition int32, value string) string {
+		at := w.Publish(t, partition, now, value)
+		now = now.Add(time.Second)
+		return at
+	}
+	var all []string
+	for i, v := range []string{
+		value(t, "a", ferry), value(t, "other", bees), value(t, "b", second), value(t, "same", "<p>"+ferry+"</p>"), `{"id":"dead"}`, value(t, "b", bees+" Again."),
+	} {
+		all = append(all, publish(int32(i%2), v))
+		w.Verdicts(t, i+1) // in this order
+	}
+	first, unique, near, exact, dead := all[0], all[1], all[2], all[3], all[4]
+	outputs := map[string]string{}
+	for _, o := range w.Verdicts(t, len(all)) {
+		at := (&kgo.Record{Topic: o.Topic, Partition: o.Partition, Offset: o.Offset})
+		for _, h := range o.Headers {
+			if h.Key == "echosieve-source" {
+				outputs[string(h.Value)] = coordinates(at)
+			}
+		}
+	}
+
+	t.Run("near", func(t *testing.T) {
+		x := explained(t, w, near)
+		require.Equal(t, x, explained(t, w, outputs[near]), "input and output name the same article")
+		require.Equal(t, "near", x.Verdict)
+		require.Equal(t, outputs[near], x.Output)
+		require.Equal(t, "b", x.Article.ID)
+		require.Len(t, x.Chain, 1)
+		require.Equal(t, first, x.Chain[0].Record)
+		require.Equal(t, "unique", x.Chain[0].Verdict)
+		require.Equal(t, x.Distance, x.Comparison.Distance)
+		require.Equal(t, "near", x.Comparison.Verdict)
+		require.True(t, x.Comparison.Found)
+		require.Greater(t, len(x.Comparison.Figures), 3)
+		require.Contains(t, x.Texts[1].Left, "greet it")
+		require.Contains(t, x.Texts[1].Right, "welcome the ship")
+		require.Empty(t, x.Notes)
+	})
+	t.Run("exact", func(t *testing.T) {
+		x := explained(t, w, exact)
+		require.Equal(t, "exact", x.Verdict)
+		require.Equal(t, "digest", x.Reason)
+		require.Len(t, x.Texts, 1)
+		require.Contains(t, x.Comparison.Explanation, "Exact copy")
+	})
+	t.Run("unique", func(t *testing.T) {
+		x := explained(t, w, first)
+		require.Equal(t, "unique", x.Verdict)
+		require.NotEmpty(t, x.Candidates)
+		require.Equal(t, near, x.Candidates[0].Record)
+		require.Contains(t, x.Candidates[0].Why, "It came later")
+		require.NotEmpty(t, x.Texts)
+		x = explained(t, w, unique)
+		require.NotEmpty(t, x.Candidates, "its copy came later")
+	})
+	t.Run("dead", func(t *testing.T) {
+		x := explained(t, w, dead)
+		require.Equal(t, "dead", x.Verdict)
+		require.Equal(t, "no_text", x.Reason)
+	})
+	t.Run("by id", func(t *testing.T) {
+		x := explained(t, w, "--id", "b")
+		require.Equal(t, all[5], x.Article.Record, "the latest")
+		require.Contains(t, strings.Join(x.Notes, "\n"), outputs[near])
+		code, _, errOut := run(t, w, "--id", "nobody")
+		require.Equal(t, command.ExitNo, code)
+		require.Contains(t, errOut, "search further back with --since")
+	})
+	t.Run("text and page", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "why.html")
+		code, out, errOut := run(t, w, near, "--html", file)
+		require.Equal(t, command.ExitOK, code, errOut)
+		page, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for name, text := range map[string]string{"terminal": out, "page": string(page)} {
+			require.Contains(t, text, first, name)
+			require.Contains(t, text, "near", name)
+			require.Contains(t, text, "U+202E", name)
+			require.NotContains(t, text, "\u202e", name)
+		}
+		require.Contains(t, out, "[-greet it-]")
+		require.NotContains(t, out, "\x1b", "no terminal, no colors")
+		require.Contains(t, string(page), "<del>greet it</del>")
+		require.NotContains(t, string(page), "<script")
+		for line := range strings.Lines(out) {
+			if strings.Contains(line, "\u2502") { // the table
+				require.LessOrEqual(t, len([]rune(line)), 80, line)
+			}
+		}
+	})
+	t.Run("no record", func(t *testing.T) {
+		for _, at := range []string{"articles/0/999", "articles-duplicate/0/999"} {
+			code, out, errOut := run(t, w, at)
+			require.Equal(t, command.ExitNo, code, errOut)
+			require.Empty(t, out)
+			require.Contains(t, errOut, "no record is kept at this offset")
+		}
+		code, _, errOut := run(t, w, "nowhere/0/1")
+		require.Equal(t, command.ExitFailed, code, errOut)
+	})
+	t.Run("undecided", func(t *testing.T) {
+		w.Stop()
+		x := explained(t, w, publish(0, value(t, "late", second+" More.")))
+		require.Empty(t, x.Verdict)
+		require.Contains(t, x.Notes[0], "has not decided it yet")
+		require.NotEmpty(t, x.Candidates)
+	})
+	t.Run("original removed", func(t *testing.T) {
+		w.Delete(t, "articles", 0, 1)
+		x := explained(t, w, near)
+		require.Contains(t, x.Chain[0].Gone, "no record is kept at this offset")
+		require.NotNil(t, x.Chain[0].Index, "the index has it")
+		require.Equal(t, "unique", x.Chain[0].Index.Verdict)
+		require.Equal(t, "near", x.Comparison.Verdict, "signatures are enough")
+		require.Empty(t, x.Texts)
+		// The input record is gone, too: its verdict is found without its time, and the output has its text.
+		w.Delete(t, "articles", 0, 2)
+		x = explained(t, w, near)
+		require.Equal(t, "near", x.Verdict)
+		require.Positive(t, x.Article.Bytes)
+	})
+	t.Run("without Redis", func(t *testing.T) {
+		w.Redis.Close()
+		x := explained(t, w, exact)
+		require.Equal(t, "exact", x.Verdict)
+		require.Contains(t, x.Notes[len(x.Notes)-1], "the index was not asked")
+	})
+}
+
+// A copy of a copy that is too far from the root: the chain leads over the copy, also when retention has removed the records.
+func TestExplainChain(t *testing.T) {
+	w := inprocess.Start(t)
+	now := time.Now()
+	sentences := func(from, to int) string { // each of ten words that occur nowhere else
+		var b strings.Builder
+		for i := 10 * from; i < 10*to; i++ {
+			b.WriteString(string([]rune{'k' + rune(i%7), 'a' + rune(i%5), 'b' + rune(i%11), 'e' + rune(i%13), 'n' + rune(i%3)}) + " ")
+		}
+		return b.String()
+	}
+	var all []string
+	for i, text := range []string{sentences(0, 12), sentences(2, 14), sentences(5, 17)} {
+		all = append(all, w.Publish(t, 0, now.Add(time.Duration(i)*time.Second), value(t, fmt.Sprint("n", i), text)))
+		w.Verdicts(t, i+1)
+	}
+	x := explained(t, w, all[2])
+	require.Equal(t, "near", x.Verdict)
+	require.Len(t, x.Chain, 2)
+	require.Equal(t, all[1], x.Chain[0].Record)
+	require.Equal(t, "near", x.Chain[0].Verdict)
+	require.Equal(t, all[0], x.Chain[1].Record)
+	require.Equal(t, "unique", x.Chain[1].Verdict)
+	_, out, _ := run(t, w, all[2])
+	require.Contains(t, out, "root      "+all[0])
+
+	w.Delete(t, "articles", 0, 2)
+	x = explained(t, w, all[2])
+	require.Len(t, x.Chain, 2, "the index knows the chain")
+	require.Equal(t, "near", x.Chain[0].Index.Verdict)
+	require.Equal(t, all[0], x.Chain[1].Record)
+	require.Empty(t, x.Notes)
+
+	w.Redis.FlushAll()
+	x = explained(t, w, all[2])
+	require.Len(t, x.Chain, 2, "the headers know original and root")
+	require.Contains(t, x.Notes[0], "is not known")
+	require.Nil(t, x.Comparison)
+}
+
+func coordinates(r *kgo.Record) string {
+	return fmt.Sprintf("%s/%d/%d", r.Topic, r.Partition, r.Offset)
+}

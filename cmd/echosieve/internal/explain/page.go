@@ -1,0 +1,56 @@
+package explain
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+
+	"echosieve/cmd/echosieve/internal/compare"
+	"echosieve/internal/sidebyside"
+)
+
+// writePage writes the explanation as a page. Everything that comes from a record is made visible and escaped.
+func (x *explanation) writePage(b *bytes.Buffer) {
+	var body bytes.Buffer
+	p := func(format string, args ...any) {
+		for i, a := range args {
+			if s, ok := a.(string); ok {
+				args[i] = html.EscapeString(sidebyside.Visible(s))
+			}
+		}
+		fmt.Fprintf(&body, format, args...)
+	}
+	p("<h1>%s</h1>\n<ul>\n", x.headline())
+	for _, line := range x.articleLines() {
+		p("<li dir=\"auto\">%s</li>\n", line)
+	}
+	p("</ul>\n")
+	for _, note := range x.Notes {
+		p("<p><strong>Note:</strong> %s</p>\n", note)
+	}
+	if c := x.Comparison; c != nil && len(x.Candidates) == 0 {
+		p("<p>%s</p>\n", c.Explanation)
+		writeFigures(p, c.Figures)
+		body.WriteString("<pre>" + html.EscapeString(x.lettersLine()+c.LookupLines()) + "</pre>\n")
+	}
+	for i, c := range x.Candidates {
+		p("<h2>Candidate %d</h2>\n<p dir=\"auto\">%s</p>\n<p>%s</p>\n", i+1, c.line(), c.Why)
+		writeFigures(p, c.Figures)
+	}
+	if n := x.numberLine(); n != "" {
+		p("<p>%s</p>\n", n)
+	}
+	if x.Texts != nil {
+		p("<h2>%s (left) and %s (right)</h2>\n", x.Comparison.A.Name, x.Comparison.B.Name)
+		body.WriteString(sidebyside.HTML(x.Texts, true))
+	}
+	b.WriteString(sidebyside.Page(x.headline(), body.String()))
+}
+
+func writeFigures(p func(string, ...any), figures []compare.Figure) {
+	p("<table>\n<tr><th>figure</th><th>value</th><th>limit</th><th>setting</th></tr>\n")
+	for _, f := range figures {
+		p("<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>\n", f.Name, f.Value, f.Limit, f.Setting())
+	}
+	p("</table>\n")
+}

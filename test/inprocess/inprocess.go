@@ -1,0 +1,105 @@
+// Package inprocess runs the service in the process of a test, between a Kafka and a Redis that are in the process as well.
+package inprocess
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/consumer"
+	"echosieve/internal/config"
+	"echosieve/internal/service"
+)
+
+// World is a running service with its servers.
+type World struct {
+	Config config.Config
+	Redis  *miniredis.Miniredis
+	Kafka  *kgo.Client
+	stop   func()
+}
+
+// Start starts all of them. They end with the test.
+func Start(t *testing.T) *World {
+	t.Helper()
+	kafka, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.BrokerConfigs(map[string]string{"message.max.bytes": "10485760"}))
+	require.NoError(t, err)
+	t.Cleanup(kafka.Close)
+	w := &World{Config: config.Default(), Redis: miniredis.RunT(t)}
+	w.Config.Kafka.Brokers, w.Config.Kafka.CreateTopics, w.Config.Kafka.Replication, w.Config.Kafka.Partitions = kafka.ListenAddrs(), true, 1, 2
+	w.Config.Redis.Addrs = []string{w.Redis.Addr()}
+	w.Config.HTTP.Listen = "127.0.0.1:0"
+	require.NoError(t, consumer.EnsureTopics(t.Context(), w.Config.Kafka))
+	w.Kafka, err = kgo.NewClient(kgo.SeedBrokers(kafka.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(8<<20))
+	require.NoError(t, err)
+	t.Cleanup(w.Kafka.Close)
+	s, err := service.New(t.Context(), w.Config, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	w.stop = func() {
+		cancel()
+		require.NoError(t, <-ended)
+		w.stop = func() {}
+	}
+	t.Cleanup(func() { w.stop() })
+	return w
+}
+
+// Stop ends the service. Its servers go on.
+func (w *World) Stop() { w.stop() }
+
+// Args returns the flags with which a command reaches the servers.
+func (w *World) Args(args ...string) []string {
+	return append(args, "--kafka.brokers", strings.Join(w.Config.Kafka.Brokers, ","), "--redis.addrs", w.Config.Redis.Addrs[0])
+}
+
+// Publish publishes a value into the input topic and returns its coordinates.
+func (w *World) Publish(t *testing.T, partition int32, at time.Time, value string) string {
+	t.Helper()
+	return w.PublishTo(t, &kgo.Record{Topic: w.Config.Kafka.Topics.Input, Partition: partition, Timestamp: at, Value: []byte(value)})
+}
+
+// PublishTo publishes a record and returns its coordinates.
+func (w *World) PublishTo(t *testing.T, r *kgo.Record) string {
+	t.Helper()
+	require.NoError(t, w.Kafka.ProduceSync(t.Context(), r).FirstErr())
+	return fmt.Sprintf("%s/%d/%d", r.Topic, r.Partition, r.Offset)
+}
+
+// Verdicts waits for n outputs in the output topics and returns them.
+func (w *World) Verdicts(t *testing.T, n int) []*kgo.Record {
+	t.Helper()
+	topics := w.Config.Kafka.Topics
+	reader, err := kgo.NewClient(kgo.SeedBrokers(w.Config.Kafka.Brokers...), kgo.ConsumeTopics(topics.Unique, topics.Duplicate, topics.Dead),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(100*time.Millisecond))
+	require.NoError(t, err)
+	defer reader.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var outputs []*kgo.Record
+	for len(outputs) < n {
+		outputs = append(outputs, reader.PollFetches(ctx).Records()...)
+		require.NoError(t, ctx.Err(), "%d of %d outputs", len(outputs), n)
+	}
+	return outputs
+}
+
+// Delete removes the records of a partition below an offset, as retention does.
+func (w *World) Delete(t *testing.T, topic string, partition int32, below int64) {
+	t.Helper()
+	offsets := kadm.Offsets{}
+	offsets.AddOffset(topic, partition, below, -1)
+	_, err := kadm.NewClient(w.Kafka).DeleteRecords(t.Context(), offsets)
+	require.NoError(t, err)
+}
