@@ -66,6 +66,15 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"explain", "a/0/1", "--id", "x44"}, "explain wants coordinates or --id, not both"},
 		{"", []string{"explain", "--id", "x44", "--since", "-1h"}, "--since is -1h0m0s, must be above 0"},
 		{"", []string{"explain", "--id", "x44", "--since", "3d"}, `--since wants a duration such as 30s or 5m, not "3d"`},
+		{"", []string{"diff", "a"}, "diff wants two sides, A and B, but got 1; put commas, without spaces, between the topics of one side"},
+		{"", []string{"diff", "a", "b", "c"}, "but got 3"},
+		{"", []string{"diff", "a", "b", "--samples", "-1"}, "--samples must not be negative"},
+		{"", []string{"diff", "a", "b", "--most", "0"}, "--most must be above 0"},
+		{"", []string{"diff", "a", "b", "--since", "-1h"}, "--since must not be negative"},
+		{"", []string{"diff", "./none.jsonl", "b"}, "no such file: ./none.jsonl; name a file of records with headers"},
+		{"", []string{"diff", "@none.jsonl", "b"}, "no such file: none.jsonl"},
+		{"", []string{"diff", notJSON, "b"}, "passwd:1: "},
+		{"", []string{"diff", noText, "b"}, "expected are records with headers"},
 		// Flags.
 		{"", []string{"version", "--jsn"}, "unknown flag: --jsn; did you mean --json?"},
 		{"", []string{"version", "-json"}, "unknown flag: -json; did you mean --json?"},
@@ -136,6 +145,7 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"produce", "--kafka.brokers", "127.0.0.1:1", noText}, "check that it runs, kafka.brokers"},
 		{"", []string{"explain", "--kafka.brokers", "127.0.0.1:1", "articles/0/1"}, "check that it runs, kafka.brokers"},
 		// A topic that does not exist.
+		{"", []string{"diff", kafka, "artikles", "b"}, "partitions of artikles: the topic does not exist"},
 		{"", []string{"explain", kafka, "artikles/0/1"}, "offsets of artikles/0: the topic does not exist"},
 		{"", []string{"produce", kafka, "--kafka.topics.input", "artikles", noText}, "the topic artikles does not exist, or this user has no right on it; create it, type the command again with --kafka.create_topics"},
 	} {

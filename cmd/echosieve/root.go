@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"echosieve/cmd/echosieve/internal/compare"
+	"echosieve/cmd/echosieve/internal/diff"
 	"echosieve/cmd/echosieve/internal/explain"
 	"echosieve/cmd/echosieve/internal/index"
 	"echosieve/internal/command"
@@ -46,6 +47,7 @@ func newRootCommand() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: groupService, Title: "The service:"})
 	commands := []*cobra.Command{
 		compare.Command(),
+		diff.Command(),
 		explain.Command(),
 		index.Command(),
 		newCheckCommand(),

@@ -103,3 +103,10 @@ func (w *World) Delete(t *testing.T, topic string, partition int32, below int64)
 	_, err := kadm.NewClient(w.Kafka).DeleteRecords(t.Context(), offsets)
 	require.NoError(t, err)
 }
+
+// CreateTopics creates topics with one partition.
+func (w *World) CreateTopics(t *testing.T, names ...string) {
+	t.Helper()
+	_, err := kadm.NewClient(w.Kafka).CreateTopics(t.Context(), 1, 1, nil, names...)
+	require.NoError(t, err)
+}

@@ -180,26 +180,35 @@ const mostFound = 100
 func (r *Reader) ByID(ctx context.Context, id string, since time.Time) ([]*Output, error) {
 	var found []*Output
 	for _, topic := range r.Topics() {
-		a, err := r.Archive(topic)
-		if err != nil {
-			return nil, err
-		}
-		n, err := a.Partitions(ctx, topic)
-		if err != nil {
-			return nil, err
-		}
-		for p := range int32(n) {
-			if err := r.scan(ctx, a, topic, p, since, func(o *Output) error {
-				if r.hasID(o, id) && len(found) < mostFound {
-					found = append(found, o)
-				}
-				return nil
-			}); err != nil {
-				return nil, err
+		if err := r.Each(ctx, topic, since, func(o *Output) error {
+			if r.hasID(o, id) && len(found) < mostFound {
+				found = append(found, o)
 			}
+			return nil
+		}); err != nil {
+			return nil, err
 		}
 	}
 	return found, nil
+}
+
+// Each calls fn with the outputs of a topic that are not older than since, partition by partition, up to the ends that the partitions
+// have when it comes to them. It ends with the first error of fn.
+func (r *Reader) Each(ctx context.Context, topic string, since time.Time, fn func(*Output) error) error {
+	a, err := r.Archive(topic)
+	if err != nil {
+		return err
+	}
+	n, err := a.Partitions(ctx, topic)
+	if err != nil {
+		return err
+	}
+	for p := range int32(n) {
+		if err := r.scan(ctx, a, topic, p, since, fn); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // hasID says whether an output is about an article with the id. Headers name the ids of other articles, and that of an article that is its

@@ -1,0 +1,96 @@
+// Package diff is the command diff: what two sets of verdicts about the same articles have in common.
+package diff
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/cmd/echosieve/internal/published"
+	"echosieve/internal/command"
+	"echosieve/internal/config"
+	"echosieve/internal/sidebyside"
+)
+
+const help = `Diff compares the verdicts of two runs about the same input records, such as those of the service and of a shadow with other
+settings: how many agree, what only one of them takes for a copy, by kind and reason, which copies have another original
+or root, and samples of each change with their texts side by side.
+
+A and B are output topics, with commas between them: all topics of a run belong to one side. A name with a slash, and the name
+of a file, is a file of records as kcat -J writes them, plain, .gz or .zst. Verdicts are joined by the header
+echosieve-source. Texts are read from the input topic, so a shadow need not publish them.
+
+Each side takes 32 bytes of memory for a record, about twice that while it is read. Diff ends with an error at --most records; --since reads fewer. It needs Read on
+the topics and changes nothing.
+
+Exit codes: 0 compared, whatever the differences; 1 no record has a verdict on both sides; 2 failed.`
+
+// Command returns the command diff.
+func Command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "diff A B",
+		Short: "Compare the verdicts of two runs, such as the service and a shadow",
+		Long:  help,
+		Example: `  echosieve diff --config echosieve.yaml articles-unique,articles-duplicate,articles-dead articles-shadow --since 24h
+  echosieve diff --config echosieve.yaml old.jsonl.gz articles-shadow --html diff.html`,
+		Args: twoSides,
+	}
+	asJSON := command.AddJSONFlag(cmd)
+	samples := cmd.Flags().Int("samples", 3, "samples of each change")
+	since := cmd.Flags().Duration("since", 0, "read verdicts about records of this last time only; 0: all")
+	most := cmd.Flags().Int("most", 10_000_000, "most verdicts of a side")
+	page := cmd.Flags().String("html", "", "also write the result as a page into this file")
+	config.AddFlags(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		cfg, err := config.Load(cmd.Flags())
+		switch {
+		case err != nil:
+			return err
+		case *samples < 0:
+			return errors.New("--samples must not be negative")
+		case *since < 0:
+			return errors.New("--since must not be negative")
+		case *most <= 0:
+			return errors.New("--most must be above 0")
+		}
+		reader := published.New(cfg.Kafka, cfg.Input, cmd.ErrOrStderr())
+		defer reader.Close()
+		l := &loader{reader: reader, places: places{numbers: map[place]uint32{}}, most: *most}
+		if *since > 0 {
+			l.since = time.Now().Add(-*since)
+		}
+		var sides [2]*side
+		for i, name := range args {
+			if sides[i], err = l.load(cmd.Context(), name); err != nil {
+				return err
+			}
+		}
+		result := join(sides[0], sides[1], *samples)
+		if result.Both == 0 {
+			return &command.AnswerError{Text: fmt.Sprintf("no record has a verdict on both sides: %s has %d, %s has %d; do both come from one input topic?",
+				args[0], result.A.Records, args[1], result.B.Records)}
+		}
+		(&sampler{reader: reader, decode: cfg.Input, places: &l.places}).complete(cmd.Context(), &result)
+		if *page != "" {
+			if err := os.WriteFile(*page, []byte(result.page()), 0o600); err != nil {
+				return fmt.Errorf("%w; name a file that can be written after --html", err)
+			}
+		}
+		if *asJSON {
+			return command.PrintJSON(cmd.OutOrStdout(), result)
+		}
+		return result.print(cmd.OutOrStdout(), sidebyside.TerminalOf(cmd.OutOrStdout()))
+	}
+	return cmd
+}
+
+// twoSides is the cobra.Command.Args of the command.
+func twoSides(cmd *cobra.Command, args []string) error {
+	if len(args) != 2 {
+		return fmt.Errorf("%s wants two sides, A and B, but got %d; put commas, without spaces, between the topics of one side", command.NameOf(cmd), len(args))
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package diff
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/internal/command"
+	"echosieve/internal/command/commandtest"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/test/inprocess"
+)
+
+const (
+	evil   = `<script>alert(1)</script>` + "\u202e"
+	hives  = "Beekeepers in Westhaven say that office roofs now shelter 52 hives and roughly half a million bees, twice the figure of two years ago."
+	shadow = "articles-shadow"
+)
+
+func run(t *testing.T, w *inprocess.World, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	program := command.Program(&cobra.Command{Use: "echosieve"}, Command())
+	return commandtest.Run(t, program, "", append([]string{"diff"}, w.Args(args...)...)...)
+}
+
+func diffed(t *testing.T, w *inprocess.World, args ...string) comparison {
+	t.Helper()
+	code, out, errOut := run(t, w, append(args, "--json")...)
+	require.Equal(t, command.ExitOK, code, errOut)
+	var c comparison
+	require.NoError(t, json.Unmarshal([]byte(out), &c))
+	return c
+}
+
+// withHeaders returns the headers of a record with some of their values replaced, in pairs of name and value.
+func withHeaders(headers []kgo.RecordHeader, changed ...string) []kgo.RecordHeader {
+	values := map[string]string{}
+	for i := 0; i < len(changed); i += 2 {
+		values[changed[i]] = changed[i+1]
+	}
+	var out []kgo.RecordHeader
+	for _, h := range headers {
+		if _, replaced := values[h.Key]; !replaced {
+			out = append(out, h)
+		}
+	}
+	for name, value := range values {
+		out = append(out, kgo.RecordHeader{Key: name, Value: []byte(value)})
+	}
+	return out
+}
+
+func value(t *testing.T, i int, text string) string {
+	t.Helper()
+	v, err := json.Marshal(map[string]string{"id": fmt.Sprint(i), "title": evil, "text": text})
+	require.NoError(t, err)
+	return string(v)
+}
+
+// TestDiff changes the verdicts of a run, publishes them as a shadow does, without values, and requires that exactly the changes are found.
+func TestDiff(t *testing.T) {
+	w := inprocess.Start(t)
+	w.CreateTopics(t, shadow, "other")
+	now := time.Now().Add(-time.Hour)
+	var all []string
+	for i, text := range []string{hives, hives + " " + evil, "<p>" + hives, hives + " Ecologists warn.", "Dockers in the port of Riverton call off their strike after three days of talks."} {
+		all = append(all, w.Publish(t, 0, now.Add(time.Duration(i)*time.Second), value(t, i, text)))
+		w.Verdicts(t, i+1)
+	}
+	all = append(all, w.Publish(t, 0, now, "{}"))
+	changes := map[string][]string{
+		// The flash becomes a near copy, the near copy unique, the exact copy one of another original.
+		all[4]: {
+			pipeline.HeaderVerdict, "near", pipeline.HeaderReason, "overlap", pipeline.HeaderDistance, "4",
+			pipeline.HeaderOriginal, all[0], pipeline.HeaderOriginalID, "0", pipeline.HeaderRoot, all[0], pipeline.HeaderRootID, "0",
+		},
+		all[3]: {pipeline.HeaderVerdict, "unique", pipeline.HeaderRoot, all[3]},
+		all[2]: {pipeline.HeaderOriginal, all[1], pipeline.HeaderRoot, all[1]},
+	}
+	topics := w.Config.Kafka.Topics
+	var lines strings.Builder
+	for _, o := range w.Verdicts(t, len(all)) {
+		source := ""
+		headers := []string{}
+		for _, h := range o.Headers {
+			headers = append(headers, h.Key, string(h.Value))
+			if h.Key == pipeline.HeaderSource {
+				source = string(h.Value)
+			}
+		}
+		text, err := json.Marshal(map[string]any{"topic": o.Topic, "partition": o.Partition, "offset": o.Offset, "ts": o.Timestamp.UnixMilli(), "headers": headers})
+		require.NoError(t, err)
+		lines.WriteString(string(text) + "\n")
+		for range 2 { // as if it was delivered again
+			w.PublishTo(t, &kgo.Record{Topic: shadow, Timestamp: o.Timestamp, Headers: withHeaders(o.Headers, changes[source]...)})
+		}
+	}
+	service := topics.Unique + "," + topics.Duplicate + "," + topics.Dead
+
+	t.Run("itself", func(t *testing.T) {
+		file := commandtest.File(t, "verdicts.jsonl", lines.String())
+		c := diffed(t, w, file, service)
+		require.Equal(t, len(all), c.Both)
+		require.Equal(t, len(all), c.Agree)
+		require.Zero(t, c.OnlyA+c.OnlyB+c.OtherOriginal+c.OtherRoot)
+		require.Equal(t, c.A.Kinds, c.B.Kinds)
+		require.Equal(t, 1, c.A.Kinds["dead"])
+		require.Empty(t, c.Changes)
+	})
+	t.Run("changes", func(t *testing.T) {
+		c := diffed(t, w, service, shadow)
+		require.Equal(t, len(all), c.Both)
+		require.Equal(t, len(all), c.B.Repeated)
+		require.Equal(t, len(all)-2, c.Agree)
+		require.Equal(t, 1, c.CopiesOnlyA)
+		require.Equal(t, 1, c.CopiesOnlyB)
+		require.Equal(t, 1, c.OtherOriginal)
+		require.Equal(t, 1, c.OtherRoot)
+		require.Len(t, c.Changes, 3)
+		for _, change := range c.Changes {
+			require.Equal(t, 1, change.Records)
+			require.Len(t, change.Samples, 1)
+			s := change.Samples[0]
+			require.NotEmpty(t, s.Texts, "the shadow has no values: texts come from the input topic")
+			switch s.Record {
+			case all[2]:
+				require.True(t, change.OtherOriginal)
+				require.Equal(t, []string{all[0], all[1]}, []string{s.OriginalA, s.OriginalB})
+			case all[3]:
+				require.Equal(t, "near", change.A.Verdict)
+				require.Equal(t, outcome{Verdict: "unique"}, change.B)
+				require.Equal(t, []string{all[0], ""}, []string{s.OriginalA, s.OriginalB})
+			default:
+				require.Equal(t, all[4], s.Record)
+				require.Equal(t, outcome{"near", "overlap"}, change.B)
+			}
+		}
+	})
+	t.Run("text and page", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "diff.html")
+		code, out, errOut := run(t, w, service, shadow, "--html", file)
+		require.Equal(t, command.ExitOK, code, errOut)
+		page, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Contains(t, out, "unique")
+		require.Contains(t, out, "near (overlap)")
+		require.NotContains(t, out, "\u202e")
+		require.NotContains(t, string(page), "\u202e")
+		require.NotContains(t, string(page), "<script")
+		require.Contains(t, string(page), `<div class="sidebyside">`)
+	})
+	t.Run("limits", func(t *testing.T) {
+		code, _, errOut := run(t, w, service, shadow, "--most", "3")
+		require.Equal(t, command.ExitFailed, code)
+		require.Contains(t, errOut, "has more than 3 verdicts; read fewer with --since")
+		c := diffed(t, w, service, shadow, "--samples", "0")
+		require.Len(t, c.Changes, 3)
+		require.Empty(t, c.Changes[0].Samples)
+		code, _, errOut = run(t, w, service, shadow, "--since", "30m")
+		require.Equal(t, command.ExitNo, code, "no record is so young")
+		require.Contains(t, errOut, "has 0")
+		require.EqualValues(t, 32, unsafe.Sizeof(verdict{}), "the memory that the help promises")
+	})
+	t.Run("nothing in common", func(t *testing.T) {
+		w.PublishTo(t, &kgo.Record{Topic: "other", Headers: []kgo.RecordHeader{
+			{Key: pipeline.HeaderSource, Value: []byte("elsewhere/0/1")}, {Key: pipeline.HeaderReason, Value: []byte("no_text")},
+		}})
+		code, out, errOut := run(t, w, service, "other")
+		require.Equal(t, command.ExitNo, code)
+		require.Empty(t, out)
+		require.Contains(t, errOut, "do both come from one input topic?")
+	})
+}
+
+func TestSamplesAreSpreadAndRepeatable(t *testing.T) {
+	var a, b side
+	for i := range int64(1000) {
+		a.verdicts = append(a.verdicts, verdict{offset: i, kind: article.Unique})
+		b.verdicts = append(b.verdicts, verdict{offset: i, kind: article.Near, reason: article.ReasonOverlap})
+	}
+	c := join(&a, &b, 5)
+	require.Len(t, c.Changes, 1)
+	require.Len(t, c.Changes[0].Samples, 5)
+	require.Equal(t, 1000, c.Changes[0].Records)
+	least, most := int64(1000), int64(0)
+	for i, s := range c.Changes[0].Samples {
+		require.Equal(t, s, join(&a, &b, 5).Changes[0].Samples[i])
+		least, most = min(least, s.a.offset), max(most, s.a.offset)
+	}
+	require.Greater(t, most-least, int64(100))
+}

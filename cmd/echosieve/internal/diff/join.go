@@ -1,0 +1,151 @@
+package diff
+
+import (
+	"cmp"
+	"slices"
+
+	"echosieve/internal/sidebyside"
+	"echosieve/pipeline/article"
+)
+
+// comparison is the result of the command. Its JSON names must not change.
+type comparison struct {
+	A             *side    `json:"a"`
+	B             *side    `json:"b"`
+	Both          int      `json:"both"` // records with a verdict on both sides; all that follows is about them
+	OnlyA         int      `json:"only_a"`
+	OnlyB         int      `json:"only_b"`
+	Agree         int      `json:"agree"`         // equal kinds, or near on one side and exact on the other
+	CopiesOnlyA   int      `json:"copies_only_a"` // A says near or exact, B does not
+	CopiesOnlyB   int      `json:"copies_only_b"`
+	CopiesBoth    int      `json:"copies_both"`
+	OtherOriginal int      `json:"other_original"` // copies on both sides, of different originals
+	OtherRoot     int      `json:"other_root"`     // copies on both sides, with different roots
+	Changes       []change `json:"changes"`        // the largest first
+	Notes         []string `json:"notes"`
+}
+
+// outcome is a kind with its reason.
+type outcome struct {
+	Verdict string `json:"verdict"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+// change is a set of records to which A and B give different verdicts, or different originals.
+type change struct {
+	A             outcome  `json:"a"`
+	B             outcome  `json:"b"`
+	OtherOriginal bool     `json:"other_original,omitempty"` // both are copies, of different originals
+	Records       int      `json:"records"`
+	Samples       []sample `json:"samples"`
+}
+
+// sample is one record of a change.
+type sample struct {
+	Record    string           `json:"record"` // of the input
+	OriginalA string           `json:"original_a,omitempty"`
+	OriginalB string           `json:"original_b,omitempty"`
+	Title     string           `json:"title,omitempty"`
+	Texts     []sidebyside.Run `json:"texts,omitempty"` // left the original (of B, unless only A names one), right the article
+	Gone      string           `json:"gone,omitempty"`  // why there are no texts
+
+	a, b verdict
+	rank uint32
+}
+
+// changeKey tells changes apart.
+type changeKey struct {
+	a, b           article.Kind
+	aReason        article.Reason
+	bReason        article.Reason
+	otherOriginals bool
+}
+
+// joiner joins two sides by the coordinates of the input records.
+type joiner struct {
+	result  comparison
+	changes map[changeKey]*change
+	samples int // of each change
+}
+
+// join compares two sides, of which both lists are ordered by record.
+func join(a, b *side, samples int) comparison {
+	j := joiner{result: comparison{A: a, B: b, Changes: []change{}, Notes: []string{}}, changes: map[changeKey]*change{}, samples: samples}
+	for m, n := 0, 0; m < len(a.verdicts) || n < len(b.verdicts); {
+		switch {
+		case n == len(b.verdicts) || m < len(a.verdicts) && a.verdicts[m].compare(&b.verdicts[n]) < 0:
+			j.result.OnlyA++
+			m++
+		case m == len(a.verdicts) || a.verdicts[m].compare(&b.verdicts[n]) > 0:
+			j.result.OnlyB++
+			n++
+		default:
+			j.both(&a.verdicts[m], &b.verdicts[n])
+			m, n = m+1, n+1
+		}
+	}
+	for _, c := range j.changes {
+		j.result.Changes = append(j.result.Changes, *c)
+	}
+	slices.SortFunc(j.result.Changes, func(c, d change) int {
+		return cmp.Or(
+			cmp.Compare(d.Records, c.Records),
+			cmp.Compare(c.A.Verdict+" "+c.A.Reason+" "+c.B.Verdict+" "+c.B.Reason, d.A.Verdict+" "+d.A.Reason+" "+d.B.Verdict+" "+d.B.Reason))
+	})
+	return j.result
+}
+
+func (j *joiner) both(a, b *verdict) {
+	r := &j.result
+	r.Both++
+	copies := a.kind.IsCopy() && b.kind.IsCopy()
+	otherOriginal := copies && (a.at != b.at || a.original != b.original)
+	switch {
+	case copies:
+		r.CopiesBoth++
+		r.Agree++
+	case a.kind.IsCopy():
+		r.CopiesOnlyA++
+	case b.kind.IsCopy():
+		r.CopiesOnlyB++
+	case a.kind == b.kind:
+		r.Agree++
+	}
+	if otherOriginal {
+		r.OtherOriginal++
+	}
+	if copies && a.root != b.root {
+		r.OtherRoot++
+	}
+	switch {
+	case otherOriginal:
+		j.count(changeKey{a: a.kind, b: b.kind, otherOriginals: true}, a, b)
+	case a.kind != b.kind:
+		j.count(changeKey{a: a.kind, b: b.kind, aReason: a.reason, bReason: b.reason}, a, b)
+	}
+}
+
+// count counts a record for a change. The samples of a change are the records with the lowest hashes: any part of the topics may have them,
+// and they are the same the next time.
+func (j *joiner) count(key changeKey, a, b *verdict) {
+	c := j.changes[key]
+	if c == nil {
+		c = &change{A: outcomeOf(key.a, key.aReason), B: outcomeOf(key.b, key.bReason), OtherOriginal: key.otherOriginals, Samples: []sample{}}
+		j.changes[key] = c
+	}
+	c.Records++
+	s := sample{a: *a, b: *b, rank: mix(a.place, a.offset)}
+	at, _ := slices.BinarySearchFunc(c.Samples, s.rank, func(s sample, rank uint32) int { return cmp.Compare(s.rank, rank) })
+	if at < j.samples {
+		c.Samples = slices.Insert(c.Samples, at, s)
+		c.Samples = c.Samples[:min(len(c.Samples), j.samples)]
+	}
+}
+
+func outcomeOf(k article.Kind, r article.Reason) outcome {
+	o := outcome{Verdict: kindName(k)}
+	if r != article.ReasonNone {
+		o.Reason = r.String()
+	}
+	return o
+}

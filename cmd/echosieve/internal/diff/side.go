@@ -1,0 +1,215 @@
+package diff
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"echosieve/cmd/echosieve/internal/published"
+	"echosieve/internal/files"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+)
+
+// verdict is what a side says of one input record, in 32 bytes, so that millions of them fit into memory.
+type verdict struct {
+	offset   int64  // of the input record
+	original int64  // offset
+	place    uint32 // topic and partition of the input record, as numbered by places
+	at       uint32 // topic and partition of the original
+	root     uint32 // hash of the root's coordinates
+	kind     article.Kind
+	reason   article.Reason
+}
+
+// dead is the kind of a dead letter in this package. article knows none.
+const dead article.Kind = 0
+
+// same says whether two verdicts are about one record.
+func (v *verdict) same(w *verdict) bool { return v.place == w.place && v.offset == w.offset }
+
+func (v *verdict) compare(w *verdict) int {
+	return cmp.Or(cmp.Compare(v.place, w.place), cmp.Compare(v.offset, w.offset))
+}
+
+// places numbers topics with partitions.
+type places struct {
+	numbers map[place]uint32
+	list    []place
+}
+
+type place struct {
+	topic     string
+	partition int32
+}
+
+func (p *places) number(c article.Coordinates) uint32 {
+	key := place{c.Topic, c.Partition}
+	n, known := p.numbers[key]
+	if !known {
+		n = uint32(len(p.list))
+		p.numbers[key] = n
+		p.list = append(p.list, key)
+	}
+	return n
+}
+
+func (p *places) coordinates(number uint32, offset int64) article.Coordinates {
+	return article.Coordinates{Topic: p.list[number].topic, Partition: p.list[number].partition, Offset: offset}
+}
+
+// side is one of the two sides. Its JSON names must not change.
+type side struct {
+	Name     string         `json:"name"`
+	Records  int            `json:"records"`  // with a verdict
+	Repeated int            `json:"repeated"` // outputs of records that were delivered again
+	Kinds    map[string]int `json:"kinds"`    // verdicts by kind
+
+	verdicts []verdict // by record
+}
+
+// loader reads sides.
+type loader struct {
+	reader *published.Reader
+	places places
+	since  time.Time
+	most   int // verdicts of a side
+}
+
+// load reads a side: topics or files, with commas between them.
+func (l *loader) load(ctx context.Context, name string) (*side, error) {
+	s := &side{Name: name, Kinds: map[string]int{}}
+	add := func(o *published.Output) error {
+		if len(s.verdicts) == l.most {
+			return fmt.Errorf("%s has more than %d verdicts; read fewer with --since, or allow more with --most (32 bytes of memory each)", name, l.most)
+		}
+		s.verdicts = append(s.verdicts, l.verdict(o))
+		return nil
+	}
+	for part := range strings.SplitSeq(name, ",") {
+		var err error
+		if file, isFile := fileNamed(part); isFile {
+			err = l.readFile(file, add)
+		} else {
+			err = l.reader.Each(ctx, part, l.since, add)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	all := len(s.verdicts)
+	slices.SortFunc(s.verdicts, func(v, w verdict) int { return v.compare(&w) })
+	s.verdicts = slices.CompactFunc(s.verdicts, func(v, w verdict) bool { return v.same(&w) })
+	s.Records, s.Repeated = len(s.verdicts), all-len(s.verdicts)
+	for i := range s.verdicts {
+		s.Kinds[kindName(s.verdicts[i].kind)]++
+	}
+	return s, nil
+}
+
+func kindName(k article.Kind) string {
+	if k == dead {
+		return "dead"
+	}
+	return k.String()
+}
+
+func (l *loader) verdict(o *published.Output) verdict {
+	v := verdict{offset: o.Source.Offset, place: l.places.number(o.Source)}
+	if o.Reject != nil {
+		return v
+	}
+	v.kind, v.reason = o.Verdict.Kind, o.Verdict.Reason
+	if v.kind != article.Unique {
+		v.original, v.at = o.Verdict.Original.Offset, l.places.number(o.Verdict.Original.Coordinates)
+	}
+	root := o.Verdict.Root.Coordinates
+	v.root = mix(l.places.number(root), root.Offset)
+	return v
+}
+
+// mix hashes coordinates. Of four billion pairs of different roots, one is taken for the same.
+func mix(place uint32, offset int64) uint32 {
+	h := (uint64(offset) ^ uint64(place)<<40) * 0x9e3779b97f4a7c15
+	h = (h ^ h>>29) * 0xbf58476d1ce4e5b9
+	return uint32(h >> 32)
+}
+
+// fileNamed says whether a name is that of a file. A topic of the same name can be named in another folder.
+func fileNamed(name string) (file string, isFile bool) {
+	if file, explicit := strings.CutPrefix(name, "@"); explicit {
+		return file, true
+	}
+	_, err := os.Stat(name)
+	return name, err == nil || strings.Contains(name, "/")
+}
+
+// holdsVerdicts is what a file of verdicts holds, for errors.
+const holdsVerdicts = "records with headers, one JSON object a line, as kcat -J writes them"
+
+// line is a record as kcat -J writes it.
+type line struct {
+	Topic     string   `json:"topic"`
+	Partition int32    `json:"partition"`
+	Offset    int64    `json:"offset"`
+	Time      int64    `json:"ts"`      // milliseconds since 1970
+	Headers   []string `json:"headers"` // names and values by turns
+}
+
+// longestLine is the longest line of a file, in bytes.
+const longestLine = 64 << 20
+
+func (l *loader) readFile(name string, add func(*published.Output) error) error {
+	f, err := files.Open(name, holdsVerdicts)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines, err := files.NewLineReader(f, longestLine)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer lines.Close()
+	for {
+		text, number, err := lines.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", name, number, err)
+		}
+		o, err := parseLine(text)
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w; expected are %s", name, number, err, holdsVerdicts)
+		}
+		if o.Record.Time.Before(l.since) {
+			continue
+		}
+		if err := add(o); err != nil {
+			return err
+		}
+	}
+}
+
+func parseLine(text []byte) (*published.Output, error) {
+	var r line
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, err
+	}
+	record := pipeline.Record{
+		Coordinates: article.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}, Time: time.UnixMilli(r.Time),
+	}
+	for h := range slices.Chunk(r.Headers, 2) {
+		if len(h) == 2 {
+			record.Headers = append(record.Headers, pipeline.Header{Key: h[0], Value: []byte(h[1])})
+		}
+	}
+	return published.Parse(record)
+}

@@ -1,0 +1,148 @@
+package diff
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"echosieve/internal/sidebyside"
+)
+
+// print writes the result for a terminal.
+func (c *comparison) print(w io.Writer, terminal sidebyside.Terminal) error {
+	var b strings.Builder
+	for _, line := range c.lines() {
+		b.WriteString(line + "\n")
+	}
+	if len(c.Changes) > 0 {
+		b.WriteString("\n" + c.changeTable() + "\n")
+	}
+	for _, change := range c.Changes {
+		for _, s := range change.Samples {
+			fmt.Fprintf(&b, "\n%s: %s\n", change.String(), s.line())
+			if s.Texts != nil {
+				b.WriteString(terminal.Render(s.Texts))
+			}
+		}
+	}
+	for _, note := range c.Notes {
+		fmt.Fprintf(&b, "\nNote: %s\n", sidebyside.Visible(note))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// lines are the result without the table of changes.
+func (c *comparison) lines() []string {
+	share := func(n int) string { return fmt.Sprintf("%d (%.2f %%)", n, 100*float64(n)/float64(c.Both)) }
+	return []string{
+		"A  " + c.A.line(),
+		"B  " + c.B.line(),
+		fmt.Sprintf("on both sides    %d; only A %d, only B %d", c.Both, c.OnlyA, c.OnlyB),
+		"agree            " + share(c.Agree),
+		"copies only A    " + share(c.CopiesOnlyA),
+		"copies only B    " + share(c.CopiesOnlyB),
+		fmt.Sprintf("copies of both   %s, %d with another original, %d with another root", share(c.CopiesBoth), c.OtherOriginal, c.OtherRoot),
+	}
+}
+
+func (s *side) line() string {
+	kinds := make([]string, 0, 5)
+	for _, kind := range []string{"unique", "possible", "near", "exact", "dead"} {
+		if n := s.Kinds[kind]; n > 0 {
+			kinds = append(kinds, fmt.Sprintf("%d %s", n, kind))
+		}
+	}
+	return sidebyside.Visible(fmt.Sprintf("%s: %d records: %s; %d outputs repeated", s.Name, s.Records, strings.Join(kinds, ", "), s.Repeated))
+}
+
+func (c *comparison) changeTable() string {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Options.DrawBorder = false
+	t.Style().Format.Header = text.FormatDefault
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 3, Align: text.AlignRight, AlignHeader: text.AlignRight}})
+	t.AppendHeader(table.Row{"A", "B", "records", ""})
+	for _, change := range c.Changes {
+		t.AppendRow(table.Row{change.A, change.B, change.Records, change.note()})
+	}
+	return t.Render()
+}
+
+func (c *change) note() string {
+	if c.OtherOriginal {
+		return "another original"
+	}
+	return ""
+}
+
+// String names the change.
+func (c *change) String() string {
+	name := c.A.String() + " -> " + c.B.String()
+	if c.OtherOriginal {
+		name += ", another original"
+	}
+	return name
+}
+
+// String is the kind with its reason, such as "near (overlap)".
+func (o outcome) String() string {
+	if o.Reason == "" {
+		return o.Verdict
+	}
+	return o.Verdict + " (" + o.Reason + ")"
+}
+
+// line describes a sample in one line in which nothing is hidden.
+func (s *sample) line() string {
+	parts := []string{s.Record}
+	if s.Title != "" {
+		parts = append(parts, `"`+s.Title+`"`)
+	}
+	switch {
+	case s.OriginalA == s.OriginalB && s.OriginalA != "":
+		parts = append(parts, "original "+s.OriginalA)
+	default:
+		if s.OriginalA != "" {
+			parts = append(parts, "original of A "+s.OriginalA)
+		}
+		if s.OriginalB != "" {
+			parts = append(parts, "original of B "+s.OriginalB)
+		}
+	}
+	if s.Gone != "" {
+		parts = append(parts, "no texts: "+s.Gone)
+	}
+	return sidebyside.Visible(strings.Join(parts, ", "))
+}
+
+// page returns the result as a page.
+func (c *comparison) page() string {
+	var b strings.Builder
+	b.WriteString("<h1>Two runs compared</h1>\n<ul>\n")
+	for _, line := range c.lines() {
+		b.WriteString("<li>" + html.EscapeString(line) + "</li>\n")
+	}
+	b.WriteString("</ul>\n<table>\n<tr><th>A</th><th>B</th><th>records</th><th></th></tr>\n")
+	for _, change := range c.Changes {
+		fmt.Fprintf(&b, "<tr><td>%s</td><td>%s</td><td>%d</td><td>%s</td></tr>\n", change.A, change.B, change.Records, change.note())
+	}
+	b.WriteString("</table>\n")
+	for _, change := range c.Changes {
+		fmt.Fprintf(&b, "<h2>%s</h2>\n", html.EscapeString(change.String()))
+		for _, s := range change.Samples {
+			b.WriteString("<p dir=\"auto\">" + html.EscapeString(s.line()) + "</p>\n")
+			if s.Texts != nil {
+				b.WriteString(sidebyside.HTML(s.Texts, false))
+			}
+		}
+	}
+	for _, note := range c.Notes {
+		b.WriteString("<p><strong>Note:</strong> " + html.EscapeString(sidebyside.Visible(note)) + "</p>\n")
+	}
+	return sidebyside.Page("Two runs compared", b.String())
+}
