@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
 )
 
@@ -41,7 +42,7 @@ func newsRecipe(t testing.TB) *recipe.Recipe {
 func decodeAndFingerprint(r *recipe.Recipe, value []byte) {
 	cfg := DefaultDecodeConfig()
 	if doc, reject := cfg.Decode(&Record{Value: value}); reject == nil {
-		r.Fingerprint(doc.Text)
+		r.Fingerprint(doc.Text, article.Origin{})
 	}
 }
 

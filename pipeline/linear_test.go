@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/classic"
 	"echosieve/pipeline/internal/hostiletext"
 	"echosieve/pipeline/recipe"
@@ -41,7 +42,7 @@ func hostileCases(t testing.TB, n int) map[string]func() {
 		require.NoError(t, err)
 		for _, kind := range []string{"Han", "one Han", "one token", "words", "numbers", "tags", "invalid UTF-8"} {
 			text := hostiletext.Of(n)[kind]
-			cases[name+": "+kind] = func() { r.Fingerprint(text) }
+			cases[name+": "+kind] = func() { r.Fingerprint(text, article.Origin{}) }
 		}
 	}
 	return cases
@@ -129,7 +130,7 @@ func TestLongFieldsTakeLinearTime(t *testing.T) {
 	r := newsRecipe(t)
 	cut := func(unit string, size int) func() {
 		text := strings.Repeat(unit, size/len(unit))
-		return func() { r.Fingerprint(text) }
+		return func() { r.Fingerprint(text, article.Origin{}) }
 	}
 	for name, unit := range map[string]string{"Han": "国", "Latin before Han": strings.Repeat("a", 1<<20) + "国"} {
 		var ratio float64

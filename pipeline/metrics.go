@@ -14,6 +14,7 @@ type metrics struct {
 	records    *prometheus.CounterVec
 	relations  *prometheus.CounterVec
 	littleText prometheus.Counter
+	text       *prometheus.CounterVec
 	stage      *prometheus.HistogramVec
 	delay      prometheus.Histogram
 	distance   prometheus.Histogram
@@ -25,6 +26,20 @@ const (
 	eventLate   = "late"   // the timestamp is older than the window
 	eventFuture = "future" // the timestamp is further ahead of the clock than DecodeConfig.MaxFuture
 )
+
+// The values of the label part of text.
+const (
+	textArticle     = "article"
+	textFurniture   = "furniture"   // lines of the page around the article
+	textBoilerplate = "boilerplate" // sentences of the boilerplate table
+)
+
+// countText counts the parts of an article's text.
+func (m *metrics) countText(a *article.Article) {
+	m.text.WithLabelValues(textArticle).Add(float64(a.CleanBytes - a.FurnitureBytes - a.BoilerplateBytes))
+	m.text.WithLabelValues(textFurniture).Add(float64(a.FurnitureBytes))
+	m.text.WithLabelValues(textBoilerplate).Add(float64(a.BoilerplateBytes))
+}
 
 // newMetrics makes the metrics and registers them, except with a nil registerer.
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -42,6 +57,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "echosieve_pipeline_little_text_total",
 			Help: "Articles with too few features for a fingerprint.",
 		}),
+		text: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "echosieve_pipeline_text_bytes_total",
+			Help: "Bytes of clean text, by part: what fingerprints are made of, and what they ignore.",
+		}, []string{"part"}),
 		stage: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "echosieve_pipeline_stage_seconds",
 			Help:    "Time of a stage: decode to fingerprint for one article, claim and publish for one batch.",
@@ -61,6 +80,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "echosieve_pipeline_event_time_total",
 			Help: "Records with an acknowledged verdict whose timestamp is far from the clock.",
 		}, []string{"case"}),
+	}
+	for _, part := range []string{textArticle, textFurniture, textBoilerplate} {
+		m.text.WithLabelValues(part)
 	}
 	m.eventTime.WithLabelValues(eventLate)
 	m.eventTime.WithLabelValues(eventFuture)

@@ -69,6 +69,7 @@ const (
 	HeaderRoot         = "echosieve-root"
 	HeaderSource       = "echosieve-source"
 	HeaderRecipe       = "echosieve-recipe"
+	HeaderLeftOut      = "echosieve-left-out"
 	HeaderReason       = "echosieve-reason"
 	HeaderDetail       = "echosieve-detail"
 	HeaderValueOmitted = "echosieve-value-omitted"
@@ -77,7 +78,7 @@ const (
 
 var ownHeaders = []string{
 	HeaderVerdict, HeaderFingerprint, HeaderDistance, HeaderRelation, HeaderSimilarity, HeaderContained, HeaderContains,
-	HeaderOriginalID, HeaderOriginal, HeaderRootID, HeaderRoot, HeaderSource, HeaderRecipe, HeaderReason, HeaderDetail,
+	HeaderOriginalID, HeaderOriginal, HeaderRootID, HeaderRoot, HeaderSource, HeaderRecipe, HeaderLeftOut, HeaderReason, HeaderDetail,
 	HeaderValueOmitted, HeaderShadow,
 }
 
@@ -105,7 +106,7 @@ func header(key, value string) Header { return Header{Key: key, Value: []byte(va
 // verdictOutput builds the output of an article with its verdict.
 func verdictOutput(r *Record, a *article.Article, v *article.Verdict, recipeID string) Output {
 	out := Output{Record: r, Destination: Destination(v.Destination), Verdict: *v, verdict: v.Kind.String(), Reason: v.Reason.String()}
-	ours := make([]Header, 0, 14)
+	ours := make([]Header, 0, 15)
 	ours = append(ours, header(HeaderVerdict, v.Kind.String()))
 	if !a.LittleText {
 		ours = append(ours, header(HeaderFingerprint, a.Fingerprint.String()))
@@ -119,6 +120,9 @@ func verdictOutput(r *Record, a *article.Article, v *article.Verdict, recipeID s
 		header(HeaderRoot, v.Root.String()),
 		header(HeaderSource, r.String()),
 		header(HeaderRecipe, recipeID))
+	if left := a.LeftOut(); left > 0 {
+		ours = append(ours, header(HeaderLeftOut, strconv.FormatFloat(left, 'f', 2, 64)))
+	}
 	out.Headers = withHeaders(r, ours...)
 	return out
 }

@@ -47,6 +47,10 @@ func TestVerdictHeaders(t *testing.T) {
 	require.Equal(t, "a1", value(out.Headers, HeaderRootID))
 	require.Equal(t, "articles/2/41", value(out.Headers, HeaderSource))
 
+	partly := &article.Article{Fingerprint: 0xabc, CleanBytes: 3000, BoilerplateBytes: 600, FurnitureBytes: 390}
+	out = verdictOutput(r, partly, &article.Verdict{Kind: article.Unique, Root: self}, "news-1-00000000")
+	require.Equal(t, "0.33", value(out.Headers, HeaderLeftOut))
+
 	out = verdictOutput(r, a, &article.Verdict{
 		Kind: article.Near, Reason: article.ReasonOverlap, Original: original, Root: root, Distance: 3, Destination: article.ToDuplicate,
 		Likeness: article.Likeness{Relation: article.Extends, Similarity: 83, Contained: 84, Contains: 100},

@@ -92,7 +92,7 @@ func (p *Pipeline) prepare(r *Record) prepared {
 	if err != nil {
 		return prepared{reject: err}
 	}
-	a, timing := p.recipe.Fingerprint(content.Text)
+	a, timing := p.recipe.Fingerprint(content.Text, article.Origin{Source: content.Source, Time: r.Time})
 	p.metrics.observe(StageClean, timing.Clean)
 	p.metrics.observe(StageSegment, timing.Segment)
 	p.metrics.observe(StageFingerprint, timing.Fingerprint)
@@ -102,6 +102,7 @@ func (p *Pipeline) prepare(r *Record) prepared {
 	if a.LittleText {
 		p.metrics.littleText.Inc()
 	}
+	p.metrics.countText(&a)
 	a.Coordinates, a.ID, a.Time = r.Coordinates, content.ID, r.Time
 	content.Text = "" // the record holds it until it is published
 	return prepared{article: a, content: content, source: p.sources.name(content.Source)}

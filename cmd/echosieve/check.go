@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -108,7 +109,23 @@ func checkRecipe(cfg config.Config) (string, []diag.Finding) {
 			Remedy: "correct the files named under detection",
 		}}
 	}
-	return recipe.ID(), []diag.Finding{{Severity: diag.OK, Subject: "recipe and dictionaries", Problem: recipe.ID()}}
+	findings := []diag.Finding{{Severity: diag.OK, Subject: "recipe and dictionaries", Problem: recipe.ID()}}
+	return recipe.ID(), append(findings, checkBoilerplate(recipe.Boilerplate(), time.Now())...)
+}
+
+// checkBoilerplate says until when all processes must have the boilerplate table. Whether they had it in time cannot be seen here.
+func checkBoilerplate(table *recipe.Boilerplate, now time.Time) []diag.Finding {
+	rows, latest := table.Rows()
+	f := diag.Finding{Severity: diag.OK, Subject: "boilerplate table", Problem: fmt.Sprintf("%d rows, all of them count", rows)}
+	switch {
+	case rows == 0:
+		return nil
+	case latest.After(now):
+		f.Severity = diag.Note
+		f.Problem = fmt.Sprintf("%d rows; the last begin to count at %s", rows, latest.Format(time.RFC3339))
+		f.Remedy = "restart all processes with this table before then; do not change it later, only add rows"
+	}
+	return []diag.Finding{f}
 }
 
 func checkKafka(ctx context.Context, cfg config.Config) []diag.Finding {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
@@ -12,6 +13,7 @@ import (
 	"echosieve/internal/command"
 	"echosieve/internal/command/commandtest"
 	"echosieve/internal/diag"
+	"echosieve/pipeline/recipe"
 	"echosieve/test/redisserver"
 )
 
@@ -72,6 +74,20 @@ func TestCheckAllThere(t *testing.T) {
 	require.Equal(t, command.ExitOK, code)
 	require.Contains(t, out, "The service can start.")
 	commandtest.FitsTerminal(t, out)
+}
+
+func TestCheckBoilerplate(t *testing.T) {
+	table, err := recipe.ReadBoilerplate(commandtest.File(t, "table.tsv",
+		"format\t1\nwritten\t2026-05-04T12:00:00Z\n2026-05-04T13:00:00Z\t*\t9\tNo advice.\n"))
+	require.NoError(t, err)
+	begin := time.Date(2026, 5, 4, 13, 0, 0, 0, time.UTC)
+	require.Empty(t, checkBoilerplate(nil, begin))
+	found := checkBoilerplate(table, begin)
+	require.Len(t, found, 1)
+	require.Equal(t, diag.OK, found[0].Severity)
+	found = checkBoilerplate(table, begin.Add(-time.Second))
+	require.Equal(t, diag.Note, found[0].Severity)
+	require.Contains(t, found[0].Problem, "1 rows; the last begin to count at 2026-05-04T13:00:00Z")
 }
 
 func TestPrintFindings(t *testing.T) {

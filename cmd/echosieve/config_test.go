@@ -87,12 +87,15 @@ func TestSettingsThatStartAnEmptyIndex(t *testing.T) {
 				value = recipe.SegmenterNative
 			}
 		}
+		if name == "boilerplate_file" {
+			value = commandtest.File(t, "table.tsv", "format\t1\nwritten\t2026-05-04T12:00:00Z\n2026-05-04T13:00:00Z\t*\t9\tone\n")
+		}
 		if id("--"+k.Name, value) == usual {
 			same = append(same, name)
 		}
 	}
-	require.Equal(t, []string{"probes", "anchors", "segmenter"}, same)
-	require.Contains(t, config.Schema().Section("detection").Help, "except of probes, anchors and segmenter")
+	require.Equal(t, []string{"probes", "anchors", "segmenter", "boilerplate_file"}, same)
+	require.Contains(t, config.Schema().Section("detection").Help, "except of probes, anchors, segmenter and boilerplate_file")
 	for _, file := range []string{docsFile, "../../docs/operations.md"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"echosieve/cmd/echosieve/internal/boilerplate"
 	"echosieve/cmd/echosieve/internal/compare"
 	"echosieve/cmd/echosieve/internal/diff"
 	"echosieve/cmd/echosieve/internal/explain"
@@ -46,6 +47,7 @@ func newRootCommand() *cobra.Command {
 	}
 	root.AddGroup(&cobra.Group{ID: groupService, Title: "The service:"})
 	commands := []*cobra.Command{
+		boilerplate.Command(),
 		compare.Command(),
 		diff.Command(),
 		explain.Command(),

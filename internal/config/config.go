@@ -26,7 +26,7 @@ type Config struct {
 	Redis     RedisConfig           `koanf:"redis" help:"The index of earlier articles."`
 	Window    time.Duration         `koanf:"window" help:"Longest time between the record timestamps of an article and its copy. Memory grows in proportion. A change starts an empty index."`
 	Recipe    string                `koanf:"recipe" help:"How fingerprints are made: news, or for comparison classic-fnv, classic-python-200, classic-python-30, classic-yanyiwu."`
-	Detection recipe.Config         `koanf:"detection" help:"What counts as a copy. Each change here, except of probes, anchors and segmenter, makes a new recipe id and with it a new, empty index."`
+	Detection recipe.Config         `koanf:"detection" help:"What counts as a copy. Each change here, except of probes, anchors, segmenter and boilerplate_file, makes a new recipe id and with it a new, empty index."`
 	Policy    article.Policy        `koanf:"policy" help:"Topics of near copies, by their relation to the original (docs/output.md). A change touches only articles that are not decided yet."`
 	Input     pipeline.DecodeConfig `koanf:"input" help:"How a record's value holds the article."`
 	HTTP      HTTPConfig            `koanf:"http" help:"Metrics and health."`
@@ -95,7 +95,7 @@ func (c Config) IndexConfig(recipeID string) redisindex.Config {
 func (c Config) LoadRecipe() (*recipe.Recipe, error) {
 	recipe, err := recipe.Load(c.RecipeConfig())
 	if err != nil {
-		return nil, fmt.Errorf("%w; correct detection.user_dictionary or detection.stop_words", err)
+		return nil, fmt.Errorf("%w; correct detection.user_dictionary, detection.stop_words or detection.boilerplate_file", err)
 	}
 	return recipe, nil
 }

@@ -151,8 +151,8 @@ func (c *Console) serveCompare(_ context.Context, w http.ResponseWriter, r *http
 		http.Error(w, fmt.Sprintf("two texts of together at most %d MiB are needed: %v", maxCompareBytes>>20, err), http.StatusBadRequest)
 		return
 	}
-	earlier, _ := c.cfg.Recipe.Fingerprint(texts.Earlier)
-	later, _ := c.cfg.Recipe.Fingerprint(texts.Later)
+	earlier, _ := c.cfg.Recipe.Fingerprint(texts.Earlier, article.Origin{})
+	later, _ := c.cfg.Recipe.Fingerprint(texts.Later, article.Origin{})
 	plan := c.cfg.Index.Plan()
 	judged := plan.Judge(&c.cfg.Index.Rule, &later, &earlier)
 	answer := compared{

@@ -72,6 +72,14 @@ type Content struct {
 	Title, Source, URL string
 }
 
+// Origin says which record a text comes from, as far as fingerprints depend on it: it decides which rows of the boilerplate table count.
+type Origin struct {
+	// Source is the publisher that the record names; empty if it names none.
+	Source string
+	// Time is the record's timestamp. Zero stands for a text without a record: all rows count, even rows that begin later.
+	Time time.Time
+}
+
 // Article is one article on its way to its verdict. The recipe makes it of Content.Text, and package pipeline adds Coordinates, ID and
 // Time. The same Coordinates always come with the same other fields, as long as the recipe is the same. The index never changes an
 // Article.
@@ -101,8 +109,14 @@ type Article struct {
 	LittleText bool
 	// Empty says that cleaning left no letter or digit of the text. All such texts have the same digest, so they must not be compared.
 	Empty bool
-	// CleanBytes is the length of the clean text in bytes, for reports.
-	CleanBytes int
+	// CleanBytes is the length of the clean text in bytes, for reports. BoilerplateBytes and FurnitureBytes of it are left out of
+	// fingerprint and signature: sentences of the boilerplate table, and the lines of the page around the article.
+	CleanBytes, BoilerplateBytes, FurnitureBytes int
+}
+
+// LeftOut is the share of the clean text, from 0 to 1, that is left out of fingerprint and signature.
+func (a *Article) LeftOut() float64 {
+	return float64(a.BoilerplateBytes+a.FurnitureBytes) / float64(max(1, a.CleanBytes))
 }
 
 // Ref names the article.

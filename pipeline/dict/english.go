@@ -79,16 +79,16 @@ func count(name string) (counts map[string]int, n int, err error) {
 	counts = map[string]int{}
 	seen := map[article.Digest]bool{}
 	for lines.Scan() {
-		var article struct{ Text string }
-		if err := json.Unmarshal(lines.Bytes(), &article); err != nil {
+		var line struct{ Text string }
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 			return nil, 0, err
 		}
-		if a, _ := recipe.Fingerprint(article.Text); a.Empty || seen[a.Digest] {
+		if a, _ := recipe.Fingerprint(line.Text, article.Origin{}); a.Empty || seen[a.Digest] {
 			continue
 		} else {
 			seen[a.Digest] = true
 		}
-		for _, w := range recipe.Weights(article.Text) {
+		for _, w := range recipe.Weights(line.Text, article.Origin{}) {
 			if strings.Trim(w.Word, "abcdefghijklmnopqrstuvwxyz'") == "" {
 				counts[w.Word]++
 			}

@@ -3,10 +3,12 @@ package recipe
 import (
 	"strings"
 	"testing"
+
+	"echosieve/pipeline/article"
 )
 
 func BenchmarkFingerprint(b *testing.B) {
-	perText(b, func(r *Recipe, text string) { r.Fingerprint(text) })
+	perText(b, func(r *Recipe, text string) { r.Fingerprint(text, article.Origin{}) })
 }
 
 func BenchmarkCut(b *testing.B) {

@@ -50,8 +50,8 @@ func TestPagesWithFurniture(t *testing.T) {
 	r := testRecipe(t)
 	search := r.Search()
 	judge := func(a, b string) article.Judgement {
-		x, _ := r.Fingerprint(a)
-		y, _ := r.Fingerprint(b)
+		x, _ := r.Fingerprint(a, article.Origin{})
+		y, _ := r.Fingerprint(b, article.Origin{})
 		return search.Compare(&y, &x)
 	}
 	times := func(s string, n int) string { return strings.Repeat(s, n) }
@@ -70,7 +70,7 @@ func TestPagesWithFurniture(t *testing.T) {
 func TestPageOfNothingButFurnitureIsLittleText(t *testing.T) {
 	r := testRecipe(t)
 	for _, page := range []string{enMenu + enFooter, "首页\n新闻\n" + zhFooter} {
-		a, _ := r.Fingerprint(page)
+		a, _ := r.Fingerprint(page, article.Origin{})
 		require.True(t, a.LittleText, page)
 		require.False(t, a.Empty)
 	}

@@ -29,22 +29,22 @@ func TestClassicRecipes(t *testing.T) {
 
 			extractor, err := classic.New(name, func(dst []string, text string) []string { return r.segmenter.cut(dst, text, nil) })
 			require.NoError(t, err)
-			a, _ := r.Fingerprint(zhArticle)
+			a, _ := r.Fingerprint(zhArticle, article.Origin{})
 			want, features := extractor.Fingerprint(zhArticle)
 			require.Equal(t, want, a.Fingerprint)
 			require.Equal(t, features, a.Features)
 			require.Nil(t, a.Signature)
-			require.Len(t, r.Weights(zhArticle), features)
+			require.Len(t, r.Weights(zhArticle, article.Origin{}), features)
 			for bit, sum := range a.Sums {
 				if sum > 1e6 || sum < -1e6 { // the originals round differently where a sum is nearly 0
 					require.Equal(t, sum > 0, a.SimHash>>bit&1 == 1)
 				}
 			}
-			same, _ := r.Fingerprint(zhArticle)
+			same, _ := r.Fingerprint(zhArticle, article.Origin{})
 			require.Equal(t, article.Judgement{Kind: article.Exact, Reason: article.ReasonDigest, Likeness: article.SameText}, search.Compare(&a, &same))
-			other, _ := r.Fingerprint(enArticle)
+			other, _ := r.Fingerprint(enArticle, article.Origin{})
 			require.Equal(t, article.Judgement{Reason: article.ReasonDistance}, search.Compare(&a, &other))
-			empty, _ := r.Fingerprint("")
+			empty, _ := r.Fingerprint("", article.Origin{})
 			require.True(t, empty.Empty)
 		})
 	}

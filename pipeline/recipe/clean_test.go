@@ -7,6 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"echosieve/pipeline/article"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -141,7 +143,7 @@ func TestHostileTexts(t *testing.T) {
 		"short lines":     strings.Repeat("line\n", 500_000),
 		"wrapped lines":   strings.Repeat(strings.Repeat("line, ", 6)+"\n", 50_000),
 	} {
-		article, _ := r.Fingerprint(text)
+		article, _ := r.Fingerprint(text, article.Origin{})
 		require.Equal(t, len(Clean(text)), article.CleanBytes, name)
 	}
 	require.Less(t, time.Since(start), 20*time.Minute)

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"echosieve/pipeline/article"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -67,8 +69,8 @@ func TestEvasionsDoNotReachTheDigest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.NotEqual(t, c.text, c.edited)
-			want, _ := r.Fingerprint(c.text)
-			got, _ := r.Fingerprint(c.edited)
+			want, _ := r.Fingerprint(c.text, article.Origin{})
+			got, _ := r.Fingerprint(c.edited, article.Origin{})
 			require.Equal(t, want.Fingerprint, got.Fingerprint)
 			if name != "symbols" && name != "leet" {
 				require.Equal(t, want.Digest, got.Digest)

@@ -26,8 +26,8 @@ type WeightedWord struct {
 }
 
 // Fingerprint makes an article of a text of any size, UTF-8 or not, with or without markup. It sets all fields except Coordinates, ID and
-// Time, and never fails. Memory and time are linear in the length of the text.
-func (r *Recipe) Fingerprint(text string) (article.Article, Timing) {
+// Time, and never fails. Memory and time are linear in the length of the text. from decides which rows of the boilerplate table count.
+func (r *Recipe) Fingerprint(text string, from article.Origin) (article.Article, Timing) {
 	s := r.scratch.Get().(*scratch)
 	defer r.release(s)
 	if r.classic != nil {
@@ -38,7 +38,8 @@ func (r *Recipe) Fingerprint(text string) (article.Article, Timing) {
 	s.clean = appendClean(slices.Grow(s.clean[:0], len(text)), text)
 	clean := string(s.clean)
 	cleaned := time.Now()
-	body := s.body(clean)
+	kept := s.withoutBoilerplate(r.boilerplate, clean, from)
+	body := s.body(kept)
 	s.cut = r.segmenter.cutScripts(s.cut[:0], body, s.tally) // counts most words of a long text while it is cut
 	segmented := time.Now()
 
@@ -50,7 +51,10 @@ func (r *Recipe) Fingerprint(text string) (article.Article, Timing) {
 	}
 	s.normalised = appendNormalised(slices.Grow(s.normalised[:0], len(clean)+identifyBytes), clean)
 	sums := new(simhash.Sums)
-	a := article.Article{SimHash: simhash.SumWeights(s.features, sums), Features: len(s.features), CleanBytes: len(clean)}
+	a := article.Article{
+		SimHash: simhash.SumWeights(s.features, sums), Features: len(s.features), CleanBytes: len(clean),
+		BoilerplateBytes: len(clean) - len(kept), FurnitureBytes: max(0, len(kept)-len(body)),
+	}
 	r.identify(s, &a, sums)
 	if !a.LittleText {
 		a.Anchors = s.signature.AppendAnchors(nil, r.config.Anchors)
@@ -97,14 +101,15 @@ func (r *Recipe) classicWeights(text string) []WeightedWord {
 	return words
 }
 
-// Weights returns the features of a text, the heaviest first.
-func (r *Recipe) Weights(text string) []WeightedWord {
+// Weights returns the features of a text, the heaviest first. from is that of Fingerprint.
+func (r *Recipe) Weights(text string, from article.Origin) []WeightedWord {
 	if r.classic != nil {
 		return r.classicWeights(text)
 	}
 	s := r.scratch.Get().(*scratch)
 	defer r.release(s)
-	s.cut = s.tally(r.segmenter.cutScripts(s.cut[:0], s.body(Clean(text)), s.tally))
+	body := s.body(s.withoutBoilerplate(r.boilerplate, Clean(text), from))
+	s.cut = s.tally(r.segmenter.cutScripts(s.cut[:0], body, s.tally))
 	s.weigh(r.terms)
 	words := make([]WeightedWord, len(s.words))
 	for i, w := range s.words {
@@ -125,6 +130,8 @@ type scratch struct {
 	clean      []byte
 	lines      bodyScratch
 	bodyText   []byte
+	kept       []byte // the clean text without boilerplate sentences
+	sentence   []byte // one of its sentences, normalised
 	cut        []string
 	sequence   []uint64 // hashes of the words of the last tally that hold a letter or digit, in order
 	words      []word
@@ -141,7 +148,8 @@ const maxScratch = 1 << 14
 func newScratch() *scratch { return &scratch{slots: make([]int32, 1<<10)} }
 
 func (r *Recipe) release(s *scratch) {
-	if cap(s.cut) > 2*maxScratch || cap(s.words) > maxScratch || cap(s.clean) > 16*maxScratch || cap(s.normalised) > 16*maxScratch {
+	if cap(s.cut) > 2*maxScratch || cap(s.words) > maxScratch || cap(s.clean) > 16*maxScratch || cap(s.normalised) > 16*maxScratch ||
+		cap(s.kept) > 16*maxScratch || cap(s.sentence) > 16*maxScratch {
 		return
 	}
 	clear(s.words) // they hold references to the text

@@ -81,8 +81,8 @@ func TestFlashes(t *testing.T) {
 	r := testRecipe(t)
 	search := r.Search()
 	judge := func(a, b string) article.Judgement {
-		x, _ := r.Fingerprint(a)
-		y, _ := r.Fingerprint(b)
+		x, _ := r.Fingerprint(a, article.Origin{})
+		y, _ := r.Fingerprint(b, article.Origin{})
 		require.False(t, x.LittleText, a)
 		j := search.Compare(&x, &y)
 		mirrored := search.Compare(&y, &x)

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"echosieve/pipeline/article"
 )
 
 func addTexts(f *testing.F) {
@@ -25,8 +27,8 @@ func FuzzFingerprint(f *testing.F) {
 	r := testRecipe(f)
 	addTexts(f)
 	f.Fuzz(func(t *testing.T, text string) {
-		a, _ := r.Fingerprint(text)
-		again, _ := r.Fingerprint(text)
+		a, _ := r.Fingerprint(text, article.Origin{})
+		again, _ := r.Fingerprint(text, article.Origin{})
 		if !reflect.DeepEqual(a, again) {
 			t.Fatalf("%+v, then %+v", a, again)
 		}
@@ -34,7 +36,7 @@ func FuzzFingerprint(f *testing.F) {
 		if !utf8.ValidString(normalised) || a.Empty != (normalised == "") || a.Features > 0 && a.Empty {
 			t.Fatalf("normalised %q, article %+v", normalised, a)
 		}
-		if marked, _ := r.Fingerprint(strings.Join([]string{"<div>", "</div>"}, text)); !strings.ContainsAny(text, "<&") && marked.Digest != a.Digest {
+		if marked, _ := r.Fingerprint(strings.Join([]string{"<div>", "</div>"}, text), article.Origin{}); !strings.ContainsAny(text, "<&") && marked.Digest != a.Digest {
 			t.Fatalf("wrapped in markup: %+v, bare %+v", marked, a)
 		}
 	})

@@ -16,8 +16,9 @@ import (
 	"echosieve/simhash"
 )
 
-// Config says how fingerprints are made and compared. All settings except Probes, Anchors and Segmenter become part of the recipe's id:
-// Probes and Anchors only decide how many candidates the index finds, and both segmenters cut the same words.
+// Config says how fingerprints are made and compared. All settings except Probes, Anchors, Segmenter and Boilerplate become part of the
+// recipe's id: Probes and Anchors only decide how many candidates the index finds, both segmenters cut the same words, and each row of a
+// boilerplate table says from when it counts.
 type Config struct {
 	Name           string `koanf:"-"`
 	MaxDistance    int    `koanf:"max_distance" help:"Most differing bits between the fingerprints of two copies; in news, above 16 only for a text and its part that share an anchor. Raised: more copies with text cut, more CPU. -1: 21 for news, 3 for classic ones."`
@@ -29,6 +30,7 @@ type Config struct {
 	Segmenter      string `koanf:"segmenter" help:"native, or gojieba (C++, needs cgo): the same words for 6 times (Chinese) to 25 times (English) the CPU and 100 MB more."`
 	UserDictionary string `koanf:"user_dictionary" help:"File of more words for segmentation, one a line: word [frequency] [tag]."`
 	StopWords      string `koanf:"stop_words" help:"File of more words to ignore, one a line."`
+	Boilerplate    string `koanf:"boilerplate_file" help:"Table of sentences that sources put under their articles, made by echosieve boilerplate learn. Fingerprints ignore them. A new table keeps the index."`
 
 	Thresholds signature.Thresholds `koanf:",squash"`
 }
@@ -130,6 +132,8 @@ type Recipe struct {
 	terms     *terms
 	classic   *classic.Extractor // nil in the recipe news
 	scratch   sync.Pool          // of *scratch
+	// boilerplate is nil if no table is configured. The classic recipes do not use it.
+	boilerplate *Boilerplate
 }
 
 // Load checks the configuration, reads its files and loads the dictionaries. The segmenter's dictionaries stay loaded for the life of the
@@ -147,6 +151,10 @@ func Load(config Config) (*Recipe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load recipe: stop words: %w", err)
 	}
+	boilerplate, err := ReadBoilerplate(config.Boilerplate)
+	if err != nil {
+		return nil, fmt.Errorf("load recipe: boilerplate file: %w", err)
+	}
 	id, err := recipeID(config, userWords, stopWords)
 	if err != nil {
 		return nil, fmt.Errorf("load recipe: %w", err)
@@ -159,7 +167,7 @@ func Load(config Config) (*Recipe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load recipe: %w", err)
 	}
-	r := &Recipe{config: config, id: id, segmenter: words, terms: terms}
+	r := &Recipe{config: config, id: id, segmenter: words, terms: terms, boilerplate: boilerplate}
 	if config.Name != News {
 		raw := &segmenter{cutter: words.cutter} // without cutPlain, which needs clean text
 		if r.classic, err = classic.New(config.Name, func(dst []string, text string) []string {
@@ -172,11 +180,12 @@ func Load(config Config) (*Recipe, error) {
 	return r, nil
 }
 
-// recipeID hashes, in a fixed order, all settings, files and dictionaries that decide about fingerprints and verdicts.
+// recipeID hashes, in a fixed order, all settings, files and dictionaries that decide about fingerprints and verdicts. Of the boilerplate
+// table it hashes the format only: rows are added while the index is in use, and each row says from which record timestamp it counts.
 func recipeID(config Config, userWords, stopWords []byte) (string, error) {
 	h := sha256.New()
-	h.Write(fmt.Appendf(nil, "%d %d %d %d %v %d %d\n", config.MaxDistance, config.Blocks, config.MinFeatures, config.FlashFeatures, config.Thresholds,
-		len(userWords), len(stopWords)))
+	h.Write(fmt.Appendf(nil, "%d %d %d %d %v %d %d %d\n", config.MaxDistance, config.Blocks, config.MinFeatures, config.FlashFeatures, config.Thresholds,
+		len(userWords), len(stopWords), boilerplateFormat))
 	h.Write(userWords)
 	h.Write(stopWords)
 	for _, name := range []string{dict.Words, dict.HMM, dict.IDF, dict.EnglishIDF, dict.StopWords, dict.TSCharacters} {
@@ -197,6 +206,9 @@ func recipeID(config Config, userWords, stopWords []byte) (string, error) {
 // ID names the recipe with everything that changes its fingerprints or verdicts: name, version and 8 hexadecimal digits of a hash over
 // settings and dictionaries, such as "news-4-3fa9c1d2". It holds only a-z, 0-9 and hyphens.
 func (r *Recipe) ID() string { return r.id }
+
+// Boilerplate returns the boilerplate table, nil if none is configured.
+func (r *Recipe) Boilerplate() *Boilerplate { return r.boilerplate }
 
 // Search is what the recipe requires of an index.
 func (r *Recipe) Search() article.Search { return r.config.Search() }

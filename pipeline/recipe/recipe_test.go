@@ -40,20 +40,20 @@ func TestGoldenArticles(t *testing.T) {
 		"Thai":  {languageText(t, "th"), "b83e024fe9cfb6a8", "875400f2555d4aeabdfcd2ec5824c62f"},
 		"flash": {"快讯：央行下调利率25个基点", "06af9d29c55781e5", "b5d832807b290d8300a5ea97927ebc76"},
 	} {
-		a, _ := r.Fingerprint(c.text)
+		a, _ := r.Fingerprint(c.text, article.Origin{})
 		const advice = "fingerprints changed: raise the recipe's version in recipeVersions, then these values"
 		require.Equal(t, c.simhash, a.SimHash.String(), "%s: %s", name, advice)
 		require.Equal(t, c.digest, hex.EncodeToString(a.Digest[:]), "%s: %s", name, advice)
 	}
-	require.Equal(t, "news-4-da90b719", r.ID())
+	require.Equal(t, "news-4-9d781cc0", r.ID())
 }
 
 // The index finds exact copies by fingerprint. Where punctuation moves the end of a word, the fingerprints differ, so the digests must
 // differ as well.
 func TestEqualDigestsMeanEqualFingerprints(t *testing.T) {
 	r := testRecipe(t)
-	a, _ := r.Fingerprint(zhArticle + "研究生命起源")
-	b, _ := r.Fingerprint(zhArticle + "研究生，命起源")
+	a, _ := r.Fingerprint(zhArticle+"研究生命起源", article.Origin{})
+	b, _ := r.Fingerprint(zhArticle+"研究生，命起源", article.Origin{})
 	require.Equal(t, normalise(Clean("研究生命起源")), normalise(Clean("研究生，命起源")))
 	require.NotEqual(t, a.Fingerprint, b.Fingerprint)
 	require.NotEqual(t, a.Digest, b.Digest)
@@ -90,8 +90,8 @@ func TestFormDoesNotMatter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			edited := c.edit(c.text)
 			require.NotEqual(t, c.text, edited)
-			want, _ := r.Fingerprint(c.text)
-			got, _ := r.Fingerprint(edited)
+			want, _ := r.Fingerprint(c.text, article.Origin{})
+			got, _ := r.Fingerprint(edited, article.Origin{})
 			require.Equal(t, want.Fingerprint, got.Fingerprint)
 			if c.digest {
 				require.Equal(t, want.Digest, got.Digest)
@@ -102,17 +102,17 @@ func TestFormDoesNotMatter(t *testing.T) {
 
 func TestDifferentArticlesAreFarApart(t *testing.T) {
 	r := testRecipe(t)
-	zh, _ := r.Fingerprint(zhArticle)
-	en, _ := r.Fingerprint(enArticle)
+	zh, _ := r.Fingerprint(zhArticle, article.Origin{})
+	en, _ := r.Fingerprint(enArticle, article.Origin{})
 	require.Greater(t, simhash.Distance(zh.Fingerprint, en.Fingerprint), 15)
 	require.NotEqual(t, zh.Digest, en.Digest)
 }
 
 func TestLittleText(t *testing.T) {
 	r := testRecipe(t)
-	a, _ := r.Fingerprint("快讯：沪指收涨1.5%")
-	b, _ := r.Fingerprint("快讯：沪指收涨15%")
-	same, _ := r.Fingerprint("<b>快讯</b>：沪指收涨1.5%")
+	a, _ := r.Fingerprint("快讯：沪指收涨1.5%", article.Origin{})
+	b, _ := r.Fingerprint("快讯：沪指收涨15%", article.Origin{})
+	same, _ := r.Fingerprint("<b>快讯</b>：沪指收涨1.5%", article.Origin{})
 	require.True(t, a.LittleText)
 	require.NotEqual(t, a.Digest, b.Digest)
 	require.NotEqual(t, a.Fingerprint, b.Fingerprint)
@@ -120,34 +120,34 @@ func TestLittleText(t *testing.T) {
 	require.Equal(t, hex.EncodeToString(a.Digest[:8]), a.Fingerprint.String())
 	require.NotEqual(t, a.Fingerprint, a.SimHash)
 
-	flash, _ := r.Fingerprint("快讯：沪指收涨1.5%，创业板指跌幅扩大")
+	flash, _ := r.Fingerprint("快讯：沪指收涨1.5%，创业板指跌幅扩大", article.Origin{})
 	require.False(t, flash.LittleText)
 	require.Equal(t, flash.SimHash, flash.Fingerprint)
 	require.Len(t, flash.Signature, signature.Size)
 
-	long, _ := r.Fingerprint(zhArticle)
+	long, _ := r.Fingerprint(zhArticle, article.Origin{})
 	require.False(t, long.LittleText)
 	require.Equal(t, long.SimHash, long.Fingerprint)
 	require.Equal(t, len(Clean(zhArticle)), long.CleanBytes)
-	require.Equal(t, len(r.Weights(zhArticle)), long.Features)
+	require.Equal(t, len(r.Weights(zhArticle, article.Origin{})), long.Features)
 }
 
 func TestEmptyText(t *testing.T) {
 	r := testRecipe(t)
 	for _, text := range []string{"", " \n", "<p>&nbsp;</p>", "<script>x</script>", "\x00\u200b", "!!! —— …", "😀"} {
-		a, _ := r.Fingerprint(text)
+		a, _ := r.Fingerprint(text, article.Origin{})
 		require.True(t, a.Empty, "%q", text)
 		require.True(t, a.LittleText)
-		require.Empty(t, r.Weights(text))
+		require.Empty(t, r.Weights(text, article.Origin{}))
 	}
-	a, _ := r.Fingerprint("的") // a stop word is no feature, but it is text
+	a, _ := r.Fingerprint("的", article.Origin{}) // a stop word is no feature, but it is text
 	require.False(t, a.Empty)
 	require.Zero(t, a.SimHash)
 }
 
 func TestWeightsMakeTheFingerprint(t *testing.T) {
 	r := testRecipe(t)
-	words := r.Weights(zhArticle)
+	words := r.Weights(zhArticle, article.Origin{})
 	var features []simhash.Feature
 	for i, w := range words {
 		require.Equal(t, simhash.Hash(w.Word), w.Hash)
@@ -156,11 +156,11 @@ func TestWeightsMakeTheFingerprint(t *testing.T) {
 		}
 		features = append(features, simhash.Feature{Hash: w.Hash, Weight: w.Weight})
 	}
-	a, _ := r.Fingerprint(zhArticle)
+	a, _ := r.Fingerprint(zhArticle, article.Origin{})
 	require.Equal(t, a.SimHash, simhash.Sum(features))
 
 	table := map[string]WeightedWord{}
-	for _, w := range r.Weights("新华社新华社新华社新华社 Qwertyuiop 强哥说 the of 1234567 记者") {
+	for _, w := range r.Weights("新华社新华社新华社新华社 Qwertyuiop 强哥说 the of 1234567 记者", article.Origin{}) {
 		table[w.Word] = w
 	}
 	require.Equal(t, 4, table["新华社"].Count)
@@ -232,18 +232,18 @@ func TestConcurrentUse(t *testing.T) {
 	texts := []string{zhArticle, enArticle, zhArticle + enArticle, "快讯", "", strings.Repeat(enArticle, 40)}
 	want := make([]article.Article, len(texts))
 	for i, text := range texts {
-		want[i], _ = r.Fingerprint(text)
+		want[i], _ = r.Fingerprint(text, article.Origin{})
 	}
 	var workers sync.WaitGroup
 	for w := range 8 {
 		workers.Go(func() {
 			for i := range 60 {
 				at := (w + i) % len(texts)
-				got, _ := r.Fingerprint(texts[at])
+				got, _ := r.Fingerprint(texts[at], article.Origin{})
 				if !reflect.DeepEqual(got, want[at]) {
 					t.Errorf("text %d: %+v, alone %+v", at, got, want[at])
 				}
-				r.Weights(texts[at])
+				r.Weights(texts[at], article.Origin{})
 			}
 		})
 	}

@@ -12,8 +12,8 @@ import (
 
 // judgeTexts returns the judgement of a later article on an earlier one.
 func judgeTexts(r *Recipe, earlier, later string) article.Judgement {
-	x, _ := r.Fingerprint(earlier)
-	y, _ := r.Fingerprint(later)
+	x, _ := r.Fingerprint(earlier, article.Origin{})
+	y, _ := r.Fingerprint(later, article.Origin{})
 	search := r.Search()
 	return search.Compare(&y, &x)
 }
@@ -75,8 +75,8 @@ func TestWholeDistance(t *testing.T) {
 	r := testRecipe(t)
 	search := r.Search()
 	require.Equal(t, 21, search.MaxDistance)
-	one, _ := r.Fingerprint(zhArticle + zhOther)
-	half, _ := r.Fingerprint(zhArticle)
+	one, _ := r.Fingerprint(zhArticle+zhOther, article.Origin{})
+	half, _ := r.Fingerprint(zhArticle, article.Origin{})
 	require.Equal(t, article.Near, search.Check(17, one.Signature, half.Signature).Kind)
 	require.Equal(t, article.Judgement{Reason: article.ReasonDistance}, search.Check(17, one.Signature, one.Signature))
 }
@@ -87,8 +87,8 @@ func TestReach(t *testing.T) {
 	r := testRecipe(t)
 	search := r.Search()
 	plan := lookup.New(search, 0)
-	whole, _ := r.Fingerprint(zhArticle + zhOther)
-	part, _ := r.Fingerprint(zhArticle)
+	whole, _ := r.Fingerprint(zhArticle+zhOther, article.Origin{})
+	part, _ := r.Fingerprint(zhArticle, article.Origin{})
 	for bits, want := range map[int][2]article.Kind{ // without and with an anchor in common
 		16: {article.Near, article.Near}, 17: {0, article.Near}, 21: {0, article.Near}, 22: {0, 0},
 	} {

@@ -99,12 +99,12 @@ func TestLanguages(t *testing.T) {
 		language := strings.TrimSuffix(filepath.Base(file), ".txt")
 		t.Run(language, func(t *testing.T) {
 			text := languageText(t, language)
-			original, _ := recipe.Fingerprint(text)
+			original, _ := recipe.Fingerprint(text, article.Origin{})
 			require.Greater(t, original.Features, 60)
 			list := edits(text, language != "ja" && language != "th", rand.New(rand.NewPCG(1, 2)))
 			caught := 0
 			for _, edited := range list {
-				later, _ := recipe.Fingerprint(edited)
+				later, _ := recipe.Fingerprint(edited, article.Origin{})
 				if plan.Finds(&later, &original) && search.Compare(&later, &original).Kind.IsCopy() {
 					caught++
 				}
@@ -112,8 +112,8 @@ func TestLanguages(t *testing.T) {
 			require.GreaterOrEqual(t, float64(caught)/float64(len(list)), 0.95, "%d of %d", caught, len(list))
 
 			paragraphs := strings.SplitAfter(text, "\n")
-			first, _ := recipe.Fingerprint(strings.Join(paragraphs[:2], ""))
-			second, _ := recipe.Fingerprint(strings.Join(paragraphs[2:], ""))
+			first, _ := recipe.Fingerprint(strings.Join(paragraphs[:2], ""), article.Origin{})
+			second, _ := recipe.Fingerprint(strings.Join(paragraphs[2:], ""), article.Origin{})
 			require.Zero(t, search.Compare(&second, &first).Kind, "other news in the same language")
 		})
 	}
@@ -122,7 +122,7 @@ func TestLanguages(t *testing.T) {
 // Words that no table has weigh by their length and by the square root of their count.
 func TestWeightsWithoutTable(t *testing.T) {
 	weights := map[string]WeightedWord{}
-	for _, w := range testRecipe(t).Weights("και και και και ο δήμος κυβερνητικός 다리 тот สะพาน みなと カタログ") {
+	for _, w := range testRecipe(t).Weights("και και και και ο δήμος κυβερνητικός 다리 тот สะพาน みなと カタログ", article.Origin{}) {
 		weights[w.Word] = w
 	}
 	for word, want := range map[string]float64{
@@ -149,7 +149,7 @@ func TestLongTextsInSmallAlphabets(t *testing.T) {
 			for j := range text {
 				text[j] = letters[r.IntN(len(letters))]
 			}
-			texts[i], _ = recipe.Fingerprint(string(text))
+			texts[i], _ = recipe.Fingerprint(string(text), article.Origin{})
 		}
 		require.Zero(t, search.Compare(&texts[1], &texts[0]).Kind, name)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/classic"
 	"echosieve/pipeline/internal/hostiletext"
 	"echosieve/pipeline/segment/cppjieba"
@@ -56,8 +57,8 @@ func requireSameArticles(t *testing.T, cfg Config) {
 		}
 	}
 	for _, text := range texts {
-		want, _ := gojieba.Fingerprint(text)
-		got, _ := native.Fingerprint(text)
+		want, _ := gojieba.Fingerprint(text, article.Origin{})
+		got, _ := native.Fingerprint(text, article.Origin{})
 		require.Equal(t, want, got, text[:min(len(text), 200)])
 	}
 }

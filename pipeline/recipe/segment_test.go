@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"echosieve/pipeline/article"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -139,11 +141,11 @@ func TestUserWordsCount(t *testing.T) {
 	require.NotEqual(t, testRecipe(t).ID(), r.ID())
 
 	var words []string
-	for _, w := range r.Weights("AT&T在北京吃牛肉丸子湯麵") {
+	for _, w := range r.Weights("AT&T在北京吃牛肉丸子湯麵", article.Origin{}) {
 		words = append(words, w.Word)
 	}
 	require.ElementsMatch(t, []string{"at&t", "牛肉丸子汤面"}, words)
-	article, _ := testRecipe(t).Fingerprint("AT&T在北京吃牛肉丸子湯麵")
-	other, _ := r.Fingerprint("AT&T在北京吃牛肉丸子湯麵")
-	require.NotEqual(t, article.SimHash, other.SimHash)
+	base, _ := testRecipe(t).Fingerprint("AT&T在北京吃牛肉丸子湯麵", article.Origin{})
+	other, _ := r.Fingerprint("AT&T在北京吃牛肉丸子湯麵", article.Origin{})
+	require.NotEqual(t, base.SimHash, other.SimHash)
 }

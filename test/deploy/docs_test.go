@@ -19,7 +19,7 @@ func TestOutputDocumentationNamesEveryHeader(t *testing.T) {
 		pipeline.HeaderVerdict, pipeline.HeaderFingerprint, pipeline.HeaderDistance, pipeline.HeaderRelation,
 		pipeline.HeaderSimilarity, pipeline.HeaderContained, pipeline.HeaderContains, pipeline.HeaderOriginalID,
 		pipeline.HeaderOriginal, pipeline.HeaderRootID, pipeline.HeaderRoot, pipeline.HeaderSource,
-		pipeline.HeaderRecipe, pipeline.HeaderReason, pipeline.HeaderDetail, pipeline.HeaderValueOmitted,
+		pipeline.HeaderRecipe, pipeline.HeaderLeftOut, pipeline.HeaderReason, pipeline.HeaderDetail, pipeline.HeaderValueOmitted,
 		pipeline.HeaderShadow,
 	} {
 		require.Contains(t, doc, "| `"+header+"` |")

@@ -41,7 +41,7 @@ func reason(r *recipe.Recipe, in *kgo.Record) pipeline.RejectReason {
 	if reject != nil {
 		return reject.Reason
 	}
-	if a, _ := r.Fingerprint(doc.Text); a.Empty {
+	if a, _ := r.Fingerprint(doc.Text, article.Origin{}); a.Empty {
 		return pipeline.EmptyText
 	}
 	return ""
@@ -63,7 +63,7 @@ func checkVerdicts(t testing.TB, r *recipe.Recipe, index redisindex.Config, deco
 		doc, reject := decode.Decode(&pipeline.Record{Value: in.Value})
 		var a article.Article
 		if reject == nil {
-			a, _ = r.Fingerprint(doc.Text)
+			a, _ = r.Fingerprint(doc.Text, article.Origin{})
 		}
 		if in.Value == nil || reject != nil || a.Empty {
 			continue

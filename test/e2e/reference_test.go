@@ -29,7 +29,7 @@ func checkAgainstReference(t testing.TB, recipe *recipe.Recipe, index redisindex
 		if reject != nil {
 			continue
 		}
-		a, _ := recipe.Fingerprint(doc.Text)
+		a, _ := recipe.Fingerprint(doc.Text, article.Origin{})
 		if a.Empty {
 			continue
 		}

@@ -161,7 +161,7 @@ func isArticle(cfg config.Config, recipe *recipe.Recipe, r *pipeline.Record) (ok
 	if reject != nil {
 		return false, reject.Error()
 	}
-	if a, _ := recipe.Fingerprint(content.Text); a.Empty {
+	if a, _ := recipe.Fingerprint(content.Text, article.Origin{Source: content.Source, Time: r.Time}); a.Empty {
 		return false, string(pipeline.EmptyText)
 	}
 	return true, ""

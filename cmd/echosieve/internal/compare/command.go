@@ -15,6 +15,7 @@ import (
 	"echosieve/internal/config"
 	"echosieve/internal/files"
 	"echosieve/internal/sidebyside"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
 )
 
@@ -39,6 +40,7 @@ func Command() *cobra.Command {
 	asJSON := command.AddJSONFlag(cmd)
 	texts := cmd.Flags().Bool("texts", false, "show both texts side by side, with what differs marked")
 	top := cmd.Flags().Int("top", 20, "number of words to list; 0: all")
+	source := cmd.Flags().String("source", "", "publisher of both texts: its rows of detection.boilerplate_file count, too")
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg, err := config.Load(cmd.Flags())
@@ -61,7 +63,8 @@ func Command() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		c := Texts(news, cfg.IndexConfig(news.ID()), names, contents, cfg.Detection)
+		from := article.Origin{Source: *source} // without a time: all rows of the boilerplate table count, even rows that begin later
+		c := Texts(news, cfg.IndexConfig(news.ID()), [2]article.Origin{from, from}, names, contents, cfg.Detection)
 		if *top > 0 && len(c.Words) > *top {
 			c.Words = c.Words[:*top]
 		}

@@ -56,6 +56,8 @@ type comparedText struct {
 	Features    int    `json:"features"`    // different words that count
 	LittleText  bool   `json:"little_text"`
 	CleanBytes  int    `json:"clean_bytes"`
+	// LeftOut is the share of the clean text that the fingerprint ignores: lines around the article, and boilerplate sentences.
+	LeftOut float64 `json:"left_out"`
 }
 
 // comparedWord is a word of either text. A weight of 0 means that the text does not have it.
@@ -69,11 +71,11 @@ type comparedWord struct {
 }
 
 // Texts compares two texts as the service does, and keeps every intermediate result.
-func Texts(recipe *recipe.Recipe, index redisindex.Config, names, texts [2]string, cfg recipe.Config) Comparison {
-	a, _ := recipe.Fingerprint(texts[0])
-	b, _ := recipe.Fingerprint(texts[1])
+func Texts(recipe *recipe.Recipe, index redisindex.Config, from [2]article.Origin, names, texts [2]string, cfg recipe.Config) Comparison {
+	a, _ := recipe.Fingerprint(texts[0], from[0])
+	b, _ := recipe.Fingerprint(texts[1], from[1])
 	c := Articles(recipe.ID(), index, names, &a, &b, cfg)
-	c.Words = compareWords(recipe.Weights(texts[0]), recipe.Weights(texts[1]))
+	c.Words = compareWords(recipe.Weights(texts[0], from[0]), recipe.Weights(texts[1], from[1]))
 	c.TotalWords = len(c.Words)
 	for _, w := range c.Words {
 		switch {
@@ -135,7 +137,7 @@ func (c *Comparison) addLookups(plan lookup.Plan, a, b *article.Article) {
 func describeText(name string, a article.Article) comparedText {
 	return comparedText{
 		Name: name, Fingerprint: a.SimHash.String(), Bits: a.SimHash.Bits(), Digest: fmt.Sprintf("%x", a.Digest),
-		Features: a.Features, LittleText: a.LittleText, CleanBytes: a.CleanBytes,
+		Features: a.Features, LittleText: a.LittleText, CleanBytes: a.CleanBytes, LeftOut: a.LeftOut(),
 	}
 }
 

@@ -21,12 +21,15 @@ func (c Comparison) print(w io.Writer, terminal sidebyside.Terminal) error {
 		letter string
 		comparedText
 	}{{"A", c.A}, {"B", c.B}} {
-		little := ""
+		more := ""
+		if t.LeftOut > 0 {
+			more = fmt.Sprintf(", %.0f %% left out as boilerplate", 100*t.LeftOut)
+		}
 		if t.LittleText {
-			little = ", little text"
+			more += ", little text"
 		}
 		b.WriteString(command.Fit(fmt.Sprintf("%s  %s  %s: %d bytes of clean text, %d different words%s\n",
-			t.letter, t.Fingerprint, t.Name, t.CleanBytes, t.Features, little)))
+			t.letter, t.Fingerprint, t.Name, t.CleanBytes, t.Features, more)))
 	}
 	bitsA, bitsB := c.inBlocks(c.A.Bits), c.inBlocks(c.B.Bits)
 	fmt.Fprintf(&b, "\nA  %s\nB  %s\n", bitsA, bitsB)

@@ -159,6 +159,9 @@ func (e *explainer) output(ctx context.Context, o *published.Output) (*explanati
 	return x, nil
 }
 
+// origin is what fingerprints depend on besides the text.
+func (d *described) origin() article.Origin { return article.Origin{Source: d.Source, Time: d.Time} }
+
 // describe makes a description of an input record. A record without a value has no text.
 func (e *explainer) describe(r pipeline.Record) described {
 	d := described{Record: r.String(), ID: r.String(), Time: r.Time}
@@ -173,7 +176,7 @@ func (e *explainer) describe(r pipeline.Record) described {
 		return d
 	}
 	d.text, d.Bytes = recipe.Readable(content.Text), len(content.Text)
-	made, _ := e.recipe.Fingerprint(content.Text)
+	made, _ := e.recipe.Fingerprint(content.Text, d.origin())
 	made.Coordinates, made.ID, made.Time = r.Coordinates, content.ID, r.Time
 	d.made = &made
 	return d
@@ -311,7 +314,7 @@ func (e *explainer) compare(earlier, later *described) compare.Comparison {
 	if earlier.text == "" || later.text == "" {
 		return compare.Articles(e.recipe.ID(), index, names, earlier.made, later.made, e.cfg.Detection)
 	}
-	return compare.Texts(e.recipe, index, names, [2]string{earlier.text, later.text}, e.cfg.Detection)
+	return compare.Texts(e.recipe, index, [2]article.Origin{earlier.origin(), later.origin()}, names, [2]string{earlier.text, later.text}, e.cfg.Detection)
 }
 
 // number matches a number with its separators, in clean text.

@@ -199,7 +199,7 @@ func (w *Writer) newText(id string) string {
 	}
 	w.made++
 	f := &family{id: id, text: b.String()}
-	f.article, _ = w.recipe.Fingerprint(f.text)
+	f.article, _ = w.recipe.Fingerprint(f.text, article.Origin{})
 	if len(w.families) == remembered {
 		w.families = w.families[1:]
 	}
@@ -217,7 +217,7 @@ func (w *Writer) copyText(id string) string {
 			var b strings.Builder
 			b.WriteString(f.text)
 			w.sentence(&b, 3)
-			a, _ := w.recipe.Fingerprint(b.String())
+			a, _ := w.recipe.Fingerprint(b.String(), article.Origin{})
 			if simhash.Distance(a.Fingerprint, f.article.Fingerprint) <= nearDistance && w.Index.Compare(&a, &f.article).Kind == article.Near {
 				w.Facts[id] = Fact{Family: f.id, Role: Near}
 				return b.String()

@@ -51,7 +51,7 @@ func (w *Writer) versions(n int) []string {
 				next = append(next, b.String())
 			}
 			text := strings.Join(next, " ")
-			a, _ := w.recipe.Fingerprint(text)
+			a, _ := w.recipe.Fingerprint(text, article.Origin{})
 			if w.extends(articles, &a) {
 				texts, articles, sentences = append(texts, text), append(articles, a), next
 			}

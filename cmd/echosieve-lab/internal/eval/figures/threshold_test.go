@@ -87,14 +87,14 @@ func TestSimilarityScaleIsTheRule(t *testing.T) {
 	for i := range text {
 		text[i] = words[random.IntN(len(words))]
 	}
-	original, _ := recipe.Fingerprint(string(text))
+	original, _ := recipe.Fingerprint(string(text), article.Origin{})
 	levels := map[int]bool{}
 	for range 60 {
 		edited := append([]rune{}, text...)
 		for range random.IntN(200) {
 			edited[random.IntN(len(edited))] = words[random.IntN(len(words))]
 		}
-		copied, _ := recipe.Fingerprint(string(edited))
+		copied, _ := recipe.Fingerprint(string(edited), article.Origin{})
 		if copied.LittleText || copied.Digest == original.Digest {
 			continue
 		}

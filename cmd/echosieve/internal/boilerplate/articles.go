@@ -1,0 +1,92 @@
+package boilerplate
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/consumer"
+	"echosieve/internal/config"
+	"echosieve/internal/files"
+	"echosieve/internal/produce"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+)
+
+// readArticles calls add with every article of a file or topic. It returns how many there were, and how many lines or records held none;
+// add returns false for a text without words.
+func readArticles(cmd *cobra.Command, cfg config.Config, from string, add func(article.Content) bool) (articles, bad int, err error) {
+	isFile := from == "-" || strings.ContainsRune(from, os.PathSeparator)
+	if _, err := os.Stat(from); err == nil {
+		isFile = true
+	}
+	size := int64(-1)
+	if isFile {
+		size = files.Size([]string{from})
+	}
+	var done atomic.Int64
+	progress := files.NewProgress(cmd.ErrOrStderr(), size, "read", done.Load)
+	take := func(record *pipeline.Record) {
+		if record.Value == nil && record.Oversize == nil { // a tombstone is no fault
+			return
+		}
+		content, reject := cfg.Input.Decode(record)
+		if record.Oversize != nil || reject != nil || !add(content) {
+			progress.Bad.Add(1)
+			return
+		}
+		done.Add(1)
+	}
+	stop := progress.Start()
+	if isFile {
+		err = readFile(cmd, cfg, from, progress, take)
+	} else {
+		err = readTopic(cmd.Context(), cfg, from, take)
+	}
+	stop()
+	if err == nil && done.Load() == 0 {
+		err = fmt.Errorf("there is no article in %s", from)
+	}
+	return int(done.Load()), int(progress.Bad.Load()), err
+}
+
+func readFile(cmd *cobra.Command, cfg config.Config, name string, progress *files.Progress, take func(*pipeline.Record)) error {
+	for record, err := range produce.NewLines(cfg, progress).Records(cmd.Context(), []string{name}, cmd.InOrStdin()) {
+		if err != nil {
+			return err
+		}
+		take(&record)
+	}
+	return cmd.Context().Err()
+}
+
+// readTopic reads the records that the topic holds now, without a consumer group.
+func readTopic(ctx context.Context, cfg config.Config, topic string, take func(*pipeline.Record)) error {
+	archive, err := consumer.NewArchive(cfg.Kafka, topic)
+	if err != nil {
+		return err
+	}
+	defer archive.Close()
+	partitions, err := archive.Partitions(ctx, topic)
+	if err != nil {
+		return fmt.Errorf("there is no file %s, and as a topic it cannot be read: %w", topic, err)
+	}
+	for p := range int32(partitions) {
+		offsets, err := archive.Offsets(ctx, topic, p)
+		if err != nil {
+			return err
+		}
+		from := article.Coordinates{Topic: topic, Partition: p, Offset: offsets.First}
+		if err := archive.Read(ctx, from, offsets.Next, func(r *pipeline.Record) error {
+			take(r)
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
