@@ -38,7 +38,8 @@ func (r *Recipe) Fingerprint(text string, from article.Origin) (article.Article,
 	s.clean = appendClean(slices.Grow(s.clean[:0], len(text)), text)
 	clean := string(s.clean)
 	cleaned := time.Now()
-	kept := s.withoutBoilerplate(r.boilerplate, clean, from)
+	rest := s.withoutTeasers(clean)
+	kept := s.withoutBoilerplate(r.boilerplate, rest, from)
 	body := s.body(kept)
 	s.cut = r.segmenter.cutScripts(s.cut[:0], body, s.tally) // counts most words of a long text while it is cut
 	segmented := time.Now()
@@ -53,7 +54,7 @@ func (r *Recipe) Fingerprint(text string, from article.Origin) (article.Article,
 	sums := new(simhash.Sums)
 	a := article.Article{
 		SimHash: simhash.SumWeights(s.features, sums), Features: len(s.features), CleanBytes: len(clean),
-		BoilerplateBytes: len(clean) - len(kept), FurnitureBytes: max(0, len(kept)-len(body)),
+		BoilerplateBytes: len(rest) - len(kept), FurnitureBytes: max(0, len(clean)-len(rest)+len(kept)-len(body)),
 	}
 	r.identify(s, &a, sums)
 	if !a.LittleText {
@@ -108,7 +109,7 @@ func (r *Recipe) Weights(text string, from article.Origin) []WeightedWord {
 	}
 	s := r.scratch.Get().(*scratch)
 	defer r.release(s)
-	body := s.body(s.withoutBoilerplate(r.boilerplate, Clean(text), from))
+	body := s.body(s.withoutBoilerplate(r.boilerplate, s.withoutTeasers(Clean(text)), from))
 	s.cut = s.tally(r.segmenter.cutScripts(s.cut[:0], body, s.tally))
 	s.weigh(r.terms)
 	words := make([]WeightedWord, len(s.words))
@@ -130,7 +131,9 @@ type scratch struct {
 	clean      []byte
 	lines      bodyScratch
 	bodyText   []byte
-	kept       []byte // the clean text without boilerplate sentences
+	teasers    []teaser
+	rest       []byte // the clean text without teasers
+	kept       []byte // the rest without boilerplate sentences
 	sentence   []byte // one of its sentences, normalised
 	cut        []string
 	sequence   []uint64 // hashes of the words of the last tally that hold a letter or digit, in order
@@ -149,7 +152,7 @@ func newScratch() *scratch { return &scratch{slots: make([]int32, 1<<10)} }
 
 func (r *Recipe) release(s *scratch) {
 	if cap(s.cut) > 2*maxScratch || cap(s.words) > maxScratch || cap(s.clean) > 16*maxScratch || cap(s.normalised) > 16*maxScratch ||
-		cap(s.kept) > 16*maxScratch || cap(s.sentence) > 16*maxScratch {
+		cap(s.rest) > 16*maxScratch || cap(s.kept) > 16*maxScratch || cap(s.sentence) > 16*maxScratch {
 		return
 	}
 	clear(s.words) // they hold references to the text
