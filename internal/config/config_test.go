@@ -32,6 +32,15 @@ func TestFixedNames(t *testing.T) {
 	}
 }
 
+func TestPolicy(t *testing.T) {
+	cfg := Default()
+	cfg.Policy.Extends = "possible"
+	require.NoError(t, cfg.Validate())
+	require.Equal(t, cfg.Policy, cfg.IndexConfig("recipe").Policy)
+	cfg.Policy.SameID = "dead"
+	require.ErrorContains(t, cfg.Validate(), `policy.same_id is "dead"`)
+}
+
 func TestNewLogger(t *testing.T) {
 	var b bytes.Buffer
 	log := LogConfig{Level: "warn", Format: LogJSON}.NewLogger(&b)

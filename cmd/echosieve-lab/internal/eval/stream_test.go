@@ -20,6 +20,22 @@ import (
 	"echosieve/test/redisserver"
 )
 
+// A copy is caught in whatever topic the policy puts it.
+func TestEvalStreamDoesNotDependOnThePolicy(t *testing.T) {
+	var results [2]figures.StreamResult
+	for i, topic := range []string{"duplicate", "unique"} {
+		args := []string{"stream", "--docs", evalDocs, "--json"}
+		for _, relation := range []string{"contained", "extends", "revises", "overlaps", "same_id"} {
+			args = append(args, "--policy."+relation, topic)
+		}
+		code, out, errOut := runEval(t, args...)
+		require.Equal(t, command.ExitOK, code, errOut)
+		require.NoError(t, json.Unmarshal([]byte(out), &results[i]))
+	}
+	require.Equal(t, results[0], results[1])
+	require.Greater(t, results[0].Total().Caught, results[0].Kinds["exact"].Caught)
+}
+
 func TestEvalStream(t *testing.T) {
 	html := filepath.Join(t.TempDir(), "report.html")
 	args := []string{"stream", "--docs", evalDocs}

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -150,33 +148,19 @@ func (s *streamEval) flush(ctx context.Context) error {
 	return nil
 }
 
-// streamVerdict reads the verdict from the headers, as consumers of the output topics do.
+// streamVerdict reads the verdict from the headers, as consumers of the output topics do. The topic does not count: by setting, copies go
+// to any.
 func streamVerdict(o *pipeline.Output) (figures.StreamVerdict, error) {
+	p, err := pipeline.ParseHeaders(o.Headers)
+	if err != nil {
+		return figures.StreamVerdict{}, fmt.Errorf("verdict on the article at %s: %w", o.Record, err)
+	}
 	v := figures.StreamVerdict{
-		Dead: o.Destination == pipeline.ToDead, Flagged: o.Destination == pipeline.ToDuplicate,
-		Possible: o.Destination == pipeline.ToPossible, Original: -1, Root: -1,
+		Dead: p.Reject != nil, Flagged: p.Verdict.Kind.IsCopy(), Possible: p.Verdict.Kind == article.Possible, Original: -1, Root: -1,
 	}
-	if !v.Flagged && !v.Possible {
-		return v, nil
-	}
-	var errs [3]error
-	for _, h := range o.Headers {
-		switch value := string(h.Value); h.Key {
-		case pipeline.HeaderOriginal:
-			v.Original, errs[0] = offsetOf(value)
-		case pipeline.HeaderRoot:
-			v.Root, errs[1] = offsetOf(value)
-		case pipeline.HeaderDistance:
-			v.Distance, errs[2] = strconv.Atoi(value)
-		case pipeline.HeaderReason:
-			v.Reason = value
-		}
-	}
-	if err := errors.Join(errs[:]...); err != nil {
-		return v, fmt.Errorf("verdict on the article at %s: %w", o.Record, err)
-	}
-	if v.Original < 0 || v.Root < 0 {
-		return v, fmt.Errorf("verdict on the article at %s names no original", o.Record)
+	if v.Flagged || v.Possible {
+		v.Original, v.Root = int(p.Verdict.Original.Offset), int(p.Verdict.Root.Offset)
+		v.Distance, v.Reason = p.Verdict.Distance, p.Verdict.Reason.String()
 	}
 	return v, nil
 }
@@ -188,9 +172,4 @@ func headerOf(o *pipeline.Output, key string) string {
 		}
 	}
 	return ""
-}
-
-// offsetOf returns the offset of coordinates "topic/partition/offset".
-func offsetOf(coordinates string) (int, error) {
-	return strconv.Atoi(coordinates[strings.LastIndexByte(coordinates, '/')+1:])
 }
