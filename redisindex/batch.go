@@ -19,7 +19,7 @@ type task struct {
 	// candidates are the fingerprints to fetch entries of, the nearest first.
 	candidates []candidate
 	// relatives are the stored articles that this article resembles. After the step fetchEntries, only relatives with a
-	// lower ticket are left: first those with the id of this article, then the others, the lowest ticket first.
+	// lower ticket are left, the best original first (relative.precedes).
 	relatives []relative
 	proposal  article.Verdict // the verdict that this run reaches
 	verdict   article.Verdict // the verdict that is written in the entry; zero Kind: none yet

@@ -154,8 +154,17 @@ type relative struct {
 	distance int // bits
 }
 
+// precedes says whether r is a better original than s: one with the id of the article is, so that a revision names its earlier version
+// and not an agency text that both repeat; of two others the earlier one is.
+func (r relative) precedes(s relative) bool {
+	if r.judged.SameID != s.judged.SameID {
+		return r.judged.SameID
+	}
+	return r.before(s.entry)
+}
+
 // fetchEntries is step 6: it fetches the entries of the candidates. For each open task it notes the relatives with a lower ticket,
-// those with its id first, in the order of their tickets. Relatives without a ticket are given one first.
+// the best original first. Relatives without a ticket are given one first.
 func (b *batch) fetchEntries(ctx context.Context) error {
 	open := b.open()
 	if err := b.fetchCandidates(ctx, open); err != nil {
@@ -172,7 +181,7 @@ func (b *batch) fetchEntries(ctx context.Context) error {
 			return r.ticket == 0 || !r.before(&t.entry) || r.ticket == maxTicket
 		})
 		slices.SortFunc(t.relatives, func(r, s relative) int {
-			if r.judged.SameID != s.judged.SameID && r.judged.SameID || r.judged.SameID == s.judged.SameID && r.before(s.entry) {
+			if r.precedes(s) {
 				return -1
 			}
 			return 1
