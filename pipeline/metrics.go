@@ -97,6 +97,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		{"possible", article.ReasonShort.String()},
 		{"possible", article.ReasonLittle.String()},
 		{"possible", article.ReasonLead.String()},
+		{"possible", article.ReasonSubject.String()},
 		{"skipped", "tombstone"},
 		{"dead", string(NotJSON)},
 		{"dead", string(NoText)},

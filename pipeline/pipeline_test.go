@@ -96,6 +96,7 @@ func TestBatchThroughAllStages(t *testing.T) {
 echosieve_pipeline_records_total{reason="digest",verdict="exact"} 1
 echosieve_pipeline_records_total{reason="distance",verdict="near"} 0
 echosieve_pipeline_records_total{reason="lead",verdict="possible"} 0
+echosieve_pipeline_records_total{reason="subject",verdict="possible"} 0
 echosieve_pipeline_records_total{reason="overlap",verdict="near"} 0
 echosieve_pipeline_records_total{reason="overlap",verdict="possible"} 0
 echosieve_pipeline_records_total{reason="little",verdict="possible"} 0

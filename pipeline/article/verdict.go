@@ -63,10 +63,11 @@ const (
 	ReasonUnknown                // one of the signatures is missing or has an unknown version
 	ReasonLead                   // the texts begin differently and have no number in common
 	ReasonOpposite               // something rises in one text that falls in the other
+	ReasonSubject                // each text is about a word that is none of the main words of the other
 	reasonCount
 )
 
-var reasonNames = [reasonCount]string{"none", "digest", "distance", "overlap", "numbers", "values", "little", "short", "unknown", "lead", "opposite"}
+var reasonNames = [reasonCount]string{"none", "digest", "distance", "overlap", "numbers", "values", "little", "short", "unknown", "lead", "opposite", "subject"}
 
 // String returns the reason as it stands in headers and metrics. It returns "unknown" for a number that this version does not know.
 func (r Reason) String() string {

@@ -64,6 +64,7 @@ func (r *Recipe) Fingerprint(text string, from article.Origin) (article.Article,
 		if a.Features < r.config.FlashFeatures {
 			a.Signature = s.signature.AppendFlash(nil, body, s.sequence)
 		} else {
+			s.addMainWords()
 			a.Signature = s.signature.Append(nil, body)
 		}
 	}

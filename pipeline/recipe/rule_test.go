@@ -59,6 +59,24 @@ increase brings its price in the harbor in line with those of other suppliers. T
 	require.Equal(t, article.Near, judgeTexts(r, en, strings.ReplaceAll(en, "raised", "lifted")).Kind)
 }
 
+// Reports of the same form without figures are about different people or places if their names differ. A copy may say more of others.
+func TestOtherSubject(t *testing.T) {
+	r := testRecipe(t)
+	for name, c := range map[string]struct{ text, place, other, line string }{
+		"zh": {`青溪县举行冬季招聘会。记者从青溪县人力资源部门了解到，本次活动在县体育馆举办，企业提供制造、物流、护理和餐饮等岗位，求职者可以当场投递简历。
+青溪县就业服务中心的工作人员介绍，现场设有政策咨询、法律援助和职业培训的窗口，并为残疾人和退役军人开辟绿色通道。未能到场的市民可以通过网站报名，
+企业将在线上面试。主办方提醒，求职时不要缴纳押金，也不要交出身份证件，遇到问题及时向劳动监察部门反映。`, "青溪县", "白石县", "今年到场的企业比往年多。"},
+		"en": {`Merriford council has begun to clear the storm drains before winter, and Merriford residents are asked not to park along the main streets while crews are
+at work. Leaves and branches should be left in bags at the kerb, where they are collected early in the morning. The council said that blocked grates were the
+most common cause of flooded cellars, and that anybody who notices standing water should report it by telephone or at the town hall. In Merriford, sandbags can
+be fetched from the fire station, and volunteers will help elderly neighbours to carry them home.`, "Merriford", "Dunholt", "Work should be finished before the first frost."},
+	} {
+		require.Equal(t, article.Judgement{Kind: article.Possible, Reason: article.ReasonSubject},
+			judgeTexts(r, c.text, strings.ReplaceAll(c.text, c.place, c.other)), name)
+		require.Equal(t, article.Near, judgeTexts(r, c.text, c.text+c.line).Kind, name)
+	}
+}
+
 // The first half of an article and the whole article are copies of each other, at a distance at which other articles are not.
 func TestPartOfAnArticle(t *testing.T) {
 	r := testRecipe(t)

@@ -116,6 +116,40 @@ func (s *scratch) weigh(terms *terms) {
 	s.words = slices.DeleteFunc(s.words, func(w word) bool { return w.idf == 0 })
 }
 
+// mainWords is how many main words a signature holds, subjectWords how many of them an article can be about.
+const (
+	mainWords    = 8
+	subjectWords = 2
+)
+
+// addMainWords gives the signature the weightiest words of the article. Rarity counts more than in the fingerprint, so that names come
+// first: reports of one form about different people or places have the same frequent words and other names. A word that occurs once is not
+// what the article is about: in a copy, another rare word may take its place.
+func (s *scratch) addMainWords() {
+	var scores [mainWords]float32
+	var mains [mainWords]*word
+	for i := range s.words {
+		w := &s.words[i]
+		if first := w.text[0]; first >= '0' && first <= '9' {
+			continue
+		}
+		score, at := float32(w.count)*w.idf*w.idf, mainWords
+		for at > 0 && (score > scores[at-1] || score == scores[at-1] && w.hash > mains[at-1].hash) {
+			at--
+		}
+		if at < mainWords {
+			copy(scores[at+1:], scores[at:])
+			copy(mains[at+1:], mains[at:])
+			scores[at], mains[at] = score, w
+		}
+	}
+	for i, w := range mains {
+		if w != nil {
+			s.signature.AddMainWord(w.hash, i < subjectWords && w.count > 1)
+		}
+	}
+}
+
 // The IDF of words in scripts other than Chinese and ASCII, which no table has. Frequent words are short in all languages, so a word gets
 // more the longer it is: with 3 letters 3.5, with 7 letters or more maxUnlisted. Of the pairs of characters that stand for words in
 // Japanese, Thai and the like, each belongs to many words and gets little; pairs of hiragana are mostly endings and particles.

@@ -5,16 +5,16 @@
 // The index keeps a signature of every article in the window. The second check sees nothing else of an earlier article: everything that it
 // needs of a text must be in these 80 bytes.
 //
-// Layout of version 3. A flash has version 4 (flash.go), with a filter of its words in bytes 2 to 33 and nothing behind byte 63:
+// Layout of version 5. A flash has version 4 (flash.go), with a filter of its words in bytes 2 to 33 and nothing behind byte 63:
 //
-//	 0      version, 3
+//	 0      version, 5
 //	 1      number of word bigrams n as round(16 log2(n+1)), at most 255
 //	 2..33  MinHash of the word bigrams: 128 slots of 2 bits, slot 0 in the lowest bits of byte 2
 //	34..49  numbers: 16 slots with an 8-bit hash of what stands before a number, 0 = empty
 //	50..57  their values: a 4-bit hash for each slot, slot 0 in the low half of byte 50
 //	58..63  bitmap of number values, 48 bits, bit 0 is the lowest of byte 58
-//	64..78  one bit for each of the first 120 slots of the MinHash, slot 0 is the lowest bit of byte 64: 1 if the slot's bigram is one of
-//	        the first 20 of the text
+//	64..70  numbers of up to 8 slots of the MinHash whose bigram is one of the first 20 of the text, 7 bits each, ascending
+//	71..78  up to 8 main words: a 7-bit hash, and in the highest bit whether the article is about the word
 //	79      number of words that say that something rises, at most 15, in the low half; number of words that say that something falls in
 //	        the high half
 //

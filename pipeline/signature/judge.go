@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"echosieve/pipeline/article"
 )
@@ -122,6 +123,9 @@ type Comparison struct {
 	// Lead estimates the share of the first 20 bigrams of one article that stand anywhere in the other article, whichever way round is
 	// more. It is 1 if fewer than leastLeadSlots samples are of the beginning, which happens in long articles.
 	Lead float64
+	// OtherSubject tells that each article is about a word that is none of the eight main words of the other. An article is about those of
+	// its two weightiest words that it has more than once, such as the name of a person or place.
+	OtherSubject bool
 }
 
 // Compare compares the signature a of a later article with the signature b of an earlier one, in constant time. It allocates nothing. If a
@@ -157,6 +161,7 @@ func Compare(a, b *Signature) Comparison {
 	}
 	if !c.Flash {
 		c.Lead = max(a.leadIn(b), b.leadIn(a))
+		c.OtherSubject = a.hasOtherSubject(b) && b.hasOtherSubject(a)
 		upA, downA, upB, downB := a.raw[directionAt]&15, a.raw[directionAt]>>4, b.raw[directionAt]&15, b.raw[directionAt]>>4
 		c.Opposite = upA > 0 && downB > 0 && downA == 0 && upB == 0 || downA > 0 && upB > 0 && upA == 0 && downB == 0
 	}
@@ -186,12 +191,13 @@ const leastLeadSlots = 5
 
 // leadIn estimates the share of the beginning of s that stands in t: the share of equal slots among the slots that sample the beginning.
 func (s *Signature) leadIn(t *Signature) float64 {
-	n, equal := 0, 0
-	for i := range leadSlots {
-		if s.raw[leadAt+i/8]>>(i%8)&1 == 0 {
-			continue
+	slots := binary.LittleEndian.Uint64(s.raw[leadAt:]) // and one byte more
+	first, n, equal := slots&(minSlots-1), 0, 0
+	for ; n < leadSlots; n++ {
+		i := slots >> (7 * n) & (minSlots - 1)
+		if n > 0 && i == first {
+			break
 		}
-		n++
 		if (s.raw[minAt+i/4]^t.raw[minAt+i/4])>>(i%4*2)&3 == 0 {
 			equal++
 		}
@@ -200,6 +206,19 @@ func (s *Signature) leadIn(t *Signature) float64 {
 		return 1
 	}
 	return max(0, (float64(equal)/float64(n)-0.25)/0.75)
+}
+
+// hasOtherSubject tells whether s is about a word that is none of the main words of t.
+func (s *Signature) hasOtherSubject(t *Signature) bool {
+	for _, w := range s.raw[mainAt : mainAt+mainWords] {
+		if w&subjectBit == 0 {
+			continue
+		}
+		if !slices.ContainsFunc(t.raw[mainAt:mainAt+mainWords], func(v byte) bool { return (v^w)&^subjectBit == 0 }) {
+			return true
+		}
+	}
+	return false
 }
 
 // Judge decides about two articles whose fingerprints are distance bits apart, which must be within the recipe's maximal distance. The
@@ -239,6 +258,8 @@ func decide(distance int, c Comparison, t Thresholds) article.Judgement {
 		return article.Judgement{Kind: article.Possible, Reason: article.ReasonValues}
 	case c.CommonValues == 0 && c.Lead < leastLead:
 		return article.Judgement{Kind: article.Possible, Reason: article.ReasonLead}
+	case c.OtherSubject && !c.Part():
+		return article.Judgement{Kind: article.Possible, Reason: article.ReasonSubject}
 	case c.J >= near:
 		return article.Judgement{Kind: article.Near, Reason: article.ReasonOverlap}
 	case short && c.J >= t.Near:

@@ -92,6 +92,8 @@ func TestJudge(t *testing.T) {
 		"another beginning":     {func(c *Comparison) { c.Lead, c.LeastValues, c.CommonValues = .59, 0, 0 }, article.Possible, article.ReasonLead},
 		"the same beginning":    {func(c *Comparison) { c.Lead, c.LeastValues, c.CommonValues = .6, 0, 0 }, article.Near, article.ReasonOverlap},
 		"another, but a number": {func(c *Comparison) { c.Lead, c.LeastValues, c.CommonValues = 0, 1, 1 }, article.Near, article.ReasonOverlap},
+		"another subject":       {func(c *Comparison) { c.OtherSubject = true }, article.Possible, article.ReasonSubject},
+		"a part may have":       {func(c *Comparison) { c.OtherSubject, c.Longer = true, 1.25 }, article.Near, article.ReasonOverlap},
 		"short, other values":   {func(c *Comparison) { c.Bigrams, c.CommonValues = 20, 5 }, article.Possible, article.ReasonValues},
 	})
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Version is the version of the layout that Append writes, its first byte.
-const Version = 3
+const Version = 5
 
 // Size is the length of a signature in bytes.
 const Size = 80
@@ -23,12 +23,14 @@ const (
 	valueAt     = 50
 	bitmapAt    = 58
 	leadAt      = 64
+	mainAt      = 71
 	directionAt = 79
 	minSlots    = 128
 	numberSlots = 16
 	bitmapBits  = 48
-	leadSlots   = 120 // slots of minAt that have a bit at leadAt: as many as 15 bytes hold
-	leadBigrams = 20  // bigrams that count as the beginning of a text: about a sentence
+	leadSlots   = 8  // numbers of slots at leadAt, 7 bits each
+	leadBigrams = 20 // bigrams that count as the beginning of a text: about a sentence
+	mainWords   = 8  // main words at mainAt, a byte each
 )
 
 // maxNumbers is how many numbers of a text count, from its beginning. It bounds the memory that a table of figures takes.
@@ -68,15 +70,18 @@ type Builder struct {
 	anchors leastHashes
 	ups     int
 	downs   int
-	lead    [minSlots / 64]uint64 // bit i%64 of word i/64: the bigram of slot i is one of the beginning
+	mains   int // words in main
+	main    [mainWords]byte
+	lead    [leadBigrams]uint64 // the first bigrams
 }
 
 // Reset forgets the words added.
 func (b *Builder) Reset() {
 	b.words = 0
 	clear(b.mins[:])
-	b.before, b.anchors, b.lead = [2]uint64{}, leastHashes{}, [minSlots / 64]uint64{}
+	b.before, b.anchors = [2]uint64{}, leastHashes{}
 	b.ups, b.downs = 0, 0
+	b.mains, b.main = 0, [mainWords]byte{}
 }
 
 // Add adds the next words of an article, as many at a time as the caller likes. words are the hashes, in order, of the words that hold a
@@ -97,18 +102,19 @@ func (b *Builder) Add(words []uint64) {
 		}
 		before[0], before[1] = before[1], h
 		n++
-		slot, rest := h>>57, h&(1<<57-1)+1
-		if b.mins[slot] == 0 || rest < b.mins[slot] {
+		if n <= leadBigrams+1 { // the first bigram makes n 2
+			b.lead[n-2] = h
+		}
+		if slot, rest := slotOf(h); b.mins[slot] == 0 || rest < b.mins[slot] {
 			b.mins[slot] = rest
-			b.lead[slot/64] &^= 1 << (slot % 64)
-			if n <= leadBigrams+1 { // n counts this one
-				b.lead[slot/64] |= 1 << (slot % 64)
-			}
 		}
 		last = w
 	}
 	b.words, b.last, b.before = b.words+len(words), last, before
 }
+
+// slotOf returns the slot of the MinHash that a bigram belongs to, and its hash within the slot, which is not 0.
+func slotOf(bigram uint64) (slot, rest uint64) { return bigram >> 57, bigram&(1<<57-1) + 1 }
 
 // bigram is the hash of two words in a row.
 func bigram(first, second uint64) uint64 { return simhash.Mix(second ^ simhash.Mix(first)) }
@@ -123,8 +129,10 @@ func (b *Builder) Append(dst []byte, clean string) []byte {
 	raw[countAt] = logCount(n)
 	if n > 0 {
 		b.minHash(&raw)
+		b.sampleLead(&raw, n)
 	}
 	b.numbers(&raw, clean)
+	copy(raw[mainAt:], b.main[:])
 	raw[directionAt] = byte(min(15, b.ups) | min(15, b.downs)<<4)
 	b.Reset()
 	return append(dst, raw[:]...)
@@ -139,6 +147,23 @@ func (b *Builder) AddDirection(up bool, n int) {
 	}
 }
 
+// AddMainWord adds one of the weightiest words of the article. The first eight calls count. subject says that the article is about this
+// word: a copy has it among its main words, too.
+func (b *Builder) AddMainWord(word uint64, subject bool) {
+	if b.mains == mainWords {
+		return
+	}
+	b.main[b.mains] = byte(simhash.Mix(word)) &^ subjectBit
+	if subject {
+		b.main[b.mains] |= subjectBit
+	}
+	b.mains++
+}
+
+// subjectBit is set in a byte at mainAt if the article is about the word. The other bits are a hash of the word, so one word in 128 is
+// taken for another.
+const subjectBit = 0x80
+
 func (b *Builder) minHash(raw *[Size]byte) {
 	for i := range uint64(minSlots) {
 		from := i
@@ -146,10 +171,30 @@ func (b *Builder) minHash(raw *[Size]byte) {
 			from = simhash.Mix(i<<32|try) >> 57
 		}
 		raw[minAt+i/4] |= byte(simhash.Mix(b.mins[from])&3) << (i % 4 * 2)
-		if i < leadSlots {
-			raw[leadAt+i/8] |= byte(b.lead[from/64]>>(from%64)&1) << (i % 8)
+	}
+}
+
+// sampleLead writes the slots of the foremost bigrams that are a sample of the MinHash. Each slot stands once; the rest repeats the first.
+func (b *Builder) sampleLead(raw *[Size]byte, bigrams int) {
+	var slots [leadSlots]uint64
+	n := 0
+	for _, h := range b.lead[:min(leadBigrams, bigrams)] {
+		slot, rest := slotOf(h)
+		if n < leadSlots && b.mins[slot] == rest && !slices.Contains(slots[:n], slot) {
+			slots[n] = slot
+			n++
 		}
 	}
+	lead := uint64(0)
+	for i, slot := range slots {
+		if i >= n {
+			slot = slots[0]
+		}
+		lead |= slot << (7 * i)
+	}
+	var le [8]byte
+	binary.LittleEndian.PutUint64(le[:], lead)
+	copy(raw[leadAt:mainAt], le[:])
 }
 
 func (b *Builder) numbers(raw *[Size]byte, clean string) {

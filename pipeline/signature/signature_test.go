@@ -49,8 +49,8 @@ func seeded(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-const golden = "03401b80ef2be51200cb60139fc1cc9e9bcf9f4cfc9c732e380c5763a464c03b" +
-	"ff0c00b000001000c100005e000000000c00d0000d0ff0000008900000010200ffffffffffffffffffffffffffffff00"
+const golden = "05401b80ef2be51200cb60139fc1cc9e9bcf9f4cfc9c732e380c5763a464c03b" +
+	"ff0c00b000001000c100005e000000000c00d0000d0ff0000008900000010200e907759ed9c7d4000000000000000000"
 
 // Signatures are stored. If this test fails, raise the version.
 func TestGolden(t *testing.T) {
@@ -258,6 +258,37 @@ func TestOpposite(t *testing.T) {
 	for _, s := range []*Signature{&up, &both, &neither, &many} {
 		require.False(t, Compare(&up, s).Opposite)
 		require.False(t, Compare(s, &both).Opposite)
+	}
+}
+
+func TestOtherSubject(t *testing.T) {
+	sign := func(subjects int, words ...uint64) Signature {
+		var b Builder
+		b.Add([]uint64{1, 2, 3})
+		for i, w := range words {
+			b.AddMainWord(w, i < subjects)
+		}
+		s, ok := Decode(b.Append(nil, ""))
+		require.True(t, ok)
+		return s
+	}
+	a := sign(2, 1, 2, 3, 4, 5, 6, 7, 8)
+	for name, c := range map[string]struct {
+		other Signature
+		want  bool
+	}{
+		"itself":                    {a, false},
+		"another order":             {sign(2, 8, 7, 6, 5, 4, 3, 2, 1), false},
+		"one subject each":          {sign(2, 1, 11, 3, 4, 5, 6, 7, 8), true},
+		"both subjects":             {sign(2, 11, 12, 3, 4, 5, 6, 7, 8), true},
+		"a word of only one":        {sign(2, 1, 2, 11, 12, 13, 14, 15, 16), false},
+		"a ninth word":              {sign(2, 11, 3, 4, 5, 6, 7, 8, 1, 2), true},
+		"no subject":                {sign(0, 11, 12, 13, 14, 15, 16, 17, 18), false},
+		"no main words":             {sign(2), false},
+		"fewer words, all the same": {sign(2, 2, 1), false},
+	} {
+		require.Equal(t, c.want, Compare(&a, &c.other).OtherSubject, name)
+		require.Equal(t, c.want, Compare(&c.other, &a).OtherSubject, name)
 	}
 }
 

@@ -22,6 +22,7 @@ type compareSignature struct {
 	Longer         float64 `json:"longer"`          // how many times as many word pairs the longer text has
 	Beginning      float64 `json:"beginning"`       // estimated share of the beginning of one text that stands in the other text
 	Opposite       bool    `json:"opposite"`        // in one text something rises, in the other it falls
+	OtherSubject   bool    `json:"other_subject"`   // each text is about a word that is none of the main words of the other
 	Flash          bool    `json:"flash,omitempty"` // similarity and containment count words as well, and are almost exact
 }
 
@@ -36,7 +37,7 @@ func compareSignatures(a, b []byte) *compareSignature {
 	return &compareSignature{
 		Similarity: c.J, Containment: c.Containment, Contained: c.Contained, Contains: c.Contains, WordPairs: int(c.Bigrams), SharedPlaces: c.SharedContexts,
 		Contradictions: c.Contradictions, Numbers: c.LeastValues, NumbersShared: c.CommonValues, Longer: c.Longer, Beginning: c.Lead,
-		Opposite: c.Opposite, Flash: c.Flash,
+		Opposite: c.Opposite, OtherSubject: c.OtherSubject, Flash: c.Flash,
 	}
 }
 
@@ -71,6 +72,8 @@ func (c *Comparison) explain(j article.Judgement, cfg recipe.Config) {
 			100*c.Signature.Beginning)
 	case article.ReasonOpposite:
 		why = "in one of them something rises and nothing falls, and in the other something falls and nothing rises."
+	case article.ReasonSubject:
+		why = "each has a word, such as a name, among the two that weigh most in it, and this word is none of the eight that weigh most in the other."
 	case article.ReasonUnknown:
 		why = "there is no signature to compare."
 	case article.ReasonNone:
