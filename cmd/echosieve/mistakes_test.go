@@ -24,6 +24,7 @@ func TestWrongUsage(t *testing.T) {
 	notJSON := file("passwd", "root:x:0:0:root:/root:/bin/bash\nbin:x:1:1:bin:/bin:/sbin/nologin\n")
 	noText := file("notext.jsonl", `{"id":"1","headline":"x"}`+"\n")
 	empty := file("empty.jsonl", "")
+	removedKey := file("removed.yaml", "detection:\n  short_pairs: 60\n")
 	unknownKey := file("unknown.yaml", "kafka:\n  broker: [a:1]\n")
 	broken := file("broken.yaml", "kafka: [\n")
 	badDuration := file("duration.yaml", "window: 7d\n")
@@ -134,6 +135,9 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"run", "--config", badDuration}, `duration.yaml:1: window wants a duration such as 168h, 30s or 250ms, not "7d"`},
 		{"", []string{"run", "--config", badSize}, "size.yaml:2: kafka.max_message_bytes wants a size such as"},
 		{"ECHOSIEVE_CONFIG=" + filepath.Join(dir, "none.yaml"), []string{"run"}, "echosieve config reference"},
+		{"", []string{"run", "--config", removedKey}, "removed.yaml:2: detection.short_pairs was removed: articles with fewer than 80 word pairs are short; set detection.short_near"},
+		{"", []string{"run", "--detection.sure", "0.8"}, "--detection.sure was removed: one corrected number is always forgiven"},
+		{"ECHOSIEVE_DETECTION_FLASH_NEAR=0.7", []string{"run"}, "ECHOSIEVE_DETECTION_FLASH_NEAR was removed: flashes"},
 		{"ECHOSIEVE_KAFKA_BROKER=a:1", []string{"run"}, "unknown variable ECHOSIEVE_KAFKA_BROKER; did you mean ECHOSIEVE_KAFKA_BROKERS?"},
 		{"ECHOSIEVE_WINDOW=week", []string{"config", "print"}, "ECHOSIEVE_WINDOW wants a duration such as 168h"},
 		{"", []string{"run", "--redis.password_file", filepath.Join(dir, "none")}, "redis.password_file"},

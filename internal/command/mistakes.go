@@ -160,6 +160,9 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	if file := name + "_file"; slices.Contains(names, file) { // a password has no flag: every user of the machine can read command lines
 		return fmt.Errorf("unknown flag: %s; did you mean --%s?", given, file)
 	}
+	if instead := config.Schema().Removed(name); instead != "" {
+		return fmt.Errorf("--%s was removed: %s", name, instead)
+	}
 	if near := schema.Nearest(name, names); near != "" {
 		return fmt.Errorf("unknown flag: %s; did you mean --%s?", given, near)
 	}

@@ -22,7 +22,14 @@ const (
 )
 
 // Schema returns the schema of Config: the list of all keys.
-var Schema = sync.OnceValue(func() *schema.Schema { return schema.New(envPrefix, Default()) })
+var Schema = sync.OnceValue(func() *schema.Schema { return schema.New(envPrefix, Default()).Remove(removed) })
+
+// removed names the settings of earlier versions and what replaces them.
+var removed = map[string]string{
+	"detection.sure":        "one corrected number is always forgiven from similarity 0.75 on; to join fewer such reports, raise detection.values",
+	"detection.short_pairs": "articles with fewer than 80 word pairs are short; set detection.short_near",
+	"detection.flash_near":  "flashes that may be copies share 60 % of their words; set detection.flash_features",
+}
 
 // AddFlags adds --config and a flag for each setting.
 func AddFlags(flags *pflag.FlagSet) {

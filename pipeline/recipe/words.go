@@ -98,7 +98,7 @@ func (s *scratch) weigh(terms *terms) {
 		idf := terms.of(s.words[i].hash)
 		if hash := s.words[i].hash; directionBits[hash%(1<<12)] {
 			if up, known := directions[hash]; known {
-				s.signature.AddDirection(up, int(s.words[i].count))
+				s.signature.AddDirection(up)
 			}
 		}
 		switch first := s.words[i].text[0]; {
@@ -116,11 +116,8 @@ func (s *scratch) weigh(terms *terms) {
 	s.words = slices.DeleteFunc(s.words, func(w word) bool { return w.idf == 0 })
 }
 
-// mainWords is how many main words a signature holds, subjectWords how many of them an article can be about.
-const (
-	mainWords    = 8
-	subjectWords = 2
-)
+// mainWords is how many main words a signature holds.
+const mainWords = 8
 
 // addMainWords gives the signature the weightiest words of the article. Rarity counts more than in the fingerprint, so that names come
 // first: reports of one form about different people or places have the same frequent words and other names. A word that occurs once is not
@@ -143,9 +140,9 @@ func (s *scratch) addMainWords() {
 			scores[at], mains[at] = score, w
 		}
 	}
-	for i, w := range mains {
+	for _, w := range mains {
 		if w != nil {
-			s.signature.AddMainWord(w.hash, i < subjectWords && w.count > 1)
+			s.signature.AddMainWord(w.hash, w.count > 1)
 		}
 	}
 }

@@ -14,9 +14,9 @@
 //	50..57  their values: a 4-bit hash for each slot, slot 0 in the low half of byte 50
 //	58..63  bitmap of number values, 48 bits, bit 0 is the lowest of byte 58
 //	64..70  numbers of up to 8 slots of the MinHash whose bigram is one of the first 20 of the text, 7 bits each, ascending
-//	71..78  up to 8 main words: a 7-bit hash, and in the highest bit whether the article is about the word
-//	79      number of words that say that something rises, at most 15, in the low half; number of words that say that something falls in
-//	        the high half
+//	71..78  up to 8 main words, the weightiest first: an 8-bit hash, 0 = none
+//	79      bit 0: a word says that something rises, bit 1: that something falls; bits 2 and 3: the article is about the first, the
+//	        second main word
 //
 // The MinHash is one permutation cut into slots (Li, Owen and Zhang, "One Permutation Hashing", NIPS 2012), empty
 // slots filled from others (Shrivastava, "Optimal Densification for Fast and Accurate Minwise Hashing", ICML 2017),

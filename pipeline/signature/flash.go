@@ -12,6 +12,9 @@ import (
 // replaced. The estimates of longer articles cannot tell that.
 const flashVersion = 4
 
+// flashNear is the least share of words and word pairs that relates two flashes.
+const flashNear = 0.6
+
 // maxFlashBits is the largest number of bits set, of 256, with which a filter is compared. Replacing one word changes its own bits (2
 // hashes) and the bits of the word pairs that it belongs to (2 hashes each): four or six bits that the other filter lacks. With 128 bits
 // set, all of them are set by chance, so that the replacement goes unseen, in at most 6 % of cases (1/2 to the power of 4). With 60 bits
@@ -53,11 +56,11 @@ func (c *Comparison) compareFilters(a, b *Signature) {
 
 // judgeFlash decides about two flashes. They are copies only if one contains the other, with all its numbers: then a source, a time or a
 // place was added before or after the text. With so few words, any other change can be the next piece of news.
-func judgeFlash(c Comparison, t Thresholds) article.Judgement {
+func judgeFlash(c Comparison) article.Judgement {
 	switch {
 	case !c.Known:
 		return article.Judgement{Reason: article.ReasonLittle}
-	case c.J < t.FlashNear:
+	case c.J < flashNear:
 		return article.Judgement{Reason: article.ReasonOverlap}
 	case c.Contradictions > 0:
 		return article.Judgement{Reason: article.ReasonNumbers}

@@ -1,10 +1,10 @@
 package signature
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
-	"slices"
 
 	"echosieve/pipeline/article"
 )
@@ -16,11 +16,9 @@ import (
 //   - Possible: at least this similarity makes a possible copy, and makes a copy if one article is a part of the other (see Part).
 //   - Contradictions: if at least this share of the numbers that stand in the same context differ, the articles are not copies.
 //   - Values: if the articles have less than this share of their numbers in common, they are possible copies at best.
-//   - Vouched: at least this similarity makes a copy when there is other evidence: the articles share every number (at least four), or one
-//     contains the other. Short articles need both.
-//   - Sure: from this similarity on, one number that differs or is missing is taken for a correction.
-//   - ShortPairs: an article with fewer word pairs is short. A short article needs the similarity ShortNear.
-//   - FlashNear: at least this similarity relates two flashes. They are copies if one contains the other, otherwise possible copies.
+//   - Vouched: at least this similarity makes a copy if the articles share every number, at least four. A short article must also be
+//     contained in the other.
+//   - ShortNear: at least this similarity makes a copy of a short article.
 //
 // Raising a similarity drops look-alikes and copies that were reworded heavily. Lowering it catches more of both.
 type Thresholds struct {
@@ -28,11 +26,8 @@ type Thresholds struct {
 	Possible       float64 `koanf:"possible" help:"Similarity of a possible copy, and of a copy that is a part of the other text. Lower it to mark more."`
 	Contradictions float64 `koanf:"contradictions" help:"Share of different numbers in the same places that rules out a copy. Lower it if template reports are joined."`
 	Values         float64 `koanf:"values" help:"Share of numbers that copies must share. Raise it if reports with other figures are joined."`
-	Vouched        float64 `koanf:"vouched" help:"Similarity that is enough with other evidence of a copy: the articles share every number (at least four), or one contains the other. Short articles need both. Adjust it together with near."`
-	Sure           float64 `koanf:"sure" help:"Similarity from which one other or missing number is forgiven as a correction. Raise it if such reports are joined."`
-	ShortPairs     float64 `koanf:"short_pairs" help:"Texts with fewer word pairs are short: they need short_near."`
-	ShortNear      float64 `koanf:"short_near" help:"Similarity of short copies. Raise it if short reports are joined, lower it to catch rewritten ones."`
-	FlashNear      float64 `koanf:"flash_near" help:"Share of words and word pairs that two flashes must have in common. Raise it to mark fewer."`
+	Vouched        float64 `koanf:"vouched" help:"Similarity of copies that share every number, at least four. Adjust it together with near."`
+	ShortNear      float64 `koanf:"short_near" help:"Similarity of short copies (fewer than 80 word pairs). Raise it if short reports are joined, lower it to catch rewritten ones."`
 }
 
 // Validate reports the first threshold that makes no sense.
@@ -46,9 +41,7 @@ func (t Thresholds) Validate() error {
 		{"contradictions", t.Contradictions},
 		{"values", t.Values},
 		{"vouched", t.Vouched},
-		{"sure", t.Sure},
 		{"short_near", t.ShortNear},
-		{"flash_near", t.FlashNear},
 	} {
 		if !(f.val >= 0 && f.val <= 1) {
 			return fmt.Errorf("%s is %v, must be between 0 and 1", f.name, f.val)
@@ -57,18 +50,13 @@ func (t Thresholds) Validate() error {
 	if t.Possible > t.Near {
 		return fmt.Errorf("possible is %v, must not be above near, %v", t.Possible, t.Near)
 	}
-	if !(t.ShortPairs >= 0) {
-		return fmt.Errorf("short_pairs is %v, must not be negative", t.ShortPairs)
-	}
 	return nil
 }
 
 // DefaultThresholds returns the thresholds of the recipe news. They and the constants below were chosen on labelled pairs of Chinese and
 // English articles: docs/detection.md describes the pairs and the contribution of each test.
 func DefaultThresholds() Thresholds {
-	return Thresholds{
-		Near: 0.5, Possible: 0.3, Contradictions: 0.14, Values: 0.7, Vouched: 0.42, Sure: 0.75, ShortPairs: 80, ShortNear: 0.67, FlashNear: 0.6,
-	}
+	return Thresholds{Near: 0.5, Possible: 0.3, Contradictions: 0.14, Values: 0.7, Vouched: 0.42, ShortNear: 0.67}
 }
 
 // The thresholds that are not settings. Changing one changes verdicts and hence needs a new version of the recipe.
@@ -76,6 +64,10 @@ const (
 	// WholeDistance is the largest distance in bits between two copies of which neither is a part of the other. Cutting off or adding text
 	// moves a fingerprint farther than rewording does, so a part is allowed all of Rule.MaxDistance. Raised, more look-alikes pass.
 	WholeDistance = 16
+	// shortPairs is the number of word pairs below which an article is short. With fewer samples, an overlap proves less.
+	shortPairs = 80
+	// sure is the similarity from which one number that differs or is missing is taken for a correction.
+	sure = 0.75
 	// contained is the least containment at which one article counts as containing the other. It is below 1 because containment is an
 	// estimate. Lowered, more articles count as contained that have text of their own.
 	contained = 0.85
@@ -93,6 +85,9 @@ const (
 	manyValues = 8
 	// agreeing is the least number of shared contexts whose numbers agree if one that contradicts is to be taken for a correction.
 	agreeing = 2
+	// foremostWords is how many of an article's main words must be main words of the other if a number that contradicts is to be taken for
+	// a correction. Where a name differs as well, the articles are two reports of one form.
+	foremostWords = 5
 )
 
 // Comparison is what two signatures tell about two articles.
@@ -126,6 +121,8 @@ type Comparison struct {
 	// OtherSubject tells that each article is about a word that is none of the eight main words of the other. An article is about those of
 	// its two weightiest words that it has more than once, such as the name of a person or place.
 	OtherSubject bool
+	// SameForemost tells that the five weightiest words of one article are main words of the other.
+	SameForemost bool
 }
 
 // Compare compares the signature a of a later article with the signature b of an earlier one, in constant time. It allocates nothing. If a
@@ -162,8 +159,9 @@ func Compare(a, b *Signature) Comparison {
 	if !c.Flash {
 		c.Lead = max(a.leadIn(b), b.leadIn(a))
 		c.OtherSubject = a.hasOtherSubject(b) && b.hasOtherSubject(a)
-		upA, downA, upB, downB := a.raw[directionAt]&15, a.raw[directionAt]>>4, b.raw[directionAt]&15, b.raw[directionAt]>>4
-		c.Opposite = upA > 0 && downB > 0 && downA == 0 && upB == 0 || downA > 0 && upB > 0 && upA == 0 && downB == 0
+		c.SameForemost = a.foremostIn(b) || b.foremostIn(a)
+		x, y := a.raw[flagsAt]&(rises|falls), b.raw[flagsAt]&(rises|falls)
+		c.Opposite = x == rises && y == falls || x == falls && y == rises
 	}
 	va, vb := a.bitmap(), b.bitmap()
 	c.LeastValues = min(bits.OnesCount64(va), bits.OnesCount64(vb))
@@ -210,15 +208,26 @@ func (s *Signature) leadIn(t *Signature) float64 {
 
 // hasOtherSubject tells whether s is about a word that is none of the main words of t.
 func (s *Signature) hasOtherSubject(t *Signature) bool {
-	for _, w := range s.raw[mainAt : mainAt+mainWords] {
-		if w&subjectBit == 0 {
-			continue
-		}
-		if !slices.ContainsFunc(t.raw[mainAt:mainAt+mainWords], func(v byte) bool { return (v^w)&^subjectBit == 0 }) {
+	for i, w := range s.raw[mainAt : mainAt+subjectWords] {
+		if s.raw[flagsAt]&(firstSubject<<i) != 0 && !t.hasMainWord(w) {
 			return true
 		}
 	}
 	return false
+}
+
+// foremostIn tells whether the foremost main words of s are main words of t, too.
+func (s *Signature) foremostIn(t *Signature) bool {
+	for _, w := range s.raw[mainAt : mainAt+foremostWords] {
+		if w != 0 && !t.hasMainWord(w) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Signature) hasMainWord(word byte) bool {
+	return bytes.IndexByte(s.raw[mainAt:mainAt+mainWords], word) >= 0
 }
 
 // Judge decides about two articles whose fingerprints are distance bits apart, which must be within the recipe's maximal distance. The
@@ -240,11 +249,11 @@ func decide(distance int, c Comparison, t Thresholds) article.Judgement {
 		return article.Judgement{Reason: article.ReasonDistance}
 	}
 	if c.Flash {
-		return judgeFlash(c, t)
+		return judgeFlash(c)
 	}
-	short := c.Bigrams < t.ShortPairs
+	short := c.Bigrams < shortPairs
 	near := c.leastSimilarity(t, short)
-	contradictions, common := c.forgiven(t, short)
+	contradictions, common := c.forgiven(short)
 	switch {
 	case !c.Known:
 		return article.Judgement{Reason: article.ReasonUnknown}
@@ -286,36 +295,33 @@ func (c *Comparison) leastSimilarity(t Thresholds, short bool) float64 {
 // Part tells whether one article is a part of the other, which is longer.
 func (c *Comparison) Part() bool { return c.Containment >= contained && c.Longer >= partLonger }
 
-// vouched tells whether there is evidence of a copy besides the similarity: the articles share every number, or one contains the other.
-// Different reports on one template are about equally long, and each has words and numbers that the other lacks. In a copy, text was cut
-// or added, or words were changed and numbers were not.
+// vouched tells whether the numbers are evidence of a copy besides the similarity: the articles share every number, of many all but one.
+// Different reports on one template have numbers that the other lacks. In a copy, words were changed and numbers were not.
 //
-// A short article needs both. It has few numbers, and a report of the same kind may contain it.
+// A short article has few numbers: there must be many, or the other article must contain it.
 func (c *Comparison) vouched(short bool) bool {
 	many := c.CommonValues >= manyValues && c.CommonValues >= c.LeastValues-1
-	numbers := c.Contradictions == 0 && (many || c.CommonValues >= someValues && c.CommonValues == c.LeastValues)
-	whole := c.Containment >= contained
-	if short {
-		return numbers && (many || whole)
-	}
-	return numbers || whole
+	all := c.CommonValues >= someValues && c.CommonValues == c.LeastValues
+	return c.Contradictions == 0 && (many || all && (!short || c.Containment >= contained))
 }
 
 // forgiven counts contradictions and common numbers, with at most one number that differs counted as equal. In articles that are nearly
-// the same such a number is more likely a correction, a slip or the date of another edition than a sign of another report.
+// the same such a number is more likely a correction, a slip or the date of another edition than a sign of another report. If it stands in
+// the same context, the foremost main words must be the same: where a name differs as well, it is another report.
 //
 // Example: two articles that are not short have a similarity of 0.9 and share five contexts, and one of the five numbers differs. One
 // contradiction of five is above the share of 0.14 that Contradictions allows, but it is forgiven because the other four agree.
-func (c *Comparison) forgiven(t Thresholds, short bool) (contradictions, common int) {
+func (c *Comparison) forgiven(short bool) (contradictions, common int) {
 	contradictions, common = c.Contradictions, c.CommonValues
 	inPlace := !short && c.SharedContexts-contradictions >= agreeing
-	othersAgree := common >= c.LeastValues-1 && (c.J >= t.Sure || c.Part() && contradictions == 0)
+	othersAgree := common >= c.LeastValues-1 && (c.J >= sure || c.Part() && contradictions == 0)
 	switch {
 	case contradictions == 0:
 		if othersAgree && common < c.LeastValues && (!short || common > 0) {
 			common++
 		}
-	case inPlace && c.J >= t.Sure, othersAgree && common >= manyValues:
+	case !c.SameForemost:
+	case inPlace && c.J >= sure, othersAgree && common >= manyValues:
 		contradictions--
 	}
 	return contradictions, common

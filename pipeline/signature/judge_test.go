@@ -31,7 +31,7 @@ func checkJudge(t *testing.T, base Comparison, cases map[string]judged) {
 
 func TestJudge(t *testing.T) {
 	long := Comparison{
-		Known: true, J: .9, Containment: 1, Bigrams: 300, Longer: 1, SharedContexts: 8, LeastValues: 8, CommonValues: 8, Lead: 1,
+		Known: true, J: .9, Containment: 1, Bigrams: 300, Longer: 1, SharedContexts: 8, LeastValues: 8, CommonValues: 8, Lead: 1, SameForemost: true,
 	}
 	checkJudge(t, long, map[string]judged{
 		"copy":                 {func(*Comparison) {}, article.Near, article.ReasonOverlap},
@@ -44,7 +44,7 @@ func TestJudge(t *testing.T) {
 		"all but one":          {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues, c.Containment = .42, 7, 6, .6 }, article.Possible, article.ReasonOverlap},
 		"all but one of many":  {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues, c.Containment = .42, 9, 8, .6 }, article.Near, article.ReasonOverlap},
 		"vouch, contradicted":  {func(c *Comparison) { c.J, c.Contradictions, c.Containment = .42, 1, .6 }, article.Possible, article.ReasonOverlap},
-		"contained":            {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues, c.Containment = .42, 0, 0, .85 }, article.Near, article.ReasonOverlap},
+		"contained, as long":   {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues, c.Containment = .42, 0, 0, .85 }, article.Possible, article.ReasonOverlap},
 		"a few contradictions": {func(c *Comparison) { c.J, c.Contradictions = .8, 1 }, article.Near, article.ReasonOverlap},
 		"many contradictions":  {func(c *Comparison) { c.Contradictions = 3 }, 0, article.ReasonNumbers},
 		"sure, a correction":   {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 3 }, article.Near, article.ReasonOverlap},
@@ -57,6 +57,8 @@ func TestJudge(t *testing.T) {
 		"less sure, of little": {func(c *Comparison) {
 			c.J, c.Contradictions, c.SharedContexts, c.LeastValues, c.CommonValues = .8, 1, 3, 3, 3
 		}, article.Near, article.ReasonOverlap},
+		"sure, other names":    {func(c *Comparison) { c.Contradictions, c.SharedContexts, c.SameForemost = 1, 3, false }, 0, article.ReasonNumbers},
+		"not in place":         {func(c *Comparison) { c.CommonValues, c.SameForemost = 7, false }, article.Near, article.ReasonOverlap},
 		"not sure, all else":   {func(c *Comparison) { c.J, c.Contradictions, c.SharedContexts = .74, 1, 3 }, 0, article.ReasonNumbers},
 		"sure, but of little":  {func(c *Comparison) { c.Contradictions, c.SharedContexts, c.LeastValues, c.CommonValues = 1, 2, 2, 2 }, 0, article.ReasonNumbers},
 		"other values":         {func(c *Comparison) { c.CommonValues = 3 }, article.Possible, article.ReasonValues},
@@ -103,11 +105,10 @@ func TestThresholds(t *testing.T) {
 	for want, change := range map[string]func(*Thresholds){
 		"near is 1.5":          func(t *Thresholds) { t.Near = 1.5 },
 		"vouched is 2":         func(t *Thresholds) { t.Vouched = 2 },
-		"flash_near is 1.1":    func(t *Thresholds) { t.FlashNear = 1.1 },
+		"short_near is 1.1":    func(t *Thresholds) { t.ShortNear = 1.1 },
 		"contradictions is -1": func(t *Thresholds) { t.Contradictions = -1 },
 		"values is NaN":        func(t *Thresholds) { t.Values = math.NaN() },
 		"possible is 0.6":      func(t *Thresholds) { t.Possible = .6 },
-		"short_pairs is -1":    func(t *Thresholds) { t.ShortPairs = -1 },
 	} {
 		thresholds := DefaultThresholds()
 		change(&thresholds)

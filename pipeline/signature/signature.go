@@ -24,13 +24,21 @@ const (
 	bitmapAt    = 58
 	leadAt      = 64
 	mainAt      = 71
-	directionAt = 79
+	flagsAt     = 79
 	minSlots    = 128
 	numberSlots = 16
 	bitmapBits  = 48
 	leadSlots   = 8  // numbers of slots at leadAt, 7 bits each
 	leadBigrams = 20 // bigrams that count as the beginning of a text: about a sentence
 	mainWords   = 8  // main words at mainAt, a byte each
+)
+
+// The bits at flagsAt.
+const (
+	rises        = 1 << iota // a word says that something rises
+	falls                    // a word says that something falls
+	firstSubject             // the article is about the first main word; the next bit is for the second one
+	subjectWords = 2         // main words that the article can be about
 )
 
 // maxNumbers is how many numbers of a text count, from its beginning. It bounds the memory that a table of figures takes.
@@ -68,9 +76,8 @@ type Builder struct {
 
 	before  [2]uint64 // hashes of the last bigrams, the latest second
 	anchors leastHashes
-	ups     int
-	downs   int
-	mains   int // words in main
+	flags   byte // see flagsAt
+	mains   int  // words in main
 	main    [mainWords]byte
 	lead    [leadBigrams]uint64 // the first bigrams
 }
@@ -80,8 +87,7 @@ func (b *Builder) Reset() {
 	b.words = 0
 	clear(b.mins[:])
 	b.before, b.anchors = [2]uint64{}, leastHashes{}
-	b.ups, b.downs = 0, 0
-	b.mains, b.main = 0, [mainWords]byte{}
+	b.flags, b.mains, b.main = 0, 0, [mainWords]byte{}
 }
 
 // Add adds the next words of an article, as many at a time as the caller likes. words are the hashes, in order, of the words that hold a
@@ -133,36 +139,32 @@ func (b *Builder) Append(dst []byte, clean string) []byte {
 	}
 	b.numbers(&raw, clean)
 	copy(raw[mainAt:], b.main[:])
-	raw[directionAt] = byte(min(15, b.ups) | min(15, b.downs)<<4)
+	raw[flagsAt] = b.flags
 	b.Reset()
 	return append(dst, raw[:]...)
 }
 
-// AddDirection counts n words that say that something rises (up) or falls.
-func (b *Builder) AddDirection(up bool, n int) {
-	if up {
-		b.ups += n
-	} else {
-		b.downs += n
-	}
-}
-
-// AddMainWord adds one of the weightiest words of the article. The first eight calls count. subject says that the article is about this
-// word: a copy has it among its main words, too.
+// AddMainWord adds one of the weightiest words of the article, the weightiest first. The first eight calls count. subject says that the
+// article is about this word: a copy has it among its main words, too. It counts for the first two words.
 func (b *Builder) AddMainWord(word uint64, subject bool) {
 	if b.mains == mainWords {
 		return
 	}
-	b.main[b.mains] = byte(simhash.Mix(word)) &^ subjectBit
-	if subject {
-		b.main[b.mains] |= subjectBit
+	b.main[b.mains] = byte(1 + simhash.Mix(word)%255)
+	if subject && b.mains < subjectWords {
+		b.flags |= firstSubject << b.mains
 	}
 	b.mains++
 }
 
-// subjectBit is set in a byte at mainAt if the article is about the word. The other bits are a hash of the word, so one word in 128 is
-// taken for another.
-const subjectBit = 0x80
+// AddDirection notes that a word says that something rises (up) or falls.
+func (b *Builder) AddDirection(up bool) {
+	if up {
+		b.flags |= rises
+	} else {
+		b.flags |= falls
+	}
+}
 
 func (b *Builder) minHash(raw *[Size]byte) {
 	for i := range uint64(minSlots) {

@@ -246,8 +246,12 @@ func TestOpposite(t *testing.T) {
 	sign := func(ups, downs int) Signature {
 		var b Builder
 		b.Add([]uint64{1, 2, 3})
-		b.AddDirection(true, ups)
-		b.AddDirection(false, downs)
+		for range ups {
+			b.AddDirection(true)
+		}
+		for range downs {
+			b.AddDirection(false)
+		}
 		s, ok := Decode(b.Append(nil, ""))
 		require.True(t, ok)
 		return s
@@ -289,6 +293,32 @@ func TestOtherSubject(t *testing.T) {
 	} {
 		require.Equal(t, c.want, Compare(&a, &c.other).OtherSubject, name)
 		require.Equal(t, c.want, Compare(&c.other, &a).OtherSubject, name)
+	}
+}
+
+func TestSameForemost(t *testing.T) {
+	sign := func(words ...uint64) Signature {
+		var b Builder
+		b.Add([]uint64{1, 2, 3})
+		for _, w := range words {
+			b.AddMainWord(w, false)
+		}
+		s, ok := Decode(b.Append(nil, ""))
+		require.True(t, ok)
+		return s
+	}
+	a := sign(1, 2, 3, 4, 5, 6, 7, 8)
+	for name, c := range map[string]struct {
+		other Signature
+		want  bool
+	}{
+		"itself":              {a, true},
+		"the five later":      {sign(11, 12, 13, 5, 4, 3, 2, 1), true},
+		"one of them missing": {sign(6, 7, 8, 11, 1, 2, 3, 4), false},
+		"three words":         {sign(8, 7, 6), true},
+	} {
+		require.Equal(t, c.want, Compare(&a, &c.other).SameForemost, name)
+		require.Equal(t, c.want, Compare(&c.other, &a).SameForemost, name)
 	}
 }
 

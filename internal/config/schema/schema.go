@@ -28,13 +28,14 @@ type Section struct {
 	Name, Help string
 }
 
-// Schema is the list of keys of one struct. It does not change after New and is safe for concurrent use.
+// Schema is the list of keys of one struct. It does not change after New and Remove, and is safe for concurrent use.
 type Schema struct {
 	prefix   string
 	keys     []Key
 	sections []Section
 	byName   map[string]int
 	byEnv    map[string]int
+	removed  map[string]string
 }
 
 // New makes the schema of a struct. The values of its fields are the defaults of the settings. Every environment variable begins with the
@@ -49,6 +50,15 @@ func New(prefix string, defaults any) *Schema {
 	s.addStruct("", reflect.ValueOf(defaults))
 	return s
 }
+
+// Remove names settings of earlier versions. The value says what replaces the setting; it ends the message about its use.
+func (s *Schema) Remove(settings map[string]string) *Schema {
+	s.removed = settings
+	return s
+}
+
+// Removed returns what replaces a setting of an earlier version, or "" if there was none of that name.
+func (s *Schema) Removed(name string) string { return s.removed[name] }
 
 // Keys returns all keys, in the order of the struct's fields.
 func (s *Schema) Keys() []Key { return append([]Key(nil), s.keys...) }
@@ -65,7 +75,11 @@ func (s *Schema) Section(name string) Section {
 
 // Env returns the environment variable that sets the key.
 func (s *Schema) Env(k Key) string {
-	return s.prefix + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
+	return s.env(k.Name)
+}
+
+func (s *Schema) env(name string) string {
+	return s.prefix + strings.ToUpper(strings.ReplaceAll(name, ".", "_"))
 }
 
 func (s *Schema) key(name string) (Key, bool) {

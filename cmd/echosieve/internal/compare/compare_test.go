@@ -92,7 +92,7 @@ func TestExplainOverlap(t *testing.T) {
 	require.Contains(t, s.explainOverlap(article.Near, thresholds), "detection.vouched")
 	require.Contains(t, s.explainOverlap(article.Possible, thresholds), "50 % or more (detection.near)")
 	s.Flash = true
-	require.Contains(t, s.explainOverlap(0, thresholds), "detection.flash_near")
+	require.Contains(t, s.explainOverlap(0, thresholds), "60 % or more")
 }
 
 func TestCompareFindsWhatItShows(t *testing.T) {

@@ -23,6 +23,7 @@ type compareSignature struct {
 	Beginning      float64 `json:"beginning"`       // estimated share of the beginning of one text that stands in the other text
 	Opposite       bool    `json:"opposite"`        // in one text something rises, in the other it falls
 	OtherSubject   bool    `json:"other_subject"`   // each text is about a word that is none of the main words of the other
+	SameMainWords  bool    `json:"same_main_words"` // the five main words of one text are main words of the other
 	Flash          bool    `json:"flash,omitempty"` // similarity and containment count words as well, and are almost exact
 }
 
@@ -37,7 +38,7 @@ func compareSignatures(a, b []byte) *compareSignature {
 	return &compareSignature{
 		Similarity: c.J, Containment: c.Containment, Contained: c.Contained, Contains: c.Contains, WordPairs: int(c.Bigrams), SharedPlaces: c.SharedContexts,
 		Contradictions: c.Contradictions, Numbers: c.LeastValues, NumbersShared: c.CommonValues, Longer: c.Longer, Beginning: c.Lead,
-		Opposite: c.Opposite, OtherSubject: c.OtherSubject, Flash: c.Flash,
+		Opposite: c.Opposite, OtherSubject: c.OtherSubject, SameMainWords: c.SameForemost, Flash: c.Flash,
 	}
 }
 
@@ -122,10 +123,9 @@ func (s *compareSignature) explainOverlap(kind article.Kind, t signature.Thresho
 	case s.Flash && kind == article.Near:
 		return "the texts are flashes, and one contains the other with all its numbers."
 	case s.Flash:
-		return fmt.Sprintf("they share %.0f %% of their words and word pairs; flashes that may be copies share %.0f %% or more (detection.flash_near).",
-			100*s.Similarity, 100*t.FlashNear)
+		return fmt.Sprintf("they share %.0f %% of their words and word pairs; flashes that may be copies share 60 %% or more.", 100*s.Similarity)
 	case kind == article.Near && s.Similarity < t.Near:
-		return fmt.Sprintf("they share %.0f %% of their word pairs, and their numbers agree or one contains the other (detection.vouched).",
+		return fmt.Sprintf("they share %.0f %% of their word pairs, and their numbers agree (detection.vouched) or one contains the other (detection.possible).",
 			100*s.Similarity)
 	default:
 		return fmt.Sprintf("they share %.0f %% of their word pairs; a copy has %.0f %% or more (detection.near), a possible one %.0f %% (detection.possible).",
