@@ -1,6 +1,9 @@
 package signature
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // englishNumber returns the significant digits of the words two to twelve, 0 for any other word.
 func englishNumber(word string) uint64 {
@@ -31,17 +34,76 @@ func englishNumber(word string) uint64 {
 	return 0
 }
 
+// fraction returns the denominator that a word such as "thirds" names, 0 for any other word.
+func fraction(word string) uint64 {
+	switch strings.TrimSuffix(word, "s") {
+	case "third":
+		return 3
+	case "quarter", "fourth":
+		return 4
+	case "fifth":
+		return 5
+	case "sixth":
+		return 6
+	case "eighth":
+		return 8
+	case "tenth":
+		return 1
+	}
+	return 0
+}
+
+// isScale tells whether a word makes a number of the word before it: "one billion".
+func isScale(word string) bool {
+	switch word {
+	case "hundred", "thousand", "million", "billion", "trillion":
+		return true
+	}
+	return false
+}
+
 // chineseNumber reads the run of numerals at the beginning of s: its significant digits and its length in bytes. Both forms are read:
 // 二〇二四, digit by digit, and 二千零二十四, with units. Both results are 0 if the run is no number, such as the numerals in 一些 and 十分.
+//
+// 百分之五 is 5, as in 5 %, and 三分之二 is 23, as in 2/3.
 func chineseNumber(s string) (value uint64, length int) {
+	value, length, runes, units := numeralRun(s)
+	if rest, ok := strings.CutPrefix(s[length:], "分之"); ok && runes > 0 {
+		if over, n, _, _ := numeralRun(rest); n > 0 {
+			if value = significant(value); value != 1 {
+				over = over*10 + value
+			}
+			return significant(over), len(s) - len(rest) + n
+		}
+	}
+	switch runes {
+	case 0:
+		return 0, 0
+	case 1:
+		if next, _ := utf8.DecodeRuneInString(s[length:]); units || value < 2 || !isMeasure(next) {
+			return 0, 0
+		}
+	}
+	return significant(value), length
+}
+
+// significant cuts off the zeros at the end.
+func significant(value uint64) uint64 {
+	for value != 0 && value%10 == 0 {
+		value /= 10
+	}
+	return value
+}
+
+// numeralRun reads numerals as far as they go: their value, their length in bytes and in characters, and whether there is a unit.
+func numeralRun(s string) (value uint64, length, runes int, units bool) {
 	var total, section, digit uint64
-	runes, units := 0, false
 	for length < len(s) {
 		r, size := utf8.DecodeRuneInString(s[length:])
 		d, unit := chineseNumeral(r)
 		switch {
 		case unit == 0 && d < 0:
-			size = 0
+			return total + section + digit, length, runes, units
 		case unit == 0:
 			if units {
 				digit = uint64(d)
@@ -57,25 +119,10 @@ func chineseNumber(s string) (value uint64, length int) {
 			total = (total + section + digit) * unit
 			section, digit = 0, 0
 		}
-		if size == 0 {
-			break
-		}
 		runes++
 		length += size
 	}
-	switch runes {
-	case 0:
-		return 0, 0
-	case 1:
-		if next, _ := utf8.DecodeRuneInString(s[length:]); units || digit < 2 || !isMeasure(next) {
-			return 0, 0
-		}
-	}
-	value = total + section + digit
-	for value != 0 && value%10 == 0 {
-		value /= 10
-	}
-	return value, length
+	return total + section + digit, length, runes, units
 }
 
 // isMeasure tells whether r is a measure word that comes after a count, an ordinal or a date, and hardly ever after a numeral that is
