@@ -14,7 +14,8 @@ import (
 //
 //   - Near: at least this similarity makes a copy. Similarity is the share of word pairs in common, 0 to 1.
 //   - Possible: at least this similarity makes a possible copy, and makes a copy if one article is a part of the other (see Part).
-//   - Contradictions: if at least this share of the numbers that stand in the same context differ, the articles are not copies.
+//   - Contradictions: if at least this share of the numbers that stand in the same context differ, the articles are not copies. If their
+//     main words differ, too, one such number is enough.
 //   - Values: if the articles have less than this share of their numbers in common, they are possible copies at best.
 //   - Vouched: at least this similarity makes a copy if the articles share every number, at least four. A short article must also be
 //     contained in the other.
@@ -259,7 +260,7 @@ func decide(distance int, c Comparison, t Thresholds) article.Judgement {
 		return article.Judgement{Reason: article.ReasonUnknown}
 	case c.J < t.Possible:
 		return article.Judgement{Reason: article.ReasonOverlap}
-	case contradictions > 0 && float64(contradictions) >= t.Contradictions*float64(c.SharedContexts):
+	case contradictions > 0 && (!c.SameForemost || float64(contradictions) >= t.Contradictions*float64(c.SharedContexts)):
 		return article.Judgement{Reason: article.ReasonNumbers}
 	case c.Opposite:
 		return article.Judgement{Reason: article.ReasonOpposite}

@@ -46,6 +46,7 @@ func TestJudge(t *testing.T) {
 		"vouch, contradicted":  {func(c *Comparison) { c.J, c.Contradictions, c.Containment = .42, 1, .6 }, article.Possible, article.ReasonOverlap},
 		"contained, as long":   {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues, c.Containment = .42, 0, 0, .85 }, article.Possible, article.ReasonOverlap},
 		"a few contradictions": {func(c *Comparison) { c.J, c.Contradictions = .8, 1 }, article.Near, article.ReasonOverlap},
+		"one, other names":     {func(c *Comparison) { c.J, c.Contradictions, c.SameForemost = .8, 1, false }, 0, article.ReasonNumbers},
 		"many contradictions":  {func(c *Comparison) { c.Contradictions = 3 }, 0, article.ReasonNumbers},
 		"sure, a correction":   {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 3 }, article.Near, article.ReasonOverlap},
 		"less sure, all else": {func(c *Comparison) {
