@@ -36,8 +36,8 @@ func TestJudge(t *testing.T) {
 	checkJudge(t, long, map[string]judged{
 		"copy":                 {func(*Comparison) {}, article.Near, article.ReasonOverlap},
 		"unknown":              {func(c *Comparison) { *c = Comparison{} }, 0, article.ReasonUnknown},
-		"at the threshold":     {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues, c.Containment = .5, 3, 3, .84 }, article.Near, article.ReasonOverlap},
-		"below":                {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues, c.Containment = .49, 3, 3, .84 }, article.Possible, article.ReasonOverlap},
+		"at the threshold":     {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues, c.Containment = .48, 3, 3, .84 }, article.Near, article.ReasonOverlap},
+		"below":                {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues, c.Containment = .47, 3, 3, .84 }, article.Possible, article.ReasonOverlap},
 		"far below":            {func(c *Comparison) { c.J = .29 }, 0, article.ReasonOverlap},
 		"numbers vouch":        {func(c *Comparison) { c.J, c.LeastValues, c.CommonValues, c.Containment = .42, 4, 4, .6 }, article.Near, article.ReasonOverlap},
 		"but not below":        {func(c *Comparison) { c.J, c.Containment = .41, 1 }, article.Possible, article.ReasonOverlap},

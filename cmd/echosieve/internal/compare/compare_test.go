@@ -90,7 +90,7 @@ func TestExplainOverlap(t *testing.T) {
 	s := compareSignature{Similarity: thresholds.Vouched}
 	require.Contains(t, s.explainOverlap(article.Near, thresholds), "42 %")
 	require.Contains(t, s.explainOverlap(article.Near, thresholds), "detection.vouched")
-	require.Contains(t, s.explainOverlap(article.Possible, thresholds), "50 % or more (detection.near)")
+	require.Contains(t, s.explainOverlap(article.Possible, thresholds), "48 % or more (detection.near)")
 	s.Flash = true
 	require.Contains(t, s.explainOverlap(0, thresholds), "60 % or more")
 }
