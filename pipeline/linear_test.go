@@ -32,6 +32,8 @@ func hostileCases(t testing.TB, n int) map[string]func() {
 		cases[name] = func() { decodeAndFingerprint(news, value) }
 		if strings.ContainsAny(text, "<&") {
 			titled := []byte("<title>" + text)
+			document := asJSON("<!doctype html><body>" + text)
+			cases["document: "+name] = func() { decodeAndFingerprint(news, document) }
 			cases["title: "+name] = func() { _, _ = page.Decode(&Record{Value: titled}) }
 		}
 	}

@@ -87,7 +87,10 @@ func TestSettingsThatStartAnEmptyIndex(t *testing.T) {
 				value = recipe.SegmenterNative
 			}
 		}
-		if name == "boilerplate_file" {
+		switch name {
+		case "html":
+			value = recipe.HTMLText
+		case "boilerplate_file":
 			value = commandtest.File(t, "table.tsv", "format\t1\nwritten\t2026-05-04T12:00:00Z\n2026-05-04T13:00:00Z\t*\t9\tone\n")
 		}
 		if id("--"+k.Name, value) == usual {

@@ -104,6 +104,7 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"run", "--redis.db", "zero"}, `--redis.db wants a whole number`},
 		{"", []string{"run", "--detection.near", "half"}, `--detection.near wants a number, not "half"`},
 		{"", []string{"run", "--detection.near", "2"}, "detection.near is 2, must be between 0 and 1"},
+		{"", []string{"run", "--detection.html", "page"}, `detection.html is "page", must be article or text`},
 		{"", []string{"run", "--detection.max_distance", "99"}, "detection.max_distance is 99, must be between 0 and 32"},
 		{"", []string{"run", "--kafka.create_topics=maybe"}, "--kafka.create_topics wants true or false"},
 		{"", []string{"run", "--recipe", "new"}, `recipe is "new", must be one of news, `},

@@ -4,8 +4,8 @@
 // The steps of the recipe news, in the order of Recipe.Fingerprint (fingerprint.go):
 //
 //   - clean the text: markup.go, clean.go, evasion.go, lookalike.go
-//   - leave out what is no part of the article: sentences of a table (table.go, sentence.go), and lines around it (teasers.go, boilerplate.go).
-//     They are left out of fingerprint and signature, not of the digest: an exact copy is a copy of the whole page.
+//   - leave out what is no part of the article: the page around it (page.go), sentences of a table (table.go, sentence.go), and lines
+//     (teasers.go, boilerplate.go). They are left out of fingerprint and signature, not of the digest: an exact copy is a copy of the whole page.
 //   - cut the text into words: script.go, segment.go
 //   - count and weigh the words: words.go, terms.go
 //   - make fingerprint, digest (digest.go), anchors and signature (package signature)

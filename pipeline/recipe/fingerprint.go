@@ -37,10 +37,8 @@ func (r *Recipe) Fingerprint(text string, from article.Origin) (article.Article,
 	start := time.Now()
 	s.clean = appendClean(slices.Grow(s.clean[:0], len(text)), text)
 	clean := string(s.clean)
+	body, boilerplateBytes := s.articleOf(r, text, clean, from)
 	cleaned := time.Now()
-	rest := s.withoutTeasers(clean)
-	kept := s.withoutBoilerplate(r.boilerplate, rest, from)
-	body := s.body(kept)
 	s.cut = r.segmenter.cutScripts(s.cut[:0], body, s.tally) // counts most words of a long text while it is cut
 	segmented := time.Now()
 
@@ -54,7 +52,7 @@ func (r *Recipe) Fingerprint(text string, from article.Origin) (article.Article,
 	sums := new(simhash.Sums)
 	a := article.Article{
 		SimHash: simhash.SumWeights(s.features, sums), Features: len(s.features), CleanBytes: len(clean),
-		BoilerplateBytes: len(rest) - len(kept), FurnitureBytes: max(0, len(clean)-len(rest)+len(kept)-len(body)),
+		BoilerplateBytes: boilerplateBytes, FurnitureBytes: max(0, len(clean)-boilerplateBytes-len(body)),
 	}
 	r.identify(s, &a, sums)
 	if !a.LittleText {
@@ -110,7 +108,7 @@ func (r *Recipe) Weights(text string, from article.Origin) []WeightedWord {
 	}
 	s := r.scratch.Get().(*scratch)
 	defer r.release(s)
-	body := s.body(s.withoutBoilerplate(r.boilerplate, s.withoutTeasers(Clean(text)), from))
+	body, _ := s.articleOf(r, text, Clean(text), from)
 	s.cut = s.tally(r.segmenter.cutScripts(s.cut[:0], body, s.tally))
 	s.weigh(r.terms)
 	words := make([]WeightedWord, len(s.words))
@@ -163,7 +161,19 @@ func (r *Recipe) release(s *scratch) {
 	r.scratch.Put(s)
 }
 
-// body returns the part of a clean text that is the article.
+// articleOf returns the part of a text that is the article, clean, and how many bytes are left out of it because of the boilerplate table.
+func (s *scratch) articleOf(r *Recipe, text, clean string, from article.Origin) (body string, boilerplateBytes int) {
+	if r.config.HTML == HTMLArticle && isPage(text) {
+		if found := mainContent(text); found != "" {
+			clean = Clean(found)
+		}
+	}
+	rest := s.withoutTeasers(clean)
+	kept := s.withoutBoilerplate(r.boilerplate, rest, from)
+	return s.body(kept), len(rest) - len(kept)
+}
+
+// body returns a clean text without the lines around the article.
 func (s *scratch) body(clean string) string {
 	text, whole := s.lines.appendBody(s.bodyText[:0], clean)
 	if whole {
