@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/segmentio/kafka-go"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Handler turns records into outputs, batch by batch. Calls for different partitions are concurrent. Within a partition batches
@@ -35,7 +36,8 @@ type Consumer struct {
 	input                    *inputTopic
 	publisher                *publisher
 	handler                  Handler
-	notes                    Notes // may be nil
+	notes                    Notes        // may be nil
+	tracer                   trace.Tracer // nil: nothing is traced
 	limiter                  *limiter
 	metrics                  *metrics
 	reporter                 *reporter

@@ -10,9 +10,11 @@ import (
 
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/crashpoint"
+	"echosieve/internal/tracing"
 	"echosieve/pipeline"
 
 	"github.com/segmentio/kafka-go"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // partition is one input partition in one group generation. Three goroutines serve it: fetch, prepare and finish. Channels of
@@ -35,6 +37,7 @@ type chunk struct {
 	next    int64             // offset to commit when the chunk is done
 	permit  permit
 	batch   *pipeline.Batch // nil before prepare, and if there are no records
+	span    trace.Span      // nil if the chunk is not traced
 }
 
 // newPartition returns a partition of the input topic. offset is the offset that the group has committed in it, negative if there
@@ -123,6 +126,7 @@ func (p *partition) handOnChunk(ctx context.Context, records *wire.Reader, offse
 		p.c.limiter.release(ch.permit)
 		return offset, bad
 	}
+	p.startTrace(ch)
 	p.c.metrics.fetchedRecords.Add(float64(len(ch.records)))
 	p.c.metrics.fetchedBytes.Add(float64(size))
 	if err := p.send(ctx, ch, out); err != nil {
@@ -155,7 +159,7 @@ func (p *partition) send(ctx context.Context, ch *chunk, out chan<- *chunk) erro
 	case out <- ch:
 		return nil
 	case <-ctx.Done():
-		p.c.limiter.release(ch.permit)
+		p.release(ch)
 		return ctx.Err()
 	}
 }
@@ -193,13 +197,15 @@ func (p *partition) prepare(ctx context.Context, in <-chan *chunk, out chan<- *c
 	defer close(out)
 	for ch := range in {
 		if ctx.Err() == nil && len(ch.records) > 0 {
+			_, span := tracing.Start(ch.traced(ctx), "prepare")
 			ch.batch = p.c.handler.Prepare(ch.records)
+			span.End()
 			crashpoint.Here(crashpoint.AfterPrepare)
 		}
 		select {
 		case out <- ch:
 		case <-ctx.Done():
-			p.c.limiter.release(ch.permit)
+			p.release(ch)
 		}
 	}
 }
@@ -217,20 +223,26 @@ func (p *partition) finish(ctx context.Context, in <-chan *chunk) {
 				}
 			}
 		}
-		p.c.limiter.release(ch.permit)
+		p.release(ch)
 	}
 }
 
 // finishChunk returns nil when the chunk is marked, which is only after all its outputs are acknowledged.
 func (p *partition) finishChunk(ctx context.Context, ch *chunk) error {
 	if ch.batch != nil {
-		outputs, err := p.c.handler.Decide(ctx, ch.batch)
+		ch.batch.Traceparent = ch.traceparent()
+		decide, span := tracing.Start(ch.traced(ctx), "decide")
+		outputs, err := p.c.handler.Decide(decide, ch.batch)
+		tracing.End(span, err)
 		if err != nil {
 			return err
 		}
 		crashpoint.Here(crashpoint.BeforePublish)
 		start := time.Now()
-		if err := p.c.publisher.publish(ctx, p.id, outputs); err != nil {
+		publish, span := tracing.Start(ch.traced(ctx), "publish")
+		err = p.c.publisher.publish(publish, p.id, outputs)
+		tracing.End(span, err)
+		if err != nil {
 			return err
 		}
 		crashpoint.Here(crashpoint.AfterPublish)

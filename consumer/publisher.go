@@ -10,7 +10,11 @@ import (
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/crashpoint"
 	"echosieve/internal/diag"
+	"echosieve/internal/tracing"
 	"echosieve/pipeline"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // publisher publishes outputs to the output topics and waits until all in-sync replicas have them. Safe for concurrent use
@@ -91,7 +95,10 @@ func (p *publisher) publish(ctx context.Context, source int32, outputs []pipelin
 
 // publishTo sends the records of one route, part after part. A part is sent only when the one before is acknowledged, so that
 // a retry cannot change the order.
-func (p *publisher) publishTo(ctx context.Context, r route, records []pipeline.Record) error {
+func (p *publisher) publishTo(ctx context.Context, r route, records []pipeline.Record) (err error) {
+	ctx, span := tracing.Start(ctx, "publish "+p.topics[r.to], trace.WithSpanKind(trace.SpanKindProducer),
+		trace.WithAttributes(attribute.Int("messaging.batch.message_count", len(records))))
+	defer func() { tracing.End(span, err) }()
 	for part := range wire.Split(records, p.cluster.cfg.MaxMessageBytes) {
 		if err := p.send(ctx, r, part); err != nil {
 			return err

@@ -74,12 +74,13 @@ const (
 	HeaderDetail       = "echosieve-detail"
 	HeaderValueOmitted = "echosieve-value-omitted"
 	HeaderShadow       = "echosieve-shadow"
+	HeaderTraceparent  = "echosieve-traceparent"
 )
 
 var ownHeaders = []string{
 	HeaderVerdict, HeaderFingerprint, HeaderDistance, HeaderRelation, HeaderSimilarity, HeaderContained, HeaderContains,
 	HeaderOriginalID, HeaderOriginal, HeaderRootID, HeaderRoot, HeaderSource, HeaderRecipe, HeaderLeftOut, HeaderReason, HeaderDetail,
-	HeaderValueOmitted, HeaderShadow,
+	HeaderValueOmitted, HeaderShadow, HeaderTraceparent,
 }
 
 // Upper bounds of the bytes that our headers and the record framing add to a record. Kafka's topic names have at most 249 bytes.

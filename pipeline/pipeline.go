@@ -45,8 +45,10 @@ func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Register
 
 // Batch holds consecutive records of one partition, and their articles after Prepare.
 type Batch struct {
-	Records  []Record
-	prepared []prepared // prepared[i] belongs to Records[i]
+	Records []Record
+	// Traceparent is the identity of the batch's trace, which each output carries in HeaderTraceparent; empty if the batch is not traced.
+	Traceparent string
+	prepared    []prepared // prepared[i] belongs to Records[i]
 }
 
 // prepared is one record after Prepare. Exactly one of three is set: reject, tombstone or article.
@@ -154,6 +156,11 @@ func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 			outputs = append(outputs, tombstoneOutput(r, p.recipe.ID()))
 		default:
 			p.metrics.records.WithLabelValues("skipped", "tombstone").Inc()
+		}
+	}
+	if b.Traceparent != "" {
+		for i := range outputs {
+			outputs[i].Headers = append(outputs[i].Headers, header(HeaderTraceparent, b.Traceparent))
 		}
 	}
 	return outputs, nil

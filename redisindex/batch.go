@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"echosieve/internal/tracing"
 	"echosieve/pipeline/article"
 )
 
@@ -83,11 +84,13 @@ func (b *batch) open() []*task {
 }
 
 // exec sends a pipeline and returns the first error of any of its commands. A missing key is no error. The step is the label of the
-// metric.
-func (b *batch) exec(ctx context.Context, step string, pipe redis.Pipeliner) error {
+// metric and the name of the span.
+func (b *batch) exec(ctx context.Context, step string, pipe redis.Pipeliner) (err error) {
 	if pipe.Len() == 0 {
 		return nil
 	}
+	ctx, span := tracing.Start(ctx, step)
+	defer func() { tracing.End(span, err) }()
 	start := time.Now()
 	cmds, err := pipe.Exec(ctx)
 	b.x.metrics.roundTrip.WithLabelValues(step).Observe(time.Since(start).Seconds())

@@ -20,6 +20,7 @@ import (
 	"echosieve/internal/build"
 	"echosieve/internal/config"
 	"echosieve/internal/console"
+	"echosieve/internal/tracing/otlp"
 	"echosieve/pipeline"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
@@ -37,6 +38,7 @@ type Service struct {
 	console  *console.Console // nil without http.console
 	listener net.Listener
 	reloader *reloader
+	tracing  *otlp.Exporter
 	cfg      config.Config
 }
 
@@ -80,6 +82,8 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	// The index knows the highest numbers that Redis has shown it. Offsets are committed together with these numbers: a process that
 	// starts later compares them with Redis, and so notices if Redis has lost writes meanwhile.
 	s.consumer.KeepNotes(s.index)
+	s.tracing = otlp.New(build.Version(), s.registry, log.With("component", "tracing"))
+	s.consumer.TraceWith(s.tracing.Tracer())
 	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.HTTP.Listen); err != nil {
 		return nil, errors.Join(fmt.Errorf("http.listen: %w (is another process using the port? set http.listen)", err), s.redis.Close())
 	}
@@ -135,7 +139,10 @@ func (s *Service) HTTPAddr() string { return s.listener.Addr().String() }
 func (s *Service) RecipeID() string { return s.recipe.ID() }
 
 // Close releases what New opened. Run calls it.
-func (s *Service) Close() { _ = errors.Join(s.listener.Close(), s.redis.Close()) }
+func (s *Service) Close() {
+	s.tracing.Close()
+	_ = errors.Join(s.listener.Close(), s.redis.Close())
+}
 
 // newConsole returns the console of the service.
 func (s *Service) newConsole() (*console.Console, error) {

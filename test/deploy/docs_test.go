@@ -20,7 +20,7 @@ func TestOutputDocumentationNamesEveryHeader(t *testing.T) {
 		pipeline.HeaderSimilarity, pipeline.HeaderContained, pipeline.HeaderContains, pipeline.HeaderOriginalID,
 		pipeline.HeaderOriginal, pipeline.HeaderRootID, pipeline.HeaderRoot, pipeline.HeaderSource,
 		pipeline.HeaderRecipe, pipeline.HeaderLeftOut, pipeline.HeaderReason, pipeline.HeaderDetail, pipeline.HeaderValueOmitted,
-		pipeline.HeaderShadow,
+		pipeline.HeaderShadow, pipeline.HeaderTraceparent,
 	} {
 		require.Contains(t, doc, "| `"+header+"` |")
 	}

@@ -30,7 +30,7 @@ type mutant struct {
 // edit replaces text in a file of the module; find must occur exactly once.
 type edit struct{ file, find, replace string }
 
-const decideCall = "		outputs, err := p.c.handler.Decide(ctx, ch.batch)\n"
+const decideCall = "\t\toutputs, err := p.c.handler.Decide(decide, ch.batch)\n"
 
 var mutants = []mutant{
 	// Several mistakes that show without a fault, in one service. TestMistakesInOutputsAreFound in internal/judge has them one by one.

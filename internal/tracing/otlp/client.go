@@ -1,0 +1,106 @@
+package otlp
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// client sends spans by OTLP over HTTP, as protobuf. OpenTelemetry's own client for HTTP, otlptracehttp v1.47.0, imports gRPC and makes the
+// program 11 MB larger. This one has the same limits: one request at a time, retries of the status codes that OTLP names, and a
+// time limit for an export with its retries.
+type client struct {
+	http     *http.Client
+	settings settings
+}
+
+var _ otlptrace.Client = (*client)(nil)
+
+func newClient(s settings) (*client, error) {
+	tls, err := s.tls.Load()
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_CERTIFICATE, CLIENT_CERTIFICATE or CLIENT_KEY: %w", err)
+	}
+	return &client{settings: s, http: &http.Client{Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: tls, MaxIdleConns: 1, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
+	}}}, nil
+}
+
+// Start implements otlptrace.Client. It connects to nothing.
+func (c *client) Start(context.Context) error { return nil }
+
+// Stop implements otlptrace.Client.
+func (c *client) Stop(context.Context) error {
+	c.http.CloseIdleConnections()
+	return nil
+}
+
+// UploadTraces implements otlptrace.Client.
+func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
+	// OTLP's request and TracesData have the same bytes; opentelemetry/proto/trace/v1/trace.proto promises that. The type of the request
+	// lies in a package that imports gRPC.
+	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
+	if err == nil && c.settings.gzip {
+		body, err = compressed(body)
+	}
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.settings.timeout)
+	defer cancel()
+	_, err = backoff.Retry(ctx, func() (struct{}, error) { return struct{}{}, c.post(ctx, body) }, backoff.WithMaxElapsedTime(0))
+	return err
+}
+
+func compressed(data []byte) ([]byte, error) {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write(data)
+	err = errors.Join(err, w.Close()) // Close writes the rest
+	return b.Bytes(), err
+}
+
+// post sends one request. Errors that OTLP does not allow to retry are permanent.
+func (c *client) post(ctx context.Context, body []byte) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.settings.endpoint.String(), bytes.NewReader(body))
+	if err != nil {
+		return backoff.Permanent(err)
+	}
+	for name, value := range c.settings.headers {
+		request.Header.Set(name, value)
+	}
+	request.Header.Set("Content-Type", "application/x-protobuf")
+	if c.settings.gzip {
+		request.Header.Set("Content-Encoding", "gzip")
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // a connection is used again if its response was read
+	if response.StatusCode/100 == 2 {
+		return nil
+	}
+	failed := fmt.Errorf("the receiver answered %s", response.Status)
+	switch response.StatusCode {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
+			return backoff.RetryAfter(seconds)
+		}
+		return failed
+	default:
+		return backoff.Permanent(failed)
+	}
+}

@@ -1,0 +1,190 @@
+package otlp
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/trace"
+
+	"echosieve/test/otlpreceiver"
+)
+
+// exporter returns an exporter with these variables, a function that returns a count of spans, and the log.
+func exporter(t *testing.T, env map[string]string) (*Exporter, func(outcome string) float64, *bytes.Buffer) {
+	t.Helper()
+	for name, value := range env {
+		t.Setenv(name, value)
+	}
+	reg, log := prometheus.NewRegistry(), new(bytes.Buffer)
+	e := New("v1", reg, slog.New(slog.NewTextHandler(log, nil)))
+	t.Cleanup(e.Close)
+	return e, func(outcome string) float64 {
+		families, err := reg.Gather()
+		require.NoError(t, err)
+		for _, m := range families[0].GetMetric() {
+			if m.GetLabel()[0].GetValue() == outcome {
+				return m.GetCounter().GetValue()
+			}
+		}
+		return -1
+	}, log
+}
+
+func TestOff(t *testing.T) {
+	for _, env := range []map[string]string{
+		nil,
+		{"OTEL_SERVICE_NAME": "x"},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:1", "OTEL_TRACES_EXPORTER": "none"},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:1", "OTEL_SDK_DISABLED": "true"},
+	} {
+		t.Run("", func(t *testing.T) {
+			e, _, log := exporter(t, env)
+			require.Nil(t, e.Tracer())
+			require.Empty(t, log.String())
+		})
+	}
+}
+
+// A mistake is logged with the name of its variable, and nothing is traced. A password in a variable is not logged.
+func TestMistakes(t *testing.T) {
+	const password = "hunter2"
+	for name, value := range map[string]string{
+		"OTEL_TRACES_EXPORTER":           "zipkin",
+		"OTEL_EXPORTER_OTLP_PROTOCOL":    "grpc",
+		"OTEL_EXPORTER_OTLP_ENDPOINT":    "me:" + password + "@collector",
+		"OTEL_EXPORTER_OTLP_HEADERS":     "authorization " + password,
+		"OTEL_EXPORTER_OTLP_TIMEOUT":     "10s",
+		"OTEL_BSP_MAX_QUEUE_SIZE":        "-1",
+		"OTEL_EXPORTER_OTLP_COMPRESSION": "zstd",
+		"OTEL_EXPORTER_OTLP_CERTIFICATE": "/nowhere",
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, _, log := exporter(t, map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "", "OTEL_EXPORTER_OTLP_ENDPOINT": "https://localhost:1", name: value})
+			require.Nil(t, e.Tracer())
+			require.Contains(t, log.String(), "nothing is traced")
+			require.Contains(t, log.String(), name)
+			require.NotContains(t, log.String(), password)
+		})
+	}
+}
+
+func TestSpansArrive(t *testing.T) {
+	for _, env := range []map[string]string{
+		{"OTEL_EXPORTER_OTLP_ENDPOINT": "BASE", "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20x, tenant=a"},
+		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "BASE/v1/traces", "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "authorization=Bearer%20x,tenant=a", "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip"},
+	} {
+		t.Run("", func(t *testing.T) {
+			receiver := otlpreceiver.Start(t)
+			receiver.Answer = func(r *http.Request) int {
+				if r.URL.Path != "/v1/traces" || r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/x-protobuf" ||
+					r.Header.Get("Authorization") != "Bearer x" || r.Header.Get("Tenant") != "a" {
+					return http.StatusBadRequest
+				}
+				return http.StatusOK
+			}
+			for name, value := range env {
+				env[name] = strings.Replace(value, "BASE", receiver.URL, 1)
+			}
+			env["OTEL_SERVICE_NAME"], env["OTEL_RESOURCE_ATTRIBUTES"] = "sieve-7", "deployment=test"
+			e, count, _ := exporter(t, env)
+			links := make([]trace.Link, 300)
+			for i := range links {
+				links[i].SpanContext = trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{byte(i), byte(i >> 8), 1}})
+			}
+			_, span := e.Tracer().Start(t.Context(), "batch", trace.WithLinks(links...))
+			span.End()
+			e.Close()
+			require.Len(t, receiver.Spans(), 1)
+			require.Equal(t, "batch", receiver.Spans()[0].GetName())
+			require.Len(t, receiver.Spans()[0].GetLinks(), len(links), "a batch may have more links than the default limit")
+			require.Equal(t, "sieve-7", receiver.Resource()["service.name"])
+			require.Equal(t, "test", receiver.Resource()["deployment"])
+			require.Equal(t, "v1", receiver.Resource()["service.version"])
+			require.InDelta(t, 1, count(exported), 0)
+		})
+	}
+}
+
+// Only the status codes that OTLP names are retried.
+func TestRetries(t *testing.T) {
+	for status, retried := range map[int]bool{429: true, 502: true, 503: true, 504: true, 400: false, 401: false, 500: false} {
+		receiver := otlpreceiver.Start(t)
+		var asked atomic.Int64
+		receiver.Answer = func(*http.Request) int {
+			if asked.Add(1) == 1 {
+				return status
+			}
+			return http.StatusOK
+		}
+		e, count, log := exporter(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.URL})
+		_, span := e.Tracer().Start(t.Context(), "batch")
+		span.End()
+		e.Close()
+		if retried {
+			require.InDelta(t, 1, count(exported), 0, status)
+			continue
+		}
+		require.InDelta(t, 1, count(failed), 0, status)
+		require.Equal(t, 1, receiver.Requests(), status)
+		require.Equal(t, 1, strings.Count(log.String(), "spans cannot be sent"), status)
+	}
+}
+
+// A receiver that never answers holds back nobody: spans that find no room are dropped at once, counted, and logged once. Close gives up
+// in time.
+func TestReceiverThatHangs(t *testing.T) {
+	receiver := otlpreceiver.Start(t)
+	receiver.Answer = func(r *http.Request) int {
+		<-r.Context().Done()
+		return http.StatusOK
+	}
+	e, count, log := exporter(t, map[string]string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.URL, "OTEL_BSP_MAX_QUEUE_SIZE": "10", "OTEL_BSP_SCHEDULE_DELAY": "1", "OTEL_EXPORTER_OTLP_TIMEOUT": "60000",
+	})
+	for range 1000 {
+		_, span := e.Tracer().Start(context.Background(), "batch")
+		span.End()
+	}
+	require.InDelta(t, 990, count(dropped), 0)
+	require.Zero(t, count(exported))
+	require.Equal(t, 1, strings.Count(log.String(), "spans are dropped"))
+	start := time.Now()
+	e.Close()
+	require.Less(t, time.Since(start), 5*closeTimeout)
+}
+
+// After a failure spans are sent again, and the log says so once.
+func TestReceiverThatReturns(t *testing.T) {
+	receiver := otlpreceiver.Start(t)
+	var away atomic.Bool
+	away.Store(true)
+	receiver.Answer = func(*http.Request) int {
+		if away.Load() {
+			return http.StatusInternalServerError
+		}
+		return http.StatusOK
+	}
+	e, count, log := exporter(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.URL, "OTEL_BSP_SCHEDULE_DELAY": "1"})
+	send := func(outcome string, want float64) {
+		_, span := e.Tracer().Start(t.Context(), "batch")
+		span.End()
+		require.Eventually(t, func() bool { return count(outcome) == want }, time.Minute, time.Millisecond)
+	}
+	send(failed, 1)
+	send(failed, 2)
+	away.Store(false)
+	send(exported, 1)
+	send(exported, 2)
+	e.Close()
+	require.Equal(t, 1, strings.Count(log.String(), "spans cannot be sent"))
+	require.Equal(t, 1, strings.Count(log.String(), "spans can be sent again"))
+	require.Zero(t, count(dropped))
+}

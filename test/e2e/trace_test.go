@@ -1,0 +1,144 @@
+package e2e
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"echosieve/pipeline"
+	"echosieve/test/kafkaserver"
+	"echosieve/test/ledger"
+	"echosieve/test/otlpreceiver"
+	"echosieve/test/redisserver"
+	"echosieve/test/service"
+)
+
+// Each batch is one trace with a span for each stage. It has a link to each span that its records name, and each output names it. The
+// records' own traceparent passes unchanged.
+func TestTraceOfABatch(t *testing.T) {
+	receiver := otlpreceiver.Start(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.URL)
+	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "100")
+	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, redisserver.Addr(t))
+	p := service.Start(t, c.settings())
+	p.WaitReady(t)
+	records := fresh(articles(t)[:400])
+	parents := map[string]string{} // by key
+	for i, r := range records {
+		if r.Key == nil || i%4 == 0 {
+			continue
+		}
+		parent := fmt.Sprintf("00-%032x-%016x-01", 1+i, 1+i)
+		parents[string(r.Key)] = parent
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: "traceparent", Value: []byte(parent)})
+	}
+	require.NotEmpty(t, parents)
+	publish(t, c, records)
+	outputs := watch(t, c, len(records), func(int) {})
+	require.Zero(t, p.End(t), "the service sends the last spans when it stops")
+
+	roots, children := spanTree(t, receiver.Spans())
+	for id, root := range roots {
+		require.Equal(t, "batch", root.GetName())
+		names := stageNames(children, id)
+		for _, want := range []string{"prepare", "decide", "publish"} {
+			require.Contains(t, names, want, "of %v", names)
+		}
+	}
+	linked := map[string]string{} // identity of a producer's span -> root
+	for id, root := range roots {
+		for _, l := range root.GetLinks() {
+			linked[identity(l.GetTraceId(), l.GetSpanId())] = id
+		}
+	}
+	for _, out := range outputs {
+		h := ledger.Headers(out)
+		ours := strings.TrimSuffix(strings.TrimPrefix(h[pipeline.HeaderTraceparent], "00-"), "-01")
+		require.Contains(t, roots, ours, "a record names a span that no batch has: %v", h)
+		parent := parents[string(out.Key)]
+		require.Equal(t, parent, h["traceparent"])
+		if parent != "" {
+			require.Equal(t, ours, linked[strings.TrimSuffix(strings.TrimPrefix(parent, "00-"), "-01")])
+		}
+	}
+	require.Len(t, linked, len(parents))
+}
+
+func identity(trace, span []byte) string {
+	return hex.EncodeToString(trace) + "-" + hex.EncodeToString(span)
+}
+
+// spanTree returns the spans without a parent by their identity, and all others by the identity of their parent. All parents exist, and no
+// span lasts longer than its parent.
+func spanTree(t *testing.T, spans []*tracepb.Span) (roots map[string]*tracepb.Span, children map[string][]*tracepb.Span) {
+	t.Helper()
+	all, roots, children := map[string]*tracepb.Span{}, map[string]*tracepb.Span{}, map[string][]*tracepb.Span{}
+	for _, s := range spans {
+		all[identity(s.GetTraceId(), s.GetSpanId())] = s
+	}
+	for id, s := range all {
+		if len(s.GetParentSpanId()) == 0 {
+			roots[id] = s
+			continue
+		}
+		parent := identity(s.GetTraceId(), s.GetParentSpanId())
+		require.Contains(t, all, parent, s.GetName())
+		require.GreaterOrEqual(t, s.GetStartTimeUnixNano(), all[parent].GetStartTimeUnixNano())
+		require.LessOrEqual(t, s.GetEndTimeUnixNano(), all[parent].GetEndTimeUnixNano())
+		children[parent] = append(children[parent], s)
+	}
+	require.NotEmpty(t, roots)
+	for _, under := range []struct{ stage, child string }{{"decide", "insert"}, {"decide", "ticket"}, {"publish", "publish "}} {
+		found := slices.ContainsFunc(spans, func(s *tracepb.Span) bool {
+			parent := all[identity(s.GetTraceId(), s.GetParentSpanId())]
+			return strings.HasPrefix(s.GetName(), under.child) && parent != nil && parent.GetName() == under.stage
+		})
+		require.True(t, found, "no span %q in a span %q", under.child, under.stage)
+	}
+	return roots, children
+}
+
+func stageNames(children map[string][]*tracepb.Span, of string) []string {
+	var names []string
+	for _, s := range children[of] {
+		names = append(names, s.GetName())
+	}
+	return names
+}
+
+// A receiver that accepts spans and never answers delays no article, and the service stops in time.
+func TestReceiverThatHangsDelaysNothing(t *testing.T) {
+	receiver := otlpreceiver.Start(t)
+	receiver.Answer = func(r *http.Request) int {
+		<-r.Context().Done()
+		return http.StatusServiceUnavailable
+	}
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.URL)
+	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "3600000")
+	t.Setenv("OTEL_BSP_EXPORT_TIMEOUT", "3600000")
+	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "1")
+	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "16")
+	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, redisserver.Addr(t))
+	p := service.Start(t, c.settings())
+	p.WaitReady(t)
+	records := fresh(articles(t))
+	publish(t, c, records)
+	watch(t, c, len(records), func(int) {})
+	require.Equal(t, 1, receiver.Requests(), "the first request hangs, and no other is sent")
+	require.Zero(t, p.Metric(t, `echosieve_tracing_spans_total{outcome="exported"}`))
+	require.Positive(t, p.Metric(t, `echosieve_tracing_spans_total{outcome="dropped"}`))
+	require.True(t, p.Ready())
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	require.Zero(t, p.End(t))
+	require.NoError(t, ctx.Err(), "the service waits for the receiver when it stops")
+}
