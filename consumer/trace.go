@@ -10,12 +10,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// TraceWith makes the consumer begin a trace for each batch. It may be called once, before Run. Without it nothing is traced.
+// TraceWith makes the consumer begin a trace for each batch. It may be called once, before Run. Without it, or with nil, nothing is
+// traced.
 //
 // The trace of a batch begins when its records were read from a fetch response, and ends when they are marked. Fetches and commits serve
 // several batches and belong to no trace. The batch's span has links to the spans that the records name in their header traceparent:
 // a batch has many producers, so none of them can be its parent.
-func (c *Consumer) TraceWith(t trace.Tracer) { c.tracer = t } // nil: nothing is traced
+func (c *Consumer) TraceWith(t trace.Tracer) { c.tracer = t }
 
 // startTrace begins the trace of a chunk that has records.
 func (p *partition) startTrace(ch *chunk) {

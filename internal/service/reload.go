@@ -82,7 +82,8 @@ func (r *reloader) reload() string {
 	changed := config.Schema().Differences(&r.running, &next)
 	var fixed []string
 	for _, name := range changed {
-		if !isReloadable(name) {
+		unused := strings.HasPrefix(name, "shadow.") && !r.running.IsShadow()
+		if !isReloadable(name) && !unused {
 			fixed = append(fixed, name)
 		}
 	}

@@ -46,6 +46,18 @@ func TestReload(t *testing.T) {
 	require.Contains(t, log.String(), "window is 0s")
 
 	next, loadErr = start, nil
+	next.Log.Level, next.Shadow.Values = "debug", true
+	require.Equal(t, reloadApplied, r.reload(), "a service does not use the settings of its shadow")
+	r.running = r.running.AsShadow()
+	next = next.AsShadow()
+	require.Equal(t, reloadUnchanged, r.reload())
+	next.Shadow.Values = false
+	require.Equal(t, reloadRefused, r.reload())
+
+	r.running, next = start, start
+	next.Log.Level = "info"
+	level.Set(slog.LevelDebug)
+	r.running.Log.Level = "debug"
 	require.Equal(t, reloadApplied, r.reload(), "back to the first configuration")
 	require.Equal(t, slog.LevelInfo, level.Level())
 }
