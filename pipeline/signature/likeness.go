@@ -17,7 +17,7 @@ func (c *Comparison) likeness(t Thresholds) article.Likeness {
 		Relation:   c.relation(),
 		Similarity: article.NewShare(c.J), Contained: article.NewShare(c.Contained), Contains: article.NewShare(c.Contains),
 	}
-	if c.corrected(t, l.Relation) {
+	if c.corrected(l.Relation) {
 		l.Relation = article.Revises
 	}
 	return l
@@ -43,10 +43,10 @@ func (c *Comparison) relation() article.Relation {
 
 // corrected tells whether the articles are nearly the same but for one number, which the rule forgives: it differs in its place, or it is
 // missing and neither text is longer. A number that is missing in a part of a text was cut off with it.
-func (c *Comparison) corrected(t Thresholds, r article.Relation) bool {
-	if c.Flash || c.J < t.Sure {
+func (c *Comparison) corrected(r article.Relation) bool {
+	if c.Flash || c.J < sure {
 		return false
 	}
-	contradictions, common := c.forgiven(t, c.Bigrams < t.ShortPairs)
+	contradictions, common := c.forgiven(c.Bigrams < shortPairs)
 	return contradictions < c.Contradictions || common > c.CommonValues && (r == article.Equal || r == article.Overlaps)
 }

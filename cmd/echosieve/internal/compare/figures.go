@@ -24,7 +24,7 @@ func (c *Comparison) figures(t signature.Thresholds) []Figure {
 		return list
 	case s.Flash:
 		return append(list,
-			Figure{"words and word pairs in both", share(s.Similarity), "possible from " + share(t.FlashNear), []string{"detection.flash_near"}},
+			Figure{"words and word pairs in both", share(s.Similarity), "possible from " + share(signature.FlashNear), nil},
 			Figure{"of the shorter text", share(s.Containment), "a copy contains it", nil},
 			Figure{"numbers in both", fmt.Sprintf("%d of %d", s.NumbersShared, s.Numbers), "all", nil})
 	}
@@ -37,8 +37,8 @@ func (c *Comparison) figures(t signature.Thresholds) []Figure {
 		Figure{"of the shorter text", share(s.Containment), "contained from " + share(signature.ContainedShare), nil},
 		Figure{
 			"word pairs of the shorter text", fmt.Sprint(s.WordPairs),
-			fmt.Sprintf("short below %g: copy from %s", t.ShortPairs, share(t.ShortNear)),
-			[]string{"detection.short_pairs", "detection.short_near"},
+			fmt.Sprintf("short below %d: copy from %s", signature.ShortPairs, share(t.ShortNear)),
+			[]string{"detection.short_near"},
 		},
 		Figure{
 			"numbers that differ in one place", fmt.Sprintf("%d of %d", s.Contradictions, s.SharedPlaces),
