@@ -43,9 +43,9 @@ func (e *entry) before(o *entry) bool {
 
 // Layout of an entry:
 //
-//	length u16, head length u16, ticket 6 bytes, digest 16 bytes, form u8, coordinates, id, time, signature | verdict
+//	length u16, head length u16, ticket 6 bytes, digest 16 bytes, form u8, coordinates, packed id (id.go), time, signature | verdict
 //
-// Numbers are big-endian. The head is everything before the verdict. The scripts know the first four fields (lua/find.lua); all
+// Numbers are big-endian. The time counts from the start of the span, in milliseconds. The head is everything before the verdict. The scripts know the first four fields (lua/find.lua); all
 // else is opaque to them. An entry has at most 64 KiB.
 const (
 	ticketAt = 4
@@ -94,8 +94,8 @@ func ticketNumber(s string) uint64 {
 	return binary.BigEndian.Uint64(buf[:])
 }
 
-// append encodes the entry of a new article: without ticket and verdict.
-func (e *entry) append(dst []byte) []byte {
+// append encodes the entry of a new article: without ticket and verdict. spanStart is when the entry's span starts, see layout.start.
+func (e *entry) append(dst []byte, spanStart int64) []byte {
 	start := len(dst)
 	dst = append(dst, make([]byte, digestAt)...)
 	dst = append(dst, e.Digest[:]...)
@@ -105,7 +105,7 @@ func (e *entry) append(dst []byte) []byte {
 	}
 	dst = append(dst, form)
 	dst = appendRef(dst, e.Ref())
-	dst = binary.AppendVarint(dst, e.ms())
+	dst = binary.AppendVarint(dst, e.ms()-spanStart)
 	dst = append(dst, e.Signature...) // up to the end of the head
 	length := uint16(len(dst) - start)
 	binary.BigEndian.PutUint16(dst[start:], length)
@@ -113,8 +113,8 @@ func (e *entry) append(dst []byte) []byte {
 	return dst
 }
 
-// cutEntry decodes the first entry of the value of a field, and returns the rest of the value.
-func cutEntry(f fieldRef, data string) (e entry, rest string, err error) {
+// cutEntry decodes the first entry of the value of a field, and returns the rest of the value. spanStart is when the span starts.
+func cutEntry(f fieldRef, spanStart int64, data string) (e entry, rest string, err error) {
 	if len(data) < formAt+1 {
 		return entry{}, "", errCorrupt
 	}
@@ -130,7 +130,7 @@ func cutEntry(f fieldRef, data string) (e entry, rest string, err error) {
 	d := decoder{data: raw[formAt+1 : head]}
 	ref := d.ref()
 	e.ID, e.Coordinates = ref.ID, ref.Coordinates
-	e.Time = time.UnixMilli(d.varint())
+	e.Time = time.UnixMilli(spanStart + d.varint())
 	if len(d.data) > 0 {
 		e.Signature = d.data
 	}
@@ -146,7 +146,7 @@ func cutEntry(f fieldRef, data string) (e entry, rest string, err error) {
 // decodeField decodes all entries of a fingerprint's field.
 func (x *Index) decodeField(f fieldRef, value string) (entries []*entry, err error) {
 	for value != "" {
-		e, rest, err := cutEntry(f, value)
+		e, rest, err := cutEntry(f, x.layout.start(f.span), value)
 		if err != nil {
 			return nil, &damagedError{key: x.keys.entries(f), fields: []string{f.name()}}
 		}
@@ -157,7 +157,7 @@ func (x *Index) decodeField(f fieldRef, value string) (entries []*entry, err err
 }
 
 func appendRef(dst []byte, r article.Ref) []byte {
-	return appendString(appendCoordinates(dst, r.Coordinates), r.ID)
+	return appendString(appendCoordinates(dst, r.Coordinates), string(appendID(make([]byte, 0, 64), r)))
 }
 
 func appendCoordinates(dst []byte, c article.Coordinates) []byte {
@@ -213,7 +213,8 @@ func (d *decoder) ref() article.Ref {
 	r.Topic = d.string()
 	r.Partition = int32(d.varint())
 	r.Offset = d.varint()
-	r.ID = d.string()
+	id, ok := unpackID(d.string(), r.Coordinates)
+	r.ID, d.bad = id, d.bad || !ok
 	return r
 }
 
@@ -315,7 +316,7 @@ func (x *Index) setAside(ctx context.Context, d *damagedError) error {
 // intactBytes is the length of the whole entries at the beginning of a field's value.
 func intactBytes(value string) int {
 	for rest := value; rest != ""; {
-		e, after, err := cutEntry(fieldRef{}, rest)
+		e, after, err := cutEntry(fieldRef{}, 0, rest)
 		if err == nil && len(e.verdictBytes) > 0 {
 			_, err = decodeVerdict(e.verdictBytes, e.Ref())
 		}

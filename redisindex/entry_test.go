@@ -25,11 +25,11 @@ func TestEntryRoundTrip(t *testing.T) {
 	}}
 	plain := entry{span: 3, Article: newArticle(7, 5)}
 	plain.Signature, plain.Time = []byte("signature"), time.UnixMilli(12)
-	data := string(plain.append(little.append(nil)))
+	data := string(plain.append(little.append(nil, 7), 7))
 	for _, want := range []entry{little, plain} {
 		var got entry
 		var err error
-		got, data, err = cutEntry(fieldRef{3, 5}, data)
+		got, data, err = cutEntry(fieldRef{3, 5}, 7, data)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
@@ -91,13 +91,13 @@ func TestTicketsKeepTheirOrder(t *testing.T) {
 }
 
 func FuzzCutEntry(f *testing.F) {
-	good := string((&entry{Article: newArticle(1, 1)}).append(nil))
+	good := string((&entry{Article: newArticle(1, 1)}).append(nil, 0))
 	for _, seed := range []string{"", good, good + good, good[:30], strings.Repeat("\x00", 60), strings.Repeat("\xff", 60)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, data string) {
 		for data != "" {
-			e, rest, err := cutEntry(fieldRef{}, data)
+			e, rest, err := cutEntry(fieldRef{}, 0, data)
 			if err != nil {
 				return
 			}
@@ -113,7 +113,7 @@ func FuzzCutEntry(f *testing.F) {
 // damages are bytes of other programs: in place of an entry in a field, or behind one.
 func damages() map[string]string {
 	c := newArticle(9, 0xff)
-	whole := string((&entry{Article: c}).append(nil))
+	whole := string((&entry{Article: c}).append(nil, 0))
 	return map[string]string{
 		"text":            "hello, this is another program speaking",
 		"a byte":          "x",

@@ -77,6 +77,9 @@ func (l layout) lifetimeSeconds() int64 { return int64(l.lifetime / time.Second)
 // span returns the number of the span in which a time lies, counted from 1970. The time is in milliseconds since 1970.
 func (l layout) span(ms int64) int64 { return ms / l.spanMs }
 
+// start returns when a span starts, in milliseconds since 1970.
+func (l layout) start(span int64) int64 { return span * l.spanMs }
+
 // reach returns the first and the last span that can hold a copy of an article of that time.
 func (l layout) reach(ms int64) (first, last int64) {
 	return l.span(max(0, ms-l.windowMs)), l.span(saturate(ms, l.windowMs))

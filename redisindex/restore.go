@@ -147,7 +147,7 @@ func (r *Restorer) storeDecided(ctx context.Context, tasks []*task) (outcomes ma
 		if t.ticket == maxTicket {
 			hidden = t.Digest[:]
 		}
-		replies[i] = restoreScript.EvalSha(ctx, pipe, []string{r.x.keys.entries(f)}, f.name(), t.Digest[:], t.appendDecided(nil, t.proposal),
+		replies[i] = restoreScript.EvalSha(ctx, pipe, []string{r.x.keys.entries(f)}, f.name(), t.Digest[:], t.appendDecided(nil, r.x.layout.start(t.span), t.proposal),
 			r.x.maxEntries, r.x.layout.lifetimeSeconds(), hidden, len(appendCoordinates(nil, t.Coordinates)))
 	}
 	if err := execute(ctx, pipe); err != nil {
@@ -176,7 +176,7 @@ func (r *Restorer) storeDecided(ctx context.Context, tasks []*task) (outcomes ma
 
 // compare returns the outcome for a task whose place holds a stored entry.
 func (r *Restorer) compare(t *task, stored string) (Restored, error) {
-	e, _, err := cutEntry(t.field(), stored)
+	e, _, err := cutEntry(t.field(), r.x.layout.start(t.span), stored)
 	if err != nil {
 		return 0, r.x.damaged(&t.entry)
 	}
@@ -199,9 +199,9 @@ func (r *Restorer) compare(t *task, stored string) (Restored, error) {
 }
 
 // appendDecided encodes the entry with its ticket and a verdict.
-func (e *entry) appendDecided(dst []byte, v article.Verdict) []byte {
+func (e *entry) appendDecided(dst []byte, spanStart int64, v article.Verdict) []byte {
 	start := len(dst)
-	dst = appendVerdict(e.append(dst), v, e.Ref())
+	dst = appendVerdict(e.append(dst, spanStart), v, e.Ref())
 	binary.BigEndian.PutUint16(dst[start:], uint16(len(dst)-start))
 	copy(dst[start+ticketAt:], ticketBytes(e.ticket))
 	return dst

@@ -148,7 +148,7 @@ func (p *preload) storeEntries(b testing.TB, x *Index, articles int, lists map[l
 			ref := listRef{field.span, block.Index, block.Value}
 			lists[ref] = append(lists[ref], field.name()...)
 		}
-		entry := append((&entry{Article: c}).append(nil), byte(article.Unique))
+		entry := append((&entry{Article: c}).append(nil, x.layout.start(field.span)), byte(article.Unique))
 		binary.BigEndian.PutUint16(entry, uint16(len(entry)))
 		copy(entry[ticketAt:], ticketBytes(uint64(p.made)))
 		entries[x.keys.entries(field)] = append(entries[x.keys.entries(field)], field.name(), entry)

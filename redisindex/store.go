@@ -45,7 +45,7 @@ func (b *batch) storeEntries(ctx context.Context) error {
 	for i, t := range b.tasks {
 		f := t.field()
 		replies[i] = storeScript.EvalSha(ctx, pipe, []string{x.keys.entries(f)},
-			f.name(), t.Digest[:], t.append(nil), x.maxEntries, x.layout.lifetimeSeconds(), t.hiddenDigest())
+			f.name(), t.Digest[:], t.append(nil, x.layout.start(t.span)), x.maxEntries, x.layout.lifetimeSeconds(), t.hiddenDigest())
 	}
 	if err := b.exec(ctx, "insert", pipe); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (b *batch) stored(t *task, reply any) error {
 		}
 		return nil
 	case string:
-		e, _, err := cutEntry(t.field(), r)
+		e, _, err := cutEntry(t.field(), b.x.layout.start(t.span), r)
 		if err != nil {
 			return b.x.damaged(&t.entry)
 		}
