@@ -344,6 +344,7 @@ func Rights() []Right {
 		{Command: "evalsha", For: "running the scripts"},
 		{Command: "hget", For: "reading entries, which spans exist, and whether Redis lost data"},
 		{Command: "hset", For: "writing entries and block lists, noting which spans exist, and the numbers that show a loss"},
+		{Command: "hsetnx", For: "writing entries with new fingerprints"},
 		{Command: "hmget", For: "reading block lists", When: whenPacked},
 		{Command: "sadd", For: "writing block lists", When: whenSets},
 		{Command: "srandmember", For: "reading block lists", When: whenSets},

@@ -38,20 +38,38 @@ func (b *batch) registerSpans(ctx context.Context, pipe redis.Pipeliner) {
 	}
 }
 
-// storeEntries is step 2: it stores the entries.
+// storeEntries is step 2: it stores the entries. Most fingerprints are new, and HSETNX stores their entries, because a script costs the
+// server more CPU time. If the fingerprint has a field already, a second round trip runs the script.
 func (b *batch) storeEntries(ctx context.Context) error {
 	x, pipe := b.x, b.x.client.Pipeline()
-	replies := make([]*redis.Cmd, len(b.tasks))
+	entries, isNew := make([][]byte, len(b.tasks)), make([]*redis.BoolCmd, len(b.tasks))
 	for i, t := range b.tasks {
 		f := t.field()
-		replies[i] = storeScript.EvalSha(ctx, pipe, []string{x.keys.entries(f)},
-			f.name(), t.Digest[:], t.append(nil, x.layout.start(t.span)), x.maxEntries, x.layout.lifetimeSeconds(), t.hiddenDigest())
+		key := x.keys.entries(f)
+		entries[i] = t.append(nil, x.layout.start(t.span))
+		isNew[i] = pipe.HSetNX(ctx, key, f.name(), entries[i])
+		pipe.Expire(ctx, key, x.layout.lifetime)
+	}
+	if err := b.exec(ctx, "insert", pipe); err != nil {
+		return err
+	}
+	pipe = x.client.Pipeline()
+	var tasks []*task
+	var replies []*redis.Cmd
+	for i, t := range b.tasks {
+		if isNew[i].Val() {
+			continue
+		}
+		f := t.field()
+		tasks = append(tasks, t)
+		replies = append(replies, storeScript.EvalSha(ctx, pipe, []string{x.keys.entries(f)},
+			f.name(), t.Digest[:], entries[i], x.maxEntries, x.layout.lifetimeSeconds(), t.hiddenDigest()))
 	}
 	if err := b.exec(ctx, "insert", pipe); err != nil {
 		return err
 	}
 	for i, cmd := range replies {
-		if err := b.stored(b.tasks[i], cmd.Val()); err != nil {
+		if err := b.stored(tasks[i], cmd.Val()); err != nil {
 			return err
 		}
 	}

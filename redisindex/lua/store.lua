@@ -1,4 +1,4 @@
--- Step 2 of a batch: stores the entry of an article, unless there is an entry with its digest.
+-- Step 2 of a batch, for an article whose fingerprint has a field already: stores its entry, unless there is an entry with its digest.
 -- KEYS[1]  hash of entries
 -- ARGV[1]  fingerprint, 8 bytes
 -- ARGV[2]  digest, 16 bytes
@@ -11,7 +11,7 @@
 local key, fingerprint, digest, hidden = KEYS[1], ARGV[1], ARGV[2], ARGV[6]
 local reply = 0
 local value = redis.call('HGET', key, fingerprint)
-if not value then
+if not value then -- it was there a moment ago, but Redis has lost it
   redis.call('HSET', key, fingerprint, ARGV[3])
 else
   local pos, len, _, count = find(value, digest, hidden)

@@ -107,6 +107,7 @@ var mutants = []mutant{
 	}, "^TestLostOriginalStaysUnique$"},
 	{"entries-never-expire", []edit{
 		{"lua/store.lua", "redis.call('EXPIRE', key, ARGV[5])", ""},
+		{"store.go", "pipe.Expire(ctx, key, x.layout.lifetime)", ""},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"lists-never-expire", []edit{
 		{"lua/add.lua", "  redis.call('EXPIRE', key, ARGV[1])\nend", "end"},
