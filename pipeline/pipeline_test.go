@@ -52,6 +52,64 @@ func header(o pipeline.Output, key string) string {
 	return ""
 }
 
+// The policy chooses topics of near copies. It changes neither their verdicts nor their roots.
+func TestPolicyChoosesTheTopic(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	index := memindex.New(memindex.Config{
+		Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search(),
+		Policy: article.Policy{Extends: "unique", SameID: "possible"},
+	})
+	p := newPipeline(t, index, reg, nil)
+	text := "The harbour board voted on Monday to deepen the eastern channel so that larger grain ships can reach the silos before the autumn " +
+		"harvest, ending a dispute that had lasted eleven years. Dredgers from Holt Marine will begin in April, said Anna Velde, who chairs the " +
+		"board, and remove 140,000 cubic metres of silt. Fishermen had feared for the oyster beds and will be paid for lost seasons."
+	more := " The last ships that ran aground there, two coasters with timber, were freed by tugs after a night of high water."
+	record := func(id, text string) string { return fmt.Sprintf(`{"id":%q,"text":%q}`, id, text) }
+	outputs, err := p.Decide(t.Context(), p.Prepare(records(
+		record("a", text), record("b", text+more), record("c", text), record("a", text+more+" The mayor thanked all."),
+		record("d", text[:300]),
+	)))
+	require.NoError(t, err)
+	for i, want := range []struct {
+		to                pipeline.Destination
+		verdict, relation string
+	}{
+		{pipeline.ToUnique, "unique", ""},
+		{pipeline.ToUnique, "near", "extends"},
+		{pipeline.ToDuplicate, "exact", "equal"},
+		{pipeline.ToPossible, "near", "revises"},
+		{pipeline.ToDuplicate, "near", "contained"},
+	} {
+		require.Equal(t, want.verdict, header(outputs[i], pipeline.HeaderVerdict), i)
+		require.Equal(t, want.relation, header(outputs[i], pipeline.HeaderRelation), i)
+		require.Equal(t, want.to, outputs[i].Destination, i)
+		require.Equal(t, "articles/0/0", header(outputs[i], pipeline.HeaderRoot), i)
+	}
+	p.Published(outputs, time.Millisecond)
+	require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
+# HELP echosieve_pipeline_relations_total Copies with an acknowledged verdict, by their relation to the original and the topic that the policy chose.
+# TYPE echosieve_pipeline_relations_total counter
+echosieve_pipeline_relations_total{relation="contained",topic="duplicate"} 1
+echosieve_pipeline_relations_total{relation="contained",topic="possible"} 0
+echosieve_pipeline_relations_total{relation="contained",topic="unique"} 0
+echosieve_pipeline_relations_total{relation="equal",topic="duplicate"} 1
+echosieve_pipeline_relations_total{relation="equal",topic="possible"} 0
+echosieve_pipeline_relations_total{relation="equal",topic="unique"} 0
+echosieve_pipeline_relations_total{relation="extends",topic="duplicate"} 0
+echosieve_pipeline_relations_total{relation="extends",topic="possible"} 0
+echosieve_pipeline_relations_total{relation="extends",topic="unique"} 1
+echosieve_pipeline_relations_total{relation="none",topic="duplicate"} 0
+echosieve_pipeline_relations_total{relation="none",topic="possible"} 0
+echosieve_pipeline_relations_total{relation="none",topic="unique"} 0
+echosieve_pipeline_relations_total{relation="overlaps",topic="duplicate"} 0
+echosieve_pipeline_relations_total{relation="overlaps",topic="possible"} 0
+echosieve_pipeline_relations_total{relation="overlaps",topic="unique"} 0
+echosieve_pipeline_relations_total{relation="revises",topic="duplicate"} 0
+echosieve_pipeline_relations_total{relation="revises",topic="possible"} 1
+echosieve_pipeline_relations_total{relation="revises",topic="unique"} 0
+`), "echosieve_pipeline_relations_total"))
+}
+
 func TestBatchThroughAllStages(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
