@@ -106,8 +106,17 @@ func (c Comparison) signatureLines() string {
 	if s == nil {
 		return ""
 	}
-	return fmt.Sprintf("word pairs    %.2f in common; %.2f of B are in A, %.2f of A in B (%d in the shorter text)\nnumbers       %d of %d shared places differ, %d of %d in both\n",
-		s.Similarity, s.Contained, s.Contains, s.WordPairs, s.Contradictions, s.SharedPlaces, s.NumbersShared, s.Numbers)
+	mainWords := "differ"
+	switch {
+	case s.Flash:
+		mainWords = "not compared: flashes"
+	case s.SameMainWords:
+		mainWords = "the same"
+	case s.OtherSubject:
+		mainWords = "another subject"
+	}
+	return fmt.Sprintf("word pairs    %.2f in common; %.2f of B are in A, %.2f of A in B (%d in the shorter text)\nnumbers       %d of %d shared places differ, %d of %d in both\nmain words    %s\n",
+		s.Similarity, s.Contained, s.Contains, s.WordPairs, s.Contradictions, s.SharedPlaces, s.NumbersShared, s.Numbers, mainWords)
 }
 
 // wordTable lists words with their weights.
