@@ -13,7 +13,8 @@
 //	34..49  numbers: 16 slots with an 8-bit hash of what stands before a number, 0 = empty
 //	50..57  their values: a 4-bit hash for each slot, slot 0 in the low half of byte 50
 //	58..63  bitmap of number values, 48 bits, bit 0 is the lowest of byte 58
-//	64..70  numbers of up to 8 slots of the MinHash whose bigram is one of the first 20 of the text, 7 bits each, ascending
+//	64..70  slots of the MinHash, 7 bits each, whose bigrams are among the first 20 of the text: up to 8, the foremost first; then the
+//	        first one again
 //	71..78  up to 8 main words, the weightiest first: an 8-bit hash, 0 = none
 //	79      bit 0: a word says that something rises, bit 1: that something falls; bits 2 and 3: the article is about the first, the
 //	        second main word

@@ -18,7 +18,7 @@ import (
 //     main words differ, too, one such number is enough.
 //   - Values: if the articles have less than this share of their numbers in common, they are possible copies at best.
 //   - Vouched: at least this similarity makes a copy if the articles share every number, at least four. A short article must also be
-//     contained in the other.
+//     contained in the other, or share eight.
 //   - ShortNear: at least this similarity makes a copy of a short article.
 //
 // Raising a similarity drops look-alikes and copies that were reworded heavily. Lowering it catches more of both.
