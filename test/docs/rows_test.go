@@ -1,0 +1,157 @@
+package docs
+
+import "testing"
+
+// row says how a command is tried and what it must print.
+type row struct {
+	command string // as the page prints it; before " ...", its beginning
+	// with are pairs of old and new text: what stands for the reader's own files, and flags that shorten a measurement. The addresses
+	// localhost:9092 and localhost:6379 are always replaced by those of the test's servers.
+	with []string
+	// find, unless nil, returns more pairs, which depend on what ran before.
+	find func(*testing.T, *workspace) []string
+	want []string // regular expressions that the output matches
+	// output, unless nil, returns what is compared instead of what the command prints.
+	output func(*testing.T, *workspace) string
+	// shownIn is a page that shows lines of the output in the block after the command. The output must have them, up to their numbers.
+	shownIn string
+	// until is a regular expression of the output of a command that does not end by itself. It is stopped with SIGTERM at the end of
+	// the test, or at once with stop.
+	until string
+	stop  bool
+	// parsed is the reason why the command is not run. Then its words are checked: see parse.
+	parsed string
+}
+
+const (
+	noEngine  = "needs a container engine; test/deploy tries the steps"
+	noCluster = "needs a cluster; test/deploy decodes the manifests"
+	noSystem  = "changes the machine; test/deploy opens the package and has systemd read the unit"
+	minutes   = "takes minutes; it is a part of the tests, or measures"
+	dataset   = "cmd/echosieve-lab/internal/eval/testdata/"
+)
+
+// rows are in the order in which they run: that of a reader who begins with README.
+var rows = []row{
+	// README.md
+	{command: "make demo", with: []string{"make demo", "bin/echosieve-lab demo"}, want: []string{`77 records: \d+ unique`}, shownIn: "README.md"},
+	{command: "bin/echosieve-lab demo --serve", until: `publish from another terminal`, stop: true},
+	{command: "docker compose --profile feeder up --build", parsed: noEngine},
+	{command: "make build", parsed: "the test builds the programs with the same command for one platform"},
+	{command: "bin/echosieve config reference > echosieve.yaml", output: fileText("echosieve.yaml"), want: []string{`(?m)^kafka:$`, `(?m)^window: 168h`}},
+	{command: "bin/echosieve check --config echosieve.yaml", want: []string{`(?m)^recipe +ok `, `(?m)^kafka `, `(?m)^redis `, `The service can start`}},
+	{command: "bin/echosieve run --config echosieve.yaml", until: `joined group generation`},
+	{command: "bin/echosieve produce --config echosieve.yaml articles.jsonl.gz", want: []string{`^\d+ records published to articles in .* 0 bad lines\n$`}},
+	{command: "make check", parsed: minutes},
+	{command: "make test", parsed: minutes},
+	{command: "make torture", parsed: minutes},
+	// docs/benchmarks.md
+	{command: "echosieve-lab bench FILE", with: []string{"FILE", "articles.jsonl.gz --rounds 1"}, want: []string{`(?m)^decode +\d`, `(?m)^whole +\d`}},
+	{command: "make bench", parsed: minutes},
+	{command: "ECHOSIEVE_TEST_CORPORA=folder go test ./pipeline/segment -run NONE -bench Cut", parsed: minutes},
+	{command: "ECHOSIEVE_TEST_STORED=100000 go test ./test/e2e -run NONE -bench Service -benchtime 3x", parsed: minutes},
+	{command: "ECHOSIEVE_TEST_FLOOD=20000 go test ./test/e2e -run NONE -bench Flood -benchtime 1x", parsed: minutes},
+	{
+		command: "echosieve-lab load --rate 300", with: []string{"300", "100 --duration 1s --warmup 200ms --idle 100ms"},
+		want: []string{`service: ready \d+ ms after its start`, `p50 +p90 +p99`, `100/s: \d+ records published`},
+	},
+	{
+		command: "echosieve-lab load --real --kafka.brokers localhost:9092 --redis.addrs localhost:6379 --redis.namespace load " +
+			"--kafka.create_topics --find-limit --rate 300 --duration 10s",
+		parsed: "a search for the limit takes minutes; load_test.go runs a short one",
+	},
+	{command: "echosieve-lab load --find-limit", parsed: "a search for the limit takes minutes; load_test.go runs a short one"},
+	// docs/configuration.md
+	{command: "echosieve config reference > echosieve.yaml", output: fileText("echosieve.yaml"), want: []string{`(?m)^redis:$`}},
+	{command: "echosieve config print --config echosieve.yaml --sources", want: []string{`(?m)brokers: .*# .*ECHOSIEVE_KAFKA_BROKERS`}},
+	{command: "echosieve check --config echosieve.yaml", want: []string{`The service can start`}},
+	// docs/detection.md
+	{command: "echosieve compare A B", with: []string{"A B", "original.txt copy.txt"}, want: []string{`(?m)^distance +\d+ of 64 bits`, `(?m)^recipe news-`}},
+	// docs/evaluation.md
+	{
+		command: "echosieve-lab eval pairs --docs " + dataset + "stream.jsonl --pairs " + dataset + "pairs.tsv",
+		want:    []string{`(?m)^recall +[01]\.\d+`, `(?m)^precision `, `(?m)^kind +pairs +flagged`},
+	},
+	{
+		command: "echosieve-lab eval pairs --docs a.jsonl --pairs p.tsv --min-recall 0.95 --min-precision 0.99 --max-fpr 0.02",
+		with:    []string{"a.jsonl", dataset + "stream.jsonl", "p.tsv", dataset + "pairs.tsv", "0.99", "0.9", "0.02", "0.2"}, want: []string{`(?m)^recall `},
+	},
+	{
+		command: "echosieve-lab eval stream --docs s.jsonl --min-caught 0.95 --max-dropped 0",
+		with:    []string{"s.jsonl", dataset + "stream.jsonl", "0.95", "0.5"}, want: []string{`copies caught`, `(?m)^language +copies +caught`},
+	},
+	// docs/install.md
+	{command: "make release", parsed: "test/deploy runs its script"},
+	{command: "sha256sum --check SHA256SUMS", parsed: "test/deploy compares the sums"},
+	{command: "apt-get install ./echosieve_1.0.0_amd64.deb", parsed: noSystem},
+	{command: "editor /etc/echosieve/echosieve.yaml", parsed: noSystem},
+	{
+		command: "echosieve check --config /etc/echosieve/echosieve.yaml", with: []string{"/etc/echosieve", "deploy/release/debian"},
+		want: []string{`The service can start`},
+	},
+	{command: "systemctl enable --now echosieve", parsed: noSystem},
+	{command: "journalctl --unit echosieve --follow", parsed: noSystem},
+	{command: "man echosieve", parsed: "test/deploy has groff show the page"},
+	{
+		command: "echosieve produce --sample --loop --rate 5 --kafka.brokers localhost:9092", with: []string{"--rate 5", "--rate 50"},
+		until: `\d\d records published`, stop: true,
+	},
+	{
+		command: "docker build -f deploy/Dockerfile --build-arg VERSION=$(git describe --tags --always) -t registry.example/echosieve:1.0 .",
+		parsed:  noEngine,
+	},
+	{command: "kubectl create namespace echosieve", parsed: noCluster},
+	{command: "kubectl -n echosieve create secret generic echosieve --from-literal=ECHOSIEVE_REDIS_PASSWORD=...", parsed: noCluster},
+	{command: "kubectl apply -k deploy/k8s/example", parsed: noCluster},
+	// docs/operations.md
+	{command: "kafka-consumer-groups.sh --reset-offsets", parsed: "a program of Kafka; the page names the option only"},
+	{command: "echosieve ready", want: []string{`"ready": ?true`}},
+	// docs/output.md
+	{
+		command: `kcat -b localhost:9092 -t articles-duplicate -C -e -q -f '%h %s\n' | grep x44`, with: []string{"x44", "zh-metro-src"},
+		want: []string{`echosieve-verdict=near`, `echosieve-original=articles/\d+/\d+`, `"id": "zh-metro-src"`},
+	},
+	{
+		command: `kcat -b localhost:9092 -t articles -p 2 -o 1517 -c 1 -C -q | jq -r .text > a.txt`, find: originalOf("zh-metro-src"),
+		output: fileText("a.txt"), want: []string{`青澜市地铁七号线`},
+	},
+	{command: "echosieve compare --config echosieve.yaml a.txt b.txt", with: []string{"b.txt", "copy.txt"}, want: []string{`Near copy`}},
+	{
+		command: `kcat -b localhost:9092 -t articles-dead -C -e -q -f '%h\n' | tr ',' '\n' | grep '^echosieve-reason=' | sort | uniq -c`,
+		want:    []string{`(?m)^ +\d+ echosieve-reason=no_text$`},
+	},
+	{
+		command: `kcat -b localhost:9092 -t articles-dead -C -e -q -D '\x1e' | kcat -b localhost:9092 -t articles -P -D '\x1e'`,
+		output:  refusedAgain, want: []string{`^\d+ dead letters`},
+	},
+	// docs/reliability.md
+	{command: "make torture ROUNDS=100 SEED=7", parsed: minutes},
+	{command: "go run ./test/torture --rounds 1 --seed 7 --faults kill,redis-stall", parsed: minutes},
+	{command: "go run ./test/torture --brokers 3", parsed: minutes},
+	{command: "go run ./test/torture --redis cluster", parsed: minutes},
+	{command: "go run ./test/torture --help", parsed: "what it prints is compared with all other commands of the program"},
+	{command: "go test ./test/torture/... -run 'Mistakes|Mutants'", parsed: minutes},
+	{command: "go run ./test/torture --scenario", parsed: minutes},
+	// docs/runbook.md
+	{command: "kafka-transactions.sh --find-hanging", parsed: "a program of Kafka; the page names the option only"},
+	// docs/scale.md
+	{command: "go test ./redisindex -run NONE -bench Servers -benchtime 20000x", parsed: minutes},
+	// docs/security.md
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Read --topic articles", parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Read --group echosieve", parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Write --topic articles-unique", parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Write --topic articles-duplicate", parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Write --topic articles-dead", parsed: "test/security grants these rights"},
+	{command: "redis-cli ACL SETUSER echosieve on '>PASSWORD' '~echosieve:*' ...", find: redisPort, want: []string{`^OK\n$`}},
+	{command: "docker run --read-only --cap-drop ALL --security-opt no-new-privileges echosieve", parsed: noEngine},
+	// docs/tuning.md
+	{
+		command: "echosieve-lab eval pairs --docs A --pairs P --redis.block_bits 14 --detection.probes 8",
+		with:    []string{" A ", " " + dataset + "stream.jsonl ", " P ", " " + dataset + "pairs.tsv "}, want: []string{`(?m)^recall `},
+	},
+	{
+		command: "ECHOSIEVE_BENCH_STORED=1000000 ECHOSIEVE_BENCH_BITS=14 ECHOSIEVE_BENCH_PROBES=4,8 " +
+			"go test ./redisindex -run NONE -bench Stored -benchtime 12800x",
+		parsed: minutes,
+	},
+}

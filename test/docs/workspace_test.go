@@ -1,0 +1,212 @@
+package docs
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/internal/child"
+	"echosieve/pipeline"
+	"echosieve/sample"
+	"echosieve/test/kafkaserver"
+	"echosieve/test/ledger"
+	"echosieve/test/loopback"
+	"echosieve/test/promserver"
+	"echosieve/test/redisserver"
+)
+
+// patience bounds each command.
+const patience = 2 * time.Minute
+
+// workspace is the folder in which the commands run, with the servers that they reach. It looks like the repository after make build:
+// the programs are in bin, which is also in PATH, and links lead to the folders of files that pages name.
+type workspace struct {
+	t            testing.TB // of all commands
+	dir          string
+	kafka, redis string
+	environ      []string
+}
+
+func newWorkspace(t *testing.T) *workspace {
+	t.Helper()
+	w := &workspace{t: t, dir: t.TempDir(), kafka: kafkaserver.Start(t, kafkaserver.V4).Addr, redis: redisserver.Addr(t)}
+	root := promserver.Root(t)
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", filepath.Join(w.dir, "bin")+"/", "./cmd/...")
+	build.Dir = root
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, name := range []string{"cmd", "deploy"} {
+		require.NoError(t, os.Symlink(filepath.Join(root, name), filepath.Join(w.dir, name)))
+	}
+	// With one partition, a copy is always decided after its original.
+	w.environ = append(os.Environ(), "PATH="+filepath.Join(w.dir, "bin")+":"+os.Getenv("PATH"),
+		"ECHOSIEVE_KAFKA_BROKERS="+w.kafka, "ECHOSIEVE_REDIS_ADDRS="+w.redis, "ECHOSIEVE_KAFKA_CREATE_TOPICS=true", "ECHOSIEVE_KAFKA_PARTITIONS=1",
+		fmt.Sprintf("ECHOSIEVE_HTTP_LISTEN=127.0.0.1:%d", loopback.Ports(t, 1)[0]))
+	w.writeArticles()
+	return w
+}
+
+// writeArticles writes the reader's articles: those of the sample that are JSON objects, and two of them as texts.
+func (w *workspace) writeArticles() {
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	for line := range sample.Lines() {
+		var a struct{ ID, Text string }
+		if json.Valid(line) {
+			_, err := z.Write(append(line, '\n'))
+			require.NoError(w.t, err)
+		}
+		if json.Unmarshal(line, &a) == nil {
+			if name := map[string]string{"zh-metro": "original.txt", "zh-metro-src": "copy.txt"}[a.ID]; name != "" {
+				w.write(name, []byte(a.Text))
+			}
+		}
+	}
+	require.NoError(w.t, z.Close())
+	w.write("articles.jsonl.gz", zipped.Bytes())
+}
+
+func (w *workspace) write(name string, data []byte) {
+	require.NoError(w.t, os.WriteFile(filepath.Join(w.dir, name), data, 0o600))
+}
+
+// command returns the command of a row as it is run.
+func (w *workspace) command(t *testing.T, printed string, r row) *exec.Cmd {
+	pairs := append([]string{"localhost:9092", w.kafka, "localhost:6379", w.redis}, r.with...)
+	if r.find != nil {
+		pairs = append(pairs, r.find(t, w)...)
+	}
+	cmd := exec.Command("bash", "-o", "pipefail", "-c", strings.NewReplacer(pairs...).Replace(printed)) // ended by run
+	cmd.Dir, cmd.Env = w.dir, w.environ
+	return cmd
+}
+
+// run runs the command of a row until it ends, or until its output is as the row says, and compares the output.
+func (w *workspace) run(t *testing.T, printed string, r row) {
+	var out output
+	cmd := w.command(t, printed, r)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	process, err := child.Start(cmd)
+	require.NoError(t, err)
+	// A shell does not pass signals on: they go to its group.
+	w.t.Cleanup(process.Kill)
+	until := regexp.MustCompile(r.until)
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		if r.until != "" && until.MatchString(out.text()) {
+			if r.stop {
+				require.True(t, process.Stop(patience))
+			}
+			return
+		}
+		if process.Ended() {
+			break
+		}
+		require.True(t, time.Now().Before(end), "%s does not end:\n%s", cmd.Args, out.text())
+	}
+	require.NoError(t, process.Err(), "%s\n%s", cmd.Args, out.text())
+	require.Empty(t, r.until, "it ended:\n%s", out.text())
+	text := out.text()
+	if r.output != nil {
+		text = r.output(t, w)
+	}
+	for _, want := range r.want {
+		require.Regexp(t, want, text)
+	}
+	if r.shownIn != "" {
+		shown := shownAfter(t, r.shownIn, printed)
+		require.NotEmpty(t, shown)
+		for _, line := range shown {
+			pattern := regexp.MustCompile(`\d+`).ReplaceAllString(regexp.QuoteMeta(line), `\d+`)
+			require.Regexp(t, `(?m)^`+pattern+`$`, text)
+		}
+	}
+}
+
+// output collects what a process prints.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) text() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+func fileText(name string) func(*testing.T, *workspace) string {
+	return func(t *testing.T, w *workspace) string {
+		data, err := os.ReadFile(filepath.Join(w.dir, name))
+		require.NoError(t, err)
+		return string(data)
+	}
+}
+
+func redisPort(t *testing.T, w *workspace) []string {
+	_, port, err := net.SplitHostPort(w.redis)
+	require.NoError(t, err)
+	return []string{"redis-cli ", "redis-cli -p " + port + " "}
+}
+
+// originalOf returns what replaces the example coordinates on docs/output.md: those of the original of a copy.
+func originalOf(id string) func(*testing.T, *workspace) []string {
+	return func(t *testing.T, w *workspace) []string {
+		for _, r := range w.records(t, "articles-duplicate", 1) {
+			if original := ledger.Headers(r)[pipeline.HeaderOriginal]; string(r.Key) == id && original != "" {
+				at := strings.Split(original, "/")
+				return []string{"-p 2 -o 1517", "-p " + at[1] + " -o " + at[2]}
+			}
+		}
+		require.Fail(t, "no copy", id)
+		return nil
+	}
+}
+
+// refusedAgain waits until the dead letters that were published again are refused again.
+func refusedAgain(t *testing.T, w *workspace) string {
+	return fmt.Sprintf("%d dead letters", len(w.records(t, "articles-dead", 2*deadInSample)))
+}
+
+// deadInSample is the number of records of articles.jsonl.gz that become dead letters.
+const deadInSample = 4
+
+// records returns the records of a topic, when there are at least so many.
+func (w *workspace) records(t *testing.T, topic string, atLeast int) []*kgo.Record {
+	client, err := kgo.NewClient(kgo.SeedBrokers(w.kafka), kgo.ConsumeTopics(topic))
+	require.NoError(t, err)
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var records []*kgo.Record
+	for len(records) < atLeast {
+		records = append(records, client.PollFetches(ctx).Records()...)
+		require.NoError(t, ctx.Err(), "%d records in %s", len(records), topic)
+	}
+	// What is there is fetched within a second, whatever the partition.
+	rest, cancelRest := context.WithTimeout(ctx, time.Second)
+	defer cancelRest()
+	for rest.Err() == nil {
+		records = append(records, client.PollFetches(rest).Records()...)
+	}
+	return records
+}
