@@ -128,6 +128,7 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"run", "--shadow", "--shadow.group", "echosieve"}, `shadow.group is "echosieve", but must end in shadow`},
 		{"", []string{"check", "--shadow", "--shadow.topic", "articles-unique"}, `shadow.topic is "articles-unique", but must end in shadow`},
 		{"", []string{"run", "--kafka.group", "echosieve-shadow"}, "names that end in shadow are for shadows: choose another name, or start the shadow with --shadow"},
+		{"", []string{"produce", kafka, "--sample", "--loop", "--rate", "NaN"}, "--rate must be between 0 and 1000000"},
 		// Configuration files and the environment.
 		{"", []string{"run", "--config", filepath.Join(dir, "none.yaml")}, "echosieve config reference"},
 		{"", []string{"run", "--config", dir}, "is a directory"},

@@ -28,7 +28,7 @@ With --sample the shipped sample is published instead of a file: 77 invented art
 look-alikes and broken lines. With --loop as well, articles made from its words follow, three in ten of them copies, until the
 command is stopped. They make dashboards move on an installation without articles; do not send them to a topic of real ones.
 
-Exit codes: 0 all lines published; 1 some lines were bad; 2 failed, or no line was an article.`
+Exit codes: 0 all lines published, or the loop was stopped; 1 some lines were bad; 2 failed, or no line was an article.`
 
 func newProduceCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -87,7 +87,7 @@ func newProduceCommand() *cobra.Command {
 // sampleFlags refuses flags that exclude or need each other.
 func sampleFlags(names []string, fromSample, loop, strict bool, rate float64) error {
 	switch {
-	case rate < 0 || rate > mostRate:
+	case !(rate >= 0 && rate <= mostRate): // also not a number
 		return fmt.Errorf("--rate must be between 0 and %d", mostRate)
 	case fromSample && len(names) > 0:
 		return fmt.Errorf("--sample takes the place of files; leave out --sample or %s", names[0])

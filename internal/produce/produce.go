@@ -63,7 +63,7 @@ type Options struct {
 func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, errOut io.Writer, o Options) (Summary, error) {
 	out, err := consumer.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)
 	if err != nil {
-		return Summary{}, err
+		return Summary{Topic: cfg.Kafka.Topics.Input}, err
 	}
 	progress := files.NewProgress(errOut, files.Size(names), "published", out.Acknowledged)
 	lines := NewLines(cfg, progress)

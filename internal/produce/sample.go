@@ -23,7 +23,7 @@ const shareOfCopies = .3
 func Sample(ctx context.Context, cfg config.Config, loop bool, errOut io.Writer, o Options) (Summary, error) {
 	out, err := consumer.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)
 	if err != nil {
-		return Summary{}, err
+		return Summary{Topic: cfg.Kafka.Topics.Input}, err
 	}
 	progress := files.NewProgress(errOut, -1, "published", out.Acknowledged)
 	p := newPublisher(out, o.Rate)
