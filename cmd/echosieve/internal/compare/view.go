@@ -28,22 +28,23 @@ func (c Comparison) print(w io.Writer, terminal sidebyside.Terminal) error {
 		if t.LittleText {
 			more += ", little text"
 		}
-		b.WriteString(command.Fit(fmt.Sprintf("%s  %s  %s: %d bytes of clean text, %d different words%s\n",
-			t.letter, t.Fingerprint, t.Name, t.CleanBytes, t.Features, more)))
+		fmt.Fprintf(&b, "%s  %s  %s: %d bytes of clean text, %d different words%s\n",
+			t.letter, t.Fingerprint, t.Name, t.CleanBytes, t.Features, more)
 	}
 	bitsA, bitsB := c.inBlocks(c.A.Bits), c.inBlocks(c.B.Bits)
 	fmt.Fprintf(&b, "\nA  %s\nB  %s\n", bitsA, bitsB)
 	if c.Distance > 0 {
 		fmt.Fprintf(&b, "   %s\n", differences(bitsA, bitsB))
 	}
-	b.WriteString(command.Fit(fmt.Sprintf("\ndistance      %d of 64 bits\n%s%sonly in A     %s\nonly in B     %s\n\n",
-		c.Distance, c.LookupLines(), c.signatureLines(), shortList(c.OnlyA), shortList(c.OnlyB))))
+	fmt.Fprintf(&b, "\ndistance      %d of 64 bits\n%s%sonly in A     %s\nonly in B     %s\n\n",
+		c.Distance, c.LookupLines(), c.signatureLines(), shortList(c.OnlyA), shortList(c.OnlyB))
 	b.WriteString(c.wordTable())
-	b.WriteString(command.Fit(fmt.Sprintf("\n\n%s\nrecipe %s\n", c.Explanation, c.Recipe)))
+	fmt.Fprintf(&b, "\n\n%s\nrecipe %s\n", c.Explanation, c.Recipe)
+	report := command.Fit(b.String())
 	if c.Texts != nil {
-		b.WriteString("\n" + terminal.Render(c.Texts))
+		report += "\n" + terminal.Render(c.Texts)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, report)
 	return err
 }
 
