@@ -24,6 +24,7 @@ func TestSecuredServers(t *testing.T) {
 	t.Run("shadow", f.testShadow)
 	t.Run("kafka rights", f.testKafkaRights)
 	t.Run("redis rights", f.testRedisRights)
+	t.Run("explain and diff", f.testReaders)
 	t.Run("config print", f.testConfigPrint)
 }
 

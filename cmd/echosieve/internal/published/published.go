@@ -87,12 +87,17 @@ func (r *Reader) Record(ctx context.Context, c article.Coordinates) (pipeline.Re
 	}
 	offsets, err := a.Offsets(ctx, c.Topic, c.Partition)
 	if err != nil {
-		return pipeline.Record{}, err
+		return pipeline.Record{}, needsRead(c.Topic, err)
 	}
 	if c.Offset < offsets.First || c.Offset >= offsets.Next {
 		return pipeline.Record{}, fmt.Errorf("%s: %w (the partition has %d to %d)", c, consumer.ErrNoRecord, offsets.First, offsets.Next-1)
 	}
 	return a.Record(ctx, c)
+}
+
+// needsRead adds the right that reading needs: the explanations of package consumer speak of the rights of the service.
+func needsRead(topic string, err error) error {
+	return fmt.Errorf("%w; this command needs Read on %s", err, topic)
 }
 
 // Topics returns the output topics.
@@ -131,7 +136,7 @@ func (r *Reader) verdictIn(ctx context.Context, topic string, source article.Coo
 	}
 	n, err := a.Partitions(ctx, topic)
 	if err != nil {
-		return nil, err
+		return nil, needsRead(topic, err)
 	}
 	err = r.scan(ctx, a, topic, source.Partition%int32(n), at, func(o *Output) error {
 		switch c := o.Source; {
@@ -201,7 +206,7 @@ func (r *Reader) Each(ctx context.Context, topic string, since time.Time, fn fun
 	}
 	n, err := a.Partitions(ctx, topic)
 	if err != nil {
-		return err
+		return needsRead(topic, err)
 	}
 	for p := range int32(n) {
 		if err := r.scan(ctx, a, topic, p, since, fn); err != nil {
