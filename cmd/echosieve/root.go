@@ -34,6 +34,9 @@ const rootExample = `  # write a configuration, check it, start
   # publish a dump of articles, one JSON object a line
   zcat articles.jsonl.gz | echosieve produce --config echosieve.yaml
 
+  # why was an article dropped?
+  echosieve explain --config echosieve.yaml --id x44
+
   # completion for this shell
   source <(echosieve completion bash)`
 

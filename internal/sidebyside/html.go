@@ -73,5 +73,7 @@ h1 { font-size: 1.3rem; }
 h2 { font-size: 1.1rem; margin-block-start: 2rem; }
 table { border-collapse: collapse; }
 th, td { text-align: start; vertical-align: top; padding: .2rem .6rem .2rem 0; border-block-end: 1px solid light-dark(#ccc, #555); }
+td:nth-child(2) { white-space: nowrap; }
+small { opacity: .8; }
 pre { white-space: pre-wrap; }
 `

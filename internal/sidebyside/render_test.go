@@ -77,3 +77,13 @@ func TestStyleIsForBothSchemesAndNarrowScreens(t *testing.T) {
 	require.Contains(t, Style, "max-width")
 	require.NotContains(t, Style, "url(")
 }
+
+func TestColors(t *testing.T) {
+	require.Equal(t, Terminal{Width: 80}, TerminalOf(new(strings.Builder)), "no terminal")
+	for _, c := range []struct {
+		noColor, term string
+		want          bool
+	}{{"", "xterm-256color", true}, {"1", "xterm-256color", false}, {"", "dumb", false}} {
+		require.Equal(t, c.want, wantsColor(func(name string) string { return map[string]string{"NO_COLOR": c.noColor, "TERM": c.term}[name] }))
+	}
+}

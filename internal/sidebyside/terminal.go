@@ -29,10 +29,13 @@ func TerminalOf(out any) Terminal {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
 			t.Width = width
 		}
-		t.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+		t.Color = wantsColor(os.Getenv)
 	}
 	return t
 }
+
+// wantsColor says whether the environment allows colors on a terminal. NO_COLOR (no-color.org) refuses them with any value but the empty one.
+func wantsColor(env func(string) string) bool { return env("NO_COLOR") == "" && env("TERM") != "dumb" }
 
 // Render returns two columns: the left text and the right text, each line with a line end.
 func (t Terminal) Render(runs []Run) string {

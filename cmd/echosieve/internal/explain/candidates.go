@@ -1,8 +1,10 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"echosieve/cmd/echosieve/internal/compare"
 	"echosieve/pipeline/article"
@@ -17,7 +19,7 @@ type candidate struct {
 	Figures  []compare.Figure `json:"figures"`
 }
 
-// mostCandidates bounds the candidates that are described. The nearest come first.
+// mostCandidates bounds the candidates that are described. Earlier articles come first, and of these the nearest.
 const mostCandidates = 5
 
 // addCandidates adds to the explanation of a unique article the nearest articles that the index has, and compares the texts with the
@@ -29,6 +31,11 @@ func (e *explainer) addCandidates(ctx context.Context, x *explanation) *explanat
 	found := e.candidatesOf(ctx, x, &x.Article)
 	if len(found) == 0 && e.index != nil {
 		x.Notes = append(x.Notes, "the index holds no article that the look-ups for this one find")
+	}
+	if own := x.Article.Index; own != nil { // those that came later are no reason for the verdict
+		slices.SortStableFunc(found, func(a, b redisindex.Candidate) int {
+			return cmp.Compare(later(a, own), later(b, own))
+		})
 	}
 	for _, c := range found[:min(len(found), mostCandidates)] {
 		d := e.fetch(ctx, x, c.Ref(), found)
@@ -42,6 +49,14 @@ func (e *explainer) addCandidates(ctx context.Context, x *explanation) *explanat
 		}
 	}
 	return x
+}
+
+// later is 1 for a candidate that came later than the article, and 0 for others.
+func later(c redisindex.Candidate, own *stored) int {
+	if c.Ticket > own.Ticket {
+		return 1
+	}
+	return 0
 }
 
 // why says why a unique article is no copy of a candidate.

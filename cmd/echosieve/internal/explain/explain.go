@@ -58,7 +58,7 @@ type described struct {
 	Gone    string    `json:"gone,omitempty"`    // why there is no text
 	Index   *stored   `json:"index,omitempty"`
 
-	text string
+	text string           // as the record has it, with markup
 	made *article.Article // from the text or the index; nil: neither has it
 }
 
@@ -175,7 +175,7 @@ func (e *explainer) describe(r pipeline.Record) described {
 		d.Gone = err.Error()
 		return d
 	}
-	d.text, d.Bytes = recipe.Readable(content.Text), len(content.Text)
+	d.text, d.Bytes = content.Text, len(content.Text)
 	made, _ := e.recipe.Fingerprint(content.Text, d.origin())
 	made.Coordinates, made.ID, made.Time = r.Coordinates, content.ID, r.Time
 	d.made = &made
@@ -305,7 +305,7 @@ func (x *explanation) compareWith(e *explainer, earlier *described) {
 	if earlier.text == "" || later.text == "" {
 		return
 	}
-	x.Texts = sidebyside.Align(earlier.text, later.text, recipe.Clean)
+	x.Texts = sidebyside.Align(recipe.Readable(earlier.text), recipe.Readable(later.text), recipe.Clean)
 	x.Numbers = numbersOf(earlier.text, later.text)
 }
 

@@ -41,16 +41,16 @@ func (x *explanation) writePage(b *bytes.Buffer) {
 		p("<p>%s</p>\n", n)
 	}
 	if x.Texts != nil {
-		p("<h2>%s (left) and %s (right)</h2>\n", x.Comparison.A.Name, x.Comparison.B.Name)
+		p("<h2>%s (left, red) and %s (right, green)</h2>\n", x.Comparison.A.Name, x.Comparison.B.Name)
 		body.WriteString(sidebyside.HTML(x.Texts, true))
 	}
 	b.WriteString(sidebyside.Page(x.headline(), body.String()))
 }
 
 func writeFigures(p func(string, ...any), figures []compare.Figure) {
-	p("<table>\n<tr><th>figure</th><th>value</th><th>limit</th><th>setting</th></tr>\n")
+	p("<table>\n<tr><th>figure</th><th>value</th><th>limit</th></tr>\n")
 	for _, f := range figures {
-		p("<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>\n", f.Name, f.Value, f.Limit, f.Setting())
+		p("<tr><td>%s</td><td>%s</td><td>%s <small>%s</small></td></tr>\n", f.Name, f.Value, f.Limit, f.Setting())
 	}
 	p("</table>\n")
 }

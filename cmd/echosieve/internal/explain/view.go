@@ -30,7 +30,7 @@ func (x *explanation) print(w io.Writer, terminal sidebyside.Terminal) error {
 		}
 	}
 	if n := x.numberLine(); n != "" {
-		fmt.Fprintf(&b, "%s\n", n)
+		fmt.Fprintf(&b, "\n%s\n", n)
 	}
 	if x.Texts != nil {
 		fmt.Fprintf(&b, "\n%s (left) and %s (right)\n%s", x.Comparison.A.Name, x.Comparison.B.Name, terminal.Render(x.Texts))
@@ -119,7 +119,7 @@ func (x *explanation) numberLine() string {
 	if x.Numbers == nil || len(x.Numbers.Original)+len(x.Numbers.Article) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("numbers       only left: %s; only right: %s", list(x.Numbers.Original), list(x.Numbers.Article))
+	return fmt.Sprintf("numbers only left: %s; only right: %s", list(x.Numbers.Original), list(x.Numbers.Article))
 }
 
 // mostNumbers bounds the numbers of a line. JSON has all of them.
