@@ -64,7 +64,7 @@ func Command() *cobra.Command {
 			return err
 		}
 		from := article.Origin{Source: *source} // without a time: all rows of the boilerplate table count, even rows that begin later
-		c := Texts(news, cfg.IndexConfig(news.ID()), [2]article.Origin{from, from}, names, contents, cfg.Detection)
+		c := compareTexts(news, cfg.IndexConfig(news.ID()), from, names, contents, cfg.Detection)
 		if *top > 0 && len(c.Words) > *top {
 			c.Words = c.Words[:*top]
 		}

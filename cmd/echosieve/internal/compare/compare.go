@@ -70,12 +70,12 @@ type comparedWord struct {
 	WeightB float64 `json:"weight_b"`
 }
 
-// Texts compares two texts as the service does, and keeps every intermediate result.
-func Texts(recipe *recipe.Recipe, index redisindex.Config, from [2]article.Origin, names, texts [2]string, cfg recipe.Config) Comparison {
-	a, _ := recipe.Fingerprint(texts[0], from[0])
-	b, _ := recipe.Fingerprint(texts[1], from[1])
+// compareTexts compares two texts of one origin as the service does, and keeps every intermediate result.
+func compareTexts(recipe *recipe.Recipe, index redisindex.Config, from article.Origin, names, texts [2]string, cfg recipe.Config) Comparison {
+	a, _ := recipe.Fingerprint(texts[0], from)
+	b, _ := recipe.Fingerprint(texts[1], from)
 	c := Articles(recipe.ID(), index, names, &a, &b, cfg)
-	c.Words = compareWords(recipe.Weights(texts[0], from[0]), recipe.Weights(texts[1], from[1]))
+	c.Words = compareWords(recipe.Weights(texts[0], from), recipe.Weights(texts[1], from))
 	c.TotalWords = len(c.Words)
 	for _, w := range c.Words {
 		switch {

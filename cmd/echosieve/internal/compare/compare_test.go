@@ -162,7 +162,7 @@ func TestCompareEqualBlocks(t *testing.T) {
 	index := cfg.IndexConfig(recipe.ID())
 	narrower, probes, anchors := 0, 0, 0
 	for _, word := range strings.Fields(compareOther) {
-		c := Texts(recipe, index, [2]article.Origin{}, [2]string{}, [2]string{compareText, compareText + " " + word}, cfg.Detection)
+		c := compareTexts(recipe, index, article.Origin{}, [2]string{}, [2]string{compareText, compareText + " " + word}, cfg.Detection)
 		want, whole := []int{}, 0
 		for i := range 4 {
 			a, b := c.A.Bits[16*i:16*i+16], c.B.Bits[16*i:16*i+16]

@@ -120,8 +120,12 @@ func (e *explainer) record(ctx context.Context, at article.Coordinates) (*explan
 	return e.addCandidates(ctx, x), nil
 }
 
-// output explains an output.
+// output explains an output. If it is in another topic than the configured ones, such as that of a shadow, the verdicts about earlier
+// articles are searched there.
 func (e *explainer) output(ctx context.Context, o *published.Output) (*explanation, error) {
+	if !slices.Contains(e.reader.Topics(), o.Record.Topic) {
+		e.reader.SearchIn(o.Record.Topic)
+	}
 	x := &explanation{Output: o.Record.String(), Recipe: o.Recipe, Verdict: o.Verdict.Kind.String(), Distance: o.Verdict.Distance}
 	r := o.Record
 	if r.Value == nil && (o.Reject != nil || o.Verdict.Root != article.Ref{}) { // left out of the output: a shadow, or a large dead letter
@@ -310,11 +314,8 @@ func (x *explanation) compareWith(e *explainer, earlier *described) {
 }
 
 func (e *explainer) compare(earlier, later *described) compare.Comparison {
-	index, names := e.cfg.IndexConfig(e.recipe.ID()), [2]string{earlier.Record, later.Record}
-	if earlier.text == "" || later.text == "" {
-		return compare.Articles(e.recipe.ID(), index, names, earlier.made, later.made, e.cfg.Detection)
-	}
-	return compare.Texts(e.recipe, index, [2]article.Origin{earlier.origin(), later.origin()}, names, [2]string{earlier.text, later.text}, e.cfg.Detection)
+	names := [2]string{earlier.Record, later.Record}
+	return compare.Articles(e.recipe.ID(), e.cfg.IndexConfig(e.recipe.ID()), names, earlier.made, later.made, e.cfg.Detection)
 }
 
 // number matches a number with its separators, in clean text.

@@ -129,6 +129,19 @@ func TestExplain(t *testing.T) {
 		require.Equal(t, command.ExitNo, code)
 		require.Contains(t, errOut, "search further back with --since")
 	})
+	t.Run("shadow", func(t *testing.T) { // a topic with all verdicts, without values
+		w.CreateTopics(t, "articles-shadow")
+		var at string
+		for _, o := range w.Verdicts(t, len(all)) {
+			published := w.PublishTo(t, &kgo.Record{Topic: "articles-shadow", Timestamp: o.Timestamp, Headers: o.Headers})
+			if coordinates(o) == outputs[near] {
+				at = published
+			}
+		}
+		shadow, service := explained(t, w, at), explained(t, w, near)
+		service.Output = shadow.Output
+		require.Equal(t, service, shadow, "texts come from the input topic")
+	})
 	t.Run("text and page", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "why.html")
 		code, out, errOut := run(t, w, near, "--html", file)

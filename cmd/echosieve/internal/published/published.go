@@ -43,9 +43,10 @@ func Parse(r pipeline.Record) (*Output, error) {
 // ErrNoVerdict says that the output topics hold no verdict about a record.
 var ErrNoVerdict = errors.New("no verdict is in the output topics: the service has not decided it yet, or retention has removed the verdict")
 
-// Reader reads topics. Safe for concurrent use, except for progress, which is shown as one.
+// Reader reads topics. Safe for concurrent use, except SearchIn.
 type Reader struct {
 	cfg      consumer.Config
+	topics   []string
 	decode   pipeline.DecodeConfig
 	progress *progress
 	mu       sync.Mutex
@@ -54,7 +55,7 @@ type Reader struct {
 
 // New returns a Reader, which the caller closes. It writes a line to out every few seconds while a search lasts.
 func New(cfg consumer.Config, decode pipeline.DecodeConfig, out io.Writer) *Reader {
-	return &Reader{cfg: cfg, decode: decode, progress: &progress{out: out, last: time.Now()}, archives: map[string]*consumer.Archive{}}
+	return &Reader{cfg: cfg, topics: outputTopics(cfg.Topics), decode: decode, progress: &progress{out: out, last: time.Now()}, archives: map[string]*consumer.Archive{}}
 }
 
 // Close closes the connections.
@@ -100,9 +101,13 @@ func needsRead(topic string, err error) error {
 	return fmt.Errorf("%w; this command needs Read on %s", err, topic)
 }
 
-// Topics returns the output topics.
-func (r *Reader) Topics() []string {
-	t := r.cfg.Topics
+// Topics returns the topics in which verdicts are searched: the output topics, unless SearchIn named another.
+func (r *Reader) Topics() []string { return r.topics }
+
+// SearchIn makes a topic the only one in which verdicts are searched.
+func (r *Reader) SearchIn(topic string) { r.topics = []string{topic} }
+
+func outputTopics(t consumer.Topics) []string {
 	topics := []string{t.Unique, t.Duplicate, t.Dead}
 	if t.Possible != "" {
 		topics = append(topics, t.Possible)
