@@ -23,8 +23,8 @@ A and B are output topics, with commas between them: all topics of a run belong 
 of a file, is a file of records as kcat -J writes them, plain, .gz or .zst. Verdicts are joined by the header
 echosieve-source. Texts are read from the input topic, so a shadow need not publish them.
 
-Each side takes 32 bytes of memory for a record, about twice that while it is read. Diff ends with an error at --most records; --since reads fewer. It needs Read on
-the topics and changes nothing.
+Each side takes 32 bytes of memory for a record, about twice that while it is read. Diff ends with an error at --most
+records; --since reads fewer. It needs Read on the topics and changes nothing.
 
 Exit codes: 0 compared, whatever the differences; 1 no record has a verdict on both sides; 2 failed.`
 

@@ -70,7 +70,6 @@ type stored struct {
 	Original    string `json:"original,omitempty"`
 	Overflow    bool   `json:"overflow,omitempty"`
 
-	article article.Article
 	verdict article.Verdict
 }
 
@@ -112,8 +111,10 @@ func (e *explainer) record(ctx context.Context, at article.Coordinates) (*explan
 	switch {
 	case verdictErr == nil:
 		return e.output(ctx, o)
-	case !errors.Is(verdictErr, published.ErrNoVerdict) || gone:
-		return nil, errors.Join(err, verdictErr)
+	case !errors.Is(verdictErr, published.ErrNoVerdict):
+		return nil, verdictErr
+	case gone:
+		return nil, fmt.Errorf("%w; %w", err, verdictErr)
 	}
 	x := &explanation{Notes: []string{verdictErr.Error()}, Article: e.describe(r)}
 	e.addStored(ctx, x, &x.Article)
@@ -170,7 +171,10 @@ func (d *described) origin() article.Origin { return article.Origin{Source: d.So
 func (e *explainer) describe(r pipeline.Record) described {
 	d := described{Record: r.String(), ID: r.String(), Time: r.Time}
 	if r.Value == nil {
-		d.Gone = "Kafka has no value any more"
+		d.Gone = "there is no value"
+		if r.Oversize != nil {
+			d.Gone = fmt.Sprintf("the value has %d bytes: too large for kafka.max_message_bytes", r.Oversize.ValueBytes)
+		}
 		return d
 	}
 	content, err := e.cfg.Input.Decode(&r)
@@ -206,7 +210,7 @@ func (e *explainer) fetch(ctx context.Context, x *explanation, ref article.Ref, 
 
 // setStored adds what the index has. It replaces what is not known from the text.
 func (d *described) setStored(s redisindex.StoredArticle) {
-	d.Index = &stored{Fingerprint: s.Fingerprint.String(), Ticket: s.Ticket, Overflow: s.Overflow, article: s.Article, verdict: s.Verdict}
+	d.Index = &stored{Fingerprint: s.Fingerprint.String(), Ticket: s.Ticket, Overflow: s.Overflow, verdict: s.Verdict}
 	if s.Verdict.Kind != 0 {
 		d.Index.Verdict = s.Verdict.Kind.String()
 		if s.Verdict.Kind != article.Unique {

@@ -170,6 +170,7 @@ func TestExplain(t *testing.T) {
 			require.Equal(t, command.ExitNo, code, errOut)
 			require.Empty(t, out)
 			require.Contains(t, errOut, "no record is kept at this offset")
+			require.Equal(t, 1, strings.Count(errOut, "\n"), errOut)
 		}
 		code, _, errOut := run(t, w, "nowhere/0/1")
 		require.Equal(t, command.ExitFailed, code, errOut)
