@@ -241,17 +241,20 @@ func (s setLists) fetch(ctx context.Context, pipe redis.Pipeliner, refs []listRe
 	}
 	return func() ([]string, error) {
 		lists := make([]string, len(refs))
-		var packed []byte
 		for n, cmd := range cmds {
-			packed = packed[:0]
-			for _, member := range cmd.Val() {
-				// A member that is no number was written by another program.
-				if fp, err := strconv.ParseInt(member, 10, 64); err == nil {
-					packed = binary.BigEndian.AppendUint64(packed, uint64(fp))
-				}
-			}
-			lists[n] = string(packed)
+			lists[n] = packMembers(cmd.Val())
 		}
 		return lists, nil
 	}
+}
+
+// packMembers packs the members of a set. A member that is no number was written by another program.
+func packMembers(members []string) string {
+	packed := make([]byte, 0, len(members)*fingerprintBytes)
+	for _, member := range members {
+		if fp, err := strconv.ParseInt(member, 10, 64); err == nil {
+			packed = binary.BigEndian.AppendUint64(packed, uint64(fp))
+		}
+	}
+	return string(packed)
 }

@@ -22,11 +22,22 @@ type StoredArticle struct {
 	Verdict article.Verdict
 	// Overflow says that the entry lies beyond the limit of one fingerprint: only a replay or an exact repeat of the article finds it.
 	Overflow bool
+	// Hidden says that only a replay of the article's own record finds the entry. Its Digest is not that of the text.
+	Hidden bool
+
+	place place
+}
+
+// place says which bytes an entry is.
+type place struct {
+	key, field string
+	value      string // of the whole field
+	entry      string // the part of value that is the entry
 }
 
 // describe makes a StoredArticle of an entry.
 func (x *Index) describe(e *entry, overflow bool) (StoredArticle, error) {
-	s := StoredArticle{Article: e.Article, Ticket: e.ticket, Overflow: overflow}
+	s := StoredArticle{Article: e.Article, Ticket: e.ticket, Overflow: overflow, Hidden: e.ticket == maxTicket}
 	if len(e.verdictBytes) == 0 {
 		return s, nil
 	}

@@ -132,7 +132,9 @@ func TestRefillAfterALoss(t *testing.T) {
 }
 
 // seconds is the CPU time of a process that has ended.
-func seconds(c *exec.Cmd) float64 { return (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds() }
+func seconds(c *exec.Cmd) float64 {
+	return (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds()
+}
 
 // articlesIn counts the outputs that are articles: neither dead letters nor null values.
 func articlesIn(outputs map[string]map[string]string) (n int) {

@@ -19,7 +19,7 @@ The service may run meanwhile.`
 // Command returns the command group.
 func Command() *cobra.Command {
 	cmd := &cobra.Command{Use: "index", Short: "Refill, show and repair the index in Redis", Long: help}
-	cmd.AddCommand(newRefillCommand())
+	cmd.AddCommand(newRefillCommand(), newStatsCommand(), newLookupCommand(), newForgetCommand(), newVerifyCommand())
 	return cmd
 }
 

@@ -112,7 +112,7 @@ func (r *refiller) refill(ctx context.Context, restart bool) (*summary, error) {
 		return nil, err
 	}
 	if lost, err := r.shared.LostMore(ctx); err != nil || lost {
-		return nil, errors.Join(err, errors.New("Redis has lost data again during the refill: end the cause, and type the command again"))
+		return nil, errors.Join(err, errors.New("during the refill Redis has lost data again: end the cause, and type the command again"))
 	}
 	r.summary.Seconds = time.Since(r.progress.began).Seconds()
 	return &r.summary, r.summary.answer()

@@ -1,0 +1,394 @@
+package redisindex
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"echosieve/pipeline/article"
+	"echosieve/simhash"
+)
+
+// walkCount is the number of keys that a walk asks a server for in one step. A step of SCAN does not block the server for long.
+const walkCount = 1000
+
+// KeyKind is a kind of key of the index.
+type KeyKind string
+
+// The kinds of key.
+const (
+	KeyEntries KeyKind = "entries"     // hashes of entries
+	KeyLists   KeyKind = "block lists" // hashes of block lists, or sets
+	KeyDamaged KeyKind = "damaged"     // copies of damaged fields
+	KeyOthers  KeyKind = "others"      // the counter, spans, markers, progress of refills
+)
+
+// kindOf returns the kind of a key of the index.
+func (x *Index) kindOf(key string) KeyKind {
+	switch name, _, _ := strings.Cut(strings.TrimPrefix(key, x.keys.prefix), ":"); name {
+	case "o":
+		return KeyEntries
+	case "b", "s":
+		return KeyLists
+	case "d":
+		return KeyDamaged
+	default:
+		return KeyOthers
+	}
+}
+
+// Walk calls fn with the keys of the index, some of one server at a time, until fn returns an error. Keys that are made or removed
+// meanwhile may be left out; a key may come twice. seen gets the number of keys that the servers have gone through, and total the
+// number of all keys of the servers, other programs' keys included; 0 if it is not known. Walk needs the right to SCAN, and for total
+// the right to DBSIZE. Servers work at the same time; fn and seen are called by one of them at a time.
+func (x *Index) Walk(ctx context.Context, seen func(keys, total int64), fn func(Keys) error) error {
+	var mu sync.Mutex
+	var errs []error
+	var total int64
+	err := eachMaster(ctx, x.client, func(ctx context.Context, node *redis.Client) {
+		size, _ := node.DBSize(ctx).Result()
+		mu.Lock()
+		total += size
+		mu.Unlock()
+		err := x.walkNode(ctx, node, func(keys []string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			seen(min(walkCount, size), total)
+			return fn(Keys{x, node, keys})
+		})
+		if err != nil {
+			mu.Lock()
+			errs = append(errs, err)
+			mu.Unlock()
+		}
+	})
+	return errors.Join(append(errs, err)...)
+}
+
+func (x *Index) walkNode(ctx context.Context, node *redis.Client, fn func(keys []string) error) error {
+	for cursor := uint64(0); ; {
+		var keys []string
+		err := x.patiently(ctx, "scan", func() (err error) {
+			var next uint64
+			keys, next, err = node.Scan(ctx, cursor, globEscaper.Replace(x.keys.prefix)+"*", walkCount).Result()
+			if err == nil {
+				cursor = next
+			}
+			return err
+		})
+		if err == nil {
+			err = fn(keys)
+		}
+		if err != nil || cursor == 0 {
+			return err
+		}
+	}
+}
+
+// Keys are some keys of the index on one server.
+type Keys struct {
+	x     *Index
+	node  *redis.Client
+	names []string
+}
+
+// Bytes returns how much memory the keys take, by kind, as MEMORY USAGE estimates it.
+func (k Keys) Bytes(ctx context.Context) (bytes map[KeyKind]int64, err error) {
+	err = k.x.patiently(ctx, "memory of keys", func() error {
+		pipe := k.node.Pipeline()
+		replies := make([]*redis.IntCmd, len(k.names))
+		for i, key := range k.names {
+			replies[i] = pipe.MemoryUsage(ctx, key)
+		}
+		if err := execute(ctx, pipe); err != nil {
+			return err
+		}
+		bytes = map[KeyKind]int64{}
+		for i, key := range k.names {
+			bytes[k.x.kindOf(key)] += replies[i].Val()
+		}
+		return nil
+	})
+	return bytes, err
+}
+
+// Articles returns the articles whose entries are in the keys. Damaged fields are left out: Claim sets them aside.
+func (k Keys) Articles(ctx context.Context) (articles []StoredArticle, damaged int, err error) {
+	for _, key := range k.names {
+		if k.x.kindOf(key) != KeyEntries {
+			continue
+		}
+		var fields map[string]string
+		if err := k.x.patiently(ctx, "entries", func() (err error) {
+			fields, err = k.node.HGetAll(ctx, key).Result()
+			return err
+		}); err != nil {
+			return nil, 0, err
+		}
+		span, err := k.x.spanOf(key)
+		if err != nil {
+			return nil, 0, err
+		}
+		for field, value := range fields {
+			found, bad := k.x.inField(key, span, field, value)
+			articles = append(articles, found...)
+			if bad {
+				damaged++
+			}
+		}
+	}
+	return articles, damaged, nil
+}
+
+// spanOf returns the span in the name of a key of entries or block lists.
+func (x *Index) spanOf(key string) (int64, error) {
+	parts := strings.Split(strings.TrimPrefix(key, x.keys.prefix), ":")
+	if len(parts) < 3 {
+		return 0, fmt.Errorf("redisindex: %q is no key of the index", key)
+	}
+	return strconv.ParseInt(parts[1], 10, 64)
+}
+
+// inField decodes the articles of a field. It is bad if a part of the field is damaged.
+func (x *Index) inField(key string, span int64, field, value string) (articles []StoredArticle, bad bool) {
+	if len(field) < fingerprintBytes {
+		return nil, true
+	}
+	f := fieldRef{span, firstFingerprint(field)}
+	for rest := value; rest != ""; {
+		e, after, err := cutEntry(f, x.layout.start(span), rest)
+		if err != nil {
+			return articles, true
+		}
+		s, err := x.describe(&e, len(field) > fingerprintBytes)
+		if err != nil {
+			return articles, true
+		}
+		s.place = place{key, field, value, rest[:len(rest)-len(after)]}
+		articles = append(articles, s)
+		rest = after
+	}
+	return articles, false
+}
+
+// Hide makes an entry one that only a replay of its own record finds: it is no original any more, neither for articles that resemble
+// it nor for exact repeats. The replay gets the verdict that it has. Hide returns false if the article has no verdict yet, or the entry
+// has changed since it was read; read it again then. A service of a version without hidden entries would decide a replay again.
+func (x *Index) Hide(ctx context.Context, s StoredArticle) (hidden bool, err error) {
+	if s.Verdict.Kind == 0 || s.Hidden {
+		return s.Hidden, nil
+	}
+	e := entry{Article: s.Article}
+	digest := string(e.hiddenDigest())
+	bytes := s.place.entry[:ticketAt] + ticketBytes(maxTicket) + digest + s.place.entry[formAt:]
+	err = x.patiently(ctx, "hide", func() error {
+		if err := x.ensureScripts(ctx); err != nil {
+			return err
+		}
+		value := strings.Replace(s.place.value, s.place.entry, bytes, 1)
+		if s.Overflow { // its field is named by its digest
+			pipe := x.client.Pipeline()
+			pipe.HSet(ctx, s.place.key, s.place.field[:fingerprintBytes]+digest, bytes)
+			if err := execute(ctx, pipe); err != nil {
+				return err
+			}
+			value = ""
+		}
+		pipe := x.client.Pipeline()
+		done := mendScript.EvalSha(ctx, pipe, []string{s.place.key}, s.place.field, s.place.value, value)
+		if err := execute(ctx, pipe); err != nil {
+			if redis.HasErrorPrefix(err, "NOSCRIPT") {
+				x.scriptsLoaded.Store(false)
+			}
+			return err
+		}
+		n, _ := done.Val().(int64)
+		hidden = n == 1
+		return nil
+	})
+	return hidden, err
+}
+
+// List is a block list, or what a look-up reads of it.
+type List struct {
+	From         time.Time // the beginning of its span
+	Block        int       // its number; Config.Blocks is that of anchors
+	Value        uint64    // of the block
+	Fingerprints []simhash.Fingerprint
+	Full         bool // it takes no more fingerprints
+
+	span int64
+}
+
+// SpanStart returns the beginning of the span in which a time lies.
+func (x *Index) SpanStart(t time.Time) time.Time { return time.UnixMilli(x.layout.start(x.layout.span(windowTime(t)))) }
+
+// Lists calls fn with the block lists of each key.
+func (k Keys) Lists(ctx context.Context, fn func([]List) error) error {
+	for _, key := range k.names {
+		if k.x.kindOf(key) != KeyLists {
+			continue
+		}
+		var lists []List
+		err := k.x.patiently(ctx, "block lists", func() (err error) {
+			lists, err = k.listsOf(ctx, key)
+			return err
+		})
+		if err == nil {
+			err = fn(lists)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listsOf returns the block lists of a key: all fields of a hash, or a set.
+func (k Keys) listsOf(ctx context.Context, key string) ([]List, error) {
+	parts := strings.Split(strings.TrimPrefix(key, k.x.keys.prefix), ":")
+	if len(parts) != 4 {
+		return nil, fmt.Errorf("%q is no key of a block list", key)
+	}
+	span, badSpan := strconv.ParseInt(parts[1], 10, 64)
+	block, badBlock := strconv.Atoi(parts[2])
+	value, badValue := strconv.ParseUint(parts[3], 16, 64)
+	if err := errors.Join(badSpan, badBlock, badValue); err != nil {
+		return nil, fmt.Errorf("%q is no key of a block list: %w", key, err)
+	}
+	if parts[0] == "s" {
+		members, err := k.node.SRandMemberN(ctx, key, maxSetRead).Result()
+		return []List{k.x.newList(listRef{span, block, value}, packMembers(members), maxSetRead*fingerprintBytes)}, err
+	}
+	fields, err := k.node.HGetAll(ctx, key).Result()
+	var lists []List
+	for field, packed := range fields {
+		if len(field) == 2 { // the field without a name is padding, see add.lua
+			low := uint64(binary.BigEndian.Uint16([]byte(field)))
+			lists = append(lists, k.x.newList(listRef{span, block, value<<listFieldBits | low}, packed, maxListBytes))
+		}
+	}
+	return lists, err
+}
+
+func (x *Index) newList(ref listRef, packed string, most int) List {
+	l := List{From: time.UnixMilli(x.layout.start(ref.span)), Block: ref.block, Value: ref.value, Full: len(packed) >= most, span: ref.span}
+	for ; len(packed) >= fingerprintBytes; packed = packed[fingerprintBytes:] {
+		l.Fingerprints = append(l.Fingerprints, firstFingerprint(packed))
+	}
+	return l
+}
+
+// Unlisted returns the articles that a block list lacks which should lead to them. Lists that are full lack articles rightly. Lists of
+// anchors are not looked into: entries do not hold their anchors.
+func (x *Index) Unlisted(ctx context.Context, articles []StoredArticle) (unlisted []StoredArticle, err error) {
+	err = x.patiently(ctx, "block lists", func() error {
+		unlisted, err = x.unlistedOnce(ctx, articles)
+		return err
+	})
+	return unlisted, err
+}
+
+func (x *Index) unlistedOnce(ctx context.Context, articles []StoredArticle) (unlisted []StoredArticle, err error) {
+	b := newBatch(x, nil, nil)
+	at := map[listRef]int{}
+	var refs []listRef
+	each := func(s *StoredArticle, do func(listRef)) {
+		if s.LittleText {
+			return
+		}
+		for _, block := range x.layout.plan.Layout.AppendBlocks(nil, s.Fingerprint) {
+			do(listRef{x.layout.span(windowTime(s.Time)), block.Index, block.Value})
+		}
+	}
+	for i := range articles {
+		each(&articles[i], func(ref listRef) {
+			if _, known := at[ref]; !known {
+				at[ref] = len(refs)
+				refs = append(refs, ref)
+			}
+		})
+	}
+	lists, err := b.fetchLists(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	for i := range articles {
+		s, missing := &articles[i], false
+		each(s, func(ref listRef) {
+			l := x.newList(ref, lists[at[ref]], min(maxListBytes, maxSetRead*fingerprintBytes))
+			missing = missing || !l.Full && !l.holds(s.Fingerprint)
+		})
+		if missing {
+			unlisted = append(unlisted, *s)
+		}
+	}
+	return unlisted, nil
+}
+
+func (l *List) holds(fp simhash.Fingerprint) bool {
+	return slices.Contains(l.Fingerprints, fp)
+}
+
+// Relist adds articles to the block lists of their fingerprints. It cannot add them to the lists of their anchors; a refill can.
+func (x *Index) Relist(ctx context.Context, articles []StoredArticle) error {
+	stored := make([]article.Article, len(articles))
+	for i := range articles {
+		stored[i] = articles[i].Article
+	}
+	return x.patiently(ctx, "block lists", func() error {
+		if err := x.ensureScripts(ctx); err != nil {
+			return err
+		}
+		err := newBatch(x, stored, nil).storeLists(ctx)
+		if redis.HasErrorPrefix(err, "NOSCRIPT") {
+			x.scriptsLoaded.Store(false)
+		}
+		return err
+	})
+}
+
+// Missing counts the fingerprints of block lists that have no entry. They are harmless: each costs 8 bytes and sometimes a read, and
+// they expire with their span. A claim that has stored its lists and not yet its entry looks the same.
+func (x *Index) Missing(ctx context.Context, lists []List) (missing int, err error) {
+	seen := map[fieldRef]bool{}
+	var fields []fieldRef
+	for _, l := range lists {
+		for _, fp := range l.Fingerprints {
+			if f := (fieldRef{l.span, fp}); !seen[f] {
+				seen[f] = true
+				fields = append(fields, f)
+			}
+		}
+	}
+	for chunk := range slices.Chunk(fields, walkCount) {
+		err := x.patiently(ctx, "entries", func() error {
+			pipe := x.client.Pipeline()
+			replies := make([]*redis.StringCmd, len(chunk))
+			for i, f := range chunk {
+				replies[i] = pipe.HGet(ctx, x.keys.entries(f), f.name())
+			}
+			if err := execute(ctx, pipe); err != nil {
+				return err
+			}
+			for _, r := range replies {
+				if errors.Is(r.Err(), redis.Nil) {
+					missing++
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return missing, nil
+}
