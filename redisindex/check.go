@@ -375,3 +375,16 @@ func ACLRule(namespace string) string {
 	}
 	return b.String()
 }
+
+// toolRights are the rights that the commands "echosieve index" need beside the service's. The service does not need them: SCAN shows the
+// names of other programs' keys, too.
+var toolRights = []string{"scan", "dbsize", "hgetall", "memory|usage"}
+
+// ToolRule is ACLRule for the commands that read the whole index.
+func ToolRule(namespace string) string {
+	rule := ACLRule(namespace)
+	for _, r := range toolRights {
+		rule += " +" + r
+	}
+	return rule
+}

@@ -116,6 +116,131 @@ func setRules(t *testing.T, admin redis.UniversalClient, cfg Config, without str
 	require.NoError(t, admin.Do(t.Context(), rules...).Err())
 }
 
+// A user with the rights of ToolRule can do what the commands "echosieve index" do, and lacks no right less than that.
+func TestToolRights(t *testing.T) {
+	for suffix, buckets := range kinds {
+		t.Run("Real"+suffix, func(t *testing.T) {
+			server := redisserver.Start(t)
+			admin := newClient(t, server.Addr)
+			cfg := kindConfig(standard, buckets)
+			cfg.Namespace += ":news-1-01234567"
+			maintain := func(without string) error {
+				setRules(t, admin, cfg, without)
+				rules := []any{"ACL", "SETUSER", "sieve"}
+				for _, r := range toolRights {
+					if r != without {
+						rules = append(rules, "+"+r)
+					}
+				}
+				require.NoError(t, admin.Do(t.Context(), rules...).Err())
+				x := newIndex(t, connectAs(t, server.Addr, func(*Options) {}), cfg)
+				return maintainAll(t, x)
+			}
+			require.NoError(t, maintain(""))
+			for _, r := range toolRights {
+				err := maintain(r)
+				if r == "dbsize" { // without it no total is known
+					require.NoError(t, err)
+					continue
+				}
+				require.ErrorContains(t, err, strings.Split(r, "|")[0], r)
+				require.ErrorContains(t, err, "+"+r)
+			}
+		})
+	}
+}
+
+// maintainAll uses everything that the commands "echosieve index" use.
+func maintainAll(t *testing.T, x *Index) error {
+	t.Helper()
+	a := newArticle(1, 0xF0)
+	r, err := x.StartRestore(t.Context())
+	if err != nil {
+		return err
+	}
+	progress, err := x.OpenRefill(t.Context(), "test", true)
+	if err != nil {
+		return err
+	}
+	for _, step := range []func() error{
+		func() error { _, _, err := progress.Take(t.Context(), "part"); return err },
+		func() error { return progress.Note(t.Context(), "part", 7) },
+		func() error { return progress.Release(t.Context(), "part") },
+		func() error {
+			_, err := r.Restore(t.Context(), []article.Article{a}, []article.Verdict{{Kind: article.Unique, Root: a.Ref()}})
+			return err
+		},
+		func() error { _, err := x.Stored(t.Context(), &a); return err },
+		func() error { _, err := x.Candidates(t.Context(), &a); return err },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return x.Walk(t.Context(), func(int64, int64) {}, func(k Keys) error {
+		if _, err := k.Bytes(t.Context()); err != nil {
+			return err
+		}
+		found, _, err := k.Articles(t.Context())
+		if err != nil {
+			return err
+		}
+		for _, s := range found {
+			if _, err := x.Hide(t.Context(), s); err != nil {
+				return err
+			}
+		}
+		if _, err := x.Unlisted(t.Context(), found); err != nil {
+			return err
+		}
+		return k.Lists(t.Context(), func(lists []List) error {
+			_, err := x.Missing(t.Context(), lists)
+			return err
+		})
+	})
+}
+
+// Refills of several processes share their parts, and go on where one of them was.
+func TestRefillProgress(t *testing.T) {
+	client := newClient(t, redisserver.Addr(t))
+	x := newIndex(t, client, testConfig(standard))
+	open := func(anew bool) *Refill {
+		r, err := x.OpenRefill(t.Context(), "outputs", anew)
+		require.NoError(t, err)
+		return r
+	}
+	take := func(r *Refill) (int64, bool) {
+		at, ok, err := r.Take(t.Context(), "topic/0")
+		require.NoError(t, err)
+		return at, ok
+	}
+	first, second := open(false), open(false)
+	at, ok := take(first)
+	require.True(t, ok)
+	require.EqualValues(t, -1, at)
+	require.NoError(t, first.Note(t.Context(), "topic/0", 10))
+	at, ok = take(second)
+	require.False(t, ok, "the other process has it")
+	require.EqualValues(t, 10, at)
+	require.NoError(t, first.Release(t.Context(), "topic/0"))
+	_, ok = take(second)
+	require.True(t, ok)
+	require.NoError(t, second.Release(t.Context(), "topic/0"))
+
+	at, _ = take(open(true))
+	require.EqualValues(t, -1, at, "begun again")
+	require.NoError(t, first.Note(t.Context(), "topic/0", 20))
+	lost, err := first.LostMore(t.Context())
+	require.NoError(t, err)
+	require.False(t, lost)
+	require.NoError(t, client.HSet(t.Context(), x.watermarks.markerKeys[0], "lost", "1 missing").Err())
+	lost, err = first.LostMore(t.Context())
+	require.NoError(t, err)
+	require.True(t, lost)
+	at, _ = take(open(false))
+	require.EqualValues(t, -1, at, "progress from before a loss is not used")
+}
+
 func connectAs(t *testing.T, addr string, change func(*Options)) redis.UniversalClient {
 	t.Helper()
 	o := DefaultOptions()

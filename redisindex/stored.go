@@ -2,6 +2,7 @@ package redisindex
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"github.com/redis/go-redis/v9"
 
+	"echosieve/internal/diag"
 	"echosieve/pipeline/article"
 )
 
@@ -146,10 +148,14 @@ func (x *Index) patiently(ctx context.Context, what string, request func() error
 		}
 		return struct{}{}, err
 	}, backoff.WithMaxElapsedTime(patience))
-	if err != nil {
-		return fmt.Errorf("redisindex: %s: %w", what, Explain(err, x.cfg.base()))
+	if err == nil {
+		return nil
 	}
-	return nil
+	explained := Explain(err, x.cfg.base())
+	if p := (*diag.Problem)(nil); isRightMissing(err) && errors.As(explained, &p) {
+		p.Remedy = "ACL SETUSER <user> " + ToolRule(x.cfg.base())
+	}
+	return fmt.Errorf("redisindex: %s: %w", what, explained)
 }
 
 // execute sends a pipeline and returns the first error of any of its commands. A missing key is no error.

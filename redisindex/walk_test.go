@@ -58,7 +58,7 @@ func walk(t *testing.T, x *Index) walked {
 	t.Helper()
 	w := walked{articles: map[article.Coordinates]StoredArticle{}}
 	seen := int64(0)
-	require.NoError(t, x.Walk(t.Context(), func(keys, total int64) { seen += keys }, func(k Keys) error {
+	require.NoError(t, x.Walk(t.Context(), func(keys, _ int64) { seen += keys }, func(k Keys) error {
 		found, damaged, err := k.Articles(t.Context())
 		require.NoError(t, err)
 		w.damaged += damaged

@@ -83,6 +83,15 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"boilerplate", "learn", "--from", noText, "--out", "x", "--least", "1"}, "--least must be between 2 and 200"},
 		{"", []string{"boilerplate", "learn", "--from", noText, "--out", "x", "--share", "2"}, "--share must be between 0 and 1"},
 		{"", []string{"boilerplate", "learn", kafka, "--from", "artikles", "--out", "x"}, "there is no file artikles, and as a topic it cannot be read: consumer: partitions of artikles: "},
+		{"", []string{"index"}, "index needs one of its commands: forget, lookup, refill, stats, verify; see echosieve index --help"},
+		{"", []string{"index", "refil"}, "did you mean echosieve index refill?"},
+		{"", []string{"refill"}, "did you mean echosieve index refill?"},
+		{"", []string{"index", "refill", "articles"}, "see echosieve index refill --help"},
+		{"", []string{"index", "stats", "articles"}, "see echosieve index stats --help"},
+		{"", []string{"index", "verify", "articles"}, "see echosieve index verify --help"},
+		{"", []string{"index", "lookup"}, "wants one text, id, fingerprint or coordinates; see echosieve index lookup --help"},
+		{"", []string{"index", "forget"}, "wants the coordinates of one article, such as articles/3/128077; see echosieve index forget --help"},
+		{"", []string{"index", "forget", "articles"}, `"articles" is not of the form topic/partition/offset`},
 		// Flags.
 		{"", []string{"version", "--jsn"}, "unknown flag: --jsn; did you mean --json?"},
 		{"", []string{"version", "-json"}, "unknown flag: -json; did you mean --json?"},
@@ -114,6 +123,13 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"run", "--kafka.brokers", "kafka"}, "did you mean kafka:9092?"},
 		{"", []string{"run", "--http.listen", "9464"}, `http.listen must be an address such as "127.0.0.1:9464"`},
 		{"", []string{"run", "--log.level", "loud"}, "log.level must be debug, info, warn or error"},
+		{"", []string{"index", "refill", "--from", "outpts"}, `--from wants outputs or input, not "outpts"`},
+		{"", []string{"index", "refill", "--since", "7d"}, `--since wants a duration such as 30s or 5m, not "7d"`},
+		{"", []string{"index", "refill", "--since", "-1h"}, "--since must not be negative"},
+		{"", []string{"index", "lookup", "--as", "name", "x"}, `--as wants text, id, fingerprint or coordinates, not "name"`},
+		{"", []string{"index", "lookup", "--as", "fingerprint", "x"}, "fingerprint"},
+		{"", []string{"index", "lookup", "--as", "coordinates", "x"}, "is not of the form topic/partition/offset"},
+		{"", []string{"index", "stats", "--top", "-1"}, "--top must not be negative"},
 		// Settings that exclude or need each other.
 		{"", []string{"run", "--redis.cluster", "--redis.master_name", "news"}, "redis.cluster and master_name exclude each other: keep one"},
 		{"", []string{"run", "--redis.addrs", "a:1,b:1"}, "redis.addrs has several servers: set cluster or master_name"},
@@ -160,6 +176,7 @@ func TestWrongUsage(t *testing.T) {
 		// Servers that are not there.
 		{"", []string{"produce", "--kafka.brokers", "127.0.0.1:1", noText}, "check that it runs, kafka.brokers"},
 		{"", []string{"explain", "--kafka.brokers", "127.0.0.1:1", "articles/0/1"}, "check that it runs, kafka.brokers"},
+		{"", []string{"index", "stats", "--redis.addrs", "127.0.0.1:1"}, "check that it runs, redis.addrs"},
 		// A topic that does not exist.
 		{"", []string{"diff", kafka, "artikles", "b"}, "partitions of artikles: the topic does not exist"},
 		{"", []string{"explain", kafka, "artikles/0/1"}, "offsets of artikles/0: the topic does not exist"},

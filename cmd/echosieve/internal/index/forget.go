@@ -42,6 +42,7 @@ func newForgetCommand() *cobra.Command {
 			return err
 		},
 	}
+	asJSON := command.AddJSONFlag(cmd)
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		index, err := open(cmd)
@@ -53,32 +54,39 @@ func newForgetCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return forget(cmd, index, at)
+		copies, err := forget(cmd, index, at)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"forgotten": args[0], "copies": copies})
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is forgotten, and %d articles whose root it was\n", at, copies)
+		return err
 	}
 	return cmd
 }
 
-// forget hides the entry of an article, and the entries of all articles whose root it is.
-func forget(cmd *cobra.Command, index *opened, at article.Coordinates) error {
+// forget hides the entry of an article, and the entries of all articles whose root it is. It returns the number of these.
+func forget(cmd *cobra.Command, index *opened, at article.Coordinates) (copies int, err error) {
 	f := &forgetter{index: index, at: at, hidden: map[article.Coordinates]bool{}}
 	for pass := range maxPasses {
 		f.left = 0
 		before := len(f.hidden)
 		if _, err := index.articles(cmd.Context(), cmd.ErrOrStderr(), func(found []redisindex.StoredArticle) error { return f.hide(cmd, found) }); err != nil {
-			return err
+			return 0, err
 		}
 		if !f.found {
-			return &command.AnswerError{Text: fmt.Sprintf("the index has no entry of %s", at)}
+			return 0, &command.AnswerError{Text: fmt.Sprintf("the index has no entry of %s", at)}
 		}
 		if f.left == 0 && len(f.hidden) == before && pass > 0 {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is forgotten, and %d articles whose root it was\n", at, max(0, len(f.hidden)-1))
-			return err
+			return len(f.hidden) - 1, nil
 		}
 		if err := pause(cmd.Context(), time.Second); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return fmt.Errorf("%s: %d articles were hidden, but more come, or one gets no verdict: type the command again", at, len(f.hidden))
+	return 0, fmt.Errorf("%s: %d articles were hidden, but more come, or one gets no verdict: type the command again", at, len(f.hidden))
 }
 
 // forgetter is the state of the command forget.

@@ -126,7 +126,7 @@ func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []know
 	ctx := cmd.Context()
 	switch kind {
 	case "text":
-		a, _ := index.recipe.Fingerprint(value)
+		a, _ := index.recipe.Fingerprint(value, article.Origin{})
 		if a.Empty {
 			return nil, errors.New("no letter or digit is left of the text after cleaning")
 		}
@@ -134,7 +134,7 @@ func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []know
 		candidates, err := index.Candidates(ctx, &a)
 		for _, c := range candidates {
 			k := newKnown(&c.StoredArticle)
-			k.Distance, k.Judged = &c.Distance, c.Judgement.Kind.String()+" ("+c.Judgement.Reason.String()+")"
+			k.Distance, k.Judged = &c.Distance, c.Kind.String()+" ("+c.Reason.String()+")"
 			found = append(found, k)
 		}
 		return found, err
@@ -151,7 +151,7 @@ func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []know
 	}
 	_, err = index.articles(ctx, cmd.ErrOrStderr(), func(articles []redisindex.StoredArticle) error {
 		for i := range articles {
-			if s := &articles[i]; kind == "id" && s.ID == value || kind == "coordinates" && s.Coordinates.String() == value {
+			if s := &articles[i]; kind == "id" && s.ID == value || kind == "coordinates" && s.String() == value {
 				found = append(found, newKnown(s))
 			}
 		}
@@ -162,7 +162,7 @@ func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []know
 
 func newKnown(s *redisindex.StoredArticle) known {
 	k := known{
-		Coordinates: s.Coordinates.String(), ID: s.ID, Time: s.Time.UTC(), Fingerprint: s.Fingerprint.String(), Ticket: s.Ticket,
+		Coordinates: s.String(), ID: s.ID, Time: s.Time.UTC(), Fingerprint: s.Fingerprint.String(), Ticket: s.Ticket,
 		Verdict: "undecided",
 	}
 	if v := s.Verdict; v.Kind != 0 {

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"encoding/json"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/internal/command"
+	"echosieve/internal/command/commandtest"
+	"echosieve/internal/config"
+	"echosieve/pipeline/article"
+	"echosieve/redisindex"
+	"echosieve/test/redisserver"
+)
+
+const indexedText = "The harbour authority said on Monday that the ferry between both islands will run again from next week, after the " +
+	"repair of its second engine took eleven days longer than the shipyard had promised in spring."
+
+// filledIndex is an index of the default configuration with an article, a copy of it, and an article that is different. It returns the flags
+// that the commands need.
+func filledIndex(t *testing.T) (flags []string, x *redisindex.Index, claimed []article.Article) {
+	t.Helper()
+	addr := redisserver.Start(t).Addr
+	cfg := config.Default()
+	cfg.Redis.Addrs = []string{addr}
+	recipe, err := cfg.LoadRecipe()
+	require.NoError(t, err)
+	client, err := redisindex.Connect(cfg.Redis.Options)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	x, err = redisindex.New(client, cfg.IndexConfig(recipe.ID()), nil, slog.New(slog.DiscardHandler), nil)
+	require.NoError(t, err)
+	for i, text := range []string{indexedText, indexedText + " Tickets cost the same.", "Quite another report about beetles in the forests of the north, where foresters count them every second winter by hand."} {
+		a, _ := recipe.Fingerprint(text)
+		a.Coordinates, a.ID, a.Time = article.Coordinates{Topic: "articles", Partition: 1, Offset: int64(i)}, string(rune('a'+i)), time.Now()
+		claimed = append(claimed, a)
+	}
+	verdicts, err := x.Claim(t.Context(), claimed)
+	require.NoError(t, err)
+	require.Equal(t, article.Near, verdicts[1].Kind)
+	return []string{"--redis.addrs", addr}, x, claimed
+}
+
+func runIndex(t *testing.T, wantCode int, result any, flags []string, args ...string) {
+	t.Helper()
+	code, out, errOut := echosieve(t, "", append(append([]string{"index"}, args...), flags...)...)
+	require.Equal(t, wantCode, code, "%s%s", out, errOut)
+	if result != nil {
+		require.NoError(t, json.Unmarshal([]byte(out), result), out)
+	}
+}
+
+func TestIndexCommands(t *testing.T) {
+	flags, x, claimed := filledIndex(t)
+	var stats struct {
+		Articles  int
+		ByVerdict map[string]int `json:"by_verdict"`
+		Bytes     map[string]int64
+		Lists     int `json:"block_lists"`
+		Longest   []struct{ Length int }
+	}
+	runIndex(t, command.ExitOK, &stats, flags, "stats", "--json", "--top", "3")
+	require.Equal(t, 3, stats.Articles)
+	require.Equal(t, map[string]int{"unique": 2, "near": 1}, stats.ByVerdict)
+	require.Positive(t, stats.Bytes["entries"])
+	require.Positive(t, stats.Bytes["block lists"])
+	require.Len(t, stats.Longest, 3)
+	require.Equal(t, 2, stats.Longest[0].Length, "the article and its copy share a block")
+
+	var found []struct{ Coordinates, Verdict, Root, Judged, State string }
+	for _, arg := range []string{"articles/1/0", "a", claimed[0].Fingerprint.String()} {
+		found = nil
+		runIndex(t, command.ExitOK, &found, flags, "lookup", "--json", arg)
+		require.NotEmpty(t, found, arg)
+		require.Equal(t, "articles/1/0", found[0].Coordinates, arg)
+	}
+	found = nil
+	runIndex(t, command.ExitOK, &found, flags, "lookup", "--json", "@"+commandtest.File(t, "text", indexedText))
+	require.Equal(t, "articles/1/0", found[0].Coordinates)
+	require.Equal(t, "exact (digest)", found[0].Judged)
+	runIndex(t, command.ExitNo, nil, flags, "lookup", "articles/9/9")
+
+	var v struct{ Articles, Unlisted, Damaged, WithoutEntry int }
+	runIndex(t, command.ExitOK, &v, flags, "verify", "--json", "--repair")
+	require.Equal(t, 3, v.Articles)
+	require.Zero(t, v.Unlisted+v.Damaged+v.WithoutEntry)
+
+	runIndex(t, command.ExitNo, nil, flags, "forget", "articles/9/9")
+	before, err := x.Claim(t.Context(), claimed)
+	require.NoError(t, err)
+	runIndex(t, command.ExitOK, nil, flags, "forget", "articles/1/0")
+	found = nil
+	runIndex(t, command.ExitOK, &found, flags, "lookup", "--json", "articles/1/1")
+	require.Equal(t, "hidden", found[0].State, "the copy is forgotten with its root")
+	found = nil
+	runIndex(t, command.ExitOK, &found, flags, "lookup", "--json", "articles/1/2")
+	require.Empty(t, found[0].State)
+	after, err := x.Claim(t.Context(), claimed)
+	require.NoError(t, err)
+	require.Equal(t, before, after, "replays get the old verdicts")
+	repeat := claimed[0]
+	repeat.Offset = 7
+	verdicts, err := x.Claim(t.Context(), []article.Article{repeat})
+	require.NoError(t, err)
+	require.Equal(t, article.Unique, verdicts[0].Kind, "the text counts as new")
+}
