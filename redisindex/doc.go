@@ -34,6 +34,8 @@
 // without one, among all that it is a copy of. Exact repeats within one span are an exception: their original is the article whose
 // entry is stored, and they store nothing.
 //
+// Articles that Redis has lost are given back by a Restorer, which does not decide them. Index.Walk goes through an index, for tools.
+//
 // Redis 6.2 or later is needed. The package owns every key below its namespace, and touches no other key. It does not know
 // Kafka, and it does not make fingerprints.
 //

@@ -34,7 +34,7 @@ func filledIndex(t *testing.T) (flags []string, x *redisindex.Index, claimed []a
 	x, err = redisindex.New(client, cfg.IndexConfig(recipe.ID()), nil, slog.New(slog.DiscardHandler), nil)
 	require.NoError(t, err)
 	for i, text := range []string{indexedText, indexedText + " Tickets cost the same.", "Quite another report about beetles in the forests of the north, where foresters count them every second winter by hand."} {
-		a, _ := recipe.Fingerprint(text)
+		a, _ := recipe.Fingerprint(text, article.Origin{})
 		a.Coordinates, a.ID, a.Time = article.Coordinates{Topic: "articles", Partition: 1, Offset: int64(i)}, string(rune('a'+i)), time.Now()
 		claimed = append(claimed, a)
 	}
