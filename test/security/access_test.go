@@ -25,6 +25,7 @@ func TestSecuredServers(t *testing.T) {
 	t.Run("kafka rights", f.testKafkaRights)
 	t.Run("redis rights", f.testRedisRights)
 	t.Run("explain and diff", f.testReaders)
+	t.Run("index", f.testIndex)
 	t.Run("config print", f.testConfigPrint)
 }
 
@@ -254,4 +255,40 @@ func (f *fortress) testConfigPrint(t *testing.T) {
 	require.Error(t, err)
 	require.Contains(t, string(out), "kafka.sasl.password")
 	f.note(out)
+}
+
+// testIndex runs the commands of echosieve index with the rights that docs/security.md gives for them, and without each of them.
+func (f *fortress) testIndex(t *testing.T) {
+	s := f.settings
+	p := f.run(t, s)
+	p.WaitReady(t)
+	f.await(t, f.publish(t))
+	require.Zero(t, p.end(t)) // commits
+	index := func(args ...string) (code int, text string) {
+		cmd := exec.CommandContext(t.Context(), service.Binary, append([]string{"index"}, args...)...)
+		cmd.Env = s.Environ()
+		out, _ := cmd.CombinedOutput()
+		f.note(out)
+		return cmd.ProcessState.ExitCode(), string(out)
+	}
+	for _, topic := range []string{"articles-unique", "articles-duplicate"} {
+		code, text := index("refill")
+		require.Equal(t, 2, code, text)
+		require.Contains(t, text, topic)
+		f.grant(t, "kafka-acls.sh --add --allow-principal User:echosieve --operation Read --topic "+topic)
+	}
+	code, text := index("refill", "--restart")
+	require.Zero(t, code, text)
+	code, text = index("refill", "--restart", "--from", "input")
+	require.Zero(t, code, text)
+
+	code, text = index("stats")
+	require.Equal(t, 2, code, text)
+	require.Contains(t, text, "a right is missing in Redis")
+	require.Contains(t, text, "+scan +dbsize +hgetall +memory|usage")
+	require.NoError(t, f.redis.Do(t.Context(), "ACL", "SETUSER", "echosieve", "+scan", "+dbsize", "+hgetall", "+memory|usage").Err())
+	for _, command := range []string{"stats", "verify"} {
+		code, text = index(command)
+		require.Zero(t, code, text)
+	}
 }
