@@ -129,6 +129,47 @@ func TestRefillAfterALoss(t *testing.T) {
 	replayed := byVerdict(watch(t, replay, expected+len(copies), func(int) {}))
 	stop(t, p)
 	require.Equal(t, after, replayed, "a replay gets the published verdicts")
+	newRecipe(t, c, settings.With(service.Settings{"detection.max_distance": "5"}), early)
+}
+
+// newRecipe fills the index of a new recipe before the service starts with it. The published verdicts are of no use for that.
+func newRecipe(t *testing.T, c cluster, settings service.Settings, early []*kgo.Record) {
+	cmd, out, errOut := startRefill(t, settings)
+	require.Error(t, cmd.Wait())
+	require.Equal(t, 1, cmd.ProcessState.ExitCode(), errOut)
+	require.Contains(t, errOut.String(), "were published by another recipe")
+	var left refilled
+	require.NoError(t, json.Unmarshal([]byte(out.String()), &left))
+	require.Zero(t, left.Restored+left.Held)
+	decided, _ := refill(t, settings, "--from", "input")
+	require.EqualValues(t, decided.Decided, left.OtherRecipe, "all articles that were published")
+
+	p := service.Start(t, settings)
+	p.WaitReady(t)
+	outputs := committedOutputs(t, c)
+	copies := fresh(early[200:300])
+	for _, r := range copies {
+		r.Timestamp = time.Now()
+	}
+	sent := publish(t, c, copies)
+	caught := 0
+	for at, h := range byVerdict(watch(t, c, outputs+len(copies), func(int) {})) {
+		if sent[at] != nil && h[pipeline.HeaderRoot] != "" {
+			require.Equal(t, "exact", h[pipeline.HeaderVerdict], at)
+			caught++
+		}
+	}
+	require.Greater(t, caught, 90)
+	stop(t, p)
+}
+
+// committedOutputs is the number of input records of which the output topics tell.
+func committedOutputs(t *testing.T, c cluster) (n int) {
+	t.Helper()
+	offsets, err := kadm.NewClient(client(t, kgo.SeedBrokers(c.kafka))).FetchOffsets(t.Context(), c.topic)
+	require.NoError(t, err)
+	offsets.Each(func(o kadm.OffsetResponse) { n += int(max(0, o.At)) })
+	return n
 }
 
 // seconds is the CPU time of a process that has ended.
