@@ -187,15 +187,20 @@ func (r *Restorer) compare(t *task, stored string) (Restored, error) {
 		}
 	}
 	switch {
-	case e.Coordinates == t.Coordinates && verdict == t.proposal:
+	case e.Coordinates == t.Coordinates && sameDecision(verdict, t.proposal):
 		return RestoredHeld, nil
 	case e.Coordinates == t.Coordinates:
 		return RestoredDiffers, nil
-	case verdict.Kind != 0 && t.proposal == exactRepeat(&e, verdict):
+	case verdict.Kind != 0 && sameDecision(t.proposal, exactRepeat(&e, verdict)):
 		return RestoredHeld, nil
 	default:
 		return RestoredHidden, nil
 	}
+}
+
+// sameDecision compares what decides: not the figures, which headers hold rounded.
+func sameDecision(a, b article.Verdict) bool {
+	return a.Kind == b.Kind && a.Reason == b.Reason && a.Original == b.Original && a.Root == b.Root
 }
 
 // appendDecided encodes the entry with its ticket and a verdict.

@@ -102,6 +102,12 @@ var mutants = []mutant{
 	{"refill-leaves-articles-undecided", []edit{
 		{"lua/restore.lua", "elseif len == head and", "elseif false and"},
 	}, "^TestRestoreDecidesForAnother$"},
+	{"replays-of-hidden-entries-are-new", []edit{
+		{"lua/store.lua", "find(value, digest, hidden)", "find(value, digest)"},
+	}, "^TestHide$/^Mini$"},
+	{"hidden-entries-have-repeats", []edit{
+		{"entry.go", "return hidden[:]", "return append(hidden[:0], e.Digest[:]...)"},
+	}, "^TestHide$/^Mini$"},
 	{"copy-of-its-copy", []edit{
 		{"decide.go", "if root.Coordinates == t.Coordinates {", "if false {"},
 	}, "^TestLostOriginalStaysUnique$"},

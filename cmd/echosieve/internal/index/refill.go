@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,14 +93,19 @@ func (r *refiller) refill(ctx context.Context, restart bool) (*summary, error) {
 	if r.committed, err = r.archive.Committed(ctx, kafka.Group, kafka.Topics.Input); err != nil {
 		return nil, err
 	}
+	if slices.Max(r.committed) == 0 {
+		return nil, fmt.Errorf("the group %s has committed nothing in %s: name the group of the service with --kafka.group", kafka.Group, kafka.Topics.Input)
+	}
 	if r.parts, err = r.findParts(ctx); err != nil {
 		return nil, err
 	}
 	if r.shared, err = r.index.OpenRefill(ctx, r.from, restart); err != nil {
 		return nil, err
 	}
-	if r.restorer, err = r.index.StartRestore(ctx); err != nil {
-		return nil, err
+	if r.from == fromOutputs {
+		if r.restorer, err = r.index.StartRestore(ctx); err != nil {
+			return nil, err
+		}
 	}
 	r.pipeline = r.index.pipeline()
 	stop := r.progress.start()

@@ -41,7 +41,7 @@ type refiller struct {
 	committed []int64
 	parts     []part
 	shared    *redisindex.Refill
-	restorer  *redisindex.Restorer
+	restorer  *redisindex.Restorer // nil with fromInput
 	pipeline  *pipeline.Pipeline
 	progress  *progress
 	summary   summary
