@@ -14,6 +14,8 @@ type metrics struct {
 	records    *prometheus.CounterVec
 	relations  *prometheus.CounterVec
 	littleText prometheus.Counter
+	noWords    prometheus.Counter
+	scripts    *prometheus.CounterVec
 	text       *prometheus.CounterVec
 	stage      *prometheus.HistogramVec
 	delay      prometheus.Histogram
@@ -34,8 +36,15 @@ const (
 	textBoilerplate = "boilerplate" // sentences of the boilerplate table
 )
 
-// countText counts the parts of an article's text.
+// countText counts the words, the script and the parts of an article's text.
 func (m *metrics) countText(a *article.Article) {
+	if a.LittleText {
+		m.littleText.Inc()
+	}
+	if a.Features == 0 {
+		m.noWords.Inc()
+	}
+	m.scripts.WithLabelValues(a.Script.String()).Inc()
 	m.text.WithLabelValues(textArticle).Add(float64(a.CleanBytes - a.FurnitureBytes - a.BoilerplateBytes))
 	m.text.WithLabelValues(textFurniture).Add(float64(a.FurnitureBytes))
 	m.text.WithLabelValues(textBoilerplate).Add(float64(a.BoilerplateBytes))
@@ -57,6 +66,14 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "echosieve_pipeline_little_text_total",
 			Help: "Articles with too few features for a fingerprint.",
 		}),
+		noWords: f.NewCounter(prometheus.CounterOpts{
+			Name: "echosieve_pipeline_no_words_total",
+			Help: "Articles with letters or digits, but without a word that counts.",
+		}),
+		scripts: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "echosieve_pipeline_script_articles_total",
+			Help: "Articles by the script of most of their letters.",
+		}, []string{"script"}),
 		text: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "echosieve_pipeline_text_bytes_total",
 			Help: "Bytes of clean text, by part: what fingerprints are made of, and what they ignore.",
@@ -80,6 +97,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "echosieve_pipeline_event_time_total",
 			Help: "Records with an acknowledged verdict whose timestamp is far from the clock.",
 		}, []string{"case"}),
+	}
+	for script := range article.Scripts {
+		m.scripts.WithLabelValues(script.String())
 	}
 	for _, part := range []string{textArticle, textFurniture, textBoilerplate} {
 		m.text.WithLabelValues(part)

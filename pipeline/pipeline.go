@@ -101,9 +101,6 @@ func (p *Pipeline) prepare(r *Record) prepared {
 	if a.Empty {
 		return prepared{reject: &RejectError{EmptyText, "no letter or digit is left after cleaning"}}
 	}
-	if a.LittleText {
-		p.metrics.littleText.Inc()
-	}
 	p.metrics.countText(&a)
 	a.Coordinates, a.ID, a.Time = r.Coordinates, content.ID, r.Time
 	content.Text = "" // the record holds it until it is published

@@ -169,6 +169,41 @@ echosieve_pipeline_records_total{reason="tombstone",verdict="unique"} 1
 echosieve_pipeline_records_total{reason="too_large",verdict="dead"} 1
 echosieve_pipeline_records_total{reason="wrong_type",verdict="dead"} 0
 `), "echosieve_pipeline_records_total"))
+	require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
+# HELP echosieve_pipeline_no_words_total Articles with letters or digits, but without a word that counts.
+# TYPE echosieve_pipeline_no_words_total counter
+echosieve_pipeline_no_words_total 0
+# HELP echosieve_pipeline_text_bytes_total Bytes of clean text, by part: what fingerprints are made of, and what they ignore.
+# TYPE echosieve_pipeline_text_bytes_total counter
+echosieve_pipeline_text_bytes_total{part="article"} 379
+echosieve_pipeline_text_bytes_total{part="boilerplate"} 0
+echosieve_pipeline_text_bytes_total{part="furniture"} 0
+`), "echosieve_pipeline_no_words_total", "echosieve_pipeline_text_bytes_total"))
+}
+
+func TestScriptsAreCounted(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	p := newPipeline(t, nil, reg, nil)
+	p.Prepare(records(`{"text":"The harbour board voted."}`, `{"text":"港务局昨日宣布开工"}`, `{"text":"港务局今日宣布停工"}`, `{"text":"15:30"}`, `{"text":"的"}`, "no JSON"))
+	require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
+# HELP echosieve_pipeline_no_words_total Articles with letters or digits, but without a word that counts.
+# TYPE echosieve_pipeline_no_words_total counter
+echosieve_pipeline_no_words_total 1
+# HELP echosieve_pipeline_script_articles_total Articles by the script of most of their letters.
+# TYPE echosieve_pipeline_script_articles_total counter
+echosieve_pipeline_script_articles_total{script="arabic"} 0
+echosieve_pipeline_script_articles_total{script="cyrillic"} 0
+echosieve_pipeline_script_articles_total{script="devanagari"} 0
+echosieve_pipeline_script_articles_total{script="greek"} 0
+echosieve_pipeline_script_articles_total{script="han"} 3
+echosieve_pipeline_script_articles_total{script="hangul"} 0
+echosieve_pipeline_script_articles_total{script="hebrew"} 0
+echosieve_pipeline_script_articles_total{script="kana"} 0
+echosieve_pipeline_script_articles_total{script="latin"} 1
+echosieve_pipeline_script_articles_total{script="none"} 1
+echosieve_pipeline_script_articles_total{script="other"} 0
+echosieve_pipeline_script_articles_total{script="thai"} 0
+`), "echosieve_pipeline_no_words_total", "echosieve_pipeline_script_articles_total"))
 }
 
 func TestRecordsThatFitNoOutputTopicAreDead(t *testing.T) {

@@ -23,8 +23,8 @@ import (
 // checkTimeout bounds all checks of one component.
 const checkTimeout = 20 * time.Second
 
-const checkHelp = `Check tests everything that the service needs of Kafka and Redis, reads the dictionaries, and prints each fault
-with its remedy. It changes nothing.
+const checkHelp = `Check tests everything that the service needs of Kafka and Redis, reads the dictionaries and the last records of the
+input topic, and prints each fault with its remedy, and which scripts come in. It changes nothing.
 
 Exit codes: 0 the service could start; 1 it could not; 2 the check itself failed, for example because the
 configuration is wrong.`
@@ -83,14 +83,20 @@ func check(ctx context.Context, cfg config.Config) checkResult {
 			result.Findings = append(result.Findings, f)
 		}
 	}
-	id, findings := checkRecipe(cfg)
-	result.Recipe = id
+	made, findings := checkRecipe(cfg)
+	if made != nil {
+		result.Recipe = made.ID()
+	}
 	add("recipe", findings...)
 	for _, f := range service.Unprotected(cfg) {
 		add(f.Component, f)
 	}
-	add("kafka", checkKafka(ctx, cfg)...)
-	add("redis", checkRedis(ctx, cfg, id)...)
+	found := checkKafka(ctx, cfg)
+	if made != nil && !slices.ContainsFunc(found, failed) {
+		found = append(found, checkInput(ctx, cfg, made)...)
+	}
+	add("kafka", found...)
+	add("redis", checkRedis(ctx, cfg, result.Recipe)...)
 
 	result.CanStart = true
 	for _, f := range result.Findings {
@@ -101,16 +107,16 @@ func check(ctx context.Context, cfg config.Config) checkResult {
 	return result
 }
 
-func checkRecipe(cfg config.Config) (string, []diag.Finding) {
-	recipe, err := recipe.Load(cfg.RecipeConfig())
+func checkRecipe(cfg config.Config) (*recipe.Recipe, []diag.Finding) {
+	made, err := recipe.Load(cfg.RecipeConfig())
 	if err != nil {
-		return "", []diag.Finding{{
+		return nil, []diag.Finding{{
 			Severity: diag.Failure, Subject: "dictionaries", Problem: err.Error(),
 			Remedy: "correct the files named under detection",
 		}}
 	}
-	findings := []diag.Finding{{Severity: diag.OK, Subject: "recipe and dictionaries", Problem: recipe.ID()}}
-	return recipe.ID(), append(findings, checkBoilerplate(recipe.Boilerplate(), time.Now())...)
+	findings := []diag.Finding{{Severity: diag.OK, Subject: "recipe and dictionaries", Problem: made.ID()}}
+	return made, append(findings, checkBoilerplate(made.Boilerplate(), time.Now())...)
 }
 
 // checkBoilerplate says until when all processes must have the boilerplate table. Whether they had it in time cannot be seen here.
@@ -127,6 +133,8 @@ func checkBoilerplate(table *recipe.Boilerplate, now time.Time) []diag.Finding {
 	}
 	return []diag.Finding{f}
 }
+
+func failed(f diag.Finding) bool { return f.Severity == diag.Failure }
 
 func checkKafka(ctx context.Context, cfg config.Config) []diag.Finding {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
@@ -146,7 +154,7 @@ func checkRedis(ctx context.Context, cfg config.Config, recipeID string) []diag.
 	defer client.Close()
 	found := redisindex.Check(ctx, client, cfg.IndexConfig(recipeID))
 	found = append(found, redisindex.CheckReplicas(ctx, client, cfg.Redis.Options)...)
-	if slices.ContainsFunc(found, func(f diag.Finding) bool { return f.Severity == diag.Failure }) {
+	if slices.ContainsFunc(found, failed) {
 		// If the servers are of another kind than the settings say, all other findings follow from that.
 		if modes := redisindex.CheckMode(ctx, cfg.Redis.Options); len(modes) > 0 {
 			found = modes

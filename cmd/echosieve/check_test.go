@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,34 @@ func TestCheckAllThere(t *testing.T) {
 	require.Equal(t, command.ExitOK, code)
 	require.Contains(t, out, "The service can start.")
 	commandtest.FitsTerminal(t, out)
+}
+
+func TestCheckNamesTheScriptsThatComeIn(t *testing.T) {
+	broker := testBroker(t)
+	servers := []string{"--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs", miniredis.RunT(t).Addr()}
+	input := func() []diag.Finding {
+		code, result := checkJSON(t, servers...)
+		require.Equal(t, command.ExitOK, code, "%+v", result.Findings)
+		return slices.DeleteFunc(result.Findings, func(f diag.Finding) bool { return f.Subject != "input" })
+	}
+	require.Empty(t, input(), "the topic is empty")
+	lines := strings.Repeat(`{"text":"港务局昨日宣布，新的集装箱码头将于明年开工建设。"}`+"\n", 60) +
+		strings.Repeat(`{"text":"The harbour board voted to deepen the eastern channel."}`+"\n", 40)
+	publish := func(lines string) {
+		code, _, errOut := echosieve(t, lines, "produce", "--kafka.brokers", broker.ListenAddrs()[0])
+		require.Equal(t, command.ExitOK, code, errOut)
+	}
+	publish(lines)
+	found := input()
+	require.Len(t, found, 1)
+	require.Equal(t, diag.OK, found[0].Severity)
+	require.Equal(t, "of the last 100 records, 40 in script latin, 60 in script han, 0 without a word, 0 would be dead letters", found[0].Problem)
+
+	publish(strings.Repeat(`{"text":"...1"}`+"\n{\"headline\":\"x\"}\n", 5))
+	found = input()
+	require.Len(t, found, 1)
+	require.Equal(t, diag.Warning, found[0].Severity)
+	require.Contains(t, found[0].Problem, "5 would be dead letters")
 }
 
 func TestCheckBoilerplate(t *testing.T) {

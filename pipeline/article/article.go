@@ -112,6 +112,8 @@ type Article struct {
 	// CleanBytes is the length of the clean text in bytes, for reports. BoilerplateBytes and FurnitureBytes of it are left out of
 	// fingerprint and signature: sentences of the boilerplate table, and the lines of the page around the article.
 	CleanBytes, BoilerplateBytes, FurnitureBytes int
+	// Script is the main script of the beginning of the article, for reports.
+	Script Script
 }
 
 // LeftOut is the share of the clean text, from 0 to 1, that is left out of fingerprint and signature.

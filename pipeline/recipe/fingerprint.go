@@ -52,7 +52,7 @@ func (r *Recipe) Fingerprint(text string, from article.Origin) (article.Article,
 	sums := new(simhash.Sums)
 	a := article.Article{
 		SimHash: simhash.SumWeights(s.features, sums), Features: len(s.features), CleanBytes: len(clean),
-		BoilerplateBytes: boilerplateBytes, FurnitureBytes: max(0, len(clean)-boilerplateBytes-len(body)),
+		BoilerplateBytes: boilerplateBytes, FurnitureBytes: max(0, len(clean)-boilerplateBytes-len(body)), Script: mainScript(body),
 	}
 	r.identify(s, &a, sums)
 	if !a.LittleText {
@@ -87,7 +87,7 @@ func (r *Recipe) fingerprintClassic(s *scratch, text string) (article.Article, T
 
 	s.clean = appendClean(s.clean[:0], text)
 	s.normalised = appendNormalised(s.normalised[:0], string(s.clean))
-	a := article.Article{SimHash: classic.Sum(words), Features: len(words), CleanBytes: len(s.clean)}
+	a := article.Article{SimHash: classic.Sum(words), Features: len(words), CleanBytes: len(s.clean), Script: mainScript(string(s.clean))}
 	r.identify(s, &a, sums)
 	return a, Timing{Clean: time.Since(fingerprinted), Fingerprint: fingerprinted.Sub(start)}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/clipperhouse/uax29/v2/words"
 
+	"echosieve/pipeline/article"
 	"echosieve/simhash"
 )
 
@@ -149,6 +150,68 @@ func cutPairs(dst []string, text string, full spill) []string {
 		i = end
 	}
 	return dst
+}
+
+// scriptSample is how much of a text decides about its main script, in bytes.
+const scriptSample = 2000
+
+// mainScript returns the script of most letters at the beginning of a clean text. Japanese has more Han characters than kana in some
+// texts, and no other language mixes them: a tenth of kana decides.
+func mainScript(clean string) article.Script {
+	var letters [article.Scripts]int
+	for _, r := range clean[:min(len(clean), scriptSample)] {
+		letters[letterScript(r)]++
+	}
+	letters[article.NoScript] = 0
+	if letters[article.Kana]*10 > letters[article.Han] {
+		letters[article.Kana] += letters[article.Han]
+		letters[article.Han] = 0
+	}
+	main := article.NoScript
+	for script := range article.Scripts {
+		if letters[script] > letters[main] {
+			main = script
+		}
+	}
+	return main
+}
+
+// letterScript returns the script of a letter, and NoScript for other characters.
+func letterScript(r rune) article.Script {
+	switch {
+	case r >= 'a' && r <= 'z':
+		return article.Latin
+	case r < 0xaa || r == utf8.RuneError:
+		return article.NoScript
+	case r >= firstHan && r <= lastHan:
+		return article.Han
+	case !unicode.IsLetter(r):
+		return article.NoScript
+	}
+	for _, s := range scriptTables {
+		if unicode.Is(s.table, r) {
+			return s.script
+		}
+	}
+	return article.OtherScript
+}
+
+// scriptTables are the scripts of letters that letterScript does not know by their range.
+var scriptTables = []struct {
+	table  *unicode.RangeTable
+	script article.Script
+}{
+	{unicode.Latin, article.Latin},
+	{unicode.Cyrillic, article.Cyrillic},
+	{unicode.Hiragana, article.Kana},
+	{unicode.Katakana, article.Kana},
+	{unicode.Hangul, article.Hangul},
+	{unicode.Arabic, article.Arabic},
+	{unicode.Greek, article.Greek},
+	{unicode.Hebrew, article.Hebrew},
+	{unicode.Devanagari, article.Devanagari},
+	{unicode.Thai, article.Thai},
+	{unicode.Han, article.Han},
 }
 
 // inSequence returns the hash that stands for a word in the signature. In scripts that are cut in pairs, it is the hash of the pair and the

@@ -154,3 +154,18 @@ func TestLongTextsInSmallAlphabets(t *testing.T) {
 		require.Zero(t, search.Compare(&texts[1], &texts[0]).Kind, name)
 	}
 }
+
+func TestMainScript(t *testing.T) {
+	for text, want := range map[string]article.Script{
+		"": article.NoScript, "12.5 % (3)": article.NoScript,
+		enArticle: article.Latin, "L’été à Łódź": article.Latin, zhArticle: article.Han,
+		"港の新しい桥が完成した": article.Kana, "국제 항만이 열렸다": article.Hangul, "Новый мост открыт": article.Cyrillic,
+		"Η νέα γέφυρα": article.Greek, "افتتاح الجسر الجديد": article.Arabic, "הגשר החדש נפתח": article.Hebrew,
+		"नया पुल खुल गया": article.Devanagari, "สะพานใหม่เปิดแล้ว": article.Thai, "նոր կամուրջ": article.OtherScript,
+		"iPhone 15 在北京发布，售价公布之后排队的人很多": article.Han,
+	} {
+		require.Equal(t, want.String(), mainScript(Clean(text)).String(), text)
+	}
+	a, _ := testRecipe(t).Fingerprint(strings.Repeat("港", 700)+enArticle, article.Origin{})
+	require.Equal(t, article.Han, a.Script)
+}

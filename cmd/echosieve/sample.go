@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"echosieve/consumer"
+	"echosieve/internal/config"
+	"echosieve/internal/diag"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
+)
+
+const (
+	// samplePartitions and sampleRecords bound the sample: the last records of the first partitions of the input topic.
+	samplePartitions = 8
+	sampleRecords    = 50
+	// manyWithout is the share of sampled records without a word from which on check warns.
+	manyWithout = 0.05
+)
+
+// sample counts what comes in.
+type sample struct {
+	records, dead, noWords int
+	scripts                [article.Scripts]int
+}
+
+// checkInput says which scripts the last records of the input topic are in, and how many have no word. If the topic cannot be read, it
+// says nothing: checkKafka reports the fault.
+func checkInput(ctx context.Context, cfg config.Config, made *recipe.Recipe) []diag.Finding {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	topic := cfg.Kafka.Topics.Input
+	archive, err := consumer.NewArchive(cfg.Kafka, topic)
+	if err != nil {
+		return nil
+	}
+	defer archive.Close()
+	partitions, err := archive.Partitions(ctx, topic)
+	if err != nil {
+		return nil
+	}
+	var s sample
+	for p := range int32(min(partitions, samplePartitions)) {
+		offsets, err := archive.Offsets(ctx, topic, p)
+		if err != nil {
+			return nil
+		}
+		from := article.Coordinates{Topic: topic, Partition: p, Offset: max(offsets.First, offsets.Next-sampleRecords)}
+		if err := archive.Read(ctx, from, offsets.Next, func(r *pipeline.Record) error {
+			s.add(cfg.Input, made, r)
+			return nil
+		}); err != nil {
+			return nil
+		}
+	}
+	return s.findings()
+}
+
+// add counts a record.
+func (s *sample) add(input pipeline.DecodeConfig, made *recipe.Recipe, r *pipeline.Record) {
+	if r.Value == nil { // a tombstone, or too large
+		return
+	}
+	s.records++
+	content, reject := input.Decode(r)
+	if reject != nil {
+		s.dead++
+		return
+	}
+	a, _ := made.Fingerprint(content.Text, article.Origin{Source: content.Source, Time: r.Time})
+	switch {
+	case a.Empty:
+		s.dead++
+		return
+	case a.Features == 0:
+		s.noWords++
+	}
+	s.scripts[a.Script]++
+}
+
+func (s *sample) findings() []diag.Finding {
+	if s.records == 0 {
+		return nil
+	}
+	parts := []string{fmt.Sprintf("of the last %d records", s.records)}
+	for script := range article.Scripts {
+		if n := s.scripts[script]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d in script %s", n, script))
+		}
+	}
+	parts = append(parts, fmt.Sprintf("%d without a word, %d would be dead letters", s.noWords, s.dead))
+	f := diag.Finding{Severity: diag.OK, Subject: "input", Problem: strings.Join(parts, ", ")}
+	if float64(s.noWords+s.dead) >= manyWithout*float64(s.records) {
+		f.Severity = diag.Warning
+		f.Remedy = "check input.format and input.fields.text, and read some of these records"
+	}
+	return []diag.Finding{f}
+}
