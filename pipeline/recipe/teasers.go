@@ -19,6 +19,9 @@ const (
 	minLeadIn, maxLeadIn = 24, 120
 	// minTeaser is the least length of the rest of the line, in bytes. A line without a rest is a greeting or a heading.
 	minTeaser = 20
+	// A single line before or after all teasers is a notice of the site if another text of the page is more than noticeTimes as long.
+	// Raised, long notices stay; lowered, a paragraph of an article that stands apart from the rest is lost.
+	noticeTimes = 2
 )
 
 // leadIn returns the length of the words before a teaser at the beginning of a line, or 0 if the line has none.
@@ -43,8 +46,8 @@ type teaser struct {
 	start, end int
 }
 
-// withoutTeasers returns a clean text without the lines that share a lead-in. It returns the whole text if several lead-ins repeat, or if
-// less than one part in littleShare would be left.
+// withoutTeasers returns a clean text without the lines that share a lead-in and the notices beside them. It returns the whole text if
+// several lead-ins repeat, or if less than one part in littleShare would be left.
 func (s *scratch) withoutTeasers(clean string) string {
 	if strings.Count(clean, "\n") < minTeasers {
 		return clean
@@ -60,16 +63,37 @@ func (s *scratch) withoutTeasers(clean string) string {
 		}
 		start = end + 1
 	}
+	found := repeated(s.teasers)
+	if found == nil {
+		return clean
+	}
+	first, last := clean[:found[0].start], clean[min(found[len(found)-1].end+1, len(clean)):]
+	largest := max(len(first), len(last))
+	for i := 1; i < len(found); i++ {
+		largest = max(largest, found[i].start-found[i-1].end)
+	}
 	out, done := s.rest[:0], 0
-	for _, t := range repeated(s.teasers) {
+	if isNotice(first, largest) {
+		done = found[0].start
+	}
+	for _, t := range found {
 		out = append(out, clean[done:t.start]...)
 		done = min(t.end+1, len(clean))
 	}
-	s.rest = append(out, clean[done:]...)
-	if done == 0 || len(s.rest)*littleShare < len(clean) {
+	if !isNotice(last, largest) {
+		out = append(out, last...)
+	}
+	s.rest = out
+	if len(s.rest)*littleShare < len(clean) {
 		return clean
 	}
 	return string(s.rest)
+}
+
+// isNotice tells whether the text before or after all teasers is one line, much shorter than the longest text between teasers: a notice of
+// the site.
+func isNotice(text string, longest int) bool {
+	return len(text)*noticeTimes < longest && strings.Count(strings.TrimSuffix(text, "\n"), "\n") == 0
 }
 
 // repeated returns the lines with the only lead-in that at least minTeasers lines have, in their order. It returns none if there are two

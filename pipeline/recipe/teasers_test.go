@@ -33,6 +33,10 @@ func TestTeasersAreLeftOut(t *testing.T) {
 	require.Equal(t, Clean(enArticle), strings.TrimSpace(withoutTeasers(enArticle+"\n"+en)))
 	require.Equal(t, Clean(zhArticle), withoutTeasers(zh+zhArticle))
 
+	// A notice beside the teasers goes with them; a second article stays.
+	require.Equal(t, Clean(enArticle), strings.TrimSpace(withoutTeasers(notice+"\n"+en+enArticle+"\n"+en+notice)))
+	require.Equal(t, Clean(enArticle+"\n"+enOther), strings.TrimSpace(withoutTeasers(enArticle+"\n"+en+enOther)))
+
 	// Two articles above the same teasers are not alike; one article above different teasers is.
 	r := testRecipe(t)
 	plain, _ := r.Fingerprint(enArticle, article.Origin{})
