@@ -3,8 +3,8 @@
 // An entry is what Redis keeps of an article. A block list holds the fingerprints that are stored under one value of a block, and so
 // leads from an article to entries like it. The window is cut into spans of time: every key belongs to a span and expires with it.
 //
-// Index.Claim decides a batch of articles in seven steps. Each step is a pipelined round trip, and Redis has acknowledged each step
-// before the next step begins:
+// Index.Claim decides a batch of articles in seven steps. Each step is a pipelined round trip, storeEntries two if a
+// fingerprint is stored already, and Redis has acknowledged each step before the next step begins:
 //
 //	step           metric   what it does
 //	storeLists     place    adds the fingerprints to their block lists
