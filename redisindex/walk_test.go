@@ -172,13 +172,19 @@ func TestHideOverflow(t *testing.T) {
 			require.NoError(t, err)
 			s := walk(t, x).articles[overflow.Coordinates]
 			require.True(t, s.Overflow)
+			e := entry{Article: s.Article} // a process was killed after the first of two steps
+			half := s.place.entry[:ticketAt] + ticketBytes(maxTicket) + string(e.hiddenDigest()) + s.place.entry[formAt:]
+			require.NoError(t, x.client.HSet(t.Context(), s.place.key, e.field().name()+string(e.hiddenDigest()), half).Err())
+			replayed, err := x.Claim(t.Context(), []article.Article{first, overflow})
+			require.NoError(t, err)
+			require.Equal(t, published, replayed)
 			hidden, err := x.Hide(t.Context(), s)
 			require.NoError(t, err)
 			require.True(t, hidden)
 			repeat := newArticle(3, 0xF0)
 			repeat.Digest, repeat.Time = overflow.Digest, repeat.Time.Add(time.Second)
 			require.Equal(t, first.Ref(), claimOne(t, x, repeat).Original)
-			replayed, err := x.Claim(t.Context(), []article.Article{first, overflow})
+			replayed, err = x.Claim(t.Context(), []article.Article{first, overflow})
 			require.NoError(t, err)
 			require.Equal(t, published, replayed)
 			require.Zero(t, walk(t, x).damaged)

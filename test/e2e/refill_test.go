@@ -65,7 +65,7 @@ func byVerdict(outputs []*kgo.Record) map[string]map[string]string {
 	return first
 }
 
-// Redis is flushed under a running service. Two refills, one of them killed on its way, give the articles back: copies that come later
+// Redis is flushed under a running service. A refill that is killed on its way, and two others at the same time, give the articles back: copies that come later
 // are caught, and a replay of the input gets the published verdicts.
 func TestRefillAfterALoss(t *testing.T) {
 	server := redisserver.Start(t)
@@ -94,10 +94,14 @@ func TestRefillAfterALoss(t *testing.T) {
 	}, service.Patience, 5*time.Millisecond)
 	require.NoError(t, killed.Process.Kill())
 	_ = killed.Wait()
+	second, out, errOut := startRefill(t, settings) // two processes share the rest
 	half, _ := refill(t, settings)
-	require.Positive(t, half.Restored)
-	require.Less(t, half.Restored+half.Held, int64(len(before)), "it goes on where the killed one was")
-	require.Zero(t, half.Differs+half.Uncommitted+half.OtherRecipe)
+	require.NoError(t, second.Wait(), errOut)
+	var other refilled
+	require.NoError(t, json.Unmarshal([]byte(out.String()), &other))
+	require.Positive(t, half.Restored+other.Restored)
+	require.Less(t, half.Restored+half.Held+other.Restored+other.Held, int64(len(before)), "they go on where the killed one was")
+	require.Zero(t, half.Differs+half.Uncommitted+half.OtherRecipe+other.Differs)
 	whole, cmd := refill(t, settings, "--restart")
 	require.Zero(t, whole.Restored, "a refill that is repeated stores nothing")
 	require.Equal(t, articlesIn(before), int(whole.Held))
