@@ -229,7 +229,9 @@ type List struct {
 }
 
 // SpanStart returns the beginning of the span in which a time lies.
-func (x *Index) SpanStart(t time.Time) time.Time { return time.UnixMilli(x.layout.start(x.layout.span(windowTime(t)))) }
+func (x *Index) SpanStart(t time.Time) time.Time {
+	return time.UnixMilli(x.layout.start(x.layout.span(windowTime(t))))
+}
 
 // Lists calls fn with the block lists of each key.
 func (k Keys) Lists(ctx context.Context, fn func([]List) error) error {

@@ -21,8 +21,8 @@ const (
 	manyWithout = 0.05
 )
 
-// sample counts what comes in.
-type sample struct {
+// inputSample counts what comes in.
+type inputSample struct {
 	records, dead, noWords int
 	scripts                [article.Scripts]int
 }
@@ -42,7 +42,7 @@ func checkInput(ctx context.Context, cfg config.Config, made *recipe.Recipe) []d
 	if err != nil {
 		return nil
 	}
-	var s sample
+	var s inputSample
 	for p := range int32(min(partitions, samplePartitions)) {
 		offsets, err := archive.Offsets(ctx, topic, p)
 		if err != nil {
@@ -60,7 +60,7 @@ func checkInput(ctx context.Context, cfg config.Config, made *recipe.Recipe) []d
 }
 
 // add counts a record.
-func (s *sample) add(input pipeline.DecodeConfig, made *recipe.Recipe, r *pipeline.Record) {
+func (s *inputSample) add(input pipeline.DecodeConfig, made *recipe.Recipe, r *pipeline.Record) {
 	if r.Value == nil { // a tombstone, or too large
 		return
 	}
@@ -81,7 +81,7 @@ func (s *sample) add(input pipeline.DecodeConfig, made *recipe.Recipe, r *pipeli
 	s.scripts[a.Script]++
 }
 
-func (s *sample) findings() []diag.Finding {
+func (s *inputSample) findings() []diag.Finding {
 	if s.records == 0 {
 		return nil
 	}
