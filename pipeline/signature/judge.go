@@ -239,7 +239,7 @@ func (s *Signature) hasMainWord(word byte) bool {
 func Judge(distance int, c Comparison, t Thresholds) article.Judgement {
 	j := decide(distance, c, t)
 	if j.Kind != 0 {
-		j.Likeness = c.likeness(t)
+		j.Likeness = c.likeness()
 	}
 	return j
 }

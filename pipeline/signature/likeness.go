@@ -12,7 +12,7 @@ const (
 )
 
 // likeness describes two articles of which one is a copy, or a possible copy, of the other.
-func (c *Comparison) likeness(t Thresholds) article.Likeness {
+func (c *Comparison) likeness() article.Likeness {
 	l := article.Likeness{
 		Relation:   c.relation(),
 		Similarity: article.NewShare(c.J), Contained: article.NewShare(c.Contained), Contains: article.NewShare(c.Contains),
