@@ -61,6 +61,6 @@ func TestCorrected(t *testing.T) {
 }
 
 func TestLikenessShares(t *testing.T) {
-	l := (&Comparison{J: .834, Contained: .9, Contains: .999}).likeness(DefaultThresholds())
+	l := (&Comparison{J: .834, Contained: .9, Contains: .999}).likeness()
 	require.Equal(t, article.Likeness{Relation: article.Extends, Similarity: 83, Contained: 90, Contains: 100}, l)
 }
