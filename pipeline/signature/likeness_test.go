@@ -35,7 +35,7 @@ func TestRelation(t *testing.T) {
 
 func TestCorrected(t *testing.T) {
 	same := Comparison{
-		Known: true, J: .95, Contained: .97, Contains: .97, Containment: .97, Bigrams: 300, Longer: 1, SharedContexts: 8, LeastValues: 8, CommonValues: 8, Lead: 1,
+		Known: true, J: .95, Contained: .97, Contains: .97, Containment: .97, Bigrams: 300, Longer: 1, SharedContexts: 8, LeastValues: 8, CommonValues: 8, Lead: 1, SameForemost: true,
 	}
 	for name, c := range map[string]struct {
 		change func(*Comparison)
