@@ -71,8 +71,9 @@ at work. Leaves and branches should be left in bags at the kerb, where they are 
 most common cause of flooded cellars, and that anybody who notices standing water should report it by telephone or at the town hall. In Merriford, sandbags can
 be fetched from the fire station, and volunteers will help elderly neighbours to carry them home.`, "Merriford", "Dunholt", "Work should be finished before the first frost."},
 	} {
-		require.Equal(t, article.Judgement{Kind: article.Possible, Reason: article.ReasonSubject},
-			judgeTexts(r, c.text, strings.ReplaceAll(c.text, c.place, c.other)), name)
+		judged := judgeTexts(r, c.text, strings.ReplaceAll(c.text, c.place, c.other))
+		require.Equal(t, article.Possible, judged.Kind, name)
+		require.Equal(t, article.ReasonSubject, judged.Reason, name)
 		require.Equal(t, article.Near, judgeTexts(r, c.text, c.text+c.line).Kind, name)
 	}
 }

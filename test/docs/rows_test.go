@@ -61,12 +61,18 @@ var rows = []row{
 		parsed: "a search for the limit takes minutes; load_test.go runs a short one",
 	},
 	{command: "echosieve-lab load --find-limit", parsed: "a search for the limit takes minutes; load_test.go runs a short one"},
+	{command: "ECHOSIEVE_BENCH_STORED=1000000 ECHOSIEVE_BENCH_BITS=14 go test ./redisindex -run NONE -bench Stored -benchtime 12800x", parsed: minutes},
 	// docs/configuration.md
 	{command: "echosieve config reference > echosieve.yaml", output: fileText("echosieve.yaml"), want: []string{`(?m)^redis:$`}},
 	{command: "echosieve config print --config echosieve.yaml --sources", want: []string{`(?m)brokers: .*# .*ECHOSIEVE_KAFKA_BROKERS`}},
 	{command: "echosieve check --config echosieve.yaml", want: []string{`The service can start`}},
 	// docs/detection.md
-	{command: "echosieve compare A B", with: []string{"A B", "original.txt copy.txt"}, want: []string{`(?m)^distance +\d+ of 64 bits`, `(?m)^recipe news-`}},
+	{
+		command: "echosieve boilerplate learn --from articles --out boilerplate.tsv --starts-in 24h",
+		// The sample has dead letters and no boilerplate: exit code 1.
+		with: []string{"--starts-in 24h", "--starts-in 24h || true"}, want: []string{`\d+ articles of \d+ sources`},
+	},
+	{command: "echosieve boilerplate learn --from TOPIC", parsed: "the page names the command only"},
 	// docs/evaluation.md
 	{
 		command: "echosieve-lab eval pairs --docs " + dataset + "stream.jsonl --pairs " + dataset + "pairs.tsv",
@@ -106,16 +112,31 @@ var rows = []row{
 	// docs/operations.md
 	{command: "kafka-consumer-groups.sh --reset-offsets", parsed: "a program of Kafka; the page names the option only"},
 	{command: "echosieve ready", want: []string{`"ready": ?true`}},
+	{command: "echosieve index lookup ARGUMENT", with: []string{"ARGUMENT", "@original.txt"}, want: []string{`articles/0/\d+`}},
+	{command: "echosieve index refill --config echosieve.yaml", want: []string{`\d+ `}},
+	{command: "echosieve index forget TOPIC/PARTITION/OFFSET", with: []string{"TOPIC/PARTITION/OFFSET", "articles/0/6"}, want: []string{`forgotten|forgot`}},
+	{command: "kubectl port-forward", parsed: noCluster},
+	{
+		command: "OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318 echosieve run --config echosieve.yaml",
+		parsed:  "a service runs already; test/e2e sends traces to a receiver",
+	},
 	// docs/output.md
 	{
-		command: `kcat -b localhost:9092 -t articles-duplicate -C -e -q -f '%h %s\n' | grep x44`, with: []string{"x44", "zh-metro-src"},
-		want: []string{`echosieve-verdict=near`, `echosieve-original=articles/\d+/\d+`, `"id": "zh-metro-src"`},
+		command: "echosieve explain --config echosieve.yaml articles-duplicate/2/1517", with: []string{"duplicate/2/1517", "duplicate/0/0"},
+		want: []string{`(?m)^recipe +news-|near|exact`},
 	},
 	{
-		command: `kcat -b localhost:9092 -t articles -p 2 -o 1517 -c 1 -C -q | jq -r .text > a.txt`, find: originalOf("zh-metro-src"),
-		output: fileText("a.txt"), want: []string{`青澜市地铁七号线`},
+		command: "echosieve explain --config echosieve.yaml articles/2/88231 --html why.html", with: []string{"articles/2/88231", "articles/0/1"},
+		output: fileText("why.html"), want: []string{`<html`, `articles/0/1`},
 	},
-	{command: "echosieve compare --config echosieve.yaml a.txt b.txt", with: []string{"b.txt", "copy.txt"}, want: []string{`Near copy`}},
+	{command: "echosieve explain --config echosieve.yaml --id x44 --since 72h", with: []string{"x44", "zh-metro-src"}, want: []string{`zh-metro-src`}},
+	{command: "echosieve compare --texts a.txt b.txt", with: []string{"a.txt b.txt", "original.txt copy.txt"}, want: []string{`Near copy`}},
+	{
+		command: "echosieve diff --config echosieve.yaml articles-unique,articles-duplicate,articles-dead other-unique,other-duplicate,other-dead " +
+			"--since 24h --html diff.html",
+		with: []string{"other-", "articles-"}, output: fileText("diff.html"), want: []string{`<html`},
+	},
+	{command: "kcat -C -J", parsed: "the page names the options only"},
 	{
 		command: `kcat -b localhost:9092 -t articles-dead -C -e -q -f '%h\n' | tr ',' '\n' | grep '^echosieve-reason=' | sort | uniq -c`,
 		want:    []string{`(?m)^ +\d+ echosieve-reason=no_text$`},
@@ -123,6 +144,20 @@ var rows = []row{
 	{
 		command: `kcat -b localhost:9092 -t articles-dead -C -e -q -D '\x1e' | kcat -b localhost:9092 -t articles -P -D '\x1e'`,
 		output:  refusedAgain, want: []string{`^\d+ dead letters`},
+	},
+	// docs/recipe-change.md
+	{command: "echosieve check --shadow --config new.yaml", with: []string{"new.yaml", "echosieve.yaml"}, want: []string{`The service can start`}},
+	{
+		command: "echosieve run --shadow --config new.yaml", with: []string{"new.yaml", "echosieve.yaml --http.listen 127.0.0.1:0"},
+		until: `joined group generation`,
+	},
+	{
+		command: "echosieve diff --config echosieve.yaml articles-unique,articles-duplicate,articles-dead articles-shadow --since 24h",
+		want:    []string{`agree`},
+	},
+	{
+		command: "echosieve index refill --config new.yaml --from input", with: []string{"new.yaml", "echosieve.yaml --redis.namespace refilled"},
+		want: []string{`\d+ `},
 	},
 	// docs/reliability.md
 	{command: "make torture ROUNDS=100 SEED=7", parsed: minutes},
@@ -142,6 +177,9 @@ var rows = []row{
 	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Write --topic articles-unique", parsed: "test/security grants these rights"},
 	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Write --topic articles-duplicate", parsed: "test/security grants these rights"},
 	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Write --topic articles-dead", parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve-shadow --operation Read --topic articles", parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve-shadow --operation Read --group echosieve-shadow", parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve-shadow --operation Write --topic articles-shadow", parsed: "test/security grants these rights"},
 	{command: "redis-cli ACL SETUSER echosieve on '>PASSWORD' '~echosieve:*' ...", find: redisPort, want: []string{`^OK\n$`}},
 	{command: "docker run --read-only --cap-drop ALL --security-opt no-new-privileges echosieve", parsed: noEngine},
 	// docs/tuning.md

@@ -35,7 +35,7 @@ const decideCall = "\t\toutputs, err := p.c.handler.Decide(decide, ch.batch)\n"
 var mutants = []mutant{
 	// Several mistakes that show without a fault, in one service. TestMistakesInOutputsAreFound in internal/judge has them one by one.
 	{name: "misreports", edits: []edit{
-		{"pipeline/output.go", "	out := Output{Record: r, Destination: Destination(v.Destination), verdict: v.Kind.String(),", "	if v.Kind == article.Near && r.Offset%4 == 0 {\n		wrong := *v\n		wrong.Root = v.Original\n		v = &wrong\n	}\n	out := Output{Record: r, Destination: Destination(v.Destination), verdict: v.Kind.String(),"},
+		{"pipeline/output.go", "	out := Output{Record: r, Destination: Destination(v.Destination), Verdict: *v,", "	if v.Kind == article.Near && r.Offset%4 == 0 {\n		wrong := *v\n		wrong.Root = v.Original\n		v = &wrong\n	}\n	out := Output{Record: r, Destination: Destination(v.Destination), Verdict: *v,"},
 		{"pipeline/pipeline.go", "	if a.Empty {\n", "	if a.Empty || r.Offset%31 == 7 {\n"},
 		{"consumer/publisher.go", "int(r.source) % partitions", "(int(r.source) + 1) % partitions"},
 		{"consumer/internal/wire/reader.go", "ok && b.transactional()", "ok && !b.transactional()"},
