@@ -20,10 +20,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/internal/child"
-	"echosieve/pipeline"
 	"echosieve/sample"
 	"echosieve/test/kafkaserver"
-	"echosieve/test/ledger"
 	"echosieve/test/loopback"
 	"echosieve/test/promserver"
 	"echosieve/test/redisserver"
@@ -166,20 +164,6 @@ func redisPort(t *testing.T, w *workspace) []string {
 	_, port, err := net.SplitHostPort(w.redis)
 	require.NoError(t, err)
 	return []string{"redis-cli ", "redis-cli -p " + port + " "}
-}
-
-// originalOf returns what replaces the example coordinates on docs/output.md: those of the original of a copy.
-func originalOf(id string) func(*testing.T, *workspace) []string {
-	return func(t *testing.T, w *workspace) []string {
-		for _, r := range w.records(t, "articles-duplicate", 1) {
-			if original := ledger.Headers(r)[pipeline.HeaderOriginal]; string(r.Key) == id && original != "" {
-				at := strings.Split(original, "/")
-				return []string{"-p 2 -o 1517", "-p " + at[1] + " -o " + at[2]}
-			}
-		}
-		require.Fail(t, "no copy", id)
-		return nil
-	}
 }
 
 // refusedAgain waits until the dead letters that were published again are refused again.
