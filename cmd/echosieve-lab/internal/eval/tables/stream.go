@@ -109,8 +109,8 @@ const (
 	pairWidth = 34 // of an article in a list of pairs
 )
 
-// rowName returns the name of a row, cut to its column.
-func rowName(name string) string { return text.Snip(Printable(name), nameWidth, "~") }
+// rowName returns the name of a row, on as many lines as its column needs.
+func rowName(name string) string { return text.WrapHard(Printable(name), nameWidth) }
 
 // both returns two articles, each in its line.
 func both(a, b string) string {
