@@ -1,8 +1,11 @@
 package pipeline
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -32,9 +35,16 @@ func hostileValues(n int) map[string][]byte {
 	}
 }
 
+// newsRecipe returns the recipe news with a boilerplate table, so that texts are cut into sentences.
 func newsRecipe(t testing.TB) *recipe.Recipe {
 	t.Helper()
-	r, err := recipe.Load(recipe.DefaultConfig())
+	var table strings.Builder
+	written := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	require.NoError(t, recipe.AppendBoilerplate(&table, nil, written, written.Add(time.Hour), []recipe.Sentence{{Source: recipe.AllSources, Text: "read more."}}))
+	cfg := recipe.DefaultConfig()
+	cfg.Boilerplate = filepath.Join(t.TempDir(), "table.tsv")
+	require.NoError(t, os.WriteFile(cfg.Boilerplate, []byte(table.String()), 0o600))
+	r, err := recipe.Load(cfg)
 	require.NoError(t, err)
 	return r
 }

@@ -43,7 +43,7 @@ type Output struct {
 	OmitValue bool
 	// OmitKey says that the key is too large as well and is published as null.
 	OmitKey bool
-	// Content is the article's, without its text. It is zero for tombstones and dead letters. Its strings lie in the record's value.
+	// Content is the article's, without its text. It is zero for tombstones and dead letters.
 	Content article.Content
 	// Verdict is zero for dead letters.
 	Verdict article.Verdict

@@ -151,7 +151,7 @@ func newScratch() *scratch { return &scratch{slots: make([]int32, 1<<10)} }
 
 func (r *Recipe) release(s *scratch) {
 	if cap(s.cut) > 2*maxScratch || cap(s.words) > maxScratch || cap(s.clean) > 16*maxScratch || cap(s.normalised) > 16*maxScratch ||
-		cap(s.rest) > 16*maxScratch || cap(s.kept) > 16*maxScratch || cap(s.sentence) > 16*maxScratch {
+		cap(s.teasers) > maxScratch || cap(s.rest) > 16*maxScratch || cap(s.kept) > 16*maxScratch || cap(s.sentence) > 16*maxScratch {
 		return
 	}
 	clear(s.words) // they hold references to the text

@@ -106,9 +106,13 @@ func (l *Learner) Add(content article.Content) bool {
 	return true
 }
 
-// forget drops the rarest sentences when too many are counted.
+// forget drops the rarest sentences when too many are counted. It goes through all sentences, so it makes room for many new ones: a
+// quarter of them. Otherwise the next article would begin the same work again.
 func (l *Learner) forget() {
-	for least := int32(1); len(l.counted) > l.most; least++ {
+	if len(l.counted) <= l.most {
+		return
+	}
+	for least := int32(1); len(l.counted) > l.most/4*3; least++ {
 		for id, c := range l.counted {
 			if c.articles <= least {
 				delete(l.counted, id)

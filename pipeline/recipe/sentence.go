@@ -11,14 +11,17 @@ import (
 //
 // A full stop ends a sentence only before white space: "3.5" and "example.com" stay whole. "mr. smith" is cut in two, everywhere alike.
 func cutSentence(clean string) int {
+	passed := 0 // end of the last run of marks in which a full stop ended nothing: no other full stop of the run does
 	for i := 0; i < len(clean); {
 		switch c := clean[i]; {
 		case c == '\n':
 			return i
-		case c == '.':
-			if end := skipClosing(clean, i+1); end == len(clean) || clean[end] == ' ' || clean[end] == '\n' {
+		case c == '.' && i >= passed:
+			end := skipClosing(clean, i+1)
+			if end == len(clean) || clean[end] == ' ' || clean[end] == '\n' {
 				return end
 			}
+			passed = end
 			i++
 		case c == '!' || c == '?':
 			return skipClosing(clean, i+1)

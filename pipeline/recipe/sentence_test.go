@@ -1,7 +1,9 @@
 package recipe
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -15,6 +17,8 @@ func TestSentencesAreCut(t *testing.T) {
 		"第一句。第二句！“第三句？”第四句":                       {"第一句。", "第二句!", "“第三句?”", "第四句"},
 		"यह पहला है। यह दूसरा है।":                {"यह पहला है।", "यह दूसरा है।"},
 		"...\n。\nA": {"...", "。", "a"},
+		"a...b. c": {"a...b.", "c"},
+		`a.".b!.c d.'.) e`: {`a.".b!.`, `c d.'.)`, "e"},
 	} {
 		var got []string
 		clean := Clean(text)
@@ -22,5 +26,17 @@ func TestSentencesAreCut(t *testing.T) {
 			got = append(got, clean[start:end])
 		}
 		require.Equal(t, want, got, text)
+	}
+}
+
+// If each full stop of a run were followed to the end of the run, these texts would take more than 15 seconds.
+func TestSentencesAreCutInLinearTime(t *testing.T) {
+	for _, run := range []string{".", ".'"} {
+		took := func(n int) time.Duration {
+			text, start := strings.Repeat(run, n)+"x", time.Now()
+			require.Equal(t, len(text), cutSentence(text))
+			return time.Since(start)
+		}
+		require.Less(t, took(100_000), 5*time.Second, run)
 	}
 }

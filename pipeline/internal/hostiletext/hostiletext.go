@@ -33,6 +33,8 @@ func Of(n int) map[string]string {
 		"marks":           "e" + repeat("\u0301\u0323"),
 		"compatibility":   repeat("\u2103\ufdfa\u33d0"),
 		"punctuation":     repeat("!?,;. "),
+		"full stops":      repeat(".") + "x",
+		"teasers":         repeat("Elsewhere on this site we report, and more.\n"),
 		"tags":            repeat("<b><i></i></b>"),
 		"tags and text":   repeat("<b>x</b> y<br>"),
 		"open tags":       repeat("<div "),
