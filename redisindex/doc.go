@@ -3,8 +3,8 @@
 // An entry is what Redis keeps of an article. A block list holds the fingerprints that are stored under one value of a block, and so
 // leads from an article to entries like it. The window is cut into spans of time: every key belongs to a span and expires with it.
 //
-// Index.Claim decides a batch of articles in seven steps. Each step is a pipelined round trip, storeEntries two if a
-// fingerprint is stored already, and Redis has acknowledged each step before the next step begins:
+// Index.Claim decides a batch of articles in seven steps. Each step is a pipelined round trip, or two for storeEntries if a
+// fingerprint is stored already. Redis has acknowledged each step before the next step begins:
 //
 //	step           metric   what it does
 //	storeLists     place    adds the fingerprints to their block lists
@@ -21,7 +21,8 @@
 // neither a lock nor a transaction is needed. All steps can be repeated: after an error the batch is run again from the first step.
 // Every command has exactly one key, because a Redis Cluster refuses commands whose keys lie in different slots.
 //
-// A verdict, with its destination, never changes: if several workers reach a verdict for one article, the first verdict that is written counts.
+// A verdict, with its destination, never changes: if several workers reach a verdict for one article, the first verdict that is written
+// counts.
 //
 // The root of a copy is the root of its original, so the original must be decided before its copy. If another worker decides the
 // original, the copy waits for that, usually a few milliseconds. There is always progress, because the article with the lowest

@@ -45,8 +45,8 @@ func (e *entry) before(o *entry) bool {
 //
 //	length u16, head length u16, ticket 6 bytes, digest 16 bytes, form u8, coordinates, packed id (id.go), time, signature | verdict
 //
-// Numbers are big-endian. The time counts from the start of the span, in milliseconds. The head is everything before the verdict. The scripts know the first four fields (lua/find.lua); all
-// else is opaque to them. An entry has at most 64 KiB.
+// Numbers are big-endian. The time counts from the start of the span, in milliseconds. The head is everything before the verdict. The
+// scripts know the first four fields (lua/find.lua); restore.lua also compares coordinates. An entry has at most 64 KiB.
 const (
 	ticketAt = 4
 	digestAt = 10
@@ -243,11 +243,14 @@ func (e *damagedError) Error() string {
 func (e *damagedError) Unwrap() error { return errCorrupt }
 
 // damaged returns the error about the stored entry of an article. The entry lies in the field of its fingerprint or, if it is an
-// overflow entry, in a separate field.
+// overflow entry, in a separate field, whose name also depends on whether the entry is hidden.
 func (x *Index) damaged(e *entry) error {
 	f := e.field()
-	return &damagedError{key: x.keys.entries(f), fields: []string{f.name(), f.name() + string(e.Digest[:])}}
+	return &damagedError{key: x.keys.entries(f), fields: []string{f.name(), f.name() + string(e.Digest[:]), f.name() + string(e.hiddenDigest())}}
 }
+
+// hiddenArg is where store.lua and restore.lua take the digest of a hidden entry; the other scripts have fewer arguments.
+const hiddenArg = 9
 
 // withKey adds the key to an error whose cause is the value that the command found there.
 func withKey(cmd redis.Cmder, err error) error {
@@ -258,8 +261,12 @@ func withKey(cmd redis.Cmder, err error) error {
 	name := keyOf(cmd)
 	switch text := err.Error(); {
 	case script && strings.Contains(text, "ECHOSIEVE_DAMAGED"):
-		fingerprint, digest := args[4].(string), args[5].([]byte)
-		return &damagedError{key: name, fields: []string{fingerprint, fingerprint + string(digest)}}
+		fingerprint := args[4].(string)
+		fields := []string{fingerprint, fingerprint + string(args[5].([]byte))}
+		if len(args) > hiddenArg {
+			fields = append(fields, fingerprint+string(args[hiddenArg].([]byte)))
+		}
+		return &damagedError{key: name, fields: fields}
 	case strings.Contains(text, "WRONGTYPE"), strings.Contains(text, "value is not an integer"), strings.Contains(text, "increment or decrement would overflow"):
 		return &keyError{key: name, err: err}
 	}

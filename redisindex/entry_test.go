@@ -206,6 +206,31 @@ func TestDamagedOwnEntry(t *testing.T) {
 	}
 }
 
+// A damaged hidden entry in a field of its own is set aside, too: by claims and by a refill.
+func TestDamagedHiddenEntry(t *testing.T) {
+	for _, server := range servers {
+		t.Run(server.name, func(t *testing.T) {
+			client := newClient(t, server.start(t))
+			for _, restored := range []bool{false, true} {
+				x := newIndex(t, client, testConfig(standard))
+				x.maxEntries = 1
+				first, a := newArticle(1, 0xff), newArticle(2, 0xff)
+				claimSoon(t, x, first)
+				e := x.entryOf(a)
+				field := e.field()
+				require.NoError(t, client.HSet(t.Context(), x.keys.entries(field), field.name()+string(e.hiddenDigest()), "no entry").Err())
+				if restored {
+					require.Equal(t, RestoredNew, restoreOne(t, startRestore(t, x), a, article.Verdict{Kind: article.Unique, Root: a.Ref()}))
+				}
+				for range 2 {
+					require.NotZero(t, claimSoon(t, x, a).Kind)
+				}
+				require.Equal(t, 1, counted(x.metrics.damaged))
+			}
+		})
+	}
+}
+
 // A verdict that cannot be decoded is damage as well, for the worker of the article and for the workers of its copies.
 func TestDamagedVerdictIsSetAside(t *testing.T) {
 	client := newClient(t, miniredis.RunT(t).Addr())

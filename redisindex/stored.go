@@ -139,11 +139,16 @@ func (x *Index) candidatesOnce(ctx context.Context, a *article.Article) (found [
 // patience is how long the functions for tools try a request again before they give up. A failover is over by then.
 const patience = time.Minute
 
-// patiently calls request until it succeeds, or has failed for the time patience. The error explains the cause.
+// patiently calls request until it succeeds, or has failed for the time patience. A request that needs scripts calls ensureScripts each
+// time. The error explains the cause.
 func (x *Index) patiently(ctx context.Context, what string, request func() error) error {
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		err := request()
-		if err != nil && slices.Contains([]string{"auth", "damaged"}, classify(err)) {
+		switch {
+		case err == nil:
+		case redis.HasErrorPrefix(err, "NOSCRIPT"):
+			x.scriptsLoaded.Store(false)
+		case slices.Contains([]string{"auth", "damaged"}, classify(err)):
 			err = backoff.Permanent(err) // trying again would not help
 		}
 		return struct{}{}, err

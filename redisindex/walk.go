@@ -181,7 +181,7 @@ func (x *Index) inField(key string, span int64, field, value string) (articles [
 
 // Hide makes an entry one that only a replay of its own record finds: it is no original any more, neither for articles that resemble
 // it nor for exact repeats. The replay gets the verdict that it has. Hide returns false if the article has no verdict yet, or the entry
-// has changed since it was read; read it again then. A service of a version without hidden entries would decide a replay again.
+// has changed since it was read; read it again then.
 func (x *Index) Hide(ctx context.Context, s StoredArticle) (hidden bool, err error) {
 	if s.Verdict.Kind == 0 || s.Hidden {
 		return s.Hidden, nil
@@ -205,9 +205,6 @@ func (x *Index) Hide(ctx context.Context, s StoredArticle) (hidden bool, err err
 		pipe := x.client.Pipeline()
 		done := mendScript.EvalSha(ctx, pipe, []string{s.place.key}, s.place.field, s.place.value, value)
 		if err := execute(ctx, pipe); err != nil {
-			if redis.HasErrorPrefix(err, "NOSCRIPT") {
-				x.scriptsLoaded.Store(false)
-			}
 			return err
 		}
 		n, _ := done.Val().(int64)
@@ -350,11 +347,7 @@ func (x *Index) Relist(ctx context.Context, articles []StoredArticle) error {
 		if err := x.ensureScripts(ctx); err != nil {
 			return err
 		}
-		err := newBatch(x, stored, nil).storeLists(ctx)
-		if redis.HasErrorPrefix(err, "NOSCRIPT") {
-			x.scriptsLoaded.Store(false)
-		}
-		return err
+		return newBatch(x, stored, nil).storeLists(ctx)
 	})
 }
 

@@ -3,9 +3,9 @@
 -- behind the head.
 
 -- find returns where in value the entry with this digest starts, the entry's length, the length of its head, and the number of all
--- entries. An entry with the digest hidden, if that is given, is preferred. If there is no such entry, the first three are nil. If the value is not a sequence of whole entries, it is damaged, and
--- the script ends with an error; the client then sets the field aside. If find returned nil instead, the caller would append an
--- entry with each attempt and never find it.
+-- entries. An entry with the digest hidden, if that is given, is preferred. If there is no such entry, the first three are nil. If the
+-- value is not a sequence of whole entries, it is damaged, and the script ends with an error; the client then sets the field aside. If
+-- find returned nil instead, the caller would append an entry with each attempt and never find it.
 local function find(value, digest, hidden)
   local size, pos, count = #value, 1, 0
   local at, length, head

@@ -17,7 +17,7 @@ else
   local pos, len, _, count = find(value, digest, hidden)
   local full = count >= tonumber(ARGV[4])
   local own = full and redis.call('HGET', key, fingerprint .. hidden)
-  if own then
+  if own and own ~= '' then -- empty: damage was removed
     reply = own
   elseif pos then
     reply = string.sub(value, pos, pos + len - 1)
