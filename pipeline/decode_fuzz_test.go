@@ -112,6 +112,7 @@ func FuzzObject(f *testing.F) {
 	for _, value := range []string{
 		`{"text":"a","text":"b"}`, `{"te\u0078t":"a","x":{"text":[1,"text"]}}`, ` {"a" : [ {"text":"}"} ] , "text" : "\"\\" }`, `{"text":null,"text":1}`,
 		`{"":1,"text":-1.5e3,"id":true}`, `{"text":"\ud800","id":{"$oid":"a"}}`, "{\"text\":\"\xff\"}",
+		`{"a":1,` + strings.Repeat(`"b":2,`, 2*maxMembers) + `"a":3,"text":"x"}`,
 	} {
 		f.Add([]byte(value), "text")
 	}
