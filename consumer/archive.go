@@ -19,6 +19,11 @@ import (
 // aborted, or nothing was published there yet.
 var ErrNoRecord = errors.New("no record is kept at this offset")
 
+// emptyFetches is the number of fetches in a row without any record after which the rest of a partition counts as removed by compaction.
+// One is not enough: a broker that has just become the leader sends no records until the other replicas have confirmed how far they are,
+// usually within replica.fetch.wait.max.ms, 0.5 seconds. Each fetch waits for kafka.fetch_max_wait.
+const emptyFetches = 4
+
 // archivePatience is how long an Archive tries a request again before it gives up. A broker that restarts is back by then.
 const archivePatience = 30 * time.Second
 
@@ -104,7 +109,7 @@ func (a *Archive) Record(ctx context.Context, c article.Coordinates) (pipeline.R
 // keep the record. Read ends with the first error of fn. If retention removes records while Read runs, it goes on with the first
 // record that is left.
 func (a *Archive) Read(ctx context.Context, from article.Coordinates, to int64, fn func(*pipeline.Record) error) error {
-	for from.Offset < to {
+	for empty := 0; from.Offset < to && empty < emptyFetches; {
 		next, err := a.read(ctx, from, a.cluster.cfg.FetchMaxBytes, func(r *pipeline.Record) error {
 			if r.Offset >= to {
 				return errStop
@@ -122,10 +127,11 @@ func (a *Archive) Read(ctx context.Context, from article.Coordinates, to int64, 
 			next = left.First
 		case err != nil:
 			return err
-		case next == from.Offset: // nothing is left of the records before to: compaction has removed them
-			return nil
+		case next == from.Offset:
+			empty++
+			continue
 		}
-		from.Offset = next
+		from.Offset, empty = next, 0
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 func openArchive(t *testing.T, cfg Config) *Archive {
@@ -24,7 +26,7 @@ func openArchive(t *testing.T, cfg Config) *Archive {
 }
 
 func TestArchive(t *testing.T) {
-	_, cfg := fake(t)
+	k, cfg := fake(t)
 	ensureTopics(t, cfg)
 	a, ctx, topic := openArchive(t, cfg), context.Background(), cfg.Topics.Input
 	start := time.UnixMilli(1_700_000_000_000)
@@ -61,6 +63,19 @@ func TestArchive(t *testing.T) {
 	collect := func(r *pipeline.Record) error { values += string(r.Value); return nil }
 	require.NoError(t, a.Read(ctx, at, 9, collect))
 	require.Equal(t, "2345678", values)
+	var fetches, emptied atomic.Int64
+	k.ControlKey(int16(kmsg.Fetch), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		k.KeepControl()
+		if fetches.Add(1)%2 == 0 {
+			return nil, nil, false
+		}
+		emptied.Add(1)
+		return emptyFetch(req.(*kmsg.FetchRequest)), nil, true
+	})
+	values = ""
+	require.NoError(t, a.Read(ctx, at, 9, collect))
+	require.Equal(t, "2345678", values, "a broker that has just become the leader sends no records at first")
+	require.Positive(t, emptied.Load(), "the fault fired")
 	full := errors.New("full")
 	require.ErrorIs(t, a.Read(ctx, at, 9, func(*pipeline.Record) error { return full }), full)
 
@@ -69,6 +84,20 @@ func TestArchive(t *testing.T) {
 	_, err = a.Record(ctx, at)
 	require.ErrorContains(t, err, "the topic or partition does not exist")
 	require.Less(t, time.Since(before), archivePatience, "a command waits for a topic that does not exist")
+}
+
+// emptyFetch is a reply without records.
+func emptyFetch(req *kmsg.FetchRequest) kmsg.Response {
+	res := req.ResponseKind().(*kmsg.FetchResponse)
+	for _, rt := range req.Topics {
+		topic := kmsg.NewFetchResponseTopic()
+		topic.Topic, topic.TopicID = rt.Topic, rt.TopicID
+		p := kmsg.NewFetchResponseTopicPartition()
+		p.Partition = rt.Partitions[0].Partition
+		topic.Partitions = append(topic.Partitions, p)
+		res.Topics = append(res.Topics, topic)
+	}
+	return res
 }
 
 // realArchive requires that an archive shows committed records only, and goes on behind records that were deleted.
