@@ -1,16 +1,11 @@
 package redisindex
 
 import (
-	"context"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"hash/fnv"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"echosieve/pipeline/article"
 )
@@ -43,7 +38,7 @@ func (e *entry) before(o *entry) bool {
 
 // Layout of an entry:
 //
-//	length u16, head length u16, ticket 6 bytes, digest 16 bytes, form u8, coordinates, packed id (id.go), time, signature | verdict
+//	length u16, head length u16, ticket 6 bytes, digest 16 bytes, form u8, coordinates, packed id (appendID), time, signature | verdict
 //
 // Numbers are big-endian. The time counts from the start of the span, in milliseconds. The head is everything before the verdict. The
 // scripts know the first four fields (lua/find.lua); restore.lua also compares coordinates. An entry has at most 64 KiB.
@@ -218,119 +213,70 @@ func (d *decoder) ref() article.Ref {
 	return r
 }
 
-// errCorrupt says that bytes are not an entry or a verdict, as when another program has written into the namespace.
-var errCorrupt = errors.New("bytes in Redis are no entry")
+// Ids are the longest part of an entry after the signature, and most of them are numbers, UUIDs or hashes with a prefix. So a run of
+// hexadecimal digits takes half of its length: "source-20240131" takes 12 bytes instead of 15, a UUID 25 instead of 36.
+//
+// A packed id is a sequence of:
+//
+//	00-7f      one ASCII character
+//	80-fe      minRun to maxRun lower-case hexadecimal digits follow, two a byte; the last byte of an odd number ends with 0
+//	ff         the rest of the id follows as it is; at the end of the packed id: the id is the coordinates
+const (
+	minRun    = 4 // a shorter run takes as much packed
+	maxRun    = minRun + restOfID - 1 - hexRun
+	hexRun    = 0x80
+	restOfID  = 0xff
+	hexDigits = "0123456789abcdef"
+)
 
-// keyError says that the value of a key below the namespace prevents the work of the index. Usually another program wrote it. Only an
-// operator can know whether that program needs it, so the index leaves it alone.
-type keyError struct {
-	key string
-	err error
-}
-
-func (e *keyError) Error() string { return fmt.Sprintf("key %q: %v", e.key, e.err) }
-func (e *keyError) Unwrap() error { return e.err }
-
-// damagedError says that at least one of the fields holds bytes that are not entries.
-type damagedError struct {
-	key    string
-	fields []string // at least one
-}
-
-func (e *damagedError) Error() string {
-	return fmt.Sprintf("key %q, field %s: %v", e.key, hex.EncodeToString([]byte(e.fields[0])), errCorrupt)
-}
-func (e *damagedError) Unwrap() error { return errCorrupt }
-
-// damaged returns the error about the stored entry of an article. The entry lies in the field of its fingerprint or, if it is an
-// overflow entry, in a separate field, whose name also depends on whether the entry is hidden.
-func (x *Index) damaged(e *entry) error {
-	f := e.field()
-	return &damagedError{key: x.keys.entries(f), fields: []string{f.name(), f.name() + string(e.Digest[:]), f.name() + string(e.hiddenDigest())}}
-}
-
-// hiddenArg is where store.lua and restore.lua take the digest of a hidden entry; the other scripts have fewer arguments.
-const hiddenArg = 9
-
-// withKey adds the key to an error whose cause is the value that the command found there.
-func withKey(cmd redis.Cmder, err error) error {
-	args, script := cmd.Args(), cmd.Name() == "evalsha"
-	if len(args) < 2 || script && len(args) < 4 {
-		return err
+// appendID packs the id of an article.
+func appendID(dst []byte, r article.Ref) []byte {
+	if strings.HasPrefix(r.ID, r.Topic) && r.ID == r.String() {
+		return append(dst, restOfID)
 	}
-	name := keyOf(cmd)
-	switch text := err.Error(); {
-	case script && strings.Contains(text, "ECHOSIEVE_DAMAGED"):
-		fingerprint := args[4].(string)
-		fields := []string{fingerprint, fingerprint + string(args[5].([]byte))}
-		if len(args) > hiddenArg {
-			fields = append(fields, fingerprint+string(args[hiddenArg].([]byte)))
+	for id := r.ID; id != ""; {
+		n := 0
+		for n < min(len(id), maxRun) && strings.IndexByte(hexDigits, id[n]) >= 0 {
+			n++
 		}
-		return &damagedError{key: name, fields: fields}
-	case strings.Contains(text, "WRONGTYPE"), strings.Contains(text, "value is not an integer"), strings.Contains(text, "increment or decrement would overflow"):
-		return &keyError{key: name, err: err}
+		switch {
+		case n >= minRun:
+			dst = append(dst, byte(hexRun+n-minRun))
+			dst, _ = hex.AppendDecode(dst, []byte(id[:n]+"0"[:n%2])) // digits only, so there is no error
+		case id[0] >= hexRun:
+			return append(append(dst, restOfID), id...)
+		default:
+			n = 1
+			dst = append(dst, id[0])
+		}
+		id = id[n:]
 	}
-	return err
+	return dst
 }
 
-// keyOf is the key of a command. Every command of the index has one key.
-func keyOf(cmd redis.Cmder) string {
-	at := 1
-	if cmd.Name() == "evalsha" {
-		at = 3
+// unpackID returns the id of an article with these coordinates. It reports whether the bytes are a packed id.
+func unpackID(packed string, at article.Coordinates) (id string, ok bool) {
+	if packed == string([]byte{restOfID}) {
+		return at.String(), true
 	}
-	return fmt.Sprint(cmd.Args()[at])
-}
-
-// setAside removes the damage from the fields, so that their partition goes on. It copies the damaged value to a separate key,
-// which expires like an entry, and leaves only the entries before the damage. Articles whose entries were behind the damage are
-// forgotten: copies of them can pass as unique. If another process has removed the damage already, nothing happens.
-func (x *Index) setAside(ctx context.Context, d *damagedError) error {
-	for _, field := range d.fields {
-		value, err := x.client.HGet(ctx, d.key, field).Result()
-		if errors.Is(err, redis.Nil) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("set aside: %w", err)
-		}
-		intact := intactBytes(value)
-		if intact == len(value) {
-			continue
-		}
-		copied := x.keys.damaged(d.key, field)
-		pipe := x.client.Pipeline()
-		pipe.HSet(ctx, copied, "value", value)
-		pipe.Expire(ctx, copied, x.layout.lifetime)
-		if _, err := pipe.Exec(ctx); err != nil {
-			return fmt.Errorf("set aside: %w", err)
-		}
-		pipe = x.client.Pipeline()
-		mended := mendScript.EvalSha(ctx, pipe, []string{d.key}, field, value, value[:intact])
-		if _, err := pipe.Exec(ctx); err != nil {
-			return fmt.Errorf("set aside: %w", err)
-		}
-		if n, _ := mended.Val().(int64); n == 1 {
-			x.metrics.damaged.Inc()
-			x.watermarks.noteDamage()
-			x.log.ErrorContext(ctx, "a damaged entry was set aside: copies of the article that it held can pass as unique; did another program write into this namespace?",
-				"key", d.key, "field", hex.EncodeToString([]byte(field)), "bytes", len(value)-intact, "copied_to", copied)
+	buf := make([]byte, 0, 64)
+	for i := 0; i < len(packed); {
+		c := packed[i]
+		i++
+		switch {
+		case c < hexRun:
+			buf = append(buf, c)
+		case c == restOfID:
+			return string(append(buf, packed[i:]...)), true
+		default:
+			n := int(c) - hexRun + minRun
+			if (n+1)/2 > len(packed)-i {
+				return "", false
+			}
+			buf = hex.AppendEncode(buf, []byte(packed[i:i+(n+1)/2]))
+			buf = buf[:len(buf)-n%2]
+			i += (n + 1) / 2
 		}
 	}
-	return nil
-}
-
-// intactBytes is the length of the whole entries at the beginning of a field's value.
-func intactBytes(value string) int {
-	for rest := value; rest != ""; {
-		e, after, err := cutEntry(fieldRef{}, 0, rest)
-		if err == nil && len(e.verdictBytes) > 0 {
-			_, err = decodeVerdict(e.verdictBytes, e.Ref())
-		}
-		if err != nil {
-			return len(value) - len(rest)
-		}
-		rest = after
-	}
-	return len(value)
+	return string(buf), true
 }
