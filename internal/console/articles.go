@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"echosieve/consumer"
 	"echosieve/internal/sidebyside"
@@ -40,7 +41,7 @@ type shown struct {
 // pair is the answer to a request for one or two articles.
 type pair struct {
 	Articles []shown `json:"articles"`
-	// Runs are the texts of two articles, word by word.
+	// Runs are the texts of two articles without markup, word by word.
 	Runs []sidebyside.Run `json:"runs,omitempty"`
 }
 
@@ -60,7 +61,7 @@ func (c *Console) serveArticles(ctx context.Context, w http.ResponseWriter, r *h
 		p.Articles = append(p.Articles, s)
 	}
 	if len(p.Articles) == 2 && p.Articles[0].Problem == "" && p.Articles[1].Problem == "" {
-		p.Runs = sidebyside.Align(p.Articles[0].Text, p.Articles[1].Text, recipe.Clean)
+		p.Runs = align(p.Articles[0].Text, p.Articles[1].Text)
 	}
 	c.answer(w, p)
 }
@@ -99,7 +100,23 @@ func (c *Console) article(ctx context.Context, coordinates string) (shown, error
 
 // cutText cuts a text for display, at a character, and returns its length before that. Bytes that are not UTF-8 become U+FFFD.
 func cutText(text string) (cut string, bytes int) {
-	return strings.ToValidUTF8(text[:min(len(text), maxTextBytes)], "�"), len(text)
+	return strings.ToValidUTF8(text[:endWithin(text, maxTextBytes)], "�"), len(text)
+}
+
+// endWithin returns where a text must be cut so that at most n bytes are left, and no character is cut.
+func endWithin(text string, n int) int {
+	if len(text) <= n {
+		return len(text)
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return n
+}
+
+// align aligns two texts as people read them: without markup, which does not count for verdicts.
+func align(left, right string) []sidebyside.Run {
+	return sidebyside.Align(strings.TrimSpace(recipe.Readable(left)), strings.TrimSpace(recipe.Readable(right)), recipe.Clean)
 }
 
 // publishedRow is what the headers of a published record say, as a row of the feed.
@@ -167,7 +184,7 @@ func (c *Console) serveCompare(_ context.Context, w http.ResponseWriter, r *http
 	}
 	left, _ := cutText(texts.Later)
 	right, _ := cutText(texts.Earlier)
-	answer.Runs = sidebyside.Align(left, right, recipe.Clean)
+	answer.Runs = align(left, right)
 	c.answer(w, answer)
 }
 

@@ -194,6 +194,6 @@ func (f *feed) close() {
 func (f *feed) find(id string) (found []row, searched int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	wanted := strings.ToLower(id)
+	wanted := strings.ToLower(shortened(id)) // as the rows have it
 	return f.last(openingRows, func(r *row) bool { return strings.ToLower(r.ID) == wanted }), len(f.kept)
 }

@@ -2,7 +2,11 @@ package console
 
 import (
 	"bufio"
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
@@ -10,6 +14,7 @@ import (
 	"time"
 
 	"echosieve/internal/config"
+	"echosieve/internal/sidebyside"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 
@@ -119,6 +124,42 @@ func TestRowsHoldNoLongTexts(t *testing.T) {
 	r := newRow(&o, 0, time.Time{})
 	require.LessOrEqual(t, len(r.Title), maxRowText+len("…"))
 	require.Regexp(t, "^长+…$", r.Title, "cut within a character")
+
+	cut, bytes := cutText(strings.Repeat("长", maxTextBytes/3+1))
+	require.Regexp(t, "^长+$", cut, "cut within a character")
+	require.Equal(t, maxTextBytes/3*3+3, bytes)
+}
+
+// Ids are shortened in the rows of the feed: a search for the whole id finds the row.
+func TestLongIDsAreFound(t *testing.T) {
+	f := newFeed(time.Now)
+	o := outputs(article.Unique, 0, 2)
+	o[1].Content.ID = strings.Repeat("https://news.example/", 20)
+	f.note(o)
+	found, _ := f.find(o[1].Content.ID)
+	require.Len(t, found, 1)
+	require.Equal(t, "articles/0/1", found[0].At)
+}
+
+// Markup does not count for verdicts, so texts side by side must not differ in it either.
+func TestComparedTextsHaveNoMarkup(t *testing.T) {
+	cfg := config.Default()
+	news, err := cfg.LoadRecipe()
+	require.NoError(t, err)
+	c, err := New(Config{Kafka: cfg.Kafka, Recipe: news, Index: cfg.IndexConfig(news.ID())}, "127.0.0.1:0", slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer c.Close()
+	text := "The council of Larkfield approved the new tram line on Monday."
+	body, err := json.Marshal(map[string]string{"earlier": text, "later": `<div class="article"><p>` + text + "</p></div>"})
+	require.NoError(t, err)
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, Path+"api/compare", bytes.NewReader(body))
+	r.Host = "localhost"
+	c.ServeHTTP(w, r)
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	var got compared
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+	require.Equal(t, "exact", got.Verdict)
+	require.Equal(t, []sidebyside.Run{{Same: true, Left: text, Right: text}}, got.Runs)
 }
 
 // TestFeedOverHTTP requires that a page gets its events through a server with the timeouts of the service, and that open pages end when the

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"echosieve/pipeline"
 )
@@ -61,11 +60,7 @@ func shortened(s string) string {
 	if len(s) <= maxRowText {
 		return strings.Clone(s)
 	}
-	end := maxRowText
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
+	return s[:endWithin(s, maxRowText)] + "…"
 }
 
 // filter selects rows. The zero filter selects all.

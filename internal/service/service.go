@@ -141,6 +141,9 @@ func (s *Service) RecipeID() string { return s.recipe.ID() }
 // Close releases what New opened. Run calls it.
 func (s *Service) Close() {
 	s.tracing.Close()
+	if s.console != nil {
+		s.console.Close()
+	}
 	_ = errors.Join(s.listener.Close(), s.redis.Close())
 }
 

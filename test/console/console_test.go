@@ -237,6 +237,19 @@ func TestConsole(t *testing.T) {
 		require.Equal(t, 2, eval[int](tab, `document.querySelectorAll("#sides .side").length`))
 		tab.screenshot("console-pair.png")
 		tab.closeDetail()
+		// A copy with markup is an exact copy: nothing differs.
+		tab.run(chromedp.SetValue("#query", "zh-tea-html"), chromedp.Focus("#query"), chromedp.KeyEvent(kb.Enter))
+		tab.until(`document.querySelector("#sides .text")?.textContent.length > 100`)
+		require.Equal(t, 0, eval[int](tab, `document.querySelectorAll("#sides mark").length`))
+		tab.closeDetail()
+		// An answer that comes after the dialog was closed does not open it again.
+		tab.do(`window.fetched = window.fetch; window.fetch = async (...a) => {
+			await new Promise((go) => { window.answer = go }); const r = await window.fetched(...a); setTimeout(() => { window.answered = true }, 200); return r }`)
+		tab.do(`document.querySelector("#feed button").click()`)
+		tab.closeDetail()
+		tab.do(`window.answer(); window.fetch = window.fetched`)
+		tab.until(`window.answered`)
+		require.False(t, eval[bool](tab, `document.getElementById("detail").open`))
 		tab.run(chromedp.SetValue("#query", "articles/0/0"), chromedp.Focus("#query"), chromedp.KeyEvent(kb.Enter))
 		tab.until(`document.querySelector("#sides .text")?.textContent.length > 100`)
 		tab.closeDetail()

@@ -121,6 +121,7 @@ function showConnection(name, up, problem = "") {
 async function watchConnections() {
   try {
     const state = await (await fetch("/readyz")).json();
+    if (source.readyState === EventSource.OPEN) showConnection("page", true);
     for (const [name, c] of Object.entries(state.components)) showConnection(name, c.up, [c.error, ...(c.warnings ?? [])].filter(Boolean).join("; "));
   } catch {
     showConnection("page", false, "The service does not answer.");
@@ -139,6 +140,17 @@ function side(about, runs, which) {
   const cut = about.bytes > new TextEncoder().encode(about.text ?? "").length ? ` Only the beginning of ${about.bytes} bytes is shown.` : "";
   return element("section", { class: "side" },
     element("h3", {}, element("bdi", {}, about.heading ?? about.title ?? "")), element("p", { class: "about" }, facts + cut), text);
+}
+
+let shown = 0; // number of what the dialog shows. An answer to an earlier question, or that comes after the dialog was closed, is dropped
+
+// openDetail opens the dialog and returns a function that shows the answer in it, or does nothing if the answer comes too late.
+function openDetail(title, note) {
+  const number = ++shown;
+  showDetail(title, note);
+  return (...answer) => {
+    if (number === shown) showDetail(...answer);
+  };
 }
 
 function showDetail(title, note, ...sides) {
@@ -160,26 +172,27 @@ function about(r) {
 }
 
 async function showVerdict(r) {
-  showDetail(r.verdict, "Reading the records …");
+  const show = openDetail(r.verdict, "Reading the records …");
   try {
     const parameters = new URLSearchParams([["at", r.at]]);
     if (r.original) parameters.append("at", r.original);
     const answer = await ask("api/articles?" + parameters);
-    showDetail(`${r.verdict}${r.original ? " of " + r.original_id : ""}`, about(r),
+    show(`${r.verdict}${r.original ? " of " + r.original_id : ""}`, about(r),
       ...answer.articles.map((a, i) => side(a, answer.runs, ["left", "right"][i])));
   } catch (e) {
-    showDetail(r.verdict, String(e.message ?? e));
+    show(r.verdict, String(e.message ?? e));
   }
 }
 
 async function showAt(at) {
-  showDetail(at, "Reading the record …");
+  const show = openDetail(at, "Reading the record …");
+  const number = shown;
   try {
     const [a] = (await ask("api/articles?" + new URLSearchParams({ at }))).articles;
-    if (a.published?.original) return showVerdict(a.published);
-    showDetail(a.title || at, a.published ? a.published.verdict : "", side(a));
+    if (a.published?.original) return number === shown ? showVerdict(a.published) : undefined;
+    show(a.title || at, a.published ? a.published.verdict : "", side(a));
   } catch (e) {
-    showDetail(at, String(e.message ?? e));
+    show(at, String(e.message ?? e));
   }
 }
 
@@ -202,14 +215,14 @@ $("compare").addEventListener("submit", async (e) => {
   e.preventDefault();
   const form = new FormData(e.target);
   const texts = { earlier: form.get("earlier"), later: form.get("later") };
-  showDetail("Comparing …", "");
+  const show = openDetail("Comparing …", "");
   try {
     const c = await ask("api/compare", { method: "POST", body: JSON.stringify(texts) });
     const missed = c.found || !["near", "exact", "possible"].includes(c.verdict) ? "" : ". The look-ups of the service do not lead from one to the other";
-    showDetail(c.verdict, about(c) + missed,
+    show(c.verdict, about(c) + missed,
       side({ heading: "Later text" }, c.runs, "left"), side({ heading: "Earlier text" }, c.runs, "right"));
   } catch (error) {
-    showDetail("Not compared", String(error.message ?? error));
+    show("Not compared", String(error.message ?? error));
   }
 });
 
@@ -228,7 +241,10 @@ function setPaused(on) {
 
 $("pause").addEventListener("click", () => setPaused(!paused));
 $("close").addEventListener("click", () => $("detail").close());
-$("detail").addEventListener("close", () => $("sides").replaceChildren());
+$("detail").addEventListener("close", () => {
+  shown++;
+  $("sides").replaceChildren();
+});
 $("filter").addEventListener("submit", (e) => e.preventDefault());
 let changing;
 $("filter").addEventListener("input", () => {
