@@ -70,6 +70,7 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"explain", "--id", "x44", "--since", "3d"}, `--since wants a duration such as 30s or 5m, not "3d"`},
 		{"", []string{"diff", "a"}, "diff wants two sides, A and B, but got 1; put commas, without spaces, between the topics of one side"},
 		{"", []string{"diff", "a", "b", "c"}, "but got 3"},
+		{"", []string{"diff", "a,", "b"}, `a name is missing in "a,"; put commas, without spaces, between the topics of one side`},
 		{"", []string{"diff", "a", "b", "--samples", "-1"}, "--samples must not be negative"},
 		{"", []string{"diff", "a", "b", "--most", "0"}, "--most must be above 0"},
 		{"", []string{"diff", "a", "b", "--since", "-1h"}, "--since must not be negative"},

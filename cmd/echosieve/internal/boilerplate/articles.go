@@ -3,8 +3,6 @@ package boilerplate
 import (
 	"context"
 	"fmt"
-	"os"
-	"strings"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -20,10 +18,8 @@ import (
 // readArticles calls add with every article of a file or topic. It returns how many there were, and how many lines or records held none;
 // add returns false for a text without words.
 func readArticles(cmd *cobra.Command, cfg config.Config, from string, add func(article.Content) bool) (articles, bad int, err error) {
-	isFile := from == "-" || strings.ContainsRune(from, os.PathSeparator)
-	if _, err := os.Stat(from); err == nil {
-		isFile = true
-	}
+	from, isFile := files.OrTopic(from)
+	isFile = isFile || from == "-"
 	size := int64(-1)
 	if isFile {
 		size = files.Size([]string{from})

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,8 +21,8 @@ const help = `Diff compares the verdicts of two runs about the same input record
 settings: how many agree, what only one of them takes for a copy, by kind and reason, which copies have another original
 or root, and samples of each change with their texts side by side.
 
-A and B are output topics, with commas between them: all topics of a run belong to one side. A name with a slash, and the name
-of a file, is a file of records as kcat -J writes them, plain, .gz or .zst. Verdicts are joined by the header
+A and B are output topics, with commas between them: all topics of a run belong to one side. A name with a slash, the name
+of a file that exists, and a name after @ is a file of records as kcat -J writes them, plain, .gz or .zst. Verdicts are joined by the header
 echosieve-source. Texts are read from the input topic, so a shadow need not publish them.
 
 Each side takes 32 bytes of memory for a record, about twice that while it is read. Diff ends with an error at --most
@@ -91,6 +93,11 @@ func Command() *cobra.Command {
 func twoSides(cmd *cobra.Command, args []string) error {
 	if len(args) != 2 {
 		return fmt.Errorf("%s wants two sides, A and B, but got %d; put commas, without spaces, between the topics of one side", command.NameOf(cmd), len(args))
+	}
+	for _, side := range args {
+		if slices.Contains(strings.Split(side, ","), "") {
+			return fmt.Errorf("a name is missing in %q; put commas, without spaces, between the topics of one side", side)
+		}
 	}
 	return nil
 }

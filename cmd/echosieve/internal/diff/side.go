@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -95,7 +94,7 @@ func (l *loader) load(ctx context.Context, name string) (*side, error) {
 	}
 	for part := range strings.SplitSeq(name, ",") {
 		var err error
-		if file, isFile := fileNamed(part); isFile {
+		if file, isFile := files.OrTopic(part); isFile {
 			err = l.readFile(file, add)
 		} else {
 			err = l.reader.Each(ctx, part, l.since, add)
@@ -140,15 +139,6 @@ func mix(place uint32, offset int64) uint32 {
 	h := (uint64(offset) ^ uint64(place)<<40) * 0x9e3779b97f4a7c15
 	h = (h ^ h>>29) * 0xbf58476d1ce4e5b9
 	return uint32(h >> 32)
-}
-
-// fileNamed says whether a name is that of a file. A topic of the same name can be named in another folder.
-func fileNamed(name string) (file string, isFile bool) {
-	if file, explicit := strings.CutPrefix(name, "@"); explicit {
-		return file, true
-	}
-	_, err := os.Stat(name)
-	return name, err == nil || strings.Contains(name, "/")
 }
 
 // holdsVerdicts is what a file of verdicts holds, for errors.

@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"echosieve/internal/command"
 	"echosieve/internal/sidebyside"
 )
 
@@ -16,21 +17,21 @@ import (
 func (c *comparison) print(w io.Writer, terminal sidebyside.Terminal) error {
 	var b strings.Builder
 	for _, line := range c.lines() {
-		b.WriteString(line + "\n")
+		b.WriteString(command.Fit(line + "\n"))
 	}
 	if len(c.Changes) > 0 {
 		b.WriteString("\n" + c.changeTable() + "\n")
 	}
 	for _, change := range c.Changes {
 		for _, s := range change.Samples {
-			fmt.Fprintf(&b, "\n%s: %s\n", change.String(), s.line())
+			b.WriteString(command.Fit("\n" + change.String() + ": " + s.line() + "\n"))
 			if s.Texts != nil {
 				b.WriteString(terminal.Render(s.Texts))
 			}
 		}
 	}
 	for _, note := range c.Notes {
-		fmt.Fprintf(&b, "\nNote: %s\n", sidebyside.Visible(note))
+		b.WriteString(command.Fit("\nNote: " + sidebyside.Visible(note) + "\n"))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -61,12 +62,8 @@ func (s *side) line() string {
 }
 
 func (c *comparison) changeTable() string {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Options.DrawBorder = false
-	t.Style().Format.Header = text.FormatDefault
+	t := command.NewTable("A", "B", "records", "")
 	t.SetColumnConfigs([]table.ColumnConfig{{Number: 3, Align: text.AlignRight, AlignHeader: text.AlignRight}})
-	t.AppendHeader(table.Row{"A", "B", "records", ""})
 	for _, change := range c.Changes {
 		t.AppendRow(table.Row{change.A, change.B, change.Records, change.note()})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"echosieve/cmd/echosieve/internal/compare"
+	"echosieve/internal/command"
 	"echosieve/internal/sidebyside"
 )
 
@@ -32,13 +33,14 @@ func (x *explanation) print(w io.Writer, terminal sidebyside.Terminal) error {
 	if n := x.numberLine(); n != "" {
 		fmt.Fprintf(&b, "\n%s\n", n)
 	}
+	report := command.Fit(b.String())
 	if x.Texts != nil {
-		fmt.Fprintf(&b, "\n%s (left) and %s (right)\n%s", x.Comparison.A.Name, x.Comparison.B.Name, terminal.Render(x.Texts))
+		report += fmt.Sprintf("\n%s (left) and %s (right)\n%s", x.Comparison.A.Name, x.Comparison.B.Name, terminal.Render(x.Texts))
 	}
 	for _, note := range x.Notes {
-		fmt.Fprintf(&b, "\nNote: %s\n", sidebyside.Visible(note))
+		report += command.Fit("\nNote: " + sidebyside.Visible(note) + "\n")
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, report)
 	return err
 }
 
@@ -138,16 +140,12 @@ func list(words []string) string {
 
 // figureTable lists figures in a table of less than 80 columns.
 func figureTable(figures []compare.Figure) string {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Options.DrawBorder = false
-	t.Style().Format.Header = text.FormatDefault
+	t := command.NewTable("figure", "value", "limit", "detection.")
 	t.SetColumnConfigs([]table.ColumnConfig{
 		{Number: 1, WidthMax: 20, WidthMaxEnforcer: text.WrapSoft},
 		{Number: 3, WidthMax: 26, WidthMaxEnforcer: text.WrapSoft},
 		{Number: 4, WidthMax: 14, WidthMaxEnforcer: text.WrapSoft},
 	})
-	t.AppendHeader(table.Row{"figure", "value", "limit", "detection."})
 	for _, f := range figures {
 		t.AppendRow(table.Row{f.Name, f.Value, f.Limit, strings.ReplaceAll(f.Setting(), "detection.", "")})
 	}
