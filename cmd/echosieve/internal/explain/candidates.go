@@ -66,10 +66,10 @@ func why(d *described, c redisindex.Candidate, explanation string) string {
 		return explanation
 	case d.Index == nil:
 		return "By the rule, one is a copy of the other. The index does not have this article, so it is unknown which came first."
+	case c.Hidden:
+		return "By the rule this article is a copy, but the index hides the other one (echosieve index forget, or a refill)."
 	case c.Ticket > d.Index.Ticket:
 		return fmt.Sprintf("It came later (ticket %d, this article has %d): it is the copy.", c.Ticket, d.Index.Ticket)
-	case c.Overflow:
-		return "By the rule this article is a copy, but 8 articles had that fingerprint before, and further ones are not offered as originals."
 	case d.Index.verdict.Kind == article.Unique:
 		return "By the rule this article is a copy, but it was not found when the verdict fell: more candidates were nearer " +
 			"(redis.max_candidates), a list was full, or the settings of the look-ups were others."

@@ -69,6 +69,7 @@ type stored struct {
 	Verdict     string `json:"verdict"` // empty: undecided
 	Original    string `json:"original,omitempty"`
 	Overflow    bool   `json:"overflow,omitempty"`
+	Hidden      bool   `json:"hidden,omitempty"` // only a replay of its record finds the entry
 
 	verdict article.Verdict
 }
@@ -210,7 +211,7 @@ func (e *explainer) fetch(ctx context.Context, x *explanation, ref article.Ref, 
 
 // setStored adds what the index has. It replaces what is not known from the text.
 func (d *described) setStored(s redisindex.StoredArticle) {
-	d.Index = &stored{Fingerprint: s.Fingerprint.String(), Ticket: s.Ticket, Overflow: s.Overflow, verdict: s.Verdict}
+	d.Index = &stored{Fingerprint: s.Fingerprint.String(), Ticket: s.Ticket, Overflow: s.Overflow, Hidden: s.Hidden, verdict: s.Verdict}
 	if s.Verdict.Kind != 0 {
 		d.Index.Verdict = s.Verdict.Kind.String()
 		if s.Verdict.Kind != article.Unique {

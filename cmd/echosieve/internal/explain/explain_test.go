@@ -16,6 +16,8 @@ import (
 
 	"echosieve/internal/command"
 	"echosieve/internal/command/commandtest"
+	"echosieve/pipeline/article"
+	"echosieve/redisindex"
 	"echosieve/test/inprocess"
 )
 
@@ -245,4 +247,17 @@ func TestExplainChain(t *testing.T) {
 
 func coordinates(r *kgo.Record) string {
 	return fmt.Sprintf("%s/%d/%d", r.Topic, r.Partition, r.Offset)
+}
+
+// A hidden entry has the highest ticket there is, but its article may have come first.
+func TestWhyNamesHiddenEntries(t *testing.T) {
+	unique := &described{Index: &stored{Ticket: 7, verdict: article.Verdict{Kind: article.Unique}}}
+	c := redisindex.Candidate{Judgement: article.Judgement{Kind: article.Near}}
+	c.Ticket, c.Hidden = 1<<48-1, true
+	require.Contains(t, why(unique, c, ""), "the index hides the other one")
+	d := described{Record: "articles/0/2", ID: "articles/0/2"}
+	d.setStored(c.StoredArticle)
+	require.Equal(t, "articles/0/2, hidden in the index with fingerprint 0000000000000000: no later article is a copy of it", d.line())
+	c.Ticket, c.Hidden = 8, false
+	require.Contains(t, why(unique, c, ""), "It came later (ticket 8, this article has 7)")
 }

@@ -100,7 +100,10 @@ func (d *described) line() string {
 	}
 	if i := d.Index; i != nil {
 		known := fmt.Sprintf("in the index with fingerprint %s, ticket %d", i.Fingerprint, i.Ticket)
-		if i.Verdict == "" {
+		switch {
+		case i.Hidden:
+			known = fmt.Sprintf("hidden in the index with fingerprint %s: no later article is a copy of it", i.Fingerprint)
+		case i.Verdict == "":
 			known += ", undecided"
 		}
 		parts = append(parts, known)
