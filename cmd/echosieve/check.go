@@ -39,7 +39,7 @@ type checkResult struct {
 func newCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "check",
-		Short:   "Check Kafka, Redis and the dictionaries, and print faults with their remedies",
+		Short:   "Check Kafka, Redis and the settings, and print remedies",
 		GroupID: groupService,
 		Long:    checkHelp,
 		Example: `  echosieve check --config echosieve.yaml

@@ -48,25 +48,27 @@ func newRootCommand() *cobra.Command {
 		Long:    rootHelp,
 		Example: rootExample,
 	}
-	root.AddGroup(&cobra.Group{ID: groupService, Title: "The service:"})
-	commands := []*cobra.Command{
-		boilerplate.Command(),
-		compare.Command(),
-		diff.Command(),
-		explain.Command(),
-		index.Command(),
+	root.AddGroup(&cobra.Group{ID: groupService, Title: "The service:"}, &cobra.Group{ID: groupVerdicts, Title: "Verdicts and the index:"})
+	verdicts := []*cobra.Command{boilerplate.Command(), compare.Command(), diff.Command(), explain.Command(), index.Command()}
+	for _, cmd := range verdicts {
+		cmd.GroupID = groupVerdicts
+	}
+	commands := append(verdicts,
 		newCheckCommand(),
 		newConfigCommand(),
 		newProduceCommand(),
 		newReadyCommand(),
 		newRunCommand(),
 		command.Version(),
-	}
+	)
 	for _, name := range moved {
 		commands = append(commands, newMovedCommand(name))
 	}
 	return command.Program(root, commands...)
 }
 
-// groupService is the group of the help that holds the commands of the service.
-const groupService = "service"
+// The groups of commands in the help.
+const (
+	groupService  = "service"
+	groupVerdicts = "verdicts"
+)

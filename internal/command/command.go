@@ -44,6 +44,7 @@ func Program(root *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	addManCommand(root)
 	root.SetFlagErrorFunc(explainFlag)
 	root.SetHelpCommand(newHelpCommand())
+	root.SetHelpFunc(printHelp)
 	root.SetUsageFunc(printUsage)
 	return root
 }

@@ -37,6 +37,31 @@ func Fit(s string) string {
 	return b.String()
 }
 
+// FitProse breaks the paragraphs of a text anew, so that their lines are as wide as a terminal. Lines that begin with a space are kept.
+func FitProse(s string) string {
+	var b strings.Builder
+	joins := false // the next line goes on with the paragraph
+	for line := range strings.Lines(s) {
+		body := strings.TrimSuffix(line, "\n")
+		isProse := body != "" && body[0] != ' '
+		switch {
+		case joins && isProse:
+			b.WriteByte(' ')
+		case b.Len() > 0:
+			b.WriteByte('\n')
+		}
+		b.WriteString(body)
+		joins = isProse
+	}
+	lines := strings.Split(b.String(), "\n")
+	for i, line := range lines {
+		if line != "" && line[0] != ' ' {
+			lines[i] = breakLine(line, "")
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 func fitLine(line string) string {
 	if text.StringWidthWithoutEscSequences(line) <= Columns {
 		return line
@@ -46,6 +71,11 @@ func fitLine(line string) string {
 		rest := strings.TrimLeft(line[label:], " ")
 		indent = strings.Repeat(" ", text.StringWidthWithoutEscSequences(line)-text.StringWidthWithoutEscSequences(rest))
 	}
+	return breakLine(line, indent)
+}
+
+// breakLine breaks a line between words, and begins each further line with indent.
+func breakLine(line, indent string) string {
 	var b strings.Builder
 	column := 0
 	for i, word := range strings.SplitAfter(line, " ") {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -11,8 +12,14 @@ import (
 	"echosieve/internal/config"
 )
 
-// flagsWidth is where the list of flags is wrapped, in characters.
-const flagsWidth = 120
+// settingsWidth is where the list of settings is wrapped, in characters. Their names leave too little of a terminal's line for sentences.
+const settingsWidth = 120
+
+// printHelp prints the same as cobra, with its paragraphs as wide as a terminal.
+func printHelp(cmd *cobra.Command, _ []string) {
+	fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n", FitProse(strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short))))
+	_ = cmd.UsageFunc()(cmd) // like cobra: an output that is gone is no reason to fail
+}
 
 // printUsage prints the same as cobra, except that the settings follow the command's other flags in a separate list: a hundred
 // settings would bury the two flags that the reader is looking for.
@@ -38,7 +45,7 @@ func printUsage(cmd *cobra.Command) error {
 		fmt.Fprintf(&b, "\n\nFlags:\n%s", flags)
 	}
 	if settings := flagUsages(cmd, true); settings != "" {
-		fmt.Fprintf(&b, "\n\nSettings (also in the YAML file and as ECHOSIEVE_KAFKA_BROKERS and so on in the environment):\n%s", settings)
+		fmt.Fprintf(&b, "\n\nSettings (also in the YAML file, and as ECHOSIEVE_KAFKA_BROKERS and so on):\n%s", settings)
 	}
 	if parent {
 		fmt.Fprintf(&b, "\n\nUse \"%s [command] --help\" for more about a command.", cmd.CommandPath())
@@ -74,5 +81,9 @@ func flagUsages(cmd *cobra.Command, settings bool) string {
 			selected.AddFlag(f)
 		}
 	})
-	return strings.TrimSuffix(selected.FlagUsagesWrapped(flagsWidth), "\n")
+	width := Columns
+	if settings {
+		width = settingsWidth
+	}
+	return strings.TrimSuffix(selected.FlagUsagesWrapped(width), "\n")
 }

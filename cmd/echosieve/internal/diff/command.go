@@ -34,7 +34,7 @@ Exit codes: 0 compared, whatever the differences; 1 no record has a verdict on b
 func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff A B",
-		Short: "Compare the verdicts of two runs, such as the service and a shadow",
+		Short: "Compare the verdicts of two runs: a service and a shadow",
 		Long:  help,
 		Example: `  echosieve diff --config echosieve.yaml articles-unique,articles-duplicate,articles-dead articles-shadow --since 24h
   echosieve diff --config echosieve.yaml old.jsonl.gz articles-shadow --html diff.html`,

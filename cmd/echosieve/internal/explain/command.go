@@ -42,7 +42,7 @@ Exit codes: 0 explained; 1 there is no such record, id or verdict; 2 failed.`
 func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [TOPIC/PARTITION/OFFSET]",
-		Short: "Show why an article got its verdict, beside the article that it repeats",
+		Short: "Show why an article got its verdict, beside its original",
 		Long:  help,
 		Example: `  echosieve explain --config echosieve.yaml articles-duplicate/0/1517
   echosieve explain --config echosieve.yaml articles/2/88231 --html why.html
