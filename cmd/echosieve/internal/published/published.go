@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -185,14 +186,18 @@ func (r *Reader) scan(ctx context.Context, a *consumer.Archive, topic string, pa
 // mostFound bounds the outputs that ByID returns, because their values are in memory.
 const mostFound = 100
 
-// ByID finds the outputs of articles with an id that are not older than since, at most 100. It reads all output topics from there to their
-// ends.
+// ByID finds the outputs of articles with an id that are not older than since; of more than 100, the latest. It reads all output topics
+// from there to their ends.
 func (r *Reader) ByID(ctx context.Context, id string, since time.Time) ([]*Output, error) {
 	var found []*Output
 	for _, topic := range r.Topics() {
 		if err := r.Each(ctx, topic, since, func(o *Output) error {
-			if r.hasID(o, id) && len(found) < mostFound {
-				found = append(found, o)
+			if !r.hasID(o, id) {
+				return nil
+			}
+			if found = append(found, o); len(found) > mostFound {
+				oldest := slices.MinFunc(found, func(a, b *Output) int { return a.Record.Time.Compare(b.Record.Time) })
+				found = slices.DeleteFunc(found, func(o *Output) bool { return o == oldest })
 			}
 			return nil
 		}); err != nil {

@@ -2,6 +2,7 @@ package published
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +73,23 @@ func TestVerdict(t *testing.T) {
 	found, err = r.ByID(t.Context(), "id of feed/1/9", time.Now())
 	require.NoError(t, err)
 	require.Empty(t, found)
+}
+
+// A page that is fetched again and again has hundreds of outputs with one id.
+func TestByIDFindsTheLatest(t *testing.T) {
+	w := inprocess.Start(t)
+	r := New(w.Config.Kafka, w.Config.Input, io.Discard)
+	defer r.Close()
+	start := time.Now().Add(-time.Hour)
+	of := source(0, 5)
+	for i := range mostFound + 20 {
+		w.PublishTo(t, output(w.Config.Kafka.Topics.Unique, 0, of, start.Add(time.Duration(i)*time.Second)))
+	}
+	found, err := r.ByID(t.Context(), "id of "+of.String(), start)
+	require.NoError(t, err)
+	require.Len(t, found, mostFound)
+	require.EqualValues(t, 20, found[0].Record.Offset)
+	require.EqualValues(t, mostFound+19, found[mostFound-1].Record.Offset)
 }
 
 func TestProgress(t *testing.T) {
