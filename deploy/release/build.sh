@@ -12,8 +12,8 @@ out=$(realpath -m "${2:?usage: deploy/release/build.sh VERSION FOLDER [ARCHITECT
 architectures=("${@:3}")
 ((${#architectures[@]})) || architectures=(amd64 arm64)
 umask 022
-rm -rf "$out"
 mkdir -p "$out"
+rm -f -- "$out"/echosieve[-_]* "$out/SHA256SUMS" # of an earlier build; the folder may hold other files
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
@@ -63,4 +63,4 @@ done
 for name in echosieve echosieve-lab; do
 	go run ./deploy/release/sbom "$name" "$version" "$work/echosieve-$version-linux-${architectures[0]}/$name" >"$out/$name-$version.cdx.json"
 done
-(cd "$out" && sha256sum -- * >SHA256SUMS)
+(cd "$out" && sha256sum -- echosieve[-_]* >SHA256SUMS)
