@@ -22,7 +22,7 @@ Settings come from a YAML file, the environment and flags. A flag wins over the 
   environment                   ECHOSIEVE_KAFKA_BROKERS=kafka:9092
   flag                          --kafka.brokers kafka:9092
 
-To see it at work without Kafka and Redis, and to measure it: echosieve-lab demo, eval, bench and load.
+echosieve-lab demo, eval, bench and load show it at work without Kafka and Redis, and measure it.
 
 Exit codes: 0 done; 1 done, but lines were bad or check found problems; 2 failed, or the command line is wrong.`
 
