@@ -46,7 +46,7 @@ func (f *fortress) testReaders(t *testing.T) {
 		cmd.Stdout, cmd.Stderr = &o, &e
 		_ = cmd.Run() // the exit code says it
 		f.note(append(o.Bytes(), e.Bytes()...))
-		return cmd.ProcessState.ExitCode(), o.String(), e.String()
+		return cmd.ProcessState.ExitCode(), strings.Join(strings.Fields(o.String()), " "), e.String() // long lines are broken
 	}
 	explain := []string{"explain", "--id", mark}
 	diff := []string{"diff", strings.Join(outputs, ","), outputs[1]}
