@@ -22,7 +22,12 @@ const (
 	TSCharacters = "ts_characters.txt" // lines of two characters: traditional, simplified
 )
 
+// The strongest level of zstd makes the program 0.6 MB smaller than the strongest level of the Go library. Nine of ten words of IDF are in
+// Words, too: that Words is the dictionary of its frame saves 0.2 MB.
+//
 //go:generate go run generate.go
+//go:generate zstd --ultra -22 --quiet --force --patch-from=jieba.dict.utf8 --rm idf.utf8
+//go:generate zstd --ultra -22 --quiet --force --rm jieba.dict.utf8 hmm_model.utf8 stop_words.utf8 ts_characters.txt
 
 //go:embed *.zst
 var files embed.FS
@@ -33,7 +38,15 @@ func Read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dict: %w", err)
 	}
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	options := []zstd.DOption{zstd.WithDecoderConcurrency(1)}
+	if name == IDF {
+		words, err := Read(Words)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, zstd.WithDecoderDictRaw(0, words))
+	}
+	dec, err := zstd.NewReader(nil, options...)
 	if err != nil {
 		return nil, fmt.Errorf("dict: %s: %w", name, err)
 	}

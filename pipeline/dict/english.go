@@ -1,6 +1,8 @@
 //go:build ignore
 
-// This program makes the table of English words: go run english.go press-releases.jsonl.gz
+// This program makes the table of English words:
+//
+//	go run english.go press-releases.jsonl.gz && zstd --ultra -22 --rm --force idf_en.txt
 //
 // Its input is articles in JSON Lines with a field "text". Articles with equal texts count once. The inverse document frequency of a word
 // is ln(N/n), where n of N articles have the word. It is stretched so that a word of only one article is worth as much as an unknown word
@@ -22,8 +24,6 @@ import (
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 const (
@@ -49,11 +49,7 @@ func main() {
 		}
 	}
 	slices.Sort(lines)
-	packed, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression))
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := os.WriteFile("idf_en.txt.zst", packed.EncodeAll([]byte(strings.Join(lines, "")), nil), 0o644); err != nil {
+	if err := os.WriteFile("idf_en.txt", []byte(strings.Join(lines, "")), 0o644); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(n, "articles,", len(lines), "words")

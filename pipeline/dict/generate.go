@@ -1,6 +1,6 @@
 //go:build ignore
 
-// This program rebuilds the embedded dictionaries from the Go modules they come from: go run generate.go
+// This program rebuilds the dictionaries from the Go modules they come from. "go generate" runs it and compresses the files.
 package main
 
 import (
@@ -12,8 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 func main() {
@@ -60,11 +58,7 @@ func read(path string) []byte {
 }
 
 func write(name string, data []byte) {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression))
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := os.WriteFile(name+".zst", enc.EncodeAll(data, nil), 0o644); err != nil {
+	if err := os.WriteFile(name, data, 0o644); err != nil {
 		log.Fatal(err)
 	}
 }

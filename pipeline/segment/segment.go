@@ -22,7 +22,8 @@ import (
 	"echosieve/pipeline/segment/internal/table"
 )
 
-//go:generate go run ./gen table.zst
+//go:generate go run ./gen table
+//go:generate zstd --ultra -22 --quiet --force --rm table
 
 //go:embed table.zst
 var packed []byte

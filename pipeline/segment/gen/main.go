@@ -1,4 +1,4 @@
-// Command gen makes the table of the segmenter from gojieba's dictionaries, which package dict holds:
+// Command gen makes the table of the segmenter, not compressed, from gojieba's dictionaries, which package dict holds:
 //
 //	go generate ./pipeline/segment
 //
@@ -10,7 +10,6 @@ import (
 	"os"
 
 	"echosieve/pipeline/dict"
-	"echosieve/pipeline/segment/internal/table"
 )
 
 func main() {
@@ -22,11 +21,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	packed, err := table.Pack(content)
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := os.WriteFile(os.Args[1], packed, 0o644); err != nil {
+	if err := os.WriteFile(os.Args[1], content, 0o644); err != nil {
 		log.Fatal(err)
 	}
 }

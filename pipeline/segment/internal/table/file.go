@@ -78,15 +78,6 @@ func (e *Entry) setColumn(i int, v uint16) {
 	}
 }
 
-// Pack compresses the content of a file.
-func Pack(content []byte) ([]byte, error) {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression))
-	if err != nil {
-		return nil, fmt.Errorf("table: %w", err)
-	}
-	return enc.EncodeAll(content, nil), nil
-}
-
 // Read unpacks and checks a file. Its error says whether the file is no table, of another version, or damaged.
 func Read(packed []byte) (*Table, error) {
 	dec, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
