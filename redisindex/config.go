@@ -25,7 +25,8 @@ type Config struct {
 	// Search is what the recipe requires of the index. The number of blocks decides under which keys an article is stored. The
 	// number of probes and the rule only decide which articles are found, and may be changed while an index is in use.
 	article.Search
-	// Policy chooses the topics of copies. It may be changed while an index is in use: it touches only articles without a verdict.
+	// Policy chooses the topics of copies. It may be changed while an index is in use (Index.SetPolicy): it touches only articles without a
+	// verdict.
 	article.Policy
 	// UndecidedTimeout is how long a copy waits for the verdict of its original. If the worker of the original is dead, its partition
 	// goes to another process after the session timeout of the consumer group, and that process decides the original. So the timeout

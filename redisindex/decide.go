@@ -108,7 +108,7 @@ func (b *batch) proposal(t *task) (original relative, decided bool, err error) {
 func (x *Index) verdict(r relative, root article.Ref) article.Verdict {
 	return article.Verdict{
 		Kind: r.judged.Kind, Reason: r.judged.Reason, Likeness: r.judged.Likeness, Original: r.Ref(), Root: root, Distance: r.distance,
-		Destination: x.cfg.Destination(r.judged),
+		Destination: x.policy.Load().Destination(r.judged),
 	}
 }
 

@@ -30,6 +30,7 @@ type Index struct {
 	monitorMetrics *monitorMetrics
 	log            *slog.Logger
 	health         func(component string, err error)
+	policy         atomic.Pointer[article.Policy]
 	scriptsLoaded  atomic.Bool // as far as this process knows; a server may have been restarted since
 	watermarks     *watermarks
 
@@ -62,9 +63,13 @@ func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, lo
 		log: log, health: health, watermarks: newWatermarks(k, l, cluster),
 		maxEntries: maxEntries, now: time.Now, sleep: sleep,
 	}
+	x.SetPolicy(cfg.Policy)
 	x.lists = newBlockLists(x)
 	return x, nil
 }
+
+// SetPolicy replaces the policy of the configuration. It touches only articles that have no verdict yet. Safe for concurrent use.
+func (x *Index) SetPolicy(p article.Policy) { x.policy.Store(&p) }
 
 // lostAttempts is the number of attempts of one call that may lose an entry before the index counts as unhealthy. An entry that
 // expires during its batch is lost once. A server that evicts entries just after they were stored loses one in each attempt.

@@ -39,6 +39,10 @@ func TestChangeOfPolicy(t *testing.T) {
 			require.Equal(t, article.ToUnique, undecided.Destination, "stored before the change and not decided")
 			require.Equal(t, undecided, claimOne(t, before, left))
 			require.Equal(t, article.ToUnique, claimOne(t, before, later).Destination, "a process with the old policy")
+
+			before.SetPolicy(article.Policy{Extends: "possible"})
+			require.Equal(t, first, claimOne(t, before, longer), "delivered again, after SetPolicy")
+			require.Equal(t, article.ToPossible, claimOne(t, before, signed(6, 6, 23)).Destination, "a new article, after SetPolicy")
 		})
 	}
 }

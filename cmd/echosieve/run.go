@@ -19,8 +19,8 @@ unique, duplicate or dead topic, then commits. Several processes of one group sh
 SIGINT and SIGTERM stop it cleanly: it finishes the articles that it has begun, commits offsets and leaves the group.
 While Kafka or Redis is away it waits and tries again. /readyz, the log and the metrics say so.
 
-SIGHUP loads the configuration again. A change of log.level is applied. If any other setting has changed, nothing is
-applied, and the log names the settings that need a restart.
+SIGHUP loads the configuration again. Changes of log.level and policy are applied. If any other setting has changed,
+nothing is applied, and the log names the settings that need a restart.
 
 With --shadow it tries other settings beside the service: it reads the same input in a group of its own, keeps an index
 of its own, and publishes every verdict to shadow.topic and to no other topic. Records there have no value unless

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"echosieve/internal/config"
+	"echosieve/pipeline/article"
 )
 
 // reloadable lists the settings that a running service takes over, and how. A name stands for a setting, or for all settings of a section.
@@ -21,6 +22,7 @@ var reloadable = []struct {
 	apply func(*reloader, *config.Config)
 }{
 	{"log.level", func(r *reloader, c *config.Config) { r.level.Set(c.Log.SlogLevel()) }},
+	{"policy", func(r *reloader, c *config.Config) { r.setPolicy(c.Policy) }},
 }
 
 // The values of the label outcome of echosieve_config_reloads_total.
@@ -37,9 +39,10 @@ type reloader struct {
 	outcomes *prometheus.CounterVec
 	running  config.Config // the configuration in force
 
-	signals <-chan os.Signal // nil: never
-	load    func() (config.Config, error)
-	level   *slog.LevelVar
+	signals   <-chan os.Signal // nil: never
+	load      func() (config.Config, error)
+	level     *slog.LevelVar
+	setPolicy func(article.Policy) // of the index
 }
 
 func newReloader(cfg config.Config, reg prometheus.Registerer, log *slog.Logger) *reloader {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/internal/config"
+	"echosieve/pipeline/article"
 )
 
 // All changes are applied or none. A refusal names each setting that needs a restart, and prints no secret.
@@ -25,6 +26,8 @@ func TestReload(t *testing.T) {
 	r := newReloader(start, prometheus.NewRegistry(), logger)
 	next, loadErr := start, error(nil)
 	r.load, r.level = func() (config.Config, error) { return next, loadErr }, level
+	var policy article.Policy
+	r.setPolicy = func(p article.Policy) { policy = p }
 
 	require.Equal(t, reloadUnchanged, r.reload())
 
@@ -34,9 +37,16 @@ func TestReload(t *testing.T) {
 	require.Contains(t, log.String(), "changed=[log.level]")
 	require.Equal(t, reloadUnchanged, r.reload(), "the new configuration is in force")
 
+	next.Policy.Extends = "unique"
+	require.Equal(t, reloadApplied, r.reload())
+	require.Equal(t, "unique", policy.Extends)
+	require.Contains(t, log.String(), "changed=[policy.extends]")
+
+	next.Policy.Extends = "possible"
 	next.Log.Level, next.Kafka.SASL.Password, next.Kafka.Topics.Possible, next.Redis.Addrs = "warn", "hunter3", "articles-possible", []string{"a:1"}
 	require.Equal(t, reloadRefused, r.reload())
 	require.Equal(t, slog.LevelDebug, level.Level(), "half of a change was applied")
+	require.Equal(t, "unique", policy.Extends, "half of a change was applied")
 	require.Contains(t, log.String(), `restart to apply`)
 	require.Contains(t, log.String(), `restart_to_apply="[kafka.topics.possible kafka.sasl.password redis.addrs]"`)
 	require.NotContains(t, log.String(), "hunter")

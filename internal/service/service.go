@@ -64,6 +64,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	if err != nil {
 		return nil, errors.Join(err, s.redis.Close())
 	}
+	s.reloader.setPolicy = s.index.SetPolicy
 	stages := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes, Window: cfg.Window}, s.recipe, s.index, s.registry)
 	var handler consumer.Handler = stages
 	if cfg.IsShadow() {

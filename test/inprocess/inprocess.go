@@ -5,7 +5,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,7 +28,10 @@ type World struct {
 	Config config.Config
 	Redis  *miniredis.Miniredis
 	Kafka  *kgo.Client
+	HTTP   string // address of the service
 	stop   func()
+	signal chan os.Signal
+	loaded atomic.Pointer[config.Config] // what a reload of the service loads
 }
 
 // Start starts all of them. They end with the test.
@@ -42,8 +48,19 @@ func Start(t *testing.T) *World {
 	w.Kafka, err = kgo.NewClient(kgo.SeedBrokers(kafka.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(8<<20))
 	require.NoError(t, err)
 	t.Cleanup(w.Kafka.Close)
+	w.Run(t)
+	t.Cleanup(func() { w.stop() })
+	return w
+}
+
+// Run starts a service with w.Config. Start calls it; a test may call it after Stop.
+func (w *World) Run(t *testing.T) {
+	t.Helper()
 	s, err := service.New(t.Context(), w.Config, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
+	w.HTTP = s.HTTPAddr()
+	w.signal = make(chan os.Signal)
+	s.ReloadOn(w.signal, func() (config.Config, error) { return *w.loaded.Load(), nil }, new(slog.LevelVar))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
@@ -52,8 +69,14 @@ func Start(t *testing.T) *World {
 		require.NoError(t, <-ended)
 		w.stop = func() {}
 	}
-	t.Cleanup(func() { w.stop() })
-	return w
+}
+
+// Reload makes the running service load w.Config, which the test has changed. It returns when the service has done so.
+func (w *World) Reload() {
+	cfg := w.Config
+	w.loaded.Store(&cfg)
+	w.signal <- syscall.SIGHUP
+	w.signal <- syscall.SIGHUP // is received when the first one has been served
 }
 
 // Stop ends the service. Its servers go on.

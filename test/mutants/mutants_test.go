@@ -134,7 +134,7 @@ var mutants = []mutant{
 		{"decide.go", "if !r.judged.Kind.IsCopy() {", "if r.judged.Kind == 0 {"},
 	}, contract + "/^SecondCheck$"},
 	{"destination-by-the-policy-of-today", []edit{
-		{"batch.go", "verdicts[i] = t.verdict\n", "verdicts[i] = t.verdict\n		verdicts[i].Destination = b.x.cfg.Destination(article.Judgement{Kind: t.verdict.Kind, Likeness: t.verdict.Likeness})\n"},
+		{"batch.go", "verdicts[i] = t.verdict\n", "verdicts[i] = t.verdict\n		verdicts[i].Destination = b.x.policy.Load().Destination(article.Judgement{Kind: t.verdict.Kind, Likeness: t.verdict.Likeness})\n"},
 	}, "^TestChangeOfPolicy$/^Mini$"},
 	{"own-destination-wins", []edit{
 		{"decide.go", "t.verdict = verdict", "t.verdict, t.verdict.Destination = verdict, t.proposal.Destination"},
