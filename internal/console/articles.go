@@ -85,6 +85,11 @@ func (c *Console) article(ctx context.Context, coordinates string) (shown, error
 	s := shown{At: coordinates, Time: record.Time.UnixMilli()}
 	if published, err := pipeline.ParseHeaders(record.Headers); err == nil {
 		s.Published = publishedRow(&published)
+		if source := published.Source; record.Value == nil && at.Topic == c.cfg.Kafka.Topics.Shadow && c.topics[source.Topic] {
+			if record, err = c.archive.Record(ctx, source); err != nil { // a shadow publishes no values
+				return shown{}, fmt.Errorf("the record of the input, %s: %w", source, err)
+			}
+		}
 	}
 	if record.Oversize != nil || record.Value == nil {
 		return shown{}, fmt.Errorf("the record has no value that can be shown (%d bytes)", record.Size())

@@ -33,6 +33,9 @@ topic, explain searches the output topics for its verdict: in the partition to w
 record's timestamp on. With --id it searches the output topics of the last hours (--since) for an article with that id;
 if several have it, it explains the latest and names the others.
 
+With --shadow it explains the records of a shadow: with the index of the shadow, and verdicts from the topic of the
+shadow. Give it the settings of the shadow (docs/recipe-change.md).
+
 Texts come from Kafka. Of an article that retention has removed, explain shows what the index has. It changes nothing,
 needs Read on the topics, and does without Redis if Redis does not answer.
 
@@ -46,18 +49,23 @@ func Command() *cobra.Command {
 		Long:  help,
 		Example: `  echosieve explain --config echosieve.yaml articles-duplicate/0/1517
   echosieve explain --config echosieve.yaml articles/2/88231 --html why.html
-  echosieve explain --config echosieve.yaml --id x44 --since 72h --json`,
+  echosieve explain --config echosieve.yaml --id x44 --since 72h --json
+  echosieve explain --shadow --config new.yaml articles-shadow/2/88231`,
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	id := cmd.Flags().String("id", "", "id of the article, instead of coordinates")
 	since := cmd.Flags().Duration("since", 24*time.Hour, "how far back --id searches the output topics")
 	page := cmd.Flags().String("html", "", "also write the explanation as a page into this file")
 	whole := cmd.Flags().Bool("whole", false, "show sentences that are the same as well")
+	shadow := cmd.Flags().Bool("shadow", false, "explain records of the shadow, with its topic and its index")
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg, err := config.Load(cmd.Flags())
 		if err != nil {
 			return err
+		}
+		if *shadow {
+			cfg = cfg.AsShadow()
 		}
 		at, err := named(args, *id, *since)
 		if err != nil {

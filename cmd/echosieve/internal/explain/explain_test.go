@@ -245,6 +245,36 @@ func TestExplainChain(t *testing.T) {
 	require.Nil(t, x.Comparison)
 }
 
+// A shadow's verdict is explained with its own index and its own topic, beside those of the service.
+func TestExplainShadow(t *testing.T) {
+	w := inprocess.Start(t)
+	publish := func(texts ...string) (at string) {
+		for i, text := range texts {
+			at = w.Publish(t, 0, time.Now().Add(time.Duration(i)*time.Second), value(t, fmt.Sprint("n", i), text))
+		}
+		return at
+	}
+	at := publish(ferry, second)
+	w.Verdicts(t, 2)
+	w.Stop()
+	w.CreateTopics(t, "articles-shadow")
+	w.Config = w.Config.AsShadow()
+	w.Run(t)
+	require.Eventually(t, func() bool { return explained(t, w, at, "--shadow").Verdict != "" }, time.Minute, 10*time.Millisecond)
+	w.Stop()
+	for _, key := range w.Redis.Keys() {
+		if !strings.HasPrefix(key, "echosieve-shadow:") {
+			w.Redis.Del(key)
+		}
+	}
+	service, shadow := explained(t, w, at), explained(t, w, at, "--shadow")
+	require.Equal(t, "articles-duplicate/0/0", service.Output)
+	require.Nil(t, service.Article.Index)
+	require.Equal(t, "articles-shadow/0/1", shadow.Output)
+	require.Equal(t, "near", shadow.Article.Index.Verdict)
+	require.Equal(t, "near", shadow.Verdict)
+}
+
 func coordinates(r *kgo.Record) string {
 	return fmt.Sprintf("%s/%d/%d", r.Topic, r.Partition, r.Offset)
 }

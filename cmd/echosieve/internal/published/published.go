@@ -102,13 +102,16 @@ func needsRead(topic string, err error) error {
 	return fmt.Errorf("%w; this command needs Read on %s", err, topic)
 }
 
-// Topics returns the topics in which verdicts are searched: the output topics, unless SearchIn named another.
+// Topics returns the topics in which verdicts are searched: the output topics, of a shadow its one topic, unless SearchIn named another.
 func (r *Reader) Topics() []string { return r.topics }
 
 // SearchIn makes a topic the only one in which verdicts are searched.
 func (r *Reader) SearchIn(topic string) { r.topics = []string{topic} }
 
 func outputTopics(t consumer.Topics) []string {
+	if t.Shadow != "" {
+		return []string{t.Shadow}
+	}
 	topics := []string{t.Unique, t.Duplicate, t.Dead}
 	if t.Possible != "" {
 		topics = append(topics, t.Possible)
