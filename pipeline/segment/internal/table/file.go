@@ -11,24 +11,23 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The file is one zstd frame. In it, little-endian: magic, header, sections in the order of sections, CRC-32C of all of these. The entries
-// lie in columns, because columns compress better.
+// The file is one zstd frame. In it, little-endian: magic, header, sections in the order of sections, trie, CRC-32C of all of these.
 const (
 	magic   = "ECHOCUT\n"
-	version = 1
+	version = 2
 )
 
 // header has the lengths of the sections.
 type header struct {
-	Version, Codes, Known, Weights, Entries uint32
-	Sum, Default                            float64
+	Version, Codes, Known, Weights, Entries, Nodes, Parents uint32
+	Sum, Default                                            float64
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sections lists the sections that follow the header, except the entries.
+// sections lists the sections that follow the header, except the trie.
 func (t *Table) sections() []any {
-	return []any{t.Runes, t.Root, t.Single, t.Weights, &t.Model.Start, &t.Model.Trans, t.Model.Emit}
+	return []any{t.Runes, t.Single, t.Weights, &t.Model.Start, &t.Model.Trans, t.Model.Emit}
 }
 
 // Marshal returns the content of the file, not compressed.
@@ -38,44 +37,18 @@ func (t *Table) Marshal() ([]byte, error) {
 	}
 	var b bytes.Buffer
 	b.WriteString(magic)
+	f := newTrie(t)
 	h := header{
 		Version: version, Codes: uint32(len(t.Runes)), Known: uint32(len(t.Model.Emit)), Weights: uint32(len(t.Weights)),
-		Entries: uint32(len(t.Entries)), Sum: t.Sum, Default: t.Default,
+		Entries: uint32(len(t.Entries)), Nodes: uint32(len(f.gaps)), Parents: uint32(len(f.steps)), Sum: t.Sum, Default: t.Default,
 	}
-	parts := append([]any{h}, t.sections()...)
-	for column := range columns {
-		values := make([]uint16, len(t.Entries))
-		for i := range t.Entries {
-			values[i] = t.Entries[i].column(column)
-		}
-		parts = append(parts, values)
-	}
+	parts := append(append([]any{h}, t.sections()...), f.bytes())
 	for _, part := range parts {
 		if err := binary.Write(&b, binary.LittleEndian, part); err != nil {
 			return nil, fmt.Errorf("table: %w", err)
 		}
 	}
 	return binary.LittleEndian.AppendUint32(b.Bytes(), crc32.Checksum(b.Bytes(), castagnoli)), nil
-}
-
-// columns is the number of columns of 16 bits that make up an entry.
-const columns = 4
-
-func (e *Entry) column(i int) uint16 {
-	return [columns]uint16{e.Code, e.Weight, uint16(e.Base), uint16(e.Base >> 16)}[i]
-}
-
-func (e *Entry) setColumn(i int, v uint16) {
-	switch i {
-	case 0:
-		e.Code = v
-	case 1:
-		e.Weight = v
-	case 2:
-		e.Base = uint32(v)
-	case 3:
-		e.Base |= uint32(v) << 16
-	}
 }
 
 // Read unpacks and checks a file. Its error says whether the file is no table, of another version, or damaged.
@@ -96,7 +69,7 @@ func unmarshal(content io.Reader) (*Table, error) {
 	if _, err := io.ReadFull(r, start); err != nil || string(start) != magic {
 		return nil, errors.Join(errors.New("table: the file is no word table"), err)
 	}
-	t, err := read(r)
+	t, f, err := read(r)
 	if err != nil {
 		return nil, err
 	}
@@ -108,20 +81,23 @@ func unmarshal(content io.Reader) (*Table, error) {
 	if got != want {
 		return nil, fmt.Errorf("table: damaged: checksum %08x instead of %08x", want, got)
 	}
+	if err := f.enter(t); err != nil {
+		return nil, err
+	}
 	return t, t.validate()
 }
 
-// read reads all between magic and checksum.
-func read(r io.Reader) (*Table, error) {
+// read reads all between magic and checksum. The entries of the table are free.
+func read(r io.Reader) (*Table, *trie, error) {
 	var h header
 	if err := readPart(r, &h); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if h.Version != version {
-		return nil, fmt.Errorf("table: version %d, this program reads version %d", h.Version, version)
+		return nil, nil, fmt.Errorf("table: version %d, this program reads version %d", h.Version, version)
 	}
-	if h.Codes > MaxCodes || h.Known > h.Codes || h.Weights > MaxWeights || h.Entries > MaxEntries {
-		return nil, fmt.Errorf("table: damaged: too large: %+v", h)
+	if h.Codes > MaxCodes || h.Known > h.Codes || h.Weights > MaxWeights || h.Entries > MaxEntries || h.Nodes > h.Entries || h.Parents > h.Codes+h.Nodes {
+		return nil, nil, fmt.Errorf("table: damaged: too large: %+v", h)
 	}
 	t := &Table{
 		Runes: make([]rune, h.Codes), Root: make([]uint32, h.Codes), Single: make([]float64, h.Codes),
@@ -130,30 +106,14 @@ func read(r io.Reader) (*Table, error) {
 	}
 	for _, section := range t.sections() {
 		if err := readPart(r, section); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	for column := range columns {
-		if err := t.readColumn(r, column); err != nil {
-			return nil, err
-		}
+	for i := range t.Entries {
+		t.Entries[i].Code = NoEntry
 	}
-	return t, nil
-}
-
-func (t *Table) readColumn(r io.Reader, column int) error {
-	buf := make([]byte, 32<<10)
-	for i := 0; i < len(t.Entries); {
-		buf := buf[:min(len(buf), 2*(len(t.Entries)-i))]
-		if _, err := io.ReadFull(r, buf); err != nil {
-			return damaged(err)
-		}
-		for ; len(buf) > 0; buf = buf[2:] {
-			t.Entries[i].setColumn(column, binary.LittleEndian.Uint16(buf))
-			i++
-		}
-	}
-	return nil
+	f, err := readTrie(r, &h)
+	return t, f, err
 }
 
 func readPart(r io.Reader, part any) error {

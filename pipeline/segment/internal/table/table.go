@@ -20,7 +20,7 @@ const (
 	First
 )
 
-// Limits of a table. They bound the memory that Read allocates for a damaged file to 32 MB.
+// Limits of a table. They bound the memory that Read allocates for a damaged file to 100 MB.
 const (
 	MaxCodes   = 1 << 15
 	MaxWeights = 1 << 16

@@ -72,6 +72,26 @@ func TestFile(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
+// A table keeps the places of all its nodes, wherever user words have moved them.
+func TestFileOfGrownTable(t *testing.T) {
+	want := small(t)
+	b := NewBuilder(want)
+	random := rand.New(rand.NewPCG(1, 3))
+	for range 5000 {
+		word := make([]rune, 2+random.IntN(4))
+		for k := range word {
+			word[k] = '一' + rune(random.ExpFloat64()*40)
+		}
+		require.NoError(t, b.Add(string(word), -9))
+	}
+	require.NoError(t, b.Finish())
+	content, err := want.Marshal()
+	require.NoError(t, err)
+	got, err := Read(pack(t, content))
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
 func TestBadFiles(t *testing.T) {
 	good, err := small(t).Marshal()
 	require.NoError(t, err)
@@ -85,9 +105,11 @@ func TestBadFiles(t *testing.T) {
 		binary.LittleEndian.PutUint32(content[end:], crc32.Checksum(content[:end], castagnoli))
 		return content
 	}
-	slots := small(t).Entries
-	entries := len(good) - 4 - 8*len(slots)
-	word := slices.IndexFunc(slots, func(e Entry) bool { return e.Code != NoEntry })
+	f := newTrie(small(t))
+	steps := len(good) - 4 - 4*len(f.steps)
+	weights := steps - 2*len(f.weights)
+	gaps := weights - 2*len(f.gaps)
+	children := gaps - 2*len(f.children)
 	for name, c := range map[string]struct {
 		content []byte
 		want    string
@@ -98,12 +120,16 @@ func TestBadFiles(t *testing.T) {
 		"header only":    {good[:20], "cut short"},
 		"no checksum":    {good[:len(good)-4], "cut short"},
 		"other version":  {changed(8, 9), "version 9"},
-		"one bit":        {changed(entries+2, good[entries+2]^1), "checksum"},
+		"one bit":        {changed(gaps, good[gaps]^1), "checksum"},
 		"too many codes": {changed(12, 0xff, 0xff, 0xff, 0x7f), "too large"},
 		"too many slots": {changed(24, 0xff, 0xff, 0xff, 0x7f), "too large"},
-		"code outside":   {resealed(changed(entries+2*word, 0xfe, 0xff)), "is damaged"},
-		"weight outside": {resealed(changed(entries+2*len(slots)+2*word, 2, 0)), "is damaged"},
-		"base outside":   {resealed(changed(entries+6*len(slots)+2*word, 0xff, 0xff)), "is damaged"},
+		"too many nodes": {changed(28, 0xff, 0xff, 0xff, 0x7f), "too large"},
+		"code outside":   {resealed(changed(gaps+len(f.gaps), 0xff)), "trie is damaged"},
+		"no free entry":  {resealed(changed(steps+1, 0)), "trie is damaged"},
+		"weight outside": {resealed(changed(weights, 2)), "is damaged"},
+		"step outside":   {resealed(changed(steps+3*len(f.steps), 0xff)), "trie is damaged"},
+		"too few nodes":  {resealed(changed(children+First, 2)), "trie is damaged"},
+		"too many":       {resealed(changed(children+'c', 0)), "trie is damaged"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Read(pack(t, c.content))
