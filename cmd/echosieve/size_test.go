@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mostBytes is the largest service binary that we ship. OpenTelemetry takes 1.0 MB of it.
-const mostBytes = 26_000_000
+// mostBytes is the largest service binary that we ship. OpenTelemetry takes 1.0 MB of it, the dictionaries 4.1 MB.
+const mostBytes = 25_000_000
 
 // What makes the binary large shows in no list of imports: see command.printUsage.
 func TestServiceBinaryIsSmall(t *testing.T) {

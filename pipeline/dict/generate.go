@@ -17,7 +17,11 @@ import (
 func main() {
 	jieba := filepath.Join(module("github.com/yanyiwu/gojieba@v1.4.7"), "deps/cppjieba/dict")
 	for _, name := range []string{"jieba.dict.utf8", "hmm_model.utf8", "idf.utf8", "stop_words.utf8"} {
-		write(name, read(filepath.Join(jieba, name)))
+		data := read(filepath.Join(jieba, name))
+		if strings.HasSuffix(name, "dict.utf8") || name == "idf.utf8" {
+			data = columns(data)
+		}
+		write(name, data)
 	}
 	opencc := module("github.com/longbridgeapp/opencc@v0.3.13")
 	write("ts_characters.txt", firstAlternatives(read(filepath.Join(opencc, "dictionary/TSCharacters.txt"))))
@@ -44,6 +48,20 @@ func firstAlternatives(table []byte) []byte {
 		fields := strings.Fields(lines.Text())
 		if len(fields) > 1 && fields[0] != fields[1] {
 			out.WriteString(fields[0] + fields[1] + "\n")
+		}
+	}
+	return out.Bytes()
+}
+
+// columns returns the first fields of all lines, then all second fields, and so on; package dict makes lines of them again. Each field is
+// a line of its own.
+func columns(data []byte) []byte {
+	lines := bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
+	var out bytes.Buffer
+	for column := range bytes.Fields(lines[0]) {
+		for _, line := range lines {
+			out.Write(bytes.Split(line, []byte(" "))[column])
+			out.WriteByte('\n')
 		}
 	}
 	return out.Bytes()
