@@ -20,6 +20,10 @@ import (
 // walkCount is the number of keys that a walk asks a server for in one step. A step of SCAN does not block the server for long.
 const walkCount = 1000
 
+// walkPipeline is the number of hashes of entries that are fetched in one round trip. They hold about entriesPerHash entries each, more if
+// redis.expected_articles is too low.
+const walkPipeline = 200
+
 // KeyKind is a kind of key of the index.
 type KeyKind string
 
@@ -122,26 +126,30 @@ func (k Keys) Bytes(ctx context.Context) (bytes map[KeyKind]int64, err error) {
 
 // Articles returns the articles whose entries are in the keys. Damaged fields are left out: Claim sets them aside.
 func (k Keys) Articles(ctx context.Context) (articles []StoredArticle, damaged int, err error) {
-	for _, key := range k.names {
-		if k.x.kindOf(key) != KeyEntries {
-			continue
-		}
-		var fields map[string]string
-		if err := k.x.patiently(ctx, "entries", func() (err error) {
-			fields, err = k.node.HGetAll(ctx, key).Result()
-			return err
+	names := slices.DeleteFunc(slices.Clone(k.names), func(key string) bool { return k.x.kindOf(key) != KeyEntries })
+	for part := range slices.Chunk(names, walkPipeline) {
+		var replies []*redis.MapStringStringCmd
+		if err := k.x.patiently(ctx, "entries", func() error {
+			pipe := k.node.Pipeline()
+			replies = replies[:0]
+			for _, key := range part {
+				replies = append(replies, pipe.HGetAll(ctx, key))
+			}
+			return execute(ctx, pipe)
 		}); err != nil {
 			return nil, 0, err
 		}
-		span, err := k.x.spanOf(key)
-		if err != nil {
-			return nil, 0, err
-		}
-		for field, value := range fields {
-			found, bad := k.x.inField(key, span, field, value)
-			articles = append(articles, found...)
-			if bad {
-				damaged++
+		for i, key := range part {
+			span, err := k.x.spanOf(key)
+			if err != nil {
+				return nil, 0, err
+			}
+			for field, value := range replies[i].Val() {
+				found, bad := k.x.inField(key, span, field, value)
+				articles = append(articles, found...)
+				if bad {
+					damaged++
+				}
 			}
 		}
 	}
