@@ -25,7 +25,7 @@ type refilled struct {
 	OtherRecipe                                   int64 `json:"other_recipe"`
 }
 
-func startRefill(t *testing.T, s service.Settings, args ...string) (cmd *exec.Cmd, out, errOut *strings.Builder) {
+func startRefill(t testing.TB, s service.Settings, args ...string) (cmd *exec.Cmd, out, errOut *strings.Builder) {
 	t.Helper()
 	cmd = exec.Command(service.Binary, append([]string{"index", "refill", "--json"}, args...)...)
 	out, errOut = new(strings.Builder), new(strings.Builder)
@@ -35,7 +35,7 @@ func startRefill(t *testing.T, s service.Settings, args ...string) (cmd *exec.Cm
 	return cmd, out, errOut
 }
 
-func refill(t *testing.T, s service.Settings, args ...string) (refilled, *exec.Cmd) {
+func refill(t testing.TB, s service.Settings, args ...string) (refilled, *exec.Cmd) {
 	t.Helper()
 	cmd, out, errOut := startRefill(t, s, args...)
 	err := cmd.Wait()

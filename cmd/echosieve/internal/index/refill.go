@@ -34,8 +34,8 @@ you type the command again, and several processes, on several machines, share th
 data it begins again. The partitions of a killed process are free after 15 seconds. --restart makes it begin again in any case. A finished refill that is typed again reads only
 what was published since.
 
-It fingerprints every text of the window again, which costs about as much CPU as the service has used for them. Use nice, or
-a machine of its own, if the service runs beside it.
+It fingerprints every text of the window again. An article costs about three quarters of the CPU time that the service has used
+for it. Use nice, or a machine of its own, if the service runs beside it.
 
 Exit codes: 0 the index is filled; 1 it is filled, but not with everything (see the text); 2 failed: type it again.`
 
