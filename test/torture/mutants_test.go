@@ -73,6 +73,9 @@ var mutants = []mutant{
 	{name: "guess-while-redis-is-away", edits: []edit{
 		{"redisindex/index.go", "		verdicts, err = x.run(ctx, articles, waiting)\n", "		verdicts, err = x.run(ctx, articles, waiting)\n	if err != nil && !redis.HasErrorPrefix(err, \"NOSCRIPT\") && ctx.Err() == nil {\n		verdicts, err = nil, nil\n		for i := range articles {\n			verdicts = append(verdicts, article.Verdict{Kind: article.Unique, Root: articles[i].Ref()})\n		}\n	}\n"},
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin, ledger.Contradiction}},
+	{name: "refill-skips", edits: []edit{
+		{"cmd/echosieve/internal/index/refiller.go", "		a, _ := prepared.Article(i)\n		if a == nil {\n", "		a, _ := prepared.Article(i)\n		if a == nil || b.records[i].Offset%4 == 3 {\n"},
+	}, faults: "refill", want: []ledger.Kind{ledger.Contradiction, ledger.Twin}},
 	{name: "wait-for-no-replica", edits: []edit{
 		{"redisindex/connection.go", "	if o.WaitReplicas > 0 {\n", "	if false {\n"},
 	}, faults: "redis-master-behind", want: []ledger.Kind{ledger.Twin, ledger.Contradiction}, redis: rig.SentinelRedis},

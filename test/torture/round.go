@@ -27,6 +27,8 @@ type round struct {
 	*rig.Round
 	o    *options
 	plan plan
+
+	shadowed []*kgo.Record // the topic of the shadow, if there was one
 }
 
 // runRound makes one round: it starts the processes, publishes and injects, waits for the verdicts, and accounts for them.
@@ -74,7 +76,7 @@ func runRound(g *rig.Rig, o *options, number int, seed uint64, s *rig.Summary) e
 // prepare creates the topics and starts the processes.
 func (r *round) prepare(ctx context.Context) error {
 	out := r.Topics()
-	kafkaserver.CreateTopics(r.Host, r.KafkaClient, int32(r.Partitions), nil, r.Topic, out.Unique, out.Duplicate, out.Dead)
+	kafkaserver.CreateTopics(r.Host, r.KafkaClient, int32(r.Partitions), nil, r.Topic, out.Unique, out.Duplicate, out.Dead, r.ShadowTopic())
 	var err error
 	if r.Feed, err = traffic.NewFeed(r.KafkaAddrs, r.Topic); err != nil {
 		return err
@@ -127,8 +129,17 @@ func (r *round) collect(ctx context.Context, sent int) (inputs map[string]*kgo.R
 	if err := r.Watcher.Await(ctx, sent, r.o.patience); err != nil {
 		return nil, nil, err
 	}
+	if r.shadowed, err = r.AwaitShadow(ctx, sent, r.o.patience); err != nil {
+		return nil, nil, err
+	}
 	if err := r.TerminateAll(); err != nil {
 		return nil, nil, err
+	}
+	if x := r.Excuses(); len(x.Losses)+len(x.Forgotten) > 0 {
+		r.Say("all records are delivered again")
+		if err := r.Replay(ctx); err != nil {
+			return nil, nil, err
+		}
 	}
 	if outputs, err = r.Watcher.Drain(ctx, r.Admin); err != nil {
 		return nil, nil, err
@@ -144,9 +155,17 @@ func (r *round) collect(ctx context.Context, sent int) (inputs map[string]*kgo.R
 
 // account checks every promise. It returns true if there was no violation.
 func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, written *articles.Writer, checked judge.Census) bool {
-	found := judge.Judge(ledger.Run{Inputs: inputs, Outputs: outputs, Partitions: int32(r.Partitions), Topics: r.Topics()}, written)
+	excuses := r.Excuses()
+	found := judge.Judge(ledger.Run{Inputs: inputs, Outputs: outputs, Partitions: int32(r.Partitions), Topics: r.Topics()}, written, excuses)
+	found.Violations = append(found.Violations, judge.Shadow(inputs, outputs, r.shadowed)...)
 	if checked != nil {
 		checked.Count(inputs, found)
+		if len(excuses.Losses) > 0 {
+			checked[judge.Regained] = found.Regained
+		}
+		if r.shadowed != nil {
+			checked[judge.Shadowed] = len(r.shadowed)
+		}
 	}
 	result := r.Result()
 	result.Records, result.Outputs, result.Texts, result.Checked = len(inputs), len(outputs), found.Texts, checked

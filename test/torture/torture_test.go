@@ -44,6 +44,14 @@ func TestRoundWithReplicas(t *testing.T) {
 	}
 }
 
+// Operators repair and try things while processes and Redis fail, and their commands are killed on their way.
+func TestRoundWithCommands(t *testing.T) {
+	loopback.SkipShort(t)
+	t.Parallel()
+	code, _ := run(t.Context(), []string{"--rounds", "1", "--rate", "200", "--faults", "shadow,refill,explain,forget,redis-stall"}, output{t})
+	require.Zero(t, code)
+}
+
 func TestSeedGivesTheSchedule(t *testing.T) {
 	o, err := parse(nil)
 	require.NoError(t, err)
@@ -53,7 +61,7 @@ func TestSeedGivesTheSchedule(t *testing.T) {
 
 // Every fault is usual for some servers, or a round has it only if it is named. No fault can be named for servers that it does not suit.
 func TestFaultsSuitTheServers(t *testing.T) {
-	notUsual := []string{"redis-empty", "crash-every"}
+	notUsual := []string{"redis-empty", "crash-every", "refill", "forget", "explain", "shadow"}
 	reached := map[string]bool{}
 	for _, brokers := range []string{"1", "3"} {
 		for _, redis := range []string{rig.PlainRedis, rig.SentinelRedis, rig.ClusterRedis} {

@@ -25,7 +25,7 @@ const (
 	// maxFamily is the most copies that a text gets. The index offers at most 8 articles of one fingerprint as originals: with more
 	// copies, a copy could miss its original without a mistake of the service.
 	maxFamily    = 6
-	remembered   = 2000           // texts that can still be copied: the last ones
+	remembered   = 20_000         // texts that can still be copied: the last ones
 	spread       = 72 * time.Hour // of the records' timestamps
 	nearDistance = 3              // in bits; always found, because the index stores a fingerprint under four blocks
 )

@@ -57,6 +57,11 @@ var All = map[string]Fault{
 		Lane: Processes, Inject: crashEverywhere, named: true, About: "a process ends itself at every crash point, with SIGKILL and with SIGTERM",
 	},
 
+	"refill":  {Lane: Processes, Inject: refill, needs: rig.Options.OwnRedis, named: true, About: "delete all data in Redis; index refill, killed on its way, fills the index"},
+	"forget":  {Lane: Processes, Inject: forget, named: true, About: "index forget is killed on its way"},
+	"explain": {Lane: Processes, Inject: explain, named: true, About: "explain verdicts while other faults last"},
+	"shadow":  {Lane: Processes, Inject: shadow, named: true, About: "a shadow runs beside the service and is killed"},
+
 	"redis-stall":         {Lane: Redis, Inject: stallRedis, needs: plainRedis, About: "Redis stops without closing a connection"},
 	"redis-restart":       {Lane: Redis, Inject: restartRedis, needs: plainRedis, About: "kill Redis and start it again with its data"},
 	"redis-empty":         {Lane: Redis, Inject: emptyRedis, needs: plainRedis, named: true, About: "delete all data in Redis"},

@@ -15,6 +15,8 @@ type Census map[string]int
 
 // Counts that the runner itself knows.
 const (
+	Regained         = "copies caught after a refill"
+	Shadowed         = "records in the topic of the shadow"
 	CommittedRecords = "records of committed transactions"
 	AbortedRecords   = "records of aborted transactions"
 )

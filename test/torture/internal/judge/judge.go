@@ -19,39 +19,46 @@ type Findings struct {
 	Texts      int                           // different texts among the inputs; all versions of a chain count as one
 	Links      int                           // copies of copies: their roots were compared with the ends of their chains
 	Dead       map[pipeline.RejectReason]int // dead letters by their reasons
+	Regained   int                           // copies that were caught after a refill, of articles from before the loss
 	Violations []ledger.Violation
 }
 
 // Judge checks every promise: those of package ledger, and those that need to know which articles are copies of each other.
-func Judge(run ledger.Run, written *articles.Writer) Findings {
+func Judge(run ledger.Run, written *articles.Writer, x Excuses) Findings {
 	run.Reason = func(source string) pipeline.RejectReason { return written.Reasons[string(run.Inputs[source].Key)] }
 	report := run.Check()
-	texts, bad := relate(run.Inputs, report.Seen, written.Facts)
+	texts, regained, bad := x.relate(run.Inputs, report.Seen, written.Facts)
 	dead := map[pipeline.RejectReason]int{}
 	for _, o := range report.Seen {
 		if o.Verdict() == "" {
 			dead[pipeline.RejectReason(o.Headers[pipeline.HeaderReason])]++
 		}
 	}
-	return Findings{texts, report.Links, dead, append(report.Violations, bad...)}
+	return Findings{texts, report.Links, dead, regained, append(report.Violations, bad...)}
 }
 
 // member is an article of a family.
 type member struct {
 	source string // coordinates of its record
 	articles.Fact
+	forgotten bool // it, or another article of its family
 }
 
 // relate compares the verdicts with the facts, which have the articles' ids as keys. A copy must repeat an article of its own family.
 // Of two articles that must match, one must be a copy. One article of each family must come through as unique. relate counts the
-// families.
-func relate(inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome, facts map[string]articles.Fact) (texts int, bad []ledger.Violation) {
+// families, and the copies that a refill made the service catch.
+func (x Excuses) relate(inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome, facts map[string]articles.Fact) (texts, regained int, bad []ledger.Violation) {
 	families := map[string][]member{}
 	at := map[string]articles.Fact{} // by coordinates
 	for _, source := range slices.Sorted(maps.Keys(inputs)) {
 		if f, known := facts[string(inputs[source].Key)]; known {
-			families[f.Family] = append(families[f.Family], member{source, f})
+			families[f.Family] = append(families[f.Family], member{source: source, Fact: f})
 			at[source] = f
+		}
+	}
+	for _, source := range x.Forgotten {
+		for i := range families[at[source].Family] {
+			families[at[source].Family][i].forgotten = true
 		}
 	}
 	for _, family := range slices.Sorted(maps.Keys(families)) {
@@ -68,19 +75,27 @@ func relate(inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome, fact
 			}
 			if o.IsThrough() {
 				through = true
-				bad = append(bad, twins(a, families[family][:i], seen)...)
+				bad = append(bad, x.twins(a, families[family][:i], seen)...)
+			}
+			for _, l := range x.Losses {
+				if o.IsCopy() && slices.ContainsFunc(families[family], func(b member) bool { return l.regains(b.source, a.source) && a.MustMatch(b.Fact) }) {
+					regained++
+				}
 			}
 		}
 		if !through {
 			bad = append(bad, ledger.Violation{Kind: ledger.LostText, Text: fmt.Sprintf("neither article %s nor any of its copies came through as unique", family)})
 		}
 	}
-	return len(families), bad
+	return len(families), regained, bad
 }
 
 // twins returns a violation for each of the others that came through although it must match a, which came through as well.
-func twins(a member, others []member, seen map[string]*ledger.Outcome) (bad []ledger.Violation) {
+func (x Excuses) twins(a member, others []member, seen map[string]*ledger.Outcome) (bad []ledger.Violation) {
 	for _, b := range others {
+		if a.forgotten || slices.ContainsFunc(x.Losses, func(l Loss) bool { return l.excuses(a.source, b.source) }) {
+			continue
+		}
 		if o := seen[b.source]; o != nil && o.IsThrough() && a.MustMatch(b.Fact) {
 			bad = append(bad, ledger.Violation{Kind: ledger.Twin, Text: fmt.Sprintf("%s and %s are copies of each other, but neither was published as a copy", b.source, a.source)})
 		}

@@ -245,7 +245,7 @@ var misreported = map[string]struct {
 // Judge reports nothing about the outputs of a service without a mistake, and reports each mistake that is put into them.
 func TestMistakesInOutputsAreFound(t *testing.T) {
 	h := newHonest(t)
-	found := Judge(h.run, h.writer)
+	found := Judge(h.run, h.writer, Excuses{})
 	require.Empty(t, found.Violations)
 	checked := Census{CommittedRecords: 1, AbortedRecords: 1}
 	checked.Count(h.run.Inputs, found)
@@ -266,7 +266,7 @@ func TestMistakesInOutputsAreFound(t *testing.T) {
 			}
 			run.Outputs = m.change(t, h.writer, run.Outputs)
 			var kinds []ledger.Kind
-			for _, v := range Judge(run, h.writer).Violations {
+			for _, v := range Judge(run, h.writer, Excuses{}).Violations {
 				kinds = append(kinds, v.Kind)
 			}
 			require.Contains(t, kinds, m.want)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"echosieve/test/ledger"
+	"echosieve/test/torture/internal/judge"
 	"echosieve/test/torture/internal/process"
 	"echosieve/test/torture/internal/traffic"
 	"echosieve/test/torture/internal/wait"
@@ -48,8 +49,13 @@ type Round struct {
 	Summary *Summary
 	// BreakingKafka is held while a fault of Kafka lasts, and while a transaction is open: see traffic.Transactions.
 	BreakingKafka sync.Mutex
+	// BreakingRedis is held while a fault of Redis lasts, and while the fault refill empties Redis.
+	BreakingRedis sync.Mutex
 
 	mu         sync.Mutex
+	excuses    judge.Excuses
+	replay     bool
+	shadow     *process.Process // the last one; nil if there was none
 	processes  []*process.Process
 	started    int
 	generation int // the newest group generation
@@ -95,18 +101,9 @@ func (r *Round) start(doomed bool, env ...string) (*process.Process, error) {
 	r.started++
 	name := fmt.Sprintf("service-%d", r.started)
 	r.mu.Unlock()
-	topics := r.Topics()
-	args := []string{
-		"run",
-		"--kafka.brokers", r.serviceKafka(), "--kafka.group", r.Topic, "--kafka.topics.input", r.Topic,
-		"--kafka.topics.unique", topics.Unique, "--kafka.topics.duplicate", topics.Duplicate, "--kafka.topics.dead", topics.Dead,
-		"--redis.namespace", r.Topic, "--window", window.String(), "--http.listen", "127.0.0.1:0",
-		// Short times, so that others serve the partitions of a killed process within the round.
-		"--kafka.session_timeout", SessionTimeout.String(), "--kafka.drain_timeout", "2s", "--kafka.commit_interval", "200ms",
-	}
 	listed := make(chan struct{}) // a process may end before it is on the list
 	p, err := process.Start(process.Command{
-		Name: name, Dir: r.Dir, Binary: r.Binary, Args: slices.Concat(args, r.redisFlags(), r.ServiceFlags), Env: env, Doomed: doomed,
+		Name: name, Dir: r.Dir, Binary: r.Binary, Args: r.arguments("run"), Env: env, Doomed: doomed,
 	}, func(p *process.Process) {
 		<-listed
 		r.ended(p)
@@ -119,6 +116,21 @@ func (r *Round) start(doomed bool, env ...string) (*process.Process, error) {
 	r.mu.Unlock()
 	close(listed)
 	return p, nil
+}
+
+// arguments are those of a command, with the configuration of the service processes.
+func (r *Round) arguments(command ...string) []string {
+	topics, group := r.Topics(), r.Topic
+	if r.replay {
+		group += "-replay"
+	}
+	return slices.Concat(command, []string{
+		"--kafka.brokers", r.serviceKafka(), "--kafka.group", group, "--kafka.topics.input", r.Topic,
+		"--kafka.topics.unique", topics.Unique, "--kafka.topics.duplicate", topics.Duplicate, "--kafka.topics.dead", topics.Dead,
+		"--redis.namespace", r.Topic, "--window", window.String(), "--http.listen", "127.0.0.1:0",
+		// Short times, so that others serve the partitions of a killed process within the round.
+		"--kafka.session_timeout", SessionTimeout.String(), "--kafka.drain_timeout", "2s", "--kafka.commit_interval", "200ms",
+	}, r.redisFlags(), r.ServiceFlags)
 }
 
 // ended removes a process from the list. It starts another process in the place of one that ended by itself.
@@ -175,6 +187,9 @@ func (r *Round) TerminateAll() error {
 func (r *Round) Close() {
 	r.mu.Lock()
 	left := slices.Clone(r.processes)
+	if r.shadow != nil {
+		left = append(left, r.shadow)
+	}
 	r.mu.Unlock()
 	for _, p := range left {
 		p.Discard()

@@ -1,0 +1,120 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"echosieve/test/torture/internal/rig"
+	"echosieve/test/torture/internal/wait"
+)
+
+// What operators do beside the service. The commands are killed in the middle and typed again, as operators do.
+
+const (
+	commandKills  = 3
+	laterArticles = 1500 // published after a refill, so that copies of articles from before the loss are among them
+)
+
+// refill deletes all data in Redis and lets index refill fill the index beside processes that serve, of which one is killed meanwhile. Then
+// more articles must be published before the round may end.
+func refill(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+	committed, err := r.EmptyIndex(ctx, func() error {
+		return r.EachMaster(ctx, func(master *redis.Client) error { return master.FlushAll(ctx).Err() })
+	})
+	if err != nil {
+		return "", err
+	}
+	kills, err := killInTheMiddle(ctx, r, random, "index", "refill")
+	if err != nil {
+		return "", err
+	}
+	killed, err := kill(ctx, r, random, 0)
+	if err != nil {
+		return "", err
+	}
+	e, err := r.Insist(ctx, "index", "refill", "--json")
+	if err == nil {
+		err = r.Refilled(ctx, committed)
+	}
+	if err != nil {
+		return "", err
+	}
+	for enough := r.Feed.Acknowledged() + laterArticles; r.Feed.Acknowledged() < enough; {
+		if err := wait.For(ctx, 100*time.Millisecond); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%s; the refill was killed %d times, then: %s", killed, kills, e.Out), nil
+}
+
+// killInTheMiddle runs a command several times and kills it each time. At least one of the runs must not have ended before.
+func killInTheMiddle(ctx context.Context, r *rig.Round, random *rand.Rand, args ...string) (kills int, err error) {
+	for range commandKills {
+		e, err := r.Command(ctx, between(random, 200*time.Millisecond, 3*time.Second), args...)
+		if err != nil {
+			return 0, err
+		}
+		if e.Code == -1 {
+			kills++
+		}
+	}
+	if kills == 0 {
+		err = errors.New("every run ended before it was killed")
+	}
+	return kills, err
+}
+
+// forget forgets articles, and is killed meanwhile.
+func forget(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+	source, err := r.Decided(ctx, random)
+	if err != nil {
+		return "", err
+	}
+	r.Forgotten(source)
+	kills, err := killInTheMiddle(ctx, r, random, "index", "forget", source)
+	if err != nil {
+		return "", err
+	}
+	e, err := r.Insist(ctx, "index", "forget", source, "--json")
+	return fmt.Sprintf("killed %d times, then: %s", kills, e.Out), err
+}
+
+// explain explains verdicts while other faults last. An error must say why: see rig.Command.
+func explain(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+	answers, failures := 0, 0
+	for answers+failures < 5 || answers == 0 {
+		source, err := r.Decided(ctx, random)
+		if err != nil {
+			return "", err
+		}
+		e, err := r.Command(ctx, 0, "explain", source)
+		if err != nil {
+			return "", err
+		}
+		if failures++; e.Code == 0 {
+			answers, failures = answers+1, failures-1
+		}
+		if failures > 20 {
+			return "", fmt.Errorf("no verdict was explained: %s", e.Err)
+		}
+	}
+	return fmt.Sprintf("%d verdicts were explained, %d not", answers, failures), nil
+}
+
+// shadow starts a shadow, kills it twice and starts it again. The last one goes on until the end of the round.
+func shadow(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+	for range commandKills {
+		if err := r.StartShadow(); err != nil {
+			return "", err
+		}
+		if err := wait.For(ctx, between(random, time.Second, 6*time.Second)); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("the shadow was killed %d times", commandKills-1), nil
+}
