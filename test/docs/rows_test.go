@@ -162,6 +162,7 @@ var rows = []row{
 	// docs/reliability.md
 	{command: "make torture ROUNDS=100 SEED=7", parsed: minutes},
 	{command: "go run ./test/torture --rounds 1 --seed 7 --faults kill,redis-stall", parsed: minutes},
+	{command: "go run ./test/torture --rounds 1 --faults shadow,refill,explain,forget,kill,redis-stall", parsed: minutes},
 	{command: "go run ./test/torture --brokers 3", parsed: minutes},
 	{command: "go run ./test/torture --redis cluster", parsed: minutes},
 	{command: "go run ./test/torture --help", parsed: "what it prints is compared with all other commands of the program"},
