@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -52,19 +51,22 @@ func refill(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duratio
 	return fmt.Sprintf("%s; the refill was killed %d times, then: %s", killed, kills, e.Out), nil
 }
 
-// killInTheMiddle runs a command several times and kills it each time. At least one of the runs must not have ended before.
+// killInTheMiddle runs a command again and again until several runs were killed before they had ended.
 func killInTheMiddle(ctx context.Context, r *rig.Round, random *rand.Rand, args ...string) (kills int, err error) {
-	for range commandKills {
-		e, err := r.Command(ctx, between(random, 200*time.Millisecond, 3*time.Second), args...)
+	var last rig.Ended
+	for tries := 0; kills < commandKills && tries < 5*commandKills; tries++ {
+		e, err := r.Command(ctx, between(random, 200*time.Millisecond, 2*time.Second), args...)
 		if err != nil {
 			return 0, err
 		}
 		if e.Code == -1 {
 			kills++
+		} else {
+			last = e
 		}
 	}
-	if kills == 0 {
-		err = errors.New("every run ended before it was killed")
+	if kills < commandKills {
+		err = fmt.Errorf("only %d runs were killed; another ended with exit code %d: %s", kills, last.Code, last.Err)
 	}
 	return kills, err
 }

@@ -73,6 +73,7 @@ func (r *Round) Insist(ctx context.Context, args ...string) (Ended, error) {
 		if err != nil || e.Code == 0 {
 			return e, err
 		}
+		r.Say("  %s: exit code %d: %s", strings.Join(args, " "), e.Code, e.Err)
 		if time.Now().After(end) {
 			return e, fmt.Errorf("%s still fails with exit code %d: %s", strings.Join(args, " "), e.Code, e.Err)
 		}
