@@ -134,7 +134,7 @@ func (b *batch) draw(ctx context.Context, n int) (first uint64, err error) {
 	if err := b.exec(ctx, "ticket", pipe); err != nil {
 		return 0, err
 	}
-	if v := last.Val(); v < int64(n) || v >= maxTicket {
+	if v := last.Val(); v < int64(n) || v >= withdrawn {
 		return 0, &keyError{key: key, err: fmt.Errorf("the ticket counter is %d", v)}
 	}
 	first = uint64(last.Val()) - uint64(n) + 1
@@ -174,7 +174,9 @@ func (b *batch) setTickets(ctx context.Context) error {
 		if !ok {
 			return errLost
 		}
-		t.ticket = ticketNumber(reply)
+		if t.ticket = ticketNumber(reply); isWithdrawn(t.ticket) {
+			return errTicketChanged // another worker gave the entry a ticket above this number, and a third one withdrew it
+		}
 		givenByOther = givenByOther || t.ticket > t.number
 	}
 	if givenByOther {

@@ -61,9 +61,17 @@ const (
 // that it finds counts as the earlier one (lua/ticket.lua).
 const maxEntries = 8
 
-// maxTicket is the highest ticket there is: that of overflow entries. The counter must stay below it. 48 bits last for 200,000
-// articles a second during 44 years.
-const maxTicket = 1<<48 - 1
+const (
+	// maxTicket is the highest ticket there is: that of overflow entries.
+	maxTicket = 1<<48 - 1
+	// withdrawn is added to a ticket that was withdrawn. The entry has no ticket then, but only a higher one may follow: articles have been
+	// decided as if this one were later than the withdrawn ticket. Example: worker A draws 1 for an article and pauses; worker B decides a
+	// copy with the ticket 2, and gives the article the ticket 3; worker C withdraws 3. If A could set 1 now, neither of the two copies
+	// would find an earlier one.
+	//
+	// The counter stays below withdrawn. 47 bits last for 200,000 articles a second during 22 years.
+	withdrawn = 1 << 47
+)
 
 // hiddenDigest is the digest of the article's entry if the entry is hidden. Only a replay of the article's own record finds a hidden
 // entry: scripts find entries by their digests, and this digest belongs to this record alone. Look-ups find the entry, but its ticket
@@ -82,6 +90,9 @@ func (e *entry) hiddenDigest() []byte {
 func ticketBytes(n uint64) string {
 	return string(binary.BigEndian.AppendUint64(nil, n)[2:])
 }
+
+// isWithdrawn says whether an entry with the ticket has none, because it was withdrawn.
+func isWithdrawn(ticket uint64) bool { return ticket >= withdrawn && ticket != maxTicket }
 
 func ticketNumber(s string) uint64 {
 	var buf [8]byte
@@ -120,6 +131,9 @@ func cutEntry(f fieldRef, spanStart int64, data string) (e entry, rest string, e
 	}
 	e.span, e.Fingerprint = f.span, f.fingerprint
 	e.ticket = ticketNumber(data[ticketAt:digestAt])
+	if isWithdrawn(e.ticket) {
+		e.ticket = 0
+	}
 	e.Digest = article.Digest(raw[digestAt:formAt])
 	e.LittleText = raw[formAt]&flagLittle != 0
 	d := decoder{data: raw[formAt+1 : head]}

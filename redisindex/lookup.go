@@ -267,7 +267,9 @@ func (b *batch) giveTickets(ctx context.Context, open []*task) error {
 	for i, e := range without {
 		// Without a reply the entry is lost. If its record is delivered again, it draws a later ticket.
 		if reply, ok := replies[i].Val().(string); ok {
-			e.ticket = ticketNumber(reply)
+			if e.ticket = ticketNumber(reply); isWithdrawn(e.ticket) {
+				return errTicketChanged
+			}
 			b.x.metrics.ticketsGiven.Inc()
 		}
 	}

@@ -85,6 +85,33 @@ func TestVerdictOfAWithdrawnTicketIsNotWritten(t *testing.T) {
 	require.Equal(t, b.Coordinates, claimOne(t, x, a).Original.Coordinates)
 }
 
+// The worker of an original pauses after it drew a number. Meanwhile its article gets a higher ticket, a copy is decided as the earlier one,
+// and that ticket is withdrawn. The worker must not set its number then: neither of the two copies would find an earlier one.
+func TestNumberBelowAWithdrawnTicketIsNotSet(t *testing.T) {
+	for _, server := range servers {
+		t.Run(server.name, func(t *testing.T) {
+			client := newClient(t, server.start(t))
+			x := newIndex(t, client, testConfig(standard))
+			(&hands{}).drive(t, x)
+			require.NoError(t, loadScripts(t.Context(), client))
+			early, slow := newArticle(1, 0xff), newArticle(2, 0xfe)
+			early.Partition, slow.Partition = 1, 2
+			b := newBatch(x, []article.Article{slow}, waitingSince{})
+			for _, step := range []func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets} {
+				require.NoError(t, step(t.Context()))
+			}
+			require.EqualValues(t, 1, b.tasks[0].number)
+			require.Equal(t, article.Unique, claimOne(t, x, early).Kind, "with the ticket 2; it gives the slow article the ticket 3")
+			f := b.tasks[0].field()
+			withdrew, err := withdrawScript.EvalSha(t.Context(), client, []string{x.keys.entries(f)}, f.name(), slow.Digest[:], ticketBytes(3)).Int()
+			require.NoError(t, err)
+			require.Equal(t, 1, withdrew)
+			require.ErrorIs(t, b.setTickets(t.Context()), errTicketChanged)
+			require.Equal(t, early.Coordinates, claimOne(t, x, slow).Original.Coordinates)
+		})
+	}
+}
+
 // After a crash, a record can have a higher ticket than a record that follows it in its partition. A worker decides its partition
 // in order, so it must not wait for a record that it will process later.
 func TestDoesNotWaitForItself(t *testing.T) {

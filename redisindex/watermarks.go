@@ -142,7 +142,7 @@ func (w *watermarks) parse(note string) (highest int64, ticket uint64, ok bool) 
 		return 0, 0, false
 	}
 	highest, errHighest := strconv.ParseInt(parts[1], 10, 64)
-	ticket, errTicket := strconv.ParseUint(parts[2], 10, 47) // at most half of maxTicket, because the counter is raised to it
+	ticket, errTicket := strconv.ParseUint(parts[2], 10, 46) // at most half of withdrawn, because the counter is raised to it
 	return highest, ticket, errHighest == nil && errTicket == nil && highest > 0
 }
 

@@ -23,6 +23,18 @@ local function find(value, digest, hidden)
   return at, length, head, count
 end
 
+-- number decodes a ticket of 6 bytes.
+local function number(ticket)
+  local n = 0
+  for i = 1, 6 do n = n * 256 + string.byte(ticket, i) end
+  return n
+end
+
+-- The entry of an article without a ticket has the ticket 0 or, if its ticket n was withdrawn, the ticket n + withdrawn. The highest ticket
+-- of all is that of hidden entries.
+local withdrawn, highest = 2 ^ 47, 2 ^ 48 - 1
+local function has_ticket(n) return n == highest or n > 0 and n < withdrawn end
+
 -- locate finds an entry in the field of its fingerprint, or an overflow entry in a separate field. It returns the name of the
 -- field, its value, and the first three results of find.
 local function locate(key, fingerprint, digest)

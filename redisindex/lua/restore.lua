@@ -31,7 +31,7 @@ if not pos then
 elseif len == head and string.sub(value, pos + 27, pos + 26 + ARGV[7]) == string.sub(entry, 28, 27 + ARGV[7]) then
   local verdict = string.sub(entry, 1 + string.byte(entry, 3) * 256 + string.byte(entry, 4))
   local ticket = string.sub(value, pos + 4, pos + 9)
-  if ticket == string.rep(string.char(0), 6) then ticket = string.sub(entry, 5, 10) end
+  if not has_ticket(number(ticket)) then ticket = string.sub(entry, 5, 10) end
   len = len + #verdict
   redis.call('HSET', key, field, string.sub(value, 1, pos - 1) .. string.char(math.floor(len / 256), len % 256)
     .. string.sub(value, pos + 2, pos + 3) .. ticket .. string.sub(value, pos + 10, pos + head - 1) .. verdict

@@ -6,5 +6,6 @@
 -- Output: 1 if the ticket was taken away; otherwise 0.
 local field, value, pos, len, head = locate(KEYS[1], ARGV[1], ARGV[2])
 if not field or len > head or string.sub(value, pos + 4, pos + 9) ~= ARGV[3] then return 0 end
-redis.call('HSET', KEYS[1], field, string.sub(value, 1, pos + 3) .. string.rep(string.char(0), 6) .. string.sub(value, pos + 10))
+local first = string.char(string.byte(ARGV[3]) + 128) -- adds withdrawn (find.lua) to the ticket
+redis.call('HSET', KEYS[1], field, string.sub(value, 1, pos + 3) .. first .. string.sub(ARGV[3], 2) .. string.sub(value, pos + 10))
 return 1

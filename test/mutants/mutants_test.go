@@ -85,8 +85,11 @@ var mutants = []mutant{
 		{"lookup.go", "if slices.Contains(n.byBits[c.distance], c) {", "if slices.Contains(n.byBits[c.distance], c) && false {"},
 	}, "^TestNearest$"},
 	{"last-ticket-wins", []edit{
-		{"lua/ticket.lua", "if ticket ~= string.rep(string.char(0), 6) then", "if false then"},
+		{"lua/ticket.lua", "if has_ticket(held) or", "if"},
 	}, interleaving},
+	{"number-below-a-withdrawn-ticket", []edit{
+		{"lua/ticket.lua", " or held > 0 and number(ARGV[3]) <= held - withdrawn then", " then"},
+	}, "^TestNumberBelowAWithdrawnTicketIsNotSet$/^Mini$"},
 	{"crowded-out-keeps-its-turn", []edit{
 		{"lua/ticket.lua", "if field ~= ARGV[1] then return string.rep(string.char(255), 6) end", ""},
 	}, interleaving},
