@@ -80,7 +80,7 @@ func TestSettingsThatStartAnEmptyIndex(t *testing.T) {
 		if !ok {
 			continue
 		}
-		value := map[string]string{"int": "7", "float": "0.41", "string": words}[k.Type()]
+		value := map[string]string{"int": "7", "float": "0.43", "string": words}[k.Type()]
 		if name == "segmenter" {
 			value = recipe.SegmenterGojieba
 			if _, err := recipe.LoadBareCut(); errors.Is(err, cppjieba.ErrMissing) {

@@ -151,6 +151,7 @@ var rows = []row{
 		command: "echosieve run --shadow --config new.yaml", with: []string{"new.yaml", "echosieve.yaml --http.listen 127.0.0.1:0"},
 		until: `joined group generation`,
 	},
+	{command: "echosieve explain --shadow --config new.yaml", parsed: "the page names the command only"},
 	{
 		command: "echosieve diff --config echosieve.yaml articles-unique,articles-duplicate,articles-dead articles-shadow --since 24h",
 		want:    []string{`agree`},

@@ -88,9 +88,9 @@ func TestCompareRelations(t *testing.T) {
 func TestExplainOverlap(t *testing.T) {
 	thresholds := signature.DefaultThresholds()
 	s := compareSignature{Similarity: thresholds.Vouched}
-	require.Contains(t, s.explainOverlap(article.Near, thresholds), "42 %")
+	require.Contains(t, s.explainOverlap(article.Near, thresholds), "41 %")
 	require.Contains(t, s.explainOverlap(article.Near, thresholds), "detection.vouched")
-	require.Contains(t, s.explainOverlap(article.Possible, thresholds), "48 % or more (detection.near)")
+	require.Contains(t, s.explainOverlap(article.Possible, thresholds), "46 % or more (detection.near)")
 	s.Flash = true
 	require.Contains(t, s.explainOverlap(0, thresholds), "60 % or more")
 }
