@@ -204,11 +204,11 @@ func fenceKey(cmds []redis.Cmder) string {
 	return key + "{" + key + "}"
 }
 
-// aboutKeys is false for commands about the connection. go-redis runs the handshakes of new connections through pipeline hooks. If they
+// aboutKeys is false for commands about the connection, and for MEMORY USAGE, whose first argument is no key. go-redis runs the handshakes of new connections through pipeline hooks. If they
 // ended in WAIT, connections to replicas would fail, because replicas refuse WAIT.
 func aboutKeys(cmd redis.Cmder) bool {
 	switch cmd.Name() {
-	case "hello", "auth", "client", "select", "readonly", "ping", "asking", "wait":
+	case "hello", "auth", "client", "select", "readonly", "ping", "asking", "wait", "memory":
 		return false
 	default:
 		return true

@@ -37,7 +37,11 @@ const (
 
 // kindOf returns the kind of a key of the index.
 func (x *Index) kindOf(key string) KeyKind {
-	switch name, _, _ := strings.Cut(strings.TrimPrefix(key, x.keys.prefix), ":"); name {
+	name := strings.TrimPrefix(key, x.keys.prefix)
+	if strings.Contains(name, "{") { // a fence, which has the name of the key that was written before it, or a marker
+		return KeyOthers
+	}
+	switch name, _, _ = strings.Cut(name, ":"); name {
 	case "o":
 		return KeyEntries
 	case "b", "s":
