@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"echosieve/internal/diag"
 	"echosieve/pipeline/article"
 	"echosieve/simhash"
+	"echosieve/test/loopback"
 	"echosieve/test/redisserver"
 )
 
@@ -37,6 +39,9 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 	} {
 		t.Run("server "+kind.setting, func(t *testing.T) {
 			t.Parallel()
+			if kind.args != nil { // the usual port of the cluster bus may be in use
+				kind.args = append(kind.args, "--cluster-port", strconv.Itoa(loopback.Ports(t, 1)[0]))
+			}
 			server := redisserver.Start(t, kind.args...)
 			admin := newClient(t, server.Addr)
 			if kind.setting == "redis.wait_replicas" {

@@ -30,7 +30,7 @@ func TestHangupReloads(t *testing.T) {
 		before := p.Metric(t, name)
 		require.NoError(t, p.Cmd.Process.Signal(syscall.SIGHUP))
 		require.Eventually(t, func() bool { return p.Metric(t, name) == before+1 }, service.Patience, 50*time.Millisecond)
-		require.Contains(t, p.Log(), inLog)
+		require.Eventually(t, func() bool { return strings.Contains(p.Log(), inLog) }, service.Patience, 50*time.Millisecond, "no %q in the log", inLog)
 	}
 	reloads("refused", "log: {level: debug}\nkafka: {group: other}\n", "restart_to_apply=[kafka.group]")
 	reloads("invalid", "log: {levels: debug}\n", "did you mean log.level?")
