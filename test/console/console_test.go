@@ -144,7 +144,7 @@ func (b *browserTab) until(expression string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingInterval(50*time.Millisecond)))
+	_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(0)))
 	require.NoError(b.t, err, expression)
 }
 
@@ -250,6 +250,10 @@ func TestConsole(t *testing.T) {
 		tab.do(`window.answer(); window.fetch = window.fetched`)
 		tab.until(`window.answered`)
 		require.False(t, eval[bool](tab, `document.getElementById("detail").open`))
+		// A row that is clicked right after the dialog was closed is shown, although the event of the closing comes after the click.
+		tab.do(`const near = document.querySelector("#feed .near").closest("button"); near.click(); document.getElementById("detail").close(); near.click()`)
+		tab.until(`document.querySelector("#sides .text")?.textContent.length > 20`)
+		tab.closeDetail()
 		tab.run(chromedp.SetValue("#query", "articles/0/0"), chromedp.Focus("#query"), chromedp.KeyEvent(kb.Enter))
 		tab.until(`document.querySelector("#sides .text")?.textContent.length > 100`)
 		tab.closeDetail()

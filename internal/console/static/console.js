@@ -242,6 +242,7 @@ function setPaused(on) {
 $("pause").addEventListener("click", () => setPaused(!paused));
 $("close").addEventListener("click", () => $("detail").close());
 $("detail").addEventListener("close", () => {
+  if ($("detail").open) return; // the event comes some time after the closing: the dialog may show another article by now
   shown++;
   $("sides").replaceChildren();
 });
