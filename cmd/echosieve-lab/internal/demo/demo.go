@@ -90,7 +90,7 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 				stop()
 			}
 		}()
-		return demonstrate(groupCtx, cfg.Kafka, s.HTTPAddr(), v, records, serve)
+		return demonstrate(groupCtx, cfg, s.HTTPAddr(), v, records, serve)
 	})
 	err = group.Wait()
 	stop()
@@ -105,18 +105,18 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 
 // demonstrate publishes the sample and shows the verdicts of the service that listens at listen. Then it measures a burst or, with serve,
 // goes on showing verdicts until ctx ends.
-func demonstrate(ctx context.Context, cfg consumer.Config, listen string, v *view, records []pipeline.Record, serve bool) (err error) {
+func demonstrate(ctx context.Context, cfg config.Config, listen string, v *view, records []pipeline.Record, serve bool) (err error) {
 	sampleCtx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if err := waitReady(sampleCtx, "http://"+listen+"/readyz"); err != nil {
 		return err
 	}
-	producer, err := consumer.NewProducer(cfg, cfg.Topics.Input)
+	producer, err := consumer.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, producer.Close()) }()
-	outputs, err := newOutputs(cfg)
+	outputs, err := newOutputs(cfg.Kafka)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func demonstrate(ctx context.Context, cfg consumer.Config, listen string, v *vie
 	}
 	if serve { // without the burst: the console shows the sample
 		v.summary(0, 0)
-		v.invite(cfg.Brokers, listen)
+		v.invite(cfg, listen)
 		return outputs.each(ctx, math.MaxInt, v.show)
 	}
 	began := time.Now()

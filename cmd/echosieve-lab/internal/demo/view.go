@@ -11,6 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"echosieve/internal/config"
 	"echosieve/internal/console"
 	"echosieve/internal/files"
 	"echosieve/pipeline"
@@ -141,10 +142,14 @@ func (v *view) summary(burst int, took time.Duration) {
 }
 
 // invite prints how to use a demo that stays up.
-func (v *view) invite(brokers []string, listen string) {
+func (v *view) invite(cfg config.Config, listen string) {
 	if !v.json {
-		fmt.Fprintf(v.out, "\nstill up until Ctrl-C; the console is at http://%s%s\npublish from another terminal:\n  echosieve produce --kafka.brokers %s FILE\n",
-			listen, console.Path, strings.Join(brokers, ","))
+		fmt.Fprintf(v.out, `
+still up until Ctrl-C; the console is at http://%s%s
+publish from another terminal, and ask why an article got its verdict:
+  echosieve produce --kafka.brokers %[3]s FILE
+  echosieve explain --kafka.brokers %[3]s --redis.addrs %[4]s --id ID
+`, listen, console.Path, strings.Join(cfg.Kafka.Brokers, ","), strings.Join(cfg.Redis.Addrs, ","))
 	}
 }
 

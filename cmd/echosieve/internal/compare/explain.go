@@ -109,7 +109,7 @@ func relationSentence(r article.Relation) string {
 	case article.Extends:
 		return " B contains A and has more."
 	case article.Revises:
-		return " B corrects a figure of A."
+		return " B revises A: both have the same id, or B corrects a figure of A."
 	case article.Overlaps:
 		return " Each has words that the other lacks."
 	default:
