@@ -126,7 +126,7 @@ func flags(o *options) *pflag.FlagSet {
 	f.IntVar(&o.Processes, "processes", 3, "number of service processes")
 	f.IntVar(&o.BrokerCount, "brokers", 1, "number of Kafka brokers: 1, or 3 that replicate")
 	f.IntVar(&o.Partitions, "partitions", 6, "partitions of the input topic at the start of a round")
-	f.StringVar(&o.Binary, "binary", "", "service binary to test; default: built from this source")
+	f.StringVar(&o.Binary, "binary", "", "service binary to test, built with -tags crashpoints (else the crash faults do not fire); default: built from this source")
 	f.StringVar(&o.RedisKind, "redis", rig.PlainRedis, "plain: one server; sentinel: a master and a replica under three sentinels; cluster: three masters and three replicas")
 	f.StringSliceVar(&o.RedisAddrs, "redis-addrs", nil, "addresses of a Redis that runs already, which no fault touches; default: the run starts its own")
 	f.UintVar(&o.WaitReplicas, "wait-replicas", 1, "redis.wait_replicas of the service processes with sentinel and cluster; 0: lost writes are forgiven")
