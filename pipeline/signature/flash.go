@@ -12,8 +12,8 @@ import (
 // replaced. The estimates of longer articles cannot tell that.
 const flashVersion = 4
 
-// flashNear is the least share of words and word pairs that relates two flashes.
-const flashNear = 0.6
+// FlashNear is the least share of words and word pairs that relates two flashes.
+const FlashNear = 0.6
 
 // maxFlashBits is the largest number of bits set, of 256, with which a filter is compared. Replacing one word changes its own bits (2
 // hashes) and the bits of the word pairs that it belongs to (2 hashes each): four or six bits that the other filter lacks. With 128 bits
@@ -60,7 +60,7 @@ func judgeFlash(c Comparison) article.Judgement {
 	switch {
 	case !c.Known:
 		return article.Judgement{Reason: article.ReasonLittle}
-	case c.J < flashNear:
+	case c.J < FlashNear:
 		return article.Judgement{Reason: article.ReasonOverlap}
 	case c.Contradictions > 0:
 		return article.Judgement{Reason: article.ReasonNumbers}

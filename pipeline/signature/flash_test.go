@@ -44,7 +44,7 @@ func TestFlashContainment(t *testing.T) {
 		c := Compare(&a, &b)
 		require.InDelta(t, 1, c.Containment, 0)
 		judged := Judge(0, c, DefaultThresholds())
-		require.True(t, judged.Kind == article.Near || c.J < flashNear, "%+v %s", c, judged.Reason)
+		require.True(t, judged.Kind == article.Near || c.J < FlashNear, "%+v %s", c, judged.Reason)
 
 		list[r.IntN(len(list))] = "another"
 		other := ofFlash(t, strings.Join(list, " "))

@@ -65,19 +65,19 @@ const (
 	// WholeDistance is the largest distance in bits between two copies of which neither is a part of the other. Cutting off or adding text
 	// moves a fingerprint farther than rewording does, so a part is allowed all of Rule.MaxDistance. Raised, more look-alikes pass.
 	WholeDistance = 16
-	// shortPairs is the number of word pairs below which an article is short. With fewer samples, an overlap proves less.
-	shortPairs = 80
+	// ShortPairs is the number of word pairs below which an article is short. With fewer samples, an overlap proves less.
+	ShortPairs = 80
 	// sure is the similarity from which one number that differs or is missing is taken for a correction.
 	sure = 0.75
-	// contained is the least containment at which one article counts as containing the other. It is below 1 because containment is an
-	// estimate. Lowered, more articles count as contained that have text of their own.
-	contained = 0.85
+	// ContainedShare is the least containment at which one article counts as containing the other. It is below 1 because containment is
+	// an estimate. Lowered, more articles count as contained that have text of their own.
+	ContainedShare = 0.85
 	// partLonger is how many times as many word pairs the longer article has if the shorter one is a part of it. Page 1 of an article has
 	// half of its words or less, so the similarity of the two is 0.5 or less, and Possible is enough to make them copies.
 	partLonger = 1.25
-	// leastLead is the least share of the beginning of one article that stands in the other, if the articles have no number in common.
-	// Below it they are different reports above the same small print.
-	leastLead = 0.6
+	// LeastLeadShare is the least share of the beginning of one article that stands in the other, if the articles have no number in
+	// common. Below it they are different reports above the same small print.
+	LeastLeadShare = 0.6
 	// someValues is the least number of different numbers that vouch for a copy, if the articles share all of them. Different reports with
 	// as many equal numbers are rare.
 	someValues = 4
@@ -252,7 +252,7 @@ func decide(distance int, c Comparison, t Thresholds) article.Judgement {
 	if c.Flash {
 		return judgeFlash(c)
 	}
-	short := c.Bigrams < shortPairs
+	short := c.Bigrams < ShortPairs
 	near := c.leastSimilarity(t, short)
 	contradictions, common := c.forgiven(short)
 	switch {
@@ -266,7 +266,7 @@ func decide(distance int, c Comparison, t Thresholds) article.Judgement {
 		return article.Judgement{Reason: article.ReasonOpposite}
 	case float64(common) < t.Values*float64(c.LeastValues):
 		return article.Judgement{Kind: article.Possible, Reason: article.ReasonValues}
-	case c.CommonValues == 0 && c.Lead < leastLead:
+	case c.CommonValues == 0 && c.Lead < LeastLeadShare:
 		return article.Judgement{Kind: article.Possible, Reason: article.ReasonLead}
 	case c.OtherSubject && !c.Part():
 		return article.Judgement{Kind: article.Possible, Reason: article.ReasonSubject}
@@ -294,7 +294,7 @@ func (c *Comparison) leastSimilarity(t Thresholds, short bool) float64 {
 }
 
 // Part tells whether one article is a part of the other, which is longer.
-func (c *Comparison) Part() bool { return c.Containment >= contained && c.Longer >= partLonger }
+func (c *Comparison) Part() bool { return c.Containment >= ContainedShare && c.Longer >= partLonger }
 
 // vouched tells whether the numbers are evidence of a copy besides the similarity: the articles share every number, of many all but one.
 // Different reports on one template have numbers that the other lacks. In a copy, words were changed and numbers were not.
@@ -303,7 +303,7 @@ func (c *Comparison) Part() bool { return c.Containment >= contained && c.Longer
 func (c *Comparison) vouched(short bool) bool {
 	many := c.CommonValues >= manyValues && c.CommonValues >= c.LeastValues-1
 	all := c.CommonValues >= someValues && c.CommonValues == c.LeastValues
-	return c.Contradictions == 0 && (many || all && (!short || c.Containment >= contained))
+	return c.Contradictions == 0 && (many || all && (!short || c.Containment >= ContainedShare))
 }
 
 // forgiven counts contradictions and common numbers, with at most one number that differs counted as equal. In articles that are nearly

@@ -30,9 +30,9 @@ func (c *Comparison) likeness() article.Likeness {
 func (c *Comparison) relation() article.Relation {
 	own, lacks := 1-c.Contained, 1-c.Contains
 	switch {
-	case c.Contained >= contained && own < lacks && ownWords*own <= lacks:
+	case c.Contained >= ContainedShare && own < lacks && ownWords*own <= lacks:
 		return article.Contained
-	case c.Contains >= contained && lacks < own && ownWords*lacks <= own:
+	case c.Contains >= ContainedShare && lacks < own && ownWords*lacks <= own:
 		return article.Extends
 	case min(c.Contained, c.Contains) >= equalShare:
 		return article.Equal
@@ -47,6 +47,6 @@ func (c *Comparison) corrected(r article.Relation) bool {
 	if c.Flash || c.J < sure {
 		return false
 	}
-	contradictions, common := c.forgiven(c.Bigrams < shortPairs)
+	contradictions, common := c.forgiven(c.Bigrams < ShortPairs)
 	return contradictions < c.Contradictions || common > c.CommonValues && (r == article.Equal || r == article.Overlaps)
 }
