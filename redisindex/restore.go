@@ -288,9 +288,6 @@ func (r *Refill) Take(ctx context.Context, part string) (at int64, ok bool, err 
 		lease := leaseScript.EvalSha(ctx, pipe, []string{r.key + ":" + part}, r.owner, int64(leaseTime/time.Second))
 		run, noted := pipe.HGet(ctx, r.key, "run"), pipe.HGet(ctx, r.key, part)
 		if err := execute(ctx, pipe); err != nil {
-			if redis.HasErrorPrefix(err, "NOSCRIPT") {
-				r.x.scriptsLoaded.Store(false)
-			}
 			return err
 		}
 		n, _ := lease.Val().(int64)
