@@ -50,8 +50,15 @@ type Output struct {
 	// Reason names the test that decided, or why the record is a dead letter. It is a label value of the metrics.
 	Reason string
 
-	verdict string // label for the metrics
-	source  string // see sourceCounter.name; empty for tombstones and dead letters
+	source string // see sourceCounter.name; empty for tombstones and dead letters
+}
+
+// VerdictName returns the verdict as the metrics and the console show it: "dead" for a dead letter, otherwise the name of its kind.
+func (o *Output) VerdictName() string {
+	if o.Verdict.Kind == 0 {
+		return ToDead.String()
+	}
+	return o.Verdict.Kind.String()
 }
 
 // Names of the headers that we add, documented in docs/output.md.
@@ -106,7 +113,7 @@ func header(key, value string) Header { return Header{Key: key, Value: []byte(va
 
 // verdictOutput builds the output of an article with its verdict.
 func verdictOutput(r *Record, a *article.Article, v *article.Verdict, recipeID string) Output {
-	out := Output{Record: r, Destination: Destination(v.Destination), Verdict: *v, verdict: v.Kind.String(), Reason: v.Reason.String()}
+	out := Output{Record: r, Destination: Destination(v.Destination), Verdict: *v, Reason: v.Reason.String()}
 	ours := make([]Header, 0, 15)
 	ours = append(ours, header(HeaderVerdict, v.Kind.String()))
 	if !a.LittleText {
@@ -145,8 +152,7 @@ func likenessHeaders(dst []Header, l article.Likeness) []Header {
 // tombstoneOutput passes a record with a null value on to the unique topic. A record without text repeats nothing.
 func tombstoneOutput(r *Record, recipeID string) Output {
 	return Output{
-		Record: r, Destination: ToUnique, Verdict: article.Verdict{Kind: article.Unique},
-		verdict: article.Unique.String(), Reason: "tombstone",
+		Record: r, Destination: ToUnique, Verdict: article.Verdict{Kind: article.Unique}, Reason: "tombstone",
 		Headers: withHeaders(r,
 			header(HeaderVerdict, article.Unique.String()),
 			header(HeaderSource, r.String()),
@@ -166,7 +172,7 @@ func deadOutput(r *Record, reject *RejectError, maxBytes int) Output {
 		header(HeaderDetail, detail),
 		header(HeaderSource, r.String()),
 	}
-	out := Output{Record: r, Destination: ToDead, verdict: "dead", Reason: string(reject.Reason)}
+	out := Output{Record: r, Destination: ToDead, Reason: string(reject.Reason)}
 	size := recordBytes(r) + maxDeadHeaderBytes
 	kept := r
 	if size > maxBytes {

@@ -168,8 +168,8 @@ func (p *Pipeline) Published(outputs []Output, took time.Duration) {
 	now := p.now()
 	for i := range outputs {
 		o := &outputs[i]
-		p.metrics.records.WithLabelValues(o.verdict, o.Reason).Inc()
-		p.sources.count(o.source, o.verdict)
+		p.metrics.records.WithLabelValues(o.VerdictName(), o.Reason).Inc()
+		p.sources.count(o.source, o.VerdictName())
 		p.observeTime(o.Record.Time, now)
 		if o.Verdict.Kind.IsCopy() {
 			p.metrics.relations.WithLabelValues(o.Verdict.Relation.String(), o.Destination.String()).Inc()

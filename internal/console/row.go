@@ -29,25 +29,20 @@ type row struct {
 	Original   string `json:"original,omitempty"`
 }
 
-const (
-	verdictDead = "dead"
-	// maxRowText is the length in bytes at which titles and sources in the feed are cut.
-	maxRowText = 200
-)
+// maxRowText is the length in bytes at which titles and sources in the feed are cut.
+const maxRowText = 200
 
 // newRow makes the row of an acknowledged output. It holds no reference to the record, whose value may be large.
 func newRow(o *pipeline.Output, number int64, now time.Time) row {
 	r := row{
-		Number: number, Time: now.UnixMilli(), Verdict: verdictDead, Distance: -1, At: o.Record.String(),
+		Number: number, Time: now.UnixMilli(), Verdict: o.VerdictName(), Distance: -1, At: o.Record.String(),
 		ID: shortened(o.Content.ID), Title: shortened(o.Content.Title), Source: shortened(o.Content.Source),
 	}
 	if o.Verdict.Kind == 0 { // a dead letter
 		r.Reason = o.Reason
 		return r
 	}
-	v := &o.Verdict
-	r.Verdict = v.Kind.String()
-	if v.HasOriginal() {
+	if v := &o.Verdict; v.HasOriginal() {
 		r.Reason, r.Distance = v.Reason.String(), v.Distance
 		r.Relation, r.Similarity = v.Relation.String(), v.Similarity.String()
 		r.OriginalID, r.Original = shortened(v.Original.ID), v.Original.String()
