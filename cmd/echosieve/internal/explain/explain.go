@@ -37,12 +37,24 @@ type explanation struct {
 	Notes      []string            `json:"notes"`
 }
 
-// relation is what the headers say of the relation between the article and its original.
+// relation is what the headers say of the relation between the article and its original. The shares are empty if the headers tell none.
 type relation struct {
 	Name       string `json:"name"`
 	Similarity string `json:"similarity,omitempty"`
 	Contained  string `json:"contained,omitempty"`
 	Contains   string `json:"contains,omitempty"`
+}
+
+// newRelation returns nil if the headers tell no relation.
+func newRelation(l article.Likeness) *relation {
+	switch {
+	case l.Relation == article.RelationNone:
+		return nil
+	case l.Similarity == 0:
+		return &relation{Name: l.Relation.String()}
+	default:
+		return &relation{l.Relation.String(), l.Similarity.String(), l.Contained.String(), l.Contains.String()}
+	}
 }
 
 // described is an article of the explanation.
@@ -154,9 +166,7 @@ func (e *explainer) output(ctx context.Context, o *published.Output) (*explanati
 		return e.addCandidates(ctx, x), nil
 	}
 	x.Reason = o.Verdict.Reason.String()
-	if name := o.Header("echosieve-relation"); name != "" {
-		x.Relation = &relation{name, o.Header("echosieve-similarity"), o.Header("echosieve-contained"), o.Header("echosieve-contains")}
-	}
+	x.Relation = newRelation(o.Verdict.Likeness)
 	e.addChain(ctx, x, o.Verdict)
 	x.compareWith(e, &x.Chain[0])
 	if c := x.Comparison; c != nil && o.Recipe == e.recipe.ID() && c.Distance != x.Distance && o.Verdict.Kind != article.Exact {

@@ -56,7 +56,10 @@ func (x *explanation) headline() string {
 	}
 	line := fmt.Sprintf("%s: %s, decided by %s, %d bits from its original", x.Output, x.Verdict, x.Reason, x.Distance)
 	if r := x.Relation; r != nil {
-		line += fmt.Sprintf(", relation %s (similarity %s, %s of it is in the original, %s of the original is in it)", r.Name, r.Similarity, r.Contained, r.Contains)
+		line += ", relation " + r.Name
+		if r.Similarity != "" {
+			line += fmt.Sprintf(" (similarity %s, %s of it is in the original, %s of the original is in it)", r.Similarity, r.Contained, r.Contains)
+		}
 	}
 	return sidebyside.Visible(line)
 }

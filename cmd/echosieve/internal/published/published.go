@@ -22,16 +22,6 @@ type Output struct {
 	Record pipeline.Record
 }
 
-// Header returns the value of a header of the record, or "".
-func (o *Output) Header(name string) string {
-	for _, h := range o.Record.Headers {
-		if h.Key == name {
-			return string(h.Value)
-		}
-	}
-	return ""
-}
-
 // Parse makes an Output of a record. The error is that of pipeline.ParseHeaders.
 func Parse(r pipeline.Record) (*Output, error) {
 	p, err := pipeline.ParseHeaders(r.Headers)
