@@ -51,27 +51,13 @@ func NewProgress(out io.Writer, total int64, verb string, done func() int64) *Pr
 
 // Start shows the progress until stop is called. Nothing is written after stop returns.
 func (p *Progress) Start() (stop func()) {
-	ended := make(chan struct{})
 	interval := lineInterval
 	if p.bar != nil {
 		interval = barInterval
 	}
-	var done sync.WaitGroup
-	done.Go(func() {
-		tick := time.NewTicker(interval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ended:
-				return
-			case <-tick.C:
-				p.show()
-			}
-		}
-	})
+	end := every(interval, p.show)
 	return func() {
-		close(ended)
-		done.Wait()
+		end()
 		if p.bar != nil {
 			p.show()
 			fmt.Fprintln(p.out)
@@ -125,8 +111,59 @@ func (p *Progress) line(elapsed time.Duration) string {
 	if p.total <= 0 || read == 0 {
 		return text
 	}
-	left := time.Duration(float64(elapsed) * float64(max(0, p.total-read)) / float64(read))
-	return text + fmt.Sprintf(", %d%% read, about %s left", 100*read/p.total, left.Round(time.Second))
+	return text + fmt.Sprintf(", %d%% read%s", 100*read/p.total, TimeLeft(elapsed, read, p.total))
+}
+
+// TimeLeft returns ", about 30s left", the time that the rest takes at the same rate; "" if nothing is done yet.
+func TimeLeft(elapsed time.Duration, done, total int64) string {
+	if done == 0 {
+		return ""
+	}
+	left := time.Duration(float64(elapsed) * float64(max(0, total-done)) / float64(done))
+	return fmt.Sprintf(", about %s left", left.Round(time.Second))
+}
+
+// ShowLine writes what line returns until stop is called: on a terminal one line that changes every second, otherwise a line every five
+// seconds. It writes nothing while line returns "". Nothing is written after stop returns. elapsed is the time since ShowLine was called.
+func ShowLine(out io.Writer, line func(elapsed time.Duration) string) (stop func()) {
+	began, interval, format := time.Now(), lineInterval, "%s\n"
+	terminal := OnTerminal(out)
+	if terminal {
+		interval, format = time.Second, "%-78s\r"
+	}
+	end := every(interval, func() {
+		if text := line(time.Since(began)); text != "" {
+			fmt.Fprintf(out, format, text)
+		}
+	})
+	return func() {
+		end()
+		if terminal {
+			fmt.Fprintf(out, format, "") // blanks over the last line
+		}
+	}
+}
+
+// every calls show at an interval until stop is called. show does not run after stop returns.
+func every(interval time.Duration, show func()) (stop func()) {
+	ended := make(chan struct{})
+	var done sync.WaitGroup
+	done.Go(func() {
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case <-tick.C:
+				show()
+			}
+		}
+	})
+	return func() {
+		close(ended)
+		done.Wait()
+	}
 }
 
 // OnTerminal tells whether a command's input or output is a terminal.

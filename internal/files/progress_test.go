@@ -1,9 +1,11 @@
 package files
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"echosieve/internal/files/filestest"
@@ -31,4 +33,21 @@ func TestProgressCountsCompressedBytes(t *testing.T) {
 	}
 	require.ErrorIs(t, err, io.EOF)
 	require.EqualValues(t, len(text), p.read.Load())
+}
+
+func TestShowLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		stop := ShowLine(&log, func(elapsed time.Duration) string {
+			if elapsed < 6*time.Second {
+				return ""
+			}
+			return fmt.Sprint(elapsed, TimeLeft(elapsed, 1, 3))
+		})
+		time.Sleep(16 * time.Second)
+		stop()
+		time.Sleep(time.Minute)
+		require.Equal(t, "10s, about 20s left\n15s, about 30s left\n", log.String())
+		require.Empty(t, TimeLeft(time.Minute, 0, 3))
+	})
 }

@@ -61,8 +61,9 @@ func newForgetCommand() *cobra.Command {
 		if *asJSON {
 			return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"forgotten": args[0], "copies": copies})
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is forgotten, and %d articles whose root it was\n", at, copies)
-		return err
+		out := &printer{w: cmd.OutOrStdout()}
+		out.line("%s is forgotten, and %d articles whose root it was", at, copies)
+		return out.err
 	}
 	return cmd
 }

@@ -71,8 +71,8 @@ func newRefillCommand() *cobra.Command {
 			return err
 		}
 		defer index.client.Close()
-		r := &refiller{index: index, from: *from, progress: newProgress(cmd.ErrOrStderr(), "records")}
-		r.oldest = r.progress.began.Add(-cmp.Or(*since, index.cfg.Window))
+		r := &refiller{index: index, from: *from, began: time.Now(), progress: &progress{out: cmd.ErrOrStderr(), what: "records"}}
+		r.oldest = r.began.Add(-cmp.Or(*since, index.cfg.Window))
 		summary, err := r.refill(cmd.Context(), *restart)
 		if err == nil || errors.As(err, new(*command.AnswerError)) {
 			err = errors.Join(summary.print(cmd.OutOrStdout(), *asJSON), err)
@@ -120,6 +120,6 @@ func (r *refiller) refill(ctx context.Context, restart bool) (*summary, error) {
 	if lost, err := r.shared.LostMore(ctx); err != nil || lost {
 		return nil, errors.Join(err, errors.New("during the refill Redis has lost data again: end the cause, and type the command again"))
 	}
-	r.summary.Seconds = time.Since(r.progress.began).Seconds()
+	r.summary.Seconds = time.Since(r.began).Seconds()
 	return &r.summary, r.summary.answer()
 }

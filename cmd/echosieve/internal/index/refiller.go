@@ -36,7 +36,8 @@ func (p part) name() string { return fmt.Sprintf("%s/%d", p.topic, p.partition) 
 type refiller struct {
 	index     *opened
 	archive   *consumer.Archive
-	from      string    // fromOutputs or fromInput
+	from      string // fromOutputs or fromInput
+	began     time.Time
 	oldest    time.Time // records from before are left out
 	committed []int64
 	parts     []part

@@ -9,7 +9,7 @@ import (
 
 // scan goes through all keys of the index and shows the progress.
 func (o *opened) scan(ctx context.Context, errOut io.Writer, fn func(redisindex.Keys) error) error {
-	p := newProgress(errOut, "keys of Redis")
+	p := &progress{out: errOut, what: "keys of Redis"}
 	stop := p.start()
 	defer stop()
 	return o.Walk(ctx, func(keys, total int64) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
 
 	"echosieve/internal/command"
@@ -158,7 +159,7 @@ func (s *stats) print(w io.Writer) error {
 		out.line("span from %s: %d articles", p.From.UTC().Format(time.RFC3339), p.Articles)
 	}
 	for _, kind := range []redisindex.KeyKind{redisindex.KeyEntries, redisindex.KeyLists, redisindex.KeyDamaged, redisindex.KeyOthers} {
-		out.line("%s: %.1f MiB", kind, float64(s.Bytes[kind])/(1<<20))
+		out.line("%s: %s", kind, units.BytesSize(float64(s.Bytes[kind])))
 	}
 	out.line("%d block lists, %.1f fingerprints on average, %d full", s.Lists, s.MeanLength, s.FullLists)
 	for _, l := range s.LongestList {
@@ -167,7 +168,7 @@ func (s *stats) print(w io.Writer) error {
 	return out.err
 }
 
-// printer prints lines and keeps the first error.
+// printer prints lines, broken at the width of a terminal, and keeps the first error.
 type printer struct {
 	w   io.Writer
 	err error
@@ -175,6 +176,6 @@ type printer struct {
 
 func (p *printer) line(format string, args ...any) {
 	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+		_, p.err = io.WriteString(p.w, command.Fit(fmt.Sprintf(format+"\n", args...)))
 	}
 }

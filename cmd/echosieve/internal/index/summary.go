@@ -50,11 +50,12 @@ func (s *summary) print(w io.Writer, asJSON bool) error {
 	if asJSON {
 		return command.PrintJSON(w, s)
 	}
-	_, err := fmt.Fprintf(w, "%d articles restored, %d decided, %d were there, in %.1f s\n"+
-		"left out: %d the service may still decide, %d of another recipe, %d without text, %d older than the window,\n"+
-		"          %d not published by this service; %d have another verdict in the index, which stays\n",
-		s.Restored, s.Decided, s.Held, s.Seconds, s.Uncommitted, s.OtherRecipe, s.NoText, s.Old, s.NotPublished, s.Differs)
-	return err
+	out := &printer{w: w}
+	out.line("%d articles restored, %d decided, %d were there, in %.1f s", s.Restored, s.Decided, s.Held, s.Seconds)
+	out.line("left out:  %d the service may still decide, %d of another recipe, %d without text, %d older than the window, %d not published by this service",
+		s.Uncommitted, s.OtherRecipe, s.NoText, s.Old, s.NotPublished)
+	out.line("%d have another verdict in the index, which stays", s.Differs)
+	return out.err
 }
 
 // answer is the error of a refill that has left out articles that could have been there.

@@ -1,8 +1,6 @@
 package index
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"echosieve/internal/command"
@@ -53,8 +51,10 @@ func newVerifyCommand() *cobra.Command {
 		if *asJSON {
 			err = command.PrintJSON(cmd.OutOrStdout(), v)
 		} else {
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d articles, %d missing in a block list, %d repaired, %d damaged fields\n%d fingerprints in block lists, %d without an entry\n",
-				v.Articles, v.Unlisted, v.Repaired, v.Damaged, v.Fingerprints, v.WithoutEntry)
+			out := &printer{w: cmd.OutOrStdout()}
+			out.line("%d articles, %d missing in a block list, %d repaired, %d damaged fields", v.Articles, v.Unlisted, v.Repaired, v.Damaged)
+			out.line("%d fingerprints in block lists, %d without an entry", v.Fingerprints, v.WithoutEntry)
+			err = out.err
 		}
 		if err == nil && (v.Unlisted > v.Repaired || v.Damaged > 0) {
 			err = &command.AnswerError{Text: "the index is not whole; see above"}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"echosieve/consumer"
+	"echosieve/internal/files"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 )
@@ -39,14 +40,15 @@ type Reader struct {
 	cfg      consumer.Config
 	topics   []string
 	decode   pipeline.DecodeConfig
-	progress *progress
+	out      io.Writer
+	progress progress
 	mu       sync.Mutex
 	archives map[string]*consumer.Archive // by topic
 }
 
 // New returns a Reader, which the caller closes. It writes a line to out every few seconds while a search lasts.
 func New(cfg consumer.Config, decode pipeline.DecodeConfig, out io.Writer) *Reader {
-	return &Reader{cfg: cfg, topics: outputTopics(cfg.Topics), decode: decode, progress: &progress{out: out, last: time.Now()}, archives: map[string]*consumer.Archive{}}
+	return &Reader{cfg: cfg, topics: outputTopics(cfg.Topics), decode: decode, out: out, archives: map[string]*consumer.Archive{}}
 }
 
 // Close closes the connections.
@@ -119,6 +121,7 @@ var errStop = errors.New("stop")
 // the search begins at the first output that is not older, and ends at the first output of a later record. A record that was delivered
 // again has another output further on, with the same verdict.
 func (r *Reader) Verdict(ctx context.Context, source article.Coordinates, at time.Time) (*Output, error) {
+	defer files.ShowLine(r.out, r.progress.line)()
 	for _, topic := range r.Topics() {
 		found, err := r.verdictIn(ctx, topic, source, at)
 		if found != nil || err != nil {
@@ -163,7 +166,7 @@ func (r *Reader) scan(ctx context.Context, a *consumer.Archive, topic string, pa
 		return err
 	}
 	err = a.Read(ctx, article.Coordinates{Topic: topic, Partition: partition, Offset: first}, offsets.Next, func(rec *pipeline.Record) error {
-		r.progress.step(topic, partition, rec.Offset-first, offsets.Next-first)
+		r.progress.step(rec.Coordinates, rec.Offset-first, offsets.Next-first)
 		o, err := Parse(*rec)
 		if err != nil {
 			return nil //nolint:nilerr // a record that somebody else published is no verdict
@@ -182,9 +185,10 @@ const mostFound = 100
 // ByID finds the outputs of articles with an id that are not older than since; of more than 100, the latest. It reads all output topics
 // from there to their ends.
 func (r *Reader) ByID(ctx context.Context, id string, since time.Time) ([]*Output, error) {
+	defer files.ShowLine(r.out, r.progress.line)()
 	var found []*Output
 	for _, topic := range r.Topics() {
-		if err := r.Each(ctx, topic, since, func(o *Output) error {
+		if err := r.each(ctx, topic, since, func(o *Output) error {
 			if !r.hasID(o, id) {
 				return nil
 			}
@@ -203,6 +207,11 @@ func (r *Reader) ByID(ctx context.Context, id string, since time.Time) ([]*Outpu
 // Each calls fn with the outputs of a topic that are not older than since, partition by partition, up to the ends that the partitions
 // have when it comes to them. It ends with the first error of fn.
 func (r *Reader) Each(ctx context.Context, topic string, since time.Time, fn func(*Output) error) error {
+	defer files.ShowLine(r.out, r.progress.line)()
+	return r.each(ctx, topic, since, fn)
+}
+
+func (r *Reader) each(ctx context.Context, topic string, since time.Time, fn func(*Output) error) error {
 	a, err := r.Archive(topic)
 	if err != nil {
 		return err
@@ -231,22 +240,26 @@ func (r *Reader) hasID(o *Output, id string) bool {
 	return content.ID == id
 }
 
-// progressInterval is the time between two lines of progress. A search that is over sooner writes none.
-const progressInterval = 2 * time.Second
-
+// progress is how far the searches of a Reader have come.
 type progress struct {
-	out   io.Writer
-	mu    sync.Mutex // guards the rest
-	last  time.Time
-	count int64
+	mu    sync.Mutex
+	at    article.Coordinates // of the last record that was read
+	share int64               // of its partition that is read, in percent
+	count int64               // records read so far
 }
 
-func (p *progress) step(topic string, partition int32, done, total int64) {
+func (p *progress) step(at article.Coordinates, done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.count++
-	if now := time.Now(); now.Sub(p.last) >= progressInterval {
-		fmt.Fprintf(p.out, "searching %s/%d: %d%% (%d records so far)\n", topic, partition, 100*done/max(1, total), p.count)
-		p.last = now
+	p.at, p.share = at, 100*done/max(1, total)
+}
+
+func (p *progress) line(time.Duration) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.count == 0 {
+		return ""
 	}
+	return fmt.Sprintf("searching %s/%d: %d%% (%d records so far)", p.at.Topic, p.at.Partition, p.share, p.count)
 }
