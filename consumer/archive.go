@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"echosieve/consumer/internal/wire"
+	"echosieve/internal/diag"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 
@@ -213,9 +215,21 @@ func retried[T any](ctx context.Context, what string, request func() (T, error))
 		return result, err
 	}, exponential.WithMaxElapsedTime(archivePatience))
 	if err != nil {
-		return result, fmt.Errorf("consumer: %s: %w", what, explain(err))
+		return result, fmt.Errorf("consumer: %s: %w", what, explainRead(err))
 	}
 	return result, nil
+}
+
+// explainRead advises what a command can do that reads topics. The advice of explain is for the service, which may also create topics and
+// writes to some of them.
+func explainRead(err error) error {
+	err = explain(err)
+	missing := []error{kafka.UnknownTopicOrPartition, kafka.TopicAuthorizationFailed, protocol.ErrNoTopic, protocol.ErrNoPartition}
+	var problem *diag.Problem
+	if errors.As(err, &problem) && slices.ContainsFunc(missing, func(e error) bool { return errors.Is(err, e) }) {
+		problem.Remedy = "check its name, or grant Read on it"
+	}
+	return err
 }
 
 // worthRetrying says whether a request may succeed later. A missing topic is the mistake of who named it: a service waits for the topic,

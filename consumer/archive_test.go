@@ -83,6 +83,7 @@ func TestArchive(t *testing.T) {
 	at.Topic = "no-such-topic"
 	_, err = a.Record(ctx, at)
 	require.ErrorContains(t, err, "the topic or partition does not exist")
+	require.ErrorContains(t, err, "check its name, or grant Read on it")
 	require.Less(t, time.Since(before), archivePatience, "a command waits for a topic that does not exist")
 }
 

@@ -81,17 +81,12 @@ func (r *Reader) Record(ctx context.Context, c article.Coordinates) (pipeline.Re
 	}
 	offsets, err := a.Offsets(ctx, c.Topic, c.Partition)
 	if err != nil {
-		return pipeline.Record{}, needsRead(c.Topic, err)
+		return pipeline.Record{}, err
 	}
 	if c.Offset < offsets.First || c.Offset >= offsets.Next {
 		return pipeline.Record{}, fmt.Errorf("%s: %w (the partition has %d to %d)", c, consumer.ErrNoRecord, offsets.First, offsets.Next-1)
 	}
 	return a.Record(ctx, c)
-}
-
-// needsRead adds the right that reading needs: the explanations of package consumer speak of the rights of the service.
-func needsRead(topic string, err error) error {
-	return fmt.Errorf("%w; this command needs Read on %s", err, topic)
 }
 
 // Topics returns the topics in which verdicts are searched: the output topics, of a shadow its one topic, unless SearchIn named another.
@@ -138,7 +133,7 @@ func (r *Reader) verdictIn(ctx context.Context, topic string, source article.Coo
 	}
 	n, err := a.Partitions(ctx, topic)
 	if err != nil {
-		return nil, needsRead(topic, err)
+		return nil, err
 	}
 	err = r.scan(ctx, a, topic, source.Partition%int32(n), at, func(o *Output) error {
 		switch c := o.Source; {
@@ -218,7 +213,7 @@ func (r *Reader) each(ctx context.Context, topic string, since time.Time, fn fun
 	}
 	n, err := a.Partitions(ctx, topic)
 	if err != nil {
-		return needsRead(topic, err)
+		return err
 	}
 	for p := range int32(n) {
 		if err := r.scan(ctx, a, topic, p, since, fn); err != nil {
