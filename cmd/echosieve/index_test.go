@@ -81,7 +81,19 @@ func TestIndexCommands(t *testing.T) {
 	runIndex(t, command.ExitOK, &found, flags, "lookup", "--json", "@"+commandtest.File(t, "text", indexedText))
 	require.Equal(t, "articles/1/0", found[0].Coordinates)
 	require.Equal(t, "exact (digest)", found[0].Judged)
-	runIndex(t, command.ExitNo, nil, flags, "lookup", "articles/9/9")
+	for arg, want := range map[string]string{
+		"nope":                      `no article with the id "nope" is in the index; if the argument is something else, say what with --as`,
+		"articles/9/9":              `no article with the coordinates "articles/9/9" is in the index; if`,
+		"Quite unlike all of these": "the look-ups for this text find no article; if",
+	} {
+		code, _, errOut := echosieve(t, "", append([]string{"index", "lookup", arg}, flags...)...)
+		require.Equal(t, command.ExitNo, code)
+		require.Contains(t, errOut, want)
+	}
+	code, _, errOut := echosieve(t, "", append([]string{"index", "lookup", "--as", "id", "articles/9/9"}, flags...)...)
+	require.Equal(t, command.ExitNo, code)
+	require.Contains(t, errOut, `the id "articles/9/9"`)
+	require.NotContains(t, errOut, "--as")
 
 	var v struct{ Articles, Unlisted, Damaged, WithoutEntry int }
 	runIndex(t, command.ExitOK, &v, flags, "verify", "--json", "--repair")

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -86,11 +87,23 @@ func newLookupCommand() *cobra.Command {
 			err = printKnown(cmd.OutOrStdout(), found)
 		}
 		if err == nil && len(found) == 0 {
-			err = &command.AnswerError{Text: "the index knows nothing of it"}
+			err = &command.AnswerError{Text: nothingKnown(*as, kind, value)}
 		}
 		return err
 	}
 	return cmd
+}
+
+// nothingKnown says what was looked up in vain: kind is what the argument was taken for, as the value of --as.
+func nothingKnown(as, kind, value string) string {
+	answer := "no article with the " + kind + " " + strconv.Quote(value) + " is in the index"
+	if kind == "text" {
+		answer = "the look-ups for this text find no article"
+	}
+	if as == "" {
+		answer += "; if the argument is something else, say what with --as"
+	}
+	return answer
 }
 
 // argument says what the argument of lookup is, and returns its value; of a file the text.
