@@ -198,7 +198,9 @@ func (r *Restorer) compare(t *task, stored string) (Restored, error) {
 	}
 }
 
-// sameDecision compares what decides: not the figures, which headers hold rounded.
+// sameDecision compares what decides. It leaves out the figures, which headers hold rounded, and the destination: a refill knows only the
+// topic of an output, and the destinations unique and possible may have one topic. If the topics do differ, because the policy was changed
+// between two deliveries of the record, the destination that is stored stays.
 func sameDecision(a, b article.Verdict) bool {
 	return a.Kind == b.Kind && a.Reason == b.Reason && a.Original == b.Original && a.Root == b.Root
 }
