@@ -15,7 +15,13 @@ function element(name, attributes = {}, ...children) {
 
 // ---- the feed
 
-let source, paused = false, waiting = [], history = [], step = 10, lastStep = 0;
+let source, connecting, paused = false, waiting = [], history = [], step = 10, lastStep = 0;
+
+// connectIn connects after some milliseconds, once: a connection that was to come earlier or later is left out.
+function connectIn(ms) {
+  clearTimeout(connecting);
+  connecting = setTimeout(connect, ms);
+}
 
 function connect() {
   source?.close();
@@ -30,7 +36,7 @@ function connect() {
   source.addEventListener("tick", (e) => tick(JSON.parse(e.data)));
   source.onerror = () => {
     showConnection("page", false, "The feed is broken off; the page connects again by itself.");
-    if (source.readyState === EventSource.CLOSED) setTimeout(connect, 5000); // the browser does not try again after an answer like 503
+    if (source.readyState === EventSource.CLOSED) connectIn(5000); // the browser does not try again after an answer like 503
   };
 }
 
@@ -120,12 +126,13 @@ function showConnection(name, up, problem = "") {
 
 async function watchConnections() {
   try {
-    const state = await (await fetch("/readyz")).json();
+    const state = await (await fetch("../readyz")).json(); // relative: a proxy may serve the page below a prefix
     if (source.readyState === EventSource.OPEN) showConnection("page", true);
     for (const [name, c] of Object.entries(state.components)) showConnection(name, c.up, [c.error, ...(c.warnings ?? [])].filter(Boolean).join("; "));
   } catch {
     showConnection("page", false, "The service does not answer.");
   }
+  setTimeout(watchConnections, 5000); // after the answer: a late answer must not replace a newer one
 }
 
 // ---- details
@@ -142,22 +149,24 @@ function side(about, runs, which) {
     element("h3", {}, element("bdi", {}, about.heading ?? about.title ?? "")), element("p", { class: "about" }, facts + cut), text);
 }
 
-let shown = 0; // number of what the dialog shows. An answer to an earlier question, or that comes after the dialog was closed, is dropped
+let shown = 0; // number of what the dialog shows
+let searches = 0; // number of the search under way. Its answer is dropped if another search begins, or a dialog is opened, before it comes
 
-// openDetail opens the dialog and returns a function that shows the answer in it, or does nothing if the answer comes too late.
+// openDetail opens the dialog and returns two functions: show shows the answer in it, and awaited says whether the answer is still wanted.
+// An answer that comes after the dialog was closed, or was opened for something else, is dropped.
 function openDetail(title, note) {
   const number = ++shown;
-  showDetail(title, note);
-  return (...answer) => {
-    if (number === shown) showDetail(...answer);
-  };
+  searches++;
+  fillDetail(title, note);
+  if (!$("detail").open) $("detail").showModal();
+  const awaited = () => number === shown && $("detail").open;
+  return [(...answer) => awaited() && fillDetail(...answer), awaited];
 }
 
-function showDetail(title, note, ...sides) {
+function fillDetail(title, note, ...sides) {
   $("detail-title").textContent = title;
   $("detail-note").textContent = note;
   $("sides").replaceChildren(...sides);
-  if (!$("detail").open) $("detail").showModal();
 }
 
 async function ask(url, options) {
@@ -172,7 +181,7 @@ function about(r) {
 }
 
 async function showVerdict(r) {
-  const show = openDetail(r.verdict, "Reading the records …");
+  const [show] = openDetail(r.verdict, "Reading the records …");
   try {
     const parameters = new URLSearchParams([["at", r.at]]);
     if (r.original) parameters.append("at", r.original);
@@ -185,11 +194,10 @@ async function showVerdict(r) {
 }
 
 async function showAt(at) {
-  const show = openDetail(at, "Reading the record …");
-  const number = shown;
+  const [show, awaited] = openDetail(at, "Reading the record …");
   try {
     const [a] = (await ask("api/articles?" + new URLSearchParams({ at }))).articles;
-    if (a.published?.original) return number === shown ? showVerdict(a.published) : undefined;
+    if (a.published?.original) return awaited() ? showVerdict(a.published) : undefined;
     show(a.title || at, a.published ? a.published.verdict : "", side(a));
   } catch (e) {
     show(at, String(e.message ?? e));
@@ -200,14 +208,16 @@ $("search").addEventListener("submit", async (e) => {
   e.preventDefault();
   const q = $("query").value.trim();
   if (!q) return;
+  const number = ++searches;
   $("found").replaceChildren();
   try {
     const answer = await ask("api/find?" + new URLSearchParams({ q }));
+    if (number !== searches) return;
     if (answer.at) return showAt(answer.at);
     if (answer.rows?.length) return showVerdict(answer.rows[0]);
     $("found").textContent = `No article with this id is among the last ${answer.searched ?? 0} verdicts of this process. For older ones: echosieve explain --id.`;
   } catch (error) {
-    $("found").textContent = String(error.message ?? error);
+    if (number === searches) $("found").textContent = String(error.message ?? error);
   }
 });
 
@@ -215,7 +225,7 @@ $("compare").addEventListener("submit", async (e) => {
   e.preventDefault();
   const form = new FormData(e.target);
   const texts = { earlier: form.get("earlier"), later: form.get("later") };
-  const show = openDetail("Comparing …", "");
+  const [show] = openDetail("Comparing …", "");
   try {
     const c = await ask("api/compare", { method: "POST", body: JSON.stringify(texts) });
     const missed = c.found || !["near", "exact", "possible"].includes(c.verdict) ? "" : ". The look-ups of the service do not lead from one to the other";
@@ -242,16 +252,11 @@ function setPaused(on) {
 $("pause").addEventListener("click", () => setPaused(!paused));
 $("close").addEventListener("click", () => $("detail").close());
 $("detail").addEventListener("close", () => {
-  if ($("detail").open) return; // the event comes some time after the closing: the dialog may show another article by now
-  shown++;
-  $("sides").replaceChildren();
+  // The event comes some time after the closing: the dialog may show another article by now.
+  if (!$("detail").open) $("sides").replaceChildren();
 });
 $("filter").addEventListener("submit", (e) => e.preventDefault());
-let changing;
-$("filter").addEventListener("input", () => {
-  clearTimeout(changing);
-  changing = setTimeout(connect, 250); // one connection for a word that is being typed
-});
+$("filter").addEventListener("input", () => connectIn(250)); // one connection for a word that is being typed
 document.addEventListener("keydown", (e) => {
   if (e.ctrlKey || e.metaKey || e.altKey || e.target.matches("input, textarea, select") || $("detail").open) return;
   if (e.key === "p") setPaused(!paused);
@@ -263,4 +268,3 @@ document.addEventListener("keydown", (e) => {
 
 connect();
 watchConnections();
-setInterval(watchConnections, 5000);
