@@ -1,17 +1,20 @@
 package redisindex
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"echosieve/internal/diag"
 	"echosieve/internal/hostport"
 	"echosieve/internal/tlsfiles"
 )
@@ -213,4 +216,69 @@ func aboutKeys(cmd redis.Cmder) bool {
 	default:
 		return true
 	}
+}
+
+// reloadTime is how long the cluster client may take to ask which nodes are masters now. After that, the masters that it knew before
+// are used. Without a bound, a replica that accepts the question and never answers would block the caller.
+const reloadTime = time.Second
+
+// eachMaster calls f for all masters at the same time, and waits. It returns an error if the masters are not known.
+func eachMaster(ctx context.Context, client redis.UniversalClient, f func(context.Context, *redis.Client)) error {
+	switch c := client.(type) {
+	case *redis.Client:
+		f(ctx, c)
+	case *redis.ClusterClient:
+		reload, cancel := context.WithTimeout(ctx, reloadTime)
+		defer cancel()
+		return c.ForEachMaster(reload, func(_ context.Context, master *redis.Client) error {
+			f(ctx, master)
+			return nil
+		})
+	}
+	return nil
+}
+
+// nodeName is the address of a master. Behind Sentinel it is "master", because the client does not know the address.
+func nodeName(node *redis.Client) string {
+	if addr := node.Options().Addr; addr != "FailoverClient" {
+		return addr
+	}
+	return "master"
+}
+
+// eachServer calls ask for every server behind client, and returns all findings. On a cluster these are the masters and the replicas,
+// because each replica may become a master. Behind Sentinel it is the master only, because the client knows no other server.
+func eachServer(ctx context.Context, client redis.UniversalClient, ask func(context.Context, *redis.Client) []diag.Finding) []diag.Finding {
+	switch c := client.(type) {
+	case *redis.Client:
+		return ask(ctx, c)
+	case *redis.ClusterClient:
+		var mu sync.Mutex // ForEachShard asks all servers at the same time
+		var findings []diag.Finding
+		err := c.ForEachShard(ctx, func(ctx context.Context, server *redis.Client) error {
+			found := ask(ctx, server)
+			mu.Lock()
+			defer mu.Unlock()
+			findings = append(findings, found...)
+			return nil
+		})
+		if err != nil {
+			findings = append(findings, diag.New(diag.Failure, "redis cluster", err.Error(), "check the cluster's state with CLUSTER INFO"))
+		}
+		slices.SortStableFunc(findings, func(a, b diag.Finding) int { return cmp.Compare(a.Subject, b.Subject) })
+		return findings
+	}
+	return nil
+}
+
+// Ping asks every server that Claim needs whether it answers. On a cluster these are all masters, because the keys of an article
+// lie on all of them. The cluster client's PING is not enough: it asks one node, and another node if the first does not answer.
+func Ping(ctx context.Context, client redis.UniversalClient) error {
+	cluster, ok := client.(*redis.ClusterClient)
+	if !ok {
+		return client.Ping(ctx).Err()
+	}
+	reload, cancel := context.WithTimeout(ctx, reloadTime)
+	defer cancel()
+	return cluster.ForEachMaster(reload, func(_ context.Context, master *redis.Client) error { return master.Ping(ctx).Err() })
 }

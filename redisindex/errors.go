@@ -69,6 +69,9 @@ func isRightMissing(err error) bool {
 		err != nil && strings.Contains(err.Error(), "The user executing the script can't")
 }
 
+// isRefused says whether a server refuses the command: the user lacks the right, or the server does not have the command.
+func isRefused(err error) bool { return isRightMissing(err) || redis.HasErrorPrefix(err, "ERR") }
+
 // Explain returns the *diag.Problem behind an error of go-redis: its cause and a remedy. The namespace is the setting redis.namespace.
 // A nil error stays nil.
 func Explain(err error, namespace string) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -291,4 +292,77 @@ func (m *monitor) setState(kind string, of func(serverInfo) string) {
 		m.states[kind] = text
 		m.warn(kind, text)
 	}
+}
+
+// fullShare is the share of maxmemory from which Check and the monitor warn. At the whole of it Redis refuses writes or evicts keys.
+const fullShare = 0.8
+
+// serverInfo is the part of a server's reply to INFO that the index uses. A field that the server does not name is zero.
+type serverInfo struct {
+	version     string
+	runID       string // names the process, so it changes with each restart
+	policy      string // maxmemory-policy
+	memoryUsed  int64  // bytes
+	memoryLimit int64  // maxmemory in bytes; 0: none
+	evicted     int64  // keys since the server's start
+	unsaved     string // the field of INFO that says that the last write to disk failed; empty: none says so
+}
+
+// askInfo asks a server for the default sections of INFO. Redis 6.2 accepts no list of sections.
+func askInfo(ctx context.Context, server *redis.Client) (serverInfo, error) {
+	text, err := server.Info(ctx).Result()
+	if err != nil {
+		return serverInfo{}, err
+	}
+	return parseInfo(text), nil
+}
+
+func parseInfo(text string) serverInfo {
+	var i serverInfo
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch name {
+		case "redis_version":
+			i.version = value
+		case "run_id":
+			i.runID = value
+		case "maxmemory_policy":
+			i.policy = value
+		case "used_memory":
+			i.memoryUsed, _ = strconv.ParseInt(value, 10, 64)
+		case "maxmemory":
+			i.memoryLimit, _ = strconv.ParseInt(value, 10, 64)
+		case "evicted_keys":
+			i.evicted, _ = strconv.ParseInt(value, 10, 64)
+		case "rdb_last_bgsave_status", "aof_last_write_status", "aof_last_bgrewrite_status":
+			if value == "err" {
+				i.unsaved = name
+			}
+		}
+	}
+	return i
+}
+
+// memoryWarning is half a sentence if the server's memory is nearly full, and empty otherwise.
+func (i serverInfo) memoryWarning() string {
+	if i.memoryLimit == 0 || float64(i.memoryUsed) < fullShare*float64(i.memoryLimit) {
+		return ""
+	}
+	const mib = 1 << 20
+	return fmt.Sprintf("uses %d of %d MiB (maxmemory): %s", i.memoryUsed/mib, i.memoryLimit/mib, i.whenFull())
+}
+
+func (i serverInfo) whenFull() string {
+	if i.policy == "" || i.policy == "noeviction" {
+		return "when it is full, Redis refuses writes, and the service waits"
+	}
+	return "when it is full, Redis drops articles (" + i.policy + "), and their copies pass as unique"
+}
+
+// saveWarning is half a sentence if the server could not save its data, and empty otherwise.
+func (i serverInfo) saveWarning() string {
+	if i.unsaved == "" {
+		return ""
+	}
+	return "could not write its data to disk (" + i.unsaved + "): changes that are not saved are lost at its next restart"
 }

@@ -12,6 +12,7 @@ import (
 
 	"echosieve/internal/diag"
 	"echosieve/pipeline/article"
+	"echosieve/simhash"
 )
 
 // StoredArticle is what the index keeps of one article, for tools that show the index. Of the article it has Coordinates, ID, Time (of
@@ -134,6 +135,108 @@ func (x *Index) candidatesOnce(ctx context.Context, a *article.Article) (found [
 		}
 	}
 	return found, nil
+}
+
+// Unlisted returns the articles that a block list lacks which should lead to them. Lists that are full lack articles rightly. Lists of
+// anchors are not looked into: entries do not hold their anchors.
+func (x *Index) Unlisted(ctx context.Context, articles []StoredArticle) (unlisted []StoredArticle, err error) {
+	err = x.patiently(ctx, "block lists", func() error {
+		unlisted, err = x.unlistedOnce(ctx, articles)
+		return err
+	})
+	return unlisted, err
+}
+
+func (x *Index) unlistedOnce(ctx context.Context, articles []StoredArticle) (unlisted []StoredArticle, err error) {
+	b := newBatch(x, nil, nil)
+	at := map[listRef]int{}
+	var refs []listRef
+	each := func(s *StoredArticle, do func(listRef)) {
+		if s.LittleText {
+			return
+		}
+		for _, block := range x.layout.plan.Layout.AppendBlocks(nil, s.Fingerprint) {
+			do(listRef{x.layout.span(windowTime(s.Time)), block.Index, block.Value})
+		}
+	}
+	for i := range articles {
+		each(&articles[i], func(ref listRef) {
+			if _, known := at[ref]; !known {
+				at[ref] = len(refs)
+				refs = append(refs, ref)
+			}
+		})
+	}
+	lists, err := b.fetchLists(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	for i := range articles {
+		s, missing := &articles[i], false
+		each(s, func(ref listRef) {
+			l := x.newList(ref, lists[at[ref]], min(maxListBytes, maxSetRead*fingerprintBytes))
+			missing = missing || !l.Full && !l.holds(s.Fingerprint)
+		})
+		if missing {
+			unlisted = append(unlisted, *s)
+		}
+	}
+	return unlisted, nil
+}
+
+func (l *List) holds(fp simhash.Fingerprint) bool {
+	return slices.Contains(l.Fingerprints, fp)
+}
+
+// Relist adds articles to the block lists of their fingerprints. It cannot add them to the lists of their anchors; a refill can.
+func (x *Index) Relist(ctx context.Context, articles []StoredArticle) error {
+	stored := make([]article.Article, len(articles))
+	for i := range articles {
+		stored[i] = articles[i].Article
+	}
+	return x.patiently(ctx, "block lists", func() error {
+		if err := x.ensureScripts(ctx); err != nil {
+			return err
+		}
+		return newBatch(x, stored, nil).storeLists(ctx)
+	})
+}
+
+// Missing counts the fingerprints of block lists that have no entry. They are harmless: each costs 8 bytes and sometimes a read, and
+// they expire with their span. A claim that has stored its lists and not yet its entry looks the same.
+func (x *Index) Missing(ctx context.Context, lists []List) (missing int, err error) {
+	seen := map[fieldRef]bool{}
+	var fields []fieldRef
+	for _, l := range lists {
+		for _, fp := range l.Fingerprints {
+			if f := (fieldRef{l.span, fp}); !seen[f] {
+				seen[f] = true
+				fields = append(fields, f)
+			}
+		}
+	}
+	for chunk := range slices.Chunk(fields, walkCount) {
+		err := x.patiently(ctx, "entries", func() error {
+			pipe := x.client.Pipeline()
+			replies := make([]*redis.StringCmd, len(chunk))
+			for i, f := range chunk {
+				replies[i] = pipe.HGet(ctx, x.keys.entries(f), f.name())
+			}
+			if err := execute(ctx, pipe); err != nil {
+				return err
+			}
+			for _, r := range replies {
+				if errors.Is(r.Err(), redis.Nil) {
+					missing++
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return missing, nil
 }
 
 // patience is how long the functions for tools try a request again before they give up. A failover is over by then.

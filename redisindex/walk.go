@@ -13,7 +13,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"echosieve/pipeline/article"
 	"echosieve/simhash"
 )
 
@@ -191,41 +190,6 @@ func (x *Index) inField(key string, span int64, field, value string) (articles [
 	return articles, false
 }
 
-// Hide makes an entry one that only a replay of its own record finds: it is no original any more, neither for articles that resemble
-// it nor for exact repeats. The replay gets the verdict that it has. Hide returns false if the article has no verdict yet, or the entry
-// has changed since it was read; read it again then.
-func (x *Index) Hide(ctx context.Context, s StoredArticle) (hidden bool, err error) {
-	if s.Verdict.Kind == 0 || s.Hidden {
-		return s.Hidden, nil
-	}
-	e := entry{Article: s.Article}
-	digest := string(e.hiddenDigest())
-	bytes := s.place.entry[:ticketAt] + ticketBytes(maxTicket) + digest + s.place.entry[formAt:]
-	err = x.patiently(ctx, "hide", func() error {
-		if err := x.ensureScripts(ctx); err != nil {
-			return err
-		}
-		value := strings.Replace(s.place.value, s.place.entry, bytes, 1)
-		if s.Overflow { // its field is named by its digest
-			pipe := x.client.Pipeline()
-			pipe.HSet(ctx, s.place.key, s.place.field[:fingerprintBytes]+digest, bytes)
-			if err := execute(ctx, pipe); err != nil {
-				return err
-			}
-			value = ""
-		}
-		pipe := x.client.Pipeline()
-		done := mendScript.EvalSha(ctx, pipe, []string{s.place.key}, s.place.field, s.place.value, value)
-		if err := execute(ctx, pipe); err != nil {
-			return err
-		}
-		n, _ := done.Val().(int64)
-		hidden = n == 1
-		return nil
-	})
-	return hidden, err
-}
-
 // List is a block list, or what a look-up reads of it.
 type List struct {
 	From         time.Time // the beginning of its span
@@ -298,104 +262,85 @@ func (x *Index) newList(ref listRef, packed string, most int) List {
 	return l
 }
 
-// Unlisted returns the articles that a block list lacks which should lead to them. Lists that are full lack articles rightly. Lists of
-// anchors are not looked into: entries do not hold their anchors.
-func (x *Index) Unlisted(ctx context.Context, articles []StoredArticle) (unlisted []StoredArticle, err error) {
-	err = x.patiently(ctx, "block lists", func() error {
-		unlisted, err = x.unlistedOnce(ctx, articles)
-		return err
-	})
-	return unlisted, err
-}
-
-func (x *Index) unlistedOnce(ctx context.Context, articles []StoredArticle) (unlisted []StoredArticle, err error) {
-	b := newBatch(x, nil, nil)
-	at := map[listRef]int{}
-	var refs []listRef
-	each := func(s *StoredArticle, do func(listRef)) {
-		if s.LittleText {
-			return
-		}
-		for _, block := range x.layout.plan.Layout.AppendBlocks(nil, s.Fingerprint) {
-			do(listRef{x.layout.span(windowTime(s.Time)), block.Index, block.Value})
-		}
+// Hide makes an entry one that only a replay of its own record finds: it is no original any more, neither for articles that resemble
+// it nor for exact repeats. The replay gets the verdict that it has. Hide returns false if the article has no verdict yet, or the entry
+// has changed since it was read; read it again then.
+func (x *Index) Hide(ctx context.Context, s StoredArticle) (hidden bool, err error) {
+	if s.Verdict.Kind == 0 || s.Hidden {
+		return s.Hidden, nil
 	}
-	for i := range articles {
-		each(&articles[i], func(ref listRef) {
-			if _, known := at[ref]; !known {
-				at[ref] = len(refs)
-				refs = append(refs, ref)
-			}
-		})
-	}
-	lists, err := b.fetchLists(ctx, refs)
-	if err != nil {
-		return nil, err
-	}
-	for i := range articles {
-		s, missing := &articles[i], false
-		each(s, func(ref listRef) {
-			l := x.newList(ref, lists[at[ref]], min(maxListBytes, maxSetRead*fingerprintBytes))
-			missing = missing || !l.Full && !l.holds(s.Fingerprint)
-		})
-		if missing {
-			unlisted = append(unlisted, *s)
-		}
-	}
-	return unlisted, nil
-}
-
-func (l *List) holds(fp simhash.Fingerprint) bool {
-	return slices.Contains(l.Fingerprints, fp)
-}
-
-// Relist adds articles to the block lists of their fingerprints. It cannot add them to the lists of their anchors; a refill can.
-func (x *Index) Relist(ctx context.Context, articles []StoredArticle) error {
-	stored := make([]article.Article, len(articles))
-	for i := range articles {
-		stored[i] = articles[i].Article
-	}
-	return x.patiently(ctx, "block lists", func() error {
+	e := entry{Article: s.Article}
+	digest := string(e.hiddenDigest())
+	bytes := s.place.entry[:ticketAt] + ticketBytes(maxTicket) + digest + s.place.entry[formAt:]
+	err = x.patiently(ctx, "hide", func() error {
 		if err := x.ensureScripts(ctx); err != nil {
 			return err
 		}
-		return newBatch(x, stored, nil).storeLists(ctx)
-	})
-}
-
-// Missing counts the fingerprints of block lists that have no entry. They are harmless: each costs 8 bytes and sometimes a read, and
-// they expire with their span. A claim that has stored its lists and not yet its entry looks the same.
-func (x *Index) Missing(ctx context.Context, lists []List) (missing int, err error) {
-	seen := map[fieldRef]bool{}
-	var fields []fieldRef
-	for _, l := range lists {
-		for _, fp := range l.Fingerprints {
-			if f := (fieldRef{l.span, fp}); !seen[f] {
-				seen[f] = true
-				fields = append(fields, f)
-			}
-		}
-	}
-	for chunk := range slices.Chunk(fields, walkCount) {
-		err := x.patiently(ctx, "entries", func() error {
+		value := strings.Replace(s.place.value, s.place.entry, bytes, 1)
+		if s.Overflow { // its field is named by its digest
 			pipe := x.client.Pipeline()
-			replies := make([]*redis.StringCmd, len(chunk))
-			for i, f := range chunk {
-				replies[i] = pipe.HGet(ctx, x.keys.entries(f), f.name())
-			}
+			pipe.HSet(ctx, s.place.key, s.place.field[:fingerprintBytes]+digest, bytes)
 			if err := execute(ctx, pipe); err != nil {
 				return err
 			}
-			for _, r := range replies {
-				if errors.Is(r.Err(), redis.Nil) {
-					missing++
-				}
-			}
-			return nil
-		})
+			value = ""
+		}
+		pipe := x.client.Pipeline()
+		done := mendScript.EvalSha(ctx, pipe, []string{s.place.key}, s.place.field, s.place.value, value)
+		if err := execute(ctx, pipe); err != nil {
+			return err
+		}
+		n, _ := done.Val().(int64)
+		hidden = n == 1
+		return nil
+	})
+	return hidden, err
+}
+
+// removeCount is the number of keys that Remove scans in one step.
+const removeCount = 1000
+
+// Remove deletes all indexes below a namespace: every key that begins with the namespace and a colon. It is for temporary indexes,
+// such as those of an evaluation. It scans the whole key space of each server, in steps that do not block the server.
+func Remove(ctx context.Context, client redis.UniversalClient, namespace string) error {
+	if namespace == "" {
+		return fmt.Errorf("redisindex: remove: namespace is empty")
+	}
+	pattern := globEscaper.Replace(namespace) + ":*"
+	remove := func(ctx context.Context, node *redis.Client) error { return removeKeys(ctx, node, pattern) }
+	var err error
+	switch c := client.(type) {
+	case *redis.ClusterClient:
+		err = c.ForEachMaster(ctx, remove)
+	case *redis.Client:
+		err = remove(ctx, c)
+	default:
+		err = fmt.Errorf("no way to list the keys of a %T", client)
+	}
+	if err != nil {
+		return fmt.Errorf("redisindex: remove: %w", err)
+	}
+	return nil
+}
+
+// globEscaper escapes a text for a pattern of SCAN, so that it matches only itself.
+var globEscaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)
+
+func removeKeys(ctx context.Context, node *redis.Client, pattern string) error {
+	for cursor := uint64(0); ; {
+		keys, next, err := node.Scan(ctx, cursor, pattern, removeCount).Result()
 		if err != nil {
-			return 0, err
+			return err
+		}
+		pipe := node.Pipeline()
+		for _, key := range keys { // one command each: on a cluster the keys lie in different slots
+			pipe.Unlink(ctx, key)
+		}
+		if _, err := pipe.Exec(ctx); err != nil && len(keys) > 0 {
+			return err
+		}
+		if cursor = next; cursor == 0 {
+			return nil
 		}
 	}
-	return missing, nil
 }
