@@ -166,7 +166,7 @@ var rows = []row{
 	{command: "go run ./test/torture --rounds 1 --faults shadow,refill,explain,forget,kill,redis-stall", parsed: minutes},
 	{command: "go run ./test/torture --brokers 3", parsed: minutes},
 	{command: "go run ./test/torture --redis cluster", parsed: minutes},
-	{command: "go run ./test/torture --help", parsed: "what it prints is compared with all other commands of the program"},
+	{command: "go run ./test/torture --help", parsed: "compiles the fault runner only to print its flags; the rows above check the flags that the pages use"},
 	{command: "go test ./test/torture/... -run 'Mistakes|Mutants'", parsed: minutes},
 	{command: "go run ./test/torture --scenario", parsed: minutes},
 	// docs/runbook.md
