@@ -70,20 +70,25 @@ func leftToReal(server, buckets string) bool {
 	return !testing.Short() && server == "Mini" && buckets == bucketsSets
 }
 
-func TestContract(t *testing.T) {
+// onServers runs a test on each kind of server, with each value of redis.buckets. addr is that of a server which has no data yet.
+func onServers(t *testing.T, run func(t *testing.T, addr, buckets string)) {
+	t.Helper()
 	for _, server := range servers {
 		for suffix, buckets := range kinds {
-			if leftToReal(server.name, buckets) {
-				continue
+			if !leftToReal(server.name, buckets) {
+				t.Run(server.name+suffix, func(t *testing.T) { run(t, server.start(t), buckets) })
 			}
-			t.Run(server.name+suffix, func(t *testing.T) {
-				client := newClient(t, server.start(t))
-				indextest.Run(t, func(t *testing.T, p indextest.Params) pipeline.Index {
-					return newIndex(t, client, kindConfig(p, buckets))
-				})
-			})
 		}
 	}
+}
+
+func TestContract(t *testing.T) {
+	onServers(t, func(t *testing.T, addr, buckets string) {
+		client := newClient(t, addr)
+		indextest.Run(t, func(t *testing.T, p indextest.Params) pipeline.Index {
+			return newIndex(t, client, kindConfig(p, buckets))
+		})
+	})
 }
 
 var standard = indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 3}

@@ -34,17 +34,9 @@ import (
 // of seed s+i.
 func TestInterleaving(t *testing.T) {
 	schedules, seed := interleavings(t)
-	for _, server := range servers {
-		for suffix, buckets := range kinds {
-			if leftToReal(server.name, buckets) {
-				continue
-			}
-			t.Run(server.name+suffix, func(t *testing.T) {
-				addr := server.start(t)
-				interleave(t, schedules, seed, buckets, func() redis.UniversalClient { return newClient(t, addr) })
-			})
-		}
-	}
+	onServers(t, func(t *testing.T, addr, buckets string) {
+		interleave(t, schedules, seed, buckets, func() redis.UniversalClient { return newClient(t, addr) })
+	})
 }
 
 // interleavings returns the number of schedules and the first seed.

@@ -146,17 +146,10 @@ func restoreOne(t *testing.T, r *Restorer, a article.Article, v article.Verdict)
 }
 
 func TestRestore(t *testing.T) {
-	for _, server := range servers {
-		for suffix, buckets := range kinds {
-			if leftToReal(server.name, buckets) {
-				continue
-			}
-			t.Run(server.name+suffix, func(t *testing.T) {
-				client := newClient(t, server.start(t))
-				testRestore(t, client, newIndex(t, client, kindConfig(standard, buckets)))
-			})
-		}
-	}
+	onServers(t, func(t *testing.T, addr, buckets string) {
+		client := newClient(t, addr)
+		testRestore(t, client, newIndex(t, client, kindConfig(standard, buckets)))
+	})
 }
 
 func testRestore(t *testing.T, client redis.UniversalClient, x *Index) {

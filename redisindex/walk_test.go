@@ -13,17 +13,10 @@ import (
 )
 
 func TestWalk(t *testing.T) {
-	for _, server := range servers {
-		for suffix, buckets := range kinds {
-			if leftToReal(server.name, buckets) {
-				continue
-			}
-			t.Run(server.name+suffix, func(t *testing.T) {
-				client := newClient(t, server.start(t))
-				testWalk(t, client, newIndex(t, client, kindConfig(standard, buckets)))
-			})
-		}
-	}
+	onServers(t, func(t *testing.T, addr, buckets string) {
+		client := newClient(t, addr)
+		testWalk(t, client, newIndex(t, client, kindConfig(standard, buckets)))
+	})
 }
 
 func TestWalkDistributed(t *testing.T) {

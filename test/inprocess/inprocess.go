@@ -3,6 +3,7 @@ package inprocess
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
@@ -85,6 +86,15 @@ func (w *World) Stop() { w.stop() }
 // Args returns the flags with which a command reaches the servers.
 func (w *World) Args(args ...string) []string {
 	return append(args, "--kafka.brokers", strings.Join(w.Config.Kafka.Brokers, ","), "--redis.addrs", w.Config.Redis.Addrs[0])
+}
+
+// Value is the value of a record: an article as JSON.
+func Value(id, title, text string) string {
+	v, err := json.Marshal(map[string]string{"id": id, "title": title, "text": text})
+	if err != nil {
+		panic(err) // strings always become JSON
+	}
+	return string(v)
 }
 
 // Publish publishes a value into the input topic and returns its coordinates.

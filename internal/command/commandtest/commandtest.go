@@ -33,6 +33,12 @@ func Run(t testing.TB, program *cobra.Command, in string, args ...string) (code 
 	return code, o.String(), e.String()
 }
 
+// RunOnly runs a command line of a program that has one command. args come after the name of the command.
+func RunOnly(t testing.TB, cmd *cobra.Command, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	return Run(t, command.Program(&cobra.Command{Use: "echosieve"}, cmd), "", append([]string{cmd.Name()}, args...)...)
+}
+
 // WrongUsage runs one command line and requires the answer to wrong usage: one line on standard error that contains want, which says
 // what to type, exit code 2, and nothing on standard output, so that no script takes the answer for a result.
 func WrongUsage(t testing.TB, program *cobra.Command, want string, args ...string) {

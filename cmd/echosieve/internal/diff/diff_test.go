@@ -10,7 +10,6 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -29,8 +28,7 @@ const (
 
 func run(t *testing.T, w *inprocess.World, args ...string) (code int, out, errOut string) {
 	t.Helper()
-	program := command.Program(&cobra.Command{Use: "echosieve"}, Command())
-	return commandtest.Run(t, program, "", append([]string{"diff"}, w.Args(args...)...)...)
+	return commandtest.RunOnly(t, Command(), w.Args(args...)...)
 }
 
 func diffed(t *testing.T, w *inprocess.World, args ...string) comparison {
@@ -60,13 +58,6 @@ func withHeaders(headers []kgo.RecordHeader, changed ...string) []kgo.RecordHead
 	return out
 }
 
-func value(t *testing.T, i int, text string) string {
-	t.Helper()
-	v, err := json.Marshal(map[string]string{"id": fmt.Sprint(i), "title": evil, "text": text})
-	require.NoError(t, err)
-	return string(v)
-}
-
 // TestDiff changes the verdicts of a run, publishes them as a shadow does, without values, and requires that exactly the changes are found.
 func TestDiff(t *testing.T) {
 	w := inprocess.Start(t)
@@ -74,7 +65,7 @@ func TestDiff(t *testing.T) {
 	now := time.Now().Add(-time.Hour)
 	var all []string
 	for i, text := range []string{hives, hives + " " + evil, "<p>" + hives, hives + " Ecologists warn.", "Dockers in the port of Riverton call off their strike after three days of talks."} {
-		all = append(all, w.Publish(t, 0, now.Add(time.Duration(i)*time.Second), value(t, i, text)))
+		all = append(all, w.Publish(t, 0, now.Add(time.Duration(i)*time.Second), inprocess.Value(fmt.Sprint(i), evil, text)))
 		w.Verdicts(t, i+1)
 	}
 	all = append(all, w.Publish(t, 0, now, "{}"))

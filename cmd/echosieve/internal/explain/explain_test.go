@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
-	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -36,18 +35,12 @@ var (
 	evil   = `<script>alert(1)</script> & "x"` + "\u202e"
 )
 
-// value is a record's value: an article as JSON.
-func value(t *testing.T, id, text string) string {
-	t.Helper()
-	v, err := json.Marshal(map[string]string{"id": id, "title": evil, "text": text})
-	require.NoError(t, err)
-	return string(v)
-}
+// value is a record's value with a hostile title.
+func value(id, text string) string { return inprocess.Value(id, evil, text) }
 
 func run(t *testing.T, w *inprocess.World, args ...string) (code int, out, errOut string) {
 	t.Helper()
-	program := command.Program(&cobra.Command{Use: "echosieve"}, Command())
-	return commandtest.Run(t, program, "", append([]string{"explain"}, w.Args(args...)...)...)
+	return commandtest.RunOnly(t, Command(), w.Args(args...)...)
 }
 
 func explained(t *testing.T, w *inprocess.World, args ...string) explanation {
@@ -69,7 +62,7 @@ func TestExplain(t *testing.T) {
 	}
 	var all []string
 	for i, v := range []string{
-		value(t, "a", ferry), value(t, "other", bees), value(t, "b", second), value(t, "same", "<p>"+ferry+"</p>"), `{"id":"dead"}`, value(t, "b", bees+" Again."),
+		value("a", ferry), value("other", bees), value("b", second), value("same", "<p>"+ferry+"</p>"), `{"id":"dead"}`, value("b", bees+" Again."),
 	} {
 		all = append(all, publish(int32(i%2), v))
 		w.Verdicts(t, i+1) // in this order
@@ -178,7 +171,7 @@ func TestExplain(t *testing.T) {
 	})
 	t.Run("undecided", func(t *testing.T) {
 		w.Stop()
-		x := explained(t, w, publish(0, value(t, "late", second+" More.")))
+		x := explained(t, w, publish(0, value("late", second+" More.")))
 		require.Empty(t, x.Verdict)
 		require.Contains(t, x.Notes[0], "has not decided it yet")
 		require.NotEmpty(t, x.Candidates)
@@ -218,7 +211,7 @@ func TestExplainChain(t *testing.T) {
 	}
 	var all []string
 	for i, text := range []string{sentences(0, 12), sentences(2, 14), sentences(5, 17)} {
-		all = append(all, w.Publish(t, 0, now.Add(time.Duration(i)*time.Second), value(t, fmt.Sprint("n", i), text)))
+		all = append(all, w.Publish(t, 0, now.Add(time.Duration(i)*time.Second), value(fmt.Sprint("n", i), text)))
 		w.Verdicts(t, i+1)
 	}
 	x := explained(t, w, all[2])
@@ -250,7 +243,7 @@ func TestExplainShadow(t *testing.T) {
 	w := inprocess.Start(t)
 	publish := func(texts ...string) (at string) {
 		for i, text := range texts {
-			at = w.Publish(t, 0, time.Now().Add(time.Duration(i)*time.Second), value(t, fmt.Sprint("n", i), text))
+			at = w.Publish(t, 0, time.Now().Add(time.Duration(i)*time.Second), value(fmt.Sprint("n", i), text))
 		}
 		return at
 	}
