@@ -58,7 +58,7 @@ func client(t *testing.T, cfg Config, opts ...kgo.Opt) *kgo.Client {
 
 func produce(t *testing.T, cl *kgo.Client, recs ...*kgo.Record) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	require.NoError(t, cl.ProduceSync(ctx, recs...).FirstErr())
 }
@@ -114,7 +114,7 @@ func bySource(recs []*kgo.Record) map[string][]*kgo.Record {
 
 func ensureTopics(t *testing.T, cfg Config) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	require.NoError(t, EnsureTopics(ctx, cfg))
 }

@@ -81,7 +81,7 @@ func recreateInput(t *testing.T, cfg Config) {
 func realDeleted(t *testing.T, cfg Config) {
 	m := startOnThirty(t, cfg)
 	deleteInput(t, cfg)
-	require.Eventually(t, func() bool { return m.health.last() != nil }, 30*time.Second, 50*time.Millisecond, "health reports that the topic is missing")
+	require.Eventually(t, func() bool { return m.health.last() != nil }, time.Minute, 50*time.Millisecond, "health reports that the topic is missing")
 	other := startMember(t, func() Config { c := cfg; c.CreateTopics = false; return c }(), &router{})
 	require.ErrorContains(t, <-other.done, cfg.Topics.Input)
 	looked := m.value(t, "echosieve_consumer_errors_total")
@@ -94,7 +94,7 @@ func realDeleted(t *testing.T, cfg Config) {
 	produceToNew(t, cfg, after...)
 	inUnique(t, cfg, after)
 	eventuallyCommitted(t, cfg)
-	require.Eventually(t, func() bool { return m.health.last() == nil }, 30*time.Second, 50*time.Millisecond, "healthy again")
+	require.Eventually(t, func() bool { return m.health.last() == nil }, time.Minute, 50*time.Millisecond, "healthy again")
 	m.stop(t)
 }
 
@@ -179,7 +179,7 @@ func realOffsetDeltas(t *testing.T, cfg Config) {
 	require.NotEqual(t, raw[header:], first)
 	copy(raw[header:], first)
 	binary.BigEndian.PutUint32(raw[sum:], crc32.Checksum(raw[summed:], crc32.MakeTable(crc32.Castagnoli)))
-	require.Eventually(t, func() bool { return c.wire.Produce(context.Background(), cfg.Topics.Input, 0, raw) == nil }, 30*time.Second, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return c.wire.Produce(context.Background(), cfg.Topics.Input, 0, raw) == nil }, time.Minute, 100*time.Millisecond)
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u-next", 5, 1)...)
 	m := startMember(t, cfg, &router{})
 	out := consumeUntil(t, cfg, cfg.Topics.out(), atLeast(10))

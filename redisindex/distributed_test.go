@@ -160,7 +160,7 @@ func TestReadsNeedReplicas(t *testing.T) {
 			_, err := pipe.Exec(t.Context())
 			return err
 		}
-		require.ErrorIs(t, read(), redis.Nil)
+		require.Eventually(t, func() bool { return errors.Is(read(), redis.Nil) }, time.Minute, 20*time.Millisecond)
 		for _, s := range cluster.Servers[3:] {
 			require.NoError(t, syscall.Kill(s.Pid(), syscall.SIGSTOP))
 		}
@@ -213,12 +213,12 @@ func TestCheckAsksAllNodes(t *testing.T) {
 		return problems(append(Check(t.Context(), client, testConfig(standard)), CheckReplicas(t.Context(), client, o)...))
 	}
 	require.Equal(t, []string{"note replicas", "note replicas", "note replicas"}, check())
-	o.WaitReplicas, o.WaitTimeout = 1, 4*time.Second // a check tries once
+	o.WaitReplicas, o.Timeout, o.WaitTimeout = 1, time.Minute, 30*time.Second // a check tries once
 	require.Empty(t, check())
 	replica := cluster.Servers[4]
 	require.NoError(t, cluster.Client(replica).ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
 	require.Equal(t, []string{"note maxmemory-policy"}, check())
-	o.WaitReplicas = 2
+	o.WaitReplicas, o.WaitTimeout = 2, time.Second
 	findings := check()
 	require.Contains(t, findings, "failure redis", "a trial claim fails")
 	require.Contains(t, findings, "failure replicas")

@@ -35,7 +35,7 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 		{whenSets, nil, func(*Options) {}},
 		{"redis.db", nil, func(o *Options) { o.DB = 1 }},
 		{"redis.cluster", []string{"--cluster-enabled", "yes"}, func(o *Options) { o.Cluster = true }},
-		{"redis.wait_replicas", nil, func(o *Options) { o.WaitReplicas, o.WaitTimeout = 1, 4*time.Second }},
+		{"redis.wait_replicas", nil, func(o *Options) { o.WaitReplicas, o.Timeout, o.WaitTimeout = 1, time.Minute, 30*time.Second }},
 	} {
 		t.Run("server "+kind.setting, func(t *testing.T) {
 			t.Parallel()

@@ -45,7 +45,7 @@ func published(t *testing.T, c *kfake.Cluster, want int) []*kgo.Record {
 	require.NoError(t, err)
 	defer client.Close()
 	var records []*kgo.Record
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for len(records) < want {
 		records = append(records, client.PollFetches(ctx).Records()...)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -137,7 +136,7 @@ func TestReceiverThatHangsDelaysNothing(t *testing.T) {
 	require.Zero(t, p.Metric(t, `echosieve_tracing_spans_total{outcome="exported"}`))
 	require.Positive(t, p.Metric(t, `echosieve_tracing_spans_total{outcome="dropped"}`))
 	require.True(t, p.Ready())
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), service.Patience)
 	defer cancel()
 	require.Zero(t, p.End(t))
 	require.NoError(t, ctx.Err(), "the service waits for the receiver when it stops")
