@@ -82,8 +82,8 @@ func TestIndexCommands(t *testing.T) {
 	require.Equal(t, "articles/1/0", found[0].Coordinates)
 	require.Equal(t, "exact (digest)", found[0].Judged)
 	for arg, want := range map[string]string{
-		"nope":                      `no article with the id "nope" is in the index; if the argument is something else, say what with --as`,
-		"articles/9/9":              `no article with the coordinates "articles/9/9" is in the index; if`,
+		"nope":                      `no article with the id "nope" is in the index (most exact repeats are not stored: echosieve explain shows them); if the argument is something else, say what with --as`,
+		"articles/9/9":              `no article with the coordinates "articles/9/9" is in the index (most exact repeats are not stored: echosieve explain shows them); if`,
 		"Quite unlike all of these": "the look-ups for this text find no article; if",
 	} {
 		code, _, errOut := echosieve(t, "", append([]string{"index", "lookup", arg}, flags...)...)

@@ -97,8 +97,11 @@ func newLookupCommand() *cobra.Command {
 // nothingKnown says what was looked up in vain: kind is what the argument was taken for, as the value of --as.
 func nothingKnown(as, kind, value string) string {
 	answer := "no article with the " + kind + " " + strconv.Quote(value) + " is in the index"
-	if kind == "text" {
+	switch kind {
+	case "text":
 		answer = "the look-ups for this text find no article"
+	case "id", "coordinates":
+		answer += " (most exact repeats are not stored: echosieve explain shows them)"
 	}
 	if as == "" {
 		answer += "; if the argument is something else, say what with --as"

@@ -152,7 +152,7 @@ func (s *stats) cut(top int) {
 
 func (s *stats) print(w io.Writer) error {
 	out := &printer{w: w}
-	out.line("%d articles: %d unique, %d near, %d exact, %d possible, %d undecided", s.Articles,
+	out.line("%d articles: %d unique, %d near, %d exact (most exact repeats are not stored), %d possible, %d undecided", s.Articles,
 		s.ByVerdict["unique"], s.ByVerdict["near"], s.ByVerdict["exact"], s.ByVerdict["possible"], s.ByVerdict["none"])
 	out.line("%d overflow entries, %d hidden entries, %d damaged fields", s.Overflow, s.Hidden, s.Damaged)
 	for _, p := range s.Spans {
