@@ -4,6 +4,7 @@ package commandtest
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,6 +38,15 @@ func Run(t testing.TB, program *cobra.Command, in string, args ...string) (code 
 func RunOnly(t testing.TB, cmd *cobra.Command, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	return Run(t, command.Program(&cobra.Command{Use: "echosieve"}, cmd), "", append([]string{cmd.Name()}, args...)...)
+}
+
+// Answer is RunOnly with --json. The command must succeed; its answer is decoded into T.
+func Answer[T any](t testing.TB, cmd *cobra.Command, args ...string) (answer T) {
+	t.Helper()
+	code, out, errOut := RunOnly(t, cmd, append(args, "--json")...)
+	require.Equal(t, command.ExitOK, code, errOut)
+	require.NoError(t, json.Unmarshal([]byte(out), &answer))
+	return answer
 }
 
 // WrongUsage runs one command line and requires the answer to wrong usage: one line on standard error that contains want, which says

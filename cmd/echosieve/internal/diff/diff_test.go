@@ -33,11 +33,7 @@ func run(t *testing.T, w *inprocess.World, args ...string) (code int, out, errOu
 
 func diffed(t *testing.T, w *inprocess.World, args ...string) comparison {
 	t.Helper()
-	code, out, errOut := run(t, w, append(args, "--json")...)
-	require.Equal(t, command.ExitOK, code, errOut)
-	var c comparison
-	require.NoError(t, json.Unmarshal([]byte(out), &c))
-	return c
+	return commandtest.Answer[comparison](t, Command(), w.Args(args...)...)
 }
 
 // withHeaders returns the headers of a record with some of their values replaced, in pairs of name and value.

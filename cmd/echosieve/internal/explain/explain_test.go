@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,11 +44,7 @@ func run(t *testing.T, w *inprocess.World, args ...string) (code int, out, errOu
 
 func explained(t *testing.T, w *inprocess.World, args ...string) explanation {
 	t.Helper()
-	code, out, errOut := run(t, w, append(args, "--json")...)
-	require.Equal(t, command.ExitOK, code, errOut)
-	var x explanation
-	require.NoError(t, json.Unmarshal([]byte(out), &x))
-	return x
+	return commandtest.Answer[explanation](t, Command(), w.Args(args...)...)
 }
 
 func TestExplain(t *testing.T) {
