@@ -114,6 +114,7 @@ var rows = []row{
 	{command: "echosieve ready", want: []string{`"ready": ?true`}},
 	{command: "echosieve index lookup ARGUMENT", with: []string{"ARGUMENT", "@original.txt"}, want: []string{`articles/0/\d+`}},
 	{command: "echosieve index refill --config echosieve.yaml", want: []string{`\d+ `}},
+	{command: "go test ./test/e2e -bench Refill", parsed: minutes},
 	{command: "echosieve index forget TOPIC/PARTITION/OFFSET", with: []string{"TOPIC/PARTITION/OFFSET", "articles/0/6"}, want: []string{`forgotten|forgot`}},
 	{command: "kubectl port-forward", parsed: noCluster},
 	{
