@@ -62,8 +62,8 @@ func DefaultThresholds() Thresholds {
 
 // The thresholds that are not settings. Changing one changes verdicts and hence needs a new version of the recipe.
 const (
-	// WholeDistance is the largest distance in bits between two copies of which neither is a part of the other. Cutting off or adding text
-	// moves a fingerprint farther than rewording does, so a part is allowed all of Rule.MaxDistance. Raised, more look-alikes pass.
+	// WholeDistance is the largest distance in bits between two copies of which neither contains the other and is longer. Cutting off or
+	// adding text moves a fingerprint farther than rewording does, so all of Rule.MaxDistance is allowed then. Raised, more look-alikes pass.
 	WholeDistance = 16
 	// ShortPairs is the number of word pairs below which an article is short. With fewer samples, an overlap proves less.
 	ShortPairs = 80
@@ -75,7 +75,9 @@ const (
 	// partLonger is how many times as many word pairs the longer article has if the shorter one is a part of it. Page 1 of an article has
 	// half of its words or less, so the similarity of the two is 0.5 or less, and Possible is enough to make them copies.
 	partLonger = 1.25
-	// LeastLeadShare is the least share of the beginning of one article that stands in the other, if the articles have no number in
+	// equallyLong is how many times as many word pairs the longer article has at most if nothing was cut or added. Counts are exact to 2 %.
+	equallyLong = 1.06
+	// LeastLeadShare is the least share of the beginning of one article that stands in the other, if no more than half of their numbers are in
 	// common. Below it they are different reports above the same small print.
 	LeastLeadShare = 0.6
 	// someValues is the least number of different numbers that vouch for a copy, if the articles share all of them. Different reports with
@@ -89,6 +91,12 @@ const (
 	// foremostWords is how many of an article's main words must be main words of the other if a number that contradicts is to be taken for
 	// a correction. Where a name differs as well, the articles are two reports of one form.
 	foremostWords = 5
+	// Two articles that are equally long and have at least the similarity sameWording are reports of one form about other names if more than
+	// replacedWords main words and more than replacedDistance bits differ. A copy that keeps most words keeps the main ones, too, and names
+	// have large weights: replacing them moves a fingerprint farther than replacing as many other words does.
+	sameWording      = 0.6
+	replacedWords    = 2
+	replacedDistance = 10
 )
 
 // Comparison is what two signatures tell about two articles.
@@ -122,6 +130,8 @@ type Comparison struct {
 	// OtherSubject tells that each article is about a word that is none of the eight main words of the other. An article is about those of
 	// its two weightiest words that it has more than once, such as the name of a person or place.
 	OtherSubject bool
+	// OtherMain counts the main words of one text that are no main words of the other, whichever way round is fewer.
+	OtherMain int
 	// SameForemost tells that the five weightiest words of one article are main words of the other.
 	SameForemost bool
 }
@@ -160,6 +170,7 @@ func Compare(a, b *Signature) Comparison {
 	if !c.Flash {
 		c.Lead = max(a.leadIn(b), b.leadIn(a))
 		c.OtherSubject = a.hasOtherSubject(b) && b.hasOtherSubject(a)
+		c.OtherMain = min(a.mainWordsNotIn(b), b.mainWordsNotIn(a))
 		c.SameForemost = a.foremostIn(b) || b.foremostIn(a)
 		x, y := a.raw[flagsAt]&(rises|falls), b.raw[flagsAt]&(rises|falls)
 		c.Opposite = x == rises && y == falls || x == falls && y == rises
@@ -227,6 +238,17 @@ func (s *Signature) foremostIn(t *Signature) bool {
 	return true
 }
 
+// mainWordsNotIn counts the main words of s that are no main words of t.
+func (s *Signature) mainWordsNotIn(t *Signature) int {
+	n := 0
+	for _, w := range s.raw[mainAt : mainAt+mainWords] {
+		if w != 0 && !t.hasMainWord(w) {
+			n++
+		}
+	}
+	return n
+}
+
 func (s *Signature) hasMainWord(word byte) bool {
 	return bytes.IndexByte(s.raw[mainAt:mainAt+mainWords], word) >= 0
 }
@@ -246,7 +268,7 @@ func Judge(distance int, c Comparison, t Thresholds) article.Judgement {
 
 // decide is Judge without the likeness.
 func decide(distance int, c Comparison, t Thresholds) article.Judgement {
-	if distance > WholeDistance && !c.Part() {
+	if distance > WholeDistance && !c.extended() {
 		return article.Judgement{Reason: article.ReasonDistance}
 	}
 	if c.Flash {
@@ -266,9 +288,9 @@ func decide(distance int, c Comparison, t Thresholds) article.Judgement {
 		return article.Judgement{Reason: article.ReasonOpposite}
 	case float64(common) < t.Values*float64(c.LeastValues):
 		return article.Judgement{Kind: article.Possible, Reason: article.ReasonValues}
-	case c.CommonValues == 0 && c.Lead < LeastLeadShare:
+	case 2*c.CommonValues <= c.LeastValues && c.Lead < LeastLeadShare:
 		return article.Judgement{Kind: article.Possible, Reason: article.ReasonLead}
-	case c.OtherSubject && !c.Part():
+	case c.OtherSubject && !c.extended(), c.renamed(distance):
 		return article.Judgement{Kind: article.Possible, Reason: article.ReasonSubject}
 	case c.J >= near:
 		return article.Judgement{Kind: article.Near, Reason: article.ReasonOverlap}
@@ -295,6 +317,19 @@ func (c *Comparison) leastSimilarity(t Thresholds, short bool) float64 {
 
 // Part tells whether one article is a part of the other, which is longer.
 func (c *Comparison) Part() bool { return c.Containment >= ContainedShare && c.Longer >= partLonger }
+
+// extended tells whether one article contains the other and has more.
+func (c *Comparison) extended() bool {
+	return c.Containment >= ContainedShare && c.Longer > equallyLong
+}
+
+// renamed tells whether the articles are two reports of one form about other names.
+//
+// Example: two articles of 300 word pairs have a similarity of 0.75, three of eight main words differ, and so do 12 bits. In a copy as
+// similar as that, at most two main words differ, unless something was cut or added.
+func (c *Comparison) renamed(distance int) bool {
+	return c.J >= sameWording && c.Longer <= equallyLong && c.OtherMain > replacedWords && distance > replacedDistance
+}
 
 // vouched tells whether the numbers are evidence of a copy besides the similarity: the articles share every number, of many all but one.
 // Different reports on one template have numbers that the other lacks. In a copy, words were changed and numbers were not.

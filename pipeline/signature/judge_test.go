@@ -94,11 +94,46 @@ func TestJudge(t *testing.T) {
 		"opposite":              {func(c *Comparison) { c.Opposite = true }, 0, article.ReasonOpposite},
 		"another beginning":     {func(c *Comparison) { c.Lead, c.LeastValues, c.CommonValues = .59, 0, 0 }, article.Possible, article.ReasonLead},
 		"the same beginning":    {func(c *Comparison) { c.Lead, c.LeastValues, c.CommonValues = .6, 0, 0 }, article.Near, article.ReasonOverlap},
+		"another, one of two":   {func(c *Comparison) { c.Lead, c.LeastValues, c.CommonValues = .59, 2, 1 }, article.Possible, article.ReasonLead},
+		"another, two of three": {func(c *Comparison) { c.Lead, c.LeastValues, c.CommonValues = .59, 3, 2 }, article.Near, article.ReasonOverlap},
 		"another, but a number": {func(c *Comparison) { c.Lead, c.LeastValues, c.CommonValues = 0, 1, 1 }, article.Near, article.ReasonOverlap},
 		"another subject":       {func(c *Comparison) { c.OtherSubject = true }, article.Possible, article.ReasonSubject},
-		"a part may have":       {func(c *Comparison) { c.OtherSubject, c.Longer = true, 1.25 }, article.Near, article.ReasonOverlap},
+		"an extension may have": {func(c *Comparison) { c.OtherSubject, c.Longer = true, 1.07 }, article.Near, article.ReasonOverlap},
 		"short, other values":   {func(c *Comparison) { c.Bigrams, c.CommonValues = 20, 5 }, article.Possible, article.ReasonValues},
 	})
+}
+
+// Equally long articles with other main words at a large distance are two reports of one form. One of these facts alone is not enough.
+func TestRenamed(t *testing.T) {
+	base := Comparison{Known: true, J: .6, Containment: .75, Bigrams: 300, Longer: 1.06, OtherMain: 3, Lead: 1}
+	renamed := Judge(11, base, DefaultThresholds())
+	require.Equal(t, article.Possible, renamed.Kind)
+	require.Equal(t, article.ReasonSubject, renamed.Reason)
+	require.Equal(t, article.Near, Judge(10, base, DefaultThresholds()).Kind)
+	for name, change := range map[string]func(*Comparison){
+		"more words replaced": func(c *Comparison) { c.J = .59 },
+		"something was added": func(c *Comparison) { c.Longer = 1.07 },
+		"same main words":     func(c *Comparison) { c.OtherMain = 2 },
+	} {
+		c := base
+		change(&c)
+		require.Equal(t, article.Near, Judge(11, c, DefaultThresholds()).Kind, name)
+	}
+}
+
+// Beyond 16 bits one article must contain the other and be longer.
+func TestExtended(t *testing.T) {
+	base := Comparison{Known: true, J: .8, Containment: .85, Bigrams: 300, Longer: 1.07, Lead: 1}
+	require.Equal(t, article.Near, Judge(17, base, DefaultThresholds()).Kind)
+	for name, change := range map[string]func(*Comparison){
+		"as long":       func(c *Comparison) { c.Longer = 1.06 },
+		"not contained": func(c *Comparison) { c.Containment = .84 },
+	} {
+		c := base
+		change(&c)
+		require.Equal(t, article.Near, Judge(16, c, DefaultThresholds()).Kind, name)
+		require.Equal(t, article.Judgement{Reason: article.ReasonDistance}, Judge(17, c, DefaultThresholds()), name)
+	}
 }
 
 func TestThresholds(t *testing.T) {

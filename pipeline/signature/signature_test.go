@@ -296,7 +296,7 @@ func TestOtherSubject(t *testing.T) {
 	}
 }
 
-func TestSameForemost(t *testing.T) {
+func TestMainWords(t *testing.T) {
 	sign := func(words ...uint64) Signature {
 		var b Builder
 		b.Add([]uint64{1, 2, 3})
@@ -309,16 +309,19 @@ func TestSameForemost(t *testing.T) {
 	}
 	a := sign(1, 2, 3, 4, 5, 6, 7, 8)
 	for name, c := range map[string]struct {
-		other Signature
-		want  bool
+		other        Signature
+		sameForemost bool
+		otherMain    int
 	}{
-		"itself":              {a, true},
-		"the five later":      {sign(11, 12, 13, 5, 4, 3, 2, 1), true},
-		"one of them missing": {sign(6, 7, 8, 11, 1, 2, 3, 4), false},
-		"three words":         {sign(8, 7, 6), true},
+		"itself":              {a, true, 0},
+		"the five later":      {sign(11, 12, 13, 5, 4, 3, 2, 1), true, 3},
+		"one of them missing": {sign(6, 7, 8, 11, 1, 2, 3, 4), false, 1},
+		"three words":         {sign(8, 7, 6), true, 0},
 	} {
-		require.Equal(t, c.want, Compare(&a, &c.other).SameForemost, name)
-		require.Equal(t, c.want, Compare(&c.other, &a).SameForemost, name)
+		for _, compared := range []Comparison{Compare(&a, &c.other), Compare(&c.other, &a)} {
+			require.Equal(t, c.sameForemost, compared.SameForemost, name)
+			require.Equal(t, c.otherMain, compared.OtherMain, name)
+		}
 	}
 }
 

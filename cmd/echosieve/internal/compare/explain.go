@@ -23,6 +23,7 @@ type compareSignature struct {
 	Beginning      float64 `json:"beginning"`       // estimated share of the beginning of one text that stands in the other text
 	Opposite       bool    `json:"opposite"`        // in one text something rises, in the other it falls
 	OtherSubject   bool    `json:"other_subject"`   // each text is about a word that is none of the main words of the other
+	NewMainWords   int     `json:"new_main_words"`  // how many of the eight main words of one text are no main words of the other
 	SameMainWords  bool    `json:"same_main_words"` // the five main words of one text are main words of the other
 	Flash          bool    `json:"flash,omitempty"` // similarity and containment count words as well, and are almost exact
 }
@@ -38,7 +39,7 @@ func compareSignatures(a, b []byte) *compareSignature {
 	return &compareSignature{
 		Similarity: c.J, Containment: c.Containment, Contained: c.Contained, Contains: c.Contains, WordPairs: int(c.Bigrams), SharedPlaces: c.SharedContexts,
 		Contradictions: c.Contradictions, Numbers: c.LeastValues, NumbersShared: c.CommonValues, Longer: c.Longer, Beginning: c.Lead,
-		Opposite: c.Opposite, OtherSubject: c.OtherSubject, SameMainWords: c.SameForemost, Flash: c.Flash,
+		Opposite: c.Opposite, OtherSubject: c.OtherSubject, NewMainWords: c.OtherMain, SameMainWords: c.SameForemost, Flash: c.Flash,
 	}
 }
 
@@ -69,11 +70,16 @@ func (c *Comparison) explain(j article.Judgement, cfg recipe.Config) {
 	case article.ReasonShort:
 		why = fmt.Sprintf("for texts as short as these, %.0f %% of word pairs in common is too little (detection.short_near).", 100*c.Signature.Similarity)
 	case article.ReasonLead:
-		why = fmt.Sprintf("they share no number, and only %.0f %% of the beginning of one stands in the other: other reports above the same text.",
-			100*c.Signature.Beginning)
+		why = fmt.Sprintf("they share %d of %d numbers, and only %.0f %% of the beginning of one stands in the other: other reports above the same text.",
+			c.Signature.NumbersShared, c.Signature.Numbers, 100*c.Signature.Beginning)
 	case article.ReasonOpposite:
 		why = "in one of them something rises and nothing falls, and in the other something falls and nothing rises."
 	case article.ReasonSubject:
+		if !c.Signature.OtherSubject {
+			why = fmt.Sprintf("they are equally long and have most words in common, but %d of their eight main words differ: other names in the same text.",
+				c.Signature.NewMainWords)
+			break
+		}
 		why = "each has a word, such as a name, among the two that weigh most in it, and this word is none of the eight that weigh most in the other."
 	case article.ReasonUnknown:
 		why = "there is no signature to compare."

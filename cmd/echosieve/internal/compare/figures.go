@@ -50,7 +50,7 @@ func (c *Comparison) figures(t signature.Thresholds) []Figure {
 			"at least " + share(t.Values) + " of them",
 			[]string{"detection.values"},
 		},
-		Figure{"beginning of one in the other", share(s.Beginning), "at least " + share(signature.LeastLeadShare) + ", or a number in both", nil},
+		Figure{"beginning of one in the other", share(s.Beginning), "at least " + share(signature.LeastLeadShare) + ", or over half of the numbers in both", nil},
 		Figure{"one rises, the other falls", yesNo(s.Opposite), "no", nil})
 }
 

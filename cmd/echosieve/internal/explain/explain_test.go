@@ -205,7 +205,7 @@ func TestExplainChain(t *testing.T) {
 		return b.String()
 	}
 	var all []string
-	for i, text := range []string{sentences(0, 12), sentences(2, 14), sentences(5, 17)} {
+	for i, text := range []string{sentences(0, 12), sentences(2, 15), sentences(5, 19)} {
 		all = append(all, w.Publish(t, 0, now.Add(time.Duration(i)*time.Second), value(fmt.Sprint("n", i), text)))
 		w.Verdicts(t, i+1)
 	}
