@@ -12,7 +12,7 @@
 //	 2..33  MinHash of the word bigrams: 128 slots of 2 bits, slot 0 in the lowest bits of byte 2
 //	34..49  numbers: 16 slots with an 8-bit hash of what stands before a number, 0 = empty
 //	50..57  their values: a 4-bit hash for each slot, slot 0 in the low half of byte 50
-//	58..63  bitmap of number values, 48 bits, bit 0 is the lowest of byte 58
+//	58..63  bitmap of number values, 48 bits, bit 0 is the lowest of byte 58; without years and telephone numbers
 //	64..70  slots of the MinHash, 7 bits each, whose bigrams are among the first 20 of the text: up to 8, the foremost first; then the
 //	        first one again
 //	71..78  up to 8 main words, the weightiest first: an 8-bit hash, 0 = none

@@ -204,7 +204,9 @@ func (b *Builder) numbers(raw *[Size]byte, clean string) {
 	bitmap := uint64(0)
 	for n := (numbers{text: clean}); len(b.facts) < maxNumbers && n.next(); {
 		value := simhash.Mix(n.value + 1)
-		bitmap |= 1 << ((value >> 32) % bitmapBits)
+		if raw[0] == flashVersion || !isConstant(n.value) {
+			bitmap |= 1 << ((value >> 32) % bitmapBits)
+		}
 		b.facts = append(b.facts, newFact(n.context, len(b.facts), value))
 	}
 	sketch(raw, b.facts)
