@@ -87,7 +87,7 @@ func TestAlignLargeTexts(t *testing.T) {
 			start := time.Now()
 			runs := Align(left.String(), right.String(), nil)
 			t.Log(len(runs), "runs in", time.Since(start))
-			require.Less(t, time.Since(start), 20*time.Second)
+			require.Less(t, time.Since(start), time.Minute)
 			same := 0
 			var l, r strings.Builder
 			for i, run := range runs {
@@ -110,5 +110,5 @@ func TestAlignLongRunsOfSpaces(t *testing.T) {
 	start := time.Now()
 	spaces := strings.Repeat("\n", 1<<20)
 	require.Equal(t, []Run{{true, "a" + spaces, "a "}, {false, "b", "c"}}, Align("a"+spaces+"b", "a c", nil))
-	require.Less(t, time.Since(start), 10*time.Second)
+	require.Less(t, time.Since(start), time.Minute)
 }
