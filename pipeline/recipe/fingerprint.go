@@ -127,6 +127,7 @@ func sortByWeight(words []WeightedWord) {
 
 // scratch holds the buffers for one text. They are used again for the next text.
 type scratch struct {
+	shapes     *shapes
 	clean      []byte
 	lines      bodyScratch
 	bodyText   []byte
@@ -147,7 +148,9 @@ type scratch struct {
 // otherwise one book would hold its memory for as long as the process runs.
 const maxScratch = 1 << 14
 
-func newScratch() *scratch { return &scratch{slots: make([]int32, 1<<10)} }
+func newScratch(shapes *shapes) *scratch {
+	return &scratch{shapes: shapes, slots: make([]int32, 1<<10)}
+}
 
 func (r *Recipe) release(s *scratch) {
 	if cap(s.cut) > 2*maxScratch || cap(s.words) > maxScratch || cap(s.clean) > 16*maxScratch || cap(s.normalised) > 16*maxScratch ||

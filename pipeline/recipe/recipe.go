@@ -180,7 +180,7 @@ func Load(config Config) (*Recipe, error) {
 			return nil, fmt.Errorf("load recipe: %w", err)
 		}
 	}
-	r.scratch.New = func() any { return newScratch() }
+	r.scratch.New = func() any { return newScratch(terms.shapes) }
 	return r, nil
 }
 

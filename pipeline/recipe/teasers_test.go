@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func withoutTeasers(text string) string { return newScratch().withoutTeasers(Clean(text)) }
+func withoutTeasers(text string) string { return newScratch(nil).withoutTeasers(Clean(text)) }
 
 // others are beginnings of other articles.
 var others = []string{

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"echosieve/pipeline/dict"
-	"echosieve/simhash"
 )
 
 // terms holds the inverse document frequency (IDF) of words, 0 for stop words.
@@ -19,6 +18,7 @@ import (
 type terms struct {
 	entries []termEntry // a power of two long, at most half full
 	average float32     // IDF of words without an entry: the mean over jieba's table, as in cppjieba
+	shapes  *shapes     // which words are one word
 }
 
 type termEntry struct {
@@ -42,7 +42,7 @@ func loadTerms(moreStopWords []byte) (*terms, error) {
 	}
 	stopWords = append(append(stopWords, '\n'), moreStopWords...)
 	lines := bytes.Count(table, []byte("\n")) + bytes.Count(english, []byte("\n")) + bytes.Count(stopWords, []byte("\n"))
-	t := &terms{entries: make([]termEntry, 1<<bits.Len(uint(2*lines)))}
+	t := &terms{entries: make([]termEntry, 1<<bits.Len(uint(2*lines))), shapes: newShapes(stopWords, table, english)}
 
 	average, err := t.add(dict.IDF, table)
 	if err != nil {
@@ -55,7 +55,7 @@ func loadTerms(moreStopWords []byte) (*terms, error) {
 	buf := make([]byte, 0, 64)
 	for line := range bytes.Lines(stopWords) {
 		buf, _ = fold(buf[:0], string(line))
-		hash := simhash.Hash(string(buf))
+		hash := t.shapes.hash(string(buf))
 		*t.entry(hash) = termEntry{half: half(hash)}
 	}
 	return t, nil
@@ -77,7 +77,7 @@ func (t *terms) add(name string, table []byte) (average float32, err error) {
 		// jieba's table has words in capitals and in Traditional script, but clean texts have them in lower case and Simplified. Where
 		// the table has both forms of a word, the entry of the folded form counts.
 		buf, _ = fold(buf[:0], string(word))
-		if hash := simhash.Hash(string(buf)); !mine[hash] || bytes.Equal(buf, word) {
+		if hash := t.shapes.hash(string(buf)); !mine[hash] || bytes.Equal(buf, word) {
 			*t.entry(hash) = termEntry{half: half(hash), idf: float32(idf)}
 			mine[hash] = true
 		}

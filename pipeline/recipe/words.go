@@ -56,7 +56,7 @@ func (s *scratch) tally(cut []string) []string {
 		if !isWord(text) {
 			continue
 		}
-		hash := simhash.Hash(text)
+		hash := s.shapes.hash(text)
 		s.sequence = append(s.sequence, inSequence(text, hash, previous))
 		previous = hash
 		if isSingle(text) {
@@ -97,7 +97,7 @@ func (s *scratch) weigh(terms *terms) {
 	for i := range s.words {
 		idf := terms.of(s.words[i].hash)
 		if hash := s.words[i].hash; directionBits[hash%(1<<12)] {
-			if up, known := directions[hash]; known {
+			if up, known := directions[s.words[i].text]; known {
 				s.signature.AddDirection(up)
 			}
 		}
@@ -177,10 +177,10 @@ func unlisted(word string) float32 {
 // language are frequent everywhere, so a high count tells less of the article.
 func damped(count int32, idf float32) float64 { return math.Sqrt(float64(count)) * float64(idf) }
 
-// directions holds, by their hash, the words that say that something rises (true) or falls (false). Two reports of the same form that
+// directions holds the words that say that something rises (true) or falls (false). Two reports of the same form that
 // differ only in such a word tell opposite news. Words that are frequent in other meanings are left out, such as "up" and "down".
-var directions = func() map[uint64]bool {
-	table := map[uint64]bool{}
+var directions = func() map[string]bool {
+	table := map[string]bool{}
 	for up, list := range map[bool]string{
 		true: "raise raises raised raising rise rises rose risen rising increase increases increased gain gains gained higher climb climbs climbed " +
 			"jump jumps jumped surge surges surged grew hike hikes hiked upgrade upgrades upgraded " +
@@ -190,16 +190,18 @@ var directions = func() map[uint64]bool {
 			"下跌 下调 下降 下挫 减少 降低 下滑 走低 收跌 大跌 下行 降息 跌停 调降 回落 萎缩 缩小",
 	} {
 		for word := range strings.FieldsSeq(list) {
-			table[simhash.Hash(word)] = up
+			table[word] = up
 		}
 	}
 	return table
 }()
 
-// directionBits says, by the lowest 12 bits of a hash, whether directions may hold the word. It saves most look-ups in the map.
+// directionBits says, by the lowest 12 bits of a word's hash, whether directions may hold the word. It saves most look-ups in the map.
 var directionBits = func() (table [1 << 12]bool) {
-	for hash := range directions {
-		table[hash%(1<<12)] = true
+	for word := range directions {
+		for _, hash := range [...]uint64{simhash.Hash(word), shapeHash(word), simhash.Mix(simhash.Hash(word))} {
+			table[hash%(1<<12)] = true
+		}
 	}
 	return table
 }()
