@@ -162,20 +162,20 @@ func anchored(n int, fp simhash.Fingerprint, anchors ...uint64) article.Article 
 	return c
 }
 
-// The articles have no block in common, so only anchors find the earlier one. An article is stored under its foremost two anchors and looked
+// The articles have no block in common, so only anchors find the earlier one. An article is stored under its foremost three anchors and looked
 // up by all of its anchors.
 func testAnchors(t *testing.T, newIndex factory) {
 	const apart simhash.Fingerprint = 1<<63 | 1<<47 | 1<<31 | 1<<15
 	const further simhash.Fingerprint = 0xff<<55 | 0xff<<39 | 0xff<<23
-	a := anchored(1, base, 1, 2, 3)
+	a := anchored(1, base, 1, 2, 3, 4)
 	b := anchored(2, base^apart, 9, 8, 2)
-	third := anchored(3, base^apart>>1, 3) // a is not stored under its third anchor
-	far := anchored(4, base^further, 1)    // an anchor finds a, but the distance is too large
-	same := anchored(5, base, 7)           // a is found by its blocks; same is stored under its anchor as well
+	fourth := anchored(3, base^apart>>1, 4) // a is not stored under its fourth anchor
+	far := anchored(4, base^further, 1)     // an anchor finds a, but the distance is too large
+	same := anchored(5, base, 7)            // a is found by its blocks; same is stored under its anchor as well
 	last := anchored(6, base^apart>>2, 7)
 	x := newIndex(t, Params{Window: time.Hour, Generations: 2, MaxDistance: 8, Blocks: 4})
-	want := []article.Verdict{unique(a), near(a, a, 4), unique(third), unique(far), near(a, a, 0), near(a, a, 4)}
-	require.Equal(t, want, claim(t, x, a, b, third, far, same, last))
+	want := []article.Verdict{unique(a), near(a, a, 4), unique(fourth), unique(far), near(a, a, 0), near(a, a, 4)}
+	require.Equal(t, want, claim(t, x, a, b, fourth, far, same, last))
 }
 
 // Beyond BlockDistance an equal block, own or probed, makes no candidate. An anchor makes one up to MaxDistance.

@@ -9,9 +9,9 @@ import (
 	"echosieve/simhash"
 )
 
-// StoredAnchors is the number of an article's foremost anchors under which it is stored. One more anchor finds more copies with fewer
-// probes, and takes as much memory as one more block.
-const StoredAnchors = 2
+// StoredAnchors is the number of an article's foremost anchors under which it is stored: two of its wording and the one of its numbers. One
+// more anchor finds more copies with fewer probes, and takes as much memory as one more block.
+const StoredAnchors = 3
 
 // Plan says which block values belong to an article. The zero value is not valid. Safe for concurrent use.
 type Plan struct {

@@ -25,7 +25,7 @@ const allLowest = 1<<48 | 1<<32 | 1<<16 | 1 // the lowest bit of each of four bl
 
 func TestFinds(t *testing.T) {
 	plan := New(article.Search{Blocks: 4, Probes: 1}, 0)
-	earlier := &article.Article{Anchors: []uint64{10 << 48, 20 << 48, 30 << 48}}
+	earlier := &article.Article{Anchors: []uint64{10 << 48, 20 << 48, 30 << 48, 40 << 48}}
 	for name, c := range map[string]struct {
 		later *article.Article
 		want  bool
@@ -36,7 +36,8 @@ func TestFinds(t *testing.T) {
 		"two bits in each block":   {&article.Article{Fingerprint: allLowest * 3, Sums: sums()}, false},
 		"last anchor, first there": {&article.Article{Fingerprint: allLowest, Anchors: []uint64{1, 2, 3, 10 << 48}}, true},
 		"second anchor there":      {&article.Article{Fingerprint: allLowest, Anchors: []uint64{20 << 48}}, true},
-		"third anchor there":       {&article.Article{Fingerprint: allLowest, Anchors: []uint64{30 << 48}}, false},
+		"third anchor there":       {&article.Article{Fingerprint: allLowest, Anchors: []uint64{30 << 48}}, true},
+		"fourth anchor there":      {&article.Article{Fingerprint: allLowest, Anchors: []uint64{40 << 48}}, false},
 		"little text":              {&article.Article{Fingerprint: 1, LittleText: true}, false},
 		"little text, equal":       {&article.Article{LittleText: true}, true},
 	} {

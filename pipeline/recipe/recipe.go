@@ -24,7 +24,7 @@ type Config struct {
 	MaxDistance    int    `koanf:"max_distance" help:"Most differing bits between the fingerprints of two copies; in news, above 16 only for a text and its part that share an anchor. Raised: more copies with text cut, more CPU. -1: 21 for news, 3 for classic ones."`
 	Blocks         int    `koanf:"blocks" help:"Blocks of a fingerprint, up to 16. Raised: more copies found, more look-ups and memory. 0: 4 for news, max_distance + 1 for classic ones."`
 	Probes         int    `koanf:"probes" help:"Extra look-ups per block, up to 63. Raised: more reworded copies found, more CPU (docs/tuning.md). -1: 4 for news, 0 for classic ones."`
-	Anchors        int    `koanf:"anchors" help:"Look-ups by samples of the wording, up to 8. Raised: more copies with text cut or added found. Below 2, fewer are stored. -1: 4 for news, 0 for classic ones."`
+	Anchors        int    `koanf:"anchors" help:"Look-ups by samples of the wording, up to 8. Raised: more copies with text cut or added found. Below 3, fewer are stored. -1: 4 for news, 0 for classic ones."`
 	MinFeatures    int    `koanf:"min_features" help:"Articles with fewer different words are copies of identical text only. 0: 4 for news, 1 for classic ones."`
 	FlashFeatures  int    `koanf:"flash_features" help:"Articles with fewer different words are flashes: a copy may only add words before or after. 0: 16 for news, none for classic ones."`
 	Segmenter      string `koanf:"segmenter" help:"native, or gojieba (C++, needs cgo): the same words for 6 times (Chinese) to 25 times (English) the CPU and 100 MB more."`

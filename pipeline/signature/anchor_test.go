@@ -46,9 +46,9 @@ func TestAnchorsAreTheLeastHashes(t *testing.T) {
 		}
 		n := r.IntN(MaxAnchors + 1)
 		want := anchorsOf(words, n)
-		require.Equal(t, append([]uint64{7}, want...), b.AppendAnchors([]uint64{7}, n))
+		require.Equal(t, append([]uint64{7}, want...), b.AppendAnchors([]uint64{7}, n, ""))
 		b.Reset()
-		require.Empty(t, b.AppendAnchors(nil, MaxAnchors), "the next article has its own")
+		require.Empty(t, b.AppendAnchors(nil, MaxAnchors, ""), "the next article has its own")
 	}
 }
 
@@ -58,7 +58,7 @@ func TestAnchorsOfCopies(t *testing.T) {
 	anchors := func(words []uint64) []uint64 {
 		var b Builder
 		b.Add(words)
-		return b.AppendAnchors(nil, 4)
+		return b.AppendAnchors(nil, 4, "")
 	}
 	edited, longer, other := 0, 0, 0
 	const texts = 500
@@ -89,4 +89,27 @@ func TestAnchorsOfCopies(t *testing.T) {
 	require.Greater(t, edited, texts*97/100) // each run is unchanged with a probability of 0.9
 	require.Greater(t, longer, texts*90/100)
 	require.Zero(t, other)
+}
+
+// The third anchor is that of the numbers, whatever the words. Articles with fewer than three numbers have anchors of their words only.
+func TestAnchorOfNumbers(t *testing.T) {
+	r := seeded(t)
+	anchors := func(n int, clean string) []uint64 {
+		var b Builder
+		b.Add(someWords(r, 60))
+		return b.AppendAnchors(nil, n, clean)
+	}
+	const numbers = "a profit of 952 million, after 1127 million, and 35 percent of 4250 shares"
+	want := anchors(4, numbers)
+	require.Len(t, want, 4)
+	same := anchors(3, "of 4250 shares 35 percent, 5 ships, 952 million after 1127 million, call 202/224-5641")
+	require.Len(t, same, 3)
+	require.Equal(t, want[2], same[2])
+	require.NotEqual(t, want[2], anchors(4, "a profit of 953 million, after 1128 million, and 36 percent of 4251 shares")[2])
+	require.NotContains(t, anchors(2, numbers), want[2])
+
+	words := someWords(r, 60)
+	var b Builder
+	b.Add(words)
+	require.Equal(t, anchorsOf(words, 4), b.AppendAnchors(nil, 4, "952 million after 1127 million, and 5 or 6 ships"))
 }

@@ -26,6 +26,8 @@ type numbers struct {
 	before uint64
 	// context and value belong to the number that next has found.
 	context, value uint64
+	// phone tells that the number that next has found has as many digits as a telephone number: 10 or 11.
+	phone bool
 }
 
 // next advances to the next number and tells whether there is one.
@@ -45,7 +47,9 @@ func (n *numbers) next() bool {
 		}
 		switch {
 		case r >= '0' && r <= '9':
-			n.found(n.digits())
+			value, digits := n.digits()
+			n.found(value)
+			n.phone = digits == 10 || digits == 11
 			return true
 		case isHan(r):
 			v, length := uint64(0), 0
@@ -105,7 +109,7 @@ func (n *numbers) wordNumber(word string) uint64 {
 
 // found records a number. In the context of the next number it stands as '#', whatever its value.
 func (n *numbers) found(value uint64) {
-	n.value, n.context = value, simhash.Mix(n.before)
+	n.value, n.context, n.phone = value, simhash.Mix(n.before), false
 	n.before = n.before<<8 | '#'
 }
 
@@ -139,10 +143,10 @@ func (n *numbers) word() string {
 	return n.text[start:n.pos]
 }
 
-// digits reads a number written with digits and returns its significant digits, 0 for zero. Beyond 19 digits the result overflows, in
-// the same way in all copies.
-func (n *numbers) digits() uint64 {
-	value, zeros := uint64(0), 0
+// digits reads a number written with digits and returns its significant digits, 0 for zero, and the number of all its digits. Beyond 19
+// digits the value overflows, in the same way in all copies.
+func (n *numbers) digits() (value uint64, digits int) {
+	zeros := 0
 	for at := n.pos; ; {
 		r, size := decode(n.text[at:])
 		at += size
@@ -153,14 +157,16 @@ func (n *numbers) digits() uint64 {
 			}
 			zeros = 0
 			value = value*10 + uint64(r-'0')
+			digits++
 			n.pos = at
 		case r == '0':
 			zeros++
+			digits++
 			n.pos = at
 		case size == 0 || isHan(r) || isLetter(r):
 			n.pos = at - size
 			n.skipScale()
-			return value
+			return value, digits
 		}
 	}
 }
@@ -176,15 +182,9 @@ func (n *numbers) skipScale() {
 	}
 }
 
-// isConstant tells whether a number is a year or a telephone number, by its significant digits. All reports on one form have them in common,
-// so they are no evidence of a copy, except of a flash, which has all numbers of its copy. If they differ in the same context, they are
-// evidence against a copy.
-//
-// Years that end in 0 are not recognised, because 2010 and 201 have the same significant digits. Amounts of ten digits that are not
-// rounded are rare.
-func isConstant(value uint64) bool {
-	return value > 1900 && value < 2100 || value > 1e9 && value < 1e11
-}
+// isYear tells whether a number is a year, by its significant digits. Years that end in 0 are not recognised, because 2010 and 201 have the
+// same significant digits.
+func isYear(value uint64) bool { return value > 1900 && value < 2100 }
 
 // isLetter tells whether a character is a letter. The caller has ruled out Han characters.
 func isLetter(r rune) bool {

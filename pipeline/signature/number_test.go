@@ -113,3 +113,17 @@ func FuzzNumbers(f *testing.F) {
 		}
 	})
 }
+
+// Telephone numbers contradict only in a text without other numbers.
+func TestTelephoneNumbers(t *testing.T) {
+	compare := func(one, other string) Comparison {
+		a, b := of(t, one), of(t, other)
+		return Compare(&a, &b)
+	}
+	c := compare("12 ships left port, call 202/224-5641", "12 ships left port, call 202-224-5344")
+	require.Equal(t, []int{1, 0, 1, 1}, []int{c.SharedContexts, c.Contradictions, c.LeastValues, c.CommonValues})
+	c = compare("some ships left port, call 010 6552 1234", "some ships left port, call 010 6552 9999")
+	require.Equal(t, []int{1, 1, 0, 0}, []int{c.SharedContexts, c.Contradictions, c.LeastValues, c.CommonValues})
+	c = compare("some ships left port at 123 456 789", "some ships left port at 987 654 321")
+	require.Equal(t, 1, c.Contradictions, "nine digits are an amount")
+}

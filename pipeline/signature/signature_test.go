@@ -59,7 +59,7 @@ func TestGolden(t *testing.T) {
 	require.Equal(t, golden, hex.EncodeToString(build(&b, text)))
 }
 
-// Years and telephone numbers are no evidence of a copy. In the same context they are evidence against one, and a flash keeps all numbers.
+// Years and telephone numbers are no evidence of a copy. A year in the same context is evidence against one, and a flash keeps all numbers.
 func TestConstantNumbers(t *testing.T) {
 	const office = "the office, founded in 1998, is at 020 7946 0958 and 010-65432198. "
 	var b Builder
@@ -70,7 +70,7 @@ func TestConstantNumbers(t *testing.T) {
 	}
 	x, y := sign(office+"the ferry carried 340 people"), sign(office+"a bridge of 76 metres")
 	c := Compare(&x, &y)
-	require.Equal(t, 3, c.SharedContexts)
+	require.Equal(t, 1, c.SharedContexts)
 	require.Equal(t, 1, c.LeastValues)
 	require.Zero(t, c.CommonValues)
 	z := sign(strings.Replace(office, "1998", "1997", 1))
@@ -80,8 +80,8 @@ func TestConstantNumbers(t *testing.T) {
 	flash, ok := Decode(b.AppendFlash(nil, office, []uint64{1, 2, 3}))
 	require.True(t, ok)
 	require.Equal(t, 3, Compare(&flash, &flash).CommonValues)
-	for value, want := range map[uint64]bool{1899: false, 1901: true, 2025: true, 2101: false, 202: false, 999999999: false, 2079460958: true, 123456789012: false} {
-		require.Equal(t, want, isConstant(value), value)
+	for value, want := range map[uint64]bool{1899: false, 1901: true, 2025: true, 2101: false, 202: false} {
+		require.Equal(t, want, isYear(value), value)
 	}
 }
 
