@@ -89,7 +89,7 @@ func TestPartOfAnArticle(t *testing.T) {
 	require.Zero(t, judgeTexts(r, zhArticle, zhOther).Kind)
 }
 
-// Beyond 16 bits, only a part and its whole can be copies.
+// Beyond 16 bits, only a part and its whole can be copies, and an article and the same article reworded.
 func TestWholeDistance(t *testing.T) {
 	r := testRecipe(t)
 	search := r.Search()
@@ -114,11 +114,11 @@ func TestReach(t *testing.T) {
 	} {
 		part.Fingerprint = whole.Fingerprint ^ (1<<bits - 1)
 		for anchors, kind := range want {
-			whole.Anchors, part.Anchors = []uint64{1 << 63, 5 << 60}, []uint64{3 << 62, 7 << 61, uint64(anchors) << 63}
+			whole.Anchors, part.Anchors = []uint64{1 << 63, 5 << 60}, []uint64{3 << 62, 7 << 61, 3 << 61, uint64(anchors) << 63}
 			j := plan.Judge(&search.Rule, &part, &whole)
 			require.Equal(t, kind, j.Kind, "%d bits, %d anchors in common", bits, anchors)
 			require.Equal(t, kind == 0, j.Reason == article.ReasonDistance)
-			require.Equal(t, want[0], plan.Judge(&search.Rule, &whole, &part).Kind, "the part is not stored under its third anchor")
+			require.Equal(t, want[0], plan.Judge(&search.Rule, &whole, &part).Kind, "the part is not stored under its fourth anchor")
 		}
 	}
 	for name, c := range map[string]struct {

@@ -13,7 +13,8 @@ import (
 // are the constants below.
 //
 //   - Near: at least this similarity makes a copy. Similarity is the share of word pairs in common, 0 to 1.
-//   - Possible: at least this similarity makes a possible copy, and makes a copy if one article is a part of the other (see Part).
+//   - Possible: at least this similarity makes a possible copy, and makes a copy if one article is a part of the other (see Part). Half of
+//     it makes a copy if one is the other one reworded (see Reworded).
 //   - Contradictions: if at least this share of the numbers that stand in the same context differ, the articles are not copies. If their
 //     main words differ, too, one such number is enough.
 //   - Values: if the articles have less than this share of their numbers in common, they are possible copies at best.
@@ -62,8 +63,9 @@ func DefaultThresholds() Thresholds {
 
 // The thresholds that are not settings. Changing one changes verdicts and hence needs a new version of the recipe.
 const (
-	// WholeDistance is the largest distance in bits between two copies of which neither contains the other and is longer. Cutting off or
-	// adding text moves a fingerprint farther than rewording does, so all of Rule.MaxDistance is allowed then. Raised, more look-alikes pass.
+	// WholeDistance is the largest distance in bits between two copies of which neither contains the other and is longer, nor is the other
+	// one reworded (see Reworded). Cutting off or adding text moves a fingerprint farther than replacing a few words does, so all of
+	// Rule.MaxDistance is allowed then. Raised, more look-alikes pass.
 	WholeDistance = 16
 	// ShortPairs is the number of word pairs below which an article is short. With fewer samples, an overlap proves less.
 	ShortPairs = 80
@@ -89,7 +91,8 @@ const (
 	// agreeing is the least number of shared contexts whose numbers agree if one that contradicts is to be taken for a correction.
 	agreeing = 2
 	// foremostWords is how many of an article's main words must be main words of the other if a number that contradicts is to be taken for
-	// a correction. Where a name differs as well, the articles are two reports of one form.
+	// a correction. Where a name differs as well, the articles are two reports of one form. Of all eight main words, as many must be the same
+	// if one article is the other one reworded.
 	foremostWords = 5
 	// Two articles that are equally long and have at least the similarity sameWording are reports of one form about other names if more than
 	// replacedWords main words and more than replacedDistance bits differ. A copy that keeps most words keeps the main ones, too, and names
@@ -134,6 +137,8 @@ type Comparison struct {
 	OtherMain int
 	// SameForemost tells that the five weightiest words of one article are main words of the other.
 	SameForemost bool
+	// SameValues tells that both articles have the same numbers, as far as the bitmap tells numbers apart.
+	SameValues bool
 }
 
 // Compare compares the signature a of a later article with the signature b of an earlier one, in constant time. It allocates nothing. If a
@@ -178,6 +183,7 @@ func Compare(a, b *Signature) Comparison {
 	va, vb := a.bitmap(), b.bitmap()
 	c.LeastValues = min(bits.OnesCount64(va), bits.OnesCount64(vb))
 	c.CommonValues = bits.OnesCount64(va & vb)
+	c.SameValues = va == vb
 	return c
 }
 
@@ -268,7 +274,7 @@ func Judge(distance int, c Comparison, t Thresholds) article.Judgement {
 
 // decide is Judge without the likeness.
 func decide(distance int, c Comparison, t Thresholds) article.Judgement {
-	if distance > WholeDistance && !c.extended() {
+	if distance > WholeDistance && !c.extended() && !c.Reworded() {
 		return article.Judgement{Reason: article.ReasonDistance}
 	}
 	if c.Flash {
@@ -280,7 +286,7 @@ func decide(distance int, c Comparison, t Thresholds) article.Judgement {
 	switch {
 	case !c.Known:
 		return article.Judgement{Reason: article.ReasonUnknown}
-	case c.J < t.Possible:
+	case c.J < min(t.Possible, near):
 		return article.Judgement{Reason: article.ReasonOverlap}
 	case contradictions > 0 && (!c.SameForemost || float64(contradictions) >= t.Contradictions*float64(c.SharedContexts)):
 		return article.Judgement{Reason: article.ReasonNumbers}
@@ -312,7 +318,20 @@ func (c *Comparison) leastSimilarity(t Thresholds, short bool) float64 {
 	if c.Part() && !short {
 		near = t.Possible
 	}
+	if c.Reworded() {
+		near = min(near, t.Possible/2)
+	}
 	return near
+}
+
+// Reworded tells whether one article is the other one in other words, as an editor rewrites it: it has about the same length, exactly the
+// same numbers, at least four and each in its place, and most of the main words. Different reports of the same event differ in a number,
+// and so do reports on one template. With fewer numbers they often do not.
+//
+// Example: two articles of 133 word pairs have a similarity of 0.22. Both have the same 11 numbers, and all eight main words are the same.
+func (c *Comparison) Reworded() bool {
+	return c.Bigrams >= ShortPairs && c.Longer < partLonger && c.Contradictions == 0 && c.SameValues && c.CommonValues >= someValues &&
+		c.OtherMain <= mainWords-foremostWords
 }
 
 // Part tells whether one article is a part of the other, which is longer.

@@ -136,6 +136,28 @@ func TestExtended(t *testing.T) {
 	}
 }
 
+func TestJudgeReworded(t *testing.T) {
+	reworded := Comparison{
+		Known: true, J: .15, Containment: .3, Bigrams: 130, Longer: 1.1, SharedContexts: 2, LeastValues: 4, CommonValues: 4, SameValues: true,
+		OtherMain: 3, Lead: 1,
+	}
+	checkJudge(t, reworded, map[string]judged{
+		"reworded":           {func(*Comparison) {}, article.Near, article.ReasonOverlap},
+		"too little is left": {func(c *Comparison) { c.J = .14 }, 0, article.ReasonOverlap},
+		"one more number":    {func(c *Comparison) { c.SameValues = false }, 0, article.ReasonOverlap},
+		"three numbers":      {func(c *Comparison) { c.LeastValues, c.CommonValues = 3, 3 }, 0, article.ReasonOverlap},
+		"in another place":   {func(c *Comparison) { c.J, c.Contradictions = .3, 1 }, 0, article.ReasonNumbers},
+		"other main words":   {func(c *Comparison) { c.OtherMain = 4 }, 0, article.ReasonOverlap},
+		"longer":             {func(c *Comparison) { c.Longer = 1.25 }, 0, article.ReasonOverlap},
+		"short":              {func(c *Comparison) { c.Bigrams = 79 }, 0, article.ReasonOverlap},
+		"another subject":    {func(c *Comparison) { c.OtherSubject = true }, article.Possible, article.ReasonSubject},
+		"opposite":           {func(c *Comparison) { c.Opposite = true }, 0, article.ReasonOpposite},
+	})
+	require.Equal(t, article.Near, Judge(WholeDistance+1, reworded, DefaultThresholds()).Kind)
+	reworded.OtherMain = 4
+	require.Equal(t, article.ReasonDistance, Judge(WholeDistance+1, reworded, DefaultThresholds()).Reason)
+}
+
 func TestThresholds(t *testing.T) {
 	require.NoError(t, DefaultThresholds().Validate())
 	for want, change := range map[string]func(*Thresholds){
