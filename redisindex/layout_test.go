@@ -86,10 +86,10 @@ func TestLayout(t *testing.T) {
 		blocks      int
 		tag         string
 	}{
-		{7 * 24 * time.Hour, 2, 1_000_000, 16, 13, "6hc0.16.4x13.10.3"},
-		{7 * 24 * time.Hour, 2, 1_040_000, 16, 13, "6hc0.16.4x13.10.3"}, // the same size class
-		{time.Minute, 8, 1, 6, 6, "8.6.4x6.10.3"},
-		{24 * time.Hour, 1, 100_000_000, 24, 16, "1uo0.24.4x16.10.3"}, // without block_bits, blocks do not overlap
+		{7 * 24 * time.Hour, 2, 1_000_000, 16, 13, "6hc0.16.4x13.11.3"},
+		{7 * 24 * time.Hour, 2, 1_040_000, 16, 13, "6hc0.16.4x13.11.3"}, // the same size class
+		{time.Minute, 8, 1, 6, 6, "8.6.4x6.11.3"},
+		{24 * time.Hour, 1, 100_000_000, 24, 16, "1uo0.24.4x16.11.3"}, // without block_bits, blocks do not overlap
 	} {
 		cfg := testConfig(standard)
 		cfg.Window, cfg.Generations, cfg.ExpectedArticles = test.window, test.generations, test.articles

@@ -87,7 +87,7 @@ func (b *batch) fetchLists(ctx context.Context, refs []listRef) ([]string, error
 const (
 	// listFieldBits is the number of low bits of a block value that name the field of its list. The other bits are in the key of the
 	// hash. More bits would leave few keys to spread over a cluster, and hashes so large that Redis stands still while one expires.
-	listFieldBits = 10
+	listFieldBits = 11
 	// listsPerCommand bounds the lists of one command, so that no command occupies the server for long.
 	listsPerCommand = 128
 	// maxListBytes bounds a list to 2,048 fingerprints. Articles on one template, or a phrase that everybody uses (anchors are
