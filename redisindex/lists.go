@@ -149,7 +149,10 @@ func (p packedLists) add(ctx context.Context, pipe redis.Pipeliner, refs []listR
 		args := make([]any, 2, 2+2*len(group))
 		args[0], args[1] = p.x.layout.lifetimeSeconds(), maxListBytes
 		for _, n := range group {
-			args = append(args, refs[n].field(), fingerprints[n])
+			args = append(args, refs[n].field())
+		}
+		for _, n := range group {
+			args = append(args, fingerprints[n])
 		}
 		cmds[i] = addScript.EvalSha(ctx, pipe, []string{p.x.keys.listHash(refs[group[0]])}, args...)
 	}

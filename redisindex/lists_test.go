@@ -34,16 +34,16 @@ func TestAddToLists(t *testing.T) {
 		t.Run(server.name, func(t *testing.T) {
 			client := newClient(t, server.start(t))
 			key := testConfig(standard).Namespace + ":lists"
-			add := func(pairs ...any) {
+			add := func(fieldsThenLists ...any) {
 				for range 2 { // the second time, the lists hold all fingerprints
-					reply, err := addScript.Run(t.Context(), client, []string{key}, append([]any{60, maxListBytes}, pairs...)...).Int64Slice()
+					reply, err := addScript.Run(t.Context(), client, []string{key}, append([]any{60, maxListBytes}, fieldsThenLists...)...).Int64Slice()
 					require.NoError(t, err)
 					require.Equal(t, []int64{0, 0}, reply)
 				}
 			}
 			a, b := "\x00\x01\x02\x03\x04\x05\x06\x07", "\x04\xff%[a]\r\n"
 			straddling := (a + b)[4:12]
-			add("x", a+b+a, "y", b+b)
+			add("x", "y", a+b+a, b+b)
 			add("x", b+straddling)
 			want := a + b + straddling
 			require.Equal(t, want, client.HGet(t.Context(), key, "x").Val())

@@ -4,7 +4,7 @@
 -- KEYS[1]  hash of block lists; each field is a list: fingerprints of 8 bytes, one after another
 -- ARGV[1]  seconds until the key expires
 -- ARGV[2]  largest size of a list in bytes
--- ARGV[3]  field of a list, ARGV[4] the fingerprints to add to it, one after another; and so on in pairs
+-- ARGV[3]  and following: the fields of the lists; then, for each list, the fingerprints to add to it, one after another
 -- Output: two numbers: of fingerprints that found their list full, and of lists that were damaged. Of a damaged list the whole
 -- fingerprints are kept.
 local key = KEYS[1]
@@ -15,10 +15,9 @@ if redis.call('EXPIRE', key, ARGV[1]) == 0 then
   redis.call('EXPIRE', key, ARGV[1])
 end
 local most, refused, damaged = tonumber(ARGV[2]), 0, 0
-local fields, writes = {}, {}
-for i = 3, #ARGV, 2 do fields[#fields + 1] = ARGV[i] end
-for n, before in ipairs(redis.call('HMGET', key, unpack(fields))) do
-  local list, members = before or '', ARGV[2 * n + 2]
+local count, writes = (#ARGV - 2) / 2, {}
+for n, before in ipairs(redis.call('HMGET', key, unpack(ARGV, 3, count + 2))) do
+  local list, members = before or '', ARGV[count + n + 2]
   if #list % 8 ~= 0 then
     list, damaged = string.sub(list, 1, #list - #list % 8), damaged + 1
   end
@@ -32,7 +31,7 @@ for n, before in ipairs(redis.call('HMGET', key, unpack(fields))) do
       if #list < most then list = list .. fingerprint else refused = refused + 1 end
     end
   end
-  if list ~= before then writes[#writes + 1], writes[#writes + 2] = fields[n], list end
+  if list ~= before then writes[#writes + 1], writes[#writes + 2] = ARGV[n + 2], list end
 end
 if #writes > 0 then redis.call('HSET', key, unpack(writes)) end
 return {refused, damaged}
