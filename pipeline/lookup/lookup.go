@@ -47,7 +47,7 @@ func (p *Plan) AppendLookups(dst []simhash.Block, a *article.Article) []simhash.
 }
 
 // appendAnchors appends anchors as values of one more block. It is one bit wider than the first block, because an article is stored under
-// three anchors: so the lists of anchors are 1.5 times as long as those of blocks.
+// three anchors: the lists of anchors would be three times as long as those of blocks, and are 1.5 times as long.
 func (p *Plan) appendAnchors(dst []simhash.Block, anchors []uint64) []simhash.Block {
 	unused := 64 - min(64, p.Layout.Width(0)+1)
 	for _, a := range anchors {
@@ -61,8 +61,8 @@ func (p *Plan) appendAnchors(dst []simhash.Block, anchors []uint64) []simhash.Bl
 //
 // An equal block says little. With 1 million articles stored and 14 bits in a block, the lists of an article hold about 1,220 fingerprints
 // by chance: 5 of them lie within 16 bits, 11 within 17, 24 within 18 and 80 within 20. Such candidates cost reads, and if there are more
-// of them than the index fetches (max_candidates), they displace copies that lie farther away. An equal anchor says more: of the 240
-// fingerprints that share the value of an anchor by chance, 1 lies within 21 bits and 7 lie within 24.
+// of them than the index fetches (max_candidates), they displace copies that lie farther away. An equal anchor says more: of the 370
+// fingerprints that share the value of an anchor by chance, 1 or 2 lie within 21 bits and 11 within 24.
 func (p *Plan) Reach(block int) int {
 	if block < p.Layout.Count {
 		return p.blockDistance
