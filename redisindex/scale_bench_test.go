@@ -38,7 +38,7 @@ import (
 func BenchmarkStored(b *testing.B) {
 	distance := benchNumbers(b, "DISTANCE", strconv.Itoa(benchParams.MaxDistance))[0]
 	blockDistance := benchNumbers(b, "BLOCK_DISTANCE", strconv.Itoa(benchParams.BlockDistance))[0]
-	anchors := benchNumbers(b, "ANCHORS", "4")[0]
+	anchors := benchNumbers(b, "ANCHORS", "5")[0]
 	for _, stored := range benchNumbers(b, "STORED", "20000") {
 		for _, width := range benchNumbers(b, "BITS", "15,20") {
 			b.Run(fmt.Sprintf("Stored=%d/Bits=%d", stored, width), func(b *testing.B) {
@@ -86,7 +86,7 @@ type preload struct {
 	client                     redis.UniversalClient
 	r                          *rand.Rand
 	stored                     int           // articles to be stored
-	anchors                    int           // of each article, at most 4
+	anchors                    int           // of each article
 	span                       time.Duration // over which they are spread
 	made                       int           // articles stored or claimed so far
 	spans                      map[int64]bool
@@ -97,7 +97,10 @@ type preload struct {
 func (p *preload) next() article.Article {
 	end := time.UnixMilli((1_700_000_000_000/86_400_000)*86_400_000 + 43_200_000)
 	c := random(p.r, p.made, end.Add(-p.span/time.Duration(p.stored)*time.Duration(max(0, p.stored-p.made))))
-	c.Anchors = c.Anchors[:p.anchors]
+	c.Anchors = c.Anchors[:0]
+	for range p.anchors {
+		c.Anchors = append(c.Anchors, p.r.Uint64())
+	}
 	p.made++
 	return c
 }

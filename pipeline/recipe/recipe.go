@@ -23,8 +23,8 @@ type Config struct {
 	Name           string `koanf:"-"`
 	MaxDistance    int    `koanf:"max_distance" help:"Most differing bits between the fingerprints of two copies; in news, above 16 only for a text and its part that share an anchor. Raised: more copies with text cut, more CPU. -1: 21 for news, 3 for classic ones."`
 	Blocks         int    `koanf:"blocks" help:"Blocks of a fingerprint, up to 16. Raised: more copies found, more look-ups and memory. 0: 4 for news, max_distance + 1 for classic ones."`
-	Probes         int    `koanf:"probes" help:"Extra look-ups per block, up to 63. Raised: more reworded copies found, more CPU (docs/tuning.md). -1: 4 for news, 0 for classic ones."`
-	Anchors        int    `koanf:"anchors" help:"Look-ups by samples of the wording, up to 8. Raised: more copies with text cut or added found. Below 3, fewer are stored. -1: 4 for news, 0 for classic ones."`
+	Probes         int    `koanf:"probes" help:"Extra look-ups per block, up to 63. Raised: more reworded copies found, more CPU (docs/tuning.md). -1: 3 for news, 0 for classic ones."`
+	Anchors        int    `koanf:"anchors" help:"Look-ups by samples of the wording, up to 8. Raised: more copies with text cut or added found. Below 3, fewer are stored. -1: 5 for news, 0 for classic ones."`
 	MinFeatures    int    `koanf:"min_features" help:"Articles with fewer different words are copies of identical text only. 0: 4 for news, 1 for classic ones."`
 	FlashFeatures  int    `koanf:"flash_features" help:"Articles with fewer different words are flashes: a copy may only add words before or after. 0: 16 for news, none for classic ones."`
 	Segmenter      string `koanf:"segmenter" help:"native, or gojieba (C++, needs cgo): the same words for 6 times (Chinese) to 25 times (English) the CPU and 100 MB more."`
@@ -62,7 +62,7 @@ const (
 // one article in a hundred is that short. With fewer than 4, a fingerprint means nothing. The classic recipes have one block more than
 // MaxDistance, so that their look-ups miss no candidate.
 var (
-	newsDefaults    = Config{MaxDistance: 21, Blocks: 4, Probes: 4, Anchors: 4, MinFeatures: 4, FlashFeatures: 16}
+	newsDefaults    = Config{MaxDistance: 21, Blocks: 4, Probes: 3, Anchors: 5, MinFeatures: 4, FlashFeatures: 16}
 	classicDefaults = Config{MaxDistance: simhash.DefaultMaxDistance, MinFeatures: 1}
 )
 

@@ -197,15 +197,15 @@ func TestExplain(t *testing.T) {
 func TestExplainChain(t *testing.T) {
 	w := inprocess.Start(t)
 	now := time.Now()
-	sentences := func(from, to int) string { // each of ten words that occur nowhere else
+	sentences := func(from, to int) string { // each of ten words that occur nowhere else, of letters that scanners do not confuse
 		var b strings.Builder
 		for i := 10 * from; i < 10*to; i++ {
-			b.WriteString(string([]rune{'k' + rune(i%7), 'a' + rune(i%5), 'b' + rune(i%11), 'e' + rune(i%13), 'n' + rune(i%3)}) + " ")
+			b.WriteString(string([]byte{"ghkoprs"[i%7], "ciotv"[i%5], "cghikoprstv"[i%11], "cghikoprstvxz"[i%13], "kxz"[i%3], ' '}))
 		}
 		return b.String()
 	}
 	var all []string
-	for i, text := range []string{sentences(0, 12), sentences(2, 15), sentences(5, 19)} {
+	for i, text := range []string{sentences(0, 12), sentences(2, 15), sentences(6, 20)} {
 		all = append(all, w.Publish(t, 0, now.Add(time.Duration(i)*time.Second), value(fmt.Sprint("n", i), text)))
 		w.Verdicts(t, i+1)
 	}
