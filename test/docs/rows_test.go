@@ -191,7 +191,7 @@ var rows = []row{
 		with:    []string{" A ", " " + dataset + "stream.jsonl ", " P ", " " + dataset + "pairs.tsv "}, want: []string{`(?m)^recall `},
 	},
 	{
-		command: "ECHOSIEVE_BENCH_STORED=1000000 ECHOSIEVE_BENCH_BITS=14 ECHOSIEVE_BENCH_PROBES=4,8 " +
+		command: "ECHOSIEVE_BENCH_STORED=1000000 ECHOSIEVE_BENCH_BITS=14 ECHOSIEVE_BENCH_PROBES=3,8 " +
 			"go test ./redisindex -run NONE -bench Stored -benchtime 12800x",
 		parsed: minutes,
 	},
