@@ -91,6 +91,9 @@ func TestExplainOverlap(t *testing.T) {
 	require.Contains(t, s.explainOverlap(article.Near, thresholds), "41 %")
 	require.Contains(t, s.explainOverlap(article.Near, thresholds), "detection.vouched")
 	require.Contains(t, s.explainOverlap(article.Possible, thresholds), "46 % or more (detection.near)")
+	s.Reworded = true
+	require.Contains(t, s.explainOverlap(article.Near, thresholds), "detection.vouched", "similar enough without that")
+	require.Contains(t, (&compareSignature{Reworded: true, Similarity: .22}).explainOverlap(article.Near, thresholds), "22 % of their word pairs, but all numbers")
 	s.Flash = true
 	require.Contains(t, s.explainOverlap(0, thresholds), "60 % or more")
 }

@@ -25,6 +25,7 @@ type compareSignature struct {
 	OtherSubject   bool    `json:"other_subject"`   // each text is about a word that is none of the main words of the other
 	NewMainWords   int     `json:"new_main_words"`  // how many of the eight main words of one text are no main words of the other
 	SameMainWords  bool    `json:"same_main_words"` // the five main words of one text are main words of the other
+	Reworded       bool    `json:"reworded"`        // one text is the other one in other words: the same numbers, and most main words
 	Flash          bool    `json:"flash,omitempty"` // similarity and containment count words as well, and are almost exact
 }
 
@@ -39,7 +40,8 @@ func compareSignatures(a, b []byte) *compareSignature {
 	return &compareSignature{
 		Similarity: c.J, Containment: c.Containment, Contained: c.Contained, Contains: c.Contains, WordPairs: int(c.Bigrams), SharedPlaces: c.SharedContexts,
 		Contradictions: c.Contradictions, Numbers: c.LeastValues, NumbersShared: c.CommonValues, Longer: c.Longer, Beginning: c.Lead,
-		Opposite: c.Opposite, OtherSubject: c.OtherSubject, NewMainWords: c.OtherMain, SameMainWords: c.SameForemost, Flash: c.Flash,
+		Opposite: c.Opposite, OtherSubject: c.OtherSubject, NewMainWords: c.OtherMain, SameMainWords: c.SameForemost,
+		Reworded: c.Reworded(), Flash: c.Flash,
 	}
 }
 
@@ -57,7 +59,7 @@ func (c *Comparison) explain(j article.Judgement, cfg recipe.Config) {
 	case article.ReasonDistance:
 		why = fmt.Sprintf("the fingerprints differ in %d bits, at most %d are allowed (detection.max_distance).", c.Distance, c.MaxDistance)
 		if c.Distance <= c.MaxDistance {
-			why = fmt.Sprintf("the fingerprints differ in %d bits; at this distance the service compares only texts of which one contains the other and that share an anchor (detection.anchors).", c.Distance)
+			why = fmt.Sprintf("the fingerprints differ in %d bits; at this distance the service compares only texts of which one contains the other, or is the other one reworded, and that share an anchor (detection.anchors).", c.Distance)
 		}
 	case article.ReasonOverlap:
 		why = c.Signature.explainOverlap(j.Kind, cfg.Thresholds)
@@ -130,6 +132,8 @@ func (s *compareSignature) explainOverlap(kind article.Kind, t signature.Thresho
 		return "the texts are flashes, and one contains the other with all its numbers."
 	case s.Flash:
 		return fmt.Sprintf("they share %.0f %% of their words and word pairs; flashes that may be copies share 60 %% or more.", 100*s.Similarity)
+	case kind == article.Near && s.Reworded && s.Similarity < t.Vouched:
+		return fmt.Sprintf("they share only %.0f %% of their word pairs, but all numbers and most main words: one text is the other one reworded.", 100*s.Similarity)
 	case kind == article.Near && s.Similarity < t.Near:
 		return fmt.Sprintf("they share %.0f %% of their word pairs, and their numbers agree (detection.vouched) or one contains the other (detection.possible).",
 			100*s.Similarity)
