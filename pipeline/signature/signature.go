@@ -78,12 +78,13 @@ type Builder struct {
 	last          uint64           // the word added last
 	mins          [minSlots]uint64 // least hash of each slot's bigrams plus 1; 0 = no bigram
 
-	before  [2]uint64 // hashes of the last bigrams, the latest second
-	anchors leastHashes
-	flags   byte // see flagsAt
-	mains   int  // words in main
-	main    [mainWords]byte
-	lead    [leadBigrams]uint64 // the first bigrams
+	before    [2]uint64   // hashes of the last bigrams, the latest second
+	anchors   leastHashes // of the runs of four words
+	beginning uint64      // least hash of those within the first words
+	flags     byte        // see flagsAt
+	mains     int         // words in main
+	main      [mainWords]byte
+	lead      [leadBigrams]uint64 // the first bigrams
 }
 
 // Reset forgets the words added.
@@ -109,7 +110,11 @@ func (b *Builder) Add(words []uint64) {
 	for _, w := range bigrams {
 		h := bigram(last, w)
 		if n >= 3 {
-			b.anchors.add(simhash.Mix(h ^ bits.RotateLeft64(before[0], 32)))
+			run := simhash.Mix(h ^ bits.RotateLeft64(before[0], 32))
+			b.anchors.add(run)
+			if n == 3 || n < beginningWords && run < b.beginning {
+				b.beginning = run
+			}
 		}
 		before[0], before[1] = before[1], h
 		n++
@@ -277,8 +282,8 @@ func (l *leastHashes) add(hash uint64) {
 // do. By three equal numbers as many other articles are found as by an equal run of words, by two numbers two to five times as many.
 const anchorNumbers = 3
 
-// numberAnchorAt is the place of the anchor made of numbers.
-const numberAnchorAt = 2
+// beginningWords is the number of words from which the anchor of the beginning is taken.
+const beginningWords = 80
 
 // AppendAnchors appends at most n anchors of the article whose words were added, the foremost first, and returns the
 // extended slice. clean is the article's clean text. Call it before Append.
@@ -286,23 +291,36 @@ const numberAnchorAt = 2
 // Anchors (Manber, "Finding Similar Files in a Large File System", 1994) are a sample of the article's runs of four
 // words: the runs with the least hashes, as in Broder's MinHash ("On the Resemblance and Containment of Documents", 1997).
 // Two texts that share 80 % of their runs have the same foremost anchor with a probability of about 80 %. A text that contains another one
-// has the other's foremost anchor among its own first ones. An article of less than four words has no anchors. The third anchor is made of
-// three numbers, those with the least hashes, if the article has three numbers with two significant digits or more.
+// has the other's foremost anchor among its own first ones. An article of less than four words has no anchors.
+//
+// Two anchors are special. The second one is the foremost run of the beginning: page 1 of an article, and an article that was cut off, have
+// the beginning of the whole. The third one is made of three numbers, those with the least hashes, if the article has three numbers with two
+// significant digits or more. Where one of them is missing or the same as an anchor before it, the others move up.
 //
 // The values are uniform over all 64 bits. Four look-ups of anchors find what takes 30 look-ups of probes, whatever the width of the
 // index's blocks. A phrase that many articles use, however, makes a long list in the index, so the index bounds its lists.
 func (b *Builder) AppendAnchors(dst []uint64, n int, clean string) []uint64 {
 	b.readNumbers(clean)
-	at := len(dst)
-	for _, hash := range b.anchors.list[:min(n, b.anchors.n)] {
-		dst = append(dst, simhash.Mix(hash))
+	if b.anchors.n == 0 {
+		return dst
 	}
-	if n > numberAnchorAt && len(dst) > at+numberAnchorAt-1 && b.values.n >= anchorNumbers {
+	at := len(dst)
+	add := func(hash uint64) {
+		if len(dst) < at+n && !slices.Contains(dst[at:], hash) {
+			dst = append(dst, hash)
+		}
+	}
+	add(simhash.Mix(b.anchors.list[0]))
+	add(simhash.Mix(b.beginning))
+	if b.values.n >= anchorNumbers {
 		hash := uint64(0)
 		for _, value := range b.values.list[:anchorNumbers] {
 			hash = simhash.Mix(hash ^ value)
 		}
-		dst = slices.Insert(dst, at+numberAnchorAt, hash)
+		add(hash)
 	}
-	return dst[:min(len(dst), at+n)]
+	for _, run := range b.anchors.list[1:b.anchors.n] {
+		add(simhash.Mix(run))
+	}
+	return dst
 }
