@@ -9,7 +9,7 @@ import (
 	"echosieve/simhash"
 )
 
-// StoredAnchors is the number of an article's foremost anchors under which it is stored: two of its wording and the one of its numbers. One
+// StoredAnchors is the number of an article's foremost anchors under which it is stored: of its wording, of its beginning, and of its numbers. One
 // more anchor finds more copies with fewer probes, and takes as much memory as one more block.
 const StoredAnchors = 3
 
