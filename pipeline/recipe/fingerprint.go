@@ -56,7 +56,7 @@ func (r *Recipe) Fingerprint(text string, from article.Origin) (article.Article,
 	}
 	r.identify(s, &a, sums)
 	if !a.LittleText {
-		a.Anchors = s.signature.AppendAnchors(make([]uint64, 0, r.config.Anchors+1), r.config.Anchors, body)
+		a.Anchors = s.signature.AppendAnchors(make([]uint64, 0, r.config.Anchors), r.config.Anchors, body)
 		// s.sequence holds the words since the last spill only. A flash is so short that nothing was spilled, unless a few words are
 		// repeated thousands of times.
 		if a.Features < r.config.FlashFeatures {

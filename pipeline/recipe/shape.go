@@ -86,10 +86,13 @@ func (s *shapes) hash(word string) uint64 {
 	}
 	hash := shapeHash(word)
 	if s.bits[hash%uint64(len(s.bits))] && s.others[word] {
-		return simhash.Mix(simhash.Hash(word)) // mixed again, because "post" is also the shape of "past"
+		return ownHash(word)
 	}
 	return hash
 }
+
+// ownHash is the hash of a Latin word that is in others. It is mixed once more than simhash.Hash, because "post" is also the shape of "past".
+func ownHash(word string) uint64 { return simhash.Mix(simhash.Hash(word)) }
 
 // shapeHash is simhash.Hash of the shape of a word.
 func shapeHash(word string) uint64 {

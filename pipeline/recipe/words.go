@@ -199,7 +199,7 @@ var directions = func() map[string]bool {
 // directionBits says, by the lowest 12 bits of a word's hash, whether directions may hold the word. It saves most look-ups in the map.
 var directionBits = func() (table [1 << 12]bool) {
 	for word := range directions {
-		for _, hash := range [...]uint64{simhash.Hash(word), shapeHash(word), simhash.Mix(simhash.Hash(word))} {
+		for _, hash := range [...]uint64{simhash.Hash(word), shapeHash(word), ownHash(word)} {
 			table[hash%(1<<12)] = true
 		}
 	}
