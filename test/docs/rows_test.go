@@ -8,7 +8,7 @@ type row struct {
 	// with are pairs of old and new text: what stands for the reader's own files, and flags that shorten a measurement. The addresses
 	// localhost:9092 and localhost:6379 are always replaced by those of the test's servers.
 	with []string
-	// find, unless nil, returns more pairs, which depend on what ran before.
+	// find, unless nil, waits until what ran before has done what the command needs, and returns more pairs.
 	find func(*testing.T, *workspace) []string
 	want []string // regular expressions that the output matches
 	// output, unless nil, returns what is compared instead of what the command prints.
@@ -112,7 +112,7 @@ var rows = []row{
 	// docs/operations.md
 	{command: "kafka-consumer-groups.sh --reset-offsets", parsed: "a program of Kafka; the page names the option only"},
 	{command: "echosieve ready", want: []string{`"ready": ?true`}},
-	{command: "echosieve index lookup ARGUMENT", with: []string{"ARGUMENT", "@original.txt"}, want: []string{`articles/0/\d+`}},
+	{command: "echosieve index lookup ARGUMENT", with: []string{"ARGUMENT", "@original.txt"}, find: judged, want: []string{`articles/0/\d+`}},
 	{command: "echosieve index refill --config echosieve.yaml", want: []string{`\d+ `}},
 	{command: "go test ./test/e2e -bench Refill", parsed: minutes},
 	{command: "echosieve index forget TOPIC/PARTITION/OFFSET", with: []string{"TOPIC/PARTITION/OFFSET", "articles/0/6"}, want: []string{`forgotten|forgot`}},
@@ -155,7 +155,7 @@ var rows = []row{
 	{command: "echosieve explain --shadow --config new.yaml", parsed: "the page names the command only"},
 	{
 		command: "echosieve diff --config echosieve.yaml articles-unique,articles-duplicate,articles-dead articles-shadow --since 24h",
-		want:    []string{`agree`},
+		find:    shadowed, want: []string{`agree`},
 	},
 	{
 		command: "echosieve index refill --config new.yaml --from input", with: []string{"new.yaml", "echosieve.yaml --redis.namespace refilled"},

@@ -37,6 +37,7 @@ type workspace struct {
 	dir          string
 	kafka, redis string
 	environ      []string
+	articles     int // in articles.jsonl.gz
 }
 
 func newWorkspace(t *testing.T) *workspace {
@@ -67,6 +68,7 @@ func (w *workspace) writeArticles() {
 		if json.Valid(line) {
 			_, err := z.Write(append(line, '\n'))
 			require.NoError(w.t, err)
+			w.articles++
 		}
 		if json.Unmarshal(line, &a) == nil {
 			if name := map[string]string{"zh-metro": "original.txt", "zh-metro-src": "copy.txt"}[a.ID]; name != "" {
@@ -166,31 +168,37 @@ func redisPort(t *testing.T, w *workspace) []string {
 	return []string{"redis-cli ", "redis-cli -p " + port + " "}
 }
 
+// judged waits until the service has published a verdict on every article of articles.jsonl.gz.
+func judged(t *testing.T, w *workspace) []string {
+	w.await(t, w.articles, "articles-unique", "articles-duplicate", "articles-dead")
+	return nil
+}
+
+// shadowed waits until the shadow has published a verdict.
+func shadowed(t *testing.T, w *workspace) []string {
+	w.await(t, 1, "articles-shadow")
+	return nil
+}
+
 // refusedAgain waits until the dead letters that were published again are refused again.
 func refusedAgain(t *testing.T, w *workspace) string {
-	return fmt.Sprintf("%d dead letters", len(w.records(t, "articles-dead", 2*deadInSample)))
+	return fmt.Sprintf("%d dead letters", w.await(t, 2*deadInSample, "articles-dead"))
 }
 
 // deadInSample is the number of records of articles.jsonl.gz that become dead letters.
 const deadInSample = 4
 
-// records returns the records of a topic, when there are at least so many.
-func (w *workspace) records(t *testing.T, topic string, atLeast int) []*kgo.Record {
-	client, err := kgo.NewClient(kgo.SeedBrokers(w.kafka), kgo.ConsumeTopics(topic))
+// await reads the topics until they have at least so many records in all, and returns how many it read.
+func (w *workspace) await(t *testing.T, atLeast int, topics ...string) int {
+	client, err := kgo.NewClient(kgo.SeedBrokers(w.kafka), kgo.ConsumeTopics(topics...))
 	require.NoError(t, err)
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	var records []*kgo.Record
-	for len(records) < atLeast {
-		records = append(records, client.PollFetches(ctx).Records()...)
-		require.NoError(t, ctx.Err(), "%d records in %s", len(records), topic)
+	n := 0
+	for n < atLeast {
+		n += client.PollFetches(ctx).NumRecords()
+		require.NoError(t, ctx.Err(), "%d records in %s", n, topics)
 	}
-	// What is there is fetched within a second, whatever the partition.
-	rest, cancelRest := context.WithTimeout(ctx, time.Second)
-	defer cancelRest()
-	for rest.Err() == nil {
-		records = append(records, client.PollFetches(rest).Records()...)
-	}
-	return records
+	return n
 }
