@@ -13,8 +13,8 @@ import (
 // are the constants below.
 //
 //   - Near: at least this similarity makes a copy. Similarity is the share of word pairs in common, 0 to 1.
-//   - Possible: at least this similarity makes a possible copy, and makes a copy if one article is a part of the other (see Part). Half of
-//     it makes a copy if one is the other one reworded (see Reworded).
+//   - Possible: at least this similarity makes a possible copy, and makes a copy if one article is a part of the other (see Part) or the
+//     other one reworded (see Reworded). Half of it makes a copy of the beginning of an article, and of one reworded with four numbers.
 //   - Contradictions: if at least this share of the numbers that stand in the same context differ, the articles are not copies. If their
 //     main words differ, too, one such number is enough.
 //   - Values: if the articles have less than this share of their numbers in common, they are possible copies at best.
@@ -64,7 +64,7 @@ func DefaultThresholds() Thresholds {
 // The thresholds that are not settings. Changing one changes verdicts and hence needs a new version of the recipe.
 const (
 	// WholeDistance is the largest distance in bits between two copies of which neither contains the other and is longer, nor is the other
-	// one reworded (see Reworded). Cutting off or adding text moves a fingerprint farther than replacing a few words does, so all of
+	// one reworded with four numbers. Cutting off or adding text moves a fingerprint farther than replacing a few words does, so all of
 	// Rule.MaxDistance is allowed then. Raised, more look-alikes pass.
 	WholeDistance = 16
 	// ShortPairs is the number of word pairs below which an article is short. With fewer samples, an overlap proves less.
@@ -77,11 +77,25 @@ const (
 	// partLonger is how many times as many word pairs the longer article has if the shorter one is a part of it. Page 1 of an article has
 	// half of its words or less, so the similarity of the two is 0.5 or less, and Possible is enough to make them copies.
 	partLonger = 1.25
+	// wholeLonger is how many times as many word pairs the longer article has at most if the shorter one counts as its beginning.
+	wholeLonger = 3.4
 	// equallyLong is how many times as many word pairs the longer article has at most if nothing was cut or added. Counts are exact to 2 %.
 	equallyLong = 1.06
+	// similarityError is the standard error of Comparison.J.
+	similarityError = 0.06
+	// beginningErrors is by how many standard errors an estimated containment may be below ContainedShare if the shorter article has the
+	// beginning and the numbers of the longer one.
+	beginningErrors = 1.25
 	// LeastLeadShare is the least share of the beginning of one article that stands in the other, if no more than half of their numbers are in
 	// common. Below it they are different reports above the same small print.
 	LeastLeadShare = 0.6
+	// An article with fewer than smallPrintPairs word pairs may be mostly small print. Such articles are different reports above the same small
+	// print, even with some numbers in common, if less than otherLeadShare of the beginning of one stands in the other.
+	smallPrintPairs = 240
+	otherLeadShare  = 0.3
+	// fewValues is the least number of different numbers that vouch for a copy if the articles share all of them and their foremost main
+	// words.
+	fewValues = 2
 	// someValues is the least number of different numbers that vouch for a copy, if the articles share all of them. Different reports with
 	// as many equal numbers are rare.
 	someValues = 4
@@ -130,6 +144,8 @@ type Comparison struct {
 	// Lead estimates the share of the first 20 bigrams of one article that stand anywhere in the other article, whichever way round is
 	// more. It is 1 if fewer than leastLeadSlots samples are of the beginning, which happens in long articles.
 	Lead float64
+	// SameLead tells that one article is longer, and that all samples of its beginning, at least four, are in the shorter one, too.
+	SameLead bool
 	// OtherSubject tells that each article is about a word that is none of the eight main words of the other. An article is about those of
 	// its two weightiest words that it has more than once, such as the name of a person or place.
 	OtherSubject bool
@@ -173,7 +189,7 @@ func Compare(a, b *Signature) Comparison {
 		}
 	}
 	if !c.Flash {
-		c.Lead = max(a.leadIn(b), b.leadIn(a))
+		c.compareLeads(a, b, na, nb)
 		c.OtherSubject = a.hasOtherSubject(b) && b.hasOtherSubject(a)
 		c.OtherMain = min(a.mainWordsNotIn(b), b.mainWordsNotIn(a))
 		c.SameForemost = a.foremostIn(b) || b.foremostIn(a)
@@ -205,23 +221,43 @@ func (s *Signature) bitmap() uint64 {
 // leastLeadSlots is the least number of samples of a beginning from which a share of it can be estimated.
 const leastLeadSlots = 5
 
-// leadIn estimates the share of the beginning of s that stands in t: the share of equal slots among the slots that sample the beginning.
-func (s *Signature) leadIn(t *Signature) float64 {
+// leastSameLead is the least number of samples that show that two articles begin alike, if all are equal. Four unrelated ones are equal in one
+// case of 256.
+const leastSameLead = 4
+
+// compareLeads compares the beginnings of a and b, which have na and nb bigrams.
+func (c *Comparison) compareLeads(a, b *Signature, na, nb float64) {
+	samples, equal := a.leadIn(b)
+	back, backEqual := b.leadIn(a)
+	c.Lead = max(leadShare(samples, equal), leadShare(back, backEqual))
+	if na < nb {
+		samples, equal = back, backEqual
+	}
+	c.SameLead = na != nb && samples >= leastSameLead && equal == samples
+}
+
+// leadIn counts the samples of the beginning of s, and the samples among them whose slots are equal in t.
+func (s *Signature) leadIn(t *Signature) (samples, equal int) {
 	slots := binary.LittleEndian.Uint64(s.raw[leadAt:]) // and one byte more
-	first, n, equal := slots&(minSlots-1), 0, 0
-	for ; n < leadSlots; n++ {
-		i := slots >> (7 * n) & (minSlots - 1)
-		if n > 0 && i == first {
+	first := slots & (minSlots - 1)
+	for ; samples < leadSlots; samples++ {
+		i := slots >> (7 * samples) & (minSlots - 1)
+		if samples > 0 && i == first {
 			break
 		}
 		if (s.raw[minAt+i/4]^t.raw[minAt+i/4])>>(i%4*2)&3 == 0 {
 			equal++
 		}
 	}
-	if n < leastLeadSlots {
+	return samples, equal
+}
+
+// leadShare estimates the share of a beginning that stands in another article. It is 1 with too few samples.
+func leadShare(samples, equal int) float64 {
+	if samples < leastLeadSlots {
 		return 1
 	}
-	return max(0, (float64(equal)/float64(n)-0.25)/0.75)
+	return max(0, (float64(equal)/float64(samples)-0.25)/0.75)
 }
 
 // hasOtherSubject tells whether s is about a word that is none of the main words of t.
@@ -274,7 +310,7 @@ func Judge(distance int, c Comparison, t Thresholds) article.Judgement {
 
 // decide is Judge without the likeness.
 func decide(distance int, c Comparison, t Thresholds) article.Judgement {
-	if distance > WholeDistance && !c.extended() && !c.Reworded() {
+	if distance > WholeDistance && !c.extended() && !c.retold() {
 		return article.Judgement{Reason: article.ReasonDistance}
 	}
 	if c.Flash {
@@ -294,7 +330,7 @@ func decide(distance int, c Comparison, t Thresholds) article.Judgement {
 		return article.Judgement{Reason: article.ReasonOpposite}
 	case float64(common) < t.Values*float64(c.LeastValues):
 		return article.Judgement{Kind: article.Possible, Reason: article.ReasonValues}
-	case 2*c.CommonValues <= c.LeastValues && c.Lead < LeastLeadShare:
+	case c.otherBeginning():
 		return article.Judgement{Kind: article.Possible, Reason: article.ReasonLead}
 	case c.OtherSubject && !c.extended(), c.renamed(distance):
 		return article.Judgement{Kind: article.Possible, Reason: article.ReasonSubject}
@@ -315,31 +351,71 @@ func (c *Comparison) leastSimilarity(t Thresholds, short bool) float64 {
 	if c.vouched(short) {
 		near = min(near, t.Vouched)
 	}
-	if c.Part() && !short {
-		near = t.Possible
-	}
-	if c.Reworded() {
+	switch {
+	case short:
+	case c.beginningOf(), c.retold():
 		near = min(near, t.Possible/2)
+	case c.Part(), c.restated():
+		near = t.Possible
 	}
 	return near
 }
 
-// Reworded tells whether one article is the other one in other words, as an editor rewrites it: it has about the same length, exactly the
-// same numbers, at least four and each in its place, and most of the main words. Different reports of the same event differ in a number,
-// and so do reports on one template. With fewer numbers they often do not.
+// Reworded tells whether one article is the other one in other words, as an editor rewrites it: neither is short, they have about the same
+// length, exactly the same numbers and most of the main words. Different reports of one event differ in a number, and so do reports on one
+// template.
+func (c *Comparison) Reworded() bool { return c.retold() || c.restated() }
+
+// retold tells that four numbers or more vouch for a reworded article. In other words, a number can stand after words that stood before
+// another one.
 //
 // Example: two articles of 133 word pairs have a similarity of 0.22. Both have the same 11 numbers, and all eight main words are the same.
-func (c *Comparison) Reworded() bool {
-	return c.Bigrams >= ShortPairs && c.Longer < partLonger && c.Contradictions == 0 && c.SameValues && c.CommonValues >= someValues &&
-		c.OtherMain <= mainWords-foremostWords
+func (c *Comparison) retold() bool {
+	return c.sameNumbers() && c.CommonValues >= someValues && c.OtherMain <= mainWords-foremostWords &&
+		(c.Contradictions == 0 || c.J < sameWording)
+}
+
+// restated tells that two or three numbers vouch for a reworded article, besides the foremost main words.
+func (c *Comparison) restated() bool {
+	return c.sameNumbers() && c.CommonValues >= fewValues && c.SameForemost && c.Contradictions == 0
+}
+
+// sameNumbers tells whether two articles that are not short and about equally long have the same numbers, if any.
+func (c *Comparison) sameNumbers() bool {
+	return c.Bigrams >= ShortPairs && c.Longer < partLonger && c.SameValues
 }
 
 // Part tells whether one article is a part of the other, which is longer.
-func (c *Comparison) Part() bool { return c.Containment >= ContainedShare && c.Longer >= partLonger }
+func (c *Comparison) Part() bool { return c.contains() && c.Longer >= partLonger }
 
 // extended tells whether one article contains the other and has more.
-func (c *Comparison) extended() bool {
-	return c.Containment >= ContainedShare && c.Longer > equallyLong
+func (c *Comparison) extended() bool { return c.contains() && c.Longer > equallyLong }
+
+func (c *Comparison) contains() bool { return c.Containment >= ContainedShare || c.beginningOf() }
+
+// beginningOf tells whether the shorter article is the beginning of the longer one and about a third of it or more, such as page 1 of three
+// pages. Its share of the longer article is known too roughly for that alone, so samples of the beginning and the numbers must agree.
+//
+// The containment follows from the similarity J as J (1 + Longer) / (1 + J). So its standard error is that of J times the derivative.
+//
+// Example: page 1 has 93 word pairs, the whole article 289. Their similarity is estimated as 0.20 in place of 0.32, and hence the containment
+// as 0.68 in place of 1. Its standard error is 0.17, so 0.64 is enough. One of five numbers was cut in two at the end of page 1.
+func (c *Comparison) beginningOf() bool {
+	if !c.SameLead || c.Longer < partLonger || c.Longer > wholeLonger || c.Contradictions > 0 || c.CommonValues < c.LeastValues-1 {
+		return false
+	}
+	containmentError := similarityError * (1 + c.Longer) / ((1 + c.J) * (1 + c.J))
+	return c.Containment >= ContainedShare-beginningErrors*containmentError
+}
+
+// otherBeginning tells whether the articles are different reports above the same text, such as a legal notice. In short articles, a few
+// numbers in common can be the notice's.
+//
+// Example: two reports of 60 characters stand above one notice of 300, which names three sections of a law. All three numbers are in common,
+// but only two of eight samples of a beginning.
+func (c *Comparison) otherBeginning() bool {
+	return 2*c.CommonValues <= c.LeastValues && c.Lead < LeastLeadShare ||
+		c.Bigrams < smallPrintPairs && c.CommonValues < manyValues && c.Lead < otherLeadShare
 }
 
 // renamed tells whether the articles are two reports of one form about other names.
@@ -371,6 +447,8 @@ func (c *Comparison) forgiven(short bool) (contradictions, common int) {
 	inPlace := !short && c.SharedContexts-contradictions >= agreeing
 	othersAgree := common >= c.LeastValues-1 && (c.J >= sure || c.Part() && contradictions == 0)
 	switch {
+	case c.retold():
+		contradictions = 0
 	case contradictions == 0:
 		if othersAgree && common < c.LeastValues && (!short || common > 0) {
 			common++

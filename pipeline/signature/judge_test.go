@@ -97,6 +97,10 @@ func TestJudge(t *testing.T) {
 		"another, one of two":   {func(c *Comparison) { c.Lead, c.LeastValues, c.CommonValues = .59, 2, 1 }, article.Possible, article.ReasonLead},
 		"another, two of three": {func(c *Comparison) { c.Lead, c.LeastValues, c.CommonValues = .59, 3, 2 }, article.Near, article.ReasonOverlap},
 		"another, but a number": {func(c *Comparison) { c.Lead, c.LeastValues, c.CommonValues = 0, 1, 1 }, article.Near, article.ReasonOverlap},
+		"above small print":     {func(c *Comparison) { c.Lead, c.Bigrams, c.LeastValues, c.CommonValues = .29, 239, 7, 7 }, article.Possible, article.ReasonLead},
+		"too long for a notice": {func(c *Comparison) { c.Lead, c.Bigrams, c.LeastValues, c.CommonValues = .29, 240, 7, 7 }, article.Near, article.ReasonOverlap},
+		"many numbers":          {func(c *Comparison) { c.Lead, c.Bigrams = .29, 239 }, article.Near, article.ReasonOverlap},
+		"some of the beginning": {func(c *Comparison) { c.Lead, c.Bigrams, c.LeastValues, c.CommonValues = .3, 239, 7, 7 }, article.Near, article.ReasonOverlap},
 		"another subject":       {func(c *Comparison) { c.OtherSubject = true }, article.Possible, article.ReasonSubject},
 		"an extension may have": {func(c *Comparison) { c.OtherSubject, c.Longer = true, 1.07 }, article.Near, article.ReasonOverlap},
 		"short, other values":   {func(c *Comparison) { c.Bigrams, c.CommonValues = 20, 5 }, article.Possible, article.ReasonValues},
@@ -146,7 +150,8 @@ func TestJudgeReworded(t *testing.T) {
 		"too little is left": {func(c *Comparison) { c.J = .14 }, 0, article.ReasonOverlap},
 		"one more number":    {func(c *Comparison) { c.SameValues = false }, 0, article.ReasonOverlap},
 		"three numbers":      {func(c *Comparison) { c.LeastValues, c.CommonValues = 3, 3 }, 0, article.ReasonOverlap},
-		"in another place":   {func(c *Comparison) { c.J, c.Contradictions = .3, 1 }, 0, article.ReasonNumbers},
+		"in another place":   {func(c *Comparison) { c.Contradictions = 1 }, article.Near, article.ReasonOverlap},
+		"in the same words":  {func(c *Comparison) { c.J, c.Contradictions = .6, 1 }, 0, article.ReasonNumbers},
 		"other main words":   {func(c *Comparison) { c.OtherMain = 4 }, 0, article.ReasonOverlap},
 		"longer":             {func(c *Comparison) { c.Longer = 1.25 }, 0, article.ReasonOverlap},
 		"short":              {func(c *Comparison) { c.Bigrams = 79 }, 0, article.ReasonOverlap},
@@ -156,6 +161,49 @@ func TestJudgeReworded(t *testing.T) {
 	require.Equal(t, article.Near, Judge(WholeDistance+1, reworded, DefaultThresholds()).Kind)
 	reworded.OtherMain = 4
 	require.Equal(t, article.ReasonDistance, Judge(WholeDistance+1, reworded, DefaultThresholds()).Reason)
+}
+
+// Two numbers vouch for a reworded article if the foremost main words are the same and more of the words.
+func TestJudgeRewordedWithFewNumbers(t *testing.T) {
+	reworded := Comparison{
+		Known: true, J: .3, Containment: .5, Bigrams: 130, Longer: 1.1, SharedContexts: 2, LeastValues: 2, CommonValues: 2, SameValues: true,
+		SameForemost: true, OtherMain: 3, Lead: 1,
+	}
+	checkJudge(t, reworded, map[string]judged{
+		"reworded":           {func(*Comparison) {}, article.Near, article.ReasonOverlap},
+		"too little is left": {func(c *Comparison) { c.J = .29 }, 0, article.ReasonOverlap},
+		"one number":         {func(c *Comparison) { c.LeastValues, c.CommonValues = 1, 1 }, article.Possible, article.ReasonOverlap},
+		"one more number":    {func(c *Comparison) { c.SameValues = false }, article.Possible, article.ReasonOverlap},
+		"in another place":   {func(c *Comparison) { c.Contradictions = 1 }, 0, article.ReasonNumbers},
+		"other main words":   {func(c *Comparison) { c.SameForemost = false }, article.Possible, article.ReasonOverlap},
+		"longer":             {func(c *Comparison) { c.Longer = 1.25 }, article.Possible, article.ReasonOverlap},
+		"short":              {func(c *Comparison) { c.Bigrams = 79 }, article.Possible, article.ReasonOverlap},
+	})
+	require.Equal(t, article.ReasonDistance, Judge(WholeDistance+1, reworded, DefaultThresholds()).Reason)
+}
+
+// The beginning of an article is a copy although the estimates of similarity and containment are low, as they are of a third of an article.
+func TestJudgeBeginning(t *testing.T) {
+	page := Comparison{
+		Known: true, J: .2, Contains: .7, Containment: .7, Contained: .23, Bigrams: 93, Longer: 3.1, SharedContexts: 2, LeastValues: 5, CommonValues: 4,
+		Lead: 1, SameLead: true,
+	}
+	checkJudge(t, page, map[string]judged{
+		"page 1":              {func(*Comparison) {}, article.Near, article.ReasonOverlap},
+		"another beginning":   {func(c *Comparison) { c.SameLead = false }, 0, article.ReasonOverlap},
+		"not contained":       {func(c *Comparison) { c.Containment = .6 }, 0, article.ReasonOverlap},
+		"too little is left":  {func(c *Comparison) { c.J = .14 }, 0, article.ReasonOverlap},
+		"of a round-up":       {func(c *Comparison) { c.Longer = 3.5 }, 0, article.ReasonOverlap},
+		"as long":             {func(c *Comparison) { c.Longer = 1.2 }, 0, article.ReasonOverlap},
+		"two numbers missing": {func(c *Comparison) { c.CommonValues = 3 }, 0, article.ReasonOverlap},
+		"another number":      {func(c *Comparison) { c.Contradictions = 1 }, 0, article.ReasonOverlap},
+		"short":               {func(c *Comparison) { c.Bigrams = 79 }, 0, article.ReasonOverlap},
+	})
+	require.Equal(t, article.Extends, Judge(WholeDistance+1, page, DefaultThresholds()).Relation)
+	page.Contains, page.Contained = page.Contained, page.Contains
+	require.Equal(t, article.Contained, Judge(WholeDistance+1, page, DefaultThresholds()).Relation)
+	page.SameLead = false
+	require.Equal(t, article.ReasonDistance, Judge(WholeDistance+1, page, DefaultThresholds()).Reason)
 }
 
 func TestThresholds(t *testing.T) {

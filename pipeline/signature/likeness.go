@@ -30,6 +30,10 @@ func (c *Comparison) likeness() article.Likeness {
 func (c *Comparison) relation() article.Relation {
 	own, lacks := 1-c.Contained, 1-c.Contains
 	switch {
+	case c.beginningOf() && own < lacks:
+		return article.Contained
+	case c.beginningOf():
+		return article.Extends
 	case c.Contained >= ContainedShare && own < lacks && ownWords*own <= lacks:
 		return article.Contained
 	case c.Contains >= ContainedShare && lacks < own && ownWords*lacks <= own:

@@ -266,6 +266,20 @@ func TestLead(t *testing.T) {
 	}
 	long, other := sign(one, words(3000)), sign(two, words(3000))
 	require.InDelta(t, 1, Compare(&long, &other).Lead, 0, "too few samples")
+	require.False(t, Compare(&a, &long).SameLead, "too few samples")
+
+	for name, c := range map[string]struct {
+		page     Signature
+		sameLead bool
+	}{
+		"page 1":      {sign(one, small[:80]), true},
+		"page 2":      {sign(small[80:]), false},
+		"other words": {sign(two, small[:80]), false},
+		"equal":       {a, false},
+	} {
+		require.Equal(t, c.sameLead, Compare(&a, &c.page).SameLead, name)
+		require.Equal(t, c.sameLead, Compare(&c.page, &a).SameLead, name)
+	}
 }
 
 func TestOpposite(t *testing.T) {
