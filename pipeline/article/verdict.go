@@ -61,7 +61,7 @@ const (
 	ReasonLittle                 // too little text: a copy must be equal or, of a flash, contain it
 	ReasonShort                  // would be a copy, but the text is too short for this share of word pairs to prove it
 	ReasonUnknown                // one of the signatures is missing or has an unknown version
-	ReasonLead                   // the texts begin differently and have no more than half of their numbers in common
+	ReasonLead                   // the texts begin differently and have few numbers in common, or no more than half of them
 	ReasonOpposite               // something rises in one text that falls in the other
 	ReasonSubject                // each text is about a word that is no main word of the other, or main words were replaced
 	reasonCount
