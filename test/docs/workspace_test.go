@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/internal/child"
@@ -28,7 +30,7 @@ import (
 )
 
 // patience bounds each command.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // workspace is the folder in which the commands run, with the servers that they reach. It looks like the repository after make build:
 // the programs are in bin, which is also in PATH, and links lead to the folders of files that pages name.
@@ -36,13 +38,14 @@ type workspace struct {
 	t            testing.TB // of all commands
 	dir          string
 	kafka, redis string
+	http         string // address of the service
 	environ      []string
 	articles     int // in articles.jsonl.gz
 }
 
 func newWorkspace(t *testing.T) *workspace {
 	t.Helper()
-	w := &workspace{t: t, dir: t.TempDir(), kafka: kafkaserver.Start(t, kafkaserver.V4).Addr, redis: redisserver.Addr(t)}
+	w := &workspace{t: t, dir: t.TempDir(), kafka: kafkaserver.Start(t, kafkaserver.V4).Addr, redis: redisserver.Addr(t), http: loopback.Addr(loopback.Ports(t, 1)[0])}
 	root := promserver.Root(t)
 	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", filepath.Join(w.dir, "bin")+"/", "./cmd/...")
 	build.Dir = root
@@ -54,7 +57,7 @@ func newWorkspace(t *testing.T) *workspace {
 	// With one partition, a copy is always decided after its original.
 	w.environ = append(os.Environ(), "PATH="+filepath.Join(w.dir, "bin")+":"+os.Getenv("PATH"),
 		"ECHOSIEVE_KAFKA_BROKERS="+w.kafka, "ECHOSIEVE_REDIS_ADDRS="+w.redis, "ECHOSIEVE_KAFKA_CREATE_TOPICS=true", "ECHOSIEVE_KAFKA_PARTITIONS=1",
-		fmt.Sprintf("ECHOSIEVE_HTTP_LISTEN=127.0.0.1:%d", loopback.Ports(t, 1)[0]))
+		"ECHOSIEVE_HTTP_LISTEN="+w.http)
 	w.writeArticles()
 	return w
 }
@@ -130,10 +133,22 @@ func (w *workspace) run(t *testing.T, printed string, r row) {
 		shown := shownAfter(t, r.shownIn, printed)
 		require.NotEmpty(t, shown)
 		for _, line := range shown {
-			pattern := regexp.MustCompile(`\d+`).ReplaceAllString(regexp.QuoteMeta(line), `\d+`)
-			require.Regexp(t, `(?m)^`+pattern+`$`, text)
+			require.Regexp(t, `(?m)^`+likeShown(line)+`$`, text)
 		}
 	}
+}
+
+var number = regexp.MustCompile(`\d+(ms\b)?`)
+
+// likeShown returns a regular expression of the lines that are like a line of a page, up to its numbers. A time of a second or more is not
+// printed in milliseconds: "1.203s".
+func likeShown(line string) string {
+	return number.ReplaceAllStringFunc(regexp.QuoteMeta(line), func(n string) string {
+		if strings.HasSuffix(n, "ms") {
+			return `[\d.]+m?s`
+		}
+		return `\d+`
+	})
 }
 
 // output collects what a process prints.
@@ -166,6 +181,28 @@ func redisPort(t *testing.T, w *workspace) []string {
 	_, port, err := net.SplitHostPort(w.redis)
 	require.NoError(t, err)
 	return []string{"redis-cli ", "redis-cli -p " + port + " "}
+}
+
+// ready waits until the service is ready. It is not ready for a moment when a server answers a probe late.
+func ready(t *testing.T, w *workspace) []string {
+	require.Eventually(t, func() bool {
+		answer, err := http.Get("http://" + w.http + "/readyz")
+		return err == nil && answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
+	}, patience, 50*time.Millisecond)
+	return nil
+}
+
+// committed waits until the service has committed every article of articles.jsonl.gz: a refill restores what is committed.
+func committed(t *testing.T, w *workspace) []string {
+	client, err := kgo.NewClient(kgo.SeedBrokers(w.kafka))
+	require.NoError(t, err)
+	defer client.Close()
+	require.Eventually(t, func() bool {
+		offsets, err := kadm.NewClient(client).FetchOffsets(t.Context(), "echosieve")
+		at, _ := offsets.Lookup("articles", 0)
+		return err == nil && at.At >= int64(w.articles)
+	}, patience, 50*time.Millisecond)
+	return nil
 }
 
 // judged waits until the service has published a verdict on every article of articles.jsonl.gz.
