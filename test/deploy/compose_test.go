@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/compose-spec/compose-go/v2/cli"
 	"github.com/compose-spec/compose-go/v2/types"
@@ -109,7 +108,7 @@ func TestComposeFeeder(t *testing.T) {
 	require.NoError(t, err)
 	// Nothing listens at this port: the command gets past its flags and fails at the connection.
 	args := strings.ReplaceAll(strings.Join(s.Command, " "), "kafka:19092", "127.0.0.1:1")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), service.Patience)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, program, strings.Fields(args)...).CombinedOutput()
 	require.Error(t, err)

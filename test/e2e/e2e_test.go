@@ -42,7 +42,8 @@ func (c cluster) settings() service.Settings {
 	}
 }
 
-// stop ends the service with SIGTERM, as an orchestrator does, and returns its CPU time.
+// stop ends the service with SIGTERM, as an orchestrator does, and returns its CPU time. The service must have been ready before: a
+// process that has just begun does not handle signals yet.
 func stop(t testing.TB, p *service.Process) time.Duration {
 	t.Helper()
 	require.Zero(t, p.End(t), "a SIGTERM must end the service with exit code 0")
@@ -149,6 +150,7 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 			})
 			require.Equal(t, 2, state, "one process was stopped and started")
 			prometheus.CheckQueries(t, promserver.Queries(t, prometheus.Selected(t)))
+			leaves.WaitReady(t)
 			stop(t, leaves)
 			cpu := stop(t, stays)
 

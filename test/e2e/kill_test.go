@@ -69,6 +69,7 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 	watching.Wait()
 	require.False(t, t.Failed())
 	for _, s := range services {
+		s.WaitReady(t)
 		stop(t, s)
 	}
 

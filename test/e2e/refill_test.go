@@ -2,8 +2,12 @@ package e2e
 
 import (
 	"encoding/json"
+	"io"
+	"net"
 	"os/exec"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -86,12 +90,13 @@ func TestRefillAfterALoss(t *testing.T) {
 	require.NoError(t, admin.FlushAll(t.Context()).Err())
 	require.Eventually(t, func() bool { return strings.Contains(p.Get("/readyz"), "Redis lost articles") }, service.Patience, 50*time.Millisecond)
 
-	killed, _, _ := startRefill(t, settings)
-	prefix := c.namespace + ":*"
-	require.Eventually(t, func() bool {
-		keys, err := admin.Keys(t.Context(), prefix+":o:*").Result()
-		return err == nil && len(keys) > 100
-	}, service.Patience, 5*time.Millisecond)
+	addr, stalled := stalling(t, server.Addr, 600_000) // about half of what a refill sends
+	killed, _, _ := startRefill(t, settings.With(service.Settings{"redis.addrs": addr}))
+	select {
+	case <-stalled:
+	case <-time.After(service.Patience):
+		require.Fail(t, "the refill has sent too little")
+	}
 	require.NoError(t, killed.Process.Kill())
 	_ = killed.Wait()
 	second, out, errOut := startRefill(t, settings) // two processes share the rest
@@ -100,7 +105,7 @@ func TestRefillAfterALoss(t *testing.T) {
 	var other refilled
 	require.NoError(t, json.Unmarshal([]byte(out.String()), &other))
 	require.Positive(t, half.Restored+other.Restored)
-	require.Less(t, half.Restored+half.Held+other.Restored+other.Held, int64(len(before)), "they go on where the killed one was")
+	require.Less(t, half.Restored+half.Held+other.Restored+other.Held, int64(articlesIn(before)), "they go on where the killed one was")
 	require.Zero(t, half.Differs+half.Uncommitted+half.OtherRecipe+other.Differs)
 	whole, cmd := refill(t, settings, "--restart")
 	require.Zero(t, whole.Restored, "a refill that is repeated stores nothing")
@@ -134,6 +139,49 @@ func TestRefillAfterALoss(t *testing.T) {
 	stop(t, p)
 	require.Equal(t, after, replayed, "a replay gets the published verdicts")
 	newRecipe(t, c, settings.With(service.Settings{"detection.max_distance": "5"}), early)
+}
+
+// stalling returns an address that leads to addr until n bytes were sent there in all. Then it closes stalled and lets nothing more through.
+func stalling(t *testing.T, addr string, n int64) (through string, stalled chan struct{}) {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	stalled = make(chan struct{})
+	var sent atomic.Int64
+	var once sync.Once
+	forward := func(from, to net.Conn) {
+		buffer := make([]byte, 4096)
+		for {
+			size, err := from.Read(buffer)
+			if err != nil {
+				_ = to.Close()
+				return
+			}
+			if sent.Add(int64(size)) > n {
+				once.Do(func() { close(stalled) })
+				return
+			}
+			_, _ = to.Write(buffer[:size]) // an error shows at the next Read
+		}
+	}
+	go func() {
+		for {
+			from, err := l.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("tcp", addr)
+			if err != nil {
+				_ = from.Close()
+				continue
+			}
+			t.Cleanup(func() { _, _ = from.Close(), to.Close() })
+			go forward(from, to)
+			go func() { _, _ = io.Copy(from, to) }()
+		}
+	}()
+	return l.Addr().String(), stalled
 }
 
 // newRecipe fills the index of a new recipe before the service starts with it. The published verdicts are of no use for that.

@@ -135,7 +135,7 @@ func TestReceiverThatHangsDelaysNothing(t *testing.T) {
 	require.Equal(t, 1, receiver.Requests(), "the first request hangs, and no other is sent")
 	require.Zero(t, p.Metric(t, `echosieve_tracing_spans_total{outcome="exported"}`))
 	require.Positive(t, p.Metric(t, `echosieve_tracing_spans_total{outcome="dropped"}`))
-	require.True(t, p.Ready())
+	p.WaitReady(t)
 	ctx, cancel := context.WithTimeout(t.Context(), service.Patience)
 	defer cancel()
 	require.Zero(t, p.End(t))

@@ -24,9 +24,9 @@ import (
 )
 
 const (
-	startTimeout  = 90 * time.Second
-	stopTimeout   = 10 * time.Second
-	answerTimeout = 90 * time.Second // rates need two scrapes after the event that they count
+	startTimeout  = 4 * time.Minute
+	stopTimeout   = time.Minute
+	answerTimeout = 4 * time.Minute // rates need two scrapes after the event that they count
 	pollInterval  = 250 * time.Millisecond
 )
 

@@ -133,7 +133,7 @@ var (
 // Substitute replaces Grafana's intervals by intervals that are longer than a short test, and the variables of a board by their values in
 // selected. Offsets and the resolutions of subqueries become one second.
 func Substitute(expr string, selected map[string]string) string {
-	replace := []string{"$__rate_interval", "1m", "$__interval", "15s", "$__range", "5m"}
+	replace := []string{"$__rate_interval", "10m", "$__interval", "15s", "$__range", "5m"}
 	for name, value := range selected {
 		replace = append(replace, "$"+name, value)
 	}

@@ -230,7 +230,7 @@ func (f *fortress) testRedisRights(t *testing.T) {
 		require.Zero(t, code, "%+v", findings)
 		require.Eventually(t, func() bool { return strings.Contains(p.Log(), "Redis does not answer INFO") }, service.Patience, 50*time.Millisecond)
 		f.await(t, f.publish(t))
-		require.True(t, p.Ready())
+		p.WaitReady(t)
 		require.Equal(t, 1, strings.Count(p.Log(), "Redis does not answer INFO"))
 	})
 	p.end(t)

@@ -22,7 +22,7 @@ import (
 )
 
 // Patience bounds every wait for something that takes a second or two.
-const Patience = 2 * time.Minute
+const Patience = 4 * time.Minute
 
 // Binary is the built command, from Main on.
 var Binary string
@@ -151,10 +151,14 @@ func (p *Process) WaitReady(t testing.TB) {
 	}
 }
 
-// Metric reads one sample from /metrics; the name has its labels, as they stand there.
+// Metric reads one sample from /metrics; the name has its labels, as they stand there. It waits until the service answers.
 func (p *Process) Metric(t testing.TB, name string) float64 {
 	t.Helper()
-	for line := range strings.Lines(p.Get("/metrics")) {
+	page := p.Get("/metrics")
+	for end := time.Now().Add(Patience); !strings.HasPrefix(page, "200") && time.Now().Before(end) && !p.Ended(); page = p.Get("/metrics") {
+		time.Sleep(50 * time.Millisecond)
+	}
+	for line := range strings.Lines(page) {
 		if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+" "); ok {
 			n, err := strconv.ParseFloat(value, 64)
 			if err != nil {
@@ -163,7 +167,7 @@ func (p *Process) Metric(t testing.TB, name string) float64 {
 			return n
 		}
 	}
-	t.Fatalf("no metric %s", name)
+	t.Fatalf("no metric %s in %.200s", name, page)
 	return 0
 }
 
