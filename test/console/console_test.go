@@ -32,7 +32,7 @@ import (
 var update = flag.Bool("update", false, "write the screenshots in docs")
 
 // patience bounds every wait for something that takes a second or two.
-const patience = time.Minute
+const patience = 4 * time.Minute
 
 // demo starts the demo and returns the address of its console and of its Kafka.
 func demo(t *testing.T) (page, broker string) {
@@ -190,10 +190,11 @@ func (b *browserTab) closeDetail() {
 	b.until(`!document.getElementById("detail").open && !document.querySelector("#sides > *")`)
 }
 
-// holdAnswer holds the next answer to a request of the page whose address begins with a path, until releaseAnswer.
-func (b *browserTab) holdAnswer(path string) {
+// holdAnswer does what makes the page send a request whose address begins with a path. It waits for the request, and holds its answer until
+// releaseAnswer.
+func (b *browserTab) holdAnswer(path string, ask func()) {
 	b.t.Helper()
-	b.do(fmt.Sprintf(`const real = window.fetch; window.answered = false;
+	b.do(fmt.Sprintf(`const real = window.fetch; window.answered = false; window.release = null;
 		window.fetch = async (url, ...options) => {
 			if (!url.startsWith(%q)) return real(url, ...options);
 			window.fetch = real;
@@ -202,6 +203,8 @@ func (b *browserTab) holdAnswer(path string) {
 			response.json = async () => { const value = await json(); setTimeout(() => { window.answered = true }); return value };
 			return response;
 		}`, path))
+	ask()
+	b.until(`window.release !== null`)
 }
 
 // releaseAnswer lets the page have the held answer, and returns when the page has worked it off.
@@ -245,6 +248,7 @@ func TestConsole(t *testing.T) {
 	t.Run("details", func(t *testing.T) {
 		tab := browser(t, 1200, 900, "dark")
 		tab.run(chromedp.Navigate(page), chromedp.WaitVisible("#query"))
+		tab.until(rows + " > 0")
 		// Keys alone: "/" goes to the search, Enter searches, Escape closes the dialog.
 		tab.run(chromedp.KeyEvent("/"))
 		require.Equal(t, "query", eval[string](tab, "document.activeElement.id"))
@@ -261,14 +265,14 @@ func TestConsole(t *testing.T) {
 		require.Equal(t, 0, eval[int](tab, `document.querySelectorAll("#sides mark").length`))
 		tab.closeDetail()
 		// An answer that comes after the dialog was closed does not open it again.
-		tab.holdAnswer("api/articles")
-		tab.do(`document.querySelector("#feed button").click()`)
+		tab.holdAnswer("api/articles", func() { tab.do(`document.querySelector("#feed button").click()`) })
 		tab.closeDetail()
 		tab.releaseAnswer()
 		require.False(t, eval[bool](tab, `document.getElementById("detail").open`))
 		// An answer to a search that comes after a row was opened does not replace the row.
-		tab.holdAnswer("api/find")
-		tab.run(chromedp.SetValue("#query", "no such id"), chromedp.Focus("#query"), chromedp.KeyEvent(kb.Enter))
+		tab.holdAnswer("api/find", func() {
+			tab.run(chromedp.SetValue("#query", "no such id"), chromedp.Focus("#query"), chromedp.KeyEvent(kb.Enter))
+		})
 		tab.do(`document.querySelector("#feed .near").closest("button").click()`)
 		tab.until(`document.querySelector("#sides .text")?.textContent.length > 20`)
 		tab.releaseAnswer()

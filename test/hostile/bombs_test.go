@@ -40,7 +40,7 @@ func TestBombs(t *testing.T) {
 		}
 		largest := &largestBatch{}
 		cl, err := kgo.NewClient(kgo.SeedBrokers(s.kafka), kgo.DefaultProduceTopic(inputTopic), kgo.ProducerBatchCompression(c.codec),
-			kgo.ProducerBatchMaxBytes(1<<29), kgo.BrokerMaxWriteBytes(1<<30), kgo.ProducerLinger(time.Second), kgo.WithHooks(largest))
+			kgo.ProducerBatchMaxBytes(1<<29), kgo.BrokerMaxWriteBytes(1<<30), kgo.ProducerLinger(time.Minute), kgo.WithHooks(largest))
 		require.NoError(t, err)
 		send := func(r record, n int) {
 			var batch []*kgo.Record
@@ -50,7 +50,14 @@ func TestBombs(t *testing.T) {
 				batch = append(batch, in)
 				s.sent = append(s.sent, sent{r, in})
 			}
-			require.NoError(t, cl.ProduceSync(ctx, batch...).FirstErr(), c.name)
+			results := make(chan error, n)
+			for _, in := range batch { // nothing is sent before Flush, so the records become one batch
+				cl.Produce(ctx, in, func(_ *kgo.Record, err error) { results <- err })
+			}
+			require.NoError(t, cl.Flush(ctx))
+			for range n {
+				require.NoError(t, <-results, c.name)
+			}
 		}
 		ordinary := func() record {
 			return unique("ordinary article with "+c.name, text(strings.Join(words(s.random, 60, latin), " ")))
@@ -71,7 +78,8 @@ func TestBombs(t *testing.T) {
 
 	p := s.start(t, "small", nil)
 	start := time.Now()
-	outs := s.watch(t, "small")
+	outs, again := s.watch(t, "small")
+	require.Empty(t, again, "was delivered twice although no process ended")
 	t.Logf("%d records in %s, peak %d MiB resident", len(outs), time.Since(start).Round(time.Second), p.peak(t)>>20)
 	require.Less(t, p.peak(t), bombResident)
 	for i, out := range outs {
@@ -107,5 +115,5 @@ func (l *largestBatch) reaches(t *testing.T, size int) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return l.bytes > size
-	}, time.Minute, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 }
