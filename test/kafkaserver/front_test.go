@@ -27,8 +27,7 @@ func TestFront(t *testing.T) {
 		return reached[len(reached)-1]
 	}, V4, n)
 	direct := client(t, c.Addrs()...)
-	_, err := kadm.NewClient(direct).CreateTopic(t.Context(), n, -1, nil, "articles")
-	require.NoError(t, err)
+	CreateTopics(t, direct, n, nil, "articles")
 	var records []*kgo.Record
 	for p := range int32(n) {
 		records = append(records, &kgo.Record{Partition: p, Value: []byte("text")})

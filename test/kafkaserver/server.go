@@ -194,8 +194,8 @@ func (s *Server) Restart() {
 	s.run()
 }
 
-// CreateTopics creates topics and waits until the broker knows the leader of each partition. Kafka acknowledges the creation earlier: for a
-// moment the broker then still replies that the topic does not exist.
+// CreateTopics creates topics and waits until each broker knows the leader of each partition. Kafka acknowledges the creation earlier: for a
+// moment brokers then still reply that the topic does not exist.
 func CreateTopics(t testing.TB, client *kgo.Client, partitions int32, configs map[string]*string, topics ...string) {
 	t.Helper()
 	created, err := kadm.NewClient(client).CreateTopics(t.Context(), partitions, -1, configs, topics...)
@@ -211,13 +211,19 @@ func CreateTopics(t testing.TB, client *kgo.Client, partitions int32, configs ma
 		topic.Topic = &name
 		req.Topics = append(req.Topics, topic)
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		res, err := req.RequestWith(t.Context(), client)
-		if err == nil && served(res, partitions) {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the topics %v have no leaders: %v, %v", topics, res, err)
+	brokers := client.DiscoveredBrokers() // which the creation has discovered
+	if len(brokers) == 0 {
+		t.Fatal("the client knows no broker")
+	}
+	for _, broker := range brokers {
+		for end := time.Now().Add(4 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			res, err := broker.RetriableRequest(t.Context(), req)
+			if err == nil && served(res.(*kmsg.MetadataResponse), partitions) {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("the topics %v have no leaders: %v, %v", topics, res, err)
+			}
 		}
 	}
 }
