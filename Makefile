@@ -39,9 +39,9 @@ check: lint ## in two minutes: build, lint (with vet) and the unit tests, which 
 
 test: setup-test ## everything: race detector, real Redis, real Kafka, mutants, fuzz seeds, without cgo, other platforms, benchmarks once; installs what it needs
 	$(MAKE) --jobs 2 --output-sync=line test-race test-rest
-	go test -count=1 -p 1 -run '^($(UNRACED))$$' ./pipeline ./pipeline/recipe ./consumer/...
+	go test -count=1 -p 1 -timeout 30m -run '^($(UNRACED))$$' ./pipeline ./pipeline/recipe ./consumer/...
 	mkdir -p bin
-	go test -run NONE -bench . -benchtime 1x ./... > bin/benchmarks.txt || { cat bin/benchmarks.txt; exit 1; }
+	go test -timeout 30m -run NONE -bench . -benchtime 1x ./... > bin/benchmarks.txt || { cat bin/benchmarks.txt; exit 1; }
 
 # Tests wait for servers more than they compute, so packages run beside each other. Results are never taken from the cache: it does not
 # know that a test builds the service.

@@ -23,7 +23,7 @@ func TestRedisLosesItsData(t *testing.T) {
 	admin := redis.NewClient(&redis.Options{Addr: server.Addr})
 	t.Cleanup(func() { _ = admin.Close() })
 	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, server.Addr)
-	settings := c.settings().With(service.Settings{"kafka.session_timeout": "6s", "kafka.drain_timeout": "2s", "kafka.commit_interval": "100ms"})
+	settings := c.settings().With(service.Settings{"kafka.commit_interval": "100ms"})
 	records := fresh(articles(t))
 	sent := 0
 	decide := func() {

@@ -118,7 +118,7 @@ func (w *World) Verdicts(t *testing.T, n int) []*kgo.Record {
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(100*time.Millisecond))
 	require.NoError(t, err)
 	defer reader.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	var outputs []*kgo.Record
 	for len(outputs) < n {

@@ -4,6 +4,7 @@ package otlpreceiver
 import (
 	"compress/gzip"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -99,5 +100,5 @@ func (r *Receiver) Spans() []*tracepb.Span {
 func (r *Receiver) Resource() map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.resource
+	return maps.Clone(r.resource)
 }
