@@ -40,6 +40,11 @@ func TestCluster(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, to, owner)
 	intact()
+	inSlot, err := c.Client(to).ClusterGetKeysInSlot(ctx, slots[0], 1).Result()
+	require.NoError(t, err)
+	require.NotEmpty(t, inSlot)
+	// The cluster client may have learnt of the move before its first request.
+	require.ErrorContains(t, c.Client(from).Get(ctx, inSlot[0]).Err(), "MOVED")
 	seen, err := c.Errors(ctx)
 	require.NoError(t, err)
 	require.Positive(t, seen["MOVED"])
