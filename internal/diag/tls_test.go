@@ -79,7 +79,7 @@ func serve(t *testing.T, config *tls.Config) string {
 			go func() {
 				defer conn.Close()
 				_, _ = conn.Write([]byte("-ERR what?\r\n"))
-				_, _ = conn.Read(make([]byte, 1<<10)) // closing with data unread would be a reset
+				_, _ = conn.Read(make([]byte, 1<<16)) // closing with data unread would be a reset
 			}()
 		}
 	}()
