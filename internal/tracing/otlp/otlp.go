@@ -92,11 +92,13 @@ func (e *Exporter) Tracer() trace.Tracer {
 }
 
 // Close sends the spans that wait, for closeTimeout at most.
-func (e *Exporter) Close() {
+func (e *Exporter) Close() { e.closeWithin(closeTimeout) }
+
+func (e *Exporter) closeWithin(limit time.Duration) {
 	if e.provider == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	_ = e.provider.Shutdown(ctx) // the export has logged and counted its failure
 }
