@@ -29,10 +29,6 @@ func (c *Console) serveFeed(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold the events back
 	events := eventWriter{w: w, control: http.NewResponseController(w)}
-	// The listener's read timeout would end the request: net/http takes the timeout of its reads in the background for a lost client.
-	if err := events.control.SetReadDeadline(time.Time{}); err != nil {
-		c.log.Debug("feed", "err", err)
-	}
 	if events.send("opening", first) != nil {
 		return
 	}
