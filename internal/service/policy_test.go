@@ -49,7 +49,7 @@ func TestReloadOfPolicy(t *testing.T) {
 	require.Equal(t, map[string][]string{original: {names.Unique}, early: {names.Duplicate}, late: {names.Unique}}, topics(3))
 
 	w.Stop()
-	_, err := kadm.NewClient(w.Kafka).DeleteGroups(t.Context(), w.Config.Kafka.Group)
+	_, err := kadm.NewClient(w.Kafka).DeleteGroup(t.Context(), w.Config.Kafka.Group)
 	require.NoError(t, err)
 	w.Run(t)
 	twice := func(topic string) []string { return []string{topic, topic} }
