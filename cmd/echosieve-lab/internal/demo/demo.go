@@ -25,8 +25,9 @@ import (
 )
 
 const (
-	// timeout bounds the wait for the verdicts of the sample and of the burst after it. All together take about four seconds.
-	timeout = 2 * time.Minute
+	// timeout bounds the wait for the verdicts of the sample and of the burst after it. All together take about four seconds, and a minute on a
+	// machine that others use as well.
+	timeout = 5 * time.Minute
 	// pace is the time between two records of the sample: each is a batch of its own, so its delay is not that of a batch's last record.
 	pace = 25 * time.Millisecond
 	// burst is the number of records that are published at once after the sample, to measure the rate over many batches.
