@@ -110,15 +110,19 @@ func (w *World) PublishTo(t *testing.T, r *kgo.Record) string {
 	return fmt.Sprintf("%s/%d/%d", r.Topic, r.Partition, r.Offset)
 }
 
-// Verdicts waits for n outputs in the output topics and returns them.
+// Verdicts waits for n outputs in the output topics, of a shadow in its one topic, and returns them.
 func (w *World) Verdicts(t *testing.T, n int) []*kgo.Record {
 	t.Helper()
 	topics := w.Config.Kafka.Topics
-	reader, err := kgo.NewClient(kgo.SeedBrokers(w.Config.Kafka.Brokers...), kgo.ConsumeTopics(topics.Unique, topics.Duplicate, topics.Dead),
+	names := []string{topics.Unique, topics.Duplicate, topics.Dead}
+	if w.Config.IsShadow() {
+		names = []string{topics.Shadow}
+	}
+	reader, err := kgo.NewClient(kgo.SeedBrokers(w.Config.Kafka.Brokers...), kgo.ConsumeTopics(names...),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(100*time.Millisecond))
 	require.NoError(t, err)
 	defer reader.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var outputs []*kgo.Record
 	for len(outputs) < n {

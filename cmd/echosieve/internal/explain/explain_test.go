@@ -248,7 +248,7 @@ func TestExplainShadow(t *testing.T) {
 	w.CreateTopics(t, "articles-shadow")
 	w.Config = w.Config.AsShadow()
 	w.Run(t)
-	require.Eventually(t, func() bool { return explained(t, w, at, "--shadow").Verdict != "" }, time.Minute, 10*time.Millisecond)
+	w.Verdicts(t, 2)
 	w.Stop()
 	for _, key := range w.Redis.Keys() {
 		if !strings.HasPrefix(key, "echosieve-shadow:") {
