@@ -142,7 +142,7 @@ func TestLeaderMovesBetweenBrokers(t *testing.T) {
 		}
 		produce(t, cl, numbered(cfg.Topics.Input, fmt.Sprintf("u%d-", i), 50, 1)...)
 		// The next move comes while some of these are under way.
-		require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_published_records_total") > float64(50*i) }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_published_records_total") > float64(50*i) }, patience, time.Millisecond)
 	}
 	out := consumeUntil(t, cfg, outputs, atLeast(300))
 	m.stop(t)
@@ -193,7 +193,7 @@ func TestFirstBrokerThatHangsIsPassedOver(t *testing.T) {
 			cfg.Brokers = append([]string{hanging(t)}, cfg.Brokers...)
 			m := startMember(t, cfg, &router{})
 			require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") == 3 },
-				60*time.Second, 50*time.Millisecond, "the group is joined through the second")
+				patience, 50*time.Millisecond, "the group is joined through the second")
 			m.stop(t)
 		})
 	}

@@ -131,7 +131,7 @@ func (m *member) stop(t *testing.T) {
 	case err := <-m.done:
 		m.done <- err
 		require.NoError(t, err)
-	case <-time.After(40 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("Run did not return")
 	}
 }

@@ -19,7 +19,6 @@ import (
 func TestMembersJoinAndLeaveWithoutLoss(t *testing.T) {
 	_, cfg := fake(t)
 	cfg.Partitions = 6
-	cfg.SessionTimeout, cfg.DrainTimeout = 30*time.Second, 15*time.Second // enough for a drain on a busy machine
 	ensureTopics(t, cfg)
 	cl := client(t, cfg)
 	const n = 12000
@@ -43,7 +42,7 @@ func TestMembersJoinAndLeaveWithoutLoss(t *testing.T) {
 // serves waits until partitions are assigned to the member.
 func serves(t *testing.T, m *member) {
 	t.Helper()
-	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") > 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") > 0 }, patience, time.Millisecond)
 }
 
 func TestDrainFinishesAndCommitsWorkUnderWay(t *testing.T) {
@@ -67,7 +66,7 @@ func TestDrainFinishesAndCommitsWorkUnderWay(t *testing.T) {
 	m.start()
 	<-deciding
 	m.cancel()
-	require.Eventually(t, func() bool { return log.count("the group generation has ended") == 1 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return log.count("the group generation has ended") == 1 }, patience, time.Millisecond)
 	close(release)
 	m.stop(t)
 	require.Equal(t, int64(10), committed(t, cl, cfg))
@@ -81,22 +80,24 @@ func TestDrainGivesUpAfterItsTimeoutWithoutCommitting(t *testing.T) {
 	cl := client(t, cfg)
 	produce(t, cl, numbered(cfg.Topics.Input, "u", 10, 1)...)
 	deciding := make(chan struct{})
-	m := startMember(t, cfg, &router{decide: func(ctx context.Context, _ []pipeline.Record) error {
+	log := &logged{}
+	m := newMember(t, cfg, &router{decide: func(ctx context.Context, _ []pipeline.Record) error {
 		close(deciding)
 		<-ctx.Done()
 		return ctx.Err()
 	}})
+	m.log = slog.New(slog.NewTextHandler(log, nil))
+	m.start()
 	<-deciding
-	start := time.Now()
 	m.stop(t)
-	require.Less(t, time.Since(start), cfg.DrainTimeout+requestTimeout, "not only because Run stops waiting for the group")
+	require.Zero(t, log.count("could not leave the group in time"), "Run does not just stop waiting for the group")
 	require.Zero(t, committed(t, cl, cfg))
 }
 
 // Commits hang, one of them while the group generation ends: the drain and the last commit share one budget.
 func TestHangingCommitsDoNotOutlastTheSession(t *testing.T) {
 	k, cfg := fake(t)
-	cfg.Partitions, cfg.SessionTimeout = 1, 10*time.Second
+	cfg.Partitions, cfg.SessionTimeout, cfg.DrainTimeout = 1, time.Minute, 12*time.Second // the last commit has 3 s
 	ensureTopics(t, cfg)
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 1)...)
 	var commits atomic.Int64
@@ -106,7 +107,7 @@ func TestHangingCommitsDoNotOutlastTheSession(t *testing.T) {
 		return nil, nil, true // no answer
 	})
 	m := startMember(t, cfg, &router{})
-	require.Eventually(t, func() bool { return commits.Load() == 1 }, time.Minute, time.Millisecond, "a commit hangs")
+	require.Eventually(t, func() bool { return commits.Load() > 0 }, patience, time.Millisecond, "a commit hangs")
 	start := time.Now()
 	m.stop(t)
 	require.Less(t, time.Since(start), cfg.SessionTimeout)
@@ -138,7 +139,7 @@ func TestMissingTopicsAreNamed(t *testing.T) {
 	case err := <-m.done:
 		require.ErrorContains(t, err, "articles, articles-dead, articles-duplicate, articles-unique")
 		require.ErrorContains(t, err, "create them or set kafka.create_topics: true")
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		t.Fatal("Run goes on")
 	}
 }
@@ -151,7 +152,7 @@ func TestFirstStartReportsNoFailure(t *testing.T) {
 
 func firstStart(t *testing.T, cfg Config) {
 	m := startMember(t, cfg, &router{})
-	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") == 3 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") == 3 }, patience, time.Millisecond)
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 30, 3)...)
 	consumeUntil(t, cfg, cfg.Topics.out(), atLeast(30))
 	m.stop(t)
@@ -167,7 +168,7 @@ func TestErrorOfTheHandlerEndsRun(t *testing.T) {
 	select {
 	case err := <-m.done:
 		require.ErrorIs(t, err, broken)
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		t.Fatal("Run goes on")
 	}
 }

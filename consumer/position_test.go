@@ -52,7 +52,7 @@ func TestNotesAreRecalled(t *testing.T) {
 	require.Eventually(t, func() bool {
 		n, err := askCommitted(cl, cfg)
 		return err == nil && n == 30
-	}, time.Minute, 20*time.Millisecond)
+	}, patience, 20*time.Millisecond)
 	m.stop(t)
 	recalled, ok := first.last()
 	require.True(t, ok, "a first start is told that nothing is remembered")
@@ -67,7 +67,7 @@ func TestNotesAreRecalled(t *testing.T) {
 		require.Eventually(t, func() bool {
 			recalled, ok := book.last()
 			return ok && slices.Equal(recalled, []string{"index.1.2", "index.1.2", "index.1.2"})
-		}, time.Minute, 20*time.Millisecond)
+		}, patience, 20*time.Millisecond)
 	}
 	more := numbered(cfg.Topics.Input, "more", 30, 3)
 	produce(t, cl, more...)

@@ -33,14 +33,14 @@ func TestSecuredKafka(t *testing.T) {
 	cfg.CreateTopics = false
 	cfg.Brokers = []string{s.SecureAddr}
 	cfg.TLS = tlsfiles.Config{Enabled: true, CAFile: ca, ServerName: "localhost"}
-	for _, mechanism := range []string{"plain", "scram-sha-256", "scram-sha-512"} {
+	for i, mechanism := range []string{"plain", "scram-sha-256", "scram-sha-512"} {
 		t.Run(mechanism, func(t *testing.T) {
 			cfg := cfg
 			cfg.Group += mechanism
 			cfg.SASL = SASL{Mechanism: mechanism, Username: "alice", Password: "secret"}
 			produce(t, client(t, admin), numbered(admin.Topics.Input, "u", 30, 3)...)
 			m := startMember(t, cfg, &router{})
-			consumeUntil(t, admin, admin.Topics.out(), func(all []*kgo.Record) bool { return len(bySource(all)) >= 30 })
+			consumeUntil(t, admin, admin.Topics.out(), func(all []*kgo.Record) bool { return len(bySource(all)) == 30*(i+1) })
 			m.stop(t)
 			for _, f := range Check(context.Background(), cfg) {
 				require.NotEqual(t, diag.Failure, f.Severity, "%+v", f)
@@ -162,7 +162,7 @@ func runFor(t *testing.T, cfg Config) error {
 	select {
 	case err := <-m.done:
 		return err
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		t.Fatal("Run goes on")
 		return nil
 	}
@@ -201,5 +201,5 @@ func allow(t *testing.T, cfg Config, user string) {
 			n += len(res.Resources[i].ACLs)
 		}
 		return n == len(req.Creations)
-	}, time.Minute, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 }
