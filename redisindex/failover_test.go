@@ -7,14 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/test/redisserver"
 )
 
-// faultTime bounds one fault, from its start until every process has noticed it.
+// faultTime bounds the faults of one test, from the start of the first until every process has noticed the last.
 func faultTime(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -184,15 +185,19 @@ func (w *watched) sawRollback(t *testing.T, want bool) {
 	require.Empty(t, kinds)
 }
 
-// whileCut waits until the load has written entries that the replicas lack. If claims wait for the replicas, no claim gets a
-// verdict meanwhile, so there is no progress to wait for: half a second is time for about 400 claims.
+// whileCut waits until the load has written what the replicas lack. If claims wait for the replicas, no claim gets a verdict meanwhile:
+// then each worker must have written, and must have been refused its verdict because the replicas lack those writes.
 func (l *load) whileCut(t *testing.T, wait int) {
 	t.Helper()
 	if wait == 0 {
 		l.waitProgress(t)
 		return
 	}
-	time.Sleep(500 * time.Millisecond)
+	refused := func(x *Index) float64 { return testutil.ToFloat64(x.metrics.errors.WithLabelValues("replicas")) }
+	for _, x := range l.indexes {
+		before := refused(x)
+		require.Eventually(t, func() bool { return refused(x) > before }, 3*time.Minute, 20*time.Millisecond, "a claim is refused")
+	}
 }
 
 // counterSlot is the slot of the ticket counter, the key that every batch writes.

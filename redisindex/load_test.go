@@ -42,7 +42,7 @@ func startLoadOn(t *testing.T, o Options, cfg Config) *load {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	l := &load{stop: make(chan struct{}), r: rand.New(rand.NewPCG(seed, 0)), verdicts: map[article.Coordinates][]article.Verdict{}}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	t.Cleanup(func() { cancel(); l.workers.Wait() })
 	for range 3 {
 		x := newIndex(t, connect(t, o), cfg)

@@ -25,7 +25,7 @@ func TestWalkDistributed(t *testing.T) {
 	}
 	for _, d := range distributed {
 		t.Run(d.name, func(t *testing.T) {
-			o := d.start(t)
+			o := crowded(d.start(t))
 			o.WaitReplicas = 1 // writes leave fences behind for a second, whose names begin like those of entries
 			client := connect(t, o)
 			testWalk(t, client, newIndex(t, client, testConfig(standard)))
