@@ -25,7 +25,7 @@ func hostileValues(n int) map[string][]byte {
 		"JSON: surrogates":     []byte(`{"text":"` + repeat(`\ud800`) + `"}`),
 		"JSON: backslashes":    object(`"a":"` + repeat(`\\`) + `",`),
 		"JSON: open objects":   []byte(repeat(`{"text":`)),
-		"JSON: deep, not over": object(`"a":` + repeat(strings.Repeat("[", 500)+strings.Repeat("]", 500)+`,"b":`) + `0,`),
+		"JSON: deep, not over": object(`"a":` + repeat(strings.Repeat("[", 100)+strings.Repeat("]", 100)+`,"b":`) + `0,`), // more than maxMembers at each size: beyond it, decoding takes twice as long
 		"JSON: open string":    []byte(`{"text":"` + repeat("a")),
 		"JSON: spaces":         object(repeat(" ")),
 		"JSON: number":         object(`"id":` + repeat("1") + `,`),
