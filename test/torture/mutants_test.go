@@ -108,7 +108,7 @@ func TestMutantsFitTheCode(t *testing.T) {
 // noticed says whether a round reported the violations. It tries several rounds, because a fault can hit a process that has no records in its
 // hands, and then shows nothing.
 func noticed(t *testing.T, m mutant, binary string) bool {
-	for range 4 {
+	for range 10 {
 		_, s := run(t.Context(), []string{
 			"--rounds", "1", "--rate", "400", "--records", "4000", "--patience", "12s", "--binary", binary,
 			"--redis", cmp.Or(m.redis, rig.PlainRedis), "--faults", m.faults,

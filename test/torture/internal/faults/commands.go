@@ -51,17 +51,24 @@ func refill(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duratio
 	return fmt.Sprintf("%s; the refill was killed %d times, then: %s", killed, kills, e.Out), nil
 }
 
-// killInTheMiddle runs a command again and again until several runs were killed before they had ended.
+// killInTheMiddle runs a command again and again until several runs were killed before they had ended. A run that succeeds shows how long
+// this machine needs: later runs are killed sooner.
 func killInTheMiddle(ctx context.Context, r *rig.Round, random *rand.Rand, args ...string) (kills int, err error) {
 	var last rig.Ended
-	for tries := 0; kills < commandKills && tries < 5*commandKills; tries++ {
-		e, err := r.Command(ctx, between(random, 200*time.Millisecond, 2*time.Second), args...)
+	latest := 2 * time.Second
+	for tries := 0; kills < commandKills && tries < 10*commandKills; tries++ {
+		start := time.Now()
+		e, err := r.Command(ctx, between(random, latest/10, latest), args...)
 		if err != nil {
 			return 0, err
 		}
-		if e.Code == -1 {
+		switch e.Code {
+		case -1:
 			kills++
-		} else {
+		case 0:
+			latest = min(latest, time.Since(start))
+			fallthrough
+		default:
 			last = e
 		}
 	}
@@ -89,7 +96,7 @@ func forget(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duratio
 // explain explains verdicts while other faults last. An error must say why: see rig.Command.
 func explain(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
 	answers, failures := 0, 0
-	for answers+failures < 5 || answers == 0 {
+	for end := time.Now().Add(2 * rig.ReadyTimeout); answers+failures < 5 || answers == 0; {
 		source, err := r.Decided(ctx, random)
 		if err != nil {
 			return "", err
@@ -101,7 +108,7 @@ func explain(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Durati
 		if failures++; e.Code == 0 {
 			answers, failures = answers+1, failures-1
 		}
-		if failures > 20 {
+		if answers == 0 && time.Now().After(end) {
 			return "", fmt.Errorf("no verdict was explained: %s", e.Err)
 		}
 	}

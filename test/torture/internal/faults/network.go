@@ -102,7 +102,7 @@ func hangUps(component string) injector {
 		lasts := atLeast(d, random, 2*time.Second, 4*time.Second)
 		failed, tries := 0, 0
 		// Repeated, because a toxic never affects a connection that it has spared once.
-		for end := time.Now().Add(lasts); time.Now().Before(end); tries += len(n) {
+		for start := time.Now(); time.Since(start) < lasts || failed == 0 && time.Since(start) < rig.ReadyTimeout; tries += len(n) {
 			n.RemoveToxics(ctx)
 			if err := n.AddToxic("reset_peer", network.Directions[random.IntN(2)], 0.5, fmt.Sprintf(`"timeout": %d`, random.IntN(20))); err != nil {
 				return "", err

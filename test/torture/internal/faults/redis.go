@@ -45,7 +45,7 @@ func restartRedis(ctx context.Context, r *rig.Round, random *rand.Rand, d time.D
 	}, func() error {
 		s.Restart()
 		now, err := r.RedisClient.DBSize(ctx).Result()
-		for try := 0; err != nil && try < 3; try++ { // connections of the killed server fail first
+		for end := time.Now().Add(rig.ReadyTimeout); err != nil && time.Now().Before(end) && wait.For(ctx, 20*time.Millisecond) == nil; { // connections of the killed server fail first
 			now, err = r.RedisClient.DBSize(ctx).Result()
 		}
 		if err != nil || now < keys {

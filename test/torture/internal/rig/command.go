@@ -93,7 +93,7 @@ func (r *Round) EmptyIndex(ctx context.Context, empty func() error) (committed m
 		healthy.Lock()
 		defer healthy.Unlock()
 	}
-	for range 5 {
+	for range 20 {
 		if err := r.TerminateAll(); err != nil {
 			return nil, err
 		}
