@@ -45,7 +45,7 @@ var mutants = []mutant{
 	}, faults: "kill", want: []ledger.Kind{ledger.Lost}},
 	{name: "commit-before-publish", edits: []edit{
 		{"consumer/partition.go", decideCall, "		p.marked.Store(ch.next)\n" + decideCall},
-	}, faults: "redis-stall,kill,kill,kill", want: []ledger.Kind{ledger.Lost}, often: true},
+	}, faults: "redis-stall,redis-stall,kill,kill,kill,kill", want: []ledger.Kind{ledger.Lost}, often: true},
 	{name: "retry-that-skips", edits: []edit{
 		{"consumer/publisher.go", "		if err := retry.wait(ctx); err != nil {\n			w.giveUp()\n			return err\n		}\n", "		_ = retry\n		break\n"},
 	}, faults: "kafka-hang-ups,kafka-hang-ups", want: []ledger.Kind{ledger.Lost, ledger.Order}},

@@ -15,13 +15,17 @@ import (
 // What operators do beside the service. The commands are killed in the middle and typed again, as operators do.
 
 const (
-	commandKills  = 3
-	laterArticles = 1500 // published after a refill, so that copies of articles from before the loss are among them
+	commandKills    = 3
+	earlierArticles = 500  // decided before a loss
+	laterArticles   = 1500 // published after a refill, so that copies of articles from before the loss are among them
 )
 
 // refill deletes all data in Redis and lets index refill fill the index beside processes that serve, of which one is killed meanwhile. Then
 // more articles must be published before the round may end.
 func refill(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+	if err := until(ctx, func() bool { return r.Watcher.Decided() >= earlierArticles }); err != nil {
+		return "", err
+	}
 	committed, err := r.EmptyIndex(ctx, func() error {
 		return r.EachMaster(ctx, func(master *redis.Client) error { return master.FlushAll(ctx).Err() })
 	})
@@ -43,12 +47,21 @@ func refill(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duratio
 	if err != nil {
 		return "", err
 	}
-	for enough := r.Feed.Acknowledged() + laterArticles; r.Feed.Acknowledged() < enough; {
-		if err := wait.For(ctx, 100*time.Millisecond); err != nil {
-			return "", err
-		}
+	enough := r.Feed.Acknowledged() + laterArticles
+	if err := until(ctx, func() bool { return r.Feed.Acknowledged() >= enough }); err != nil {
+		return "", err
 	}
 	return fmt.Sprintf("%s; the refill was killed %d times, then: %s", killed, kills, e.Out), nil
+}
+
+// until waits until something is so. It returns an error only when ctx ends.
+func until(ctx context.Context, isSo func() bool) error {
+	for !isSo() {
+		if err := wait.For(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // killInTheMiddle runs a command again and again until several runs were killed before they had ended. A run that succeeds shows how long
