@@ -1,0 +1,186 @@
+package signature
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
+
+// Comparison is what two signatures tell about two articles.
+type Comparison struct {
+	// Known is false if one of the signatures holds no information, or if one is that of a flash and the other is not. All other fields
+	// except Flash are 0 then.
+	Known bool
+	// Flash tells that at least one of the two is a flash. J and Containment then count the bits of filters (see compareFilters).
+	Flash bool
+	// J estimates the Jaccard similarity of the sets of word bigrams, 0 to 1; its standard error is about 0.06.
+	J float64
+	// Contained estimates the share of the later text's bigrams that the earlier one has, Contains the share of the earlier text's bigrams
+	// that the later one has. Containment is the greater of the two, which is that of the shorter text. All are 0 to 1.
+	Contained, Contains, Containment float64
+	// Bigrams is the number of bigrams of the shorter text, to about 2 %.
+	Bigrams float64
+	// SharedContexts counts the sampled contexts of numbers that both articles have, Contradictions the contexts among them in which
+	// the numbers differ. Values have 4 bits, so one contradiction in 16 goes unseen. Contexts have 255 values, so one context in 255 is
+	// taken for another.
+	SharedContexts, Contradictions int
+	// LeastValues is the number of different numbers in the article that has fewer of them, as far as the bitmap tells numbers apart.
+	// CommonValues counts the numbers among them that the other article has as well.
+	LeastValues, CommonValues int
+	// Longer is how many times as many bigrams the longer text has as the shorter one.
+	Longer float64
+	// Opposite tells that something rises and nothing falls in one of the articles, and something falls and nothing rises in the other.
+	Opposite bool
+	// Lead estimates the share of the first 20 bigrams of one article that stand anywhere in the other article, whichever way round is
+	// more. It is 1 if fewer than leastLeadSlots samples are of the beginning, which happens in long articles.
+	Lead float64
+	// SameLead tells that one article is longer, and that all samples of its beginning, at least four, are in the shorter one, too.
+	SameLead bool
+	// OtherSubject tells that each article is about a word that is none of the eight main words of the other. An article is about those of
+	// its two weightiest words that it has more than once, such as the name of a person or place.
+	OtherSubject bool
+	// OtherMain counts the main words of one text that are no main words of the other, whichever way round is fewer.
+	OtherMain int
+	// SameForemost tells that the five weightiest words of one article are main words of the other.
+	SameForemost bool
+	// SameValues tells that both articles have the same numbers, as far as the bitmap tells numbers apart.
+	SameValues bool
+}
+
+// Compare compares the signature a of a later article with the signature b of an earlier one, in constant time. It allocates nothing. If a
+// and b are exchanged, Contained and Contains are, and all else stays.
+func Compare(a, b *Signature) Comparison {
+	if !a.Known() || !b.Known() {
+		return Comparison{}
+	}
+	c := Comparison{Known: a.flash() == b.flash(), Flash: a.flash() || b.flash()}
+	if !c.Known {
+		return c
+	}
+	na, nb := a.bigrams(), b.bigrams()
+	c.Bigrams = min(na, nb)
+	switch {
+	case c.Flash:
+		c.compareFilters(a, b)
+	case c.Bigrams > 0:
+		c.J = a.jaccard(b)
+		common := c.J / (1 + c.J) * (na + nb)
+		c.Contained, c.Contains = min(1, common/na), min(1, common/nb)
+		c.Containment = max(c.Contained, c.Contains)
+		c.Longer = max(na, nb) / c.Bigrams
+	}
+	for i := range numberSlots {
+		if context := a.raw[contextAt+i]; context == 0 || context != b.raw[contextAt+i] {
+			continue
+		}
+		c.SharedContexts++
+		if (a.raw[valueAt+i/2]^b.raw[valueAt+i/2])>>(i%2*4)&15 != 0 {
+			c.Contradictions++
+		}
+	}
+	if !c.Flash {
+		c.compareLeads(a, b, na, nb)
+		c.OtherSubject = a.hasOtherSubject(b) && b.hasOtherSubject(a)
+		c.OtherMain = min(a.mainWordsNotIn(b), b.mainWordsNotIn(a))
+		c.SameForemost = a.foremostIn(b) || b.foremostIn(a)
+		x, y := a.raw[flagsAt]&(rises|falls), b.raw[flagsAt]&(rises|falls)
+		c.Opposite = x == rises && y == falls || x == falls && y == rises
+	}
+	va, vb := a.bitmap(), b.bitmap()
+	c.LeastValues = min(bits.OnesCount64(va), bits.OnesCount64(vb))
+	c.CommonValues = bits.OnesCount64(va & vb)
+	c.SameValues = va == vb
+	return c
+}
+
+// jaccard estimates the similarity by the share of equal slots. Slots have 2 bits, so a quarter of unrelated slots are equal by chance.
+func (s *Signature) jaccard(t *Signature) float64 {
+	const low = 0x5555555555555555 // the lower bit of each slot
+	equal := 0
+	for i := minAt; i < contextAt; i += 8 {
+		x := binary.LittleEndian.Uint64(s.raw[i:]) ^ binary.LittleEndian.Uint64(t.raw[i:])
+		equal += bits.OnesCount64(^(x | x>>1) & low)
+	}
+	return max(0, (float64(equal)/minSlots-0.25)/0.75)
+}
+
+func (s *Signature) bitmap() uint64 {
+	return binary.LittleEndian.Uint64(s.raw[bitmapAt-2:]) >> (64 - bitmapBits)
+}
+
+// leastLeadSlots is the least number of samples of a beginning from which a share of it can be estimated.
+const leastLeadSlots = 5
+
+// leastSameLead is the least number of samples that show that two articles begin alike, if all are equal. Four unrelated ones are equal in one
+// case of 256.
+const leastSameLead = 4
+
+// compareLeads compares the beginnings of a and b, which have na and nb bigrams.
+func (c *Comparison) compareLeads(a, b *Signature, na, nb float64) {
+	samples, equal := a.leadIn(b)
+	back, backEqual := b.leadIn(a)
+	c.Lead = max(leadShare(samples, equal), leadShare(back, backEqual))
+	if na < nb {
+		samples, equal = back, backEqual
+	}
+	c.SameLead = na != nb && samples >= leastSameLead && equal == samples
+}
+
+// leadIn counts the samples of the beginning of s, and the samples among them whose slots are equal in t.
+func (s *Signature) leadIn(t *Signature) (samples, equal int) {
+	slots := binary.LittleEndian.Uint64(s.raw[leadAt:]) // and one byte more
+	first := slots & (minSlots - 1)
+	for ; samples < leadSlots; samples++ {
+		i := slots >> (7 * samples) & (minSlots - 1)
+		if samples > 0 && i == first {
+			break
+		}
+		if (s.raw[minAt+i/4]^t.raw[minAt+i/4])>>(i%4*2)&3 == 0 {
+			equal++
+		}
+	}
+	return samples, equal
+}
+
+// leadShare estimates the share of a beginning that stands in another article. It is 1 with too few samples.
+func leadShare(samples, equal int) float64 {
+	if samples < leastLeadSlots {
+		return 1
+	}
+	return max(0, (float64(equal)/float64(samples)-0.25)/0.75)
+}
+
+// hasOtherSubject tells whether s is about a word that is none of the main words of t.
+func (s *Signature) hasOtherSubject(t *Signature) bool {
+	for i, w := range s.raw[mainAt : mainAt+subjectWords] {
+		if s.raw[flagsAt]&(firstSubject<<i) != 0 && !t.hasMainWord(w) {
+			return true
+		}
+	}
+	return false
+}
+
+// foremostIn tells whether the foremost main words of s are main words of t, too.
+func (s *Signature) foremostIn(t *Signature) bool {
+	for _, w := range s.raw[mainAt : mainAt+foremostWords] {
+		if w != 0 && !t.hasMainWord(w) {
+			return false
+		}
+	}
+	return true
+}
+
+// mainWordsNotIn counts the main words of s that are no main words of t.
+func (s *Signature) mainWordsNotIn(t *Signature) int {
+	n := 0
+	for _, w := range s.raw[mainAt : mainAt+mainWords] {
+		if w != 0 && !t.hasMainWord(w) {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *Signature) hasMainWord(word byte) bool {
+	return bytes.IndexByte(s.raw[mainAt:mainAt+mainWords], word) >= 0
+}
