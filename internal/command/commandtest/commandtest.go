@@ -29,6 +29,9 @@ func init() {
 // Run runs one command line of a program and returns its exit code and its output.
 func Run(t testing.TB, program *cobra.Command, in string, args ...string) (code int, out, errOut string) {
 	t.Helper()
+	if args == nil {
+		args = []string{} // cobra takes the arguments of the test binary for nil
+	}
 	var o, e bytes.Buffer
 	code = command.Execute(t.Context(), program, args, strings.NewReader(in), &o, &e)
 	return code, o.String(), e.String()
