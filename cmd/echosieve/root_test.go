@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"strings"
 	"syscall"
@@ -117,6 +118,11 @@ func TestFirstSignal(t *testing.T) {
 
 // One more signal ends a command that is stuck.
 func TestSecondSignal(t *testing.T) {
+	// A shell that runs tests in the background makes them ignore SIGINT, and so their children. Children of a process that handles the
+	// signal do not ignore it.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt)
+	defer signal.Stop(signals)
 	cmd, _, out := subject(t, "stuck")
 	for _, want := range []string{"ready\n", "stopping\n"} {
 		line, err := out.ReadString('\n')
