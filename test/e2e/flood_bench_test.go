@@ -114,7 +114,6 @@ func served(b *testing.B, kafka string, server *redisserver.Server, texts []stri
 	publish(b, c, records)
 	watch(b, c, len(records), func(int) {})
 	cpu = p.Metric(b, "process_cpu_seconds_total") + child.CPU(b, server.Pid()) - before
-	require.Positive(b, cpu)
 	resident = float64(p.PeakMemory())
 	stop(b, p)
 	return cpu, resident
