@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -65,37 +66,50 @@ func fromCorpus(t testing.TB, unzip *gzip.Reader) []*kgo.Record {
 	return records
 }
 
-// fromSample repeats the sample in rounds. All texts of a round get the same 60 additional words, which differ between the rounds, so the
-// copies in a round stay copies. Long texts of different rounds can be copies of each other, too.
+// fromSample repeats the sample in rounds. All texts of one story (zh-metro, zh-metro-src) get the same 60 additional words in a round, so
+// they stay copies of each other and are no copies of other rounds and stories. Those of a Chinese story have one key, hence one partition,
+// and their verdicts follow from their order. Those of an English story are in several partitions, and several processes decide about them
+// at once.
 func fromSample(t testing.TB) []*kgo.Record {
 	t.Helper()
-	r := rand.New(rand.NewPCG(1, 1))
 	start := time.Unix(1_700_000_000, 0)
 	var records []*kgo.Record
 	for round := 0; len(records) < wantArticles; round++ {
-		var words strings.Builder
-		for range 60 {
-			fmt.Fprintf(&words, " w%x", r.Uint32())
-		}
 		for line := range bytes.Lines(sample.News) {
 			var a map[string]any
-			if json.Unmarshal(line, &a) != nil || a["id"] == nil {
+			if json.Unmarshal(line, &a) != nil {
 				continue
 			}
-			text, isText := a["text"].(string)
-			if !isText {
+			id, hasID := a["id"].(string)
+			text, hasText := a["text"].(string)
+			if !hasID || !hasText {
 				continue
 			}
-			id := fmt.Sprintf("%s-%d", a["id"], round)
-			a["id"], a["text"] = id, text+words.String()
+			parts := strings.SplitN(id, "-", 3)
+			story := fmt.Sprintf("%s-%d", strings.Join(parts[:2], "-"), round)
+			key := fmt.Sprintf("%s-%d", id, round)
+			a["id"], a["text"] = key, text+wordsOf(story)
 			value, err := json.Marshal(a)
 			require.NoError(t, err)
+			if parts[0] == "zh" {
+				key = story
+			}
 			records = append(records, &kgo.Record{
-				Key: []byte(id), Value: value, Timestamp: start.Add(time.Duration(len(records)) * time.Minute),
+				Key: []byte(key), Value: value, Timestamp: start.Add(time.Duration(len(records)) * time.Minute),
 			})
 		}
 	}
 	return records
+}
+
+// wordsOf returns 60 words that no other story has.
+func wordsOf(story string) string {
+	r := rand.New(rand.NewChaCha8(sha256.Sum256([]byte(story))))
+	var words strings.Builder
+	for range 60 {
+		fmt.Fprintf(&words, " w%x", r.Uint32())
+	}
+	return words.String()
 }
 
 // broken are values that become dead letters, with their reasons.

@@ -158,6 +158,7 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 			checked := checkVerdicts(t, recipe, indexConfig(recipe), pipeline.DefaultDecodeConfig(), window.Milliseconds(), inputs, seen)
 			require.Greater(t, checked, len(records)/20, "too few of the articles are copies")
 			inOrder := checkAgainstReference(t, recipe, indexConfig(recipe), inputs, seen)
+			require.Greater(t, inOrder, len(records)/20, "too few clusters lie in one partition")
 			t.Logf("%d records, %d outputs (%d redelivered), %d copies, %d verdicts compared with the reference; %.0f us CPU per record in the process that stayed",
 				len(inputs), len(outputs), len(outputs)-len(inputs), checked, inOrder, float64(cpu.Microseconds())/float64(len(inputs)))
 		})
