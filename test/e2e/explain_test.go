@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -116,13 +118,23 @@ func TestExplainAndDiff(t *testing.T) {
 	require.NoError(t, err)
 	_, err = admin.DeleteRecords(t.Context(), ends.Offsets())
 	require.NoError(t, err)
-	for _, o := range outputs {
-		if h := ledger.Headers(o); h[pipeline.HeaderVerdict] == "near" {
-			x := explain(ledger.Coordinates(o))
-			require.Contains(t, x.Chain[0].Gone, "no record is kept at this offset")
-			require.Equal(t, h[pipeline.HeaderRoot], x.Chain[len(x.Chain)-1].Record)
+	near := slices.DeleteFunc(slices.Clone(outputs), func(o *kgo.Record) bool { return ledger.Headers(o)[pipeline.HeaderVerdict] != "near" })
+	distance := func(o *kgo.Record) int {
+		d, err := strconv.Atoi(ledger.Headers(o)[pipeline.HeaderDistance])
+		require.NoError(t, err)
+		return d
+	}
+	slices.SortFunc(near, func(a, b *kgo.Record) int { return distance(a) - distance(b) })
+	// The index finds an original by look-ups, so it can miss one that is far away and was found when fewer articles were there.
+	compared := 0
+	for _, o := range append(near[:2:2], near[len(near)-6:]...) {
+		x := explain(ledger.Coordinates(o))
+		require.Contains(t, x.Chain[0].Gone, "no record is kept at this offset")
+		require.Equal(t, ledger.Headers(o)[pipeline.HeaderRoot], x.Chain[len(x.Chain)-1].Record)
+		if x.Comparison != nil {
+			compared++
 			require.Equal(t, "near", x.Comparison.Verdict, "by the signature in the index")
-			break
 		}
 	}
+	require.Positive(t, compared)
 }

@@ -74,7 +74,7 @@ type comparedWord struct {
 func compareTexts(recipe *recipe.Recipe, index redisindex.Config, from article.Origin, names, texts [2]string, cfg recipe.Config) Comparison {
 	a, _ := recipe.Fingerprint(texts[0], from)
 	b, _ := recipe.Fingerprint(texts[1], from)
-	c := Articles(recipe.ID(), index, names, &a, &b, cfg)
+	c := Articles(recipe.ID(), index, names, &a, &b, cfg, false)
 	c.Words = compareWords(recipe.Weights(texts[0], from), recipe.Weights(texts[1], from))
 	c.TotalWords = len(c.Words)
 	for _, w := range c.Words {
@@ -89,14 +89,15 @@ func compareTexts(recipe *recipe.Recipe, index redisindex.Config, from article.O
 }
 
 // Articles compares two articles whose texts may be lost. It needs SimHash, Fingerprint, Digest, LittleText and Signature of each, and
-// compares no words. Look-ups are those that the other fields allow.
-func Articles(recipeID string, index redisindex.Config, names [2]string, a, b *article.Article, cfg recipe.Config) Comparison {
+// compares no words. Look-ups are those that the other fields allow. found says that the service has found a when b came: the anchor that
+// did so may be lost with the text, and b is judged as if it were there.
+func Articles(recipeID string, index redisindex.Config, names [2]string, a, b *article.Article, cfg recipe.Config, found bool) Comparison {
 	plan := index.Plan()
 	c := Comparison{
 		Recipe:      recipeID,
 		Distance:    simhash.Distance(a.SimHash, b.SimHash),
 		MaxDistance: index.MaxDistance,
-		Found:       plan.Finds(b, a),
+		Found:       found || plan.Finds(b, a),
 		Layout:      comparedLayout{plan.Layout.Count, plan.Layout.Width(0), plan.Probes},
 		EqualBlocks: []int{},
 		FoundBy:     []string{},
@@ -108,6 +109,9 @@ func Articles(recipeID string, index redisindex.Config, names [2]string, a, b *a
 	}
 	c.addLookups(plan, a, b)
 	judgement := plan.Judge(&index.Rule, b, a)
+	if found {
+		judgement = index.Compare(b, a)
+	}
 	c.Test = judgement.Reason.String()
 	c.Relation, c.Topic = judgement.Relation.String(), index.Destination(judgement).String()
 	c.Signature = compareSignatures(a.Signature, b.Signature)

@@ -168,7 +168,7 @@ func (e *explainer) output(ctx context.Context, o *published.Output) (*explanati
 	x.Reason = o.Verdict.Reason.String()
 	x.Relation = newRelation(o.Verdict.Likeness)
 	e.addChain(ctx, x, o.Verdict)
-	x.compareWith(e, &x.Chain[0])
+	x.compareWith(e, &x.Chain[0], true)
 	if c := x.Comparison; c != nil && o.Recipe == e.recipe.ID() && c.Distance != x.Distance && o.Verdict.Kind != article.Exact {
 		x.Notes = append(x.Notes, fmt.Sprintf("the fingerprints differ in %d bits now, the header says %d: was the topic of the original recreated, or a value changed?", c.Distance, x.Distance))
 	}
@@ -313,13 +313,14 @@ func (e *explainer) verdictOf(ctx context.Context, d *described, at article.Coor
 	return article.Verdict{}
 }
 
-// compareWith compares the article with an earlier one: by their texts, or else by what the index has.
-func (x *explanation) compareWith(e *explainer, earlier *described) {
+// compareWith compares the article with an earlier one: by their texts, or else by what the index has. named says that the article's
+// verdict names the earlier one.
+func (x *explanation) compareWith(e *explainer, earlier *described, named bool) {
 	later := &x.Article
 	if earlier.made == nil || later.made == nil {
 		return
 	}
-	c := e.compare(earlier, later)
+	c := e.compare(earlier, later, named)
 	x.Comparison = &c
 	if earlier.text == "" || later.text == "" {
 		return
@@ -328,9 +329,12 @@ func (x *explanation) compareWith(e *explainer, earlier *described) {
 	x.Numbers = numbersOf(earlier.text, later.text)
 }
 
-func (e *explainer) compare(earlier, later *described) compare.Comparison {
+// compare compares two articles as the service does. If a text is lost, so are its anchors, and a verdict that names the earlier article is
+// the evidence that the service has found it.
+func (e *explainer) compare(earlier, later *described, named bool) compare.Comparison {
 	names := [2]string{earlier.Record, later.Record}
-	return compare.Articles(e.recipe.ID(), e.cfg.IndexConfig(e.recipe.ID()), names, earlier.made, later.made, e.cfg.Detection)
+	found := named && (earlier.text == "" || later.text == "")
+	return compare.Articles(e.recipe.ID(), e.cfg.IndexConfig(e.recipe.ID()), names, earlier.made, later.made, e.cfg.Detection, found)
 }
 
 // number matches a number with its separators, in clean text.
