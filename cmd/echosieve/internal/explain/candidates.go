@@ -40,12 +40,12 @@ func (e *explainer) addCandidates(ctx context.Context, x *explanation) *explanat
 	for _, c := range found[:min(len(found), mostCandidates)] {
 		d := e.fetch(ctx, x, c.Ref(), found)
 		d.setStored(c.StoredArticle)
-		compared := e.compare(&d, &x.Article, false)
+		compared := e.compare(&d, &x.Article)
 		x.Candidates = append(x.Candidates, candidate{
 			described: d, Distance: c.Distance, Why: why(&x.Article, c, compared.Explanation), Figures: compared.Figures,
 		})
 		if x.Comparison == nil && d.text != "" {
-			x.compareWith(e, &d, false)
+			x.compareWith(e, &d)
 		}
 	}
 	return x

@@ -168,7 +168,7 @@ func (e *explainer) output(ctx context.Context, o *published.Output) (*explanati
 	x.Reason = o.Verdict.Reason.String()
 	x.Relation = newRelation(o.Verdict.Likeness)
 	e.addChain(ctx, x, o.Verdict)
-	x.compareWith(e, &x.Chain[0], true)
+	x.compareWith(e, &x.Chain[0])
 	if c := x.Comparison; c != nil && o.Recipe == e.recipe.ID() && c.Distance != x.Distance && o.Verdict.Kind != article.Exact {
 		x.Notes = append(x.Notes, fmt.Sprintf("the fingerprints differ in %d bits now, the header says %d: was the topic of the original recreated, or a value changed?", c.Distance, x.Distance))
 	}
@@ -313,14 +313,13 @@ func (e *explainer) verdictOf(ctx context.Context, d *described, at article.Coor
 	return article.Verdict{}
 }
 
-// compareWith compares the article with an earlier one: by their texts, or else by what the index has. named says that the article's
-// verdict names the earlier one.
-func (x *explanation) compareWith(e *explainer, earlier *described, named bool) {
+// compareWith compares the article with an earlier one: by their texts, or else by what the index has.
+func (x *explanation) compareWith(e *explainer, earlier *described) {
 	later := &x.Article
 	if earlier.made == nil || later.made == nil {
 		return
 	}
-	c := e.compare(earlier, later, named)
+	c := e.compare(earlier, later)
 	x.Comparison = &c
 	if earlier.text == "" || later.text == "" {
 		return
@@ -329,12 +328,12 @@ func (x *explanation) compareWith(e *explainer, earlier *described, named bool) 
 	x.Numbers = numbersOf(earlier.text, later.text)
 }
 
-// compare compares two articles as the service does. If a text is lost, so are its anchors, and a verdict that names the earlier article is
-// the evidence that the service has found it.
-func (e *explainer) compare(earlier, later *described, named bool) compare.Comparison {
+// compare compares two articles of which a look-up for the later one has found the earlier one: the verdict names it, or it is a candidate. If
+// a text is lost, so are the anchors that may have found it.
+func (e *explainer) compare(earlier, later *described) compare.Comparison {
 	names := [2]string{earlier.Record, later.Record}
-	found := named && (earlier.text == "" || later.text == "")
-	return compare.Articles(e.recipe.ID(), e.cfg.IndexConfig(e.recipe.ID()), names, earlier.made, later.made, e.cfg.Detection, found)
+	lost := earlier.text == "" || later.text == ""
+	return compare.Articles(e.recipe.ID(), e.cfg.IndexConfig(e.recipe.ID()), names, earlier.made, later.made, e.cfg.Detection, lost)
 }
 
 // number matches a number with its separators, in clean text.
