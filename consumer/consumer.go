@@ -51,9 +51,10 @@ type Consumer struct {
 // maxChunkBytes bounds the payload of one chunk, as far as single records allow.
 const maxChunkBytes = 4 << 20
 
-// New validates the configuration and reads certificate and password files. It does not dial. health is called at every change
-// between working and failing, with component "kafka" and a nil error if all works. It must not block. reg may be nil in tests.
-func New(cfg Config, handler Handler, reg prometheus.Registerer, log *slog.Logger, health func(component string, err error)) (*Consumer, error) {
+// New validates the configuration and reads certificate and password files. It does not dial. health learns which operations fail: it
+// gets "kafka", the operation, and the reason after each failure, and a nil error when that operation works again or is given up. It
+// must not block. reg may be nil in tests.
+func New(cfg Config, handler Handler, reg prometheus.Registerer, log *slog.Logger, health func(component string, call fmt.Stringer, err error)) (*Consumer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}

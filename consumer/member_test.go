@@ -3,6 +3,7 @@ package consumer
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -57,20 +58,25 @@ func (r *router) Published(outputs []pipeline.Output, _ time.Duration) {
 	r.published += len(outputs)
 }
 
-// health stores the last report and every failure.
+// health stores why operations fail now, and every failure.
 type health struct {
 	mu     sync.Mutex
-	err    error
+	fails  map[fmt.Stringer]error
 	failed []error
 }
 
-func (h *health) report(_ string, err error) {
+func (h *health) report(_ string, call fmt.Stringer, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.err = err
-	if err != nil {
-		h.failed = append(h.failed, err)
+	if err == nil {
+		delete(h.fails, call)
+		return
 	}
+	h.failed = append(h.failed, err)
+	if h.fails == nil {
+		h.fails = map[fmt.Stringer]error{}
+	}
+	h.fails[call] = err
 }
 
 // failures returns all failures reported so far.
@@ -80,10 +86,14 @@ func (h *health) failures() []error {
 	return slices.Clone(h.failed)
 }
 
+// last returns why an operation fails now; nil if none fails.
 func (h *health) last() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.err
+	for _, err := range h.fails {
+		return err
+	}
+	return nil
 }
 
 // member is a running Consumer.

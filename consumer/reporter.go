@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"fmt"
 	"log/slog"
 	"sync"
 )
@@ -20,13 +21,16 @@ var operations = []string{opJoin, opFetch, opPublish, opCommit}
 type reporter struct {
 	metrics *metrics
 	log     *slog.Logger
-	health  func(component string, err error)
+	health  func(component string, call fmt.Stringer, err error)
 
 	mu      sync.Mutex
 	failing map[failure]error
 }
 
+// failure is what fails. It is the call that health learns of.
 type failure struct{ operation, subject string }
+
+func (f failure) String() string { return f.operation + " " + f.subject }
 
 // failed records that an operation on a subject (a partition, a topic, the group) failed and will be tried again.
 func (r *reporter) failed(operation, subject string, err error) {
@@ -38,11 +42,12 @@ func (r *reporter) failed(operation, subject string, err error) {
 	if !r.fails(operation) {
 		r.log.Warn("kafka operation fails, trying again", "operation", operation, "subject", subject, "err", err)
 	}
-	r.failing[failure{operation, subject}] = err
-	r.health("kafka", err)
+	key := failure{operation, subject}
+	r.failing[key] = err
+	r.health("kafka", key, err)
 }
 
-// ok records that the operation works for the subject. Kafka is healthy again when no operation fails any more.
+// ok records that the operation works for the subject.
 func (r *reporter) ok(operation, subject string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,7 +59,7 @@ func (r *reporter) ok(operation, subject string) {
 	if !r.fails(operation) {
 		r.log.Info("kafka operation works again", "operation", operation)
 	}
-	r.reportHealth()
+	r.health("kafka", key, nil)
 }
 
 // fails says whether the operation fails for any subject.
@@ -71,22 +76,10 @@ func (r *reporter) fails(operation string) bool {
 func (r *reporter) forget(operation string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := len(r.failing)
 	for key := range r.failing {
 		if key.operation == operation {
 			delete(r.failing, key)
+			r.health("kafka", key, nil)
 		}
 	}
-	if len(r.failing) < n {
-		r.reportHealth()
-	}
-}
-
-// reportHealth reports one of the present failures, or nil if there is none.
-func (r *reporter) reportHealth() {
-	for _, err := range r.failing {
-		r.health("kafka", err)
-		return
-	}
-	r.health("kafka", nil)
 }

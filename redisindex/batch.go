@@ -45,14 +45,11 @@ type batch struct {
 	byIdentity map[identity]*task
 	spans      map[int64]bool // for each span in reach: whether it exists
 	fetched    [][]*entry     // entries of the fields that were fetched; see candidate.fetched
-	waiting    waitingSince
+	call       *call
 }
 
-// waitingSince says since when a call of Claim has waited for the verdict of an article. It outlives the runs of the call.
-type waitingSince map[identity]time.Time
-
-func newBatch(x *Index, articles []article.Article, w waitingSince) *batch {
-	b := &batch{x: x, claimed: make([]*task, len(articles)), byIdentity: make(map[identity]*task, len(articles)), waiting: w}
+func newBatch(x *Index, articles []article.Article, c *call) *batch {
+	b := &batch{x: x, claimed: make([]*task, len(articles)), byIdentity: make(map[identity]*task, len(articles)), call: c}
 	for i := range articles {
 		a := &articles[i]
 		b.claimed[i] = b.task(entry{Article: *a, span: x.layout.span(windowTime(a.Time))})

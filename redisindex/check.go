@@ -69,7 +69,7 @@ func checkRights(ctx context.Context, client redis.UniversalClient, cfg Config) 
 		Fingerprint: simhash.Fingerprint(offset),
 	}
 	binary.BigEndian.PutUint64(claim.Digest[:], uint64(offset))
-	_, err = x.run(ctx, []article.Article{claim}, waitingSince{})
+	_, err = x.run(ctx, []article.Article{claim}, newCall(x, nil))
 	if err == nil {
 		return nil
 	}

@@ -161,6 +161,7 @@ func (b *batch) writeVerdicts(ctx context.Context, ready []*task) error {
 // wait pauses, because other workers decide the awaited originals, and then fetches their entries again. If an original has had no
 // verdict for too long, wait withdraws its ticket instead.
 func (b *batch) wait(ctx context.Context, awaited []relative, pause time.Duration) error {
+	b.call.served() // Redis has served all steps: now the call waits for another worker, and not for long
 	for _, r := range awaited {
 		if b.waitedEnough(r) {
 			return b.withdraw(ctx, r)
@@ -212,9 +213,9 @@ func (b *batch) waitedEnough(r relative) bool {
 		return true
 	}
 	now := b.x.now()
-	since, waiting := b.waiting[r.identity()]
+	since, waiting := b.call.undecided[r.identity()]
 	if !waiting {
-		b.waiting[r.identity()], since = now, now
+		b.call.undecided[r.identity()], since = now, now
 	}
 	return now.Sub(since) >= b.x.cfg.UndecidedTimeout
 }
@@ -245,7 +246,7 @@ func (b *batch) withdraw(ctx context.Context, r relative) error {
 	if err := b.exec(ctx, "wait", pipe); err != nil {
 		return err
 	}
-	delete(b.waiting, r.identity())
+	delete(b.call.undecided, r.identity())
 	if withdrawn, _ := cmd.Val().(int64); withdrawn == 1 {
 		b.x.metrics.withdrawn.Inc()
 		b.x.log.WarnContext(ctx, "an article had no verdict in time, so its copies no longer wait for it: its record was not delivered again (it was deleted or skipped, or its worker is away)",

@@ -141,7 +141,7 @@ func TestTooFewReplicas(t *testing.T) {
 			x, err := New(connect(t, o), testConfig(standard), nil, slog.New(slog.DiscardHandler), nil)
 			require.NoError(t, err)
 			for n := range 3 { // probably on three nodes; none may get a verdict
-				_, err = x.attempt(t.Context(), []article.Article{newArticle(n, simhash.Fingerprint(n)*0x9E3779B97F4A7C15)}, waitingSince{})
+				_, err = x.attempt(t.Context(), []article.Article{newArticle(n, simhash.Fingerprint(n)*0x9E3779B97F4A7C15)}, newCall(x, nil))
 				require.ErrorIs(t, err, errReplicas)
 				require.Equal(t, "replicas", classify(err))
 				require.ErrorContains(t, err, "0 of 1")

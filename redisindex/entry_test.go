@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"math"
 	"strings"
@@ -161,7 +162,7 @@ func damageOnce(t *testing.T, client redis.UniversalClient, damage string, befor
 		intact = client.HGet(t.Context(), key, field.name()).Val()
 	} else { // only the fingerprint is in its lists
 		require.NoError(t, loadScripts(t.Context(), client))
-		require.NoError(t, newBatch(x, []article.Article{a}, waitingSince{}).storeLists(t.Context()))
+		require.NoError(t, newBatch(x, []article.Article{a}, newCall(x, nil)).storeLists(t.Context()))
 	}
 	require.NoError(t, client.HSet(t.Context(), key, field.name(), intact+damage).Err())
 
@@ -272,7 +273,7 @@ func TestForeignValueNamesItsKey(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
 					told := make(chan error, 1)
-					x, err := New(client, testConfig(standard), prometheus.NewRegistry(), slog.New(slog.DiscardHandler), func(_ string, err error) {
+					x, err := New(client, testConfig(standard), prometheus.NewRegistry(), slog.New(slog.DiscardHandler), func(_ string, _ fmt.Stringer, err error) {
 						if err != nil {
 							select {
 							case told <- err:

@@ -98,6 +98,8 @@ func explainReply(err error, namespace string) *diag.Problem {
 		}
 	case errors.Is(err, errLost):
 		return &diag.Problem{Cause: "Redis loses entries as soon as they are stored", Remedy: "CONFIG SET maxmemory-policy noeviction, raise maxmemory, and make sure that no other program deletes keys of " + namespace}
+	case errors.Is(err, errTicketChanged):
+		return &diag.Problem{Cause: "tickets of the originals are withdrawn again and again", Remedy: "see why the other processes decide nothing: their /readyz and logs"}
 	case errors.Is(err, errCorrupt):
 		return &diag.Problem{Cause: "an entry in Redis is damaged and could not be set aside", Remedy: "delete the field named here: HDEL with the key, and the field in hexadecimal"}
 	case isRightMissing(err):

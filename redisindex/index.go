@@ -29,7 +29,7 @@ type Index struct {
 	metrics        *metrics
 	monitorMetrics *monitorMetrics
 	log            *slog.Logger
-	health         func(component string, err error)
+	health         func(component string, call fmt.Stringer, err error)
 	policy         atomic.Pointer[article.Policy]
 	scriptsLoaded  atomic.Bool // as far as this process knows; a server may have been restarted since
 	watermarks     *watermarks
@@ -45,15 +45,16 @@ var _ pipeline.Index = (*Index)(nil)
 
 // New returns an index that uses client; the caller closes client. New does not dial: Redis may be away, and Claim waits for it.
 //
-// After each attempt at a batch, the function health gets "redis" and the outcome: nil, or the reason of the failure. A nil health
-// is not called. A nil reg leaves the metrics unregistered. Single retries are logged at level debug only, because health reports
-// when the state changes.
-func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, log *slog.Logger, health func(component string, err error)) (*Index, error) {
+// The function health learns which calls of Claim wait for Redis: it gets "redis", the call, which names its articles, and the reason,
+// after each failed attempt of the call; and a nil error when this call waits no longer. Calls that never fail are not reported. A nil
+// health is not called. A nil reg leaves the metrics unregistered. Single retries are logged at level debug only, because health
+// reports when the state changes.
+func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, log *slog.Logger, health func(component string, call fmt.Stringer, err error)) (*Index, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("redisindex: %w", err)
 	}
 	if health == nil {
-		health = func(string, error) {}
+		health = func(string, fmt.Stringer, error) {}
 	}
 	l := newLayout(cfg)
 	k := newKeys(cfg.Namespace, l)
@@ -71,9 +72,9 @@ func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, lo
 // SetPolicy replaces the policy of the configuration. It touches only articles that have no verdict yet. Safe for concurrent use.
 func (x *Index) SetPolicy(p article.Policy) { x.policy.Store(&p) }
 
-// lostAttempts is the number of attempts of one call that may lose an entry before the index counts as unhealthy. An entry that
+// patientAttempts is the number of attempts that a call may make, though Redis answered each, before it counts as waiting. An entry that
 // expires during its batch is lost once. A server that evicts entries just after they were stored loses one in each attempt.
-const lostAttempts = 3
+const patientAttempts = 3
 
 // runsPerAttempt bounds the runs of an attempt that follow each other without a pause. It limits the load on the servers if the
 // cause of a repetition returns at once.
@@ -96,17 +97,13 @@ func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]articl
 	pause.InitialInterval = 20 * time.Millisecond
 	pause.Multiplier = 2
 	pause.MaxInterval = 5 * time.Second
-	waiting, lost := waitingSince{}, 0
+	c := newCall(x, articles)
+	defer c.served()
 	var last error
 	verdicts, err := backoff.Retry(ctx,
 		func() ([]article.Verdict, error) {
 			var v []article.Verdict
-			v, last = x.attempt(ctx, articles, waiting)
-			if errors.Is(last, errLost) {
-				if lost++; lost >= lostAttempts && ctx.Err() == nil {
-					x.health("redis", Explain(last, x.cfg.base()))
-				}
-			}
+			v, last = x.attempt(ctx, articles, c)
 			return v, last
 		},
 		backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(0),
@@ -124,11 +121,10 @@ func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]articl
 }
 
 // attempt runs the batch until it has verdicts, or until it fails with an error that needs a pause.
-func (x *Index) attempt(ctx context.Context, articles []article.Article, waiting waitingSince) (verdicts []article.Verdict, err error) {
+func (x *Index) attempt(ctx context.Context, articles []article.Article, c *call) (verdicts []article.Verdict, err error) {
 	for range runsPerAttempt {
-		verdicts, err = x.run(ctx, articles, waiting)
+		verdicts, err = x.run(ctx, articles, c)
 		if err == nil {
-			x.health("redis", nil)
 			return verdicts, nil
 		}
 		var again bool
@@ -137,17 +133,52 @@ func (x *Index) attempt(ctx context.Context, articles []article.Article, waiting
 		}
 		x.metrics.retries.Inc()
 	}
-	switch {
-	case ctx.Err() != nil, errors.Is(err, errTicketChanged):
-		// The caller gave up, or another worker made progress. Neither is a fault of Redis.
-	case errors.Is(err, errLost):
-		// Redis answers, but the entry is gone. The next attempt stores the entry again. See lostAttempts.
-		x.metrics.errors.WithLabelValues(classify(err)).Inc()
-	default:
-		x.metrics.errors.WithLabelValues(classify(err)).Inc()
-		x.health("redis", Explain(err, x.cfg.base()))
+	if ctx.Err() != nil {
+		return nil, err // the caller gave up
 	}
+	answered := errors.Is(err, errLost) || errors.Is(err, errTicketChanged)
+	if !errors.Is(err, errTicketChanged) { // then another worker made progress
+		x.metrics.errors.WithLabelValues(classify(err)).Inc()
+	}
+	c.failed(err, answered)
 	return nil, err
+}
+
+// call is one call of Claim. It outlives the runs of its batch.
+type call struct {
+	x         *Index
+	articles  []article.Article
+	undecided map[identity]time.Time // since when the call waits for the verdict of an article
+	answered  int                    // attempts without success though Redis answered
+	waits     bool                   // as far as health knows
+}
+
+func newCall(x *Index, articles []article.Article) *call {
+	return &call{x: x, articles: articles, undecided: map[identity]time.Time{}}
+}
+
+// String says whose work the call is.
+func (c *call) String() string {
+	return fmt.Sprintf("verdicts of %d articles from %s on", len(c.articles), c.articles[0].Coordinates)
+}
+
+// failed reports that an attempt has failed. If Redis answered, only the attempts after the first few count.
+func (c *call) failed(err error, answered bool) {
+	if answered {
+		if c.answered++; c.answered < patientAttempts {
+			return
+		}
+	}
+	c.waits = true
+	c.x.health("redis", c, Explain(err, c.x.cfg.base()))
+}
+
+// served reports that the call no longer waits for Redis.
+func (c *call) served() {
+	if c.waits {
+		c.waits = false
+		c.x.health("redis", c, nil)
+	}
 }
 
 // repair removes the cause of a run's error where that needs no pause. It says whether to run the batch again at once, and returns the
@@ -202,11 +233,11 @@ var crashPoints = [...]crashpoint.Point{
 
 // run runs the seven steps once. The index is correct only because Redis has acknowledged each step before the next step begins (see
 // the package comment).
-func (x *Index) run(ctx context.Context, articles []article.Article, waiting waitingSince) ([]article.Verdict, error) {
+func (x *Index) run(ctx context.Context, articles []article.Article, c *call) ([]article.Verdict, error) {
 	if err := x.ensureScripts(ctx); err != nil {
 		return nil, err
 	}
-	b := newBatch(x, articles, waiting)
+	b := newBatch(x, articles, c)
 	steps := [...]func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.lookUp, b.fetchEntries, b.decide}
 	for i, step := range steps {
 		if err := step(ctx); err != nil {

@@ -156,7 +156,7 @@ func newWorld(t *testing.T, clients []*steppedClient, seed uint64, buckets strin
 		if capped { // by settings that change while the workers run
 			cfg.MaxCandidates, cfg.MaxDistance = 1+r.IntN(3), r.IntN(6)
 		}
-		x, err := New(c, cfg, nil, slog.New(slog.DiscardHandler), func(_ string, err error) {
+		x, err := New(c, cfg, nil, slog.New(slog.DiscardHandler), func(_ string, _ fmt.Stringer, err error) {
 			if err != nil { // not a crash: the server does not fail
 				w.failure.CompareAndSwap(nil, &err)
 				w.end()

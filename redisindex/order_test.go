@@ -89,7 +89,8 @@ func TestNodeAwayDuringStore(t *testing.T) {
 		first: func(cmd redis.Cmder) bool { return cmd.Name() == "evalsha" && cmd.Args()[3] != missing },
 		then:  func() error { return away },
 	})
-	_, err := newIndex(t, cut, cfg).attempt(t.Context(), []article.Article{a}, waitingSince{})
+	over := newIndex(t, cut, cfg)
+	_, err := over.attempt(t.Context(), []article.Article{a}, newCall(over, nil))
 	require.ErrorIs(t, err, away)
 	require.Equal(t, article.Unique, claimOne(t, x, similar).Kind)
 	kind := claimOne(t, x, copied).Kind

@@ -60,7 +60,8 @@ func TestTwoPolicies(t *testing.T) {
 			claimOne(t, fast, a)
 
 			cfg.Extends = "unique"
-			slow := newBatch(newIndex(t, client, cfg), []article.Article{b}, waitingSince{})
+			x := newIndex(t, client, cfg)
+			slow := newBatch(x, []article.Article{b}, newCall(x, nil))
 			for _, step := range []func(context.Context) error{slow.storeLists, slow.storeEntries, slow.drawTickets, slow.setTickets, slow.lookUp, slow.fetchEntries} {
 				require.NoError(t, step(t.Context()))
 			}

@@ -97,7 +97,8 @@ func record(t testing.TB, c article.Article, name string, kind article.Kind, bef
 	conn, err := net.Dial("tcp", addr)
 	require.NoError(t, err)
 	d := &dictaphone{Conn: conn}
-	_, err = over(t, cfg, d).run(t.Context(), []article.Article{c}, waitingSince{})
+	x := over(t, cfg, d)
+	_, err = x.run(t.Context(), []article.Article{c}, newCall(x, nil))
 	require.NoError(t, err)
 	for _, reply := range d.replies {
 		require.NotContains(t, reply, "~", "choose other articles")
@@ -124,7 +125,7 @@ func repeatTo(t testing.TB, c article.Article, replies string) ([]article.Verdic
 	x := over(t, testConfig(standard), &parrot{replies: slices.Concat(hello, strings.Split(replies, "~"))})
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	verdicts, err := x.run(ctx, []article.Article{c}, waitingSince{})
+	verdicts, err := x.run(ctx, []article.Article{c}, newCall(x, nil))
 	if ctx.Err() != nil {
 		t.Fatal("the batch does not end")
 	}

@@ -196,7 +196,7 @@ func TestRestoreDecidesForAnother(t *testing.T) {
 	x := newIndex(t, client, standardConfig())
 	original, copied := newArticle(1, 0xF0), newArticle(2, 0xF1)
 	claimOne(t, x, original)
-	b := newBatch(x, []article.Article{copied}, waitingSince{})
+	b := newBatch(x, []article.Article{copied}, newCall(x, nil))
 	require.NoError(t, b.storeLists(t.Context()))
 	require.NoError(t, b.storeEntries(t.Context()))
 	published := article.Verdict{Kind: article.Unique, Root: copied.Ref()}

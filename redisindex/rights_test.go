@@ -271,7 +271,7 @@ func work(t *testing.T, addr string, change func(*Options), cfg Config) error {
 	base := int(time.Now().UnixNano())
 	for i := range 2 {
 		claims := []article.Article{newArticle(base+4*i, 5), newArticle(base+4*i+1, 4), newArticle(base+4*i+2, simhash.Fingerprint(base+4*i)), little} // the third is new to the lists
-		if _, err := x.run(t.Context(), claims, waitingSince{}); err != nil {
+		if _, err := x.run(t.Context(), claims, newCall(x, nil)); err != nil {
 			return err
 		}
 	}

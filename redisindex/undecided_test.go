@@ -25,7 +25,7 @@ import (
 func leave(t *testing.T, x *Index, c article.Article) {
 	t.Helper()
 	require.NoError(t, loadScripts(t.Context(), x.client))
-	b := newBatch(x, []article.Article{c}, waitingSince{})
+	b := newBatch(x, []article.Article{c}, newCall(x, nil))
 	for _, step := range []func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets} {
 		require.NoError(t, step(t.Context()))
 	}
@@ -76,7 +76,7 @@ func TestVerdictOfAWithdrawnTicketIsNotWritten(t *testing.T) {
 	a, b := newArticle(1, 0xff), newArticle(2, 0xfe)
 	a.Partition, b.Partition = 1, 2
 	require.NoError(t, loadScripts(t.Context(), client))
-	slow := newBatch(x, []article.Article{a}, waitingSince{})
+	slow := newBatch(x, []article.Article{a}, newCall(x, nil))
 	for _, step := range []func(context.Context) error{slow.storeLists, slow.storeEntries, slow.drawTickets, slow.setTickets, slow.lookUp, slow.fetchEntries} {
 		require.NoError(t, step(t.Context()))
 	}
@@ -96,7 +96,7 @@ func TestNumberBelowAWithdrawnTicketIsNotSet(t *testing.T) {
 			require.NoError(t, loadScripts(t.Context(), client))
 			early, slow := newArticle(1, 0xff), newArticle(2, 0xfe)
 			early.Partition, slow.Partition = 1, 2
-			b := newBatch(x, []article.Article{slow}, waitingSince{})
+			b := newBatch(x, []article.Article{slow}, newCall(x, nil))
 			for _, step := range []func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets} {
 				require.NoError(t, step(t.Context()))
 			}
@@ -139,8 +139,8 @@ func TestBatchesDoNotWaitAsAWhole(t *testing.T) {
 		articles[i].Partition = int32(i)
 	}
 	batches := []*batch{
-		newBatch(x, []article.Article{articles[0], articles[3]}, waitingSince{}),
-		newBatch(x, []article.Article{articles[1], articles[2]}, waitingSince{}),
+		newBatch(x, []article.Article{articles[0], articles[3]}, newCall(x, nil)),
+		newBatch(x, []article.Article{articles[1], articles[2]}, newCall(x, nil)),
 	}
 	for _, b := range batches {
 		require.NoError(t, b.storeLists(t.Context()))

@@ -1,8 +1,10 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -15,12 +17,15 @@ import (
 const (
 	probeInterval = 2 * time.Second
 	probeTimeout  = 5 * time.Second
+	// waitsShown bounds the waiting calls that /readyz names. An outage makes one of each partition wait.
+	waitsShown = 10
 )
 
-var errNotReported = errors.New("not reported yet")
+var errNotProbed = errors.New("not reported yet")
 
-// health knows which components (Kafka and Redis) are up. A component is down until its first report. After that it is up if its
-// last probe and its last operation succeeded. Safe for concurrent use.
+// health knows which components (Kafka and Redis) are up. A component is down until its first probe. After that it is up if its last
+// probe succeeded and no call waits for it. A call that succeeds says nothing about another one: a single partition may wait for a
+// key that another program wrote, while all others go on. Safe for concurrent use.
 //
 // A component can also have warnings. A component with a warning works, and the text of the warning names the damage. Warnings do not
 // change whether the component is up.
@@ -35,11 +40,18 @@ type health struct {
 }
 
 type component struct {
-	reported  bool
-	probe     error // outcome of the last probe
-	operation error // outcome of the last operation
-	since     time.Time
-	warnings  map[string]string // kind -> text
+	probe    error                     // outcome of the last probe
+	waits    map[fmt.Stringer]*waiting // by the call that waits
+	since    time.Time
+	warnings map[string]string // kind -> text
+}
+
+// waiting is a call that waits for a component, in the answer of /readyz.
+type waiting struct {
+	Call  string    `json:"call"`
+	Since time.Time `json:"since"`
+	Error string    `json:"error"`
+	err   error
 }
 
 // newHealth returns the health of the named components. A nil registerer leaves the gauge unregistered.
@@ -48,7 +60,7 @@ func newHealth(reg prometheus.Registerer, log *slog.Logger, names ...string) *he
 		log: log,
 		up: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "echosieve_connection_up",
-			Help: "1 if the last probe and the last operation succeeded.",
+			Help: "1 if the last probe succeeded and no call waits.",
 		}, []string{"component"}),
 		warnings: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "echosieve_warnings",
@@ -58,7 +70,7 @@ func newHealth(reg prometheus.Registerer, log *slog.Logger, names ...string) *he
 		components: map[string]*component{},
 	}
 	for _, name := range names {
-		h.components[name] = &component{since: h.now(), warnings: map[string]string{}}
+		h.components[name] = &component{probe: errNotProbed, since: h.now(), waits: map[fmt.Stringer]*waiting{}, warnings: map[string]string{}}
 		h.up.WithLabelValues(name).Set(0)
 		h.warnings.WithLabelValues(name).Set(0)
 	}
@@ -68,9 +80,20 @@ func newHealth(reg prometheus.Registerer, log *slog.Logger, names ...string) *he
 	return h
 }
 
-// report records the outcome of an operation on a component; nil is success. The name must be one that newHealth was given.
-func (h *health) report(name string, err error) {
-	h.update(name, func(c *component) { c.operation = err })
+// report records why a call waits for a component; with nil, that it waits no longer. The name must be one that newHealth was given.
+// Calls are told apart by ==.
+func (h *health) report(name string, call fmt.Stringer, err error) {
+	h.update(name, func(c *component) {
+		w := c.waits[call]
+		switch {
+		case err == nil:
+			delete(c.waits, call)
+		case w == nil:
+			c.waits[call] = &waiting{call.String(), h.now().UTC(), err.Error(), err}
+		default:
+			w.Error, w.err = err.Error(), err
+		}
+	})
 }
 
 // warn sets the warning of a kind for a component; an empty text removes it. It does not log: the caller does. The name must be one
@@ -107,30 +130,33 @@ func (h *health) probe(ctx context.Context, name string, f func(context.Context)
 	}
 }
 
+// longest returns the calls that wait, the one that has waited longest first.
+func (c *component) longest() []*waiting {
+	return slices.SortedFunc(maps.Values(c.waits), func(a, b *waiting) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Call, b.Call))
+	})
+}
+
 // err returns why the component is down; nil if it is up.
 func (c *component) err() error {
-	switch {
-	case !c.reported:
-		return errNotReported
-	case c.operation != nil:
-		return c.operation
-	default:
-		return c.probe
+	if calls := c.longest(); len(calls) > 0 {
+		return calls[0].err
 	}
+	return c.probe
 }
 
 func (h *health) update(name string, change func(*component)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := h.components[name]
-	first, before := !c.reported, c.err()
+	before := c.err()
 	change(c)
-	c.reported = true
 	after := c.err()
-	if !first && (before == nil) == (after == nil) {
+	unknown := errors.Is(before, errNotProbed)
+	if !unknown && (before == nil) == (after == nil) || errors.Is(after, errNotProbed) {
 		return
 	}
-	if !first || after == nil {
+	if !unknown || after == nil {
 		c.since = h.now()
 	}
 	// Logging within the lock keeps the lines of the log in the order of the changes.
@@ -148,6 +174,9 @@ type componentState struct {
 	Up    bool      `json:"up"`
 	Since time.Time `json:"since"` // of the last change
 	Error string    `json:"error,omitempty"`
+	// Waiting are the calls that wait, the one that has waited longest first, at most waitsShown of WaitingCalls.
+	Waiting      []*waiting `json:"waiting,omitempty"`
+	WaitingCalls int        `json:"waiting_calls,omitempty"`
 	// Warnings are the texts of the warnings, in the order of their kinds.
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -160,6 +189,11 @@ func (h *health) state() (bool, map[string]componentState) {
 	states := make(map[string]componentState, len(h.components))
 	for name, c := range h.components {
 		s := componentState{Up: true, Since: c.since.UTC()}
+		for _, w := range c.longest()[:min(waitsShown, len(c.waits))] {
+			shown := *w // it may change after this call
+			s.Waiting = append(s.Waiting, &shown)
+		}
+		s.WaitingCalls = len(c.waits)
 		for _, kind := range slices.Sorted(maps.Keys(c.warnings)) {
 			s.Warnings = append(s.Warnings, c.warnings[kind])
 		}

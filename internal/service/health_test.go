@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"strings"
@@ -14,6 +15,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/article"
+	"echosieve/redisindex"
+	"echosieve/simhash"
+	"echosieve/test/redisserver"
 )
 
 func discardLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
@@ -24,36 +30,48 @@ func TestHealthIsDownUntilReported(t *testing.T) {
 	require.False(t, ready)
 	require.Equal(t, "not reported yet", states["kafka"].Error)
 
-	h.report("kafka", nil)
+	probed(h, "kafka", nil)
 	ready, states = h.state()
 	require.False(t, ready, "redis has not reported")
 	require.True(t, states["kafka"].Up)
-	h.report("redis", nil)
+	probed(h, "redis", nil)
 	ready, _ = h.state()
 	require.True(t, ready)
 }
 
-// A component is up only while neither its last probe nor its last operation failed. The log has one line for each change.
+// caller is a call that may wait.
+type caller string
+
+func (c caller) String() string { return string(c) }
+
+// probed records the outcome of a probe.
+func probed(h *health, name string, err error) {
+	h.update(name, func(c *component) { c.probe = err })
+}
+
+// A component is up only while its last probe succeeded and no call waits. The log has one line for each change.
 func TestHealthChanges(t *testing.T) {
 	away := errors.New("away")
 	reg := prometheus.NewRegistry()
 	var log bytes.Buffer
 	h := newHealth(reg, slog.New(slog.NewTextHandler(&log, nil)), "kafka")
-	probed := func(err error) { h.update("kafka", func(c *component) { c.probe = err }) }
+	first, second := caller("first"), caller("second")
 	for i, step := range []struct {
 		do    func()
 		up    bool
 		lines int // so far
 	}{
-		{func() { h.report("kafka", away) }, false, 1},
-		{func() { h.report("kafka", away) }, false, 1},
-		{func() { h.report("kafka", nil) }, true, 2},
-		{func() { h.report("kafka", nil) }, true, 2},
-		{func() { probed(away) }, false, 3},
-		{func() { h.report("kafka", nil) }, false, 3}, // the probe is still red
-		{func() { h.report("kafka", away) }, false, 3},
-		{func() { probed(nil) }, false, 3}, // the operation is still red
-		{func() { h.report("kafka", nil) }, true, 4},
+		{func() { h.report("kafka", first, away) }, false, 1}, // before the first probe
+		{func() { h.report("kafka", first, nil) }, false, 1},
+		{func() { probed(h, "kafka", nil) }, true, 2},
+		{func() { h.report("kafka", first, nil) }, true, 2},
+		{func() { probed(h, "kafka", away) }, false, 3},
+		{func() { h.report("kafka", first, nil) }, false, 3}, // the probe is still red
+		{func() { h.report("kafka", first, away) }, false, 3},
+		{func() { probed(h, "kafka", nil) }, false, 3}, // the call still waits
+		{func() { h.report("kafka", second, away) }, false, 3},
+		{func() { h.report("kafka", second, nil) }, false, 3}, // another call has gone on, the first still waits
+		{func() { h.report("kafka", first, nil) }, true, 4},
 	} {
 		step.do()
 		ready, states := h.state()
@@ -64,11 +82,86 @@ func TestHealthChanges(t *testing.T) {
 	}
 }
 
+// /readyz names the calls that have waited longest, each with the time since when it waits and its latest error.
+func TestHealthNamesTheCallsThatWait(t *testing.T) {
+	h := newHealth(nil, discardLog(), "redis")
+	probed(h, "redis", nil)
+	start := time.Now()
+	h.now = func() time.Time { start = start.Add(time.Second); return start }
+	for n := range 3 * waitsShown {
+		h.report("redis", caller(fmt.Sprintf("call %02d", n)), io.EOF)
+	}
+	_, states := h.state()
+	begun := states["redis"].Waiting[0].Since
+	for n := range 3 * waitsShown {
+		h.report("redis", caller(fmt.Sprintf("call %02d", n)), fmt.Errorf("away %d", n))
+	}
+	ready, states := h.state()
+	require.False(t, ready)
+	s := states["redis"]
+	require.Equal(t, "away 0", s.Error)
+	require.Len(t, s.Waiting, waitsShown)
+	require.Equal(t, 3*waitsShown, s.WaitingCalls)
+	require.Equal(t, waiting{Call: "call 00", Since: begun, Error: "away 0", err: s.Waiting[0].err}, *s.Waiting[0])
+	require.Equal(t, "call 09", s.Waiting[9].Call)
+}
+
+// One partition waits for ever at a key of another program. The verdicts of the others do not hide it.
+func TestReadinessWhileOnePartitionWaits(t *testing.T) {
+	server := redisserver.Start(t)
+	options := redisindex.DefaultOptions()
+	options.Addrs = []string{server.Addr}
+	client, err := redisindex.Connect(options)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	cfg := redisindex.DefaultConfig()
+	cfg.Namespace, cfg.Window = "news:recipe", time.Hour
+	cfg.Search = article.Search{Blocks: 4}
+	h := newHealth(nil, discardLog(), "redis")
+	probed(h, "redis", nil)
+	index, err := redisindex.New(client, cfg, nil, discardLog(), h.report)
+	require.NoError(t, err)
+	offset := int64(0)
+	claim := func(ctx context.Context, partition int32) error {
+		offset++
+		_, err := index.Claim(ctx, []article.Article{{
+			Coordinates: article.Coordinates{Topic: "articles", Partition: partition, Offset: offset},
+			Time:        time.Now(), Fingerprint: simhash.Fingerprint(uint64(partition+1) * 0x9E3779B97F4A7C15),
+		}})
+		return err
+	}
+	require.NoError(t, claim(t.Context(), 3))
+	keys, err := client.Keys(t.Context(), "news:recipe:*:o:*").Result()
+	require.NoError(t, err)
+	require.Len(t, keys, 1)
+	require.NoError(t, client.Set(t.Context(), keys[0], "of another program", 0).Err())
+
+	ctx, end := context.WithCancel(t.Context())
+	stuck := make(chan error, 1)
+	go func() { stuck <- claim(ctx, 3) }()
+	red := func() bool {
+		_, states := h.state()
+		return !states["redis"].Up
+	}
+	require.Eventually(t, red, time.Minute, time.Millisecond)
+	for range 20 {
+		require.NoError(t, claim(t.Context(), 0))
+		_, states := h.state()
+		require.False(t, states["redis"].Up, "partition 3 still waits")
+		require.Equal(t, 1, states["redis"].WaitingCalls)
+		require.Contains(t, states["redis"].Waiting[0].Call, "articles/3/2")
+		require.Contains(t, states["redis"].Error, keys[0])
+	}
+	end()
+	require.ErrorIs(t, <-stuck, context.Canceled)
+	require.False(t, red(), "a call that has ended waits no longer")
+}
+
 // Warnings are shown, counted and taken back by kind; a component with warnings is up.
 func TestHealthWarnings(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	h := newHealth(reg, discardLog(), "redis")
-	h.report("redis", nil)
+	probed(h, "redis", nil)
 	shown := func(want ...string) {
 		t.Helper()
 		ready, states := h.state()
@@ -158,14 +251,14 @@ func TestHealthConcurrently(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			for j := range 200 {
-				h.report([]string{"kafka", "redis"}[i%2], map[bool]error{true: io.EOF}[j%2 == 0])
+				h.report([]string{"kafka", "redis"}[i%2], caller(fmt.Sprint(i)), map[bool]error{true: io.EOF}[j%2 == 0])
 				h.state()
 			}
 		})
 	}
 	wg.Wait()
-	h.report("kafka", nil)
-	h.report("redis", nil)
+	probed(h, "kafka", nil)
+	probed(h, "redis", nil)
 	ready, _ := h.state()
 	require.True(t, ready)
 }

@@ -62,12 +62,12 @@ func TestHTTPReady(t *testing.T) {
 		require.Equal(t, want == http.StatusOK, body.Ready)
 	}
 	ready(http.StatusServiceUnavailable)
-	h.report("kafka", nil)
-	h.report("redis", fmt.Errorf("dial: %w", io.EOF))
+	probed(h, "kafka", nil)
+	probed(h, "redis", fmt.Errorf("dial: %w", io.EOF))
 	ready(http.StatusServiceUnavailable)
 	require.True(t, body.Components["kafka"].Up)
 	require.Equal(t, "dial: EOF", body.Components["redis"].Error)
-	h.report("redis", nil)
+	probed(h, "redis", nil)
 	ready(http.StatusOK)
 	require.WithinDuration(t, time.Now(), body.Components["redis"].Since, time.Minute)
 
@@ -89,7 +89,7 @@ func TestHTTPMetrics(t *testing.T) {
 
 func TestHTTPMethodsAndPaths(t *testing.T) {
 	h := newHealth(nil, discardLog(), "kafka")
-	h.report("kafka", nil)
+	probed(h, "kafka", nil)
 	for _, withPprof := range []bool{false, true} {
 		url := startHTTP(t, prometheus.NewRegistry(), h, withPprof)
 		paths := []string{"/metrics", "/healthz", "/readyz"}

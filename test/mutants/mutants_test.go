@@ -1,6 +1,6 @@
-// Package mutants shows that the tests of the index notice mistakes: each mutant is one mistake in package redisindex, and a test of that
-// package must fail because of it. test/torture has the mutants of the delivery. To add a mutant: add the text that it replaces, and the
-// cheapest test that notices it, to the list.
+// Package mutants shows that the tests of the index notice mistakes: each mutant is one mistake in package redisindex, or in the package
+// that its file's path leads to, and a test of that package must fail because of it. test/torture has the mutants of the delivery. To add
+// a mutant: add the text that it replaces, and the cheapest test that notices it, to the list.
 package mutants
 
 import (
@@ -23,7 +23,7 @@ type mutant struct {
 	run   string // pattern for go test -run
 }
 
-// edit replaces text in a file of package redisindex; find must occur exactly once.
+// edit replaces text in a file, whose path starts from package redisindex; find must occur exactly once.
 type edit struct{ file, find, replace string }
 
 const (
@@ -193,6 +193,20 @@ var mutants = []mutant{
 	{"members-twice", []edit{
 		{"lua/add.lua", "if not at then\n      if #list", "if true then\n      if #list"},
 	}, "^TestKeysStayCompact$"},
+	{"waits-for-ever-in-readyz", []edit{
+		{"index.go", "defer c.served()", "_ = c"},
+	}, "^TestWaitsForRedis$"},
+	{"one-call-speaks-for-all", []edit{
+		{"../internal/service/health.go", "delete(c.waits, call)", "clear(c.waits)"},
+	}, "^TestHealthChanges$"},
+}
+
+// dir is the directory of the package whose tests must notice the mutant, from package redisindex.
+func (m mutant) dir() string {
+	if file := m.edits[0].file; strings.HasPrefix(file, "../") {
+		return filepath.Dir(file)
+	}
+	return "."
 }
 
 func TestMutants(t *testing.T) {
@@ -202,8 +216,8 @@ func TestMutants(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel() // some tests notice a mistake by waiting
-			cmd := exec.CommandContext(t.Context(), build(t, source, m.edits), "-test.timeout=10m", "-test.failfast", "-test.run", m.run)
-			cmd.Dir = source
+			cmd := exec.CommandContext(t.Context(), build(t, source, m), "-test.timeout=10m", "-test.failfast", "-test.run", m.run)
+			cmd.Dir = filepath.Join(source, m.dir())
 			cmd.Env = append(os.Environ(), "ECHOSIEVE_TEST_SCHEDULES=4000")
 			output, err := cmd.CombinedOutput()
 			var exit *exec.ExitError
@@ -225,10 +239,10 @@ func TestMutantsFitTheCode(t *testing.T) {
 }
 
 // build returns the tests of the mutated package as a binary. Without optimizations and debug information the compiler takes half as long.
-func build(t *testing.T, source string, edits []edit) string {
-	binary := filepath.Join(t.TempDir(), "redisindex.test")
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-gcflags=-N -l -dwarf=false", "-ldflags=-s -w", "-overlay", write(t, source, edits), "-o", binary, ".")
-	cmd.Dir = source
+func build(t *testing.T, source string, m mutant) string {
+	binary := filepath.Join(t.TempDir(), "package.test")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-gcflags=-N -l -dwarf=false", "-ldflags=-s -w", "-overlay", write(t, source, m.edits), "-o", binary, ".")
+	cmd.Dir = filepath.Join(source, m.dir())
 	output, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", output)
 	return binary

@@ -120,7 +120,7 @@ func openIndex(ctx context.Context, cfg config.Config, recipeID string, withRedi
 	if err != nil {
 		return nil, nil, err
 	}
-	index, err := redisindex.New(client, layout, nil, cfg.Log.NewLogger(os.Stderr), func(string, error) {})
+	index, err := redisindex.New(client, layout, nil, cfg.Log.NewLogger(os.Stderr), nil)
 	if err != nil {
 		return nil, nil, errors.Join(err, client.Close())
 	}

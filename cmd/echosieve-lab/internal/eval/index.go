@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"time"
@@ -70,7 +71,7 @@ func openIndex(ctx context.Context, cfg config.Config, recipeID, addr string, lo
 	}
 	registry := prometheus.NewRegistry()
 	log := cfg.Log.NewLogger(logs)
-	index, err := redisindex.New(client, layout, registry, log, func(_ string, err error) {
+	index, err := redisindex.New(client, layout, registry, log, func(_ string, _ fmt.Stringer, err error) {
 		if err != nil {
 			log.WarnContext(ctx, "redis failed, trying again; Ctrl-C gives up", "err", err)
 		}
