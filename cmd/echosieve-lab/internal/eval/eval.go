@@ -1,4 +1,4 @@
-// Package eval is the command eval with its commands pairs, stream and threshold. They read files of articles and send them through the
+// Package eval is the command eval with its commands pairs, stream, threshold and languages. They read files of articles and send them through the
 // stages of the service. Package figures computes the figures, package report makes HTML pages of them, package tables prints
 // them.
 package eval
@@ -17,6 +17,7 @@ const help = `Eval measures the filter on your own articles.
               without Kafka
   threshold   without labels: how many articles each limit would flag, and a sample of pairs near the limit, side by
               side; by reading them you choose a limit
+  languages   without labels, in any language: copies and look-alikes made by known edits, candidates, a stream
 
 Every setting of the service (--detection.*, --recipe, --window, --input.fields.*) can be given to each of them, or
 a file with --config: measure the settings that you run, then the settings that you consider.
@@ -40,7 +41,7 @@ func Command() *cobra.Command {
 		Long:    help,
 		Example: example,
 	}
-	cmd.AddCommand(newPairsCommand(), newStreamCommand(), newThresholdCommand())
+	cmd.AddCommand(newPairsCommand(), newStreamCommand(), newThresholdCommand(), newLanguagesCommand())
 	return cmd
 }
 

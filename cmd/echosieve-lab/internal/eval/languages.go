@@ -1,0 +1,182 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/cmd/echosieve-lab/internal/eval/edits"
+	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/cmd/echosieve-lab/internal/eval/tables"
+	"echosieve/internal/command"
+	"echosieve/internal/config"
+	"echosieve/internal/files"
+	"echosieve/pipeline"
+	"echosieve/pipeline/recipe"
+)
+
+const languagesHelp = `Languages measures how well the filter does in languages for which there are no labelled pairs. It makes the pairs itself: from
+some articles of each file it makes copies by known edits (words replaced, sentences cut, added or moved, accents lost, capitals, ...) and
+look-alikes (two articles within one frame, all numbers changed, ...). It prints
+
+  recall, false     shares of the copies and of the look-alikes that are judged to be copies, with 95 % intervals over articles
+  candidates        articles that the index fetches to compare with an article, on average in a corpus of 1,000
+  stream            share of 400 edited copies that are caught at the end of a stream of articles made of shuffled sentences
+
+Each file holds one language, JSON Lines, and is named by its code, such as tr.jsonl.gz. Where a file has fewer than 1,000 articles,
+articles made of its sentences join them. --part chooses constants on one half of the articles and reports on the other.`
+
+const languagesExample = `  echosieve-lab eval languages tr.jsonl.gz sw.jsonl.gz
+
+  # quick: fewer articles, no stream
+  echosieve-lab eval languages --bases 20 --stream 0 *.jsonl.gz
+
+  # which kinds of edit does a language miss?
+  echosieve-lab eval languages --json vi.jsonl.gz | jq '.languages[] | .kinds | map_values(.flagged / .n)'`
+
+// languagesOptions holds the values of the flags of eval languages.
+type languagesOptions struct {
+	bases, stream int
+	seed          uint64
+	part          string
+}
+
+// The parts of a file's articles, by a hash of their ids.
+const (
+	partAll    = "all"
+	partFirst  = "first"
+	partSecond = "second"
+)
+
+func newLanguagesCommand() *cobra.Command {
+	var o languagesOptions
+	cmd := &cobra.Command{
+		Use:     "languages FILE...",
+		Short:   "In any language, without labels: copies by known edits, candidates, a stream",
+		Long:    languagesHelp,
+		Example: languagesExample,
+		Args:    cobra.MinimumNArgs(1),
+	}
+	asJSON := command.AddJSONFlag(cmd)
+	cmd.Flags().IntVar(&o.bases, "bases", 60, "articles of each language from which pairs are made")
+	cmd.Flags().IntVar(&o.stream, "stream", 30_000, "articles of the stream; 0: no stream")
+	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "which articles and edits are drawn")
+	cmd.Flags().StringVar(&o.part, "part", partAll, "articles to use: first or second half by a hash of the id, or all")
+	config.AddFlags(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, names []string) error {
+		if o.bases < 1 || o.stream < 0 || o.stream > 0 && o.stream < streamCopies {
+			return fmt.Errorf("--bases must be at least 1, --stream 0 or at least %d", streamCopies)
+		}
+		if o.part != partAll && o.part != partFirst && o.part != partSecond {
+			return fmt.Errorf("--part is %q, must be %s, %s or %s", o.part, partFirst, partSecond, partAll)
+		}
+		cfg, err := config.Load(cmd.Flags())
+		if err != nil {
+			return err
+		}
+		result, err := evalLanguages(cmd, cfg, o, names)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return command.PrintJSON(cmd.OutOrStdout(), result)
+		}
+		return tables.Languages(cmd.OutOrStdout(), result)
+	}
+	return cmd
+}
+
+func evalLanguages(cmd *cobra.Command, cfg config.Config, o languagesOptions, names []string) (figures.LanguagesResult, error) {
+	result := figures.LanguagesResult{Part: o.part, Languages: []figures.LanguageResult{}}
+	recipe, err := cfg.LoadRecipe()
+	if err != nil {
+		return result, err
+	}
+	all := newPairSet()
+	for _, name := range names {
+		language, _, _ := strings.Cut(filepath.Base(name), ".")
+		texts, err := readTexts(cmd, cfg, name, o.part)
+		if err != nil {
+			return result, err
+		}
+		run := languageRun{cfg: cfg, recipe: recipe, options: o, corpus: edits.NewCorpus(language, texts), texts: texts, language: language}
+		one, err := run.figures(cmd.Context(), all)
+		if err != nil {
+			return result, fmt.Errorf("%s: %w", name, err)
+		}
+		result.Languages = append(result.Languages, one)
+	}
+	result.All, err = all.figures(cfg)
+	return result, err
+}
+
+// readTexts reads the texts of the articles of one part of a file.
+func readTexts(cmd *cobra.Command, cfg config.Config, name, part string) ([]string, error) {
+	var texts []string
+	err := eachLine(cmd.Context(), name, files.HoldsArticles, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
+		content, reject := cfg.Input.Decode(&pipeline.Record{Value: line})
+		if reject != nil {
+			return reject
+		}
+		h := fnv.New32a()
+		h.Write([]byte(content.ID))
+		if second := h.Sum32()>>16&1 == 1; part == partAll || second == (part == partSecond) {
+			texts = append(texts, content.Text)
+		}
+		return nil
+	})
+	if err == nil && len(texts) == 0 {
+		err = errors.New("there is no article in " + name)
+	}
+	return texts, err
+}
+
+// languageRun measures one language.
+type languageRun struct {
+	cfg      config.Config
+	recipe   *recipe.Recipe
+	options  languagesOptions
+	corpus   *edits.Corpus
+	texts    []string
+	language string
+}
+
+// leastBase is the length from which an article is edited, in bytes. Of a shorter one, a sentence is most of it.
+const leastBase = 200
+
+// figures measures the language, and adds its pairs to all.
+func (r *languageRun) figures(ctx context.Context, all *pairSet) (figures.LanguageResult, error) {
+	own := newPairSet()
+	bases := 0
+	for _, i := range rand.New(rand.NewPCG(r.options.seed, 1)).Perm(len(r.texts)) {
+		if bases == r.options.bases {
+			break
+		}
+		if len(r.texts[i]) < leastBase {
+			continue
+		}
+		bases++
+		for _, e := range r.corpus.Edits(i, r.options.seed) {
+			own.add(e, r.language, i)
+		}
+	}
+	own.fingerprint(r.recipe)
+	all.join(own)
+	pairs, err := own.figures(r.cfg)
+	result := figures.LanguageResult{Language: r.language, Articles: len(r.texts), PairsResult: pairs}
+	if err != nil {
+		return result, err
+	}
+	result.Candidates = r.candidates()
+	if r.options.stream > 0 {
+		r.stream(&result)
+	}
+	return result, context.Cause(ctx)
+}

@@ -1,0 +1,87 @@
+package eval
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/internal/command"
+)
+
+// englishSample writes the English articles of the sample to a file named en.jsonl.
+func englishSample(t *testing.T) string {
+	t.Helper()
+	var lines strings.Builder
+	for line := range strings.Lines(readFile(t, evalDocs)) {
+		if strings.Contains(line, `"lang":"en"`) && !strings.Contains(line, "dup_of") {
+			lines.WriteString(line)
+		}
+	}
+	name := filepath.Join(t.TempDir(), "en.jsonl")
+	require.NoError(t, os.WriteFile(name, []byte(lines.String()), 0o600))
+	return name
+}
+
+func TestEvalLanguages(t *testing.T) {
+	name := englishSample(t)
+	args := []string{"languages", "--bases", "8", "--stream", "800", name}
+	code, out, errOut := runEval(t, append(args, "--json")...)
+	require.Equal(t, command.ExitOK, code, errOut)
+	var r figures.LanguagesResult
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Len(t, r.Languages, 1)
+	l := r.Languages[0]
+	require.Equal(t, "en", l.Language)
+	require.Equal(t, l.PairsResult, r.All)
+	require.Greater(t, l.Recall, 0.6)
+	require.Less(t, l.FalsePositiveRate, 0.1)
+	require.Equal(t, 8, l.Kinds["words_10"].N)
+	require.Equal(t, 8, l.Kinds["words_10"].Interval.Families)
+	require.Equal(t, figures.HardNegative, l.Kinds["same_frame_1x"].Label)
+	require.Positive(t, l.Candidates)
+	require.Equal(t, 800, l.StreamArticles)
+	require.Greater(t, l.StreamCaught, l.StreamCopies/2)
+
+	_, again, _ := runEval(t, append(args, "--json")...)
+	require.Equal(t, out, again, "the same seed makes the same pairs")
+
+	code, out, errOut = runEval(t, args...)
+	require.Equal(t, command.ExitOK, code, errOut)
+	require.Regexp(t, `(?m)^en +\d+ +0\.\d{3} `, out)
+	require.Contains(t, out, "words_10")
+}
+
+// The two parts of a file have no article in common, and together they are the file.
+func TestEvalLanguagesParts(t *testing.T) {
+	name, sum := englishSample(t), 0
+	for _, part := range []string{"first", "second"} {
+		code, out, errOut := runEval(t, "languages", "--bases", "1", "--stream", "0", "--part", part, "--json", name)
+		require.Equal(t, command.ExitOK, code, errOut)
+		var r figures.LanguagesResult
+		require.NoError(t, json.Unmarshal([]byte(out), &r))
+		require.Positive(t, r.Languages[0].Articles)
+		sum += r.Languages[0].Articles
+	}
+	require.Equal(t, strings.Count(readFile(t, name), "\n"), sum)
+}
+
+func TestEvalLanguagesMistakes(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "xx.jsonl")
+	require.NoError(t, os.WriteFile(name, []byte("{\"id\":\"1\"}\n"), 0o600))
+	for want, args := range map[string][]string{
+		"--part is":       {"--part", "third", name},
+		"--bases must be": {"--bases", "0", name},
+		"at least 400":    {"--stream", "3", name},
+		"xx.jsonl:1:":     {name},
+		"no such":         {name + "x"},
+	} {
+		code, _, errOut := runEval(t, append([]string{"languages"}, args...)...)
+		require.Equal(t, command.ExitFailed, code, want)
+		require.Contains(t, errOut, want)
+	}
+}
