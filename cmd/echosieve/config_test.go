@@ -121,6 +121,8 @@ func TestShippedConfigurations(t *testing.T) {
 func TestConfigMistakes(t *testing.T) {
 	for args, want := range map[string]string{
 		"--http.listen=9464":                   "http.listen must be an address",
+		"--http.hosts=http://a.b:9464":         `http.hosts has "http://a.b:9464", must be a name without scheme and port`,
+		"--http.hosts=.":                       `http.hosts has "."`,
 		"--log.level=loud":                     "log.level must be debug",
 		"--log.format=xml":                     "log.format must be text or json",
 		"--redis.namespace=":                   "redis.namespace must not be empty",

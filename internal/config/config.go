@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -43,8 +44,9 @@ type RedisConfig struct {
 
 // HTTPConfig holds the settings of the listener for metrics and health.
 type HTTPConfig struct {
-	Listen string `koanf:"listen" help:"Address of /metrics, /healthz and /readyz; loopback unless you open it."`
-	Pprof  bool   `koanf:"pprof" help:"Serve /debug/pprof/ too; profiles show what the process works on."`
+	Listen string   `koanf:"listen" help:"Address of /metrics, /healthz and /readyz; loopback unless you open it."`
+	Hosts  []string `koanf:"hosts" help:"Names by which clients call http.listen, besides addresses and localhost, such as echosieve.internal; .internal stands for all names that end so. Others get the answer 421."`
+	Pprof  bool     `koanf:"pprof" help:"Serve /debug/pprof/ too; profiles show what the process works on."`
 
 	Console bool `koanf:"console" help:"Serve the web page /console/ too. It has no login: who reaches http.listen reads the articles of all topics under kafka.topics."`
 }
@@ -119,6 +121,7 @@ func (c Config) Validate() error {
 	errs := []error{
 		c.Kafka.Validate(),
 		c.validateBrokers(),
+		c.validateHosts(),
 		inSection("redis", c.Redis.Validate()),
 		c.validateDetection(),
 		inSection("policy", c.Policy.Validate()),
@@ -148,6 +151,19 @@ func (c Config) validateBrokers() error {
 	for _, broker := range c.Kafka.Brokers {
 		if err := hostport.Check(broker, "9092"); err != nil && broker != "" { // Kafka.Validate reports empty addresses
 			errs = append(errs, fmt.Errorf("kafka.brokers %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// hostName matches a name of http.hosts: a host, or the end of one from a dot on.
+var hostName = regexp.MustCompile(`^\.?[\w-]+(\.[\w-]+)*$`)
+
+func (c Config) validateHosts() error {
+	var errs []error
+	for _, name := range c.HTTP.Hosts {
+		if !hostName.MatchString(name) {
+			errs = append(errs, fmt.Errorf("http.hosts has %q, must be a name without scheme and port, such as echosieve.internal", name))
 		}
 	}
 	return errors.Join(errs...)

@@ -3,7 +3,7 @@
 //
 // The page is plain HTML, CSS and JavaScript, embedded, and loads nothing from elsewhere. Article text reaches the browser as JSON only,
 // and the script inserts it as text, never as markup. The console has no login: who reaches http.listen reads articles. It reads records
-// of the configured topics only.
+// of the configured topics only. The guard of package service, which stands before it, refuses requests of other sites' pages.
 package console
 
 import (
@@ -11,10 +11,7 @@ import (
 	"embed"
 	"io/fs"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
-	"strings"
 	"time"
 
 	"echosieve/consumer"
@@ -43,22 +40,21 @@ type Config struct {
 
 // Console shows one service. New makes it, and Close ends it. Safe for concurrent use.
 type Console struct {
-	cfg      Config
-	archive  *consumer.Archive
-	feed     *feed
-	log      *slog.Logger
-	topics   map[string]bool // the topics that records are read from
-	working  chan struct{}   // bounds the requests that read records or compare texts
-	loopback bool
-	routes   http.Handler
+	cfg     Config
+	archive *consumer.Archive
+	feed    *feed
+	log     *slog.Logger
+	topics  map[string]bool // the topics that records are read from
+	working chan struct{}   // bounds the requests that read records or compare texts
+	routes  http.Handler
 }
 
 // maxWorking bounds how many requests read records or compare texts at a time, so that the console cannot take the memory and the cores
 // that the service needs.
 const maxWorking = 2
 
-// New returns the console of a service whose setting http.listen is given. The caller closes the console.
-func New(cfg Config, listen string, log *slog.Logger) (*Console, error) {
+// New returns the console of a service. The caller closes the console.
+func New(cfg Config, log *slog.Logger) (*Console, error) {
 	topics := cfg.Kafka.Topics.All()
 	archive, err := consumer.NewArchive(cfg.Kafka, topics...)
 	if err != nil {
@@ -70,7 +66,6 @@ func New(cfg Config, listen string, log *slog.Logger) (*Console, error) {
 	for _, name := range topics {
 		c.topics[name] = true
 	}
-	c.loopback = isLoopback(listen)
 	c.routes = c.newRoutes()
 	return c, nil
 }
@@ -97,18 +92,7 @@ func (w watched) Published(outputs []pipeline.Output, took time.Duration) {
 
 // ServeHTTP serves the page and its data, below Path.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "+
-		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Cache-Control", "no-store")
-	if c.loopback && !isLoopback(r.Host) {
-		http.Error(w, "The console listens on loopback and answers to the names of loopback only: open http://localhost with its port.",
-			http.StatusMisdirectedRequest)
-		return
-	}
+	w.Header().Set("Cache-Control", "no-store")
 	c.routes.ServeHTTP(w, r)
 }
 
@@ -124,19 +108,6 @@ func (c *Console) newRoutes() http.Handler {
 	mux.HandleFunc("GET "+Path+"api/articles", c.limited(c.serveArticles))
 	mux.HandleFunc("POST "+Path+"api/compare", c.limited(c.serveCompare))
 	return mux
-}
-
-// isLoopback says whether an address, with or without a port, names the loopback interface.
-//
-// A console on loopback must refuse requests for other names. Otherwise a web page of another site, opened in a browser on this machine,
-// could let its own name resolve to 127.0.0.1 and read the answers (DNS rebinding).
-func isLoopback(address string) bool {
-	name, _, err := net.SplitHostPort(address)
-	if err != nil {
-		name = strings.Trim(address, "[]")
-	}
-	addr, err := netip.ParseAddr(name)
-	return strings.EqualFold(name, "localhost") || err == nil && addr.IsLoopback()
 }
 
 // limited serves at most maxWorking requests at a time. Others wait, or end when their client goes away.

@@ -146,14 +146,13 @@ func TestComparedTextsHaveNoMarkup(t *testing.T) {
 	cfg := config.Default()
 	news, err := cfg.LoadRecipe()
 	require.NoError(t, err)
-	c, err := New(Config{Kafka: cfg.Kafka, Recipe: news, Index: cfg.IndexConfig(news.ID())}, "127.0.0.1:0", slog.New(slog.DiscardHandler))
+	c, err := New(Config{Kafka: cfg.Kafka, Recipe: news, Index: cfg.IndexConfig(news.ID())}, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	defer c.Close()
 	text := "The council of Larkfield approved the new tram line on Monday."
 	body, err := json.Marshal(map[string]string{"earlier": text, "later": `<div class="article"><p>` + text + "</p></div>"})
 	require.NoError(t, err)
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, Path+"api/compare", bytes.NewReader(body))
-	r.Host = "localhost"
 	c.ServeHTTP(w, r)
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 	var got compared
@@ -168,7 +167,7 @@ func TestFeedOverHTTP(t *testing.T) {
 	cfg := config.Default()
 	recipe, err := cfg.LoadRecipe()
 	require.NoError(t, err)
-	c, err := New(Config{Kafka: cfg.Kafka, Recipe: recipe}, "127.0.0.1:0", nil)
+	c, err := New(Config{Kafka: cfg.Kafka, Recipe: recipe}, nil)
 	require.NoError(t, err)
 	server := httptest.NewUnstartedServer(c)
 	server.Config.WriteTimeout = tickInterval
@@ -204,7 +203,6 @@ func TestFeedOverHTTP(t *testing.T) {
 		require.NotNil(t, p)
 	}
 	refused, request := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, Path+"api/feed", nil)
-	request.Host = "localhost"
 	c.ServeHTTP(refused, request)
 	require.Equal(t, http.StatusServiceUnavailable, refused.Code)
 	c.Close()

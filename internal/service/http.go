@@ -5,14 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"echosieve/internal/config"
+	"echosieve/internal/console"
 )
 
 const (
@@ -25,10 +30,11 @@ const (
 	metricsInFlight     = 4
 )
 
-// newHTTPHandler serves /metrics, /healthz and /readyz, and with withPprof /debug/pprof/ as well. Other methods than GET and HEAD
-// are refused.
-func newHTTPHandler(metrics prometheus.Gatherer, h *health, withPprof bool) *http.ServeMux {
+// newHTTPHandler serves the paths of the listener, behind the guard: a page of links at /, /metrics, /healthz and /readyz, and what the
+// settings add. Other methods than GET and HEAD are refused, except by the console. A nil console is none.
+func newHTTPHandler(cfg config.HTTPConfig, metrics prometheus.Gatherer, h *health, page http.Handler) http.Handler {
 	mux := http.NewServeMux() // a pattern with GET matches HEAD as well; other methods get 405
+	mux.HandleFunc("GET /{$}", serveLinks(cfg))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{
 		ErrorLog:            slog.NewLogLogger(h.log.Handler(), slog.LevelError),
 		MaxRequestsInFlight: metricsInFlight,
@@ -44,14 +50,43 @@ func newHTTPHandler(metrics prometheus.Gatherer, h *health, withPprof bool) *htt
 		}
 		serveJSON(w, status, map[string]any{"ready": ready, "components": components}, h.log)
 	})
-	if withPprof {
+	if page != nil {
+		mux.Handle(console.Path, page)
+	}
+	if cfg.Pprof {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
-	return mux
+	return guard(cfg, mux)
+}
+
+// serveLinks returns the page at /, which leads to all others.
+func serveLinks(cfg config.HTTPConfig) http.HandlerFunc {
+	links := []struct {
+		path, what string
+		served     bool
+	}{
+		{console.Path, "verdicts, articles and connections, as a page", cfg.Console},
+		{"/metrics", "for Prometheus", true},
+		{"/readyz", "is every connection up, and what is wrong", true},
+		{"/healthz", "does the process answer", true},
+		{"/debug/pprof/", "profiles", cfg.Pprof},
+	}
+	var b strings.Builder
+	b.WriteString("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Echosieve</title></head>\n<body><h1>Echosieve</h1>\n<ul>\n")
+	for _, l := range links {
+		if l.served { // relative: a proxy may serve the page below a prefix
+			fmt.Fprintf(&b, "<li><a href=\"%s\">%s</a>: %s</li>\n", strings.TrimPrefix(l.path, "/"), l.path, l.what)
+		}
+	}
+	b.WriteString("</ul></body></html>\n")
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = io.WriteString(w, b.String()) // a client that is gone misses nothing
+	}
 }
 
 func serveJSON(w http.ResponseWriter, status int, v any, log *slog.Logger) {

@@ -19,13 +19,13 @@ import (
 )
 
 // startHTTP serves on a free port until the test ends and returns the base address.
-func startHTTP(t *testing.T, reg *prometheus.Registry, h *health, withPprof bool) string {
+func startHTTP(t *testing.T, reg *prometheus.Registry, h *health, cfg config.HTTPConfig) string {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- serveHTTP(ctx, l, newHTTPHandler(reg, h, withPprof), h.log) }()
+	go func() { ended <- serveHTTP(ctx, l, newHTTPHandler(cfg, reg, h, nil), h.log) }()
 	t.Cleanup(func() {
 		cancel()
 		require.NoError(t, <-ended)
@@ -37,6 +37,7 @@ func fetch(t *testing.T, method, url string) (int, http.Header, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
 	require.NoError(t, err)
+	req.Header.Set("Content-Type", "application/json") // the guard refuses others before it looks at the path
 	resp, err := http.DefaultClient.Do(req)
 	require.NoError(t, err)
 	defer resp.Body.Close()
@@ -47,7 +48,7 @@ func fetch(t *testing.T, method, url string) (int, http.Header, string) {
 
 func TestHTTPReady(t *testing.T) {
 	h := newHealth(nil, discardLog(), "kafka", "redis")
-	url := startHTTP(t, prometheus.NewRegistry(), h, false)
+	url := startHTTP(t, prometheus.NewRegistry(), h, config.HTTPConfig{})
 	var body struct {
 		Ready      bool
 		Components map[string]componentState
@@ -79,7 +80,7 @@ func TestHTTPReady(t *testing.T) {
 func TestHTTPMetrics(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	registerBuildInfo(reg, "news-1-0123abcd", true)
-	url := startHTTP(t, reg, newHealth(reg, discardLog(), "kafka"), false)
+	url := startHTTP(t, reg, newHealth(reg, discardLog(), "kafka"), config.HTTPConfig{})
 	status, _, text := fetch(t, http.MethodGet, url+"/metrics")
 	require.Equal(t, http.StatusOK, status)
 	require.Regexp(t, `(?m)^echosieve_build_info\{goversion="go[^"]+",recipe="news-1-0123abcd",revision="[^"]+",shadow="true",version="[^"]+"\} 1$`, text)
@@ -91,8 +92,8 @@ func TestHTTPMethodsAndPaths(t *testing.T) {
 	h := newHealth(nil, discardLog(), "kafka")
 	probed(h, "kafka", nil)
 	for _, withPprof := range []bool{false, true} {
-		url := startHTTP(t, prometheus.NewRegistry(), h, withPprof)
-		paths := []string{"/metrics", "/healthz", "/readyz"}
+		url := startHTTP(t, prometheus.NewRegistry(), h, config.HTTPConfig{Pprof: withPprof})
+		paths := []string{"/", "/metrics", "/healthz", "/readyz"}
 		if withPprof {
 			paths = append(paths, "/debug/pprof/", "/debug/pprof/symbol")
 		}
@@ -109,7 +110,7 @@ func TestHTTPMethodsAndPaths(t *testing.T) {
 			}
 		}
 		for _, path := range []string{
-			"/", "/metrics/", "/readyz/x", "/favicon.ico", "/..%2f..%2fetc/passwd", "/metrics%00", "/debug/vars", "/debug", "/debug/pprof/../vars", "//etc/passwd",
+			"/metrics/", "/readyz/x", "/favicon.ico", "/..%2f..%2fetc/passwd", "/metrics%00", "/debug/vars", "/debug", "/debug/pprof/../vars", "//etc/passwd", "/console/", "/index.html",
 		} {
 			status, _, _ := fetch(t, http.MethodGet, url+path)
 			require.Equal(t, http.StatusNotFound, status, path)
@@ -122,11 +123,11 @@ func TestHTTPMethodsAndPaths(t *testing.T) {
 // Long headers are refused, and the server goes on.
 func TestHTTPHeaderLimit(t *testing.T) {
 	h := newHealth(nil, discardLog(), "kafka")
-	url := startHTTP(t, prometheus.NewRegistry(), h, false)
+	url := startHTTP(t, prometheus.NewRegistry(), h, config.HTTPConfig{})
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
 	require.NoError(t, err)
 	defer conn.Close()
-	_, err = fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\nX: %s\r\n\r\n", strings.Repeat("x", 3*httpMaxHeaderBytes))
+	_, err = fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n", strings.Repeat("x", 3*httpMaxHeaderBytes))
 	require.NoError(t, err)
 	line, err := bufio.NewReader(conn).ReadString('\n')
 	require.NoError(t, err)
@@ -147,12 +148,12 @@ func TestHTTPDefaults(t *testing.T) {
 
 // A body is not read: the request is answered without it.
 func TestHTTPBodyIsNotRead(t *testing.T) {
-	url := startHTTP(t, prometheus.NewRegistry(), newHealth(nil, discardLog(), "kafka"), false)
+	url := startHTTP(t, prometheus.NewRegistry(), newHealth(nil, discardLog(), "kafka"), config.HTTPConfig{})
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
 	require.NoError(t, err)
 	defer conn.Close()
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(30*time.Second)))
-	_, err = fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000000\r\n\r\n")
+	_, err = fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000000\r\n\r\n")
 	require.NoError(t, err)
 	line, err := bufio.NewReader(conn).ReadString('\n')
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"runtime/debug"
 	"strconv"
 
@@ -105,12 +106,13 @@ func (s *Service) Run(ctx context.Context) error {
 		s.log.Warn("a connection is not protected", "component", f.Component, "problem", f.Problem, "remedy", f.Remedy)
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	handler := newHTTPHandler(s.registry, s.health, s.cfg.HTTP.Pprof)
+	var page http.Handler
 	if s.console != nil {
-		handler.Handle(console.Path, s.console)
+		page = s.console
 		// Pages keep their requests open. Without this the listener would wait for them when the service stops.
 		context.AfterFunc(ctx, s.console.Close)
 	}
+	handler := newHTTPHandler(s.cfg.HTTP, s.registry, s.health, page)
 	group.Go(func() error { return serveHTTP(ctx, s.listener, handler, s.log) })
 	group.Go(func() error {
 		s.health.probe(ctx, "redis", func(ctx context.Context) error {
@@ -152,7 +154,7 @@ func (s *Service) Close() {
 func (s *Service) newConsole() (*console.Console, error) {
 	return console.New(console.Config{
 		Version: build.Version(), Kafka: s.cfg.Kafka, Decode: s.cfg.Input, Recipe: s.recipe, Index: s.cfg.IndexConfig(s.recipe.ID()),
-	}, s.cfg.HTTP.Listen, s.log.With("component", "console"))
+	}, s.log.With("component", "console"))
 }
 
 // registerBuildInfo registers the metric echosieve_build_info. Its value is always 1; its labels name version and recipe, and say whether

@@ -160,7 +160,10 @@ func TestComposeConfiguration(t *testing.T) {
 			Namespace string
 		}
 		Window string
-		HTTP   struct{ Listen string }
+		HTTP   struct {
+			Listen string
+			Hosts  []string
+		}
 		Recipe string
 		Input  struct {
 			SourceLabels int `yaml:"source_labels"`
@@ -179,6 +182,7 @@ func TestComposeConfiguration(t *testing.T) {
 	require.Contains(t, *services["kafka"].Environment["KAFKA_ADVERTISED_LISTENERS"], "//"+config.Kafka.Brokers[0])
 	require.True(t, config.Kafka.CreateTopics)
 	require.Equal(t, "0.0.0.0:9464", config.HTTP.Listen)
+	require.Contains(t, services, config.HTTP.Hosts[0], "containers call the service by its name")
 	require.Equal(t, "news", config.Recipe)
 	topics := config.Kafka.Topics
 	require.NotContains(t, []string{topics.Unique, topics.Duplicate, topics.Dead}, topics.Input)

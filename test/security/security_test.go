@@ -166,7 +166,7 @@ func (f *fortress) run(t *testing.T, s settings) *process {
 func (p *process) end(t *testing.T) int {
 	t.Helper()
 	if !p.Ended() {
-		for _, path := range []string{"/metrics", "/readyz", "/healthz"} {
+		for _, path := range []string{"/", "/metrics", "/readyz", "/healthz"} {
 			p.f.note([]byte(p.Get(path)))
 		}
 	}

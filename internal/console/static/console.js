@@ -227,7 +227,7 @@ $("compare").addEventListener("submit", async (e) => {
   const texts = { earlier: form.get("earlier"), later: form.get("later") };
   const [show] = openDetail("Comparing …", "");
   try {
-    const c = await ask("api/compare", { method: "POST", body: JSON.stringify(texts) });
+    const c = await ask("api/compare", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(texts) });
     const missed = c.found || !["near", "exact", "possible"].includes(c.verdict) ? "" : ". The look-ups of the service do not lead from one to the other";
     show(c.verdict, about(c) + missed,
       side({ heading: "Later text" }, c.runs, "left"), side({ heading: "Earlier text" }, c.runs, "right"));

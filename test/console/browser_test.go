@@ -1,0 +1,220 @@
+package console
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"echosieve/internal/child"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write the screenshots in docs")
+
+// patience bounds every wait for something that takes a second or two.
+const patience = 4 * time.Minute
+
+// demo starts the demo and returns the address of its console and of its Kafka.
+func demo(t *testing.T) (page, broker string) {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "echosieve-lab")
+	out, err := exec.Command("go", "build", "-o", binary, "echosieve/cmd/echosieve-lab").CombinedOutput()
+	require.NoError(t, err, string(out))
+	cmd := exec.Command(binary, "demo", "--serve")
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	process, err := child.Start(cmd)
+	require.NoError(t, err)
+	t.Cleanup(func() { process.Stop(patience) })
+	deadline := time.AfterFunc(2*patience, func() { _ = cmd.Process.Kill() })
+	defer deadline.Stop()
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() {
+		if at := regexp.MustCompile(`http://\S+/console/`).FindString(lines.Text()); at != "" {
+			page = at
+		}
+		if _, after, ok := strings.Cut(lines.Text(), "produce --kafka.brokers "); ok {
+			broker, _, _ = strings.Cut(after, " ")
+			go func() { // the demo must not wait for a reader
+				for lines.Scan() {
+				}
+			}()
+			return page, broker
+		}
+	}
+	require.Fail(t, "the demo ended", stderr.String())
+	return "", ""
+}
+
+// browserTab is a tab of a browser. Its methods fail the test.
+type browserTab struct {
+	t   *testing.T
+	ctx context.Context
+}
+
+// browser opens a tab of a given size. It fails the test if the page logs an error, for example about its Content-Security-Policy. An answer
+// 503 of readyz is none: the service may be slow for a moment.
+func browser(t *testing.T, width, height int64, scheme string) *browserTab {
+	t.Helper()
+	var watchers sync.WaitGroup
+	t.Cleanup(watchers.Wait) // when the browser has ended
+	tab := startBrowser(t)
+	thrown, logged := chromedp.Events(tab, runtime.ExceptionThrown), chromedp.Events(tab, log.EntryAdded)
+	watchers.Go(func() {
+		for e, err := range thrown {
+			if err == nil {
+				t.Errorf("the page's script failed: %s", e.ExceptionDetails.Text)
+			}
+		}
+	})
+	watchers.Go(func() {
+		for e, err := range logged {
+			if err == nil && e.Entry.Level == log.EntryLevelError && !strings.HasSuffix(e.Entry.URL, "/readyz") {
+				t.Errorf("the page logged: %s %s", e.Entry.Text, e.Entry.URL)
+			}
+		}
+	})
+	b := &browserTab{t, tab}
+	b.run(chromedp.EmulateViewport(width, height), func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
+		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+		}})
+		return chromedp.Void{}, err
+	})
+	return b
+}
+
+// startBrowser starts a browser with one tab, which ends with the test.
+func startBrowser(t *testing.T, options ...chromedp.ExecAllocatorOption) context.Context {
+	t.Helper()
+	name, err := exec.LookPath("chromium")
+	require.NoError(t, err, "install Debian's package chromium")
+	options = append(options, chromedp.ExecPath(name), chromedp.NoSandbox, chromedp.WSURLReadTimeout(patience))
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:], options...)...)
+	tab, closeTab := chromedp.NewContext(allocator)
+	t.Cleanup(func() {
+		closeTab()
+		stop()
+	})
+	require.NoError(t, chromedp.Do(tab, chromedp.Steps())) // starts the browser, whose life must not end with a shorter context
+	return tab
+}
+
+// run runs steps in a tab.
+func (b *browserTab) run(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	require.NoError(b.t, chromedp.Do(ctx, steps...))
+}
+
+// eval evaluates an expression in the page.
+func eval[T any](b *browserTab, expression string) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	require.NoError(b.t, err, expression)
+	return value
+}
+
+// do evaluates a statement in the page.
+func (b *browserTab) do(statement string) {
+	b.t.Helper()
+	eval[bool](b, "(() => {"+statement+"; return true})()")
+}
+
+// until waits until an expression is true in the page.
+func (b *browserTab) until(expression string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(0)))
+	require.NoError(b.t, err, expression)
+}
+
+// screenshot writes the page to docs with -update. Without, it requires that the file in docs is a picture of the same width.
+func (b *browserTab) screenshot(name string) {
+	t := b.t
+	t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	require.NoError(t, err)
+	path := filepath.Join("..", "..", "docs", name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, picture, 0o644))
+	}
+	kept, err := os.ReadFile(path)
+	require.NoError(t, err, "write it: go test ./test/console -update")
+	now, err := png.DecodeConfig(bytes.NewReader(picture))
+	require.NoError(t, err)
+	old, err := png.DecodeConfig(bytes.NewReader(kept))
+	require.NoError(t, err)
+	require.Equal(t, now.Width, old.Width)
+}
+
+// publish publishes articles into the demo, as JSON lines on the standard input of produce.
+func publish(t *testing.T, broker string, articles ...map[string]string) {
+	t.Helper()
+	var lines bytes.Buffer
+	for _, a := range articles {
+		require.NoError(t, json.NewEncoder(&lines).Encode(a))
+	}
+	cmd := exec.Command("go", "run", "echosieve/cmd/echosieve", "produce", "--kafka.brokers", broker, "-")
+	cmd.Stdin = &lines
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+}
+
+// closeDetail closes the dialog by its key, and waits until the page has noticed: later steps wait for texts in the dialog, and must not
+// see those of before.
+func (b *browserTab) closeDetail() {
+	b.t.Helper()
+	b.run(chromedp.KeyEvent(kb.Escape))
+	b.until(`!document.getElementById("detail").open && !document.querySelector("#sides > *")`)
+}
+
+// holdAnswer does what makes the page send a request whose address begins with a path. It waits for the request, and holds its answer until
+// releaseAnswer.
+func (b *browserTab) holdAnswer(path string, ask func()) {
+	b.t.Helper()
+	b.do(fmt.Sprintf(`const real = window.fetch; window.answered = false; window.release = null;
+		window.fetch = async (url, ...options) => {
+			if (!url.startsWith(%q)) return real(url, ...options);
+			window.fetch = real;
+			await new Promise((release) => { window.release = release });
+			const response = await real(url, ...options), json = response.json.bind(response);
+			response.json = async () => { const value = await json(); setTimeout(() => { window.answered = true }); return value };
+			return response;
+		}`, path))
+	ask()
+	b.until(`window.release !== null`)
+}
+
+// releaseAnswer lets the page have the held answer, and returns when the page has worked it off.
+func (b *browserTab) releaseAnswer() {
+	b.t.Helper()
+	b.do(`window.release()`)
+	b.until(`window.answered`)
+}

@@ -1,0 +1,146 @@
+package security
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A promise is what SECURITY.md says of the program, and the tests that fail when it is not kept. A sentence belongs to the promises whose
+// phrase it holds.
+type promise struct {
+	phrase string
+	tests  string // each "package.Test", with spaces between them; empty: the sentence promises nothing
+}
+
+// promises holds every sentence of SECURITY.md under "What is not trusted" and "What is trusted".
+var promises = []promise{
+	{"A publisher of the input topic may write anything", "test/hostile.TestHostileRecords"},
+	{"becomes an article or a dead letter", "test/hostile.TestHostileRecords pipeline.TestDecodeRejects pipeline.FuzzDecode"},
+	{"does not stop the process", "test/hostile.TestHostileRecords"},
+	{"does not change the verdict of an article that has one", "redisindex.TestContract"},
+	{"time and memory grow no faster than its size", "pipeline.TestHostileTextsTakeLinearTime pipeline.TestLongFieldsTakeLinearTime"},
+	{"These are the bounds", ""},
+	{"size of a record", "test/hostile.TestHostileRecords pipeline.TestPeakMemory"},
+	{"about 8 times its size in memory", "pipeline.TestPeakMemory"},
+	{"record batch, as stored", "test/hostile.TestBombs consumer/internal/wire.TestDamagedBatches"},
+	{"larger batch stops its partition", "test/hostile.TestBombs"},
+	{"`max.message.bytes` below", ""},
+	{"records in memory", "consumer.TestInFlightIsBounded consumer.TestMemoryIsBoundedWithManyPartitions"},
+	{"nesting of JSON", "pipeline.TestDepth"},
+	{"decompress", "test/hostile.TestBombs consumer/internal/wire.TestLargeBatchesAreReadRecordByRecord consumer/internal/wire.TestLargestZstdWindowIsRead"},
+	{"above `kafka.max_message_bytes` is skipped", "consumer/internal/wire.TestOversizeRecordsAreCut"},
+	{"fingerprints in a block list", "redisindex.TestFullList"},
+	{"entries read from Redis for one article", "redisindex.TestNearest"},
+	{"life of an entry in Redis", "redisindex.TestEveryKeyExpires redisindex.TestHostileTimestamps"},
+	{"attacks remain for a publisher", ""},
+	{"Publish a copy of an article before the article", ""},
+	{"then counts as the copy", ""},
+	{"Publish many articles that look alike", ""},
+	{"costs the attacker hardly anything", ""},
+	{"Fill the block lists", ""},
+	{"then pass as `unique`", ""},
+	{"`echosieve_redisindex_full_lists_total` rises", "redisindex.TestFullList"},
+
+	{"**The network**, if TLS is on", ""},
+	{"Certificates, their dates and their names are verified", "test/security.TestCertificatesAndVersions"},
+	{"`check` and `run` warn of that setting", "test/security.TestCertificatesAndVersions"},
+	{"TLS 1.2 is the oldest version", "test/security.TestCertificatesAndVersions"},
+
+	{"**Clients of the HTTP listener**", ""},
+	{"GET and HEAD only", "internal/service.TestHTTPMethodsAndPaths test/console.TestConsoleIsReadOnly"},
+	{"limits time, header size and the number of scrapes", "test/security.TestListener internal/service.TestHTTPHeaderLimit internal/service.TestScrapesAtOnce"},
+	{"No answer holds a secret", "test/security.TestSecuredServers"},
+	{"Only the console, which is off by default, holds articles", "test/console.TestConsoleIsReadOnly internal/service.TestHTTPDefaults internal/service.TestHTTPMethodsAndPaths"},
+	{"Debug pages exist only with `http.pprof`", "internal/service.TestHTTPMethodsAndPaths test/security.TestListener"},
+	{"listens on loopback by default", "internal/service.TestHTTPDefaults test/security.TestListener"},
+	{"names of loopback and `http.hosts` only", "internal/service.TestGuardOfNames test/console.TestConsoleIsReadOnly"},
+	{"a page of another site", "internal/service.TestGuardOfOrigins test/console.TestOtherSites"},
+	{"not `application/json`", "internal/service.TestGuardOfContentTypes"},
+
+	{"**Kafka and Redis.**", ""},
+	{"can write to Redis can decide verdicts", ""},
+	{"ends in an error, not in a verdict", "redisindex.TestRecordedReplies redisindex.TestDamagedEntryIsSetAside"},
+	{"smallest rights", "redisindex.TestRightsAreEnoughAndNoneTooMany redisindex.TestSecurityDocs test/security.TestSecuredServers"},
+	{"Configuration, dictionaries and the environment", ""},
+	{"Passwords come from a file, the environment or the YAML file", "test/security.TestSecuredServers internal/config.TestFixedNames"},
+	{"appear in no log, metric, error text or `config print`", "test/security.TestSecuredServers"},
+	{"an address with a password is refused", "cmd/echosieve.TestConfigMistakes"},
+	{"dependencies are pinned by `go.sum`", "test/deploy.TestComposeServices test/deploy.TestDockerfile"},
+}
+
+// TestPromises requires that each sentence of SECURITY.md is in the table, and that the tests of the table exist. A new sentence needs its row,
+// and a new promise a test.
+func TestPromises(t *testing.T) {
+	text, err := os.ReadFile("../../SECURITY.md")
+	require.NoError(t, err)
+	_, sections, found := strings.Cut(string(text), "## What is not trusted")
+	require.True(t, found)
+	used := map[string]bool{}
+	for _, sentence := range sentencesOf(sections) {
+		matched := false
+		for _, p := range promises {
+			if strings.Contains(sentence, p.phrase) {
+				matched, used[p.phrase] = true, true
+			}
+		}
+		require.True(t, matched, "no row of promises has a phrase of this sentence: %s", sentence)
+	}
+	for _, p := range promises {
+		require.True(t, used[p.phrase], "SECURITY.md no longer says: %s", p.phrase)
+		for _, name := range strings.Fields(p.tests) {
+			at := strings.LastIndex(name, ".")
+			require.True(t, testsOf(t, name[:at])[name[at+1:]], "%s does not exist; the promise was: %s", name, p.phrase)
+		}
+	}
+}
+
+// sentencesOf returns the sentences of a page: those of paragraphs and of items, and rows of tables.
+func sentencesOf(page string) (sentences []string) {
+	var block strings.Builder
+	end := func() {
+		text := strings.Join(strings.Fields(block.String()), " ")
+		block.Reset()
+		for text != "" {
+			sentence, rest, _ := strings.Cut(text, ". ")
+			sentences, text = append(sentences, sentence), rest
+		}
+	}
+	for line := range strings.Lines(page) {
+		switch line := strings.TrimSpace(line); {
+		case strings.HasPrefix(line, "## "), strings.HasPrefix(line, "|---"), line == "| what | bound |":
+		case line == "", strings.HasPrefix(line, "- "), strings.HasPrefix(line, "|"):
+			end()
+			fallthrough
+		default:
+			block.WriteString(strings.TrimPrefix(line, "- ") + " ")
+		}
+	}
+	end()
+	return sentences
+}
+
+// testsOf returns the tests of a package that is named by its folder.
+func testsOf(t *testing.T, folder string) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("../..", folder, "*_test.go"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files, folder)
+	names := map[string]bool{}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil {
+				names[f.Name.Name] = true
+			}
+		}
+	}
+	return names
+}
