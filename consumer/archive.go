@@ -141,21 +141,28 @@ func (a *Archive) Read(ctx context.Context, from article.Coordinates, to int64, 
 // Committed returns the offsets that a group has committed in a topic, by partition. An offset is 0 if the group has committed none, or
 // if its offset belongs to a topic of that name that was deleted since. It needs the right Describe on the group.
 func (a *Archive) Committed(ctx context.Context, group, topic string) ([]int64, error) {
-	return retried(ctx, "offsets of group "+group, func() ([]int64, error) {
+	id, known, err := a.commits(ctx, group, topic)
+	return committedOffsets(known, func(label string) bool { return ofOtherTopic(label, id) }), err
+}
+
+// Notes returns the notes beside the offsets that a group has committed in a topic (Notes.Recall). It needs the right Describe on the
+// group.
+func (a *Archive) Notes(ctx context.Context, group, topic string) (map[article.Coordinates]string, error) {
+	_, known, err := a.commits(ctx, group, topic)
+	return notesOf(topic, known), err
+}
+
+// commits returns the id of a topic, and a group's commits in all its partitions.
+func (a *Archive) commits(ctx context.Context, group, topic string) (id wire.TopicID, known []kafka.OffsetFetchPartition, err error) {
+	known, err = retried(ctx, "offsets of group "+group, func() ([]kafka.OffsetFetchPartition, error) {
 		now, err := a.cluster.topic(ctx, topic)
 		if err != nil {
 			return nil, a.cluster.rootCause(ctx, err)
 		}
-		partitions := make([]int, len(now.Partitions))
-		for i := range partitions {
-			partitions[i] = i
-		}
-		known, err := a.cluster.committed(ctx, group, topic, partitions)
-		if err != nil {
-			return nil, err
-		}
-		return committedOffsets(known, func(label string) bool { return ofOtherTopic(label, now.ID) }), nil
+		id = now.ID
+		return a.cluster.committed(ctx, group, topic, firstPartitions(len(now.Partitions)))
 	})
+	return id, known, err
 }
 
 // committedOffsets returns the offsets by partition, 0 where there is none or its label is that of another topic.

@@ -36,7 +36,8 @@ type Consumer struct {
 	input                    *inputTopic
 	publisher                *publisher
 	handler                  Handler
-	notes                    Notes        // may be nil
+	notes                    Notes // may be nil
+	notesInterval            time.Duration
 	tracer                   trace.Tracer // nil: nothing is traced
 	limiter                  *limiter
 	metrics                  *metrics
@@ -68,7 +69,7 @@ func New(cfg Config, handler Handler, reg prometheus.Registerer, log *slog.Logge
 	}
 	r := &reporter{metrics: m, log: log, health: health, failing: map[failure]error{}}
 	c := &Consumer{
-		cfg: cfg, cluster: cl, input: &inputTopic{cluster: cl, name: cfg.Topics.Input}, publisher: newPublisher(cl, m, r), handler: handler, metrics: m, reporter: r, log: log,
+		cfg: cfg, cluster: cl, input: &inputTopic{cluster: cl, name: cfg.Topics.Input}, publisher: newPublisher(cl, m, r), handler: handler, metrics: m, reporter: r, log: log, notesInterval: notesInterval,
 		limiter:      newLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m),
 		chunkRecords: min(cfg.BatchRecords, cfg.MaxInFlightRecords),
 		chunkBytes:   min(maxChunkBytes, max(cfg.MaxInFlightBytes/8, 1)),
@@ -107,6 +108,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 		_ = group.Close()
 		close(left)
 	}()
+	go c.watchNotes(ctx)
 	err = c.serveGenerations(ctx, group)
 	cancel(err)
 	c.waitUntilLeft(left)

@@ -1,37 +1,33 @@
 package consumer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
+	"time"
 
+	"echosieve/consumer/internal/label"
 	"echosieve/consumer/internal/wire"
+	"echosieve/pipeline/article"
 
 	"github.com/segmentio/kafka-go"
 )
 
-// topicIDPrefix begins the word of a label that holds the id of the topic whose offset is committed. A label is committed as
-// metadata beside each offset. Brokers drop a group's offsets together with the topic, but an offset of the old topic can
-// come back: the topic is deleted and recreated, a member that has not noticed this commits an offset of the old topic once more, and
-// is killed before it notices. The label tells the next member that the offset belongs to another log.
-const topicIDPrefix = "topic-id:"
-
-// notePrefix begins the word of a label that holds a note of Notes. It stands before the topic id: versions of Echosieve without
-// notes compare a label that begins with topicIDPrefix as a whole, and would take the offset for one of another topic.
-const notePrefix = "note:"
-
-// maxNoteBytes bounds a note. Brokers refuse metadata above offset.metadata.max.bytes, 4096 by default.
+// maxNoteBytes bounds a note, so that the label has room for other words.
 const maxNoteBytes = 1024
 
-// Notes are stored beside the group's committed offsets, and survive a restart of all members. The index stores how far it has counted,
-// and so notices after a restart that Redis has lost data.
+// notesInterval is the time between two looks at the notes of all partitions; tests set a shorter one.
+const notesInterval = 5 * time.Second
+
+// Notes are stored beside the group's committed offsets (package label), and survive a restart of all members. The index stores which one
+// it is and how far it has counted. So it notices after a restart that Redis has lost data, and that another index was used.
 type Notes interface {
 	// Note returns the note to store: one word without spaces, at most 1 KiB, or "". It is called before each commit.
 	Note() string
-	// Recall is called whenever partitions are assigned, with the notes of all partitions of the input topic that have one, in any
-	// order.
-	Recall(notes []string)
+	// Recall is called whenever partitions are assigned, and every 5 seconds, with the notes of all partitions of the input topic that
+	// have one, by the offset beside which the note stands. Calls may be concurrent. The map belongs to Recall.
+	Recall(notes map[article.Coordinates]string)
 }
 
 // KeepNotes makes the consumer commit and recall notes. It may be called once, before Run.
@@ -39,32 +35,22 @@ func (c *Consumer) KeepNotes(n Notes) { c.notes = n }
 
 // label returns the metadata to commit beside offsets of the topic.
 func (c *Consumer) label(id wire.TopicID) string {
-	var words []string
+	note, of := "", ""
 	if c.notes != nil {
-		if note := c.notes.Note(); note != "" && len(note) <= maxNoteBytes {
-			words = append(words, notePrefix+note)
-		}
+		note = c.notes.Note()
+	}
+	if len(note) > maxNoteBytes {
+		note = ""
 	}
 	if id.Known() {
-		words = append(words, topicIDPrefix+id.String())
+		of = id.String()
 	}
-	return strings.Join(words, " ")
+	return label.Make(label.Word{Name: label.Index, Value: note}, label.Word{Name: label.TopicID, Value: of})
 }
 
-// labelWord returns the rest of the label's word that begins with the prefix, or "".
-func labelWord(label, prefix string) string {
-	for word := range strings.FieldsSeq(label) {
-		if rest, ok := strings.CutPrefix(word, prefix); ok {
-			return rest
-		}
-	}
-	return ""
-}
-
-// ofOtherTopic says whether an offset with this label belongs to another topic than id. Offsets that others have committed, for
-// example a tool that resets a group, have no label and are used as they are.
-func ofOtherTopic(label string, id wire.TopicID) bool {
-	of := labelWord(label, topicIDPrefix)
+// ofOtherTopic says whether an offset with this label belongs to another topic than id.
+func ofOtherTopic(text string, id wire.TopicID) bool {
+	of := label.Value(text, label.TopicID)
 	return of != "" && id.Known() && of != id.String()
 }
 
@@ -103,10 +89,7 @@ func (c *Consumer) startPositionsOnce(ctx context.Context, assigned []kafka.Part
 	}
 	c.input.id.Store(&now.ID)
 	// Offsets of all partitions are read, for their notes: the members of the group must know the same before one of them writes.
-	partitions := make([]int, len(now.Partitions))
-	for i := range partitions {
-		partitions[i] = i
-	}
+	partitions := firstPartitions(len(now.Partitions))
 	for _, a := range assigned {
 		if a.ID >= len(now.Partitions) {
 			partitions = append(partitions, a.ID)
@@ -137,14 +120,51 @@ func (c *Consumer) startPositionsOnce(ctx context.Context, assigned []kafka.Part
 }
 
 func (c *Consumer) recallNotes(committed []kafka.OffsetFetchPartition) {
+	if c.notes != nil {
+		c.notes.Recall(notesOf(c.input.name, committed))
+	}
+}
+
+// notesOf returns the notes beside committed offsets of a topic.
+func notesOf(topic string, committed []kafka.OffsetFetchPartition) map[article.Coordinates]string {
+	notes := map[article.Coordinates]string{}
+	for _, p := range committed {
+		if note := cmp.Or(label.Value(p.Metadata, label.Index), label.Value(p.Metadata, label.Note)); note != "" && p.CommittedOffset >= 0 {
+			notes[article.Coordinates{Topic: topic, Partition: int32(p.Partition), Offset: p.CommittedOffset}] = note
+		}
+	}
+	return notes
+}
+
+// watchNotes recalls the notes until ctx ends, because members that commit beside this one do not tell it. A request
+// that fails is left to the next time: what the members need to work reports the fault.
+func (c *Consumer) watchNotes(ctx context.Context) {
 	if c.notes == nil {
 		return
 	}
-	var notes []string
-	for _, p := range committed {
-		if note := labelWord(p.Metadata, notePrefix); note != "" {
-			notes = append(notes, note)
+	tick := time.NewTicker(c.notesInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		n, err := c.cluster.partitions(ctx, c.input.name)
+		if err != nil {
+			continue
+		}
+		if committed, err := c.cluster.committed(ctx, c.cfg.Group, c.input.name, firstPartitions(n)); err == nil {
+			c.recallNotes(committed)
 		}
 	}
-	c.notes.Recall(notes)
+}
+
+// firstPartitions returns the ids of the partitions of a topic with n partitions.
+func firstPartitions(n int) []int {
+	ids := make([]int, n)
+	for i := range ids {
+		ids[i] = i
+	}
+	return ids
 }

@@ -2,14 +2,18 @@ package consumer
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"echosieve/consumer/internal/label"
 	"echosieve/consumer/internal/wire"
+	"echosieve/pipeline/article"
 
+	"github.com/segmentio/kafka-go"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 )
@@ -24,10 +28,16 @@ type notebook struct {
 
 func (n *notebook) Note() string { return n.note }
 
-func (n *notebook) Recall(notes []string) {
+func (n *notebook) Recall(notes map[article.Coordinates]string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.recalled = append(n.recalled, notes)
+	n.recalled = append(n.recalled, slices.Collect(maps.Values(notes)))
+}
+
+func (n *notebook) calls() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.recalled)
 }
 
 // last returns the notes of the last call of Recall, sorted, and whether there was one.
@@ -78,20 +88,39 @@ func TestNotesAreRecalled(t *testing.T) {
 	}
 	offsets, err := kadm.NewClient(cl).FetchOffsets(context.Background(), cfg.Group)
 	require.NoError(t, err)
-	offsets.Each(func(o kadm.OffsetResponse) { require.NotContains(t, o.Metadata, notePrefix) })
+	offsets.Each(func(o kadm.OffsetResponse) { require.NotContains(t, o.Metadata, label.Index+":") })
 }
 
-// Versions without notes compare a label that begins with topicIDPrefix as a whole: a label with a note must not begin with it.
+// Members see the notes that others commit while they run: a member that stands by is told where the group is.
+func TestNotesAreWatched(t *testing.T) {
+	_, cfg := fake(t)
+	cfg.Partitions = 1
+	ensureTopics(t, cfg)
+	cl := client(t, cfg)
+	books := []*notebook{{note: "first"}, {note: "second"}}
+	for _, book := range books {
+		startMember(t, cfg, &router{}, func(c *Consumer) {
+			c.KeepNotes(book)
+			c.notesInterval = 20 * time.Millisecond
+		})
+	}
+	produce(t, cl, numbered(cfg.Topics.Input, "u", 1, 1)...)
+	require.Eventually(t, func() bool {
+		a, _ := books[0].last()
+		b, _ := books[1].last()
+		return len(a) == 1 && slices.Equal(a, b) && books[0].calls() > 5 && books[1].calls() > 5 // far fewer generations begin
+	}, patience, 20*time.Millisecond)
+}
+
+// Versions without notes compare a label that begins with the topic's id as a whole: a label with a note must not begin with it.
 func TestLabels(t *testing.T) {
 	id, other := wire.TopicID{1}, wire.TopicID{2}
 	c := &Consumer{}
 	require.Equal(t, "topic-id:AQAAAAAAAAAAAAAAAAAAAA", c.label(id), "as versions without notes write it")
 	require.Empty(t, c.label(wire.TopicID{}))
-	c.KeepNotes(&notebook{note: "index.1.2"})
-	label := c.label(id)
-	require.False(t, strings.HasPrefix(label, topicIDPrefix))
-	require.Equal(t, "index.1.2", labelWord(label, notePrefix))
-	for _, l := range []string{label, (&Consumer{}).label(id)} {
+	c.KeepNotes(&notebook{note: "x=1&y=2"})
+	require.Equal(t, "index:x=1&y=2 topic-id:AQAAAAAAAAAAAAAAAAAAAA", c.label(id))
+	for _, l := range []string{c.label(id), (&Consumer{}).label(id), "note:abc.1.2 later:x topic-id:AQAAAAAAAAAAAAAAAAAAAA"} {
 		require.False(t, ofOtherTopic(l, id))
 		require.True(t, ofOtherTopic(l, other))
 		require.False(t, ofOtherTopic(l, wire.TopicID{}), "a broker without ids")
@@ -99,4 +128,16 @@ func TestLabels(t *testing.T) {
 	for _, l := range []string{"", "a tool's", c.label(wire.TopicID{})} {
 		require.False(t, ofOtherTopic(l, id), l)
 	}
+}
+
+// An upgrade process by process meets notes of versions that wrote another word, and offsets without a label.
+func TestNotesOfOtherVersions(t *testing.T) {
+	require.Equal(t, map[article.Coordinates]string{
+		{Topic: "in", Partition: 0, Offset: 5}: "abc.1.2", {Topic: "in", Partition: 2, Offset: 7}: "x=1",
+	}, notesOf("in", []kafka.OffsetFetchPartition{
+		{Partition: 0, CommittedOffset: 5, Metadata: "note:abc.1.2 topic-id:AQ"},
+		{Partition: 1, CommittedOffset: 6, Metadata: "a tool's"},
+		{Partition: 2, CommittedOffset: 7, Metadata: "later:y index:x=1 topic-id:AQ"},
+		{Partition: 3, CommittedOffset: -1},
+	}))
 }

@@ -110,7 +110,7 @@ func checkServer(ctx context.Context, server *redis.Client, cfg Config) []diag.F
 		add(diag.Failure, "version", info.version+" is too old", "use Redis "+minVersion+" or later, or Valkey")
 	}
 	if text := info.memoryWarning(); text != "" {
-		add(diag.Warning, "memory", text, "raise maxmemory, or shorten the window")
+		add(diag.Warning, "memory", text, "raise maxmemory, or add memory or nodes (docs/runbook.md, EchosieveRedisMemoryHigh)")
 	}
 	if text := info.saveWarning(); text != "" {
 		add(diag.Warning, "save", text, "see the server's log, and whether its disk is full")

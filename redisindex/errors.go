@@ -123,7 +123,7 @@ func explainReply(err error, namespace string) *diag.Problem {
 	case redis.IsReadOnlyError(err):
 		return &diag.Problem{Cause: "this Redis is a replica", Remedy: "connect to the master, or through Sentinel with redis.master_name"}
 	case redis.IsOOMError(err):
-		return &diag.Problem{Cause: "Redis is out of memory", Remedy: "raise maxmemory, or shorten the window"}
+		return &diag.Problem{Cause: "Redis is out of memory", Remedy: "raise maxmemory, or add memory or nodes (docs/runbook.md, EchosieveRedisOutOfMemory)"}
 	case redis.IsLoadingError(err):
 		return &diag.Problem{Cause: "Redis is loading its data", Remedy: "wait until it is done"}
 	case redis.IsMaxClientsError(err):

@@ -16,6 +16,7 @@ import (
 	"echosieve/internal/crashpoint"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/redisindex/indexid"
 )
 
 // Index is the article index in Redis. It holds no articles in memory, so any number of processes can share one namespace. Safe for
@@ -24,6 +25,7 @@ type Index struct {
 	client         redis.UniversalClient
 	cfg            Config
 	layout         layout
+	id             indexid.ID
 	keys           keys
 	lists          blockLists
 	metrics        *metrics
@@ -57,17 +59,21 @@ func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, lo
 		health = func(string, fmt.Stringer, error) {}
 	}
 	l := newLayout(cfg)
-	k := newKeys(cfg.Namespace, l)
+	id := IDOf(cfg, databaseOf(client))
+	k := newKeys(id, l)
 	_, cluster := client.(*redis.ClusterClient)
 	x := &Index{
-		client: client, cfg: cfg, layout: l, keys: k, metrics: newMetrics(reg), monitorMetrics: newMonitorMetrics(reg),
-		log: log, health: health, watermarks: newWatermarks(k, l, cluster),
+		client: client, cfg: cfg, layout: l, id: id, keys: k, metrics: newMetrics(reg), monitorMetrics: newMonitorMetrics(reg),
+		log: log, health: health, watermarks: newWatermarks(id, k, l, cluster),
 		maxEntries: maxEntries, now: time.Now, sleep: sleep,
 	}
 	x.SetPolicy(cfg.Policy)
 	x.lists = newBlockLists(x)
 	return x, nil
 }
+
+// ID says which index this is.
+func (x *Index) ID() indexid.ID { return x.id }
 
 // SetPolicy replaces the policy of the configuration. It touches only articles that have no verdict yet. Safe for concurrent use.
 func (x *Index) SetPolicy(p article.Policy) { x.policy.Store(&p) }

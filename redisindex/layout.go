@@ -12,8 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/lookup"
+	"echosieve/redisindex/indexid"
 	"echosieve/simhash"
 )
 
@@ -71,6 +74,9 @@ func DefaultConfig() Config {
 	return Config{UndecidedTimeout: time.Minute, Generations: 1, MaxCandidates: 24, ExpectedArticles: 1_000_000, Buckets: bucketsPacked}
 }
 
+// maxNamespaceBytes bounds a namespace without its recipe id. Every key begins with it, and it is committed beside each offset, where 1 KiB is for the index.
+const maxNamespaceBytes = 160
+
 // oneHashTag matches the braces that a namespace may have: exactly one hash tag of a Redis Cluster. With other braces fenceKey could not
 // make a key in the slot of a given key.
 var oneHashTag = regexp.MustCompile(`^[^{}]*\{[^{}]+\}[^{}]*$`)
@@ -80,6 +86,9 @@ func (c Config) Validate() error {
 	var errs []error
 	if c.Namespace == "" {
 		errs = append(errs, errors.New("namespace is empty"))
+	}
+	if len(c.base()) > maxNamespaceBytes {
+		errs = append(errs, fmt.Errorf("namespace has %d bytes, at most %d are allowed", len(c.base()), maxNamespaceBytes))
 	}
 	if strings.ContainsAny(c.Namespace, "{}") && !oneHashTag.MatchString(c.Namespace) {
 		errs = append(errs, fmt.Errorf("namespace %q has braces that are not one hash tag", c.Namespace))
@@ -208,8 +217,42 @@ type keys struct {
 	shardBits int
 }
 
-func newKeys(namespace string, l layout) keys {
-	return keys{prefix: namespace + ":" + l.tag + ":", shardBits: l.shardBits}
+func newKeys(i indexid.ID, l layout) keys {
+	return keys{prefix: i.Prefix(), shardBits: l.shardBits}
+}
+
+// IDOf returns the id of the index that a configuration makes in a database of Redis. The names of its keys are made from it.
+func IDOf(c Config, database int) indexid.ID {
+	l := newLayout(c)
+	namespace := c.base()
+	return indexid.ID{
+		Place: indexid.Place{Database: database, Namespace: namespace, Recipe: strings.TrimPrefix(c.Namespace[len(namespace):], ":"), Layout: l.tag},
+		Settings: map[string]string{
+			"window": shortDuration(c.Window), "redis.generations": strconv.Itoa(c.Generations), "redis.buckets": c.Buckets,
+			"redis.expected_articles": strconv.Itoa(c.ExpectedArticles), "redis.block_bits": strconv.Itoa(c.BlockBits),
+			"detection.blocks": strconv.Itoa(c.Blocks),
+		},
+	}
+}
+
+// shortDuration is a duration as settings have it: 168h, where String says 168h0m0s.
+func shortDuration(d time.Duration) string {
+	text := d.String()
+	if short, ok := strings.CutSuffix(text, "m0s"); ok {
+		text = short + "m"
+	}
+	if short, ok := strings.CutSuffix(text, "h0m"); ok {
+		text = short + "h"
+	}
+	return text
+}
+
+// databaseOf returns the number of the database that a client uses.
+func databaseOf(client redis.UniversalClient) int {
+	if server, ok := client.(*redis.Client); ok {
+		return server.Options().DB
+	}
+	return 0 // a cluster has no other
 }
 
 // sequence is the ticket counter.

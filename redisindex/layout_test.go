@@ -1,6 +1,7 @@
 package redisindex
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -52,6 +53,7 @@ func TestConfigValidate(t *testing.T) {
 		require.ErrorContains(t, cfg.Validate(), name)
 	}
 	for namespace, good := range map[string]bool{
+		strings.Repeat("n", maxNamespaceBytes) + ":news-4-3fa9c1d2": true, strings.Repeat("n", maxNamespaceBytes+1): false,
 		"a{tag}b": true, "{tag}": true, "a{}b": false, "a}b": false, "a{b": false, "{a}{b}": false, "{{a}}": false,
 	} {
 		cfg := testConfig(standard)

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"echosieve/redisindex/indexid"
 	"echosieve/test/redisserver"
 )
 
@@ -69,7 +70,7 @@ func cpuMicros(b *testing.B, servers []*redisserver.Server) int64 {
 
 // BenchmarkNoteDrawn measures what a batch pays for the comparison of its tickets.
 func BenchmarkNoteDrawn(b *testing.B) {
-	l := newWatermarks(keys{prefix: "x:"}, layout{}, false)
+	l := newWatermarks(indexid.ID{}, keys{prefix: "x:"}, layout{}, false)
 	n := uint64(0)
 	for b.Loop() {
 		l.noteDrawn(l.highest.Load(), n+1, n+256)

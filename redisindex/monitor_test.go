@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
+	"echosieve/redisindex/indexid"
 	"echosieve/simhash"
 	"echosieve/test/redisserver"
 )
@@ -254,9 +255,9 @@ func TestLossesWhileTheServiceWasStopped(t *testing.T) {
 		{
 			"everything has expired", "", func(t *testing.T, _ *redisserver.Server, client redis.UniversalClient) { flush(t, client) },
 			func(cfg *Config, note *string) {
-				parts := strings.Split(*note, ".")
-				then := time.Now().Add(-newLayout(*cfg).lifetime - time.Second)
-				*note = fmt.Sprintf("%s.%d.%s", parts[0], then.UnixMilli(), parts[2])
+				n, _ := indexid.Parse(*note)
+				n.Seen = time.Now().Add(-newLayout(*cfg).lifetime - time.Second)
+				*note = n.String()
 			},
 		},
 	} {

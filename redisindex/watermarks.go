@@ -3,8 +3,6 @@ package redisindex
 import (
 	"context"
 	"errors"
-	"fmt"
-	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +11,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"echosieve/redisindex/indexid"
 )
 
 // watermarks notices that Redis has forgotten writes. Two kinds of numbers in Redis only grow: the ticket counter, and on every node a
@@ -21,8 +21,8 @@ import (
 // its data, came back from an older snapshot, or failed over to a replica that lacked the latest writes.
 //
 // The numbers outlive the process in a note beside the committed offsets of the consumer group (Note, Recall). So the next
-// start notices a loss that happened while the service was stopped. A group without a note, or with the note of another index (another
-// namespace, recipe or layout), says nothing about this index.
+// start notices a loss that happened while the service was stopped. A group without a note, or with the note of another index, says
+// nothing about the numbers of this index.
 //
 // The process that notices a loss writes it into the marker, where the other processes learn of it, and raises the numbers again.
 // So each process notices each loss once. The counter must be raised, because tickets must not start over below the tickets of
@@ -34,7 +34,7 @@ import (
 type watermarks struct {
 	markerKeys []string
 	counterKey string
-	index      string        // short name of the index in notes
+	index      indexid.ID
 	lifetime   time.Duration // after this time without a write every entry has expired, and nothing can be lost
 	interval   time.Duration // monitorInterval; tests set a shorter one
 	highest    atomic.Uint64 // the highest ticket that Redis has drawn, as far as this process knows
@@ -56,14 +56,11 @@ type marker struct {
 	read    bool   // it was read at least once
 }
 
-func newWatermarks(k keys, l layout, cluster bool) *watermarks {
+func newWatermarks(i indexid.ID, k keys, l layout, cluster bool) *watermarks {
 	names := k.markers(cluster)
-	h := fnv.New32a()
-	fmt.Fprintf(h, "%s %d", k.prefix, len(names)) // writing to a hash never fails
 	return &watermarks{
-		markerKeys: names, counterKey: k.sequence(), index: strconv.FormatUint(uint64(h.Sum32()), 36), lifetime: l.lifetime,
-		interval: monitorInterval,
-		wake:     make(chan struct{}, 1), markers: make([]marker, len(names)),
+		markerKeys: names, counterKey: k.sequence(), index: i, lifetime: l.lifetime, interval: monitorInterval,
+		wake: make(chan struct{}, 1), markers: make([]marker, len(names)),
 	}
 }
 
@@ -97,9 +94,9 @@ func (w *watermarks) checkNow() {
 	}
 }
 
-// Note returns the highest numbers that Redis has shown, as a short word without spaces. The caller stores the note outside of
-// Redis, beside offsets whose articles the index holds, and gives it to Recall after a restart. The note is empty until Redis has
-// shown all numbers.
+// Note returns the id of the index and the highest numbers that Redis has shown, as one word (indexid.Note). The caller stores the
+// note outside of Redis, beside offsets whose articles the index holds, and gives it to Recall after a restart. The note is empty until
+// Redis has shown all numbers.
 func (x *Index) Note() string {
 	w := x.watermarks
 	w.mu.Lock()
@@ -111,7 +108,7 @@ func (x *Index) Note() string {
 	if least == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s.%d.%d", w.index, least, w.highest.Load())
+	return indexid.Note{Index: w.index, Markers: len(w.markers), Seen: time.UnixMilli(least), Ticket: w.highest.Load()}.String()
 }
 
 // Recall takes the notes that processes of the consumer group have stored, in any order. Notes of other indexes are ignored. Until the
@@ -120,30 +117,22 @@ func (x *Index) Recall(notes []string) {
 	w, now := x.watermarks, time.Now()
 	w.mu.Lock()
 	for _, note := range notes {
-		highest, ticket, ok := w.parse(note)
-		if !ok || now.UnixMilli()-highest > w.lifetime.Milliseconds() {
-			continue // all entries of that time have expired
+		n, ok := indexid.Parse(note)
+		if !ok || !n.Of(w.index, len(w.markers)) || now.Sub(n.Seen) > w.lifetime {
+			continue // of another index, or all entries of that time have expired
 		}
-		w.raise(ticket)
+		w.raise(n.Ticket)
 		for i := range w.markers {
-			w.markers[i].highest = max(w.markers[i].highest, highest)
+			w.markers[i].highest = max(w.markers[i].highest, n.Seen.UnixMilli())
 		}
 		w.lastShown = now
 	}
+	first := !w.recalled
 	w.recalled = true
 	w.mu.Unlock()
-	w.checkNow()
-}
-
-// parse decodes a note. It is not ok if the note is not one of this index.
-func (w *watermarks) parse(note string) (highest int64, ticket uint64, ok bool) {
-	parts := strings.Split(note, ".")
-	if len(parts) != 3 || parts[0] != w.index {
-		return 0, 0, false
+	if first {
+		w.checkNow()
 	}
-	highest, errHighest := strconv.ParseInt(parts[1], 10, 64)
-	ticket, errTicket := strconv.ParseUint(parts[2], 10, 46) // at most half of withdrawn, because the counter is raised to it
-	return highest, ticket, errHighest == nil && errTicket == nil && highest > 0
 }
 
 // forgetExpired forgets numbers that may have expired in Redis: Redis was away for that long, or the process was stopped. The caller

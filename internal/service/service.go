@@ -83,7 +83,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	}
 	// The index knows the highest numbers that Redis has shown it. Offsets are committed together with these numbers: a process that
 	// starts later compares them with Redis, and so notices if Redis has lost writes meanwhile.
-	s.consumer.KeepNotes(s.index)
+	s.consumer.KeepNotes(notes{s.index})
 	s.tracing = otlp.New(build.Version(), s.registry, log.With("component", "tracing"))
 	s.consumer.TraceWith(s.tracing.Tracer())
 	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.HTTP.Listen); err != nil {

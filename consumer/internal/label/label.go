@@ -1,0 +1,66 @@
+// Package label is the text that Echosieve commits beside each offset, as the metadata of Kafka's offset commits: words that tell the
+// next process what the offset belongs to.
+//
+//	index:layout=...&namespace=echosieve&recipe=...&window=168h&... topic-id:AQAAAAAAAAAAAAAAAAAAAA
+//
+// A word is a name, a colon and a value without spaces. Readers look up the names that they know and ignore all others, so a version may
+// add words. The words:
+//
+//   - index: in which index the records below the offset were decided. The format is that of indexid.Note in redisindex.
+//   - topic-id: the id of the topic whose offset it is. Brokers drop a group's offsets together with the topic, but an offset of the old
+//     topic can come back: the topic is deleted and recreated, a member that has not noticed this commits an offset of the old topic once
+//     more, and is killed before it notices. The word tells the next member that the offset belongs to another log. It is the last word,
+//     because versions without other words compare a label that begins with it as a whole.
+//   - note: what earlier versions wrote in place of index. It is read, so that an upgrade process by process loses no note.
+//
+// Offsets that others have committed, for example a tool that resets a group, have no label and are used as they are.
+package label
+
+import "strings"
+
+// The names of the words.
+const (
+	Index   = "index"
+	Note    = "note"
+	TopicID = "topic-id"
+)
+
+// maxBytes bounds a label. Brokers refuse metadata above offset.metadata.max.bytes, 4096 by default, and then the commit.
+const maxBytes = 4096
+
+// Word is one word of a label.
+type Word struct{ Name, Value string }
+
+// Make joins the words, in this order. Words without a value are left out, and so are words with a space in their value, and words that
+// would make the label longer than a broker takes, the longest first: an offset with fewer words is better than no commit.
+func Make(words ...Word) string {
+	var texts []string
+	size := 0
+	for _, w := range words {
+		if w.Value != "" && !strings.ContainsAny(w.Value, " \t\r\n") {
+			texts = append(texts, w.Name+":"+w.Value)
+			size += len(texts[len(texts)-1]) + 1
+		}
+	}
+	for size > maxBytes+1 { // one space less than words
+		longest := 0
+		for i, text := range texts {
+			if len(text) > len(texts[longest]) {
+				longest = i
+			}
+		}
+		size -= len(texts[longest]) + 1
+		texts = append(texts[:longest], texts[longest+1:]...)
+	}
+	return strings.Join(texts, " ")
+}
+
+// Value returns the value of the label's word of that name, or "".
+func Value(label, name string) string {
+	for word := range strings.FieldsSeq(label) {
+		if value, ok := strings.CutPrefix(word, name+":"); ok {
+			return value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,29 @@
+package label
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestMake(t *testing.T) {
+	require.Empty(t, Make())
+	l := Make(Word{Index, "a=1&b=2"}, Word{"later", "x"}, Word{"none", ""}, Word{"two", "wo rds"}, Word{TopicID, "AQ"})
+	require.Equal(t, "index:a=1&b=2 later:x topic-id:AQ", l)
+	require.Equal(t, "a=1&b=2", Value(l, Index))
+	require.Equal(t, "AQ", Value(l, TopicID))
+	require.Empty(t, Value(l, Note))
+	require.Empty(t, Value("", Index))
+	require.Equal(t, "abc.1.2", Value("note:abc.1.2 topic-id:AQ", Note), "as earlier versions write it")
+}
+
+// A broker refuses the commit of a label that is too long.
+func TestLabelsFit(t *testing.T) {
+	long := strings.Repeat("x", maxBytes-len("index: topic-id:AQ"))
+	l := Make(Word{Index, long}, Word{TopicID, "AQ"})
+	require.Len(t, l, maxBytes)
+	require.Equal(t, long, Value(l, Index))
+	require.Equal(t, "topic-id:AQ", Make(Word{Index, long + "x"}, Word{TopicID, "AQ"}))
+	require.Equal(t, "index:y topic-id:AQ", Make(Word{Index, "y"}, Word{"later", long}, Word{TopicID, "AQ"}))
+}

@@ -1,0 +1,84 @@
+// Package indexid names an index in words: where its keys are, and the settings that put them there. The names of all keys begin with
+// ID.Prefix, so two indexes share keys exactly if Same says that they are one.
+//
+// A consumer group commits the id beside its offsets, in a Note. So each process can compare its index with the index that the
+// group's commits name.
+package indexid
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ID is what tells one index from another.
+type ID struct {
+	Place
+	// Settings are those from which the layout was computed, by name. They put a difference into words, and decide nothing.
+	Settings map[string]string
+}
+
+// Place says where the keys of an index are.
+type Place struct {
+	Database  int    // redis.db
+	Namespace string // redis.namespace
+	Recipe    string // id of the recipe; empty in tests without one
+	Layout    string // length of the spans, sizes and forms of the keys
+}
+
+// Prefix begins the name of every key of the index.
+func (p Place) Prefix() string {
+	if p.Recipe == "" {
+		return p.Namespace + ":" + p.Layout + ":"
+	}
+	return p.Namespace + ":" + p.Recipe + ":" + p.Layout + ":"
+}
+
+// String names the index as metrics and commands show it: Prefix without its last colon, then "@" and the database unless it is 0.
+func (p Place) String() string {
+	name := strings.TrimSuffix(p.Prefix(), ":")
+	if p.Database != 0 {
+		name += "@" + strconv.Itoa(p.Database)
+	}
+	return name
+}
+
+// Known says whether the id names an index. The commits of versions without ids name none.
+func (i ID) Known() bool { return i.Place != Place{} }
+
+// Same says whether both are one index.
+func (i ID) Same(other ID) bool { return i.Place == other.Place }
+
+// Compare says in words how this index differs from the other one: each setting with its value here and there, such as
+// "window 72h here, 168h there". It is empty if both are one index.
+func (i ID) Compare(other ID) string {
+	if i.Same(other) {
+		return ""
+	}
+	if !other.Known() {
+		return "an earlier version of Echosieve, whose commits do not name the settings"
+	}
+	var differences []string
+	add := func(name, here, there string) {
+		if here != there {
+			differences = append(differences, fmt.Sprintf("%s %s here, %s there", name, here, there))
+		}
+	}
+	add("redis.db", strconv.Itoa(i.Database), strconv.Itoa(other.Database))
+	add("redis.namespace", i.Namespace, other.Namespace)
+	add("recipe id (settings under detection, or the release)", i.Recipe, other.Recipe)
+	if i.Layout != other.Layout {
+		before := len(differences)
+		for _, name := range slices.Sorted(maps.Keys(i.Settings)) {
+			if there, known := other.Settings[name]; known {
+				add(name, i.Settings[name], there)
+			}
+		}
+		if len(differences) == before {
+			add("layout of keys", i.Layout, other.Layout)
+		}
+	}
+	return strings.Join(differences, "; ")
+}
