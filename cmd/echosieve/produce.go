@@ -25,7 +25,7 @@ A line that is no JSON object, or is too long for the topic, is reported with it
 out. With --strict the command stops at such a line. A line without text is published, and the service refuses it.
 
 With --sample the shipped sample is published instead of a file: 77 invented articles in Chinese and English, with copies,
-look-alikes and broken lines. With --loop as well, articles made from its words follow, three in ten of them copies, until the
+look-alikes and broken lines. With --loop as well, reports of invented events follow, three in ten of them copies, until the
 command is stopped. They make dashboards move on an installation without articles; do not send them to a topic of real ones.
 
 Exit codes: 0 all lines published, or the loop was stopped; 1 some lines were bad; 2 failed, or no line was an article.`
@@ -43,7 +43,7 @@ func newProduceCommand() *cobra.Command {
 	asJSON := command.AddJSONFlag(cmd)
 	strict := cmd.Flags().Bool("strict", false, "stop at the first bad line")
 	fromSample := cmd.Flags().Bool("sample", false, "publish the shipped sample instead of files")
-	loop := cmd.Flags().Bool("loop", false, "with --sample: go on with articles made from it, until stopped; needs --rate")
+	loop := cmd.Flags().Bool("loop", false, "with --sample: go on with invented articles, until stopped; needs --rate")
 	rate := cmd.Flags().Float64("rate", 0, "records a second; 0: as fast as possible")
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {

@@ -17,8 +17,8 @@ import (
 // shareOfCopies is the share of copies among the articles that follow the sample in a loop.
 const shareOfCopies = .3
 
-// Sample publishes the shipped sample. With loop it goes on, until ctx ends, with articles that are made from the words of the
-// sample, each under a new id. The sample itself is not repeated: within the window every repetition would be an exact copy.
+// Sample publishes the shipped sample. With loop it goes on, until ctx ends, with articles of a sample.Feed,
+// each under a new id. The sample itself is not repeated: within the window every repetition would be an exact copy.
 // The summary is valid also if there is an error. With loop the end of ctx is no error.
 func Sample(ctx context.Context, cfg config.Config, loop bool, errOut io.Writer, o Options) (Summary, error) {
 	out, err := consumer.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)

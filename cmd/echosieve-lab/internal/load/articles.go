@@ -25,7 +25,7 @@ func (m Made) minus(n Made) Made {
 	return Made{m.Originals - n.Originals, m.Near - n.Near, m.Exact - n.Exact, m.Unknown - n.Unknown}
 }
 
-// feedSource is a Source without end: articles made from the words of the shipped sample.
+// feedSource is a Source without end: invented articles.
 type feedSource struct{ *sample.Feed }
 
 // Next never fails.

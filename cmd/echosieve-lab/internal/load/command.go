@@ -35,7 +35,7 @@ With --real, Kafka and Redis of the configuration are used. The articles go into
 the output topics get their verdicts: set topics, a kafka.group and a redis.namespace that are only for tests. Load starts a
 service process there, too. With --metrics it starts none and measures the services that run already.
 
-Without a FILE the articles are made from the shipped sample, without end; --copies is the share that repeats an earlier
+Without a FILE the articles are reports of invented events, without end; --copies is the share that repeats an earlier
 article, half of them exactly. A FILE holds JSON Lines as for produce; the run ends with its articles.
 
 --find-limit doubles and bisects the rate. Then it measures the delay at --at percent of the highest rate that is
