@@ -16,6 +16,7 @@ import (
 	"echosieve/internal/config"
 	"echosieve/internal/diag"
 	"echosieve/internal/service"
+	"echosieve/internal/visible"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 )
@@ -172,9 +173,9 @@ func printFindings(w io.Writer, result checkResult) error {
 		if f.Subject != "" {
 			found = f.Subject + ": " + found
 		}
-		found = text.WrapSoft(found, most)
+		found = text.WrapSoft(visible.Line(found), most)
 		if f.Remedy != "" {
-			found += "\n" + text.WrapSoft("-> "+f.Remedy, most)
+			found += "\n" + text.WrapSoft("-> "+visible.Line(f.Remedy), most)
 		}
 		t.AppendRow(table.Row{f.Component, f.Severity, found})
 	}

@@ -3,6 +3,7 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"echosieve/internal/visible"
 )
 
 // The exit codes of all commands.
@@ -72,10 +75,11 @@ func Hangups() (hangups <-chan os.Signal, stop func()) {
 	return c, func() { signal.Stop(c) }
 }
 
-// Execute runs one command line and returns its exit code.
+// Execute runs one command line and returns its exit code. Whatever the command prints, no text in it controls a terminal.
 func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Reader, out, errOut io.Writer) int {
 	root.SetArgs(args)
 	root.SetIn(in)
+	out, errOut = visible.NewWriter(out), visible.NewWriter(errOut)
 	root.SetOut(out)
 	root.SetErr(errOut)
 	root.InitDefaultHelpCmd()
@@ -85,7 +89,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Read
 	if err == nil {
 		return ExitOK
 	}
-	fmt.Fprintf(errOut, "%s: %v\n", root.Name(), err)
+	fmt.Fprintf(errOut, "%s: %s\n", root.Name(), visible.Error(err))
 	if answer := (*AnswerError)(nil); errors.As(err, &answer) {
 		return ExitNo
 	}
@@ -99,8 +103,13 @@ func AddJSONFlag(cmd *cobra.Command) *bool {
 
 // PrintJSON prints a result, indented, with one line break at the end.
 func PrintJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(visible.JSON(b.Bytes()))
+	return err
 }

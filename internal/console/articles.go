@@ -12,6 +12,7 @@ import (
 
 	"echosieve/consumer"
 	"echosieve/internal/sidebyside"
+	"echosieve/internal/visible"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
@@ -195,8 +196,13 @@ func (c *Console) serveCompare(_ context.Context, w http.ResponseWriter, r *http
 
 // answer sends v as JSON. Browsers never take it for a page: it has its content type, and they are told not to guess.
 func (c *Console) answer(w http.ResponseWriter, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
-	if err := json.NewEncoder(w).Encode(v); err != nil {
+	if _, err := w.Write(visible.JSON(data)); err != nil {
 		c.log.Debug("answer not written", "err", err)
 	}
 }

@@ -3,13 +3,13 @@ package files
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
+
+	"echosieve/internal/visible"
 )
 
 const (
@@ -37,9 +37,9 @@ type Progress struct {
 // records are finished, and verb names the finished work, as in "50 records published".
 func NewProgress(out io.Writer, total int64, verb string, done func() int64) *Progress {
 	p := &Progress{total: total, done: done, verb: verb, out: out, began: time.Now()}
-	if OnTerminal(out) {
+	if terminal, ok := visible.Terminal(out); ok {
 		p.bar = progressbar.NewOptions64(total,
-			progressbar.OptionSetWriter(out),
+			progressbar.OptionSetWriter(terminal),
 			progressbar.OptionShowBytes(true),
 			progressbar.OptionUseIECUnits(true),
 			progressbar.OptionSetPredictTime(true),
@@ -79,14 +79,14 @@ func (c *countingReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Print writes a line of text between the lines of the progress.
+// Print writes a line of text, which may quote strangers, between the lines of the progress.
 func (p *Progress) Print(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar != nil {
 		_ = p.bar.Clear() // fails only if the terminal is gone
 	}
-	fmt.Fprintln(p.out, text)
+	fmt.Fprintln(p.out, visible.Line(text))
 }
 
 // Elapsed returns the time since NewProgress.
@@ -123,13 +123,13 @@ func TimeLeft(elapsed time.Duration, done, total int64) string {
 	return fmt.Sprintf(", about %s left", left.Round(time.Second))
 }
 
-// ShowLine writes what line returns until stop is called: on a terminal one line that changes every second, otherwise a line every five
+// ShowLine writes what line returns, which must not hold text of strangers, until stop is called: on a terminal one line that changes every second, otherwise a line every five
 // seconds. It writes nothing while line returns "". Nothing is written after stop returns. elapsed is the time since ShowLine was called.
 func ShowLine(out io.Writer, line func(elapsed time.Duration) string) (stop func()) {
 	began, interval, format := time.Now(), lineInterval, "%s\n"
-	terminal := OnTerminal(out)
-	if terminal {
-		interval, format = time.Second, "%-78s\r"
+	terminal, onTerminal := visible.Terminal(out)
+	if onTerminal {
+		out, interval, format = terminal, time.Second, "%-78s\r"
 	}
 	end := every(interval, func() {
 		if text := line(time.Since(began)); text != "" {
@@ -138,7 +138,7 @@ func ShowLine(out io.Writer, line func(elapsed time.Duration) string) (stop func
 	})
 	return func() {
 		end()
-		if terminal {
+		if onTerminal {
 			fmt.Fprintf(out, format, "") // blanks over the last line
 		}
 	}
@@ -168,6 +168,6 @@ func every(interval time.Duration, show func()) (stop func()) {
 
 // OnTerminal tells whether a command's input or output is a terminal.
 func OnTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	_, ok := visible.Terminal(stream)
+	return ok
 }

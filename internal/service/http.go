@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 
 	"echosieve/internal/config"
 	"echosieve/internal/console"
+	"echosieve/internal/visible"
 )
 
 const (
@@ -90,13 +92,18 @@ func serveLinks(cfg config.HTTPConfig) http.HandlerFunc {
 }
 
 func serveJSON(w http.ResponseWriter, status int, v any, log *slog.Logger) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	enc := json.NewEncoder(w)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
+		log.Error("answer not encoded", "err", err)
+		status = http.StatusInternalServerError
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	if _, err := w.Write(visible.JSON(b.Bytes())); err != nil { // people read it with curl
 		log.Debug("answer not written", "err", err)
 	}
 }

@@ -3,6 +3,8 @@ package sidebyside
 import (
 	"html"
 	"strings"
+
+	"echosieve/internal/visible"
 )
 
 // HTML returns two texts as an element of a page: rows of two paragraphs, with del and ins around what differs. Unless whole is set,
@@ -57,7 +59,7 @@ func Page(title, body string) string {
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>` + html.EscapeString(Visible(title)) + `</title>
+<title>` + html.EscapeString(visible.Line(title)) + `</title>
 <style>
 ` + pageStyle + Style + `</style>
 </head>

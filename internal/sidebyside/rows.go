@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"echosieve/internal/visible"
 )
 
 // row is what stands side by side: usually a sentence of each text.
@@ -80,7 +82,7 @@ func appendPiece(pieces []piece, text string, differ bool) []piece {
 	if text == "" {
 		return pieces
 	}
-	return append(pieces, piece{Visible(text), differ})
+	return append(pieces, piece{visible.Line(text), differ})
 }
 
 // shorten replaces rows without differences by one row that counts them, if they are not next to a row with a difference.
@@ -109,28 +111,4 @@ func (r *row) note() string {
 		return "... 1 line the same"
 	}
 	return fmt.Sprintf("... %d lines the same", r.leftOut)
-}
-
-// Visible returns a text as one line in which nothing is hidden: every run of white space becomes a space, and every control character and
-// invisible character its number, such as <U+202E>. So a text can neither move the cursor of a terminal nor turn round the direction of
-// what follows it.
-func Visible(text string) string {
-	var b strings.Builder
-	space := false
-	for _, r := range strings.ToValidUTF8(text, "\ufffd") {
-		if unicode.IsSpace(r) {
-			if !space {
-				b.WriteByte(' ')
-			}
-			space = true
-			continue
-		}
-		space = false
-		if unicode.Is(unicode.C, r) {
-			fmt.Fprintf(&b, "<U+%04X>", r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
+
+	"echosieve/internal/visible"
 )
 
 // Terminal says how a terminal shows two texts.
@@ -25,7 +27,7 @@ const (
 // (NO_COLOR, TERM=dumb); without a terminal, 80 columns without colors.
 func TerminalOf(out any) Terminal {
 	t := Terminal{Width: 80}
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := visible.Terminal(out); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
 			t.Width = width
 		}

@@ -14,6 +14,7 @@ import (
 	"echosieve/internal/config"
 	"echosieve/internal/console"
 	"echosieve/internal/files"
+	"echosieve/internal/visible"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 )
@@ -100,7 +101,7 @@ func (v *view) show(r *kgo.Record) {
 // row prints one line. A column is cut and padded by the width on the screen: a Chinese character is as wide as two letters.
 func (v *view) row(verdict, title, bits, repeats string) {
 	cell := func(s string, width int) string {
-		return text.Pad(text.Snip(strings.Join(strings.Fields(s), " "), width, "~"), width, ' ')
+		return text.Pad(text.Snip(strings.TrimSpace(visible.Line(s)), width, "~"), width, ' ')
 	}
 	colour := map[string]text.Color{"unique": text.FgGreen, "possible": text.FgCyan, "near": text.FgYellow, "exact": text.FgYellow, "dead": text.FgRed}[verdict]
 	name := cell(verdict, 8)

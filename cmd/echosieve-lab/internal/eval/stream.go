@@ -13,6 +13,7 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/tables"
 	"echosieve/internal/command"
 	"echosieve/internal/config"
+	"echosieve/internal/visible"
 )
 
 const streamHelp = `Stream sends labelled articles, in the order of the file, through the service's own stages and index, batch by batch,
@@ -106,7 +107,7 @@ func streamFigures(r figures.StreamResult) []figure {
 	}
 	for _, language := range slices.Sorted(maps.Keys(r.Languages)) {
 		figures = append(figures, figure{
-			"min-caught", "share of copies caught, language " + tables.Printable(language) + ",", r.Languages[language].CaughtShare(),
+			"min-caught", "share of copies caught, language " + visible.Line(language) + ",", r.Languages[language].CaughtShare(),
 		})
 	}
 	return figures

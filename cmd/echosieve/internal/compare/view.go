@@ -11,6 +11,7 @@ import (
 
 	"echosieve/internal/command"
 	"echosieve/internal/sidebyside"
+	"echosieve/internal/visible"
 	"echosieve/simhash"
 )
 
@@ -29,7 +30,7 @@ func (c Comparison) print(w io.Writer, terminal sidebyside.Terminal) error {
 			more += ", little text"
 		}
 		fmt.Fprintf(&b, "%s  %s  %s: %d bytes of clean text, %d different words%s\n",
-			t.letter, t.Fingerprint, t.Name, t.CleanBytes, t.Features, more)
+			t.letter, t.Fingerprint, visible.Line(t.Name), t.CleanBytes, t.Features, more)
 	}
 	bitsA, bitsB := c.inBlocks(c.A.Bits), c.inBlocks(c.B.Bits)
 	fmt.Fprintf(&b, "\nA  %s\nB  %s\n", bitsA, bitsB)

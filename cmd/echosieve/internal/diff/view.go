@@ -11,6 +11,7 @@ import (
 
 	"echosieve/internal/command"
 	"echosieve/internal/sidebyside"
+	"echosieve/internal/visible"
 )
 
 // print writes the result for a terminal.
@@ -31,7 +32,7 @@ func (c *comparison) print(w io.Writer, terminal sidebyside.Terminal) error {
 		}
 	}
 	for _, note := range c.Notes {
-		b.WriteString(command.Fit("\nNote: " + sidebyside.Visible(note) + "\n"))
+		b.WriteString(command.Fit("\nNote: " + visible.Line(note) + "\n"))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -58,7 +59,7 @@ func (s *side) line() string {
 			kinds = append(kinds, fmt.Sprintf("%d %s", n, kind))
 		}
 	}
-	return sidebyside.Visible(fmt.Sprintf("%s: %d records: %s; %d outputs repeated", s.Name, s.Records, strings.Join(kinds, ", "), s.Repeated))
+	return visible.Line(fmt.Sprintf("%s: %d records: %s; %d outputs repeated", s.Name, s.Records, strings.Join(kinds, ", "), s.Repeated))
 }
 
 func (c *comparison) changeTable() string {
@@ -114,7 +115,7 @@ func (s *sample) line() string {
 	if s.Gone != "" {
 		parts = append(parts, "no texts: "+s.Gone)
 	}
-	return sidebyside.Visible(strings.Join(parts, ", "))
+	return visible.Line(strings.Join(parts, ", "))
 }
 
 // page returns the result as a page.
@@ -139,7 +140,7 @@ func (c *comparison) page() string {
 		}
 	}
 	for _, note := range c.Notes {
-		b.WriteString("<p><strong>Note:</strong> " + html.EscapeString(sidebyside.Visible(note)) + "</p>\n")
+		b.WriteString("<p><strong>Note:</strong> " + html.EscapeString(visible.Line(note)) + "</p>\n")
 	}
 	return sidebyside.Page("Two runs compared", b.String())
 }

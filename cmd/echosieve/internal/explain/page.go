@@ -7,6 +7,7 @@ import (
 
 	"echosieve/cmd/echosieve/internal/compare"
 	"echosieve/internal/sidebyside"
+	"echosieve/internal/visible"
 )
 
 // writePage writes the explanation as a page. Everything that comes from a record is made visible and escaped.
@@ -15,7 +16,7 @@ func (x *explanation) writePage(b *bytes.Buffer) {
 	p := func(format string, args ...any) {
 		for i, a := range args {
 			if s, ok := a.(string); ok {
-				args[i] = html.EscapeString(sidebyside.Visible(s))
+				args[i] = html.EscapeString(visible.Line(s))
 			}
 		}
 		fmt.Fprintf(&body, format, args...)

@@ -12,6 +12,7 @@ import (
 	"echosieve/cmd/echosieve/internal/compare"
 	"echosieve/internal/command"
 	"echosieve/internal/sidebyside"
+	"echosieve/internal/visible"
 )
 
 // print writes the explanation for a terminal.
@@ -38,7 +39,7 @@ func (x *explanation) print(w io.Writer, terminal sidebyside.Terminal) error {
 		report += fmt.Sprintf("\n%s (left) and %s (right)\n%s", x.Comparison.A.Name, x.Comparison.B.Name, terminal.Render(x.Texts))
 	}
 	for _, note := range x.Notes {
-		report += command.Fit("\nNote: " + sidebyside.Visible(note) + "\n")
+		report += command.Fit("\nNote: " + visible.Line(note) + "\n")
 	}
 	_, err := io.WriteString(w, report)
 	return err
@@ -50,7 +51,7 @@ func (x *explanation) headline() string {
 	case "":
 		return x.Article.Record + ": no verdict yet"
 	case "dead":
-		return fmt.Sprintf("%s: dead letter, %s: %s", x.Output, x.Reason, sidebyside.Visible(x.Detail))
+		return fmt.Sprintf("%s: dead letter, %s: %s", x.Output, x.Reason, visible.Line(x.Detail))
 	case "unique":
 		return x.Output + ": unique"
 	}
@@ -61,7 +62,7 @@ func (x *explanation) headline() string {
 			line += fmt.Sprintf(" (similarity %s, %s of it is in the original, %s of the original is in it)", r.Similarity, r.Contained, r.Contains)
 		}
 	}
-	return sidebyside.Visible(line)
+	return visible.Line(line)
 }
 
 // articleLines lists the article and its chain.
@@ -111,7 +112,7 @@ func (d *described) line() string {
 		}
 		parts = append(parts, known)
 	}
-	return sidebyside.Visible(strings.Join(parts, ", "))
+	return visible.Line(strings.Join(parts, ", "))
 }
 
 func (c *candidate) line() string {

@@ -13,6 +13,7 @@ import (
 
 	"echosieve/internal/command"
 	"echosieve/internal/config"
+	"echosieve/internal/visible"
 	"echosieve/redisindex"
 )
 
@@ -168,7 +169,7 @@ func (s *stats) print(w io.Writer) error {
 	return out.err
 }
 
-// printer prints lines, broken at the width of a terminal, and keeps the first error.
+// printer prints lines, broken at the width of a terminal, and keeps the first error. Nothing is hidden in its arguments.
 type printer struct {
 	w   io.Writer
 	err error
@@ -176,6 +177,6 @@ type printer struct {
 
 func (p *printer) line(format string, args ...any) {
 	if p.err == nil {
-		_, p.err = io.WriteString(p.w, command.Fit(fmt.Sprintf(format+"\n", args...)))
+		_, p.err = io.WriteString(p.w, command.Fit(visible.Sprintf(format+"\n", args...)))
 	}
 }

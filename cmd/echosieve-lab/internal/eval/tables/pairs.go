@@ -9,6 +9,7 @@ import (
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/internal/command"
+	"echosieve/internal/visible"
 	"echosieve/pipeline/article"
 )
 
@@ -67,7 +68,7 @@ func printWrong(b *strings.Builder, wrong []figures.WrongPair) {
 	}
 	t := newTable("verdict", "bits", "reason", "kind", "articles")
 	for _, p := range wrong[:min(len(wrong), MostListed)] {
-		t.AppendRow(table.Row{strings.ReplaceAll(p.Verdict(), ", ", ",\n"), p.Distance, p.Reason, rowName(p.Kind), both(Printable(p.A), Printable(p.B))})
+		t.AppendRow(table.Row{strings.ReplaceAll(p.Verdict(), ", ", ",\n"), p.Distance, p.Reason, rowName(p.Kind), both(visible.Line(p.A), visible.Line(p.B))})
 	}
 	if more := len(wrong) - MostListed; more > 0 {
 		t.AppendFooter(table.Row{"", "", "", "", fmt.Sprintf("and %d more, see --html", more)})

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/internal/command"
+	"echosieve/internal/visible"
 )
 
 // MostListed is the number of rows of a list of articles, pairs or sources. --json has all of them.
@@ -110,7 +110,7 @@ const (
 )
 
 // rowName returns the name of a row, on as many lines as its column needs.
-func rowName(name string) string { return text.WrapHard(Printable(name), nameWidth) }
+func rowName(name string) string { return text.WrapHard(visible.Line(name), nameWidth) }
 
 // both returns two articles, each in its line.
 func both(a, b string) string {
@@ -128,21 +128,7 @@ func seconds(s float64) string {
 
 // named returns the id of an article and the beginning of its title.
 func named(id, title string) string {
-	return text.Snip(Printable(id), pairWidth/2, "~") + " " + Printable(cmp.Or(title, "-"))
-}
-
-// Printable returns a text from an article without the characters that can control a terminal or reverse the direction of writing.
-func Printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.Is(unicode.C, r):
-			return unicode.ReplacementChar
-		default:
-			return r
-		}
-	}, s)
+	return text.Snip(visible.Line(id), pairWidth/2, "~") + " " + visible.Line(cmp.Or(title, "-"))
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -12,7 +12,7 @@ import (
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/internal/command"
-	"echosieve/internal/files"
+	"echosieve/internal/visible"
 )
 
 // Threshold writes how many articles each limit would flag, and the sampled pairs side by side.
@@ -29,11 +29,11 @@ func Threshold(w io.Writer, r figures.ThresholdResult) error {
 	}
 	fmt.Fprintf(&b, "%s\n", t.Render())
 	half, mark := (command.Columns-2)/2, [2]string{"[", "]"}
-	if files.OnTerminal(w) {
+	if terminal, ok := visible.Terminal(w); ok {
 		if os.Getenv("NO_COLOR") == "" {
 			mark = [2]string{text.Colors{text.Bold, text.FgYellow}.EscapeSeq(), text.EscapeReset}
 		}
-		if columns, _, err := term.GetSize(int(w.(*os.File).Fd())); err == nil {
+		if columns, _, err := term.GetSize(int(terminal.Fd())); err == nil {
 			half = max(20, (columns-2)/2)
 		}
 	}
@@ -63,7 +63,7 @@ func wrapped(width int, mark [2]string, pieces ...figures.Piece) string {
 		}
 	}
 	for _, p := range pieces {
-		for _, r := range Printable(p.Text) {
+		for _, r := range visible.Line(p.Text) {
 			need := text.RuneWidth(r)
 			if p.Differs && !open {
 				need += opening
