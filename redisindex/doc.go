@@ -42,6 +42,6 @@
 //
 // Redis can lose writes that it has acknowledged: by evicting keys, or by a failover to a replica that lacks the latest writes. A
 // copy of a lost article passes as unique, and a redelivered record may then get another verdict than the first time. Check warns
-// of set-ups in which that can happen, Options.WaitReplicas prevents it for failovers, and Index.Monitor notices it (see watermarks
-// and serverInfo).
+// of set-ups in which that can happen, Options.WaitReplicas prevents it for failovers, and Index.Monitor notices it (see watermarks,
+// witnesses and serverInfo).
 package redisindex

@@ -35,6 +35,8 @@ type Index struct {
 	policy         atomic.Pointer[article.Policy]
 	scriptsLoaded  atomic.Bool // as far as this process knows; a server may have been restarted since
 	watermarks     *watermarks
+	witnesses      witnesses
+	gaps           gaps
 
 	// Tests replace these: the number of entries that the field of a fingerprint holds, and the clock by which articles wait for the
 	// verdicts of their originals.
@@ -243,7 +245,7 @@ func (x *Index) run(ctx context.Context, articles []article.Article, c *call) ([
 	if err := x.ensureScripts(ctx); err != nil {
 		return nil, err
 	}
-	b := newBatch(x, articles, c)
+	start, b := time.Now(), newBatch(x, articles, c)
 	steps := [...]func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.lookUp, b.fetchEntries, b.decide}
 	for i, step := range steps {
 		if err := step(ctx); err != nil {
@@ -251,6 +253,7 @@ func (x *Index) run(ctx context.Context, articles []article.Article, c *call) ([
 		}
 		crashpoint.Here(crashPoints[i])
 	}
+	b.addWitnesses(start)
 	return b.verdicts(), nil
 }
 

@@ -194,6 +194,11 @@ func (l layout) reach(ms int64) (first, last int64) {
 	return l.span(max(0, ms-l.windowMs)), l.span(saturate(ms, l.windowMs))
 }
 
+// keeps says whether no entry of the span can have expired yet. It counts on records that are processed after the time of their timestamps.
+func (l layout) keeps(span int64, now time.Time) bool {
+	return now.UnixMilli() < saturate(l.start(span), l.lifetime.Milliseconds())
+}
+
 // within says whether two times are at most the window apart. Neither time is negative, so nothing overflows.
 func (l layout) within(a, b int64) bool {
 	return max(a, b)-min(a, b) <= l.windowMs

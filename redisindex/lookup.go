@@ -3,6 +3,7 @@ package redisindex
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -192,10 +193,11 @@ func (b *batch) fetchEntries(ctx context.Context) error {
 
 // fetchCandidates fetches the entries of all candidates. A field that is a candidate of several tasks is fetched once.
 func (b *batch) fetchCandidates(ctx context.Context, open []*task) error {
-	pipe := b.x.client.Pipeline()
+	pipe, now := b.x.client.Pipeline(), time.Now()
 	at := map[fieldRef]int{}
 	var fields []fieldRef
 	var values []*redis.StringCmd
+	var listed []bool // the list of another fingerprint led to the field
 	for _, t := range open {
 		for i := range t.candidates {
 			c := &t.candidates[i]
@@ -204,9 +206,11 @@ func (b *batch) fetchCandidates(ctx context.Context, open []*task) error {
 				n = len(values)
 				at[c.fieldRef] = n
 				fields = append(fields, c.fieldRef)
+				listed = append(listed, false)
 				values = append(values, pipe.HGet(ctx, b.x.keys.entries(c.fieldRef), c.name()))
 			}
 			c.fetched = n
+			listed[n] = listed[n] || !t.LittleText && c.fieldRef != t.field()
 		}
 	}
 	if err := b.exec(ctx, "read", pipe); err != nil {
@@ -214,6 +218,9 @@ func (b *batch) fetchCandidates(ctx context.Context, open []*task) error {
 	}
 	b.fetched = make([][]*entry, len(values))
 	for n, cmd := range values {
+		if listed[n] {
+			b.x.gaps.note(cmd.Err() != nil, b.x.layout.keeps(fields[n].span, now), b.x.metrics.missing)
+		}
 		entries, err := b.x.decodeField(fields[n], cmd.Val())
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ type metrics struct {
 	members      prometheus.Counter
 	candidates   prometheus.Histogram
 	capped       prometheus.Counter
+	missing      prometheus.Counter
 	full         prometheus.Counter
 	overflow     prometheus.Counter
 	ticketsGiven prometheus.Counter
@@ -45,6 +46,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		members:      counter("members_read_total", "Fingerprints read from block lists."),
 		candidates:   histogram("candidates_per_article", "Fingerprints within the maximal distance whose entries were read: at most redis.max_candidates, the nearest.", counts),
 		capped:       counter("candidates_capped_total", "Articles whose candidates were capped."),
+		missing:      counter("missing_entries_total", "Fingerprints of candidates without an entry, though it cannot have expired."),
 		full:         counter("full_lists_total", "Fingerprints not put into a list because it was full."),
 		overflow:     counter("overflow_entries_total", "Entries stored beyond the cap of one fingerprint."),
 		ticketsGiven: counter("helped_total", "Entries without a ticket that another worker gave one."),

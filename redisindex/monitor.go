@@ -60,6 +60,7 @@ type monitor struct {
 	warn     func(kind, text string)
 	noticed  map[string]time.Time // by kind of loss: when the latest evidence was noticed, by the clock of this machine
 	standing map[string]time.Time // by kind of loss: when it happened; for losses whose warning stands
+	unsaid   map[string]bool      // kinds of loss that other processes must still be told of
 	states   map[string]string    // the texts of warnMemory and warnSave
 	nodes    map[string]serverInfo
 	refused  bool // the servers refuse INFO
@@ -67,17 +68,17 @@ type monitor struct {
 
 func newMonitor(x *Index, warn func(kind, text string)) *monitor {
 	return &monitor{
-		x: x, warn: warn, noticed: map[string]time.Time{}, standing: map[string]time.Time{}, states: map[string]string{},
+		x: x, warn: warn, noticed: map[string]time.Time{}, standing: map[string]time.Time{}, unsaid: map[string]bool{}, states: map[string]string{},
 		nodes: map[string]serverInfo{},
 	}
 }
 
 // Monitor watches what Redis keeps of the index, until ctx ends. Every three seconds it compares the numbers that only grow (see
-// watermarks), and asks each master for evictions, memory and failed saves.
+// watermarks), looks at a sample of the stored articles (see witnesses), and asks each master for evictions, memory and failed saves.
 //
 // A loss is logged, counted, and reported to warn. The function warn gets the kind of each warning with a text, and with an empty text
-// when the warning is over. The warning of a loss is over one window after its latest evidence, because until then copies of lost
-// articles can pass as unique. Other warnings are over when their cause is gone.
+// when the warning is over. The warning of a loss is over when a refill has given all articles back, or one window after its latest
+// evidence, because until then copies of lost articles can pass as unique. Other warnings are over when their cause is gone.
 //
 // Monitor does not report that Redis is away. The caller must call Recall once it has read the notes of the consumer group.
 func (x *Index) Monitor(ctx context.Context, warn func(kind, text string)) {
@@ -103,10 +104,31 @@ func (m *monitor) round(ctx context.Context) {
 	m.clearOld()
 }
 
-// checkLosses compares the numbers and reports losses.
+// checkLosses looks for losses and reports them.
 func (m *monitor) checkLosses(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, monitorTimeout)
 	defer cancel()
+	for kind := range m.unsaid {
+		m.writeLoss(ctx, kind)
+	}
+	// The witnesses are asked first: whatever took their keys by then shows in the numbers.
+	lost, lacking, err := m.x.checkWitnesses(ctx)
+	if err != nil && ctx.Err() == nil {
+		m.x.log.Debug("a sample of the articles could not be read", "err", err)
+	}
+	if m.checkNumbers(ctx) {
+		m.reportKeys(ctx, lost, lacking)
+	}
+	if len(m.unsaid) == 0 && m.x.watermarks.isCured() {
+		for kind := range m.standing {
+			m.x.log.Info("a refill has given the lost articles back: copies of them are found again", "kind", kind)
+			m.clear(kind)
+		}
+	}
+}
+
+// checkNumbers compares the numbers and reports losses. It returns false if a node did not show its numbers.
+func (m *monitor) checkNumbers(ctx context.Context) bool {
 	losses, err := m.x.watermarks.check(ctx, m.x.client)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
 		_ = eachMaster(ctx, m.x.client, func(ctx context.Context, node *redis.Client) {
@@ -131,11 +153,36 @@ func (m *monitor) checkLosses(ctx context.Context) {
 		}
 		m.report(kind, l)
 	}
+	return err == nil
 }
 
-// writeLoss makes a loss known to other processes.
+// reportKeys reports that keys are gone: witnesses lack them, or too many candidates have no entry. That is no loss of its own if something
+// else that was noticed shortly before explains it, or if a loss of the time of the candidates is known.
+func (m *monitor) reportKeys(ctx context.Context, lost []witness, lacking []string) {
+	gaps := m.x.gaps.loss()
+	if gaps && !m.x.watermarks.hasLoss(time.Now()) {
+		lacking = append(lacking, "entries of candidates")
+	}
+	if len(lacking) == 0 {
+		return
+	}
+	m.x.witnesses.forget(lost)
+	m.askServers(ctx) // perhaps the keys were evicted
+	for _, at := range m.noticed {
+		if time.Since(at) < lossQuiet {
+			return
+		}
+	}
+	m.report(lossMissing, loss{kind: lossMissing, at: time.Now(), own: true}, "lacking", lacking)
+	m.writeLoss(ctx, lossMissing)
+}
+
+// writeLoss makes a loss known to other processes. If that fails, it is tried again in the next round.
 func (m *monitor) writeLoss(ctx context.Context, kind string) {
-	if err := m.x.watermarks.writeLoss(ctx, m.x.client, kind); err != nil {
+	err := m.x.watermarks.writeLoss(ctx, m.x.client, kind)
+	delete(m.unsaid, kind)
+	if err != nil {
+		m.unsaid[kind] = true
 		m.x.log.Debug("the loss could not be reported to other processes", "err", err)
 	}
 }
@@ -155,10 +202,10 @@ func byKind(losses []loss) map[string]loss {
 	return kinds
 }
 
-// report counts and logs a loss, and makes its warning stand. A loss that is a window ago is ignored.
+// report counts and logs a loss, and makes its warning stand. A loss that is a window ago is ignored, and so is one that a refill has cured.
 func (m *monitor) report(kind string, l loss, details ...any) {
 	now, until := time.Now(), l.at.Add(m.x.cfg.Window)
-	if !until.After(now) {
+	if !until.After(now) || !l.own && m.x.watermarks.isCured() {
 		return
 	}
 	if l.own {
@@ -175,7 +222,7 @@ func (m *monitor) report(kind string, l loss, details ...any) {
 		m.standing[kind] = l.at
 	}
 	m.x.monitorMetrics.lastLoss.Set(seconds(m.lastLoss()))
-	m.warn(kind, fmt.Sprintf("Redis lost articles (%s): noticed %s; until %s copies of articles from before can pass as unique",
+	m.warn(kind, fmt.Sprintf("Redis lost articles (%s): noticed %s; until %s copies of articles from before can pass as unique, unless echosieve index refill gives them back",
 		lossCauses[kind], stamp(m.standing[kind]), stamp(m.standing[kind].Add(m.x.cfg.Window))))
 }
 
@@ -203,12 +250,17 @@ func (m *monitor) lastLoss() (last time.Time) {
 func (m *monitor) clearOld() {
 	for kind, at := range m.standing {
 		if time.Since(at) >= m.x.cfg.Window {
-			delete(m.standing, kind)
-			m.x.monitorMetrics.lastLoss.Set(seconds(m.lastLoss()))
-			m.warn(kind, "")
 			m.x.log.Info("the loss in Redis is a window ago: no article that was lost can be an original any more", "kind", kind)
+			m.clear(kind)
 		}
 	}
+}
+
+// clear ends the warning of a kind of loss.
+func (m *monitor) clear(kind string) {
+	delete(m.standing, kind)
+	m.x.monitorMetrics.lastLoss.Set(seconds(m.lastLoss()))
+	m.warn(kind, "")
 }
 
 // askServers asks every master for its state. The state of a master that does not answer stays as it was.

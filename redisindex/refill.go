@@ -51,6 +51,18 @@ func (x *Index) OpenRefill(ctx context.Context, name string, anew bool) (*Refill
 	return r, err
 }
 
+// Range is the positions of a part that are done: From <= position < To.
+type Range struct{ From, To int64 }
+
+// reach returns what is done of the positions from a position on, as far as that is known: nothing if the range neither holds the
+// position nor ends there.
+func (r Range) reach(from int64) Range {
+	if r.From <= from && from <= r.To {
+		return r
+	}
+	return Range{from, from}
+}
+
 // losses returns the last losses that processes have written into the markers.
 func (x *Index) losses(ctx context.Context) (all string, err error) {
 	err = x.patiently(ctx, "markers", func() error {
@@ -77,9 +89,10 @@ func (r *Refill) LostMore(ctx context.Context) (bool, error) {
 	return now != r.losses, err
 }
 
-// Take takes a part for this process. It returns the position that was noted last, or -1 if there is none. It is not ok if another process
-// has the part. A process may take a part again that it has.
-func (r *Refill) Take(ctx context.Context, part string) (at int64, ok bool, err error) {
+// Take takes a part for this process, which wants to do it from a position on. It returns what is done of that: the process goes on at
+// To, and gives From to Note. A range that another run has noted and that begins later does not count: a run that reads further
+// back does the part again. It is not ok if another process has the part. A process may take a part again that it has.
+func (r *Refill) Take(ctx context.Context, part string, from int64) (done Range, ok bool, err error) {
 	err = r.x.patiently(ctx, "refill", func() error {
 		if err := r.x.ensureScripts(ctx); err != nil {
 			return err
@@ -91,22 +104,34 @@ func (r *Refill) Take(ctx context.Context, part string) (at int64, ok bool, err 
 			return err
 		}
 		n, _ := lease.Val().(int64)
-		at, ok = -1, n == 1
-		if position, found := strings.CutPrefix(noted.Val(), run.Val()+" "); found {
-			if at, err = strconv.ParseInt(position, 10, 64); err != nil {
-				at = -1
+		done, ok = Range{from, from}, n == 1
+		if positions, found := strings.CutPrefix(noted.Val(), run.Val()+" "); found {
+			var known Range
+			if n, _ := fmt.Sscan(positions, &known.From, &known.To); n == 2 {
+				done = known.reach(from)
 			}
 		}
 		return nil
 	})
-	return at, ok, err
+	return done, ok, err
 }
 
-// Note notes the position up to which the part is done.
-func (r *Refill) Note(ctx context.Context, part string, at int64) error {
-	if _, _, err := r.Take(ctx, part); err != nil { // the lease goes on
+// Note notes what is done of a part. The lease goes on.
+func (r *Refill) Note(ctx context.Context, part string, done Range) error {
+	if _, _, err := r.Take(ctx, part, done.To); err != nil {
 		return err
 	}
+	return r.note(ctx, part, fmt.Sprint(done.From, " ", done.To))
+}
+
+// NoteGap notes that the refill has left something out that belongs into the index.
+func (r *Refill) NoteGap(ctx context.Context) error { return r.note(ctx, gapField, "") }
+
+// gapField is the field of NoteGap. Names of parts hold a slash.
+const gapField = "gap"
+
+// note sets a field of the progress. It counts for the present run.
+func (r *Refill) note(ctx context.Context, field, value string) error {
 	return r.x.patiently(ctx, "refill", func() error {
 		pipe := r.x.client.Pipeline()
 		run := pipe.HGet(ctx, r.key, "run")
@@ -114,10 +139,42 @@ func (r *Refill) Note(ctx context.Context, part string, at int64) error {
 			return err
 		}
 		pipe = r.x.client.Pipeline()
-		pipe.HSet(ctx, r.key, part, run.Val()+" "+strconv.FormatInt(at, 10))
+		pipe.HSet(ctx, r.key, field, run.Val()+" "+value)
 		pipe.Expire(ctx, r.key, r.x.layout.lifetime)
 		return execute(ctx, pipe)
 	})
+}
+
+// Cure says in Redis that the refill has given back what the losses that were known when it began had taken; all processes then end
+// their warnings. Call it when all parts are done that hold the articles of a window. It does nothing, and returns false, if a part has left
+// something out (NoteGap) or another loss has come; and if there was no loss.
+func (r *Refill) Cure(ctx context.Context) (cured bool, err error) {
+	if more, err := r.LostMore(ctx); err != nil || more {
+		return false, err
+	}
+	last := int64(0)
+	for line := range strings.Lines(r.losses) {
+		number, _, _ := strings.Cut(line, " ")
+		at, _ := strconv.ParseInt(number, 10, 64) // 0: the marker has no loss
+		last = max(last, at)
+	}
+	if last == 0 {
+		return false, nil
+	}
+	err = r.x.patiently(ctx, "refill", func() error {
+		pipe := r.x.client.Pipeline()
+		run, gap := pipe.HGet(ctx, r.key, "run"), pipe.HGet(ctx, r.key, gapField)
+		if err := execute(ctx, pipe); err != nil {
+			return err
+		}
+		if cured = gap.Err() != nil || !strings.HasPrefix(gap.Val(), run.Val()+" "); !cured {
+			return nil
+		}
+		pipe = r.x.client.Pipeline()
+		pipe.HSet(ctx, r.x.watermarks.markerKeys[0], "cured", last)
+		return execute(ctx, pipe)
+	})
+	return cured, err
 }
 
 // Release gives the part back before its lease ends.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
@@ -168,9 +169,11 @@ func maintainAll(t *testing.T, x *Index) error {
 		return err
 	}
 	for _, step := range []func() error{
-		func() error { _, _, err := progress.Take(t.Context(), "part"); return err },
-		func() error { return progress.Note(t.Context(), "part", 7) },
+		func() error { _, _, err := progress.Take(t.Context(), "part", 0); return err },
+		func() error { return progress.Note(t.Context(), "part", Range{0, 7}) },
+		func() error { return progress.NoteGap(t.Context()) },
 		func() error { return progress.Release(t.Context(), "part") },
+		func() error { _, err := progress.Cure(t.Context()); return err },
 		func() error {
 			_, err := r.Restore(t.Context(), []article.Article{a}, []article.Verdict{{Kind: article.Unique, Root: a.Ref()}})
 			return err
@@ -214,27 +217,34 @@ func TestRefillProgress(t *testing.T) {
 		require.NoError(t, err)
 		return r
 	}
-	take := func(r *Refill) (int64, bool) {
-		at, ok, err := r.Take(t.Context(), "topic/0")
+	take := func(r *Refill, from int64) (Range, bool) {
+		done, ok, err := r.Take(t.Context(), "topic/0", from)
 		require.NoError(t, err)
-		return at, ok
+		return done, ok
 	}
 	first, second := open(false), open(false)
-	at, ok := take(first)
+	done, ok := take(first, 5)
 	require.True(t, ok)
-	require.EqualValues(t, -1, at)
-	require.NoError(t, first.Note(t.Context(), "topic/0", 10))
-	at, ok = take(second)
+	require.Equal(t, Range{5, 5}, done)
+	require.NoError(t, first.Note(t.Context(), "topic/0", Range{5, 10}))
+	done, ok = take(second, 5)
 	require.False(t, ok, "the other process has it")
-	require.EqualValues(t, 10, at)
+	require.Equal(t, Range{5, 10}, done)
 	require.NoError(t, first.Release(t.Context(), "topic/0"))
-	_, ok = take(second)
+	_, ok = take(second, 5)
 	require.True(t, ok)
 	require.NoError(t, second.Release(t.Context(), "topic/0"))
+	for from, want := range map[int64]Range{
+		4: {4, 4}, 5: {5, 10}, 7: {5, 10}, 10: {5, 10}, 11: {11, 11},
+	} {
+		done, _ := take(second, from)
+		require.Equal(t, want, done, "wanted from %d on", from)
+	}
+	require.NoError(t, second.Release(t.Context(), "topic/0"))
 
-	at, _ = take(open(true))
-	require.EqualValues(t, -1, at, "begun again")
-	require.NoError(t, first.Note(t.Context(), "topic/0", 20))
+	done, _ = take(open(true), 5)
+	require.Equal(t, Range{5, 5}, done, "begun again")
+	require.NoError(t, first.Note(t.Context(), "topic/0", Range{5, 20}))
 	lost, err := first.LostMore(t.Context())
 	require.NoError(t, err)
 	require.False(t, lost)
@@ -242,8 +252,57 @@ func TestRefillProgress(t *testing.T) {
 	lost, err = first.LostMore(t.Context())
 	require.NoError(t, err)
 	require.True(t, lost)
-	at, _ = take(open(false))
-	require.EqualValues(t, -1, at, "progress from before a loss is not used")
+	done, _ = take(open(false), 5)
+	require.Equal(t, Range{5, 5}, done, "progress from before a loss is not used")
+}
+
+// A complete refill ends the warnings of the losses that were known when it began, in all processes and in those that start later.
+func TestCure(t *testing.T) {
+	server := redisserver.Start(t)
+	client := newClient(t, server.Addr)
+	cfg := testConfig(standard)
+	w, other := watch(t, client, cfg), watch(t, client, cfg)
+	for _, w := range []*watched{w, other} {
+		w.Recall(nil)
+		w.requireNoLoss(t)
+	}
+	open := func() *Refill {
+		r, err := w.OpenRefill(t.Context(), "outputs", false)
+		require.NoError(t, err)
+		return r
+	}
+	cure := func(r *Refill) bool {
+		cured, err := r.Cure(t.Context())
+		require.NoError(t, err)
+		return cured
+	}
+	require.False(t, cure(open()), "there was no loss")
+	before := open()
+	flush(t, client)
+	w.requireLoss(t, lossMissing)
+	other.requireLoss(t, lossMissing)
+	require.False(t, cure(before), "the loss came after it began")
+	gap := open()
+	require.NoError(t, gap.NoteGap(t.Context()))
+	require.False(t, cure(gap))
+	require.False(t, cure(open()), "another process of the same run has left something out")
+
+	_, err := w.OpenRefill(t.Context(), "outputs", true)
+	require.NoError(t, err)
+	require.True(t, cure(open()))
+	for _, w := range []*watched{w, other} {
+		require.Eventually(t, func() bool { kinds, _ := w.warns(); return len(kinds) == 0 }, time.Minute, 10*time.Millisecond)
+		require.Zero(t, testutil.ToFloat64(w.monitorMetrics.lastLoss))
+	}
+	later := watch(t, client, cfg)
+	later.Recall([]string{w.Note()})
+	later.requireNoLoss(t)
+
+	require.NoError(t, client.HSet(t.Context(), w.watermarks.markerKeys[0], "seen", 1).Err())
+	require.Eventually(t, func() bool { kinds, _ := later.warns(); return kinds[lossRollback] != "" }, time.Minute, 10*time.Millisecond, "a further loss")
+	later.waitRound(t)
+	kinds, _ := later.warns()
+	require.NotEmpty(t, kinds[lossRollback], "the earlier refill has not cured it")
 }
 
 func connectAs(t *testing.T, addr string, change func(*Options)) redis.UniversalClient {

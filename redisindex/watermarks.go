@@ -47,12 +47,14 @@ type watermarks struct {
 	lastShown time.Time // when Redis last showed all numbers
 	lastLoss  time.Time // when a loss was last noticed, by any process
 	markers   []marker  // for each of markerKeys
+	cured     int64     // a refill has cured the losses up to this number
 }
 
 // marker is what a process knows of one marker in Redis.
 type marker struct {
 	highest int64  // the highest number that the marker has held; 0: unknown
 	lost    string // its last loss, as marker.lua writes it
+	lostAt  int64  // the number of its last loss
 	read    bool   // it was read at least once
 }
 
@@ -177,7 +179,8 @@ func (w *watermarks) check(ctx context.Context, client redis.UniversalClient) ([
 			err = cmd.Err() // of several errors, return the error that the caller can repair
 		}
 		// A command can have a reply and an error: too few replicas have its write (replication.ProcessPipelineHook).
-		if reply, ok := cmd.Val().([]any); ok && len(reply) == 2 && cmd.Err() == nil {
+		if reply, ok := cmd.Val().([]any); ok && len(reply) == 3 && cmd.Err() == nil {
+			w.noteCured(reply)
 			losses = append(losses, w.markers[i].update(reply, known[i].highest, written[i])...)
 		}
 	}
@@ -225,9 +228,9 @@ func (m *marker) update(reply []any, known, written int64) []loss {
 	if lost == m.lost {
 		return nil
 	}
-	m.lost = lost
 	at, kind, _ := strings.Cut(lost, " ")
 	ms, err := strconv.ParseInt(at, 10, 64)
+	m.lost, m.lostAt = lost, ms
 	if err != nil || !slices.Contains(lossKinds, kind) {
 		return nil
 	}
@@ -242,15 +245,45 @@ func (w *watermarks) writeLoss(ctx context.Context, client redis.UniversalClient
 	written, recalled := max(time.Now().UnixMilli(), w.markers[0].highest), w.recalled
 	w.mu.Unlock()
 	if !recalled {
-		return nil
+		return errors.New("not before the notes of the group are known")
 	}
 	pipe := client.Pipeline()
 	cmd := markerScript.EvalSha(ctx, pipe, w.markerKeys[:1], 0, written, w.expirySeconds(), kind)
 	_, err := pipe.Exec(ctx)
-	if reply, ok := cmd.Val().([]any); err == nil && ok && len(reply) == 2 {
+	if reply, ok := cmd.Val().([]any); err == nil && ok && len(reply) == 3 {
 		w.mu.Lock()
 		w.markers[0].update(reply, 0, written)
 		w.mu.Unlock()
 	}
 	return err
+}
+
+// noteCured takes over up to which number a refill has cured losses, from a reply of marker.lua. The caller holds mu.
+func (w *watermarks) noteCured(reply []any) {
+	held, _ := reply[2].(string) // nil: no refill has
+	number, _ := strconv.ParseInt(held, 10, 64)
+	w.cured = max(w.cured, number)
+}
+
+// lastLossAt is the number of the last loss in any marker; 0: none. The caller holds mu.
+func (w *watermarks) lastLossAt() (last int64) {
+	for _, m := range w.markers {
+		last = max(last, m.lostAt)
+	}
+	return last
+}
+
+// isCured says whether a refill has cured all losses that the markers name, as they were read last.
+func (w *watermarks) isCured() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.cured > 0 && w.cured >= w.lastLossAt()
+}
+
+// hasLoss says whether the markers name a loss whose traces can still be there: block lists of lost entries. A refill restores the articles
+// of a window, but lists live longer than that, so traces are left after it, too.
+func (w *watermarks) hasLoss(now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return now.Sub(time.UnixMilli(w.lastLossAt())) < w.lifetime
 }

@@ -119,3 +119,33 @@ func TestIndexCommands(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, article.Unique, verdicts[0].Kind, "the text counts as new")
 }
+
+// An id means all articles with that id, and all articles whose root has it.
+func TestForgetByID(t *testing.T) {
+	flags, x, claimed := filledIndex(t)
+	version := claimed[2]
+	version.ID, version.Offset, version.Digest[0] = "a", 9, 1
+	version.Time = version.Time.Add(-1000 * time.Hour) // out of reach of the others
+	claimed = append(claimed, version)
+	_, err := x.Claim(t.Context(), claimed[3:])
+	require.NoError(t, err)
+
+	code, _, errOut := echosieve(t, "", append([]string{"index", "forget", "articles/1"}, flags...)...)
+	require.Equal(t, command.ExitNo, code)
+	require.Contains(t, errOut, `no article with the id "articles/1" is in the index`)
+	code, _, errOut = echosieve(t, "", append([]string{"index", "forget", "--as", "coordinates", "a"}, flags...)...)
+	require.Equal(t, command.ExitFailed, code, errOut)
+	code, _, errOut = echosieve(t, "", append([]string{"index", "forget", "--as", "text", "a"}, flags...)...)
+	require.Equal(t, command.ExitFailed, code)
+	require.Contains(t, errOut, "--as wants id or coordinates")
+
+	var forgotten struct{ Articles, Copies int }
+	runIndex(t, command.ExitOK, &forgotten, flags, "forget", "--json", "a")
+	require.Equal(t, 2, forgotten.Articles)
+	require.Equal(t, 1, forgotten.Copies)
+	for i, state := range []string{"hidden", "hidden", "", "hidden"} {
+		var found []struct{ State string }
+		runIndex(t, command.ExitOK, &found, flags, "lookup", "--json", claimed[i].String())
+		require.Equal(t, state, found[0].State, i)
+	}
+}

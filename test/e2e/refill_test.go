@@ -27,6 +27,7 @@ import (
 type refilled struct {
 	Restored, Decided, Held, Differs, Uncommitted int64
 	OtherRecipe                                   int64 `json:"other_recipe"`
+	Cured                                         bool
 }
 
 func startRefill(t testing.TB, s service.Settings, args ...string) (cmd *exec.Cmd, out, errOut *strings.Builder) {
@@ -112,6 +113,9 @@ func TestRefillAfterALoss(t *testing.T) {
 	require.Equal(t, articlesIn(before), int(whole.Held))
 	again, start := refill(t, settings)
 	require.Zero(t, again.Restored+again.Held, "nothing is left to read")
+	require.True(t, half.Cured && other.Cured && whole.Cured)
+	require.Eventually(t, func() bool { return !strings.Contains(p.Get("/readyz"), "Redis lost articles") }, service.Patience, 50*time.Millisecond)
+	require.Zero(t, p.Metric(t, "echosieve_redisindex_last_loss_timestamp_seconds"))
 	cpu := seconds(cmd) - seconds(start)
 	t.Logf("CPU for %d articles: service %.2f s, refill %.2f s and %.2f s for its start, ratio %.2f", articlesIn(before), live, cpu, seconds(start), live/cpu)
 
@@ -190,6 +194,7 @@ func newRecipe(t *testing.T, c cluster, settings service.Settings, early []*kgo.
 	require.Error(t, cmd.Wait())
 	require.Equal(t, 1, cmd.ProcessState.ExitCode(), errOut)
 	require.Contains(t, errOut.String(), "were published by another recipe")
+	require.NotContains(t, out.String(), `"cured": true`)
 	var left refilled
 	require.NoError(t, json.Unmarshal([]byte(out.String()), &left))
 	require.Zero(t, left.Restored+left.Held)

@@ -46,7 +46,7 @@ var mutants = []mutant{
 		{"batch.go", "if givenByOther {", "if false {"},
 	}, "^TestGivenATicketWhileItFetchesSpans$"},
 	{"replays-forget-the-counter", []edit{
-		{"store.go", "pipe.Expire(ctx, x.keys.sequence(), 2*x.layout.lifetime)", "_ = x"},
+		{"batch.go", "pipe.Expire(ctx, x.keys.sequence(), 2*x.layout.lifetime)", "_ = x"},
 	}, "^TestCounterOutlivesReplayedEntries$"},
 	{"no-ticket", []edit{
 		{"lookup.go", "return r.ticket == 0 || !r.before(&t.entry) || r.ticket == maxTicket", "return false"},
@@ -94,7 +94,7 @@ var mutants = []mutant{
 		{"lua/ticket.lua", "if field ~= ARGV[1] then return string.rep(string.char(255), 6) end", ""},
 	}, interleaving},
 	{"replay-does-not-know-its-own-record", []edit{
-		{"store.go", "if e.Coordinates == t.Coordinates {", "if false {"},
+		{"batch.go", "if e.Coordinates == t.Coordinates {", "if false {"},
 	}, interleaving},
 	{"repeat-of-undecided-guesses-its-root", []edit{
 		{"batch.go", "article.ExactVerdict(o.Ref(), verdict.Root)", "article.ExactVerdict(o.Ref(), o.Ref())"},
@@ -116,13 +116,13 @@ var mutants = []mutant{
 	}, "^TestLostOriginalStaysUnique$"},
 	{"entries-never-expire", []edit{
 		{"lua/store.lua", "redis.call('EXPIRE', key, ARGV[5])", ""},
-		{"store.go", "pipe.Expire(ctx, key, x.layout.lifetime)", ""},
+		{"batch.go", "pipe.Expire(ctx, key, x.layout.lifetime)", ""},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"lists-never-expire", []edit{
 		{"lua/add.lua", "  redis.call('EXPIRE', key, ARGV[1])\nend", "end"},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"spans-never-expire", []edit{
-		{"store.go", "pipe.Expire(ctx, key, 2*b.x.layout.lifetime)", ""},
+		{"batch.go", `pipe.HSet(ctx, key, "", "")` + "\n\t\t\tpipe.Expire(ctx, key, 2*b.x.layout.lifetime)", `pipe.HSet(ctx, key, "", "")`},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"window-edge-outside", []edit{
 		{"layout.go", "<= l.windowMs", "< l.windowMs"},
@@ -193,6 +193,30 @@ var mutants = []mutant{
 	{"members-twice", []edit{
 		{"lua/add.lua", "if not at then\n      if #list", "if true then\n      if #list"},
 	}, "^TestKeysStayCompact$"},
+	{"no-witnesses", []edit{
+		{"index.go", "b.addWitnesses(start)", "_ = start"},
+	}, "^TestDeletedKeysAreNoticedOrHarmless$/^packed_o$"},
+	{"witnesses-of-entries-only", []edit{
+		{"witnesses.go", "case slices.ContainsFunc(k.lists", "case false && slices.ContainsFunc(k.lists"},
+	}, "^TestDeletedKeysAreNoticedOrHarmless$/_[bs]$"},
+	{"witnesses-never-expire", []edit{
+		{"witnesses.go", "return !now.Before(k.until)", "return false"},
+	}, "^TestWitnessesAreASample$"},
+	{"candidates-without-entries-are-ordinary", []edit{
+		{"monitor.go", "if gaps && !m.x.watermarks.hasLoss(time.Now()) {", "if gaps && false {"},
+	}, "^TestEntriesDeletedWhileTheServiceWasStopped$/^packed$"},
+	{"traces-of-a-known-loss-are-a-new-one", []edit{
+		{"monitor.go", "if gaps && !m.x.watermarks.hasLoss(time.Now()) {", "if gaps {"},
+	}, "^TestTracesOfAKnownLoss$"},
+	{"a-refill-cures-later-losses", []edit{
+		{"watermarks.go", "return w.cured > 0 && w.cured >= w.lastLossAt()", "return w.cured > 0"},
+	}, "^TestCure$"},
+	{"a-refill-cures-what-it-left-out", []edit{
+		{"refill.go", "if cured = gap.Err() != nil ||", "if cured = true || gap.Err() != nil ||"},
+	}, "^TestCure$"},
+	{"a-refill-goes-on-where-it-never-was", []edit{
+		{"refill.go", "if r.From <= from && from <= r.To {", "if from <= r.To {"},
+	}, "^TestRefillProgress$"},
 	{"waits-for-ever-in-readyz", []edit{
 		{"index.go", "defer c.served()", "_ = c"},
 	}, "^TestWaitsForRedis$"},

@@ -68,7 +68,7 @@ var mutants = []mutant{
 		{"consumer/partition.go", "	\"sync/atomic\"\n", "	\"sync\"\n	\"sync/atomic\"\n"},
 	}, faults: "redis-stall,storm,storm", want: []ledger.Kind{ledger.Lost}},
 	{name: "redelivery-is-a-copy-of-itself", edits: []edit{
-		{"redisindex/store.go", "if e.Coordinates == t.Coordinates {", "if false {"},
+		{"redisindex/batch.go", "if e.Coordinates == t.Coordinates {", "if false {"},
 	}, faults: "kill,redis-stall", want: []ledger.Kind{ledger.SelfDuplicate, ledger.Contradiction}},
 	{name: "guess-while-redis-is-away", edits: []edit{
 		{"redisindex/index.go", "		verdicts, err = x.run(ctx, articles, waiting)\n", "		verdicts, err = x.run(ctx, articles, waiting)\n	if err != nil && !redis.HasErrorPrefix(err, \"NOSCRIPT\") && ctx.Err() == nil {\n		verdicts, err = nil, nil\n		for i := range articles {\n			verdicts = append(verdicts, article.Verdict{Kind: article.Unique, Root: articles[i].Ref()})\n		}\n	}\n"},

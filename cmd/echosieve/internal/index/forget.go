@@ -14,8 +14,9 @@ import (
 
 const forgetHelp = `Forget makes an article one that no later article is a copy of: after a takedown, or if a wrong original (an error
 page, a cookie wall) swallows articles. It takes the coordinates of the input record, as the header echosieve-source or
-echosieve-original has them: TOPIC/PARTITION/OFFSET. All articles whose root it is are forgotten with it: they were
-never published as unique, so nothing may be dropped because of them either.
+echosieve-original has them, TOPIC/PARTITION/OFFSET; or the id of an article, which means all versions of the article with
+that id (--as id, if the id looks like coordinates). All articles whose root it is are forgotten with it: they were never
+published as unique, so nothing may be dropped because of them either.
 
 - Verdicts that were published stay as they are. When a forgotten record is delivered again, it gets its old verdict.
 - The next article with the same text, or one that resembles it, counts as new: it is published as unique, and is an
@@ -32,78 +33,101 @@ const maxPasses = 10
 
 func newForgetCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "forget TOPIC/PARTITION/OFFSET", Short: "Make an article the original of nothing from now on", Long: forgetHelp,
-		Example: `  echosieve index forget articles/3/128077 --config echosieve.yaml`,
+		Use: "forget TOPIC/PARTITION/OFFSET|ID", Short: "Make an article the original of nothing from now on", Long: forgetHelp,
+		Example: `  echosieve index forget articles/3/128077 --config echosieve.yaml
+  echosieve index forget https://news.example/2026/1 --config echosieve.yaml`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("%s wants the coordinates of one article, such as articles/3/128077; see %s --help", command.NameOf(cmd), cmd.CommandPath())
+			if len(args) != 1 || args[0] == "" {
+				return fmt.Errorf("%s wants the coordinates of one article, such as articles/3/128077, or an id; see %s --help", command.NameOf(cmd), cmd.CommandPath())
 			}
-			_, err := article.ParseCoordinates(args[0])
-			return err
+			return nil
 		},
 	}
 	asJSON := command.AddJSONFlag(cmd)
+	as := cmd.Flags().String("as", "", "what the argument is: id or coordinates (default: by its form)")
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		kind, wanted, err := wantedArticle(*as, args[0])
+		if err != nil {
+			return err
+		}
 		index, err := open(cmd)
 		if err != nil {
 			return err
 		}
 		defer index.client.Close()
-		at, err := article.ParseCoordinates(args[0])
+		f, err := forget(cmd, index, wanted)
 		if err != nil {
 			return err
 		}
-		copies, err := forget(cmd, index, at)
-		if err != nil {
-			return err
+		if len(f.found) == 0 {
+			return &command.AnswerError{Text: nothingKnown(*as, kind, args[0])}
 		}
+		copies := len(f.hidden) - len(f.found)
 		if *asJSON {
-			return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"forgotten": args[0], "copies": copies})
+			return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"forgotten": args[0], "articles": len(f.found), "copies": copies})
 		}
 		out := &printer{w: cmd.OutOrStdout()}
-		out.line("%s is forgotten, and %d articles whose root it was", at, copies)
+		out.line("%d articles with the %s %q are forgotten, and %d articles that have one of them as root", len(f.found), kind, args[0], copies)
 		return out.err
 	}
 	return cmd
 }
 
-// forget hides the entry of an article, and the entries of all articles whose root it is. It returns the number of these.
-func forget(cmd *cobra.Command, index *opened, at article.Coordinates) (copies int, err error) {
-	f := &forgetter{index: index, at: at, hidden: map[article.Coordinates]bool{}}
+// wantedArticle says what the argument of forget is, id or coordinates, and returns what finds the articles that it names.
+func wantedArticle(as, arg string) (kind string, wanted func(article.Ref) bool, err error) {
+	at, notCoordinates := article.ParseCoordinates(arg)
+	if as == "" {
+		as = "coordinates"
+		if notCoordinates != nil {
+			as = "id"
+		}
+	}
+	switch as {
+	case "id":
+		return as, func(r article.Ref) bool { return r.ID == arg }, nil
+	case "coordinates":
+		return as, func(r article.Ref) bool { return r.Coordinates == at }, notCoordinates
+	default:
+		return "", nil, fmt.Errorf("--as wants id or coordinates, not %q", as)
+	}
+}
+
+// forget hides the entries of the wanted articles, and the entries of all articles whose root one of them is. It finds nothing if the index
+// has no wanted article.
+func forget(cmd *cobra.Command, index *opened, wanted func(article.Ref) bool) (*forgetter, error) {
+	f := &forgetter{index: index, wanted: wanted, found: map[article.Coordinates]bool{}, hidden: map[article.Coordinates]bool{}}
 	for pass := range maxPasses {
 		f.left = 0
 		before := len(f.hidden)
 		if _, err := index.articles(cmd.Context(), cmd.ErrOrStderr(), func(found []redisindex.StoredArticle) error { return f.hide(cmd, found) }); err != nil {
-			return 0, err
+			return nil, err
 		}
-		if !f.found {
-			return 0, &command.AnswerError{Text: fmt.Sprintf("the index has no entry of %s", at)}
-		}
-		if f.left == 0 && len(f.hidden) == before && pass > 0 {
-			return len(f.hidden) - 1, nil
+		if len(f.found) == 0 || f.left == 0 && len(f.hidden) == before && pass > 0 {
+			return f, nil
 		}
 		if err := pause(cmd.Context(), time.Second); err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
-	return 0, fmt.Errorf("%s: %d articles were hidden, but more come, or one gets no verdict: type the command again", at, len(f.hidden))
+	return nil, fmt.Errorf("%d articles were hidden, but more come, or one gets no verdict: type the command again", len(f.hidden))
 }
 
 // forgetter is the state of the command forget.
 type forgetter struct {
 	index  *opened
-	at     article.Coordinates
-	found  bool
-	hidden map[article.Coordinates]bool
-	left   int // entries of this pass that could not be hidden yet
+	wanted func(article.Ref) bool
+	found  map[article.Coordinates]bool // the wanted articles
+	hidden map[article.Coordinates]bool // they, and those whose root they are
+	left   int                          // entries of this pass that could not be hidden yet
 }
 
 func (f *forgetter) hide(cmd *cobra.Command, found []redisindex.StoredArticle) error {
 	for _, s := range found {
-		self := s.Coordinates == f.at
-		f.found = f.found || self
-		if !self && (!s.Verdict.Kind.IsCopy() || s.Verdict.Root.Coordinates != f.at) {
+		switch {
+		case f.wanted(s.Ref()):
+			f.found[s.Coordinates] = true
+		case !s.Verdict.Kind.IsCopy(), !f.wanted(s.Verdict.Root):
 			continue
 		}
 		if s.Hidden {

@@ -31,8 +31,11 @@ is restored passes as unique.
 
 How far a refill has come is kept in Redis, beside the index. So a refill that was killed goes on where it was when
 you type the command again, and several processes, on several machines, share the partitions. After a further loss of
-data it begins again. The partitions of a killed process are free after 15 seconds. --restart makes it begin again in any case. A finished refill that is typed again reads only
-what was published since.
+data it begins again. The partitions of a killed process are free after 15 seconds. --restart makes it begin again in any case. A finished
+refill that is typed again reads only what was published since, and with a longer --since everything again.
+
+When a refill has read the whole window and left out nothing, the services end their warning of the loss. The warning
+stays if --since is shorter than the window, or if Kafka has deleted records of the window.
 
 It fingerprints every text of the window again. An article costs about three quarters of the CPU time that the service has used
 for it. Use nice, or a machine of its own, if the service runs beside it.
@@ -121,5 +124,20 @@ func (r *refiller) refill(ctx context.Context, restart bool) (*summary, error) {
 		return nil, errors.Join(err, errors.New("during the refill Redis has lost data again: end the cause, and type the command again"))
 	}
 	r.summary.Seconds = time.Since(r.began).Seconds()
+	if err := r.cure(ctx); err != nil {
+		return nil, err
+	}
 	return &r.summary, r.summary.answer()
+}
+
+// cure ends the warnings of the loss if everything that belongs into the index is there.
+func (r *refiller) cure(ctx context.Context) (err error) {
+	switch {
+	case r.oldest.After(r.began.Add(-r.index.cfg.Window)): // --since is shorter than the window
+	case len(r.cut) > 0:
+		r.summary.Cut = r.cut
+	default:
+		r.summary.Cured, err = r.shared.Cure(ctx)
+	}
+	return err
 }

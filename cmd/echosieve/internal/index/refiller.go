@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -45,6 +46,7 @@ type refiller struct {
 	restorer  *redisindex.Restorer // nil with fromInput
 	pipeline  *pipeline.Pipeline
 	progress  *progress
+	cut       []string // topics whose records of the window may be deleted in part
 	summary   summary
 }
 
@@ -81,7 +83,11 @@ func (r *refiller) findParts(ctx context.Context) ([]part, error) {
 				return nil, err
 			}
 			if p.to = held.Next; r.from == fromInput {
-				p.to = r.committed[i]
+				p.to = committedIn(r.committed, i)
+			}
+			// Brokers delete from the start. If the first record that is left is of the window, some before it may have been, too.
+			if p.from == held.First && held.First > 0 && !slices.Contains(r.cut, topic) {
+				r.cut = append(r.cut, topic)
 			}
 			if p.from >= 0 && p.from < p.to {
 				parts = append(parts, p)
@@ -142,17 +148,16 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // workAt works at a part. It is not done if another process has it.
 func (r *refiller) workAt(ctx context.Context, p part) (done bool, err error) {
-	at, ok, err := r.shared.Take(ctx, p.name())
-	if err != nil || !ok && at < p.to {
+	known, ok, err := r.shared.Take(ctx, p.name(), p.from)
+	if err != nil || !ok && known.To < p.to {
 		return false, err
 	}
-	start := max(p.from, at)
-	r.progress.done.Add(min(start, p.to) - p.from) // earlier, or by another process
-	if start >= p.to {
+	r.progress.done.Add(min(known.To, p.to) - p.from) // earlier, or by another process
+	if known.To >= p.to {
 		return true, nil
 	}
-	b := &batch{r: r, part: p}
-	err = r.archive.Read(ctx, article.Coordinates{Topic: p.topic, Partition: p.partition, Offset: start}, p.to, func(rec *pipeline.Record) error {
+	b := &batch{r: r, part: p, begun: known.From}
+	err = r.archive.Read(ctx, article.Coordinates{Topic: p.topic, Partition: p.partition, Offset: known.To}, p.to, func(rec *pipeline.Record) error {
 		return b.add(ctx, rec)
 	})
 	if err == nil {
@@ -168,6 +173,8 @@ func (r *refiller) workAt(ctx context.Context, p part) (done bool, err error) {
 type batch struct {
 	r         *refiller
 	part      part
+	begun     int64 // the part is done from here on
+	gap       bool  // a record of the window was left out that belongs into the index
 	records   []pipeline.Record
 	published []article.Verdict // for each record; empty with --from input
 	bytes     int
@@ -205,6 +212,7 @@ func (b *batch) take(rec *pipeline.Record) (leftOut *int64) {
 	case rec.Value == nil:
 		return &s.NoText
 	case p.Recipe != r.index.recipe.ID():
+		b.gap = b.gap || !rec.Time.Before(r.began.Add(-r.index.cfg.Window))
 		return &s.OtherRecipe
 	case !below(p.Source, input, r.committed),
 		p.Verdict.Kind != article.Unique && !below(p.Verdict.Original.Coordinates, input, r.committed),
@@ -240,8 +248,11 @@ func (b *batch) flush(ctx context.Context, upTo int64) error {
 	} else {
 		err = b.restore(ctx, prepared)
 	}
+	if err == nil && b.gap {
+		err = b.r.shared.NoteGap(ctx)
+	}
 	if err == nil {
-		err = b.r.shared.Note(ctx, b.part.name(), upTo)
+		err = b.r.shared.Note(ctx, b.part.name(), redisindex.Range{From: b.begun, To: upTo})
 	}
 	b.r.progress.done.Add(b.read)
 	b.records, b.published, b.bytes, b.read = nil, nil, 0, 0

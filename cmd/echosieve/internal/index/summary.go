@@ -3,6 +3,7 @@ package index
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"echosieve/internal/command"
@@ -25,6 +26,9 @@ type summary struct {
 	NoText       int64   `json:"no_text"`       // null values, and records that the service refuses
 	Old          int64   `json:"old"`           // outside of the window
 	Seconds      float64 `json:"seconds"`
+	Cured        bool    `json:"cured"` // the services no longer warn of the loss
+	// Cut are topics whose first record is of the window: records before it may have been deleted.
+	Cut []string `json:"cut,omitempty"`
 }
 
 // count adds one to a counter of the summary.
@@ -55,7 +59,21 @@ func (s *summary) print(w io.Writer, asJSON bool) error {
 	out.line("left out:  %d the service may still decide, %d of another recipe, %d without text, %d older than the window, %d not published by this service",
 		s.Uncommitted, s.OtherRecipe, s.NoText, s.Old, s.NotPublished)
 	out.line("%d have another verdict in the index, which stays", s.Differs)
+	if s.Cured {
+		out.line("the services no longer warn of the loss")
+	}
+	if len(s.Cut) > 0 {
+		out.line("records of the window may be missing, because Kafka has deleted the beginning of %s; the warning of the loss stays", strings.Join(s.Cut, ", "))
+	}
 	return out.err
+}
+
+// committedIn is the offset that was committed in a partition; 0 if there is none, as in a partition that was added since.
+func committedIn(committed []int64, partition int32) int64 {
+	if int(partition) < len(committed) {
+		return committed[partition]
+	}
+	return 0
 }
 
 // answer is the error of a refill that has left out articles that could have been there.
@@ -68,5 +86,5 @@ func (s *summary) answer() error {
 
 // below says whether the record at these coordinates is of the topic, and below the offsets that were committed in it.
 func below(c article.Coordinates, topic string, committed []int64) bool {
-	return c.Topic == topic && int(c.Partition) < len(committed) && c.Offset < committed[c.Partition]
+	return c.Topic == topic && c.Offset < committedIn(committed, c.Partition)
 }

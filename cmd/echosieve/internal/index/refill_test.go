@@ -1,0 +1,119 @@
+package index
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/consumer"
+	"echosieve/test/inprocess"
+)
+
+// runRefill runs index refill and returns its summary.
+func runRefill(t *testing.T, w *inprocess.World, args ...string) (s struct {
+	Restored, Held int
+	Cured          bool
+	Cut            []string
+},
+) {
+	t.Helper()
+	cmd, out := Command(), new(strings.Builder)
+	cmd.SetArgs(w.Args(append([]string{"refill", "--json"}, args...)...))
+	cmd.SetOut(out)
+	cmd.SetErr(io.Discard)
+	cmd.SetContext(t.Context())
+	require.NoError(t, cmd.Execute())
+	require.NoError(t, json.Unmarshal([]byte(out.String()), &s), out)
+	return s
+}
+
+// lose flushes Redis, and waits until the service warns of it.
+func lose(t *testing.T, w *inprocess.World) {
+	t.Helper()
+	w.Redis.FlushAll()
+	require.Eventually(t, func() bool { return warns(t, w) }, time.Minute, 50*time.Millisecond)
+}
+
+// warns says whether the service warns of lost articles.
+func warns(t *testing.T, w *inprocess.World) bool {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+w.HTTP+"/readyz", nil)
+	require.NoError(t, err)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return strings.Contains(string(text), "Redis lost articles")
+}
+
+// A refill that reads further back than the one before gives back what that one left out. Only one that has read the whole window, and
+// all that Kafka ever had of it, ends the warning of the loss.
+func TestRefillReadsFurtherBack(t *testing.T) {
+	w := inprocess.Start(t)
+	const each = 12
+	for i := range 2 * each {
+		at := time.Now().Add(-5 * time.Hour)
+		if i >= each {
+			at = time.Now()
+		}
+		text := fmt.Sprintf("Report %d of the harbour: ferry %d brought %d guests and %d cars to island %d before noon.", i, 3*i, 7*i*i, 11*i+i*i*i, 13*i)
+		w.Publish(t, int32(i%2), at, inprocess.Value(fmt.Sprint(i), "", text))
+	}
+	w.Verdicts(t, 2*each)
+	admin := kadm.NewClient(w.Kafka)
+	require.Eventually(t, func() bool {
+		committed, err := admin.FetchOffsets(t.Context(), w.Config.Kafka.Group)
+		n := int64(0)
+		committed.Each(func(o kadm.OffsetResponse) { n += max(0, o.At) })
+		return err == nil && n == 2*each
+	}, time.Minute, 50*time.Millisecond)
+
+	lose(t, w)
+	s := runRefill(t, w, "--since", "1h")
+	require.Equal(t, each, s.Restored+s.Held)
+	require.False(t, s.Cured, "it has read an hour, and not the window")
+	require.True(t, warns(t, w))
+	s = runRefill(t, w)
+	require.Equal(t, each, s.Restored, "those from before")
+	require.Equal(t, each, s.Held)
+	require.True(t, s.Cured)
+	require.Eventually(t, func() bool { return !warns(t, w) }, time.Minute, 50*time.Millisecond)
+	s = runRefill(t, w, "--since", "2h")
+	require.Zero(t, s.Restored+s.Held, "what it wants is done")
+
+	lose(t, w)
+	w.Delete(t, w.Config.Kafka.Topics.Unique, 0, 1)
+	s = runRefill(t, w)
+	require.Equal(t, 2*each-1, s.Restored)
+	require.False(t, s.Cured)
+	require.Equal(t, []string{w.Config.Kafka.Topics.Unique}, s.Cut)
+	require.True(t, warns(t, w))
+}
+
+// A partition that was added after the committed offsets were read holds nothing that was committed.
+func TestRefillOfAnAddedPartition(t *testing.T) {
+	w := inprocess.Start(t)
+	w.Stop()
+	input := w.Config.Kafka.Topics.Input
+	for partition := range int32(2) {
+		w.PublishTo(t, &kgo.Record{Topic: input, Partition: partition, Timestamp: time.Now(), Value: []byte("{}")})
+	}
+	archive, err := consumer.NewArchive(w.Config.Kafka, input)
+	require.NoError(t, err)
+	defer archive.Close()
+	r := &refiller{
+		index: &opened{cfg: w.Config}, archive: archive, from: fromInput, oldest: time.Now().Add(-time.Hour), committed: []int64{1}, progress: &progress{},
+	}
+	parts, err := r.findParts(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []part{{input, 0, 0, 1}}, parts)
+}
