@@ -21,6 +21,8 @@ const (
 	EnglishIDF   = "idf_en.txt"        // lines "word idf", on the scale of IDF; english.go makes it
 	StopWords    = "stop_words.utf8"   // one word a line, Chinese and English
 	TSCharacters = "ts_characters.txt" // lines of two characters: traditional, simplified
+
+	FunctionWords = "function_words.txt" // lines "language word word ...", the words that are frequent in any text of the language
 )
 
 // The strongest level of zstd makes the program 0.6 MB smaller than the strongest level of the Go library. Words and IDF are stored by
@@ -28,7 +30,7 @@ const (
 //
 //go:generate go run generate.go
 //go:generate zstd --ultra -22 --quiet --force --patch-from=jieba.dict.utf8 --rm idf.utf8
-//go:generate zstd --ultra -22 --quiet --force --rm jieba.dict.utf8 hmm_model.utf8 stop_words.utf8 ts_characters.txt
+//go:generate zstd --ultra -22 --quiet --force --rm jieba.dict.utf8 hmm_model.utf8 stop_words.utf8 ts_characters.txt function_words.txt
 
 //go:embed *.zst
 var files embed.FS

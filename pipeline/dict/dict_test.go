@@ -16,6 +16,8 @@ func TestDictionariesAreTheirOrigins(t *testing.T) {
 		IDF:          "dbd1e03d72b2263cc8d84a4304ed77677eed9e7deaf43a1a5133bbba9733b535",
 		StopWords:    "b788b8a939d2e2fe079abd579ea98f12f9fb84370bfd0dddd81bb9381f7ab42c",
 		TSCharacters: "1d879194dc93ef28f20bb65b4c35ae81f9def21cf8de1fb4d453340ef76ad0df",
+
+		FunctionWords: "97698544829222957d6bb91b23446f0039f59856b9662488f21d0c41bca5a43d",
 	} {
 		data, err := Read(name)
 		require.NoError(t, err)

@@ -1,17 +1,23 @@
 //go:build ignore
 
-// This program rebuilds the dictionaries from the Go modules they come from. "go generate" runs it and compresses the files.
+// This program rebuilds the dictionaries from the Go modules and the npm package they come from. "go generate" runs it and compresses the
+// files.
 package main
 
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"log"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"unicode"
 )
 
 func main() {
@@ -25,6 +31,56 @@ func main() {
 	}
 	opencc := module("github.com/longbridgeapp/opencc@v0.3.13")
 	write("ts_characters.txt", firstAlternatives(read(filepath.Join(opencc, "dictionary/TSCharacters.txt"))))
+	write("function_words.txt", functionWords(npm("stopwords-iso@1.1.0", "stopwords-iso.json",
+		"337af4d57d5fa1fecc2ffcae532e9b9f05db51c74ff18d3dde9572185a3cdae4")))
+}
+
+// npm downloads a package and returns one of its files, whose SHA-256 must be as given.
+func npm(version, file, want string) []byte {
+	dir, err := os.MkdirTemp("", "dict")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	pack := exec.Command("npm", "pack", "--silent", version)
+	pack.Dir = dir
+	if err := pack.Run(); err != nil {
+		log.Fatal(err)
+	}
+	archives, _ := filepath.Glob(filepath.Join(dir, "*.tgz"))
+	data, err := exec.Command("tar", "-xzOf", archives[0], "package/"+file).Output()
+	if err != nil {
+		log.Fatal(err)
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != want {
+		log.Fatalf("%s: SHA-256 is %x", version, sum)
+	}
+	return data
+}
+
+// functionWords makes a line "language word word ..." of each list. Entries that are no single word of two letters or more are left out,
+// and the lists of languages without spaces between words.
+func functionWords(list []byte) []byte {
+	var languages map[string][]string
+	if err := json.Unmarshal(list, &languages); err != nil {
+		log.Fatal(err)
+	}
+	var out bytes.Buffer
+	for _, language := range slices.Sorted(maps.Keys(languages)) {
+		if slices.Contains([]string{"ja", "th", "zh"}, language) {
+			continue
+		}
+		out.WriteString(language)
+		words := slices.DeleteFunc(languages[language], func(word string) bool {
+			return len([]rune(word)) < 2 || strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
+		})
+		slices.Sort(words)
+		for _, word := range slices.Compact(words) {
+			out.WriteString(" " + word)
+		}
+		out.WriteByte('\n')
+	}
+	return out.Bytes()
 }
 
 // module downloads a module, if need be, and returns its folder.

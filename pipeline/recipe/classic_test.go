@@ -18,7 +18,7 @@ func TestClassicRecipes(t *testing.T) {
 			cfg.Name, cfg.MaxDistance = name, 5
 			r, err := Load(cfg)
 			require.NoError(t, err)
-			require.Regexp(t, "^"+name+"-1-[0-9a-f]{8}$", r.ID())
+			require.Regexp(t, "^"+name+"-2-[0-9a-f]{8}$", r.ID())
 			require.False(t, ids[r.ID()])
 			ids[r.ID()] = true
 

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"echosieve/pipeline/dict"
+	"echosieve/pipeline/recipe/marks"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -120,12 +121,16 @@ func foldRare(r rune) rune {
 		return 0
 	case r == 0x66b: // the Arabic decimal separator
 		return '.'
-	case r == 0x640: // tatweel, which only makes an Arabic word wider
-		return 0
+	case r == 0x66c: // the Arabic separator of thousands
+		return ','
+	case r == 0x2bb || r == 0x2bc: // apostrophes that count as letters
+		return '\''
 	case r == 0x3a3 || r == 0x3c2: // sigma, whose small form depends on its place
 		return 0x3c3
 	case unicode.Is(unicode.Nd, r):
 		return digitOf(r)
+	case r >= marks.FirstEverywhere && r <= marks.LastEverywhere:
+		return marks.Everywhere(r)
 	}
 	if s, ok := simplifiedRare[r]; ok {
 		return s

@@ -7,6 +7,7 @@ import (
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/classic"
+	"echosieve/pipeline/recipe/marks"
 	"echosieve/pipeline/signature"
 	"echosieve/simhash"
 )
@@ -38,6 +39,8 @@ func (r *Recipe) Fingerprint(text string, from article.Origin) (article.Article,
 	s.clean = appendClean(slices.Grow(s.clean[:0], len(text)), text)
 	clean := string(s.clean)
 	body, boilerplateBytes := s.articleOf(r, text, clean, from)
+	bodyBytes := len(body)
+	body, s.plain = marks.Plain(s.plain, body)
 	cleaned := time.Now()
 	s.cut = r.segmenter.cutScripts(s.cut[:0], body, s.tally) // counts most words of a long text while it is cut
 	segmented := time.Now()
@@ -52,7 +55,7 @@ func (r *Recipe) Fingerprint(text string, from article.Origin) (article.Article,
 	sums := new(simhash.Sums)
 	a := article.Article{
 		SimHash: simhash.SumWeights(s.features, sums), Features: len(s.features), CleanBytes: len(clean),
-		BoilerplateBytes: boilerplateBytes, FurnitureBytes: max(0, len(clean)-boilerplateBytes-len(body)), Script: mainScript(body),
+		BoilerplateBytes: boilerplateBytes, FurnitureBytes: max(0, len(clean)-boilerplateBytes-bodyBytes), Script: mainScript(body),
 	}
 	r.identify(s, &a, sums)
 	if !a.LittleText {
@@ -109,6 +112,7 @@ func (r *Recipe) Weights(text string, from article.Origin) []WeightedWord {
 	s := r.scratch.Get().(*scratch)
 	defer r.release(s)
 	body, _ := s.articleOf(r, text, Clean(text), from)
+	body, s.plain = marks.Plain(s.plain, body)
 	s.cut = s.tally(r.segmenter.cutScripts(s.cut[:0], body, s.tally))
 	s.weigh(r.terms)
 	words := make([]WeightedWord, len(s.words))
@@ -131,6 +135,7 @@ type scratch struct {
 	clean      []byte
 	lines      bodyScratch
 	bodyText   []byte
+	plain      []byte // the body, see marks.Plain
 	teasers    []teaser
 	rest       []byte // the clean text without teasers
 	kept       []byte // the rest without boilerplate sentences
@@ -154,7 +159,7 @@ func newScratch(shapes *shapes) *scratch {
 
 func (r *Recipe) release(s *scratch) {
 	if cap(s.cut) > 2*maxScratch || cap(s.words) > maxScratch || cap(s.clean) > 16*maxScratch || cap(s.normalised) > 16*maxScratch ||
-		cap(s.teasers) > maxScratch || cap(s.rest) > 16*maxScratch || cap(s.kept) > 16*maxScratch || cap(s.sentence) > 16*maxScratch {
+		cap(s.teasers) > maxScratch || cap(s.rest) > 16*maxScratch || cap(s.kept) > 16*maxScratch || cap(s.sentence) > 16*maxScratch || cap(s.plain) > 16*maxScratch {
 		return
 	}
 	clear(s.words) // they hold references to the text

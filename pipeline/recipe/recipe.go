@@ -43,8 +43,8 @@ const News = "news"
 // judges them: articles that the old code stored must not be compared with new ones. TestGoldenArticles and the tests of package signature
 // fail when such a change was made.
 const (
-	newsVersion    = 4
-	classicVersion = 1
+	newsVersion    = 5
+	classicVersion = 2
 )
 
 // Names returns the names of the recipes.
@@ -192,7 +192,7 @@ func recipeID(config Config, userWords, stopWords []byte) (string, error) {
 		config.HTML, len(userWords), len(stopWords), boilerplateFormat))
 	h.Write(userWords)
 	h.Write(stopWords)
-	for _, name := range []string{dict.Words, dict.HMM, dict.IDF, dict.EnglishIDF, dict.StopWords, dict.TSCharacters} {
+	for _, name := range []string{dict.Words, dict.HMM, dict.IDF, dict.EnglishIDF, dict.StopWords, dict.TSCharacters, dict.FunctionWords} {
 		data, err := dict.Read(name)
 		if err != nil {
 			return "", err
@@ -208,7 +208,7 @@ func recipeID(config Config, userWords, stopWords []byte) (string, error) {
 }
 
 // ID names the recipe with everything that changes its fingerprints or verdicts: name, version and 8 hexadecimal digits of a hash over
-// settings and dictionaries, such as "news-4-3fa9c1d2". It holds only a-z, 0-9 and hyphens.
+// settings and dictionaries, such as "news-5-3fa9c1d2". It holds only a-z, 0-9 and hyphens.
 func (r *Recipe) ID() string { return r.id }
 
 // Boilerplate returns the boilerplate table, nil if none is configured.

@@ -166,6 +166,7 @@ func nextField(text string) (length int, plain bool) {
 		case c >= 0x80 && plain:
 			if !strings.HasPrefix(text[i:], "\u2014"[:2]) || i+2 >= len(text) || text[i+2] < 0x93 || text[i+2] > 0x9d {
 				plain = false // not one of U+2013 to U+201D
+				continue
 			}
 			i += 2
 		}

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"echosieve/pipeline/dict"
+	"echosieve/pipeline/recipe/language"
+	"echosieve/pipeline/recipe/marks"
 )
 
 // terms holds the inverse document frequency (IDF) of words, 0 for stop words.
@@ -19,6 +21,9 @@ type terms struct {
 	entries []termEntry // a power of two long, at most half full
 	average float32     // IDF of words without an entry: the mean over jieba's table, as in cppjieba
 	shapes  *shapes     // which words are one word
+
+	functionWords *language.Words
+	english       language.Set
 }
 
 type termEntry struct {
@@ -52,13 +57,23 @@ func loadTerms(moreStopWords []byte) (*terms, error) {
 	if _, err := t.add(dict.EnglishIDF, english); err != nil {
 		return nil, err
 	}
-	buf := make([]byte, 0, 64)
 	for line := range bytes.Lines(stopWords) {
-		buf, _ = fold(buf[:0], string(line))
-		hash := t.shapes.hash(string(buf))
+		hash := t.shapes.hash(asInTexts(string(line)))
 		*t.entry(hash) = termEntry{half: half(hash)}
 	}
+	function, err := dict.Read(dict.FunctionWords)
+	if err != nil {
+		return nil, err
+	}
+	t.functionWords = language.New(function, func(word string) uint64 { return t.shapes.hash(asInTexts(word)) })
+	t.english = t.functionWords.Named("en")
 	return t, nil
+}
+
+// asInTexts returns a word of a table as the words of texts are written.
+func asInTexts(word string) string {
+	folded, _ := fold(nil, word)
+	return string(marks.AppendPlain(nil, string(folded)))
 }
 
 // add enters the lines "word idf" of a table and returns the average IDF. A word that an earlier table has gets the new IDF.

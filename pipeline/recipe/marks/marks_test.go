@@ -1,0 +1,74 @@
+package marks
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/text/unicode/norm"
+)
+
+func TestEverywhere(t *testing.T) {
+	fold := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if r < FirstEverywhere || r > LastEverywhere {
+				return r
+			}
+			if r = Everywhere(r); r == 0 {
+				return -1
+			}
+			return r
+		}, s)
+	}
+	for text, want := range map[string]string{
+		"أحمد إلى آخر ٱلكتاب":      "احمد الي اخر الكتاب",
+		"مُحَمَّدٌ رسولٌ":          "محمد رسول",
+		"مدرسة على":                "مدرسه علي",
+		"کتاب فارسی":               "كتاب فارسي",
+		"مؤتمر رئيس":               "موتمر رييس",
+		"العـــربية":               "العربيه",
+		"نیۀ خانهٔ":                "نيه خانه",
+		"שָׁלוֹם":                  "שלום",
+		"דו־קיום, צה״ל":            "דו־קיום, צה״ל",
+		"۱۲ ٪، چرا؟ گفت پ ژ ڈ ٹ ڑ": "۱۲ ٪، چرا؟ گفت پ ژ ڈ ٹ ڑ",
+	} {
+		require.Equal(t, want, fold(text))
+		require.Equal(t, want, fold(norm.NFD.String(text)), "however the text is composed")
+		require.Equal(t, want, fold(want), "folding again changes nothing")
+	}
+}
+
+func TestPlain(t *testing.T) {
+	for text, want := range map[string]string{
+		"żółty łoś, đặng ấy, ılık çiğ":    "zolty los, dang ay, ilik cig",
+		"straße, æon, œuvre, þing, ẹ́kọ́": "strasse, aeon, oeuvre, thing, eko",
+		"η νέα γέφυρα, ὦ ἄνδρεσ":          "η νεα γεφυρα, ω ανδρεσ",
+		"ещё ёлка, мой йод, їжак, ґанок":  "еще елка, мой йод, їжак, ганок",
+		"за\u0301мок": "замок",
+		"सड़क, ख़बर, हँसना": "सडक, खबर, हंसना",
+		"বাড়ি":                             "বাডি",
+		"港の新しい橋が":                           "港の新しい橋が",
+		"สะพานใหม่":                         "สะพานใหม่",
+		"1.200 1,200 1’200 1'200 1 200":     "1,200 1,200 1,200 1,200 1,200",
+		"1.234.567,89 and 12 345 678":       "1,234,567.89 and 12,345,678",
+		"3,5 % or 3.5 %, 12.05.2024, 18:30": "3.5 % or 3.5 %, 12.05.2024, 18:30",
+		"2019 300 people, 5'6, 4 x 4":       "2019 300 people, 5'6, 4 x 4",
+		"в 3.5 раза, в 1 200,5 м":           "в 3.5 раза, в 1,200.5 м",
+		"":                                  "",
+	} {
+		text = norm.NFC.String(text)
+		require.Equal(t, norm.NFC.String(want), string(AppendPlain(nil, text)))
+		plain, _ := Plain(nil, text)
+		require.Equal(t, norm.NFC.String(want), plain)
+		again, _ := Plain(nil, plain)
+		require.Equal(t, plain, again, "folding again changes nothing")
+	}
+}
+
+// The text of most articles is not copied.
+func TestPlainKeepsPlainText(t *testing.T) {
+	text := "市气象台发布“橙色”预警，最大雨强80毫米。 The council – “yes” – approved $4 million in 2024."
+	require.True(t, isPlain(text))
+	require.False(t, isPlain(text+"é"))
+	require.False(t, isPlain(text+"3,5"))
+}

@@ -1,0 +1,165 @@
+package marks
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// lastPlain is the last character that plain covers. It covers Latin, Greek and Cyrillic.
+const lastPlain = 0x1fff
+
+// plain is what a character is written as: 0 for nothing. Accents go by the decompositions of Unicode. Of Cyrillic letters, only those in
+// alike lose their marks: short i is a letter of its own that nobody writes without its breve.
+var plain = func() (table [lastPlain + 1]rune) {
+	for r := range rune(len(table)) {
+		table[r] = r
+		if unicode.In(r, unicode.Latin, unicode.Greek) {
+			table[r] = unmarked(r, r)
+		}
+	}
+	for r := range rune(0x70) { // the combining accents, which stay behind letters with two accents
+		table[0x300+r] = 0
+	}
+	for _, letters := range alike {
+		first, _ := utf8.DecodeRuneInString(letters)
+		for _, r := range letters {
+			table[r] = first
+		}
+	}
+	for _, nukta := range nuktas {
+		table[nukta] = 0
+	}
+	return table
+}()
+
+// alike lists letters that are written for each other and have no decomposition. The first of each string stands for the others.
+var alike = []string{
+	"dđðɖɗ", "hħ", "iı", "lł", "oø", "tŧ", "bɓ", "kƙ", "yƴ", "eəɛ", "oɔ", "nŋ", // Latin; hooked letters are Hausa's, open ones African
+	"еёѐ", "гґ", "иѝ", // Cyrillic
+	"ंँ",             // anusvara and candrabindu
+	"नऩ", "रऱ", "ळऴ", // Devanagari letters that have the nukta in one character
+}
+
+// nuktas are the dots below Indic letters that mark sounds of foreign words.
+var nuktas = [...]rune{0x93c, 0x9bc, 0xa3c, 0xabc, 0xb3c, 0xcbc}
+
+// spelled are letters written as two.
+var spelled = map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th"}
+
+// isPlain tells whether AppendPlain changes nothing in a text, as in most Chinese and English ones. The bytes C3 to E1 begin the characters
+// that plain covers.
+func isPlain(clean string) bool {
+	for i := range len(clean) {
+		switch c := clean[i]; {
+		case c >= 0xc3 && c <= 0xe1:
+			return false
+		case c >= '0' && c <= '9' && i+1 < len(clean) && !isDigit(clean[i+1]) && separates(clean[i+1:]) > 0:
+			return false
+		}
+	}
+	return true
+}
+
+// Plain returns a clean text as fingerprint and signature see it: letters without their accents, and numbers with one separator of
+// thousands and one decimal point. Example: "Żółty mur: 1 200,5 m" becomes "zolty mur: 1,200.5 m". buf may be overwritten.
+func Plain(buf []byte, clean string) (text string, used []byte) {
+	if isPlain(clean) {
+		return clean, buf
+	}
+	buf = AppendPlain(slices.Grow(buf[:0], len(clean)), clean)
+	return string(buf), buf
+}
+
+// AppendPlain appends a clean text to dst as Plain returns it.
+func AppendPlain(dst []byte, clean string) []byte {
+	for i := 0; i < len(clean); {
+		c := clean[i]
+		switch {
+		case isDigit(c):
+			var n int
+			dst, n = appendNumber(dst, clean[i:])
+			i += n
+			continue
+		case c < 0xc3 || c > 0xe1:
+			n := 1
+			for i+n < len(clean) && !isDigit(clean[i+n]) && (clean[i+n] < 0xc3 || clean[i+n] > 0xe1) {
+				n++
+			}
+			dst = append(dst, clean[i:i+n]...)
+			i += n
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(clean[i:])
+		i += size
+		if r > lastPlain {
+			dst = utf8.AppendRune(dst, r)
+			continue
+		}
+		switch p := plain[r]; {
+		case p == 0:
+		case p != r:
+			dst = utf8.AppendRune(dst, p)
+		case spelled[r] != "":
+			dst = append(dst, spelled[r]...)
+		default:
+			dst = utf8.AppendRune(dst, r)
+		}
+	}
+	return dst
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// separators are the characters that stand within numbers.
+const separators = ".,' "
+
+// separates returns the length of the separator and the digit behind it at the beginning of s, 0 if there is none.
+func separates(s string) int {
+	size := 1
+	switch {
+	case len(s) < 2:
+		return 0
+	case strings.HasPrefix(s, "’"):
+		size = len("’")
+	case strings.IndexByte(separators, s[0]) < 0:
+		return 0
+	}
+	if size < len(s) && isDigit(s[size]) {
+		return size
+	}
+	return 0
+}
+
+// appendNumber appends the number at the beginning of s, and returns its length in s. Languages separate thousands by a point, comma, space
+// or apostrophe: a separator before three digits, with at most three digits before it, becomes a comma, at which words end. A decimal comma
+// becomes a point, at which they do not.
+func appendNumber(dst []byte, s string) (out []byte, length int) {
+	group := 0 // digits since the last separator
+	for length < len(s) {
+		if isDigit(s[length]) {
+			dst = append(dst, s[length])
+			length++
+			group++
+			continue
+		}
+		size := separates(s[length:])
+		after := 0
+		for rest := length + size; rest < len(s) && isDigit(s[rest]); rest++ {
+			after++
+		}
+		switch {
+		case size == 0:
+			return dst, length
+		case after == 3 && group <= 3:
+			dst = append(dst, ',')
+		case s[length] == ',':
+			dst = append(dst, '.')
+		default:
+			return dst, length // a point, which stays, or the end of the number
+		}
+		length, group = length+size, 0
+	}
+	return dst, length
+}
