@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"echosieve/consumer/internal/wire"
@@ -118,72 +117,40 @@ func (c *cluster) checkTopic(ctx context.Context, name string, t *wire.Topic) []
 	return findings
 }
 
-// checkOutputSettings compares settings of an output topic with the batches that are published into it.
+// checkOutputSettings compares settings of an output topic with the records that are published into it.
 func (c *cluster) checkOutputSettings(ctx context.Context, name string) []diag.Finding {
 	subject := "topic " + name
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	res, err := c.client.DescribeConfigs(ctx, &kafka.DescribeConfigsRequest{Resources: []kafka.DescribeConfigRequestResource{{
-		ResourceType: kafka.ResourceTypeTopic, ResourceName: name,
-		ConfigNames: []string{"max.message.bytes", "message.timestamp.type", "cleanup.policy", futureLimit, pastLimit},
-	}}})
-	if err == nil && len(res.Resources) == 1 {
-		err = res.Resources[0].Error
-	}
-	if err != nil || len(res.Resources) != 1 {
-		return []diag.Finding{diag.New(diag.Warning, subject, fmt.Sprintf("its settings cannot be read (%v)", err), "grant DescribeConfigs to let this be checked")}
+	input := c.cfg.Topics.Input
+	all, err := c.readSettings(ctx, name, input)
+	settings, known := all[name]
+	if !known {
+		return []diag.Finding{diag.New(diag.Warning, subject, fmt.Sprintf("its settings cannot be read (%v)", err),
+			"grant DescribeConfigs: without it, records that the topic does not take are noticed only when it refuses them")}
 	}
 	var findings []diag.Finding
 	add := func(s diag.Severity, problem, remedy string) {
 		findings = append(findings, diag.New(s, subject, problem, remedy))
 	}
-	for _, e := range res.Resources[0].ConfigEntries {
-		switch e.ConfigName {
-		case "max.message.bytes":
-			if n, err := strconv.Atoi(e.ConfigValue); err == nil && n < c.cfg.MaxMessageBytes {
-				add(diag.Failure, fmt.Sprintf("max.message.bytes is %d, below kafka.max_message_bytes %d: larger batches would block the stream", n, c.cfg.MaxMessageBytes),
-					"raise the first or lower the second")
-			}
-		case "message.timestamp.type":
-			if e.ConfigValue == "LogAppendTime" {
-				add(diag.Warning, "message.timestamp.type is LogAppendTime: record timestamps are replaced", "set it to CreateTime")
-			}
-		case "cleanup.policy":
-			if strings.Contains(e.ConfigValue, "compact") {
-				add(diag.Failure, "cleanup.policy is compact: records without a key are refused, and records disappear", "set it to delete")
-			}
-		case pastLimit:
-			if n, err := strconv.ParseInt(e.ConfigValue, 10, 64); err == nil && n < math.MaxInt64 {
-				add(diag.Warning, fmt.Sprintf("%s is %d: a record that is older when its verdict comes, after an outage or in an archive, would block the stream", pastLimit, n),
-					"remove the limit")
-			}
-		case futureLimit:
-			in, known := c.inputFutureLimit(ctx)
-			if n, err := strconv.ParseInt(e.ConfigValue, 10, 64); err == nil && known && n < in {
-				add(diag.Warning, fmt.Sprintf("%s is %d, below the input topic's %d: a record with a timestamp in between would block the stream", futureLimit, n, in),
-					"give both topics the same limit")
-			}
-		}
+	limits := settings.limits(name)
+	if limits.MaxBytes < c.cfg.MaxMessageBytes {
+		add(diag.Failure, fmt.Sprintf("max.message.bytes is %d, below kafka.max_message_bytes %d: larger records become dead letters", limits.MaxBytes, c.cfg.MaxMessageBytes),
+			"raise the first or lower the second")
+	}
+	if limits.NeedsKey {
+		add(diag.Failure, "cleanup.policy is compact: records without a key become dead letters, and records disappear", "set it to delete")
+	}
+	if settings[timeType] == "LogAppendTime" {
+		add(diag.Warning, "message.timestamp.type is LogAppendTime: record timestamps are replaced", "set it to CreateTime")
+	}
+	if limits.MaxBehind < math.MaxInt64 {
+		add(diag.Warning, fmt.Sprintf("%s is %s: a record that is older when it is decided, after an outage or in an archive, becomes a dead letter", pastLimit, limits.MaxBehind),
+			"remove the limit")
+	}
+	if in, known := all[input]; known && in[timeType] != "LogAppendTime" && limits.MaxAhead < in.limits(input).MaxAhead {
+		add(diag.Warning, fmt.Sprintf("%s is %s, less than the input topic allows: a record with a timestamp in between becomes a dead letter", futureLimit, limits.MaxAhead),
+			"give both topics the same limit")
 	}
 	return findings
-}
-
-// Topic settings that bound how far ahead of the broker's clock a timestamp may be, and how far behind.
-const (
-	futureLimit = "message.timestamp.after.max.ms"
-	pastLimit   = "message.timestamp.before.max.ms"
-)
-
-// inputFutureLimit returns the setting of the input topic, if it can be read: brokers before 3.6 do not have it.
-func (c *cluster) inputFutureLimit(ctx context.Context) (limit int64, known bool) {
-	res, err := c.client.DescribeConfigs(ctx, &kafka.DescribeConfigsRequest{Resources: []kafka.DescribeConfigRequestResource{{
-		ResourceType: kafka.ResourceTypeTopic, ResourceName: c.cfg.Topics.Input, ConfigNames: []string{futureLimit},
-	}}})
-	if err != nil || len(res.Resources) != 1 || len(res.Resources[0].ConfigEntries) != 1 {
-		return 0, false
-	}
-	limit, err = strconv.ParseInt(res.Resources[0].ConfigEntries[0].ConfigValue, 10, 64)
-	return limit, err == nil
 }
 
 func (c *cluster) checkGroup(ctx context.Context) diag.Finding {

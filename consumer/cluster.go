@@ -254,6 +254,26 @@ func (c *cluster) committed(ctx context.Context, group, topic string, partitions
 	return res.Topics[topic], nil
 }
 
+// leave removes a member from a group. It is no error if the group does not know the member.
+func (c *cluster) leave(ctx context.Context, group, member string) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	res, err := c.client.LeaveGroup(ctx, &kafka.LeaveGroupRequest{GroupID: group, Members: []kafka.LeaveGroupRequestMember{{ID: member}}})
+	if err != nil {
+		return err
+	}
+	errs := []error{res.Error}
+	for _, m := range res.Members {
+		errs = append(errs, m.Error)
+	}
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, kafka.UnknownMemberId) && !errors.Is(err, kafka.GroupIdNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
 // commit stores the next offsets to read, by partition, with a label, for a member of the group. kafka-go's own commit has no
 // labels. After an error the offsets may be stored or not.
 func (c *cluster) commit(ctx context.Context, gen *kafka.Generation, topic, label string, offsets map[int]int64) error {

@@ -8,6 +8,7 @@ import (
 
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/tlsfiles"
+	"echosieve/pipeline"
 )
 
 // Config says which cluster, topics and group to use, and how many records and bytes may be in flight. The koanf tags are the keys
@@ -67,6 +68,14 @@ func (t Topics) named() []string {
 		names = append(names, t.Possible)
 	}
 	return names
+}
+
+// destinations returns the topic of each destination; empty: no topic of its own.
+func (t Topics) destinations() [pipeline.Destinations]string {
+	if t.Shadow != "" {
+		return [...]string{pipeline.ToShadow: t.Shadow}
+	}
+	return [...]string{pipeline.ToUnique: t.Unique, pipeline.ToPossible: t.Possible, pipeline.ToDuplicate: t.Duplicate, pipeline.ToDead: t.Dead, pipeline.ToShadow: ""}
 }
 
 // SASL says how to log in.

@@ -25,6 +25,10 @@ type Handler interface {
 	// Decide returns the outputs in the order of the records. A record may have none. Decide retries while the index does not
 	// answer, and returns an error when ctx ends. Any other error ends Run.
 	Decide(ctx context.Context, b *pipeline.Batch) ([]pipeline.Output, error)
+	// Refused returns the dead letter that is published in place of an output of the batch that its topic refuses permanently. Of an
+	// output that has the smallest form already, the topic's refusal counts as a failure, which is tried again. Refused blocks while the
+	// index does not answer, and returns an error when ctx ends. Any other error ends Run.
+	Refused(ctx context.Context, b *pipeline.Batch, out *pipeline.Output, why *pipeline.RejectError) (pipeline.Output, error)
 	// Published is called when all outputs of a batch are acknowledged. took is the time from the decision until then.
 	Published(outputs []pipeline.Output, took time.Duration)
 }
@@ -35,6 +39,7 @@ type Consumer struct {
 	cluster                  *cluster
 	input                    *inputTopic
 	publisher                *publisher
+	limits                   *outputLimits
 	handler                  Handler
 	notes                    Notes // may be nil
 	notesInterval            time.Duration
@@ -67,9 +72,10 @@ func New(cfg Config, handler Handler, reg prometheus.Registerer, log *slog.Logge
 	if err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
-	r := &reporter{metrics: m, log: log, health: health, failing: map[failure]error{}}
+	r := &reporter{metrics: m, log: log, health: health, failing: map[failure]error{}, rebalancing: map[failure]time.Time{}, rebalanceTime: 2 * cfg.SessionTimeout}
 	c := &Consumer{
 		cfg: cfg, cluster: cl, input: &inputTopic{cluster: cl, name: cfg.Topics.Input}, publisher: newPublisher(cl, m, r), handler: handler, metrics: m, reporter: r, log: log, notesInterval: notesInterval,
+		limits:       &outputLimits{cluster: cl, log: log, stale: make(chan struct{}, 1), interval: limitsInterval},
 		limiter:      newLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m),
 		chunkRecords: min(cfg.BatchRecords, cfg.MaxInFlightRecords),
 		chunkBytes:   min(maxChunkBytes, max(cfg.MaxInFlightBytes/8, 1)),
@@ -101,6 +107,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("consumer: %w", err)
 	}
+	go c.limits.keepFresh(ctx)
 	left := make(chan struct{})
 	go func() {
 		<-ctx.Done()
@@ -149,6 +156,9 @@ func (c *Consumer) prepareOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := c.limits.read(ctx); err != nil {
+		return err
+	}
 	return c.cluster.waitForGroup(ctx)
 }
 
@@ -156,11 +166,15 @@ func (c *Consumer) prepareOnce(ctx context.Context) error {
 // member permanently before the member was ever in the group.
 func (c *Consumer) serveGenerations(ctx context.Context, group *kafka.ConsumerGroup) error {
 	joined := false
+	member := "" // the id of this member in the latest group generation
+	rejoined := func() {}
+	defer func() { rejoined() }()
 	for ctx.Err() == nil {
 		gen, err := group.Next(ctx)
 		switch {
 		case err == nil:
-			joined = true
+			rejoined()
+			joined, member = true, gen.MemberID
 			c.reporter.ok(opJoin, c.cfg.Group)
 			assigned := c.assigned.Swap(-1)
 			gen.Start(func(ctx context.Context) { c.serve(ctx, gen, assigned) })
@@ -170,9 +184,38 @@ func (c *Consumer) serveGenerations(ctx context.Context, group *kafka.ConsumerGr
 		default:
 			// kafka-go itself waits before it tries again.
 			c.reporter.failed(opJoin, c.cfg.Group, fmt.Errorf("consumer: join group %s: %w", c.cfg.Group, err))
+			if member != "" && !errors.Is(err, kafka.RebalanceInProgress) {
+				former := member
+				member = ""
+				watch, stop := context.WithCancel(ctx)
+				rejoined = stop
+				go c.leaveAs(watch, former)
+			}
 		}
 	}
 	return nil
+}
+
+// leaveAs takes a former id of this member out of the group, as soon as the coordinator answers. It returns when that is done, or when
+// ctx ends because this member has joined again.
+//
+// kafka-go v0.4.51 forgets its member id after every error, except if the group rebalances. It sends LeaveGroup once, which fails while
+// the coordinator is away. Afterwards the group would wait a session timeout for the forgotten member, and this process with it.
+func (c *Consumer) leaveAs(ctx context.Context, member string) {
+	var retry backoff
+	for {
+		err := c.cluster.leave(ctx, c.cfg.Group, member)
+		if err == nil || permanent(err) {
+			c.log.Debug("left the group as its former member", "group", c.cfg.Group, "member", member, "err", err)
+			break
+		}
+		if retry.wait(ctx) != nil {
+			return
+		}
+	}
+	c.reporter.changed(opJoin, c.cfg.Group, fmt.Errorf(
+		"consumer: join group %s: the brokers answer again; the group waits until its other processes have joined, at most %s (kafka.session_timeout)",
+		c.cfg.Group, c.cfg.SessionTimeout))
 }
 
 // waitUntilLeft waits for the end of the last group generation. It gives up after a time: a member that is joining waits for the other

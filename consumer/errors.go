@@ -51,6 +51,7 @@ var problems = map[kafka.Error]diag.Problem{
 	kafka.MessageSizeTooLarge:                {Cause: "the topic takes no batch of this size", Remedy: "raise the topic's max.message.bytes or lower kafka.max_message_bytes"},
 	kafka.RecordListTooLarge:                 {Cause: "the topic takes no batch of this size", Remedy: "raise the topic's segment.bytes or lower kafka.max_message_bytes"},
 	kafka.InvalidTimestamp:                   {Cause: "the output topic refuses the record's timestamp", Remedy: "raise the topic's message.timestamp.before.max.ms and message.timestamp.after.max.ms"},
+	kafka.InvalidRecord:                      {Cause: "the output topic refuses the record", Remedy: "set the topic's cleanup.policy to delete, if it is compacted; else ask who runs the brokers for their checks"},
 	kafka.OutOfOrderSequenceNumber:           sequenceLost,
 	kafka.UnknownProducerId:                  sequenceLost,
 	kafka.NotEnoughReplicas:                  {Cause: "too few replicas are in sync", Remedy: "bring brokers back or lower min.insync.replicas"},
@@ -93,14 +94,23 @@ func explainConnection(err error) *diag.Problem {
 // expectsTLS is the text of kafka-go's error for a TLS alert in place of an answer. kafka-go defines no type for this error.
 const expectsTLS = "broker appears to be expecting TLS"
 
+// routine says whether the answer belongs to every rebalance: it tells the member to join again, and nothing is wrong.
+func routine(err error) bool {
+	return errors.Is(err, kafka.RebalanceInProgress) || errors.Is(err, kafka.IllegalGeneration)
+}
+
 // permanent says whether trying again is pointless until somebody changes settings or rights.
 func permanent(err error) bool {
 	var p *diag.Problem
 	return errors.As(explain(err), &p) && p.Permanent
 }
 
-// kindTooLarge is the kind of an error that a smaller batch may avoid.
-const kindTooLarge = "too_large"
+const (
+	// kindTooLarge is the kind of an error that a smaller batch may avoid.
+	kindTooLarge = "too_large"
+	// kindRefused is the kind of an error that the same records always get.
+	kindRefused = "refused"
+)
 
 // kind returns the label of an error in the metrics.
 func kind(err error) string {
@@ -132,6 +142,8 @@ func kind(err error) string {
 		return "coordinator"
 	case kafka.MessageSizeTooLarge, kafka.RecordListTooLarge:
 		return kindTooLarge
+	case kafka.InvalidTimestamp, kafka.InvalidRecord:
+		return kindRefused
 	case kafka.BrokerNotAvailable, kafka.NetworkException:
 		return "connection"
 	default:

@@ -48,9 +48,7 @@ func (c *Consumer) serve(ctx context.Context, gen *kafka.Generation, assignedInA
 	g.drain(work, drained)
 	g.commit(last)
 
-	c.reporter.forget(opFetch)
-	c.reporter.forget(opPublish)
-	c.reporter.forget(opCommit)
+	c.reporter.leftGeneration(c.cfg.Group)
 	for _, p := range g.partitions {
 		c.metrics.lag.DeleteLabelValues(p.name)
 	}

@@ -47,9 +47,22 @@ func (r *router) Decide(ctx context.Context, b *pipeline.Batch) ([]pipeline.Outp
 			to = pipeline.ToDead
 		}
 		headers := append(append([]pipeline.Header{}, rec.Headers...), pipeline.Header{Key: pipeline.HeaderSource, Value: []byte(rec.String())})
-		out = append(out, pipeline.Output{Record: rec, Destination: to, Headers: headers})
+		out = append(out, pipeline.Output{Record: rec, Time: rec.Time, Destination: to, Headers: headers})
 	}
 	return out, nil
+}
+
+// Refused sends the record to dead: first as it is with the present time, then in its smallest form.
+func (r *router) Refused(_ context.Context, _ *pipeline.Batch, out *pipeline.Output, why *pipeline.RejectError) (pipeline.Output, error) {
+	dead := *out
+	dead.Time = time.Now()
+	if out.Destination == pipeline.ToDead {
+		dead.OmitValue, dead.OmitKey, dead.Key, dead.Smallest = true, true, []byte(out.Record.String()), true
+		return dead, nil
+	}
+	dead.Destination = pipeline.ToDead
+	dead.Headers = append(slices.Clone(out.Headers), pipeline.Header{Key: pipeline.HeaderReason, Value: []byte(why.Reason)})
+	return dead, nil
 }
 
 func (r *router) Published(outputs []pipeline.Output, _ time.Duration) {
@@ -63,13 +76,16 @@ type health struct {
 	mu     sync.Mutex
 	fails  map[fmt.Stringer]error
 	failed []error
+	up     int // reports without an error
 }
 
 func (h *health) report(_ string, call fmt.Stringer, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err == nil {
-		delete(h.fails, call)
+		if delete(h.fails, call); len(h.fails) == 0 {
+			h.up++
+		}
 		return
 	}
 	h.failed = append(h.failed, err)
@@ -84,6 +100,13 @@ func (h *health) failures() []error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.failed)
+}
+
+// reportsUp returns how often it was reported that all works.
+func (h *health) reportsUp() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.up
 }
 
 // last returns why an operation fails now; nil if none fails.

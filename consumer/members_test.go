@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/segmentio/kafka-go"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -171,4 +172,60 @@ func TestErrorOfTheHandlerEndsRun(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("Run goes on")
 	}
+}
+
+// The answers that belong to every rebalance are no failures: nobody must be alarmed.
+func TestRebalanceIsNoFailure(t *testing.T) {
+	k, cfg := fake(t)
+	cfg.Partitions = 1
+	ensureTopics(t, cfg)
+	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 1)...)
+	var syncs, commits atomic.Int64
+	k.ControlKey(int16(kmsg.SyncGroup), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		res := req.ResponseKind().(*kmsg.SyncGroupResponse)
+		res.ErrorCode = int16(kafka.RebalanceInProgress)
+		syncs.Add(1)
+		return res, nil, true
+	})
+	k.ControlKey(int16(kmsg.OffsetCommit), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		k.KeepControl()
+		if commits.Add(1) > 3 {
+			return nil, nil, false
+		}
+		res := req.ResponseKind().(*kmsg.OffsetCommitResponse)
+		for _, rt := range req.(*kmsg.OffsetCommitRequest).Topics {
+			topic := kmsg.NewOffsetCommitResponseTopic()
+			topic.Topic = rt.Topic
+			for _, rp := range rt.Partitions {
+				p := kmsg.NewOffsetCommitResponseTopicPartition()
+				p.Partition, p.ErrorCode = rp.Partition, int16(kafka.RebalanceInProgress)
+				topic.Partitions = append(topic.Partitions, p)
+			}
+			res.Topics = append(res.Topics, topic)
+		}
+		return res, nil, true
+	})
+	m := startMember(t, cfg, &router{})
+	eventuallyCommitted(t, cfg)
+	m.stop(t)
+	require.EqualValues(t, 1, syncs.Load())
+	require.GreaterOrEqual(t, commits.Load(), int64(3))
+	require.Empty(t, m.health.failures())
+}
+
+// A group that rebalances without end is a failure.
+func TestEndlessRebalanceIsAFailure(t *testing.T) {
+	k, cfg := fake(t)
+	ensureTopics(t, cfg)
+	k.ControlKey(int16(kmsg.SyncGroup), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		k.KeepControl()
+		res := req.ResponseKind().(*kmsg.SyncGroupResponse)
+		res.ErrorCode = int16(kafka.RebalanceInProgress)
+		return res, nil, true
+	})
+	m := newMember(t, cfg, &router{})
+	m.reporter.rebalanceTime = 50 * time.Millisecond
+	m.start()
+	require.Eventually(t, func() bool { return errors.Is(m.health.last(), kafka.RebalanceInProgress) }, patience, 10*time.Millisecond)
+	m.stop(t)
 }

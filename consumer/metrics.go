@@ -50,7 +50,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	}
 	for _, op := range operations {
 		m.retries.WithLabelValues(op)
-		for _, k := range []string{"connection", "timeout", "auth", "not_leader", "coordinator", kindTooLarge, "other"} {
+		for _, k := range []string{"connection", "timeout", "auth", "not_leader", "coordinator", kindTooLarge, kindRefused, "other"} {
 			m.errors.WithLabelValues(op, k)
 		}
 	}

@@ -231,6 +231,7 @@ func (p *partition) finish(ctx context.Context, in <-chan *chunk) {
 func (p *partition) finishChunk(ctx context.Context, ch *chunk) error {
 	if ch.batch != nil {
 		ch.batch.Traceparent = ch.traceparent()
+		ch.batch.Limits = p.c.limits.now()
 		decide, span := tracing.Start(ch.traced(ctx), "decide")
 		outputs, err := p.c.handler.Decide(decide, ch.batch)
 		tracing.End(span, err)
@@ -240,7 +241,7 @@ func (p *partition) finishChunk(ctx context.Context, ch *chunk) error {
 		crashpoint.Here(crashpoint.BeforePublish)
 		start := time.Now()
 		publish, span := tracing.Start(ch.traced(ctx), "publish")
-		err = p.c.publisher.publish(publish, p.id, outputs)
+		err = p.c.publishBatch(publish, p.id, ch.batch, outputs)
 		tracing.End(span, err)
 		if err != nil {
 			return err

@@ -1,9 +1,11 @@
 package consumer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -13,6 +15,7 @@ import (
 	"echosieve/internal/tracing"
 	"echosieve/pipeline"
 
+	"github.com/segmentio/kafka-go"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -37,13 +40,10 @@ type route struct {
 }
 
 func newPublisher(c *cluster, m *metrics, r *reporter) *publisher {
-	t := c.cfg.Topics
 	ids := &producerIDs{cluster: c, onRefusal: func(p *diag.Problem) {
 		r.log.Warn("batches carry no sequence numbers", "cause", p.Cause, "remedy", p.Remedy, "err", p.Err)
 	}}
-	return &publisher{cluster: c, ids: ids, topics: [...]string{
-		pipeline.ToUnique: t.Unique, pipeline.ToPossible: t.Possible, pipeline.ToDuplicate: t.Duplicate, pipeline.ToDead: t.Dead, pipeline.ToShadow: t.Shadow,
-	}, metrics: m, reporter: r, writers: map[route]*writer{}}
+	return &publisher{cluster: c, ids: ids, topics: c.cfg.Topics.destinations(), metrics: m, reporter: r, writers: map[route]*writer{}}
 }
 
 // writer returns the writer of a route, the same one for each call. Records of input partition p go to partition p modulo the
@@ -59,62 +59,105 @@ func (p *publisher) writer(r route) *writer {
 	return w
 }
 
-// publish returns nil when every output of a batch of articles, read from input partition source, is acknowledged. It publishes to
-// the topics in parallel, with one Produce request for each topic and kafka.max_message_bytes. It tries until ctx ends and returns
-// only ctx's error. Calls for one source follow each other, and the outputs of each topic keep their order.
-func (p *publisher) publish(ctx context.Context, source int32, outputs []pipeline.Output) error {
-	var records [pipeline.Destinations][]pipeline.Record
+// publishBatch returns nil when every output of a batch, read from input partition source, is acknowledged. If a topic refuses an
+// output permanently, its dead letter is published, and replaces it in outputs. publishBatch tries until ctx ends.
+func (c *Consumer) publishBatch(ctx context.Context, source int32, b *pipeline.Batch, outputs []pipeline.Output) error {
+	pending := make([]*pipeline.Output, len(outputs))
 	for i := range outputs {
-		o := &outputs[i]
-		rec := pipeline.Record{Key: o.Record.Key, Value: o.Record.Value, Headers: o.Headers, Time: o.Record.Time}
-		if o.OmitValue {
-			rec.Value = nil
-		}
-		if o.OmitKey {
-			rec.Key = nil
-		}
-		to := o.Destination
-		if p.topics[to] == "" { // kafka.topics.possible is empty
-			to = pipeline.ToUnique
-		}
-		records[to] = append(records[to], rec)
+		pending[i] = &outputs[i]
 	}
-	var errs [pipeline.Destinations]error
-	var wait sync.WaitGroup
-	for to := range records {
-		if len(records[to]) > 0 {
-			wait.Go(func() {
-				errs[to] = p.publishTo(ctx, route{pipeline.Destination(to), source}, records[to])
-				crashpoint.Here(crashpoint.BetweenPublishes)
-			})
-		}
-	}
-	wait.Wait()
-	return errors.Join(errs[:]...)
-}
-
-// publishTo sends the records of one route, part after part. A part is sent only when the one before is acknowledged, so that
-// a retry cannot change the order.
-func (p *publisher) publishTo(ctx context.Context, r route, records []pipeline.Record) (err error) {
-	ctx, span := tracing.Start(ctx, "publish "+p.topics[r.to], trace.WithSpanKind(trace.SpanKindProducer),
-		trace.WithAttributes(attribute.Int("messaging.batch.message_count", len(records))))
-	defer func() { tracing.End(span, err) }()
-	for part := range wire.Split(records, p.cluster.cfg.MaxMessageBytes) {
-		if err := p.send(ctx, r, part); err != nil {
+	for len(pending) > 0 {
+		refusals, err := c.publisher.publish(ctx, source, pending)
+		if err != nil {
 			return err
+		}
+		pending = pending[:0]
+		slices.SortFunc(refusals, func(a, b refused) int { return cmp.Compare(a.output.Record.Offset, b.output.Record.Offset) })
+		for _, r := range refusals {
+			dead, err := c.handler.Refused(ctx, b, r.output, r.why)
+			if err != nil {
+				return err
+			}
+			*r.output = dead
+			pending = append(pending, r.output)
+		}
+		if len(refusals) > 0 {
+			c.limits.refused(refusals[0])
 		}
 	}
 	return nil
 }
 
-// send publishes one record batch, as often as needed. The writer keeps a retry from repeating records. If the topic refuses a
-// batch of this size, send publishes its halves: perhaps the topic takes the single records.
-func (p *publisher) send(ctx context.Context, r route, part []pipeline.Record) error {
-	topic := p.topics[r.to]
+// refused is an output that its topic will never take.
+type refused struct {
+	output *pipeline.Output
+	why    *pipeline.RejectError
+}
+
+// published is what goes into one topic: records, and the outputs that they were made of.
+type published struct {
+	records []pipeline.Record
+	outputs []*pipeline.Output
+}
+
+// publish returns when every output is acknowledged, except those that their topics refuse permanently, which it returns. It publishes to
+// the topics in parallel, with one Produce request for each topic and kafka.max_message_bytes. It tries until ctx ends and returns
+// only ctx's error. Calls for one source follow each other, and the outputs of each topic keep their order.
+func (p *publisher) publish(ctx context.Context, source int32, outputs []*pipeline.Output) ([]refused, error) {
+	var topics [pipeline.Destinations]published
+	for _, o := range outputs {
+		rec := pipeline.Record{Key: o.Record.Key, Value: o.Record.Value, Headers: o.Headers, Time: o.Time}
+		if o.OmitValue {
+			rec.Value = nil
+		}
+		if o.OmitKey {
+			rec.Key = o.Key
+		}
+		to := o.Destination
+		if p.topics[to] == "" { // kafka.topics.possible is empty
+			to = pipeline.ToUnique
+		}
+		topics[to].records, topics[to].outputs = append(topics[to].records, rec), append(topics[to].outputs, o)
+	}
+	var refusals [pipeline.Destinations][]refused
+	var errs [pipeline.Destinations]error
+	var wait sync.WaitGroup
+	for to := range topics {
+		if len(topics[to].records) > 0 {
+			wait.Go(func() {
+				refusals[to], errs[to] = p.publishTo(ctx, route{pipeline.Destination(to), source}, topics[to])
+				crashpoint.Here(crashpoint.BetweenPublishes)
+			})
+		}
+	}
+	wait.Wait()
+	return slices.Concat(refusals[:]...), errors.Join(errs[:]...)
+}
+
+// publishTo sends the records of one route, part after part. A part is sent only when the one before is acknowledged, so that
+// a retry cannot change the order.
+func (p *publisher) publishTo(ctx context.Context, r route, all published) (refusals []refused, err error) {
+	ctx, span := tracing.Start(ctx, "publish "+p.topics[r.to], trace.WithSpanKind(trace.SpanKindProducer),
+		trace.WithAttributes(attribute.Int("messaging.batch.message_count", len(all.records))))
+	defer func() { tracing.End(span, err) }()
+	for part := range wire.Split(all.records, p.cluster.cfg.MaxMessageBytes) {
+		more, err := p.send(ctx, r, published{part, all.outputs[:len(part)]})
+		if err != nil {
+			return nil, err
+		}
+		refusals, all.outputs = append(refusals, more...), all.outputs[len(part):]
+	}
+	return refusals, nil
+}
+
+// send publishes one record batch, as often as needed, except for the records that the topic refuses permanently, which it returns. The
+// writer keeps a retry from repeating records.
+func (p *publisher) send(ctx context.Context, r route, batch published) ([]refused, error) {
+	topic, part := p.topics[r.to], batch.records
 	subject := topic + "<" + strconv.Itoa(int(r.source))
 	raw, err := wire.EncodeBatch(part, p.cluster.codec)
 	if err != nil {
-		return fmt.Errorf("consumer: publish to %s: %w", topic, err)
+		return nil, fmt.Errorf("consumer: publish to %s: %w", topic, err)
 	}
 	w := p.writer(r)
 	var retry backoff
@@ -124,22 +167,55 @@ func (p *publisher) send(ctx context.Context, r route, part []pipeline.Record) e
 		}
 		if ctx.Err() != nil {
 			w.giveUp()
-			return ctx.Err()
+			return nil, ctx.Err()
 		}
-		if half := len(part) / 2; half > 0 && kind(err) == kindTooLarge {
-			p.metrics.errors.WithLabelValues(opPublish, kindTooLarge).Inc()
-			if err := p.send(ctx, r, part[:half]); err != nil {
-				return err
-			}
-			return p.send(ctx, r, part[half:])
+		if why := refusal(topic, err); why != nil && !(len(part) == 1 && batch.outputs[0].Smallest) {
+			p.metrics.errors.WithLabelValues(opPublish, kind(err)).Inc()
+			p.reporter.ok(opPublish, subject)
+			return p.sendHalves(ctx, r, batch, why)
 		}
 		p.reporter.failed(opPublish, subject, fmt.Errorf("consumer: publish to %s: %w", topic, err))
 		if err := retry.wait(ctx); err != nil {
 			w.giveUp()
-			return err
+			return nil, err
 		}
 	}
 	p.reporter.ok(opPublish, subject)
 	p.metrics.published.WithLabelValues(r.to.String()).Add(float64(len(part)))
-	return nil
+	return nil, nil
+}
+
+// sendHalves goes on after a topic has refused a batch. Brokers refuse a batch as a whole, so halves are sent until single records
+// are left: those that the topic refuses alone are returned.
+func (p *publisher) sendHalves(ctx context.Context, r route, batch published, why *pipeline.RejectError) ([]refused, error) {
+	half := len(batch.records) / 2
+	if half == 0 {
+		p.writer(r).giveUp()
+		return []refused{{batch.outputs[0], why}}, nil
+	}
+	first, err := p.send(ctx, r, published{batch.records[:half], batch.outputs[:half]})
+	if err != nil {
+		return nil, err
+	}
+	second, err := p.send(ctx, r, published{batch.records[half:], batch.outputs[half:]})
+	return append(first, second...), err
+}
+
+// refusal returns why a topic refuses a batch permanently; nil if the same batch may be taken later. A part of the batch may be taken.
+func refusal(topic string, err error) *pipeline.RejectError {
+	var code kafka.Error
+	if !errors.As(err, &code) {
+		return nil
+	}
+	reason := pipeline.Refused
+	switch code {
+	case kafka.InvalidTimestamp:
+		reason = pipeline.Timestamp
+	case kafka.MessageSizeTooLarge, kafka.RecordListTooLarge:
+		reason = pipeline.TooLarge
+	case kafka.InvalidRecord: // a compacted topic and no key, or a check that the broker's owner has added
+	default:
+		return nil
+	}
+	return &pipeline.RejectError{Reason: reason, Detail: fmt.Sprintf("topic %s refused the record: %s", topic, explain(code))}
 }

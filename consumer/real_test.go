@@ -12,6 +12,7 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/test/kafkaserver"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -32,6 +33,9 @@ func TestRealKafka(t *testing.T) {
 			t.Run("recreated", func(t *testing.T) { realRecreated(t, realConfig(s, "recreated")) })
 			t.Run("stale commit", func(t *testing.T) { realStaleCommit(t, realConfig(s, "stale")) })
 			t.Run("offset deltas", func(t *testing.T) { realOffsetDeltas(t, realConfig(s, "deltas")) })
+			t.Run("timestamp limits", func(t *testing.T) { realTimestampLimits(t, realConfig(s, "timestamps")) })
+			t.Run("lowered limit", func(t *testing.T) { realLoweredLimit(t, realConfig(s, "lowered")) })
+			t.Run("compacted output", func(t *testing.T) { realCompactedOutput(t, realConfig(s, "compacted-output")) })
 			t.Run("small limit", func(t *testing.T) { realSmallLimit(t, realConfig(s, "limit")) })
 			t.Run("retries", func(t *testing.T) { retriesRepeatNothing(t, realConfig(s, "retries")) })
 			t.Run("given up", func(t *testing.T) { givenUpBatchesAreFenced(t, realConfig(s, "given-up")) })
@@ -166,7 +170,9 @@ func realMembers(t *testing.T, cfg Config) {
 
 func realRestart(t *testing.T, s *kafkaserver.Server, cfg Config) {
 	cfg.Partitions = 6
-	cfg.SessionTimeout, cfg.DrainTimeout = 6*time.Second, 2*time.Second // the member cannot leave the group while the broker is away
+	// The member cannot leave the group while the broker is away. It must do so afterwards: waiting for its former session would take longer
+	// than the test.
+	cfg.SessionTimeout, cfg.DrainTimeout = 2*patience, 2*time.Second
 	ensureTopics(t, cfg)
 	const n = 8000
 	wait := feed(t, cfg, n, 40*time.Millisecond)
@@ -175,12 +181,18 @@ func realRestart(t *testing.T, s *kafkaserver.Server, cfg Config) {
 	s.Kill()
 	require.Eventually(t, func() bool { return m.health.last() != nil }, patience, 20*time.Millisecond, "the loss is reported")
 	require.Error(t, m.Ping(context.Background()))
+	up := m.health.reportsUp()
 	t.Logf("while the broker is away: %v", m.health.last())
+	require.Eventually(t, func() bool { return testutil.ToFloat64(m.metrics.errors.WithLabelValues(opJoin, "connection")) > 0 }, patience, 20*time.Millisecond,
+		"the group generation has ended, and the member tries to join again")
+	require.Equal(t, up, m.health.reportsUp(), "nothing works again before the broker is back")
+	back := time.Now()
 	s.Restart()
 	wait()
 	all := consumeUntil(t, cfg, cfg.Topics.out(), func(all []*kgo.Record) bool { return len(bySource(all)) == n })
 	eventuallyCommitted(t, cfg)
 	require.Eventually(t, func() bool { return m.health.last() == nil }, patience, 20*time.Millisecond, "healthy again")
+	t.Logf("healthy again %s after the broker's start began", time.Since(back).Round(time.Second))
 	require.NoError(t, m.Ping(context.Background()))
 	m.stop(t)
 	t.Logf("%d of %d records delivered again", len(all)-n, n)
@@ -215,7 +227,7 @@ func realCheck(t *testing.T, cfg Config) {
 		require.Eventually(t, func() bool { // the broker applies settings a moment later
 			limited := 0
 			for _, f := range Check(ctx, cfg) {
-				if f.Severity == diag.Warning && strings.Contains(f.Problem, step.setting) && strings.Contains(f.Problem, "would block the stream") {
+				if f.Severity == diag.Warning && strings.Contains(f.Problem, step.setting) && strings.Contains(f.Problem, "becomes a dead letter") {
 					limited++
 				}
 			}

@@ -3,7 +3,9 @@ package consumer
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
+	"time"
 )
 
 // Operations as they stand in metrics and logs.
@@ -23,8 +25,12 @@ type reporter struct {
 	log     *slog.Logger
 	health  func(component string, call fmt.Stringer, err error)
 
-	mu      sync.Mutex
-	failing map[failure]error
+	// rebalanceTime is how long the answers that belong to every rebalance may last before they count as a failure.
+	rebalanceTime time.Duration
+
+	mu          sync.Mutex
+	failing     map[failure]error
+	rebalancing map[failure]time.Time // since when such an answer has come again and again
 }
 
 // failure is what fails. It is the call that health learns of.
@@ -39,6 +45,10 @@ func (r *reporter) failed(operation, subject string, err error) {
 	r.metrics.retries.WithLabelValues(operation).Inc()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if routine(err) && r.isShort(failure{operation, subject}) {
+		r.log.Debug("the group rebalances", "operation", operation, "subject", subject, "err", err)
+		return
+	}
 	if !r.fails(operation) {
 		r.log.Warn("kafka operation fails, trying again", "operation", operation, "subject", subject, "err", err)
 	}
@@ -47,11 +57,52 @@ func (r *reporter) failed(operation, subject string, err error) {
 	r.health("kafka", key, err)
 }
 
+// isShort says whether the operation has been refused for less than rebalanceTime, because the group rebalances.
+func (r *reporter) isShort(key failure) bool {
+	since, known := r.rebalancing[key]
+	if !known {
+		since = time.Now()
+		r.rebalancing[key] = since
+	}
+	return time.Since(since) < r.rebalanceTime
+}
+
+// changed replaces the reason of a failure, if the operation fails for the subject.
+func (r *reporter) changed(operation, subject string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := failure{operation, subject}
+	if _, known := r.failing[key]; known {
+		r.log.Info("kafka operation still fails, for another reason", "operation", operation, "subject", subject, "err", err)
+		r.failing[key] = err
+		r.health("kafka", key, err)
+	}
+}
+
+// leftGeneration drops the failures of the operations that belong to a group generation: partitions may belong to another member after it.
+// If one of them failed, this member counts as failing until it has joined the next group generation, because nothing has worked since.
+func (r *reporter) leftGeneration(group string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.rebalancing, func(key failure, _ time.Time) bool { return key.operation != opJoin })
+	join := failure{opJoin, group}
+	for key, err := range r.failing {
+		if key.operation == opJoin {
+			continue
+		}
+		r.failing[join] = err
+		r.health("kafka", join, err)
+		delete(r.failing, key)
+		r.health("kafka", key, nil)
+	}
+}
+
 // ok records that the operation works for the subject.
 func (r *reporter) ok(operation, subject string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := failure{operation, subject}
+	delete(r.rebalancing, key)
 	if _, known := r.failing[key]; !known {
 		return
 	}
@@ -70,16 +121,4 @@ func (r *reporter) fails(operation string) bool {
 		}
 	}
 	return false
-}
-
-// forget drops the operation's failures. Partitions may belong to another member after a group generation has ended.
-func (r *reporter) forget(operation string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for key := range r.failing {
-		if key.operation == operation {
-			delete(r.failing, key)
-			r.health("kafka", key, nil)
-		}
-	}
 }

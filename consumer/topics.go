@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"echosieve/internal/diag"
+	"echosieve/pipeline"
 
 	"github.com/segmentio/kafka-go"
 )
@@ -73,13 +78,19 @@ func (c *cluster) ensureTopics(ctx context.Context) error {
 // createTopics creates topics. With dry it changes nothing and only asks whether the broker would create them.
 func (c *cluster) createTopics(ctx context.Context, names []string, dry bool) error {
 	req := &kafka.CreateTopicsRequest{ValidateOnly: dry}
+	input := c.settings(ctx, c.cfg.Topics.Input)[c.cfg.Topics.Input] // nil if it is created, too: then all topics get the broker's limits
 	for _, name := range names {
 		topic := kafka.TopicConfig{Topic: name, NumPartitions: c.cfg.Partitions, ReplicationFactor: c.cfg.Replication}
 		if name != c.cfg.Topics.Input {
 			topic.ConfigEntries = []kafka.ConfigEntry{
-				{ConfigName: "max.message.bytes", ConfigValue: fmt.Sprint(c.cfg.MaxMessageBytes)},
-				// Records are published with the timestamps of the input.
-				{ConfigName: "message.timestamp.type", ConfigValue: "CreateTime"},
+				{ConfigName: sizeLimit, ConfigValue: fmt.Sprint(c.cfg.MaxMessageBytes)},
+				// Records are published with the timestamps of the input, so the topic must take whatever the input takes.
+				{ConfigName: timeType, ConfigValue: "CreateTime"},
+			}
+			for _, limit := range []string{futureLimit, pastLimit, bothLimit} {
+				if value, known := input[limit]; known {
+					topic.ConfigEntries = append(topic.ConfigEntries, kafka.ConfigEntry{ConfigName: limit, ConfigValue: value})
+				}
 			}
 		}
 		req.Topics = append(req.Topics, topic)
@@ -158,6 +169,163 @@ func (c *cluster) waitForGroup(ctx context.Context) error {
 			return nil
 		case kind(err) != "coordinator", retry.wait(ctx) != nil:
 			return err
+		}
+	}
+}
+
+// Settings that decide which records a topic takes.
+const (
+	sizeLimit     = "max.message.bytes"
+	cleanupPolicy = "cleanup.policy"
+	timeType      = "message.timestamp.type"
+	// futureLimit and pastLimit bound how far ahead of the broker's clock a timestamp may be, and how far behind.
+	futureLimit = "message.timestamp.after.max.ms"
+	pastLimit   = "message.timestamp.before.max.ms"
+	// bothLimit bounds both on brokers before 3.6. Brokers up to 3.9 use it where one of the others has its default, which is no limit.
+	// Kafka 4.0 has removed it.
+	bothLimit = "message.timestamp.difference.max.ms"
+)
+
+// topicSettings are the values of these settings in one topic. Brokers leave out the settings that they do not know.
+type topicSettings map[string]string
+
+// settings returns the settings of the topics whose settings can be read. readSettings also returns why the others cannot.
+func (c *cluster) settings(ctx context.Context, topics ...string) map[string]topicSettings {
+	all, _ := c.readSettings(ctx, topics...)
+	return all
+}
+
+func (c *cluster) readSettings(ctx context.Context, topics ...string) (all map[string]topicSettings, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	req := &kafka.DescribeConfigsRequest{}
+	for _, name := range topics {
+		req.Resources = append(req.Resources, kafka.DescribeConfigRequestResource{
+			ResourceType: kafka.ResourceTypeTopic, ResourceName: name,
+			ConfigNames: []string{sizeLimit, cleanupPolicy, timeType, futureLimit, pastLimit, bothLimit},
+		})
+	}
+	res, err := c.client.DescribeConfigs(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	all = map[string]topicSettings{}
+	for _, r := range res.Resources {
+		if r.Error != nil {
+			err = fmt.Errorf("topic %s: %w", r.ResourceName, r.Error)
+			continue
+		}
+		all[r.ResourceName] = topicSettings{}
+		for _, e := range r.ConfigEntries {
+			all[r.ResourceName][e.ConfigName] = e.ConfigValue
+		}
+	}
+	return all, err
+}
+
+// limits returns which records the topic takes.
+func (s topicSettings) limits(topic string) pipeline.TopicLimits {
+	l := pipeline.NoLimits(topic)
+	if n, err := strconv.Atoi(s[sizeLimit]); err == nil {
+		l.MaxBytes = n
+	}
+	l.NeedsKey = strings.Contains(s[cleanupPolicy], "compact")
+	if s[timeType] != "LogAppendTime" { // the broker replaces timestamps then, and checks none
+		l.MaxAhead, l.MaxBehind = s.distance(futureLimit), s.distance(pastLimit)
+	}
+	return l
+}
+
+// distance returns one of the limits of timestamps.
+func (s topicSettings) distance(name string) time.Duration {
+	for _, setting := range []string{name, bothLimit} {
+		if ms, err := strconv.ParseInt(s[setting], 10, 64); err == nil && ms <= math.MaxInt64/int64(time.Millisecond) {
+			return time.Duration(ms) * time.Millisecond
+		}
+	}
+	return math.MaxInt64
+}
+
+// outputLimits knows which records the output topics take. It reads their settings again from time to time, because they can be changed
+// while the service runs. Safe for concurrent use.
+type outputLimits struct {
+	cluster *cluster
+	log     *slog.Logger
+	limits  atomic.Pointer[pipeline.BatchLimits]
+	stale   chan struct{} // of capacity 1: a topic has refused a record
+	// interval is the time after which the limits are read again.
+	interval time.Duration
+}
+
+const (
+	// limitsInterval is outputLimits.interval, except in tests.
+	limitsInterval = 30 * time.Second
+	// minLimitsInterval is the least time between two reads. Brokers apply a changed setting up to a moment later than they show it.
+	minLimitsInterval = time.Second
+)
+
+// now returns the latest limits.
+func (o *outputLimits) now() pipeline.BatchLimits {
+	if l := o.limits.Load(); l != nil {
+		return *l
+	}
+	return pipeline.BatchLimits{}
+}
+
+// read reads the limits. Without the right to read them there are none: then a topic's refusal shows them. read returns an error only if
+// trying again may help.
+func (o *outputLimits) read(ctx context.Context) error {
+	topics := o.cluster.cfg.Topics
+	all, err := o.cluster.readSettings(ctx, topics.All()[1:]...)
+	switch {
+	case isConnection(err), diag.IsTimeout(err), ctx.Err() != nil:
+		return err
+	case err != nil && o.limits.Load() == nil:
+		o.log.Warn("the settings of output topics cannot be read, so records that a topic does not take are noticed only when it refuses them: "+
+			"grant DescribeConfigs on the output topics", "err", err)
+	}
+	limits := o.now()
+	for to, name := range topics.destinations() {
+		if s, known := all[name]; known && name != "" {
+			l := s.limits(name)
+			limits[to] = &l
+		}
+	}
+	o.limits.Store(&limits)
+	return nil
+}
+
+// refused says that a topic has refused a record that its limits allowed.
+func (o *outputLimits) refused(r refused) {
+	select {
+	case o.stale <- struct{}{}:
+		o.log.Warn("an output topic refuses records that its settings allowed when they were read; they become dead letters",
+			"record", r.output.Record.String(), "reason", r.why.Reason, "detail", r.why.Detail)
+	default: // said already
+	}
+}
+
+// keepFresh reads the limits again and again, until ctx ends.
+func (o *outputLimits) keepFresh(ctx context.Context) {
+	ticker := time.NewTicker(minLimitsInterval)
+	defer ticker.Stop()
+	read := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		select {
+		case <-o.stale:
+		default:
+			if time.Since(read) < o.interval {
+				continue
+			}
+		}
+		read = time.Now()
+		if err := o.read(ctx); err != nil {
+			o.log.Debug("cannot read the settings of the output topics", "err", err)
 		}
 	}
 }

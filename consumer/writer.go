@@ -27,8 +27,8 @@ import (
 // same output partition, and neither waits for the other.
 //
 // Two cases remain in which a retry can repeat records. Brokers forget a producer id that has been silent for
-// producer.id.expiration.ms (a day by default). And if max.message.bytes is lowered between two attempts, a batch that was already
-// appended is sent again in parts. Not safe for concurrent use.
+// producer.id.expiration.ms (a day by default). And if a limit of the topic is lowered between two attempts, a batch that was already
+// appended is sent again in parts, or becomes dead letters. Not safe for concurrent use.
 type writer struct {
 	cluster *cluster
 	ids     *producerIDs
@@ -47,7 +47,7 @@ func newWriter(c *cluster, ids *producerIDs, topic string, choose func(partition
 }
 
 // write sends the encoded batch of n records once. After an error the caller has three choices: write the same batch again,
-// write parts of it if the broker refused the batch for its size, or call giveUp.
+// write parts of it if the broker refused the batch, or call giveUp.
 func (w *writer) write(ctx context.Context, raw []byte, n int) error {
 	if err := w.choosePartition(ctx); err != nil {
 		return err

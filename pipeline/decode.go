@@ -22,6 +22,8 @@ const (
 	WrongType RejectReason = "wrong_type" // the text field is not a string
 	EmptyText RejectReason = "empty_text" // nothing is left after cleaning
 	TooLarge  RejectReason = "too_large"  // with our headers, the record would be too large for an output topic
+	Timestamp RejectReason = "timestamp"  // an output topic takes no record with this timestamp
+	Refused   RejectReason = "refused"    // an output topic takes no such record for another reason
 )
 
 // RejectError says why a record can never be processed. The input is bad; trying again does not help.

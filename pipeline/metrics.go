@@ -124,6 +124,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		{"dead", string(WrongType)},
 		{"dead", string(EmptyText)},
 		{"dead", string(TooLarge)},
+		{"dead", string(Timestamp)},
+		{"dead", string(Refused)},
 	} {
 		m.records.WithLabelValues(v[0], v[1]) // so that the series exists with 0 from the start: rate() needs a first value
 	}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"slices"
 	"strconv"
+	"time"
 
 	"echosieve/pipeline/article"
 )
@@ -36,13 +37,18 @@ func (d Destination) String() string {
 type Output struct {
 	Record      *Record
 	Destination Destination
+	// Time is the timestamp of the published record. It differs from the record's in dead letters that the topic would refuse otherwise.
+	Time time.Time
 	// Headers are all headers of the published record: the record's own, then ours.
 	Headers []Header
 	// OmitValue says that the value is too large even for the dead topic. The record is published with a null value, and the source
 	// coordinates in its headers tell where to find the value.
 	OmitValue bool
-	// OmitKey says that the key is too large as well and is published as null.
+	// OmitKey says that the key is too large as well. Key is published in its place.
 	OmitKey bool
+	Key     []byte
+	// Smallest says that the output has the smallest form of a dead letter: a topic that refuses this form takes no record at all.
+	Smallest bool
 	// Content is the article's, without its text. It is zero for tombstones and dead letters.
 	Content article.Content
 	// Verdict is zero for dead letters.
@@ -80,6 +86,7 @@ const (
 	HeaderReason       = "echosieve-reason"
 	HeaderDetail       = "echosieve-detail"
 	HeaderValueOmitted = "echosieve-value-omitted"
+	HeaderTime         = "echosieve-time"
 	HeaderShadow       = "echosieve-shadow"
 	HeaderTraceparent  = "echosieve-traceparent"
 )
@@ -87,7 +94,7 @@ const (
 var ownHeaders = []string{
 	HeaderVerdict, HeaderFingerprint, HeaderDistance, HeaderRelation, HeaderSimilarity, HeaderContained, HeaderContains,
 	HeaderOriginalID, HeaderOriginal, HeaderRootID, HeaderRoot, HeaderSource, HeaderRecipe, HeaderLeftOut, HeaderReason, HeaderDetail,
-	HeaderValueOmitted, HeaderShadow, HeaderTraceparent,
+	HeaderValueOmitted, HeaderTime, HeaderShadow, HeaderTraceparent,
 }
 
 // Upper bounds of the bytes that our headers and the record framing add to a record. Kafka's topic names have at most 249 bytes.
@@ -113,7 +120,7 @@ func header(key, value string) Header { return Header{Key: key, Value: []byte(va
 
 // verdictOutput builds the output of an article with its verdict.
 func verdictOutput(r *Record, a *article.Article, v *article.Verdict, recipeID string) Output {
-	out := Output{Record: r, Destination: Destination(v.Destination), Verdict: *v, Reason: v.Reason.String()}
+	out := Output{Record: r, Time: r.Time, Destination: Destination(v.Destination), Verdict: *v, Reason: v.Reason.String()}
 	ours := make([]Header, 0, 15)
 	ours = append(ours, header(HeaderVerdict, v.Kind.String()))
 	if !a.LittleText {
@@ -152,7 +159,7 @@ func likenessHeaders(dst []Header, l article.Likeness) []Header {
 // tombstoneOutput passes a record with a null value on to the unique topic. A record without text repeats nothing.
 func tombstoneOutput(r *Record, recipeID string) Output {
 	return Output{
-		Record: r, Destination: ToUnique, Verdict: article.Verdict{Kind: article.Unique}, Reason: "tombstone",
+		Record: r, Time: r.Time, Destination: ToUnique, Verdict: article.Verdict{Kind: article.Unique}, Reason: "tombstone",
 		Headers: withHeaders(r,
 			header(HeaderVerdict, article.Unique.String()),
 			header(HeaderSource, r.String()),
@@ -172,7 +179,7 @@ func deadOutput(r *Record, reject *RejectError, maxBytes int) Output {
 		header(HeaderDetail, detail),
 		header(HeaderSource, r.String()),
 	}
-	out := Output{Record: r, Destination: ToDead, Reason: string(reject.Reason)}
+	out := Output{Record: r, Time: r.Time, Destination: ToDead, Reason: string(reject.Reason)}
 	size := recordBytes(r) + maxDeadHeaderBytes
 	kept := r
 	if size > maxBytes {
@@ -185,6 +192,28 @@ func deadOutput(r *Record, reject *RejectError, maxBytes int) Output {
 	}
 	out.Headers = withHeaders(kept, ours...)
 	return out
+}
+
+// restamp gives a dead letter the time of writing, and keeps the record's own time in a header.
+func (o *Output) restamp(now time.Time) {
+	o.Time = now
+	o.Headers = append(o.Headers, header(HeaderTime, formatTime(o.Record.Time)))
+}
+
+// smallestDead returns a dead letter in the form that every topic takes that takes any record: without the record's value and headers,
+// with the coordinates as its key, which a compacted topic needs, and with the time of writing. The destination stays.
+func smallestDead(out *Output, now time.Time) Output {
+	small := *out
+	small.OmitValue, small.OmitKey, small.Key, small.Smallest = true, true, []byte(out.Record.String()), true
+	small.Headers = nil
+	for _, h := range out.Headers {
+		if slices.Contains(ownHeaders, h.Key) && h.Key != HeaderValueOmitted && h.Key != HeaderTime {
+			small.Headers = append(small.Headers, h)
+		}
+	}
+	small.Headers = append(small.Headers, header(HeaderValueOmitted, strconv.Itoa(out.Record.valueBytes())))
+	small.restamp(now)
+	return small
 }
 
 // recordBytes is an upper bound of the record's size in Kafka's format, without our headers.

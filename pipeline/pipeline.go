@@ -48,7 +48,9 @@ type Batch struct {
 	Records []Record
 	// Traceparent is the identity of the batch's trace, which each output carries in HeaderTraceparent; empty if the batch is not traced.
 	Traceparent string
-	prepared    []prepared // prepared[i] belongs to Records[i]
+	// Limits are those of the output topics when the batch is decided. Records that they exclude become dead letters before they are claimed.
+	Limits   BatchLimits
+	prepared []prepared // prepared[i] belongs to Records[i]
 }
 
 // prepared is one record after Prepare. Exactly one of three is set: reject, tombstone or article.
@@ -82,8 +84,7 @@ func (p *Pipeline) Prepare(recs []Record) *Batch {
 // prepare decodes and fingerprints one record.
 func (p *Pipeline) prepare(r *Record) prepared {
 	if n := recordBytes(r) + maxVerdictHeaderBytes; n > p.cfg.MaxMessageBytes {
-		return prepared{reject: &RejectError{TooLarge, fmt.Sprintf(
-			"%d bytes with headers, but the output topics take %d", n, p.cfg.MaxMessageBytes)}}
+		return prepared{reject: tooLarge(n, p.cfg.MaxMessageBytes, "the output topics take")}
 	}
 	if r.Value == nil {
 		return prepared{tombstone: true}
@@ -123,6 +124,7 @@ func (b *Batch) Article(i int) (*article.Article, *RejectError) {
 // index is away and returns an error only when ctx ends. After an error nothing may be published; the batch may be decided again and
 // gets the same verdicts.
 func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
+	p.rejectBeyondLimits(b)
 	articles := make([]article.Article, 0, len(b.prepared))
 	for i := range b.prepared {
 		if one := &b.prepared[i]; !one.tombstone && one.reject == nil {
@@ -143,7 +145,7 @@ func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 		one, r := &b.prepared[i], &b.Records[i]
 		switch {
 		case one.reject != nil:
-			outputs = append(outputs, deadOutput(r, one.reject, p.cfg.MaxMessageBytes))
+			outputs = append(outputs, p.dead(b, r, one.reject))
 		case !one.tombstone:
 			out := verdictOutput(r, &one.article, &verdicts[0], p.recipe.ID())
 			out.Content, out.source = one.content, one.source
@@ -157,10 +159,25 @@ func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 	}
 	if b.Traceparent != "" {
 		for i := range outputs {
+			if outputs[i].Verdict.Kind == 0 {
+				continue // dead has added it
+			}
 			outputs[i].Headers = append(outputs[i].Headers, header(HeaderTraceparent, b.Traceparent))
 		}
 	}
 	return outputs, nil
+}
+
+// rejectBeyondLimits makes dead letters of the records that an output topic would refuse. They must not be claimed: an article whose
+// record was refused after its claim stands in the index, and later articles would become copies of an article that was never published.
+func (p *Pipeline) rejectBeyondLimits(b *Batch) {
+	now := p.now()
+	for i := range b.prepared {
+		one := &b.prepared[i]
+		if one.reject == nil && (!one.tombstone || p.cfg.Decode.Tombstones == TombstonesUnique) {
+			one.reject = b.Limits.refuse(&b.Records[i], now)
+		}
+	}
 }
 
 // Published counts outputs that the broker has acknowledged. took is how long publishing them took.
@@ -207,7 +224,11 @@ func (p *Pipeline) observeTime(at, now time.Time) {
 // is found by the look-ups of the other, at least one gets a verdict that IsCopy. The earlier article never becomes a copy of the later
 // one.
 //
-// Claim blocks while its store is away and returns an error only when ctx ends. It never guesses a verdict. Safe for concurrent use.
+// Claim blocks while its store is away and returns an error only when ctx ends. It never guesses a verdict.
+//
+// Retract makes a claimed article the original of nothing from now on, because it could not be published. When it is claimed again, it
+// gets the verdict that it had. An article that is not stored is no error. Retract blocks as Claim does. Both are safe for concurrent use.
 type Index interface {
 	Claim(ctx context.Context, articles []article.Article) ([]article.Verdict, error)
+	Retract(ctx context.Context, a *article.Article) error
 }

@@ -15,10 +15,22 @@ type Shadow struct {
 func (s *Shadow) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 	outputs, err := s.Pipeline.Decide(ctx, b)
 	for i := range outputs {
-		o := &outputs[i]
-		o.Headers = append(o.Headers, header(HeaderShadow, o.Destination.String()))
-		o.Destination = ToShadow
-		o.OmitValue = o.OmitValue || !s.KeepValues
+		s.redirect(&outputs[i])
 	}
 	return outputs, err
+}
+
+// Refused returns the output of Pipeline.Refused.
+func (s *Shadow) Refused(ctx context.Context, b *Batch, out *Output, why *RejectError) (Output, error) {
+	dead, err := s.Pipeline.Refused(ctx, b, out, why)
+	if dead.Destination != ToShadow {
+		s.redirect(&dead)
+	}
+	return dead, err
+}
+
+func (s *Shadow) redirect(o *Output) {
+	o.Headers = append(o.Headers, header(HeaderShadow, o.Destination.String()))
+	o.Destination = ToShadow
+	o.OmitValue = o.OmitValue || !s.KeepValues
 }

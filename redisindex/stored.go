@@ -84,17 +84,15 @@ func (x *Index) storedOnce(ctx context.Context, a *article.Article) (found []Sto
 	}
 	for i, f := range fields {
 		for n, value := range values[i] {
-			entries, err := x.decodeField(f, value.Val())
-			if err != nil {
-				return nil, err
+			key, field := x.keys.entries(f), f.name()
+			if n == 1 {
+				field += string(a.Digest[:])
 			}
-			for _, e := range entries {
-				s, err := x.describe(e, n == 1)
-				if err != nil {
-					return nil, err
-				}
-				found = append(found, s)
+			articles, bad := x.inField(key, f.span, field, value.Val())
+			if bad {
+				return nil, &damagedError{key: key, fields: []string{field}}
 			}
+			found = append(found, articles...)
 		}
 	}
 	return found, nil

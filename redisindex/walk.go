@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"echosieve/pipeline/article"
 	"echosieve/simhash"
 )
 
@@ -295,6 +296,48 @@ func (x *Index) Hide(ctx context.Context, s StoredArticle) (hidden bool, err err
 		return nil
 	})
 	return hidden, err
+}
+
+// Retract implements pipeline.Index: it hides the entry of an article. An exact repeat has no entry of its own, so there is nothing to hide.
+func (x *Index) Retract(ctx context.Context, a *article.Article) error {
+	call := retraction{a.Coordinates}
+	defer x.health("redis", call, nil)
+	for {
+		done, err := x.retractOnce(ctx, a)
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("redisindex: retract: %w", ctx.Err())
+		case err != nil:
+			x.health("redis", call, err) // it was tried for a minute
+		case done:
+			return nil
+		}
+		if err := x.sleep(ctx, retractPause); err != nil {
+			return err
+		}
+	}
+}
+
+// retraction is a call of Retract that waits for Redis.
+type retraction struct{ article.Coordinates }
+
+func (r retraction) String() string { return "retraction of " + r.Coordinates.String() }
+
+// retractPause is the time after which an entry is read again that another worker has changed meanwhile.
+const retractPause = 50 * time.Millisecond
+
+// retractOnce returns false if the entry was changed after it was read.
+func (x *Index) retractOnce(ctx context.Context, a *article.Article) (done bool, err error) {
+	found, err := x.Stored(ctx, a)
+	if err != nil {
+		return false, err
+	}
+	for _, s := range found {
+		if s.Coordinates == a.Coordinates && !s.Hidden {
+			return x.Hide(ctx, s)
+		}
+	}
+	return true, nil
 }
 
 // removeCount is the number of keys that Remove scans in one step.

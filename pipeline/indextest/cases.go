@@ -66,6 +66,38 @@ func testReplay(t *testing.T, newIndex factory) {
 	}
 }
 
+// An article that could not be published is the original of nothing. Its own record gets the same verdict again.
+func testRetract(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	retract := func(a article.Article) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.NoError(t, x.Retract(ctx, &a))
+	}
+	a, repeat := newArticle(1, 0, base, "a"), newArticle(2, 0, base, "a")
+	require.Equal(t, []article.Verdict{unique(a), exact(a, a)}, claim(t, x, a, repeat))
+	retract(repeat)
+	again := newArticle(3, 0, base, "a")
+	require.Equal(t, exact(a, a), claimOne(t, x, again), "an exact repeat has no entry, so its original stays")
+	retract(a)
+	retract(a)
+	copied := newArticle(4, time.Second, base^1, "one bit off")
+	require.Equal(t, unique(copied), claimOne(t, x, copied), "no copy of a retracted article")
+	same := newArticle(5, time.Second, base, "a")
+	require.Equal(t, near(copied, copied, 1), claimOne(t, x, same), "nor an exact repeat of it")
+	require.Equal(t, unique(a), claimOne(t, x, a), "a replay gets the verdict that it had")
+	retract(copied)
+	require.Equal(t, near(copied, copied, 1), claimOne(t, x, same), "what was decided stays")
+	unknown := newArticle(6, 0, ^base, "never claimed")
+	retract(unknown)
+	l := little(7, 0, "b")
+	require.Equal(t, unique(l), claimOne(t, x, l))
+	retract(l)
+	m := little(8, 0, "b")
+	require.Equal(t, unique(m), claimOne(t, x, m))
+}
+
 func testReplayWithinCall(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
 	a, b := newArticle(1, 0, base, "a"), newArticle(2, 0, base^1, "b")

@@ -86,6 +86,7 @@ func Run(t *testing.T, newIndex func(t *testing.T, p Params) pipeline.Index) {
 		{"WindowEdges", testWindowEdges},
 		{"Borders", testBorders},
 		{"LittleText", testLittleText},
+		{"Retract", testRetract},
 		{"SecondCheck", testSecondCheck},
 		{"Relations", testRelations},
 		{"SameID", testSameID},

@@ -50,6 +50,7 @@ type span struct {
 	byDigest    map[article.Digest]*entry
 	byPrint     map[simhash.Fingerprint][]*entry // in order of arrival
 	blocks      map[simhash.Block][]simhash.Fingerprint
+	retracted   map[article.Coordinates]*entry // found by nothing but a replay
 }
 
 // entry is a stored article, without its sums and anchors: these are only for its own look-ups.
@@ -88,6 +89,9 @@ func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]articl
 func (x *Index) claim(a *article.Article) article.Verdict {
 	ms := max(0, a.Time.UnixMilli())
 	s := x.span(ms / x.spanMs)
+	if o := s.retracted[a.Coordinates]; o != nil && o.Digest == a.Digest {
+		return o.verdict
+	}
 	if o := s.byDigest[a.Digest]; o != nil {
 		if o.Coordinates == a.Coordinates {
 			return o.verdict
@@ -101,12 +105,29 @@ func (x *Index) claim(a *article.Article) article.Verdict {
 	return e.verdict
 }
 
+// Retract implements pipeline.Index. It fails only if ctx has ended.
+func (x *Index) Retract(ctx context.Context, a *article.Article) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	s := x.span(max(0, a.Time.UnixMilli()) / x.spanMs)
+	if o := s.byDigest[a.Digest]; o != nil && o.Coordinates == a.Coordinates {
+		delete(s.byDigest, a.Digest)
+		s.byPrint[o.Fingerprint] = slices.DeleteFunc(s.byPrint[o.Fingerprint], func(e *entry) bool { return e == o })
+		s.retracted[o.Coordinates] = o
+	}
+	return nil
+}
+
 // span returns span n, which it makes if necessary.
 func (x *Index) span(n int64) *span {
 	s := x.spans[n]
 	if s == nil {
 		s = &span{
 			byDigest: map[article.Digest]*entry{}, byPrint: map[simhash.Fingerprint][]*entry{}, blocks: map[simhash.Block][]simhash.Fingerprint{},
+			retracted: map[article.Coordinates]*entry{},
 		}
 		x.spans[n] = s
 	}
@@ -219,7 +240,7 @@ func (x *Index) sweep(now int64) {
 	for n, s := range x.spans {
 		far := (n+1)*x.spanMs < now-x.windowMs || n*x.spanMs > saturate(now, x.windowMs)
 		if far && s.lastArrival < x.lastSweep {
-			x.stored -= len(s.byDigest)
+			x.stored -= len(s.byDigest) + len(s.retracted)
 			delete(x.spans, n)
 		}
 	}

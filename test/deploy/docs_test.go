@@ -19,14 +19,14 @@ func TestOutputDocumentationNamesEveryHeader(t *testing.T) {
 		pipeline.HeaderVerdict, pipeline.HeaderFingerprint, pipeline.HeaderDistance, pipeline.HeaderRelation,
 		pipeline.HeaderSimilarity, pipeline.HeaderContained, pipeline.HeaderContains, pipeline.HeaderOriginalID,
 		pipeline.HeaderOriginal, pipeline.HeaderRootID, pipeline.HeaderRoot, pipeline.HeaderSource,
-		pipeline.HeaderRecipe, pipeline.HeaderLeftOut, pipeline.HeaderReason, pipeline.HeaderDetail, pipeline.HeaderValueOmitted,
+		pipeline.HeaderRecipe, pipeline.HeaderLeftOut, pipeline.HeaderReason, pipeline.HeaderDetail, pipeline.HeaderValueOmitted, pipeline.HeaderTime,
 		pipeline.HeaderShadow, pipeline.HeaderTraceparent,
 	} {
 		require.Contains(t, doc, "| `"+header+"` |")
 	}
 	for _, reason := range []string{
 		string(pipeline.NotJSON), string(pipeline.NoText), string(pipeline.WrongType), string(pipeline.EmptyText),
-		string(pipeline.TooLarge),
+		string(pipeline.TooLarge), string(pipeline.Timestamp), string(pipeline.Refused),
 	} {
 		require.Contains(t, doc, "| `"+reason+"` |")
 	}

@@ -105,6 +105,12 @@ var mutants = []mutant{
 	{"refill-leaves-articles-undecided", []edit{
 		{"lua/restore.lua", "elseif len == head and", "elseif false and"},
 	}, "^TestRestoreDecidesForAnother$"},
+	{"refused-articles-stay-originals", []edit{
+		{"walk.go", "if s.Coordinates == a.Coordinates && !s.Hidden {", "if false {"},
+	}, contract + "/^Retract$"},
+	{"a-refused-repeat-hides-its-original", []edit{
+		{"walk.go", "if s.Coordinates == a.Coordinates && !s.Hidden {", "if !s.Hidden {"},
+	}, contract + "/^Retract$"},
 	{"replays-of-hidden-entries-are-new", []edit{
 		{"lua/store.lua", "find(value, digest, hidden)", "find(value, digest)"},
 	}, "^TestHide$/^Mini$"},

@@ -1,0 +1,273 @@
+package consumer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"echosieve/pipeline"
+	"echosieve/pipeline/memindex"
+	"echosieve/pipeline/recipe"
+)
+
+// A topic that refuses some records permanently, whatever the reason, stops neither these records nor the others.
+func TestRefusedRecordsBecomeDeadLetters(t *testing.T) {
+	for _, c := range []struct {
+		code   kafka.Error
+		reason pipeline.RejectReason
+	}{
+		{kafka.InvalidTimestamp, pipeline.Timestamp},
+		{kafka.MessageSizeTooLarge, pipeline.TooLarge},
+		{kafka.RecordListTooLarge, pipeline.TooLarge},
+		{kafka.InvalidRecord, pipeline.Refused},
+	} {
+		t.Run(c.code.Title(), func(t *testing.T) {
+			k, cfg := fake(t)
+			cfg.Partitions, cfg.Compression = 1, "none"
+			ensureTopics(t, cfg)
+			const n = 300
+			recs := numbered(cfg.Topics.Input, "u", n, 1)
+			var bad []string
+			for i := range recs {
+				if i%97 == 5 || i == n-1 {
+					recs[i].Value = append(recs[i].Value, " poison"...)
+					bad = append(bad, string(recs[i].Value))
+				}
+			}
+			produce(t, client(t, cfg), recs...)
+			var deadRefused atomic.Int64
+			k.ControlKey(int16(kmsg.Produce), func(req kmsg.Request) (kmsg.Response, error, bool) {
+				k.KeepControl()
+				topic := req.(*kmsg.ProduceRequest).Topics[0]
+				if !bytes.Contains(topic.Partitions[0].Records, []byte("poison")) {
+					return nil, nil, false
+				}
+				if topic.Topic == cfg.Topics.Dead { // refuses the record, too, and takes the smallest form of the dead letter
+					deadRefused.Add(1)
+				}
+				return produceError(req, c.code), nil, true
+			})
+			m := startMember(t, cfg, &router{})
+			out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(n-len(bad)))
+			dead := consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(len(bad)))
+			eventuallyCommitted(t, cfg)
+			m.stop(t)
+			require.Len(t, out, n-len(bad))
+			for i := 1; i < len(out); i++ {
+				require.Less(t, string(out[i-1].Value), string(out[i].Value), "in order")
+			}
+			require.Len(t, dead, len(bad))
+			for _, r := range dead {
+				require.Equal(t, string(c.reason), header(r, pipeline.HeaderReason))
+				require.Equal(t, header(r, pipeline.HeaderSource), string(r.Key))
+			}
+			require.Positive(t, deadRefused.Load(), "the dead topic refused, too")
+			require.NoError(t, m.health.last())
+		})
+	}
+}
+
+func produceError(req kmsg.Request, code kafka.Error) kmsg.Response {
+	res := req.ResponseKind().(*kmsg.ProduceResponse)
+	for _, rt := range req.(*kmsg.ProduceRequest).Topics {
+		topic := kmsg.NewProduceResponseTopic()
+		topic.Topic = rt.Topic
+		p := kmsg.NewProduceResponseTopicPartition()
+		p.Partition, p.ErrorCode = rt.Partitions[0].Partition, int16(code)
+		topic.Partitions = append(topic.Partitions, p)
+		res.Topics = append(res.Topics, topic)
+	}
+	return res
+}
+
+// The acknowledgement of a record is lost, and its retry is refused. The next record has as many bytes and records: the broker must not
+// take it for a repeat of the first.
+func TestRecordAfterARefusalIsNoRepeat(t *testing.T) {
+	k, cfg := fake(t)
+	cfg.Partitions = 1
+	ensureTopics(t, cfg)
+	m := newMember(t, cfg, &router{})
+	f := &faults{key: int16(kmsg.Produce), choose: func(n int64) fault {
+		if n == 1 {
+			return loseAnswer
+		}
+		return pass
+	}}
+	f.into(m.cluster)
+	var requests atomic.Int64
+	k.ControlKey(int16(kmsg.Produce), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		k.KeepControl()
+		if req.(*kmsg.ProduceRequest).Topics[0].Topic == cfg.Topics.Unique && requests.Add(1) == 2 {
+			return produceError(req, kafka.InvalidTimestamp), nil, true
+		}
+		return nil, nil, false
+	})
+	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u-first", 1, 1)...)
+	m.start()
+	consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(1))
+	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u-other", 1, 1)...)
+	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(2))
+	m.stop(t)
+	require.Equal(t, []string{"u-first000000", "u-other000000"}, values(out))
+}
+
+// realPipeline is the service's handler with an index in memory.
+func realPipeline(t *testing.T, cfg Config) *pipeline.Pipeline {
+	t.Helper()
+	made, err := recipe.Load(recipe.DefaultConfig())
+	require.NoError(t, err)
+	index := memindex.New(memindex.Config{Window: 24 * time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
+	return pipeline.New(pipeline.Config{Decode: pipeline.DefaultDecodeConfig(), MaxMessageBytes: cfg.MaxMessageBytes}, made, index, nil)
+}
+
+// limitedText is a long article; a suffix makes a near copy.
+const limitedText = "The harbour board voted on Monday to deepen the eastern channel so that larger grain ships can reach the silos before the autumn " +
+	"harvest, ending a dispute that had lasted eleven years. Dredgers from Holt Marine will begin in April, said Anna Velde, who chairs the " +
+	"board, and remove 140,000 cubic metres of silt."
+
+func limitedArticle(cfg Config, at time.Time, suffix string) *kgo.Record {
+	return &kgo.Record{Topic: cfg.Topics.Input, Key: []byte("k"), Timestamp: at, Value: fmt.Appendf(nil, `{"text":%q}`, limitedText+suffix)}
+}
+
+// setLimit changes a setting of topics, and waits until the broker shows the change.
+func setLimit(t *testing.T, cfg Config, name, value string, topics ...string) {
+	t.Helper()
+	admin := kadm.NewClient(client(t, cfg))
+	_, err := admin.AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Name: name, Value: &value}}, topics...)
+	require.NoError(t, err)
+	c, err := newCluster(cfg, topics...)
+	require.NoError(t, err)
+	defer c.close()
+	require.Eventually(t, func() bool {
+		all, err := c.readSettings(context.Background(), topics...)
+		for _, s := range all {
+			if s[name] != value {
+				return false
+			}
+		}
+		return err == nil
+	}, patience, 50*time.Millisecond)
+}
+
+// realTimestampLimits: topics that we create take every timestamp that the input takes. Where a topic takes fewer, the record becomes a
+// dead letter before it is claimed, so later articles are not copies of it.
+func realTimestampLimits(t *testing.T, cfg Config) {
+	cfg.Partitions = 1
+	admin := kadm.NewClient(client(t, cfg))
+	far, future := "9223372036854775807", time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
+	_, err := admin.CreateTopic(t.Context(), 1, 1, map[string]*string{futureLimit: &far}, cfg.Topics.Input)
+	require.NoError(t, err)
+	ensureTopics(t, cfg)
+	produce(t, client(t, cfg), limitedArticle(cfg, future, ""))
+	m := startMember(t, cfg, realPipeline(t, cfg))
+	first := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(1))
+	require.Equal(t, future.UnixMilli(), first[0].Timestamp.UnixMilli(), "created topics take what the input takes")
+	m.stop(t)
+
+	hour := time.Hour.Milliseconds()
+	setLimit(t, cfg, futureLimit, fmt.Sprint(hour), cfg.Topics.out()...)
+	setLimit(t, cfg, pastLimit, fmt.Sprint(hour), cfg.Topics.Unique, cfg.Topics.Duplicate)
+	now := time.Now()
+	produce(t, client(t, cfg),
+		limitedArticle(cfg, future.Add(time.Minute), " Fishermen had feared for the oyster beds."),
+		&kgo.Record{Topic: cfg.Topics.Input, Timestamp: future, Value: []byte("no JSON")},
+		limitedArticle(cfg, now.Add(-2*time.Hour), " Nobody was hurt."),
+		limitedArticle(cfg, now, ""),
+		limitedArticle(cfg, now.Add(time.Second), " Tugs will help."))
+	m = startMember(t, cfg, realPipeline(t, cfg))
+	dead := consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(3))
+	eventuallyCommitted(t, cfg)
+	m.stop(t)
+	for i, reason := range []pipeline.RejectReason{pipeline.Timestamp, pipeline.NotJSON, pipeline.Timestamp} {
+		require.Equal(t, string(reason), header(dead[i], pipeline.HeaderReason))
+		require.WithinDuration(t, time.Now(), dead[i].Timestamp, time.Hour)
+		require.NotEmpty(t, header(dead[i], pipeline.HeaderTime))
+	}
+	require.Equal(t, "2099-01-01T00:01:00.000Z", header(dead[0], pipeline.HeaderTime))
+	unique := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(2))
+	copies := consumeUntil(t, cfg, []string{cfg.Topics.Duplicate}, atLeast(1))
+	require.Equal(t, cfg.Topics.Input+"/0/4", header(unique[1], pipeline.HeaderSource), "no copy of an article that was not published")
+	require.Equal(t, cfg.Topics.Input+"/0/4", header(copies[0], pipeline.HeaderOriginal))
+	require.Zero(t, m.value(t, "echosieve_consumer_errors_total"), "no topic refused anything")
+}
+
+// realLoweredLimit: the limit is lowered after the service has read it. The broker refuses a record that is in the index by then.
+func realLoweredLimit(t *testing.T, cfg Config) {
+	cfg.Partitions = 1
+	admin := kadm.NewClient(client(t, cfg))
+	far, hour := "9223372036854775807", fmt.Sprint(time.Hour.Milliseconds())
+	_, err := admin.CreateTopic(t.Context(), 1, 1, map[string]*string{futureLimit: &far}, cfg.Topics.Input)
+	require.NoError(t, err)
+	ensureTopics(t, cfg)
+	m := newMember(t, cfg, realPipeline(t, cfg))
+	m.limits.interval = time.Hour
+	m.start()
+	serves(t, m)
+	setLimit(t, cfg, futureLimit, hour, cfg.Topics.out()...)
+	probe := client(t, cfg)
+	require.Eventually(t, func() bool { // the leader applies the limit a moment after it shows it
+		r := &kgo.Record{Topic: cfg.Topics.Unique, Timestamp: time.Now().Add(10 * time.Hour), Value: []byte("probe")}
+		return errors.Is(probe.ProduceSync(context.Background(), r).FirstErr(), kerr.InvalidTimestamp)
+	}, patience, 50*time.Millisecond)
+
+	produce(t, probe, limitedArticle(cfg, time.Now().Add(2*time.Hour), ""))
+	dead := consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(1))
+	require.Equal(t, string(pipeline.Timestamp), header(dead[0], pipeline.HeaderReason))
+	require.Contains(t, header(dead[0], pipeline.HeaderDetail), "refused the record")
+	require.WithinDuration(t, time.Now(), dead[0].Timestamp, time.Hour)
+	require.Eventually(t, func() bool { return m.limits.now()[pipeline.ToUnique].MaxAhead == time.Hour }, patience, 50*time.Millisecond, "the limit is read again")
+
+	produce(t, probe, limitedArticle(cfg, time.Now().Add(2*time.Hour), " Nobody was hurt."), limitedArticle(cfg, time.Now(), " Tugs will help."))
+	eventuallyCommitted(t, cfg)
+	m.stop(t)
+	out := bySource(consumeUntil(t, cfg, cfg.Topics.out(), func(all []*kgo.Record) bool {
+		found := bySource(all)
+		delete(found, "") // of probes
+		return len(found) == 3
+	}))
+	second, third := out[cfg.Topics.Input+"/0/1"][0], out[cfg.Topics.Input+"/0/2"][0]
+	require.Contains(t, header(second, pipeline.HeaderDetail), "ahead of the clock")
+	require.Equal(t, "unique", header(third, pipeline.HeaderVerdict), "no copy of an article that was not published")
+}
+
+// realCompactedOutput: compacted topics refuse records without a key, the dead topic too, and the broker does not let the settings be read.
+func realCompactedOutput(t *testing.T, cfg Config) {
+	cfg.Partitions = 1
+	ensureTopics(t, cfg)
+	setLimit(t, cfg, cleanupPolicy, "compact", cfg.Topics.out()...)
+	keyless := func(suffix string) *kgo.Record {
+		r := limitedArticle(cfg, time.Now(), suffix)
+		r.Key = nil
+		return r
+	}
+	m := newMember(t, cfg, realPipeline(t, cfg))
+	m.limits.interval = time.Hour
+	m.start()
+	serves(t, m)
+	known := m.limits.now()
+	require.True(t, known[pipeline.ToUnique].NeedsKey)
+	m.limits.limits.Store(&pipeline.BatchLimits{}) // as without the right to read them
+	produce(t, client(t, cfg), keyless(""))
+	dead := consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(1))
+	require.Equal(t, cfg.Topics.Input+"/0/0", string(dead[0].Key), "the smallest form has a key")
+	require.NotEmpty(t, header(dead[0], pipeline.HeaderValueOmitted))
+	m.limits.limits.Store(&known)
+	produce(t, client(t, cfg), keyless(" Tugs will help."), limitedArticle(cfg, time.Now(), " Nobody was hurt."))
+	dead = consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(2))
+	require.Contains(t, header(dead[1], pipeline.HeaderDetail), "is compacted")
+	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(1))
+	require.Equal(t, cfg.Topics.Input+"/0/2", header(out[0], pipeline.HeaderSource))
+	eventuallyCommitted(t, cfg)
+	m.stop(t)
+}

@@ -1,0 +1,115 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+)
+
+// TopicLimits say which records a topic takes, as far as its settings tell. A nil *TopicLimits takes every record.
+type TopicLimits struct {
+	Topic string
+	// MaxBytes is the size of the largest record batch. math.MaxInt: not known.
+	MaxBytes int
+	// MaxBehind and MaxAhead say how far a timestamp may lie behind and ahead of the broker's clock. math.MaxInt64: any distance.
+	MaxBehind, MaxAhead time.Duration
+	// NeedsKey is set for a compacted topic: it takes no record without a key.
+	NeedsKey bool
+}
+
+// NoLimits are the limits of a topic about which nothing is known.
+func NoLimits(topic string) TopicLimits {
+	return TopicLimits{Topic: topic, MaxBytes: math.MaxInt, MaxBehind: math.MaxInt64, MaxAhead: math.MaxInt64}
+}
+
+// BatchLimits are the limits of the output topics. nil: the topic is not used, or takes everything.
+type BatchLimits [Destinations]*TopicLimits
+
+// ofDead returns the limits of the topic that dead letters go to.
+func (b *BatchLimits) ofDead() *TopicLimits {
+	if b[ToDead] == nil {
+		return b[ToShadow]
+	}
+	return b[ToDead]
+}
+
+// refuse returns why the topics of verdicts would refuse a record; nil if they all would take it. The topic of the record is not known
+// before it is claimed, so each topic counts.
+func (b *BatchLimits) refuse(r *Record, now time.Time) *RejectError {
+	for to, l := range b {
+		if l == nil || Destination(to) == ToDead {
+			continue
+		}
+		if reject := l.refuseTime(r.Time, now); reject != nil {
+			return reject
+		}
+		// A shadow leaves values out, so its records are smaller.
+		if n := recordBytes(r) + maxVerdictHeaderBytes; n > l.MaxBytes && Destination(to) != ToShadow {
+			return tooLarge(n, l.MaxBytes, "topic "+l.Topic+" takes")
+		}
+		if l.NeedsKey && r.Key == nil {
+			return &RejectError{Refused, "topic " + l.Topic + " is compacted and takes no record without a key: set its cleanup.policy to delete"}
+		}
+	}
+	return nil
+}
+
+// refuseTime returns why the topic refuses a timestamp, or nil. Brokers let -1 pass, which stands for "no timestamp".
+func (l *TopicLimits) refuseTime(at, now time.Time) *RejectError {
+	if l == nil || at.UnixMilli() == -1 {
+		return nil
+	}
+	distance, direction, most := at.Sub(now), "ahead of", l.MaxAhead
+	if distance < 0 {
+		distance, direction, most = now.Sub(at), "behind", l.MaxBehind
+	}
+	if distance <= most {
+		return nil
+	}
+	return &RejectError{Timestamp, fmt.Sprintf("the timestamp %s is %s %s the clock, and topic %s takes at most %s",
+		formatTime(at), distance.Round(time.Second), direction, l.Topic, most)}
+}
+
+func tooLarge(bytes, most int, who string) *RejectError {
+	return &RejectError{TooLarge, fmt.Sprintf("%d bytes with headers, but %s %d", bytes, who, most)}
+}
+
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+// Refused returns the dead letter that takes the place of an output of the batch that its topic refused permanently, although its limits
+// allowed it: they were changed a moment ago, cannot be read, or the broker's clock differs. If the output is a dead letter itself, Refused
+// returns the smallest form of it.
+//
+// The article stands in the index, but is not published, so no later article may be its copy: Refused retracts it. It blocks while the
+// index is away, and returns an error only when ctx ends.
+func (p *Pipeline) Refused(ctx context.Context, b *Batch, out *Output, why *RejectError) (Output, error) {
+	if out.Verdict.Kind == 0 {
+		return smallestDead(out, p.now()), nil
+	}
+	for i := range b.Records {
+		if one := &b.prepared[i]; &b.Records[i] == out.Record && !one.tombstone {
+			if err := p.index.Retract(ctx, &one.article); err != nil {
+				return Output{}, fmt.Errorf("pipeline: retract %s: %w", out.Record, err)
+			}
+		}
+	}
+	return p.dead(b, out.Record, why), nil
+}
+
+// dead returns the dead letter of a record of the batch.
+func (p *Pipeline) dead(b *Batch, r *Record, why *RejectError) Output {
+	most, now := p.cfg.MaxMessageBytes, p.now()
+	limits := b.Limits.ofDead()
+	if limits != nil {
+		most = min(most, limits.MaxBytes)
+	}
+	out := deadOutput(r, why, most)
+	if why.Reason == Timestamp || limits.refuseTime(r.Time, now) != nil {
+		out.restamp(now)
+	}
+	if b.Traceparent != "" {
+		out.Headers = append(out.Headers, header(HeaderTraceparent, b.Traceparent))
+	}
+	return out
+}

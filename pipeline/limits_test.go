@@ -1,0 +1,147 @@
+package pipeline_test
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+	"echosieve/pipeline/memindex"
+	"echosieve/pipeline/recipe"
+)
+
+// limitsOf returns the limits of one output topic, and of the dead topic if it has the same.
+func limitsOf(l pipeline.TopicLimits, to ...pipeline.Destination) (b pipeline.BatchLimits) {
+	for _, d := range to {
+		b[d] = &l
+	}
+	return b
+}
+
+func TestRecordsBeyondTheLimitsOfATopic(t *testing.T) {
+	const most = 20_000
+	limits := pipeline.TopicLimits{Topic: "out", MaxBytes: most, MaxBehind: 2 * time.Hour, MaxAhead: time.Hour}
+	keys := pipeline.NoLimits("compacted")
+	keys.NeedsKey = true
+	now := time.Now()
+	verdicts := []pipeline.Destination{pipeline.ToUnique, pipeline.ToPossible, pipeline.ToDuplicate}
+	for _, c := range []struct {
+		name   string
+		limits pipeline.TopicLimits
+		change func(r *pipeline.Record)
+		reason pipeline.RejectReason // empty: an article
+	}{
+		{"now", limits, func(*pipeline.Record) {}, ""},
+		{"just early enough", limits, func(r *pipeline.Record) { r.Time = now.Add(-2*time.Hour + time.Minute) }, ""},
+		{"too old", limits, func(r *pipeline.Record) { r.Time = now.Add(-2*time.Hour - time.Minute) }, pipeline.Timestamp},
+		{"ahead", limits, func(r *pipeline.Record) { r.Time = now.Add(time.Hour + time.Minute) }, pipeline.Timestamp},
+		{"as far as it goes", limits, func(r *pipeline.Record) { r.Time = time.UnixMilli(math.MaxInt64) }, pipeline.Timestamp},
+		{"as far back", limits, func(r *pipeline.Record) { r.Time = time.UnixMilli(math.MinInt64) }, pipeline.Timestamp},
+		{"no timestamp", limits, func(r *pipeline.Record) { r.Time = time.UnixMilli(-1) }, ""},
+		{"1969", limits, func(r *pipeline.Record) { r.Time = time.UnixMilli(-2) }, pipeline.Timestamp},
+		{"too large", limits, func(r *pipeline.Record) { r.Key = make([]byte, most) }, pipeline.TooLarge},
+		{"a tombstone", limits, func(r *pipeline.Record) { r.Value, r.Time = nil, time.UnixMilli(0) }, pipeline.Timestamp},
+		{"no limits", pipeline.NoLimits("out"), func(r *pipeline.Record) { r.Time, r.Key = time.UnixMilli(math.MaxInt64), make([]byte, most) }, ""},
+		{"without a key", keys, func(*pipeline.Record) {}, pipeline.Refused},
+		{"with an empty key", keys, func(r *pipeline.Record) { r.Key = []byte{} }, ""},
+	} {
+		for _, to := range verdicts { // each alone: the topic is not known before the article is decided
+			t.Run(c.name+" "+to.String(), func(t *testing.T) {
+				p := newPipeline(t, newMemIndex(), nil, nil)
+				recs := records(articleJSON)
+				recs[0].Time = now
+				c.change(&recs[0])
+				b := p.Prepare(recs)
+				b.Limits = limitsOf(c.limits, to, pipeline.ToDead)
+				out, err := p.Decide(t.Context(), b)
+				require.NoError(t, err)
+				require.Len(t, out, 1)
+				if c.reason == "" {
+					require.Equal(t, "unique", out[0].VerdictName(), out[0].Reason)
+					require.Equal(t, recs[0].Time, out[0].Time)
+					return
+				}
+				require.Equal(t, string(c.reason), out[0].Reason)
+				require.Equal(t, pipeline.ToDead, out[0].Destination)
+				require.Equal(t, c.reason == pipeline.TooLarge, out[0].OmitValue)
+				if c.reason == pipeline.Timestamp {
+					require.WithinDuration(t, time.Now(), out[0].Time, time.Minute)
+					require.NotEmpty(t, header(out[0], pipeline.HeaderTime))
+				}
+
+				copied := records(articleJSON)
+				copied[0].Offset, copied[0].Time, copied[0].Key = 9, now, []byte("k")
+				out, err = p.Decide(t.Context(), p.Prepare(copied))
+				require.NoError(t, err)
+				require.Equal(t, "unique", out[0].VerdictName(), "no copy of an article that was not published")
+			})
+		}
+	}
+}
+
+func newMemIndex() *memindex.Index {
+	return memindex.New(memindex.Config{Window: 24 * time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
+}
+
+// The dead topic alone has a limit: no article is a dead letter because of it.
+func TestDeadLettersBeyondTheLimitOfTheirTopic(t *testing.T) {
+	p := newPipeline(t, newMemIndex(), nil, nil)
+	recs := records(articleJSON, "no JSON")
+	b := p.Prepare(recs) // of the year 2023
+	b.Limits = limitsOf(pipeline.TopicLimits{Topic: "dead", MaxBytes: 4000, MaxBehind: time.Hour, MaxAhead: time.Hour}, pipeline.ToDead)
+	out, err := p.Decide(t.Context(), b)
+	require.NoError(t, err)
+	require.Equal(t, "unique", out[0].VerdictName())
+	require.WithinDuration(t, time.Now(), out[1].Time, time.Minute)
+	require.Equal(t, "2023-11-14T22:13:20.000Z", header(out[1], pipeline.HeaderTime))
+}
+
+// A topic refuses an article although its limits allowed it.
+func TestRefusedArticleIsRetracted(t *testing.T) {
+	index := newMemIndex()
+	for _, shadow := range []bool{false, true} {
+		p := newPipeline(t, index, nil, nil)
+		var h interface {
+			Decide(context.Context, *pipeline.Batch) ([]pipeline.Output, error)
+			Refused(context.Context, *pipeline.Batch, *pipeline.Output, *pipeline.RejectError) (pipeline.Output, error)
+		} = p
+		to := pipeline.ToDead
+		if shadow {
+			h, to = &pipeline.Shadow{Pipeline: p}, pipeline.ToShadow
+		}
+		recs := records(articleJSON, articleJSON)
+		recs[0].Headers = []pipeline.Header{{Key: "kept", Value: []byte("1")}}
+		recs[1].Offset = 7
+		b := p.Prepare(recs[:1])
+		b.Traceparent = "trace"
+		out, err := h.Decide(t.Context(), b)
+		require.NoError(t, err)
+		require.Equal(t, "unique", out[0].VerdictName())
+		dead, err := h.Refused(t.Context(), b, &out[0], &pipeline.RejectError{Reason: pipeline.Timestamp, Detail: "why"})
+		require.NoError(t, err)
+		require.Equal(t, to, dead.Destination)
+		require.Equal(t, shadow, dead.OmitValue)
+		for name, want := range map[string]string{
+			"kept": "1", pipeline.HeaderReason: "timestamp", pipeline.HeaderDetail: "why", pipeline.HeaderSource: "articles/0/0",
+			pipeline.HeaderTraceparent: "trace", pipeline.HeaderTime: "2023-11-14T22:13:20.000Z",
+		} {
+			require.Equal(t, want, header(dead, name))
+		}
+		smallest, err := h.Refused(t.Context(), b, &dead, &pipeline.RejectError{Reason: pipeline.TooLarge})
+		require.NoError(t, err)
+		require.True(t, smallest.Smallest && smallest.OmitKey && smallest.OmitValue)
+		require.Equal(t, to, smallest.Destination)
+		require.Equal(t, "articles/0/0", string(smallest.Key))
+		require.Equal(t, "timestamp", header(smallest, pipeline.HeaderReason), "the first reason")
+		require.Equal(t, shadow, header(smallest, pipeline.HeaderShadow) == "dead")
+		require.Empty(t, header(smallest, "kept"))
+
+		out, err = h.Decide(t.Context(), p.Prepare(recs[1:]))
+		require.NoError(t, err)
+		require.Equal(t, "unique", out[0].VerdictName(), "no copy of an article that was not published")
+		index = newMemIndex()
+	}
+}
