@@ -169,7 +169,7 @@ func (p *publisher) send(ctx context.Context, r route, batch published) ([]refus
 			w.giveUp()
 			return nil, ctx.Err()
 		}
-		if why := refusal(topic, err); why != nil && !(len(part) == 1 && batch.outputs[0].Smallest) {
+		if why := refusal(topic, err); why != nil && (len(part) > 1 || !batch.outputs[0].Smallest) {
 			p.metrics.errors.WithLabelValues(opPublish, kind(err)).Inc()
 			p.reporter.ok(opPublish, subject)
 			return p.sendHalves(ctx, r, batch, why)
