@@ -15,13 +15,14 @@ type comparison struct {
 	Both          int      `json:"both"` // records with a verdict on both sides; all that follows is about them
 	OnlyA         int      `json:"only_a"`
 	OnlyB         int      `json:"only_b"`
-	Agree         int      `json:"agree"`         // equal kinds, or near on one side and exact on the other
+	Agree         int      `json:"agree"`         // equal kinds, near on one side and exact on the other, or exchanged
+	Exchanged     int      `json:"exchanged"`     // of those: original and copy changed places, see order.go
 	CopiesOnlyA   int      `json:"copies_only_a"` // A says near or exact, B does not
 	CopiesOnlyB   int      `json:"copies_only_b"`
 	CopiesBoth    int      `json:"copies_both"`
 	OtherOriginal int      `json:"other_original"` // copies on both sides, of different originals
 	OtherRoot     int      `json:"other_root"`     // copies on both sides, with different roots
-	Changes       []change `json:"changes"`        // the largest first
+	Changes       []change `json:"changes"`        // what does not agree, the largest first
 	Notes         []string `json:"notes"`
 }
 
@@ -31,13 +32,12 @@ type outcome struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
-// change is a set of records to which A and B give different verdicts, or different originals.
+// change is a set of records to which A and B give different verdicts.
 type change struct {
-	A             outcome  `json:"a"`
-	B             outcome  `json:"b"`
-	OtherOriginal bool     `json:"other_original,omitempty"` // both are copies, of different originals
-	Records       int      `json:"records"`
-	Samples       []sample `json:"samples"`
+	A       outcome  `json:"a"`
+	B       outcome  `json:"b"`
+	Records int      `json:"records"`
+	Samples []sample `json:"samples"`
 }
 
 // sample is one record of a change.
@@ -55,10 +55,8 @@ type sample struct {
 
 // changeKey tells changes apart.
 type changeKey struct {
-	a, b           article.Kind
-	aReason        article.Reason
-	bReason        article.Reason
-	otherOriginals bool
+	a, b             article.Kind
+	aReason, bReason article.Reason
 }
 
 // joiner joins two sides by the coordinates of the input records.
@@ -98,29 +96,28 @@ func join(a, b *side, samples int) comparison {
 func (j *joiner) both(a, b *verdict) {
 	r := &j.result
 	r.Both++
-	copies := a.kind.IsCopy() && b.kind.IsCopy()
-	otherOriginal := copies && (a.at != b.at || a.original != b.original)
 	switch {
-	case copies:
+	case a.kind.IsCopy() && b.kind.IsCopy():
 		r.CopiesBoth++
 		r.Agree++
-	case a.kind.IsCopy():
-		r.CopiesOnlyA++
-	case b.kind.IsCopy():
-		r.CopiesOnlyB++
+		if a.at != b.at || a.original != b.original {
+			r.OtherOriginal++
+		}
+		if a.root != b.root {
+			r.OtherRoot++
+		}
 	case a.kind == b.kind:
 		r.Agree++
-	}
-	if otherOriginal {
-		r.OtherOriginal++
-	}
-	if copies && a.root != b.root {
-		r.OtherRoot++
-	}
-	switch {
-	case otherOriginal:
-		j.count(changeKey{a: a.kind, b: b.kind, otherOriginals: true}, a, b)
-	case a.kind != b.kind:
+	case exchanged(a, b, r.A, r.B):
+		r.Agree++
+		r.Exchanged++
+	default:
+		if a.kind.IsCopy() {
+			r.CopiesOnlyA++
+		}
+		if b.kind.IsCopy() {
+			r.CopiesOnlyB++
+		}
 		j.count(changeKey{a: a.kind, b: b.kind, aReason: a.reason, bReason: b.reason}, a, b)
 	}
 }
@@ -130,7 +127,7 @@ func (j *joiner) both(a, b *verdict) {
 func (j *joiner) count(key changeKey, a, b *verdict) {
 	c := j.changes[key]
 	if c == nil {
-		c = &change{A: outcomeOf(key.a, key.aReason), B: outcomeOf(key.b, key.bReason), OtherOriginal: key.otherOriginals, Samples: []sample{}}
+		c = &change{A: outcomeOf(key.a, key.aReason), B: outcomeOf(key.b, key.bReason), Samples: []sample{}}
 		j.changes[key] = c
 	}
 	c.Records++

@@ -45,7 +45,7 @@ func (c *comparison) lines() []string {
 		"A  " + c.A.line(),
 		"B  " + c.B.line(),
 		fmt.Sprintf("on both sides    %d; only A %d, only B %d", c.Both, c.OnlyA, c.OnlyB),
-		"agree            " + share(c.Agree),
+		fmt.Sprintf("agree            %s, in %d of them original and copy have changed places", share(c.Agree), c.Exchanged),
 		"copies only A    " + share(c.CopiesOnlyA),
 		"copies only B    " + share(c.CopiesOnlyB),
 		fmt.Sprintf("copies of both   %s, %d with another original, %d with another root", share(c.CopiesBoth), c.OtherOriginal, c.OtherRoot),
@@ -63,29 +63,16 @@ func (s *side) line() string {
 }
 
 func (c *comparison) changeTable() string {
-	t := command.NewTable("A", "B", "records", "")
+	t := command.NewTable("A", "B", "records")
 	t.SetColumnConfigs([]table.ColumnConfig{{Number: 3, Align: text.AlignRight, AlignHeader: text.AlignRight}})
 	for _, change := range c.Changes {
-		t.AppendRow(table.Row{change.A, change.B, change.Records, change.note()})
+		t.AppendRow(table.Row{change.A, change.B, change.Records})
 	}
 	return t.Render()
 }
 
-func (c *change) note() string {
-	if c.OtherOriginal {
-		return "another original"
-	}
-	return ""
-}
-
 // String names the change.
-func (c *change) String() string {
-	name := c.A.String() + " -> " + c.B.String()
-	if c.OtherOriginal {
-		name += ", another original"
-	}
-	return name
-}
+func (c *change) String() string { return c.A.String() + " -> " + c.B.String() }
 
 // String is the kind with its reason, such as "near (overlap)".
 func (o outcome) String() string {
@@ -125,9 +112,9 @@ func (c *comparison) page() string {
 	for _, line := range c.lines() {
 		b.WriteString("<li>" + html.EscapeString(line) + "</li>\n")
 	}
-	b.WriteString("</ul>\n<table>\n<tr><th>A</th><th>B</th><th>records</th><th></th></tr>\n")
+	b.WriteString("</ul>\n<table>\n<tr><th>A</th><th>B</th><th>records</th></tr>\n")
 	for _, change := range c.Changes {
-		fmt.Fprintf(&b, "<tr><td>%s</td><td>%s</td><td>%d</td><td>%s</td></tr>\n", change.A, change.B, change.Records, change.note())
+		fmt.Fprintf(&b, "<tr><td>%s</td><td>%s</td><td>%d</td></tr>\n", change.A, change.B, change.Records)
 	}
 	b.WriteString("</table>\n")
 	for _, change := range c.Changes {
