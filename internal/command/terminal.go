@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -90,4 +91,12 @@ func breakLine(line, indent string) string {
 		column += width
 	}
 	return b.String()
+}
+
+// Count is a number with its unit: "1 bit", "2 bits".
+func Count(n int, unit string) string {
+	if n == 1 {
+		return "1 " + unit
+	}
+	return fmt.Sprintf("%d %ss", n, unit)
 }

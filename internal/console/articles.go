@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"echosieve/consumer"
+	"echosieve/internal/published"
 	"echosieve/internal/sidebyside"
 	"echosieve/internal/visible"
 	"echosieve/pipeline"
@@ -39,32 +41,84 @@ type shown struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// pair is the answer to a request for one or two articles.
-type pair struct {
+// explained is the answer to a request for a verdict.
+type explained struct {
+	// Verdict is empty if none was found; then Note says so.
+	Verdict *row   `json:"verdict,omitempty"`
+	Note    string `json:"note,omitempty"`
+	// Articles are the original, if the article has one, and the article: the earlier one first.
 	Articles []shown `json:"articles"`
-	// Runs are the texts of two articles without markup, word by word.
+	// Runs are the texts of two articles without markup, word by word; the earlier one is on the left.
 	Runs []sidebyside.Run `json:"runs,omitempty"`
 }
 
-// serveArticles answers with the articles whose coordinates the parameters "at" hold, at most two.
-func (c *Console) serveArticles(ctx context.Context, w http.ResponseWriter, r *http.Request) {
-	var p pair
-	at := r.URL.Query()["at"]
-	if len(at) == 0 || len(at) > 2 {
-		http.Error(w, "one or two parameters \"at\" are needed, of the form topic/partition/offset", http.StatusBadRequest)
+// serveVerdict answers with the verdict about the record whose coordinates the parameter "at" holds, and with the articles. The record may be
+// of the input topic or of an output topic.
+func (c *Console) serveVerdict(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+	at := r.URL.Query().Get("at")
+	if _, err := article.ParseCoordinates(at); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	for _, coordinates := range at {
-		s, err := c.article(ctx, coordinates)
+	own, err := c.article(ctx, at)
+	if err != nil {
+		own = shown{At: at, Problem: err.Error()}
+	}
+	x := explained{Verdict: own.Published, Articles: []shown{own}}
+	if x.Verdict == nil {
+		x.Verdict, x.Note = c.verdict(ctx, at, own.Time)
+	}
+	if x.Verdict != nil && x.Verdict.Original != "" {
+		original, err := c.article(ctx, x.Verdict.Original)
 		if err != nil {
-			s = shown{At: coordinates, Problem: err.Error()}
+			original = shown{At: x.Verdict.Original, ID: x.Verdict.OriginalID, Title: x.Verdict.OriginalTitle, Problem: err.Error()}
 		}
-		p.Articles = append(p.Articles, s)
+		x.Articles = []shown{original, own}
+		if original.Problem == "" && own.Problem == "" {
+			x.Runs = align(original.Text, own.Text)
+		}
 	}
-	if len(p.Articles) == 2 && p.Articles[0].Problem == "" && p.Articles[1].Problem == "" {
-		p.Runs = align(p.Articles[0].Text, p.Articles[1].Text)
+	c.answer(w, x)
+}
+
+// verdict returns the verdict about a record of the input topic: from the last verdicts of this process, or else from the output topics. If
+// there is none, it returns why. ms is the record's timestamp; 0 if it is not known.
+func (c *Console) verdict(ctx context.Context, at string, ms int64) (found *row, note string) {
+	if r := c.feed.verdict(at); r != nil {
+		return r, ""
 	}
-	c.answer(w, p)
+	source, err := article.ParseCoordinates(at)
+	if err != nil || source.Topic != c.cfg.Kafka.Topics.Input {
+		return nil, ""
+	}
+	if ms == 0 { // whole partitions would be searched
+		return nil, "The record is gone, and its verdict is not among the last of this process."
+	}
+	reader := published.New(c.cfg.Kafka, c.cfg.Decode, io.Discard)
+	defer reader.Close()
+	o, err := reader.Verdict(ctx, source, time.UnixMilli(ms))
+	if err != nil {
+		return nil, err.Error()
+	}
+	return publishedRow(&o.Published), ""
+}
+
+// maxTitles bounds the titles of one request: each costs a read from Kafka.
+const maxTitles = 6
+
+// serveTitles answers with the titles of the articles whose coordinates the parameters "at" hold, as far as Kafka has them.
+func (c *Console) serveTitles(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+	wanted, titles := r.URL.Query()["at"], map[string]string{}
+	if len(wanted) > maxTitles {
+		http.Error(w, fmt.Sprintf("at most %d titles can be asked for at a time", maxTitles), http.StatusBadRequest)
+		return
+	}
+	for _, at := range wanted {
+		if s, err := c.article(ctx, at); err == nil {
+			titles[at] = shortened(s.Title)
+		}
+	}
+	c.answer(w, titles)
 }
 
 // article reads and decodes the record of an article.
@@ -161,7 +215,7 @@ type compared struct {
 	Reason   string           `json:"reason"`
 	Distance int              `json:"distance"`
 	Found    bool             `json:"found"` // the look-ups of the service lead from the second text to the first
-	Runs     []sidebyside.Run `json:"runs"`  // the later text is on the left
+	Runs     []sidebyside.Run `json:"runs"`  // the earlier text is on the left
 }
 
 // maxCompareBytes bounds the body of a request to compare.
@@ -188,8 +242,8 @@ func (c *Console) serveCompare(_ context.Context, w http.ResponseWriter, r *http
 	case judged.Kind != 0:
 		answer.Verdict = judged.Kind.String()
 	}
-	left, _ := cutText(texts.Later)
-	right, _ := cutText(texts.Earlier)
+	left, _ := cutText(texts.Earlier)
+	right, _ := cutText(texts.Later)
 	answer.Runs = align(left, right)
 	c.answer(w, answer)
 }

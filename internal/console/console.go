@@ -105,7 +105,8 @@ func (c *Console) newRoutes() http.Handler {
 	mux.Handle("GET "+Path, http.StripPrefix(Path, http.FileServerFS(files)))
 	mux.HandleFunc("GET "+Path+"api/feed", c.serveFeed)
 	mux.HandleFunc("GET "+Path+"api/find", c.serveFind)
-	mux.HandleFunc("GET "+Path+"api/articles", c.limited(c.serveArticles))
+	mux.HandleFunc("GET "+Path+"api/verdict", c.limited(c.serveVerdict))
+	mux.HandleFunc("GET "+Path+"api/titles", c.limited(c.serveTitles))
 	mux.HandleFunc("POST "+Path+"api/compare", c.limited(c.serveCompare))
 	return mux
 }

@@ -34,8 +34,9 @@ type feed struct {
 	now func() time.Time
 
 	mu      sync.Mutex
-	number  int64 // verdicts so far
-	kept    []row // a ring: row n lies at n % keptRows
+	number  int64            // verdicts so far
+	kept    []row            // a ring: row n lies at n % keptRows
+	byAt    map[string]int64 // number of the last kept row with these coordinates
 	history [historySteps]historyBar
 	pages   map[*page]struct{}
 	closed  bool
@@ -57,7 +58,7 @@ type page struct {
 }
 
 func newFeed(now func() time.Time) *feed {
-	return &feed{now: now, pages: map[*page]struct{}{}}
+	return &feed{now: now, pages: map[*page]struct{}{}, byAt: map[string]int64{}}
 }
 
 // note shows acknowledged outputs.
@@ -68,17 +69,50 @@ func (f *feed) note(outputs []pipeline.Output) {
 	bar := f.bar(now)
 	for i := range outputs {
 		r := newRow(&outputs[i], f.number, now)
-		if len(f.kept) < keptRows {
-			f.kept = append(f.kept, r)
-		} else {
-			f.kept[f.number%keptRows] = r
+		if original := f.at(r.Original); original != nil {
+			r.OriginalTitle = original.Title
 		}
-		f.number++
+		f.keep(r)
 		bar.counts[r.Verdict]++
 		for p := range f.pages {
 			p.note(&r)
 		}
 	}
+}
+
+// keep adds a row to those that are kept.
+func (f *feed) keep(r row) {
+	if len(f.kept) < keptRows {
+		f.kept = append(f.kept, r)
+	} else {
+		old := &f.kept[f.number%keptRows]
+		if f.byAt[old.At] == old.Number {
+			delete(f.byAt, old.At)
+		}
+		*old = r
+	}
+	f.byAt[r.At] = r.Number
+	f.number++
+}
+
+// at returns the last kept row with the coordinates, or nil.
+func (f *feed) at(coordinates string) *row {
+	number, found := f.byAt[coordinates]
+	if !found {
+		return nil
+	}
+	return &f.kept[number%keptRows]
+}
+
+// verdict returns the last verdict that is kept about the record with the coordinates, or nil.
+func (f *feed) verdict(coordinates string) *row {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r := f.at(coordinates); r != nil {
+		found := *r
+		return &found
+	}
+	return nil
 }
 
 // bar returns the bar of the present step.
@@ -110,6 +144,8 @@ func (p *page) note(r *row) {
 type opening struct {
 	Version string `json:"version"`
 	Recipe  string `json:"recipe"`
+	// Reasons explains the reasons of verdicts by their names.
+	Reasons map[string]string `json:"reasons"`
 	// Rows are the last rows that the filter selects, oldest first.
 	Rows []row `json:"rows"`
 	// History are the verdicts of the last steps by kind, oldest first, and Step is their width in seconds.
@@ -126,7 +162,7 @@ func (f *feed) open(filter filter) (*page, opening) {
 	}
 	p := &page{filter: filter, counts: counts{}, done: make(chan struct{})}
 	f.pages[p] = struct{}{}
-	o := opening{Step: historyStep.Seconds(), Rows: f.last(openingRows, filter.selects)}
+	o := opening{Step: historyStep.Seconds(), Reasons: reasons, Rows: f.last(openingRows, filter.selects)}
 	slices.Reverse(o.Rows)
 	last := f.now().UnixNano() / int64(historyStep)
 	for step := last - historySteps + 1; step <= last; step++ {

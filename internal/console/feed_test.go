@@ -118,6 +118,37 @@ func TestFeedOpensWithTheLastVerdicts(t *testing.T) {
 	require.Empty(t, found, "a verdict that is no longer kept")
 }
 
+// A copy names its original by its title, as long as the verdict about the original is kept.
+func TestCopiesHaveTheTitleOfTheOriginal(t *testing.T) {
+	f := newFeed(time.Now)
+	original, copies := outputs(article.Unique, 0, 1), outputs(article.Near, 1, 2)
+	original[0].Content.Title = "New ferry"
+	copies[0].Verdict.Original = article.Ref{ID: "id0", Coordinates: original[0].Record.Coordinates}
+	copies[1].Verdict.Original = article.Ref{ID: "gone", Coordinates: article.Coordinates{Topic: "articles", Offset: 1 << 40}}
+	f.note(original)
+	f.note(copies)
+	require.Equal(t, "New ferry", f.verdict("articles/0/1").OriginalTitle)
+	require.Empty(t, f.verdict("articles/0/2").OriginalTitle)
+	f.note(outputs(article.Unique, 10, keptRows))
+	require.Nil(t, f.verdict("articles/0/0"), "no longer kept")
+	require.Len(t, f.byAt, keptRows)
+	f.note(copies[:1])
+	require.Empty(t, f.verdict("articles/0/1").OriginalTitle)
+	for range 3 { // delivered again and again
+		f.note(outputs(article.Unique, 5, keptRows/2))
+	}
+	require.LessOrEqual(t, len(f.byAt), keptRows)
+	for at, number := range f.byAt {
+		require.Equal(t, at, f.kept[number%keptRows].At)
+	}
+}
+
+func TestEveryReasonHasItsSentence(t *testing.T) {
+	for r := article.ReasonNone + 1; r < 100; r++ { // those that do not exist are called unknown
+		require.NotEmpty(t, reasons[r.String()], r)
+	}
+}
+
 func TestRowsHoldNoLongTexts(t *testing.T) {
 	o := outputs(article.Unique, 0, 1)[0]
 	o.Content.Title = strings.Repeat("长", 1000)

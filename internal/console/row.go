@@ -27,6 +27,8 @@ type row struct {
 	// OriginalID and Original name the article that this one repeats or resembles.
 	OriginalID string `json:"original_id,omitempty"`
 	Original   string `json:"original,omitempty"`
+	// OriginalTitle is empty if the original is not among the verdicts that are kept.
+	OriginalTitle string `json:"original_title,omitempty"`
 }
 
 // maxRowText is the length in bytes at which titles and sources in the feed are cut.

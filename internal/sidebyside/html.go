@@ -70,7 +70,7 @@ func Page(title, body string) string {
 }
 
 const pageStyle = `:root { color-scheme: light dark; }
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 72rem; margin: 1.5rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 72rem; margin: 1.5rem auto; padding: 0 1rem; overflow-wrap: break-word; }
 h1 { font-size: 1.3rem; }
 h2 { font-size: 1.1rem; margin-block-start: 2rem; }
 table { border-collapse: collapse; }

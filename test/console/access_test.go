@@ -19,7 +19,7 @@ func TestConsoleIsReadOnly(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts the demo")
 	}
-	page, _ := demo(t)
+	page, _, _ := demo(t)
 	ask := func(method, path, host string) (int, string) {
 		t.Helper()
 		request, err := http.NewRequest(method, page+path, strings.NewReader("{"))
@@ -43,15 +43,15 @@ func TestConsoleIsReadOnly(t *testing.T) {
 		require.Equal(t, http.StatusOK, status(http.MethodGet, path, "localhost:1"))
 		require.Equal(t, http.StatusMisdirectedRequest, status(http.MethodGet, path, "news.example"))
 	}
-	for _, path := range []string{"", "api/articles", "api/feed", "api/find"} {
+	for _, path := range []string{"", "api/verdict", "api/titles", "api/feed", "api/find"} {
 		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete} {
 			require.Equal(t, http.StatusMethodNotAllowed, status(method, path, ""), "%s %s", method, path)
 		}
 	}
 	require.Equal(t, http.StatusBadRequest, status(http.MethodPost, "api/compare", ""))
-	require.Equal(t, http.StatusBadRequest, status(http.MethodGet, "api/articles", ""))
+	require.Equal(t, http.StatusBadRequest, status(http.MethodGet, "api/verdict", ""))
 
-	_, article := ask(http.MethodGet, "api/articles?at=articles/0/0", "")
+	_, article := ask(http.MethodGet, "api/verdict?at=articles/0/0", "")
 	var shown struct {
 		Articles []struct{ ID, Title, Text string }
 	}
@@ -71,7 +71,7 @@ func TestOtherSites(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
-	page, _ := demo(t)
+	page, _, _ := demo(t)
 	service := strings.TrimSuffix(page, "/console/")
 	_, port, _ := strings.Cut(strings.TrimPrefix(service, "http://"), ":")
 	stranger := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -82,7 +82,7 @@ func TestOtherSites(t *testing.T) {
 	b := &browserTab{t, startBrowser(t, chromedp.Flag("host-resolver-rules", "MAP attacker.example 127.0.0.1"))}
 
 	// A name of the stranger that leads to the service: every answer is a refusal.
-	for _, path := range []string{"/", "/metrics", "/readyz", "/console/", "/console/api/articles?at=articles/0/0"} {
+	for _, path := range []string{"/", "/metrics", "/readyz", "/console/", "/console/api/verdict?at=articles/0/0"} {
 		b.run(chromedp.Navigate("http://attacker.example:" + port + path))
 		require.Contains(t, eval[string](b, "document.body.textContent"), "http.hosts", path)
 	}
@@ -90,7 +90,7 @@ func TestOtherSites(t *testing.T) {
 	b.run(chromedp.Navigate(stranger.URL))
 	for name, request := range map[string]string{
 		"read":            `fetch(%q + "/readyz")`,
-		"read an article": `fetch(%q + "/console/api/articles?at=articles/0/0")`,
+		"read an article": `fetch(%q + "/console/api/verdict?at=articles/0/0")`,
 		"post JSON":       `fetch(%q + "/console/api/compare", {method: "POST", headers: {"Content-Type": "application/json"}, body: "{}"})`,
 		"post as a form":  `fetch(%q + "/console/api/compare", {method: "POST", body: new URLSearchParams({a: "b"})})`,
 	} {

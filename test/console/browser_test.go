@@ -7,11 +7,16 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
 	"image/png"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -32,8 +37,8 @@ var update = flag.Bool("update", false, "write the screenshots in docs")
 // patience bounds every wait for something that takes a second or two.
 const patience = 4 * time.Minute
 
-// demo starts the demo and returns the address of its console and of its Kafka.
-func demo(t *testing.T) (page, broker string) {
+// demo starts the demo and returns the addresses of its console, its Kafka and its Redis.
+func demo(t *testing.T) (page, broker, redis string) {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "echosieve-lab")
 	out, err := exec.Command("go", "build", "-o", binary, "echosieve/cmd/echosieve-lab").CombinedOutput()
@@ -53,17 +58,17 @@ func demo(t *testing.T) (page, broker string) {
 		if at := regexp.MustCompile(`http://\S+/console/`).FindString(lines.Text()); at != "" {
 			page = at
 		}
-		if _, after, ok := strings.Cut(lines.Text(), "produce --kafka.brokers "); ok {
-			broker, _, _ = strings.Cut(after, " ")
+		if m := regexp.MustCompile(`explain --kafka.brokers (\S+) --redis.addrs (\S+)`).FindStringSubmatch(lines.Text()); m != nil {
+			broker, redis = m[1], m[2]
 			go func() { // the demo must not wait for a reader
 				for lines.Scan() {
 				}
 			}()
-			return page, broker
+			return page, broker, redis
 		}
 	}
 	require.Fail(t, "the demo ended", stderr.String())
-	return "", ""
+	return "", "", ""
 }
 
 // browserTab is a tab of a browser. Its methods fail the test.
@@ -163,7 +168,7 @@ func (b *browserTab) screenshot(name string) {
 	require.NoError(t, err)
 	path := filepath.Join("..", "..", "docs", name)
 	if *update {
-		require.NoError(t, os.WriteFile(path, picture, 0o644))
+		require.NoError(t, os.WriteFile(path, small(t, picture), 0o644))
 	}
 	kept, err := os.ReadFile(path)
 	require.NoError(t, err, "write it: go test ./test/console -update")
@@ -172,6 +177,25 @@ func (b *browserTab) screenshot(name string) {
 	old, err := png.DecodeConfig(bytes.NewReader(kept))
 	require.NoError(t, err)
 	require.Equal(t, now.Width, old.Width)
+}
+
+// small returns a picture with its 64 most frequent colours, which takes a third of the bytes.
+func small(t *testing.T, picture []byte) []byte {
+	t.Helper()
+	from, err := png.Decode(bytes.NewReader(picture))
+	require.NoError(t, err)
+	counts, area := map[color.Color]int{}, from.Bounds()
+	for y := range area.Dy() {
+		for x := range area.Dx() {
+			counts[from.At(x, y)]++
+		}
+	}
+	palette := slices.SortedFunc(maps.Keys(counts), func(a, b color.Color) int { return counts[b] - counts[a] })
+	to := image.NewPaletted(area, palette[:min(64, len(palette))])
+	draw.Draw(to, area, from, image.Point{}, draw.Src)
+	var b bytes.Buffer
+	require.NoError(t, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, to))
+	return b.Bytes()
 }
 
 // publish publishes articles into the demo, as JSON lines on the standard input of produce.

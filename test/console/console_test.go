@@ -2,12 +2,17 @@
 package console
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,7 +27,7 @@ func TestConsole(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
-	page, broker := demo(t)
+	page, broker, redisAddr := demo(t)
 
 	t.Run("sample", func(t *testing.T) {
 		tab := browser(t, 1200, 900, "light")
@@ -32,6 +37,9 @@ func TestConsole(t *testing.T) {
 		require.NotEqual(t, "-", eval[string](tab, `document.getElementById("share").textContent`))
 		require.Positive(t, eval[int](tab, `document.querySelectorAll("#share-chart rect[height]:not([height='0'])").length`))
 		tab.screenshot("console.png")
+		require.Regexp(t, `^\d+/s$`, eval[string](tab, `document.getElementById("rate-top").textContent`), "the chart has no scale")
+		require.Empty(t, eval[[]string](tab, `[...document.querySelectorAll("#feed .bits")].map((e) => e.textContent).filter((s) => s && !/^(1 bit|(0|[2-9]|\d\d) bits)$/.test(s))`))
+		require.Greater(t, eval[int](tab, `[...document.querySelectorAll("#feed .original")].filter((e) => /^of .* /.test(e.textContent)).length`), 3, "copies have the title of the original")
 
 		// A filter opens another feed, which shows earlier verdicts that it selects, too.
 		tab.do(`for (const box of document.querySelectorAll("[name=verdict]")) if (box.value !== "near") box.click()`)
@@ -40,6 +48,14 @@ func TestConsole(t *testing.T) {
 		tab.run(chromedp.Focus(`[name=min]`), chromedp.KeyEvent("5"))
 		tab.until(rows + " < " + fmt.Sprint(near))
 		require.True(t, eval[bool](tab, `[...document.querySelectorAll("#feed .bits")].every((e) => parseInt(e.textContent) >= 5)`))
+		// The address holds the filters: who opens it sees the same.
+		selected := eval[int](tab, rows)
+		require.Contains(t, eval[string](tab, "location.search"), "verdict=near&min=5")
+		tab.do(`window.old = true; location.reload()`)
+		tab.run(chromedp.WaitVisible("#feed li"))
+		tab.until(`!window.old && ` + rows + ` > 0`)
+		require.Equal(t, selected, eval[int](tab, rows))
+		require.Equal(t, []string{"near"}, eval[[]string](tab, `[...document.querySelectorAll("[name=verdict]:checked")].map((e) => e.value)`))
 	})
 
 	t.Run("details", func(t *testing.T) {
@@ -52,8 +68,12 @@ func TestConsole(t *testing.T) {
 		tab.do(`document.getElementById("query").value = ""`) // the protocol types "/" although the page prevents it
 		tab.run(chromedp.KeyEvent("en-bees-reword"), chromedp.KeyEvent(kb.Enter))
 		tab.until(`document.querySelectorAll("#sides mark").length > 1`)
-		require.Equal(t, "near of en-bees", eval[string](tab, `document.getElementById("detail-title").textContent`))
+		title := eval[string](tab, `document.querySelector("#sides .side h3").textContent`)
+		require.Greater(t, len(title), 20, "the original has its title")
+		require.Equal(t, "near copy of "+title, eval[string](tab, `document.getElementById("detail-title").textContent`))
 		require.Equal(t, 2, eval[int](tab, `document.querySelectorAll("#sides .side").length`))
+		require.Equal(t, []string{"Earlier: the original", "Later: this article"}, eval[[]string](tab, `[...document.querySelectorAll("#sides .role")].map((e) => e.textContent)`))
+		require.Regexp(t, `^[A-Z].* \(\w+\)\. \d+ bits? apart`, eval[string](tab, `document.getElementById("detail-note").textContent`), "the reason has its sentence")
 		tab.screenshot("console-pair.png")
 		tab.closeDetail()
 		// A copy with markup is an exact copy: nothing differs.
@@ -62,7 +82,7 @@ func TestConsole(t *testing.T) {
 		require.Equal(t, 0, eval[int](tab, `document.querySelectorAll("#sides mark").length`))
 		tab.closeDetail()
 		// An answer that comes after the dialog was closed does not open it again.
-		tab.holdAnswer("api/articles", func() { tab.do(`document.querySelector("#feed button").click()`) })
+		tab.holdAnswer("api/verdict", func() { tab.do(`document.querySelector("#feed button").click()`) })
 		tab.closeDetail()
 		tab.releaseAnswer()
 		require.False(t, eval[bool](tab, `document.getElementById("detail").open`))
@@ -116,7 +136,7 @@ func TestConsole(t *testing.T) {
 		tab.until(rows + " > 0")
 		tab.run(chromedp.KeyEvent("p"))
 		publish(t, broker, map[string]string{"id": "paused", "title": "while paused", "text": "Two lynxes were seen near the reservoir of Northmoor by a ranger this week."})
-		tab.until(`document.getElementById("sampled").textContent.includes("1 verdicts wait")`)
+		tab.until(`document.getElementById("sampled").textContent.includes("1 verdict waiting")`)
 		require.True(t, eval[bool](tab, row("while paused")+" === undefined"))
 		tab.run(chromedp.KeyEvent("p"))
 		tab.until(row("while paused") + " !== undefined")
@@ -131,5 +151,63 @@ func TestConsole(t *testing.T) {
 		tab.run(chromedp.SetValue("[name=earlier]", text), chromedp.SetValue("[name=later]", strings.ReplaceAll(text, "Monday", "monday,")),
 			chromedp.Click("#compare button"))
 		tab.until(`document.getElementById("detail-title").textContent === "exact"`)
+	})
+
+	t.Run("links", func(t *testing.T) {
+		tab := browser(t, 1400, 900, "light")
+		tab.run(chromedp.Navigate(page))
+		tab.until(rows + " > 0")
+		require.Less(t, eval[int](tab, `Math.round(document.getElementById("pause").getBoundingClientRect().top)`),
+			eval[int](tab, `Math.round(document.getElementById("feed-title").getBoundingClientRect().bottom)`), "Pause is alone on a line")
+		tab.do(`document.querySelector("#feed .near").closest("button").click()`)
+		tab.until(`document.querySelectorAll("#sides .side").length === 2`)
+		title, link := eval[string](tab, `document.getElementById("detail-title").textContent`), eval[string](tab, "location.href")
+		require.Contains(t, link, "?at=articles")
+		tab.closeDetail()
+		require.NotContains(t, eval[string](tab, "location.href"), "at=")
+		tab.run(chromedp.Navigate("about:blank"), chromedp.Navigate(link))
+		tab.until(`document.querySelectorAll("#sides .side").length === 2`)
+		require.Equal(t, title, eval[string](tab, `document.getElementById("detail-title").textContent`))
+	})
+
+	t.Run("explain", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "why.html")
+		out, err := exec.Command("go", "run", "echosieve/cmd/echosieve", "explain", "--kafka.brokers", broker, "--redis.addrs", redisAddr,
+			"--id", "en-bees-reword", "--html", file, "--json").CombinedOutput()
+		require.NoError(t, err, string(out))
+		for _, width := range []int64{1200, 700} {
+			tab := browser(t, width, 900, "light")
+			tab.run(chromedp.Navigate("file://" + file))
+			require.Equal(t, "Near copy", eval[string](tab, `document.querySelector("h1").textContent`))
+			require.Equal(t, 2, eval[int](tab, `document.querySelectorAll("p strong").length`), "the titles of the article and of its original")
+			// A word that is broken has more than one rectangle.
+			require.Empty(t, eval[[]string](tab, `[...document.querySelectorAll("th, td")].flatMap((cell) => [...cell.childNodes]).filter((n) => n.nodeType === 3)
+				.flatMap((n) => [...n.data.matchAll(/\S+/g)].map((m) => { const r = document.createRange(); r.setStart(n, m.index); r.setEnd(n, m.index + m[0].length); return r }))
+				.filter((r) => r.getClientRects().length > 1).map((r) => r.toString())`))
+		}
+	})
+
+	// Last, because it takes the index from the others.
+	t.Run("warnings", func(t *testing.T) {
+		tab := browser(t, 1200, 900, "light")
+		tab.run(chromedp.Navigate(page))
+		tab.until(`document.querySelectorAll("#connections .up").length === 3`)
+		require.Zero(t, eval[int](tab, `document.querySelectorAll("#warnings li").length`))
+		client := redis.NewClient(&redis.Options{Addr: redisAddr})
+		defer client.Close()
+		require.NoError(t, client.FlushAll(t.Context()).Err())
+		tab.until(`document.querySelector("#warnings li") !== null`)
+		tab.until(`document.querySelector("#connection-redis.warned") !== null`)
+		response, err := http.Get(strings.TrimSuffix(page, "console/") + "readyz")
+		require.NoError(t, err)
+		defer response.Body.Close()
+		var state struct {
+			Components map[string]struct{ Warnings []string }
+		}
+		require.NoError(t, json.NewDecoder(response.Body).Decode(&state))
+		require.NotEmpty(t, state.Components["redis"].Warnings)
+		for _, text := range state.Components["redis"].Warnings {
+			tab.until(fmt.Sprintf(`document.body.innerText.includes(%q)`, text))
+		}
 	})
 }

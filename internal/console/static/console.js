@@ -1,4 +1,4 @@
-// The console: shows the events of api/feed, and asks api/articles, api/find and api/compare. Text of articles is only ever set as
+// The console: shows the events of api/feed, and asks api/verdict, api/titles, api/find and api/compare. Text of articles is only ever set as
 // textContent, so that markup in it stays text.
 
 const maxShown = 200; // rows in the list
@@ -13,9 +13,45 @@ function element(name, attributes = {}, ...children) {
   return e;
 }
 
+// count is a number with its unit: "1 bit", "2 bits".
+const count = (n, unit) => `${n} ${unit}${n === 1 ? "" : "s"}`;
+
+// ---- the address: filters, and the coordinates of the verdict that is open, so that both can be sent to somebody
+
+const fields = ["relation", "source", "min", "max"];
+
+// filters returns the filters of the form as parameters of api/feed and of the page's address.
+function filters() {
+  const parameters = new URLSearchParams(), form = new FormData($("filter"));
+  const wanted = form.getAll("verdict");
+  if (wanted.length === 0) wanted.push("none");
+  if (wanted.length < kinds.length) for (const kind of wanted) parameters.append("verdict", kind);
+  for (const name of fields) if (form.get(name)) parameters.set(name, form.get(name));
+  return parameters;
+}
+
+// address returns the address of the page with the filters and, unless at is empty, the verdict about the record at.
+function address(at) {
+  const parameters = filters();
+  if (at) parameters.set("at", at);
+  return location.pathname + (parameters.size ? "?" + parameters : "");
+}
+
+const addressAt = () => new URLSearchParams(location.search).get("at") ?? "";
+
+// readAddress sets the filters and opens the verdict of the address.
+function readAddress() {
+  const parameters = new URLSearchParams(location.search), wanted = parameters.getAll("verdict");
+  for (const box of $("filter").elements.verdict) box.checked = wanted.length === 0 || wanted.includes(box.value);
+  for (const name of fields) $("filter").elements[name].value = parameters.get(name) ?? "";
+  connect();
+  if (parameters.get("at")) showAt(parameters.get("at"));
+}
+
 // ---- the feed
 
-let source, connecting, paused = false, waiting = [], history = [], step = 10, lastStep = 0;
+let reasons = {}; // sentences by the names of reasons
+let source, connecting, paused = false, waiting = [], bars = [], step = 10, lastStep = 0;
 
 // connectIn connects after some milliseconds, once: a connection that was to come earlier or later is left out.
 function connectIn(ms) {
@@ -25,17 +61,11 @@ function connectIn(ms) {
 
 function connect() {
   source?.close();
-  const parameters = new URLSearchParams();
-  const form = new FormData($("filter"));
-  const wanted = form.getAll("verdict");
-  if (wanted.length === 0) wanted.push("none");
-  if (wanted.length < kinds.length) for (const kind of wanted) parameters.append("verdict", kind);
-  for (const name of ["relation", "source", "min", "max"]) if (form.get(name)) parameters.set(name, form.get(name));
-  source = new EventSource("api/feed?" + parameters);
+  source = new EventSource("api/feed?" + filters());
   source.addEventListener("opening", (e) => opening(JSON.parse(e.data)));
   source.addEventListener("tick", (e) => tick(JSON.parse(e.data)));
   source.onerror = () => {
-    showConnection("page", false, "The feed is broken off; the page connects again by itself.");
+    showConnection("page", false, ["The feed is broken off; the page connects again by itself."]);
     if (source.readyState === EventSource.CLOSED) connectIn(5000); // the browser does not try again after an answer like 503
   };
 }
@@ -43,8 +73,9 @@ function connect() {
 function opening(o) {
   showConnection("page", true);
   $("recipe").textContent = `${o.version}, recipe ${o.recipe}`;
-  history = o.history.map((counts) => ({ ...counts }));
+  bars = o.history.map((counts) => ({ ...counts }));
   step = o.step;
+  reasons = o.reasons;
   lastStep = Math.floor(Date.now() / 1000 / step);
   waiting = [];
   $("feed").replaceChildren();
@@ -55,19 +86,19 @@ function opening(o) {
 
 function tick(t) {
   for (const now = Math.floor(Date.now() / 1000 / step); lastStep < now; lastStep++) {
-    history.push({});
-    history.shift();
+    bars.push({});
+    bars.shift();
   }
-  const bar = history[history.length - 1];
+  const bar = bars[bars.length - 1];
   for (const [kind, n] of Object.entries(t.counts)) bar[kind] = (bar[kind] ?? 0) + n;
   drawCharts();
   const rows = t.rows ?? [];
   if (!paused) {
-    $("sampled").textContent = rows.length < t.matched ? `Too many to read: a random ${rows.length} of ${t.matched} are shown.` : "";
+    $("sampled").textContent = rows.length < t.matched ? `Too many to read: ${rows.length} of ${t.matched} are shown, chosen at random.` : "";
     addRows(rows, true);
   } else {
     waiting = waiting.concat(rows).slice(-maxShown);
-    $("sampled").textContent = `Paused. ${waiting.length} verdicts wait.`;
+    $("sampled").textContent = `Paused. ${count(waiting.length, "verdict")} waiting.`;
   }
 }
 
@@ -79,28 +110,71 @@ function addRows(rows, isNew) {
 
 function rowElement(r, isNew) {
   const at = new Date(r.time);
+  const other = element("bdi", { class: "original" }, r.original ? originalName(r) : r.verdict === "dead" ? r.reason : r.source ?? "");
+  if (r.original && !titles.has(r.original)) other.dataset.untitled = r.original;
   const button = element("button", { type: "button" },
     element("time", { datetime: at.toISOString() }, at.toLocaleTimeString(undefined, { hourCycle: "h23" })),
     element("span", { class: "verdict " + r.verdict }, r.verdict),
     element("bdi", { class: "title" }, r.title || r.id || r.at),
-    element("span", { class: "bits" }, r.distance >= 0 ? r.distance + " bits" : ""),
-    element("bdi", { class: "original" }, r.original ? "of " + r.original_id : r.verdict === "dead" ? r.reason : r.source ?? ""));
-  button.addEventListener("click", () => showVerdict(r));
+    element("span", { class: "bits" }, r.distance >= 0 ? count(r.distance, "bit") : ""),
+    other);
+  button.addEventListener("click", () => showAt(r.at));
   return element("li", isNew ? { class: "new" } : {}, button);
+}
+
+// titles are those of originals by coordinates: of rows that name them, and of those that were asked for. An empty one is not known.
+const titles = new Map();
+const maxTitles = 2000;
+
+function keepTitle(at, title) {
+  if (titles.size >= maxTitles) titles.delete(titles.keys().next().value);
+  titles.set(at, title);
+}
+
+function originalName(r) {
+  if (r.original_title) keepTitle(r.original, r.original_title);
+  return "of " + (titles.get(r.original) || r.original_id || r.original);
+}
+
+// askTitles asks for the titles of originals that rows lack, a few at a time, the newest row first: each costs a read from Kafka.
+async function askTitles() {
+  const lacking = [...document.querySelectorAll("#feed [data-untitled]")];
+  const wanted = [...new Set(lacking.map((e) => e.dataset.untitled).filter((at) => !titles.has(at)))].slice(0, 6);
+  if (wanted.length && !document.hidden) {
+    try {
+      const known = await ask("api/titles?" + new URLSearchParams(wanted.map((at) => ["at", at])));
+      for (const at of wanted) keepTitle(at, known[at] ?? "");
+    } catch { /* Kafka may be away: the rows keep their ids, and are asked for again */ }
+  }
+  for (const e of lacking) {
+    const title = titles.get(e.dataset.untitled);
+    if (title) e.textContent = "of " + title;
+    if (title !== undefined) delete e.dataset.untitled;
+  }
+  setTimeout(askTitles, 1000);
 }
 
 // ---- charts
 
 function drawCharts() {
-  const totals = history.map((bar) => Object.values(bar).reduce((a, b) => a + b, 0));
-  const copies = history.map((bar) => (bar.near ?? 0) + (bar.exact ?? 0));
+  const totals = bars.map((bar) => Object.values(bar).reduce((a, b) => a + b, 0));
+  const copies = bars.map((bar) => (bar.near ?? 0) + (bar.exact ?? 0));
   const sum = (list) => list.reduce((a, b) => a + b, 0);
   // The last bar is not full yet: the rate is that of the bar before it and this one, over the time that both cover.
   const covered = step + (Date.now() / 1000) % step;
   $("rate").textContent = (sum(totals.slice(-2)) / covered).toLocaleString(undefined, { maximumFractionDigits: 1 });
   $("share").textContent = sum(totals) ? (100 * sum(copies) / sum(totals)).toFixed(1) + " %" : "-";
-  drawBars($("rate-chart"), totals, Math.max(...totals, 1));
+  const top = roundUp(Math.max(...totals, 1) / step); // articles a second
+  $("rate-top").textContent = top.toLocaleString() + "/s";
+  $("share-top").textContent = "100 %";
+  drawBars($("rate-chart"), totals, top * step);
   drawBars($("share-chart"), totals.map((n, i) => (n ? copies[i] / n : 0)), 1);
+}
+
+// roundUp returns the next number of the form 1, 2 or 5 times a power of ten.
+function roundUp(x) {
+  const power = 10 ** Math.floor(Math.log10(x));
+  return [1, 2, 5, 10].map((n) => Number((n * power).toPrecision(1))).find((n) => n >= x);
 }
 
 function drawBars(svg, values, top) {
@@ -114,39 +188,52 @@ function drawBars(svg, values, top) {
   }));
 }
 
-// ---- connections
+// ---- connections and warnings
 
-function showConnection(name, up, problem = "") {
+const problems = new Map(); // texts by connection
+
+// showConnection shows a connection and, as text on the page, what is wrong with it.
+function showConnection(name, up, texts = []) {
   const id = "connection-" + name;
   const item = $(id) ?? $("connections").appendChild(element("li", { id }));
-  item.className = up ? "up" : "down";
-  item.textContent = up ? name : `${name} is away`;
-  item.title = problem;
+  item.className = !up ? "down" : texts.length ? "warned" : "up";
+  item.textContent = !up ? `${name} is away` : texts.length ? `${name}: ${count(texts.length, "warning")}` : name;
+  problems.set(name, { up, texts });
+  const lines = [...problems].flatMap(([name, p]) => p.texts.map((text) =>
+    element("li", { class: p.up ? "warned" : "down" }, element("strong", {}, name), element("bdi", {}, text))));
+  if (lines.map((l) => l.textContent).join("\n") !== [...$("warnings").children].map((l) => l.textContent).join("\n")) $("warnings").replaceChildren(...lines);
+}
+
+// problemsOf returns everything that /readyz says is wrong with a component.
+function problemsOf(c) {
+  const waiting = (c.waiting ?? []).map((w) => `${w.call} has waited since ${new Date(w.since).toLocaleTimeString(undefined, { hourCycle: "h23" })}: ${w.error}`);
+  if (c.waiting_calls > waiting.length) waiting.push(`${count(c.waiting_calls - waiting.length, "more call")} waiting.`);
+  return [...new Set([c.error, ...waiting, ...(c.warnings ?? [])].filter(Boolean))];
 }
 
 async function watchConnections() {
   try {
     const state = await (await fetch("../readyz")).json(); // relative: a proxy may serve the page below a prefix
     if (source.readyState === EventSource.OPEN) showConnection("page", true);
-    for (const [name, c] of Object.entries(state.components)) showConnection(name, c.up, [c.error, ...(c.warnings ?? [])].filter(Boolean).join("; "));
+    for (const [name, c] of Object.entries(state.components)) showConnection(name, c.up, problemsOf(c));
   } catch {
-    showConnection("page", false, "The service does not answer.");
+    showConnection("page", false, ["The service does not answer."]);
   }
   setTimeout(watchConnections, 5000); // after the answer: a late answer must not replace a newer one
 }
 
 // ---- details
 
-// side shows one of two texts. which is "left" or "right"; runs are missing if there is nothing to compare with.
-function side(about, runs, which) {
+// side shows one of two texts: the earlier one on the left, the later one on the right. runs are missing if there is nothing to compare with.
+function side(about, role, runs, which) {
   const text = element("p", { class: "text", dir: "auto" });
   if (about.problem) text.textContent = about.problem;
   else if (runs) text.append(...runs.map((r) => (r.same || !r[which] ? r[which] : element("mark", {}, r[which]))));
   else text.textContent = about.text ?? "";
   const facts = [about.id, about.source, about.url, about.at, about.time ? new Date(about.time).toLocaleString() : ""].filter(Boolean).join(" · ");
   const cut = about.bytes > new TextEncoder().encode(about.text ?? "").length ? ` Only the beginning of ${about.bytes} bytes is shown.` : "";
-  return element("section", { class: "side" },
-    element("h3", {}, element("bdi", {}, about.heading ?? about.title ?? "")), element("p", { class: "about" }, facts + cut), text);
+  return element("section", { class: "side" }, element("p", { class: "role" }, role),
+    element("h3", {}, element("bdi", {}, about.title ?? "")), element("p", { class: "about" }, facts + cut), text);
 }
 
 let shown = 0; // number of what the dialog shows
@@ -175,30 +262,29 @@ async function ask(url, options) {
   return response.json();
 }
 
+// about says why a verdict fell.
 function about(r) {
-  const parts = [r.reason ? "decided by " + r.reason : "", r.distance >= 0 ? r.distance + " bits" : "", r.relation ?? "", r.similarity ? `similarity ${r.similarity}` : ""];
-  return parts.filter(Boolean).join(", ");
+  const why = r.reason ? reasons[r.reason] ?? r.reason : "";
+  const parts = [r.distance >= 0 ? count(r.distance, "bit") + " apart" : "", r.relation ? "relation " + r.relation : "", r.similarity ? "similarity " + r.similarity : ""];
+  const facts = parts.filter(Boolean).join(", ");
+  const named = reasons[r.reason] ? ` (${r.reason})` : "";
+  return [why && why[0].toUpperCase() + why.slice(1) + named + ".", facts && facts[0].toUpperCase() + facts.slice(1) + "."].filter(Boolean).join(" ");
 }
 
-async function showVerdict(r) {
-  const [show] = openDetail(r.verdict, "Reading the records …");
-  try {
-    const parameters = new URLSearchParams([["at", r.at]]);
-    if (r.original) parameters.append("at", r.original);
-    const answer = await ask("api/articles?" + parameters);
-    show(`${r.verdict}${r.original ? " of " + r.original_id : ""}`, about(r),
-      ...answer.articles.map((a, i) => side(a, answer.runs, ["left", "right"][i])));
-  } catch (e) {
-    show(r.verdict, String(e.message ?? e));
-  }
-}
+// heading is the verdict with what it is about.
+const heading = (r, title) => r.original ? `${r.verdict} copy of ${title || r.original_id || r.original}` : r.verdict;
 
+// showAt shows the verdict about a record, or the record alone.
 async function showAt(at) {
-  const [show, awaited] = openDetail(at, "Reading the record …");
+  history.replaceState(null, "", address(at));
+  const [show] = openDetail(at, "Reading the records …");
   try {
-    const [a] = (await ask("api/articles?" + new URLSearchParams({ at }))).articles;
-    if (a.published?.original) return awaited() ? showVerdict(a.published) : undefined;
-    show(a.title || at, a.published ? a.published.verdict : "", side(a));
+    const a = await ask("api/verdict?" + new URLSearchParams({ at }));
+    const later = a.articles.at(-1), r = a.verdict;
+    if (a.articles.length === 1) return show(r ? heading(r) : later.title || at, r ? about(r) : a.note, side(later, r ? "This article" : ""));
+    show(heading(r, a.articles[0].title), about(r),
+      side(a.articles[0], r.verdict === "possible" ? "Earlier: the article that it resembles" : "Earlier: the original", a.runs, "left"),
+      side(later, "Later: this article", a.runs, "right"));
   } catch (e) {
     show(at, String(e.message ?? e));
   }
@@ -214,8 +300,8 @@ $("search").addEventListener("submit", async (e) => {
     const answer = await ask("api/find?" + new URLSearchParams({ q }));
     if (number !== searches) return;
     if (answer.at) return showAt(answer.at);
-    if (answer.rows?.length) return showVerdict(answer.rows[0]);
-    $("found").textContent = `No article with this id is among the last ${answer.searched ?? 0} verdicts of this process. For older ones: echosieve explain --id.`;
+    if (answer.rows?.length) return showAt(answer.rows[0].at);
+    $("found").textContent = `No article with this id is among the last ${count(answer.searched ?? 0, "verdict")} of this process. For older ones: echosieve explain --id.`;
   } catch (error) {
     if (number === searches) $("found").textContent = String(error.message ?? error);
   }
@@ -225,12 +311,13 @@ $("compare").addEventListener("submit", async (e) => {
   e.preventDefault();
   const form = new FormData(e.target);
   const texts = { earlier: form.get("earlier"), later: form.get("later") };
+  history.replaceState(null, "", address(""));
   const [show] = openDetail("Comparing …", "");
   try {
     const c = await ask("api/compare", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(texts) });
-    const missed = c.found || !["near", "exact", "possible"].includes(c.verdict) ? "" : ". The look-ups of the service do not lead from one to the other";
+    const missed = c.found || !["near", "exact", "possible"].includes(c.verdict) ? "" : " The look-ups of the service do not lead from one to the other.";
     show(c.verdict, about(c) + missed,
-      side({ heading: "Later text" }, c.runs, "left"), side({ heading: "Earlier text" }, c.runs, "right"));
+      side({}, "Earlier text", c.runs, "left"), side({}, "Later text", c.runs, "right"));
   } catch (error) {
     show("Not compared", String(error.message ?? error));
   }
@@ -253,10 +340,15 @@ $("pause").addEventListener("click", () => setPaused(!paused));
 $("close").addEventListener("click", () => $("detail").close());
 $("detail").addEventListener("close", () => {
   // The event comes some time after the closing: the dialog may show another article by now.
-  if (!$("detail").open) $("sides").replaceChildren();
+  if ($("detail").open) return;
+  $("sides").replaceChildren();
+  history.replaceState(null, "", address(""));
 });
 $("filter").addEventListener("submit", (e) => e.preventDefault());
-$("filter").addEventListener("input", () => connectIn(250)); // one connection for a word that is being typed
+$("filter").addEventListener("input", () => {
+  history.replaceState(null, "", address(addressAt()));
+  connectIn(250); // one connection for a word that is being typed
+});
 document.addEventListener("keydown", (e) => {
   if (e.ctrlKey || e.metaKey || e.altKey || e.target.matches("input, textarea, select") || $("detail").open) return;
   if (e.key === "p") setPaused(!paused);
@@ -266,5 +358,6 @@ document.addEventListener("keydown", (e) => {
   }
 });
 
-connect();
+readAddress();
 watchConnections();
+askTitles();

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"echosieve/cmd/echosieve/internal/published"
 	"echosieve/internal/command"
 	"echosieve/internal/config"
+	"echosieve/internal/published"
 	"echosieve/internal/sidebyside"
 )
 

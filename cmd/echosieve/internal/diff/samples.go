@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"echosieve/cmd/echosieve/internal/published"
 	"echosieve/consumer"
+	"echosieve/internal/published"
 	"echosieve/internal/sidebyside"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"

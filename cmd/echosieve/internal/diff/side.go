@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"echosieve/cmd/echosieve/internal/published"
 	"echosieve/internal/files"
+	"echosieve/internal/published"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 )

@@ -14,10 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"echosieve/cmd/echosieve/internal/published"
 	"echosieve/consumer"
 	"echosieve/internal/command"
 	"echosieve/internal/config"
+	"echosieve/internal/published"
 	"echosieve/internal/sidebyside"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"

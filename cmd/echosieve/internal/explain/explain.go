@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"echosieve/cmd/echosieve/internal/compare"
-	"echosieve/cmd/echosieve/internal/published"
 	"echosieve/consumer"
 	"echosieve/internal/config"
+	"echosieve/internal/published"
 	"echosieve/internal/sidebyside"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"

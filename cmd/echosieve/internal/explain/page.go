@@ -2,6 +2,7 @@ package explain
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html"
 
@@ -21,7 +22,13 @@ func (x *explanation) writePage(b *bytes.Buffer) {
 		}
 		fmt.Fprintf(&body, format, args...)
 	}
-	p("<h1>%s</h1>\n<ul>\n", x.headline())
+	p("<h1>%s</h1>\n", x.title())
+	if len(x.Chain) > 0 {
+		p("<p dir=\"auto\"><strong>%s</strong><br>%s <strong>%s</strong></p>\n", x.Article.name(), map[bool]string{true: "resembles", false: "repeats"}[x.Verdict == "possible"], x.Chain[0].name())
+	} else {
+		p("<p dir=\"auto\"><strong>%s</strong></p>\n", x.Article.name())
+	}
+	p("<p>%s</p>\n<ul>\n", x.headline())
 	for _, line := range x.articleLines() {
 		p("<li dir=\"auto\">%s</li>\n", line)
 	}
@@ -45,7 +52,7 @@ func (x *explanation) writePage(b *bytes.Buffer) {
 		p("<h2>%s (left, red) and %s (right, green)</h2>\n", x.Comparison.A.Name, x.Comparison.B.Name)
 		body.WriteString(sidebyside.HTML(x.Texts, true))
 	}
-	b.WriteString(sidebyside.Page(x.headline(), body.String()))
+	b.WriteString(sidebyside.Page(x.title()+": "+x.Article.name(), body.String()))
 }
 
 func writeFigures(p func(string, ...any), figures []compare.Figure) {
@@ -55,3 +62,24 @@ func writeFigures(p func(string, ...any), figures []compare.Figure) {
 	}
 	p("</table>\n")
 }
+
+// title is the verdict alone.
+func (x *explanation) title() string {
+	switch x.Verdict {
+	case "":
+		return "No verdict yet"
+	case "dead":
+		return "Dead letter"
+	case "unique":
+		return "Unique"
+	case "possible":
+		return "Possible copy"
+	case "exact":
+		return "Exact copy"
+	default:
+		return "Near copy"
+	}
+}
+
+// name is the title of an article, or else its id.
+func (d *described) name() string { return cmp.Or(d.Title, d.ID) }

@@ -55,7 +55,7 @@ func (x *explanation) headline() string {
 	case "unique":
 		return x.Output + ": unique"
 	}
-	line := fmt.Sprintf("%s: %s, decided by %s, %d bits from its original", x.Output, x.Verdict, x.Reason, x.Distance)
+	line := fmt.Sprintf("%s: %s, decided by %s, %s from its original", x.Output, x.Verdict, x.Reason, command.Count(x.Distance, "bit"))
 	if r := x.Relation; r != nil {
 		line += ", relation " + r.Name
 		if r.Similarity != "" {
@@ -116,7 +116,7 @@ func (d *described) line() string {
 }
 
 func (c *candidate) line() string {
-	return fmt.Sprintf("%d bits away: %s", c.Distance, c.described.line())
+	return fmt.Sprintf("%s away: %s", command.Count(c.Distance, "bit"), c.described.line())
 }
 
 // lettersLine says which articles the lines of look-ups call A and B.

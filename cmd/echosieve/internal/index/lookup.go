@@ -209,7 +209,7 @@ func printKnown(w io.Writer, found []known) error {
 			out.line("  %s entry: only a replay of its record finds it", k.State)
 		}
 		if k.Distance != nil {
-			out.line("  the text is %d bits away, and would be: %s", *k.Distance, k.Judged)
+			out.line("  the text is %s away, and would be: %s", command.Count(*k.Distance, "bit"), k.Judged)
 		}
 	}
 	return out.err

@@ -1,4 +1,4 @@
-package published
+package published_test
 
 import (
 	"io"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"echosieve/internal/published"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/test/inprocess"
@@ -32,7 +33,7 @@ func output(topic string, partition int32, of article.Coordinates, at time.Time)
 
 func TestVerdict(t *testing.T) {
 	w := inprocess.Start(t)
-	r := New(w.Config.Kafka, w.Config.Input, io.Discard)
+	r := published.New(w.Config.Kafka, w.Config.Input, io.Discard)
 	defer r.Close()
 	topics, start := w.Config.Kafka.Topics, time.Now().Add(-time.Hour)
 	at := func(i int64) time.Time { return start.Add(time.Duration(i) * time.Second) }
@@ -59,9 +60,9 @@ func TestVerdict(t *testing.T) {
 		}
 	}
 	_, err := r.Verdict(t.Context(), source(1, 30), at(30))
-	require.ErrorIs(t, err, ErrNoVerdict)
+	require.ErrorIs(t, err, published.ErrNoVerdict)
 	_, err = r.Verdict(t.Context(), source(2, 5), at(5))
-	require.ErrorIs(t, err, ErrNoVerdict, "of another partition")
+	require.ErrorIs(t, err, published.ErrNoVerdict, "of another partition")
 
 	found, err := r.ByID(t.Context(), "id of feed/1/9", start.Add(-time.Minute))
 	require.NoError(t, err)
@@ -74,24 +75,16 @@ func TestVerdict(t *testing.T) {
 // A page that is fetched again and again has hundreds of outputs with one id.
 func TestByIDFindsTheLatest(t *testing.T) {
 	w := inprocess.Start(t)
-	r := New(w.Config.Kafka, w.Config.Input, io.Discard)
+	r := published.New(w.Config.Kafka, w.Config.Input, io.Discard)
 	defer r.Close()
 	start := time.Now().Add(-time.Hour)
 	of := source(0, 5)
-	for i := range mostFound + 20 {
+	for i := range published.MostFound + 20 {
 		w.PublishTo(t, output(w.Config.Kafka.Topics.Unique, 0, of, start.Add(time.Duration(i)*time.Second)))
 	}
 	found, err := r.ByID(t.Context(), "id of "+of.String(), start)
 	require.NoError(t, err)
-	require.Len(t, found, mostFound)
+	require.Len(t, found, published.MostFound)
 	require.EqualValues(t, 20, found[0].Record.Offset)
-	require.EqualValues(t, mostFound+19, found[mostFound-1].Record.Offset)
-}
-
-func TestProgress(t *testing.T) {
-	var p progress
-	require.Empty(t, p.line(time.Minute), "nothing was read yet")
-	p.step(article.Coordinates{Topic: "articles-unique", Partition: 3}, 50, 200)
-	p.step(article.Coordinates{Topic: "articles-unique", Partition: 3}, 51, 200)
-	require.Equal(t, "searching articles-unique/3: 25% (2 records so far)", p.line(time.Minute))
+	require.EqualValues(t, published.MostFound+19, found[published.MostFound-1].Record.Offset)
 }
