@@ -71,7 +71,9 @@ func isPlain(text string, lines bool) bool {
 	last := byte(0)
 	for i := range len(text) {
 		c := text[i]
-		if (c < ' ' || c > '~') && !(lines && c == '\n') || !lines && c == ' ' && last == ' ' {
+		switch {
+		case lines && c == '\n':
+		case c < ' ', c > '~', !lines && c == ' ' && last == ' ':
 			return false
 		}
 		last = c
