@@ -69,6 +69,8 @@ func (o Options) Validate() error {
 		{o.Cluster && o.MasterName != "", "cluster and master_name exclude each other: keep one of them"},
 		{!o.Cluster && o.MasterName == "" && len(o.Addrs) > 1, "addrs has several servers: set cluster or master_name as well, or keep one server"},
 		{o.MasterName == "" && o.SentinelUsername+o.SentinelPassword != "", "sentinel_username and sentinel_password need master_name"},
+		{o.Username != "" && o.Password == "", noPassword("username", "password")},
+		{o.SentinelUsername != "" && o.SentinelPassword == "", noPassword("sentinel_username", "sentinel_password")},
 		{o.DB < 0, "db must not be negative"},
 		{o.Cluster && o.DB != 0, "db must be 0 with cluster"},
 		{o.PoolSize < 1, "pool_size must be at least 1"},
@@ -81,6 +83,11 @@ func (o Options) Validate() error {
 		}
 	}
 	return errors.Join(append(errs, o.TLS.Validate())...)
+}
+
+// noPassword says that a user has no password. The client would not log in at all then: it would be the default user, with other rights.
+func noPassword(username, password string) string {
+	return fmt.Sprintf("%s is set without %s, and would not be used: set %s_file, or remove %s (a user with nopass takes any password)", username, password, password, username)
 }
 
 // Connect returns a client for the options; the caller closes it. It reads the TLS files, but does not dial: the client connects when it
@@ -117,7 +124,9 @@ type silentLogger struct{}
 
 func (silentLogger) Printf(context.Context, string, ...any) {}
 
-func init() { redis.SetLogger(silentLogger{}) }
+// SilenceClients makes go-redis print no messages to standard error. It changes all clients of the process, so a program calls it once, at
+// its start; this package never does.
+func SilenceClients() { redis.SetLogger(silentLogger{}) }
 
 // errReplicas says that writes reached fewer replicas than Options.WaitReplicas. The batch is run again. It finds its entries, which are
 // stored already, and waits for their replicas.

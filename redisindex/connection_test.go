@@ -3,6 +3,9 @@ package redisindex
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -69,4 +72,38 @@ func TestRemove(t *testing.T) {
 
 	require.Error(t, Remove(ctx, client, ""), "that would be every key that begins with a colon")
 	require.NoError(t, Remove(ctx, client, "nobody"))
+}
+
+// go-redis has one logger for all clients of a process. A program that uses this package keeps it, unless it asks for silence.
+func TestSilenceClients(t *testing.T) {
+	const name = "ECHOSIEVE_TEST_PRINTS"
+	if how := os.Getenv(name); how != "" {
+		if how == "silent" {
+			SilenceClients()
+		}
+		client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1})
+		_ = client.Expire(t.Context(), "key", time.Millisecond).Err() // go-redis says that this is less than a second
+		require.NoError(t, client.Close())
+		return
+	}
+	for how, want := range map[string]bool{"loud": true, "silent": false} {
+		child := exec.Command(os.Args[0], "-test.run", "^TestSilenceClients$")
+		child.Env = append(os.Environ(), name+"="+how)
+		output, err := child.CombinedOutput()
+		require.NoError(t, err, "%s", output)
+		require.Equal(t, want, strings.Contains(string(output), "truncating"), "%s: %s", how, output)
+	}
+}
+
+// A user without a password would be ignored: go-redis does not log in then.
+func TestUserWithoutPassword(t *testing.T) {
+	o := DefaultOptions()
+	o.Username = "sieve"
+	require.ErrorContains(t, o.Validate(), "username is set without password")
+	o.Password = "secret"
+	require.NoError(t, o.Validate())
+	o.MasterName, o.SentinelUsername = "news", "watcher"
+	require.ErrorContains(t, o.Validate(), "sentinel_username is set without sentinel_password")
+	o.SentinelPassword = "secret"
+	require.NoError(t, o.Validate())
 }

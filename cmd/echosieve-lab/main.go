@@ -5,6 +5,10 @@ import (
 	"os"
 
 	"echosieve/internal/command"
+	"echosieve/redisindex"
 )
 
-func main() { os.Exit(command.Main(newRootCommand())) }
+func main() {
+	redisindex.SilenceClients() // commands and logs explain the errors
+	os.Exit(command.Main(newRootCommand()))
+}

@@ -133,6 +133,8 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"index", "stats", "--top", "-1"}, "--top must not be negative"},
 		// Settings that exclude or need each other.
 		{"", []string{"run", "--redis.cluster", "--redis.master_name", "news"}, "redis.cluster and master_name exclude each other: keep one"},
+		{"", []string{"run", "--redis.username", "sieve"}, "redis.username is set without password, and would not be used"},
+		{"", []string{"run", "--redis.master_name", "m", "--redis.sentinel_username", "s"}, "sentinel_username is set without sentinel_password"},
 		{"", []string{"run", "--redis.addrs", "a:1,b:1"}, "redis.addrs has several servers: set cluster or master_name"},
 		{"", []string{"run", "--kafka.sasl.username", "u"}, "kafka.sasl has settings but sasl.mechanism is empty"},
 		{"", []string{"run", "--kafka.tls.cert_file", "c.pem", "--kafka.tls.enabled"}, "tls.cert_file and tls.key_file belong together"},

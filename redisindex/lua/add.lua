@@ -7,6 +7,7 @@
 -- ARGV[3]  and following: the fields of the lists; then, for each list, the fingerprints to add to it, one after another
 -- Output: two numbers: of fingerprints that found their list full, and of lists that were damaged. Of a damaged list the whole
 -- fingerprints are kept.
+local unpack = table.unpack or unpack -- Lua 5.4 has the first, Redis' Lua 5.1 the second
 local key = KEYS[1]
 if redis.call('EXPIRE', key, ARGV[1]) == 0 then
   -- The hash is new. Redis keeps a small hash as a listpack, and each look-up searches a listpack from the front. A value that is

@@ -199,6 +199,9 @@ var mutants = []mutant{
 	{"members-twice", []edit{
 		{"lua/add.lua", "if not at then\n      if #list", "if true then\n      if #list"},
 	}, "^TestKeysStayCompact$"},
+	{"scripts-for-lua-5.1-only", []edit{
+		{"lua/add.lua", "local unpack = table.unpack or unpack", ""},
+	}, "^TestScriptsRunInLua54$"},
 	{"no-witnesses", []edit{
 		{"index.go", "b.addWitnesses(start)", "_ = start"},
 	}, "^TestDeletedKeysAreNoticedOrHarmless$/^packed_o$"},
