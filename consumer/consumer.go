@@ -48,10 +48,10 @@ type Consumer struct {
 	metrics                  *metrics
 	reporter                 *reporter
 	log                      *slog.Logger
-	chunkRecords, chunkBytes int                     // limits of one chunk; its last record may exceed chunkBytes
-	lastServed               wire.TopicID            // id of the input topic in the latest group generation
-	assigned                 atomic.Int64            // partitions that this member has assigned, as leader, for the next group generation; -1: it is not the leader
-	fail                     context.CancelCauseFunc // ends Run with an error
+	chunkRecords, chunkBytes int          // limits of one chunk; its last record may exceed chunkBytes
+	lastServed               wire.TopicID // id of the input topic in the latest group generation
+	assigned                 atomic.Int64 // partitions that this member has assigned, as leader, for the next group generation; -1: it is not the leader
+	fail                     func(error)  // ends Run with an error
 }
 
 // maxChunkBytes bounds the payload of one chunk, as far as single records allow.
@@ -95,7 +95,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer c.cluster.close()
-	c.fail = cancel
+	c.fail = func(err error) { cancel(&handlerError{err}) }
 
 	switch err := c.prepare(ctx); {
 	case ctx.Err() != nil:
@@ -119,11 +119,16 @@ func (c *Consumer) Run(ctx context.Context) error {
 	err = c.serveGenerations(ctx, group)
 	cancel(err)
 	c.waitUntilLeft(left)
-	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
-		err = cause
+	var failed *handlerError
+	if err == nil && errors.As(context.Cause(ctx), &failed) {
+		err = failed.error
 	}
 	return err
 }
+
+// handlerError is the cause of an end of Run that nobody asked for. It tells an error of the Handler that wraps context.Canceled from the
+// end of Run's context.
+type handlerError struct{ error }
 
 // prepare waits until brokers, topics and the group's coordinator answer.
 func (c *Consumer) prepare(ctx context.Context) error {

@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"testing"
@@ -160,17 +161,26 @@ func firstStart(t *testing.T, cfg Config) {
 	require.Empty(t, m.health.failures())
 }
 
+// An error that wraps the end of a context of the Handler's own is an error like any other. Otherwise the process would end well, or go on
+// without consuming.
 func TestErrorOfTheHandlerEndsRun(t *testing.T) {
-	_, cfg := fake(t)
-	ensureTopics(t, cfg)
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 1, 1)...)
-	broken := errors.New("permanently broken")
-	m := startMember(t, cfg, &router{decide: func(context.Context, []pipeline.Record) error { return broken }})
-	select {
-	case err := <-m.done:
-		require.ErrorIs(t, err, broken)
-	case <-time.After(patience):
-		t.Fatal("Run goes on")
+	for name, broken := range map[string]error{
+		"an error":            errors.New("permanently broken"),
+		"a canceled context":  fmt.Errorf("read: %w", context.Canceled),
+		"a deadline exceeded": fmt.Errorf("read: %w", context.DeadlineExceeded),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, cfg := fake(t)
+			ensureTopics(t, cfg)
+			produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 1, 1)...)
+			m := startMember(t, cfg, &router{decide: func(context.Context, []pipeline.Record) error { return broken }})
+			select {
+			case err := <-m.done:
+				require.ErrorIs(t, err, broken)
+			case <-time.After(patience):
+				t.Fatal("Run goes on")
+			}
+		})
 	}
 }
 

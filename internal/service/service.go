@@ -105,6 +105,7 @@ func (s *Service) Run(ctx context.Context) error {
 	for _, f := range Unprotected(s.cfg) {
 		s.log.Warn("a connection is not protected", "component", f.Component, "problem", f.Problem, "remedy", f.Remedy)
 	}
+	asked := ctx
 	group, ctx := errgroup.WithContext(ctx)
 	var page http.Handler
 	if s.console != nil {
@@ -128,7 +129,7 @@ func (s *Service) Run(ctx context.Context) error {
 	group.Go(func() error { s.reloader.run(ctx); return nil })
 	group.Go(func() error { return s.consumer.Run(ctx) })
 	err := group.Wait()
-	if err == nil || errors.Is(err, context.Canceled) {
+	if err == nil || asked.Err() != nil && errors.Is(err, context.Canceled) {
 		s.log.Info("stopped")
 		return nil
 	}
