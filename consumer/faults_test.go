@@ -63,6 +63,32 @@ func TestRecreatedTopicIsNoticedWithoutOffsets(t *testing.T) {
 	m.stop(t)
 }
 
+// A group without a commit begins at the log start. While the broker does not tell it, the position is unknown: it is not 0, which
+// retention may have removed long ago.
+func TestUnknownPositionStaysUnknown(t *testing.T) {
+	k, cfg := fake(t)
+	cfg.Partitions = 1
+	ensureTopics(t, cfg)
+	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 20, 1)...)
+	require.NoError(t, k.DeleteRecords(cfg.Topics.Input, 0, 15))
+	var refused atomic.Int64
+	k.ControlKey(int16(kmsg.ListOffsets), func(kmsg.Request) (kmsg.Response, error, bool) {
+		k.KeepControl()
+		if refused.Load() >= 4 {
+			return nil, nil, false
+		}
+		refused.Add(1)
+		return nil, errCut, true // kfake closes the connection
+	})
+	m := startMember(t, cfg, &router{})
+	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(5))
+	m.stop(t)
+	require.Len(t, out, 5)
+	require.EqualValues(t, 4, refused.Load(), "the fault fired")
+	require.Zero(t, m.value(t, "echosieve_consumer_offset_resets_total"))
+	require.Zero(t, m.value(t, "echosieve_consumer_lost_records_total"))
+}
+
 func withoutOffsets(req *kmsg.OffsetFetchRequest) kmsg.Response {
 	res := req.ResponseKind().(*kmsg.OffsetFetchResponse)
 	for _, rt := range req.Topics {

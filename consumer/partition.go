@@ -82,10 +82,11 @@ func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *chunk) 
 func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *chunk) (int64, error) {
 	if offset < 0 {
 		first, _, err := p.c.cluster.offsets(ctx, p.topic, p.id)
-		if err == nil {
-			p.marked.Store(first)
+		if err != nil {
+			return offset, err // still unknown: a guess of 0 would count all records that retention has removed as lost
 		}
-		return first, err
+		p.marked.Store(first)
+		return first, nil
 	}
 	res, release, err := p.c.cluster.fetch(ctx, p.c.limiter, p.topic, p.id, offset)
 	if err != nil {
