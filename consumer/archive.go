@@ -34,6 +34,7 @@ const archivePatience = 30 * time.Second
 // concurrent use.
 type Archive struct {
 	cluster *cluster
+	limiter *limiter // of the decompressors of Record, which a page of a running service may call often
 }
 
 // NewArchive returns an archive of the given topics. It does not dial. The caller closes the archive.
@@ -42,7 +43,7 @@ func NewArchive(cfg Config, topics ...string) (*Archive, error) {
 	if err != nil {
 		return nil, fmt.Errorf("consumer: archive: %w", err)
 	}
-	return &Archive{c}, nil
+	return &Archive{c, newLimiter(1, cfg.MaxInFlightBytes, nil)}, nil
 }
 
 // Close closes the connections.
@@ -94,7 +95,7 @@ func (a *Archive) listOffsets(ctx context.Context, topic string, partition int32
 func (a *Archive) Record(ctx context.Context, c article.Coordinates) (pipeline.Record, error) {
 	var found *pipeline.Record
 	// A broker sends the first record batch whole, so one byte asks for this batch only.
-	_, err := a.read(ctx, c, 1, func(r *pipeline.Record) error {
+	_, err := a.read(ctx, c, 1, a.limiter.waitDecoder(ctx), func(r *pipeline.Record) error {
 		found = r
 		return errStop
 	})
@@ -112,7 +113,7 @@ func (a *Archive) Record(ctx context.Context, c article.Coordinates) (pipeline.R
 // record that is left.
 func (a *Archive) Read(ctx context.Context, from article.Coordinates, to int64, fn func(*pipeline.Record) error) error {
 	for empty := 0; from.Offset < to && empty < emptyFetches; {
-		next, err := a.read(ctx, from, a.cluster.cfg.FetchMaxBytes, func(r *pipeline.Record) error {
+		next, err := a.read(ctx, from, a.cluster.cfg.FetchMaxBytes, wire.Unbounded, func(r *pipeline.Record) error {
 			if r.Offset >= to {
 				return errStop
 			}
@@ -180,7 +181,7 @@ func committedOffsets(known []kafka.OffsetFetchPartition, other func(label strin
 var errStop = errors.New("stop")
 
 // read fetches once and calls fn with the records. It returns the offset to go on with.
-func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes int, fn func(*pipeline.Record) error) (next int64, err error) {
+func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes int, reserve wire.Reserve, fn func(*pipeline.Record) error) (next int64, err error) {
 	cfg := &a.cluster.cfg
 	res, err := retried(ctx, "fetch "+from.String(), func() (*wire.FetchResponse, error) {
 		res, err := a.cluster.wire.Fetch(ctx, wire.FetchRequest{
@@ -192,7 +193,7 @@ func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes i
 	if err != nil {
 		return from.Offset, err
 	}
-	records := wire.NewReader(res, from.Offset, cfg.MaxMessageBytes)
+	records := wire.NewReader(res, from.Offset, cfg.MaxMessageBytes, reserve)
 	defer records.Close()
 	for {
 		r, ok, err := records.Next()

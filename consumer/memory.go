@@ -2,31 +2,66 @@ package consumer
 
 import (
 	"context"
+	"runtime/debug"
 	"sync"
+
+	"echosieve/consumer/internal/wire"
 
 	"golang.org/x/sync/semaphore"
 )
 
 // limiter bounds the memory of the whole process for data between the broker's answer and the mark: a quarter of
-// kafka.max_in_flight_bytes for fetch responses, which are still compressed, and the rest for records. Memory is allocated only
-// after a permit for it was granted.
+// kafka.max_in_flight_bytes for fetch responses, which are still compressed, the rest for records, and a quarter more for
+// decompressors. Memory is allocated only after a permit for it was granted.
 //
-// There is no deadlock, because permits are taken in a fixed order: responses, records, bytes. A partition that holds records never
-// asks for a response. So the records that hold permits are always finished, which frees permits for the responses that wait. Waiters
-// are served in order. A request for more than a whole share waits until nobody else holds any part of the share, and then exceeds it.
-// For example, with 64 MiB a fetch response of 20 MiB waits until it is the only response in memory.
+// There is no deadlock, because a partition waits for permits in a fixed order: responses, decompressors, records, bytes. A partition
+// that holds records never waits for a response or a decompressor. So the records that hold permits are always finished, which frees
+// permits for those who wait. In another order: A has a batch half read and waits for records; all records are held by B, which waits
+// for the decompressor of A. A decompressor stays open while its batch is handed on in several chunks.
+//
+// Waiters are served in order. A request for more than a whole share waits until nobody else holds any part of the share, and then
+// exceeds it. For example, with 64 MiB a fetch response of 20 MiB waits until it is the only response in memory.
 type limiter struct {
-	responses, records, bytes          *semaphore.Weighted
-	maxResponses, maxRecords, maxBytes int64
-	metrics                            *metrics
+	responses, decoders, records, bytes             *semaphore.Weighted
+	maxResponses, maxDecoders, maxRecords, maxBytes int64
+	metrics                                         *metrics
 }
 
 func newLimiter(records, bytes int, m *metrics) *limiter {
-	responses := max(bytes/4, 1)
-	l := &limiter{maxResponses: int64(responses), maxRecords: int64(records), maxBytes: int64(max(bytes-responses, 1)), metrics: m}
-	l.responses = semaphore.NewWeighted(l.maxResponses)
+	quarter := max(bytes/4, 1)
+	l := &limiter{maxResponses: int64(quarter), maxDecoders: int64(quarter), maxRecords: int64(records), maxBytes: int64(max(bytes-quarter, 1)), metrics: m}
+	l.responses, l.decoders = semaphore.NewWeighted(l.maxResponses), semaphore.NewWeighted(l.maxDecoders)
 	l.records, l.bytes = semaphore.NewWeighted(l.maxRecords), semaphore.NewWeighted(l.maxBytes)
 	return l
+}
+
+// largeDecoder is the memory in bytes from which a decompressor is collected before the next one is opened. Otherwise the next one could
+// be allocated beside the garbage of several others: with windows of 128 MiB, two are more than a container of 512 MiB can spare.
+const largeDecoder = 16 << 20
+
+// waitDecoder returns a wire.Reserve that waits for memory in the share of decompressors.
+func (l *limiter) waitDecoder(ctx context.Context) wire.Reserve {
+	return func(n int64) (func(), error) {
+		if err := l.decoders.Acquire(ctx, min(n, l.maxDecoders)); err != nil {
+			return nil, err
+		}
+		return func() { l.releaseDecoder(n) }, nil
+	}
+}
+
+// tryDecoder is a wire.Reserve that does not wait.
+func (l *limiter) tryDecoder(n int64) (release func(), err error) {
+	if !l.decoders.TryAcquire(min(n, l.maxDecoders)) {
+		return nil, wire.ErrNoMemory
+	}
+	return func() { l.releaseDecoder(n) }, nil
+}
+
+func (l *limiter) releaseDecoder(n int64) {
+	if n >= largeDecoder {
+		debug.FreeOSMemory()
+	}
+	l.decoders.Release(min(n, l.maxDecoders))
 }
 
 // permit is the share of the limiter that a chunk of records holds.

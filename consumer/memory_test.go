@@ -102,6 +102,23 @@ func TestMemoryIsBoundedWithManyPartitions(t *testing.T) {
 	m.stop(t)
 }
 
+// Each batch is handed on in many chunks, one chunk may hold all records in flight, and one decompressor takes the whole share. A
+// partition that held records while it waits for its decompressor would wait for a partition that has the decompressor and waits for
+// records.
+func TestDecompressorsAreWaitedForBeforeRecords(t *testing.T) {
+	_, cfg := fake(t)
+	const partitions, n = 4, 300
+	cfg.Partitions, cfg.BatchRecords, cfg.MaxInFlightRecords, cfg.MaxInFlightBytes = partitions, 10, 10, 2<<20
+	ensureTopics(t, cfg)
+	cl := client(t, cfg, kgo.ProducerBatchCompression(kgo.ZstdCompression()), kgo.ProducerLinger(100*time.Millisecond))
+	produce(t, cl, numbered(cfg.Topics.Input, "u", n*partitions, partitions)...)
+	m := startMember(t, cfg, &router{})
+	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(n*partitions))
+	require.Len(t, out, n*partitions)
+	m.stop(t)
+	require.True(t, m.limiter.decoders.TryAcquire(m.limiter.maxDecoders), "nothing is held")
+}
+
 func TestIdlePartitionsHoldNoMemory(t *testing.T) {
 	k, cfg := fake(t)
 	cfg.FetchMaxWait = 10 * time.Second

@@ -98,7 +98,7 @@ func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *chu
 		crashpoint.Here(crashpoint.AfterFetch)
 	}
 	requested := offset
-	records := wire.NewReader(res, offset, p.c.cfg.MaxMessageBytes)
+	records := wire.NewReader(res, offset, p.c.cfg.MaxMessageBytes, p.c.limiter.tryDecoder)
 	defer func() {
 		records.Close()
 		aborted, control := records.Skipped()
@@ -117,6 +117,11 @@ func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *chu
 
 // handOnChunk waits for memory, reads one chunk and hands it on. It returns the offset to go on with, also with an error.
 func (p *partition) handOnChunk(ctx context.Context, records *wire.Reader, offset int64, out chan<- *chunk) (int64, error) {
+	// Memory of the decompressor comes before that of records, or there is a deadlock: see limiter. A chunk goes on into the next batch
+	// if that batch's decompressor need not be waited for. If the batch is damaged, readChunk returns the error.
+	if err := records.Open(p.c.limiter.waitDecoder(ctx)); err != nil && ctx.Err() != nil {
+		return offset, ctx.Err()
+	}
 	permit, err := p.c.limiter.acquire(ctx, p.c.chunkRecords, p.c.chunkBytes+p.c.cfg.MaxMessageBytes)
 	if err != nil {
 		return offset, err
@@ -136,8 +141,8 @@ func (p *partition) handOnChunk(ctx context.Context, records *wire.Reader, offse
 	return ch.next, bad
 }
 
-// readChunk reads records until the chunk is full, the response is at its end, or a record is damaged. The last record may exceed
-// chunkBytes, by at most MaxMessageBytes: longer records come without their value.
+// readChunk reads records until the chunk is full, the response is at its end, the next batch must wait for its decompressor, or a record
+// is damaged. The last record may exceed chunkBytes, by at most MaxMessageBytes: longer records come without their value.
 func (p *partition) readChunk(records *wire.Reader) (ch *chunk, size int, err error) {
 	ch = &chunk{}
 	for len(ch.records) < p.c.chunkRecords && size < p.c.chunkBytes {

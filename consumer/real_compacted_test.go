@@ -60,7 +60,7 @@ func countRecords(t *testing.T, cfg Config) int {
 	for offset := int64(0); offset < end; {
 		res, _, err := c.fetch(context.Background(), newLimiter(100, 64<<20, nil), cfg.Topics.Input, 0, offset)
 		require.NoError(t, err)
-		records := wire.NewReader(res, offset, 1<<20)
+		records := wire.NewReader(res, offset, 1<<20, wire.Unbounded)
 		for {
 			_, ok, err := records.Next()
 			require.NoError(t, err)

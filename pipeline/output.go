@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -220,7 +221,10 @@ func smallestDead(out *Output, now time.Time) Output {
 func recordBytes(r *Record) int {
 	const framing = 128 // batch header 61, record varints
 	n := r.Size()
-	if r.Oversize != nil {
+	switch {
+	case r.Oversize != nil && r.Oversize.Batch > 0:
+		n = math.MaxInt32 // more than any limit, so that value, key and headers count as omitted
+	case r.Oversize != nil:
 		n = int(r.Oversize.Bytes)
 	}
 	return n + framing + 10*len(r.Headers)

@@ -83,6 +83,10 @@ func (p *Pipeline) Prepare(recs []Record) *Batch {
 
 // prepare decodes and fingerprints one record.
 func (p *Pipeline) prepare(r *Record) prepared {
+	if r.Oversize != nil && r.Oversize.Batch > 0 {
+		return prepared{reject: &RejectError{TooLarge, fmt.Sprintf(
+			"decompressing its record batch takes %d MiB of memory: publish smaller batches", r.Oversize.Batch>>20)}}
+	}
 	if n := recordBytes(r) + maxVerdictHeaderBytes; n > p.cfg.MaxMessageBytes {
 		return prepared{reject: tooLarge(n, p.cfg.MaxMessageBytes, "the output topics take")}
 	}

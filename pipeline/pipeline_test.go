@@ -211,17 +211,18 @@ echosieve_pipeline_script_articles_total{script="thai"} 0
 func TestRecordsThatFitNoOutputTopicAreDead(t *testing.T) {
 	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
 	p := newPipeline(t, index, nil, nil)
-	recs := records("null", "null", "null", "null")
+	recs := records("null", "null", "null", "null", "null")
 	recs[0].Key = make([]byte, 1<<20) // not Oversize, but too large with our headers
 	recs[1].Key, recs[1].Oversize = []byte("k"), &pipeline.Oversize{Bytes: 3 << 20, ValueBytes: 3<<20 - 100}
 	recs[2].Oversize = &pipeline.Oversize{Bytes: 3 << 20, ValueBytes: 100}
 	recs[3].Oversize = &pipeline.Oversize{Bytes: 3 << 20}
+	recs[4].Oversize = &pipeline.Oversize{ValueBytes: -1, Batch: 200 << 20}
 	outputs, err := p.Decide(t.Context(), p.Prepare(recs))
 	require.NoError(t, err)
 	for i, want := range []struct {
 		omitKey bool
 		bytes   string
-	}{{true, "0"}, {false, "3145628"}, {true, "100"}, {true, "0"}} {
+	}{{true, "0"}, {false, "3145628"}, {true, "100"}, {true, "0"}, {true, "-1"}} {
 		require.Equal(t, pipeline.ToDead, outputs[i].Destination, i)
 		require.Equal(t, "too_large", header(outputs[i], pipeline.HeaderReason), i)
 		require.Equal(t, want.bytes, header(outputs[i], pipeline.HeaderValueOmitted), i)

@@ -27,7 +27,10 @@ type Record struct {
 // Oversize holds the sizes of a record that was not read whole.
 type Oversize struct {
 	Bytes      int64 // size of the whole record
-	ValueBytes int64 // size of its value
+	ValueBytes int64 // size of its value; -1: unknown
+	// Batch is the memory in bytes that decompressing the record's batch would take, if that is too much; else 0. Then the batch was not
+	// decompressed, and nothing of the record is known except its coordinates and the newest timestamp of its batch.
+	Batch int64
 }
 
 // valueBytes is the length of the value, even if the value was not read.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -185,14 +186,14 @@ func (s *stage) publish(t *testing.T, records []record) {
 
 type process struct{ *service.Process }
 
-func (s *stage) start(t *testing.T, run string, changes service.Settings) process {
+func (s *stage) start(t *testing.T, run string, changes service.Settings, change ...func(*exec.Cmd)) process {
 	t.Helper()
 	settings := service.Settings{
 		"kafka.brokers": s.kafka, "kafka.group": "hostile-" + run, "kafka.topics.input": inputTopic,
 		"kafka.topics.unique": s.topic(run, "unique"), "kafka.topics.duplicate": s.topic(run, "duplicate"), "kafka.topics.dead": s.topic(run, "dead"),
 		"redis.addrs": s.redis, "redis.namespace": fmt.Sprintf("hostile-%s-%d", run, time.Now().UnixNano()),
 	}
-	p := process{service.Start(t, settings.With(changes))}
+	p := process{service.Start(t, settings.With(changes), change...)}
 	p.WaitReady(t)
 	return p
 }

@@ -87,11 +87,27 @@ func cutOff(buf []byte) bool {
 	return len(buf) < known || int64(len(buf)) < batchPrefix+int64(int32(binary.BigEndian.Uint32(buf[8:])))
 }
 
-// records returns a reader of the batch's records. The caller closes it. Records longer than limit bytes come without their value.
-func (b *recordBatch) records(limit int) (*recordReader, error) {
-	payload, err := decompressor(Codec(b.attributes&attrCodec), b.payload)
+// records returns a reader of the batch's records, for which reserve grants the memory. The caller closes it. Records longer than limit
+// bytes come without their value.
+func (b *recordBatch) records(limit int, reserve Reserve) (*recordReader, error) {
+	d, err := newDecoder(Codec(b.attributes&attrCodec), b.payload)
 	if err != nil {
 		return nil, fmt.Errorf("record batch at offset %d: %w", b.baseOffset, err)
 	}
-	return &recordReader{batch: b, src: bufio.NewReader(payload), payload: payload, limit: int64(limit), lastDelta: -1}, nil
+	r := &recordReader{batch: b, limit: int64(limit), lastDelta: -1, release: func() {}}
+	if d.memory > maxDecoder {
+		r.unread = d.memory
+		return r, nil
+	}
+	if d.memory > 0 {
+		if r.release, err = reserve(d.memory); err != nil {
+			return nil, err
+		}
+	}
+	if r.payload, err = d.open(); err != nil {
+		r.release()
+		return nil, fmt.Errorf("record batch at offset %d: %w", b.baseOffset, err)
+	}
+	r.src = bufio.NewReader(r.payload)
+	return r, nil
 }

@@ -2,14 +2,11 @@ package wire
 
 import (
 	"bytes"
-	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"sync"
 
-	"github.com/klauspost/compress/snappy"
-	"github.com/klauspost/compress/zstd"
 	"github.com/segmentio/kafka-go/compress"
 )
 
@@ -25,114 +22,65 @@ func CodecNamed(name string) (Codec, bool) {
 	return Codec(i), i >= 0
 }
 
-// decompressor returns a reader of a batch's payload. Whatever lengths the payload claims, the reader's memory stays below
-// maxZstdWindow or, for snappy, below about 22 times the compressed size of a block. kafka-go's codecs for snappy and zstd are not
-// used: they allocate as much memory as lengths inside the data claim.
-func decompressor(codec Codec, src []byte) (io.ReadCloser, error) {
+// Reserve waits until a decompressor may use so many bytes, or returns an error. The caller calls release when the decompressor is
+// closed.
+type Reserve func(bytes int64) (release func(), err error)
+
+// ErrNoMemory is the error of a Reserve that does not wait.
+var ErrNoMemory = errors.New("the memory for decompressors is used up")
+
+// Unbounded reserves memory without a bound.
+func Unbounded(int64) (release func(), err error) { return func() {}, nil }
+
+// maxDecoder is the memory in bytes of the largest decompressor that is opened: that of a zstd frame with the greatest window.
+const maxDecoder = maxZstdWindow + zstdBlocks
+
+// decoder decompresses a payload. Its memory is known before it is opened: a few bytes can demand gigabytes.
+type decoder struct {
+	memory int64 // bytes that it takes while it is open
+	open   func() (io.ReadCloser, error)
+}
+
+// newDecoder reads the lengths in the headers of a payload. kafka-go's codecs for snappy, lz4 and zstd are not used: they allocate as
+// much memory as the headers claim, and keep it in pools.
+func newDecoder(codec Codec, src []byte) (decoder, error) {
 	switch codec {
 	case 0:
-		return io.NopCloser(bytes.NewReader(src)), nil
-	case 1, 3:
-		return compress.Compression(codec).Codec().NewReader(bytes.NewReader(src)), nil
+		return decoder{open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(src)), nil }}, nil
+	case 1:
+		return decoder{gzipMemory, func() (io.ReadCloser, error) {
+			return compress.Compression(codec).Codec().NewReader(bytes.NewReader(src)), nil
+		}}, nil
 	case 2:
-		return newSnappyReader(src), nil
+		return snappyDecoder(src), nil
+	case 3:
+		return lz4Decoder(src)
 	case 4:
-		return newZstdReader(src)
+		return zstdDecoder(src), nil
 	default:
-		return nil, fmt.Errorf("unknown codec %d", codec)
+		return decoder{}, fmt.Errorf("unknown codec %d", codec)
 	}
 }
 
-// snappyReader decompresses block by block.
-type snappyReader struct {
-	src    []byte // blocks that are not decompressed yet
-	framed bool   // each block follows its length
-	block  []byte // decompressed
-	rest   []byte // the part of block that was not read yet
+// gzipMemory is the memory of a gzip reader in bytes: a window of 32 KiB and its tables.
+const gzipMemory = 64 << 10
+
+// blockReader reads the decompressed blocks that next returns, up to its first error.
+type blockReader struct {
+	next func() ([]byte, error)
+	rest []byte // the part of the last block that was not read yet
 }
 
-// xerialMagic begins the snappy of Java clients: these 8 bytes, two version numbers, then blocks that each follow their length.
-// Other clients send one block without a frame.
-var xerialMagic = []byte{0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0}
-
-func newSnappyReader(src []byte) io.ReadCloser {
-	framed := bytes.HasPrefix(src, xerialMagic)
-	if framed {
-		src = src[min(16, len(src)):]
-	}
-	return io.NopCloser(&snappyReader{src: src, framed: framed})
-}
-
-func (r *snappyReader) Read(p []byte) (int, error) {
+func (r *blockReader) Read(p []byte) (int, error) {
 	for len(r.rest) == 0 {
-		if len(r.src) == 0 {
-			return 0, io.EOF
-		}
-		if err := r.next(); err != nil {
+		var err error
+		if r.rest, err = r.next(); err != nil {
 			return 0, err
 		}
 	}
 	n := copy(p, r.rest)
 	r.rest = r.rest[n:]
 	return n, nil
-}
-
-func (r *snappyReader) next() error {
-	block := r.src
-	if r.framed {
-		if len(r.src) < 4 {
-			return errMalformed
-		}
-		n := int64(binary.BigEndian.Uint32(r.src))
-		if n > int64(len(r.src)-4) {
-			return errMalformed
-		}
-		block = r.src[4 : 4+n]
-		r.src = r.src[4:]
-	}
-	r.src = r.src[len(block):]
-	n, err := snappy.DecodedLen(block)
-	if err != nil {
-		return err
-	}
-	// Three bytes of snappy make at most 64 bytes: a claim of more than 22 times the block is false.
-	if n/22 > len(block) {
-		return errMalformed
-	}
-	if n > len(r.block) {
-		r.block = make([]byte, n)
-	}
-	r.rest, err = snappy.Decode(r.block, block)
-	return err
-}
-
-// maxZstdWindow is the largest window that brokers accept, the default of the reference decoder. So every batch that a broker has
-// accepted can be read.
-const maxZstdWindow = 128 << 20
-
-var zstdReaders sync.Pool
-
-// zstdReader returns its decoder to the pool when it is closed.
-type zstdReader struct{ *zstd.Decoder }
-
-func newZstdReader(src []byte) (io.ReadCloser, error) {
-	r, _ := zstdReaders.Get().(*zstd.Decoder)
-	if r == nil {
-		var err error
-		r, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
-		if err != nil {
-			return nil, err
-		}
-	}
-	return zstdReader{r}, r.Reset(bytes.NewReader(src))
-}
-
-func (r zstdReader) Close() error {
-	err := r.Reset(nil)
-	if err == nil {
-		zstdReaders.Put(r.Decoder)
-	}
-	return err
 }
 
 // compressPayload returns src compressed, and the codec used. If the result is not smaller, it returns src and no codec: so the

@@ -19,9 +19,11 @@
 // # What it accepts
 //
 // Record batches of message format 2 (Kafka 0.11 and later), with every codec: none, gzip, snappy (framed as by Java clients, or
-// bare), lz4 and zstd with windows up to 128 MiB. Older formats are an error that says so. A batch is decompressed one record at
-// a time. A record above the given limit comes without its value, as pipeline.Oversize. Lengths inside the data are never trusted
-// with memory: whatever a response claims, memory stays bounded.
+// bare), lz4 and zstd. Older formats are an error that says so. A batch is decompressed one record at a time. A record above the
+// given limit comes without its value, as pipeline.Oversize. Lengths inside the data are never trusted with memory: the memory of a
+// decompressor is computed from the headers of all its frames and blocks, and Reserve grants it before the decompressor is opened.
+// A batch whose decompressor needs more than the largest window of zstd, 128 MiB, is not decompressed: all its records come as
+// pipeline.Oversize.
 //
 // # Mistakes of brokers and producers that it knows
 //

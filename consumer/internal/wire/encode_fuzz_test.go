@@ -22,7 +22,7 @@ func FuzzRoundTrip(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := readAll(NewReader(&FetchResponse{records: raw}, 0, 1<<20))
+		got, err := readAll(NewReader(&FetchResponse{records: raw}, 0, 1<<20, Unbounded))
 		if err != nil || len(got) != 2 {
 			t.Fatalf("%d records, %v", len(got), err)
 		}

@@ -95,7 +95,7 @@ func TestOversizeRecordsAreCut(t *testing.T) {
 			var got []pipeline.Record
 			var err error
 			used := allocated(func() {
-				s := NewReader(&FetchResponse{records: raw}, 0, limit)
+				s := NewReader(&FetchResponse{records: raw}, 0, limit, Unbounded)
 				defer s.Close()
 				got, err = readAll(s)
 			})
@@ -148,7 +148,7 @@ func TestLargeBatchesAreReadRecordByRecord(t *testing.T) {
 			var before, during runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			s := NewReader(&FetchResponse{records: raw}, 0, limit)
+			s := NewReader(&FetchResponse{records: raw}, 0, limit, Unbounded)
 			defer s.Close()
 			for i := range n {
 				rec, ok, err := s.Next()
@@ -179,7 +179,7 @@ func TestLargestZstdWindowIsRead(t *testing.T) {
 	var frame zstd.Header
 	require.NoError(t, frame.Decode(raw[batchHeader:]))
 	require.EqualValues(t, maxZstdWindow, frame.WindowSize, "the frame has the greatest window")
-	got, err := readAll(NewReader(&FetchResponse{records: raw}, 0, 16<<20))
+	got, err := readAll(NewReader(&FetchResponse{records: raw}, 0, 16<<20, Unbounded))
 	require.NoError(t, err)
 	require.Len(t, got, 1)
 	require.Equal(t, records[0].Value, got[0].Value)

@@ -15,6 +15,7 @@ type Reader struct {
 
 	buf      []byte
 	limit    int
+	reserve  Reserve              // asked by Next
 	pending  []abortedTransaction // by first offset; only ranges that are not reached yet
 	aborting map[int64]struct{}   // producers inside an aborted transaction
 	batch    *recordBatch
@@ -23,13 +24,13 @@ type Reader struct {
 	aborted, control int // records skipped
 }
 
-// NewReader reads the response to a fetch at offset. Records longer than limit bytes come without their value. The caller
-// closes the reader.
-func NewReader(res *FetchResponse, offset int64, limit int) *Reader {
+// NewReader reads the response to a fetch at offset. Records longer than limit bytes come without their value. Next asks reserve for the
+// memory of each decompressor. The caller closes the reader.
+func NewReader(res *FetchResponse, offset int64, limit int, reserve Reserve) *Reader {
 	// Brokers need not send the ranges in order. Redpanda has put newer before older: unsorted, a record of an aborted transaction
 	// would pass as committed.
 	slices.SortFunc(res.aborted, func(a, b abortedTransaction) int { return cmp.Compare(a.firstOffset, b.firstOffset) })
-	return &Reader{offset: offset, buf: res.records, limit: limit, pending: res.aborted, aborting: map[int64]struct{}{}}
+	return &Reader{offset: offset, buf: res.records, limit: limit, reserve: reserve, pending: res.aborted, aborting: map[int64]struct{}{}}
 }
 
 // Offset returns the offset to fetch next: the offset after all records, markers and gaps that were passed so far.
@@ -50,15 +51,16 @@ func (r *Reader) Close() {
 	}
 }
 
-// Next returns the next record, or false at the end of the response. Topic and Partition of the record are not set. After an
-// error the records before it are good, and Offset is where to go on.
+// Next returns the next record, or false at the end of the response, or before a batch for which reserve returns ErrNoMemory. More tells
+// the two apart. Topic and Partition of the record are not set. After an error the records before it are good, and Offset is where to
+// go on.
 func (r *Reader) Next() (pipeline.Record, bool, error) {
 	for {
-		if r.records == nil {
-			if ok, err := r.nextBatch(); !ok {
-				return pipeline.Record{}, false, err
+		if err := r.Open(r.reserve); r.records == nil {
+			if errors.Is(err, ErrNoMemory) {
+				err = nil
 			}
-			continue
+			return pipeline.Record{}, false, err
 		}
 		rec, ok, err := r.records.next()
 		switch {
@@ -75,49 +77,59 @@ func (r *Reader) Next() (pipeline.Record, bool, error) {
 	}
 }
 
-// nextBatch steps to the next batch. It returns false at the end and at an error.
-func (r *Reader) nextBatch() (bool, error) {
-	if len(r.buf) == 0 {
-		return false, nil
+// Open steps to the next batch that has records, unless a batch is open. It asks this reserve, instead of the reader's, for the memory of
+// the batch's decompressor. After an error of reserve the batch is still the next one.
+func (r *Reader) Open(reserve Reserve) error {
+	for r.records == nil && len(r.buf) > 0 {
+		b, rest, err := parseBatch(r.buf)
+		if errors.Is(err, ErrTruncated) {
+			r.buf = nil
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if b.lastOffset >= r.offset {
+			if err := r.enter(b, reserve); err != nil {
+				return err
+			}
+		}
+		r.buf = rest
 	}
-	b, rest, err := parseBatch(r.buf)
-	if errors.Is(err, ErrTruncated) {
-		r.buf = nil
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	r.buf = rest
-	if b.lastOffset < r.offset {
-		return true, nil
-	}
-	skip, err := r.skip(b)
-	if err != nil {
-		return false, err
-	}
-	if skip {
+	return nil
+}
+
+// enter opens the batch, or passes over it.
+func (r *Reader) enter(b *recordBatch, reserve Reserve) error {
+	skip, err := r.skip(b, reserve)
+	switch {
+	case err != nil:
+		return err
+	case skip:
 		r.offset = b.lastOffset + 1
-		return true, nil
+		return nil
 	}
 	r.batch = b
-	r.records, err = b.records(r.limit)
-	return err == nil, err
+	r.records, err = b.records(r.limit, reserve)
+	return err
 }
 
 // skip says whether the batch holds transaction markers or records of an aborted transaction.
-func (r *Reader) skip(b *recordBatch) (bool, error) {
+func (r *Reader) skip(b *recordBatch, reserve Reserve) (bool, error) {
 	for len(r.pending) > 0 && r.pending[0].firstOffset <= b.lastOffset {
 		r.aborting[r.pending[0].producerID] = struct{}{}
 		r.pending = r.pending[1:]
 	}
 	if b.control() {
-		aborts, err := b.aborts(r.limit)
+		aborts, err := b.aborts(r.limit, reserve)
+		if err != nil {
+			return false, err
+		}
 		if aborts {
 			delete(r.aborting, b.producerID)
 		}
 		r.control += int(b.count)
-		return true, err
+		return true, nil
 	}
 	if _, ok := r.aborting[b.producerID]; ok && b.transactional() {
 		r.aborted += int(b.count)

@@ -30,7 +30,7 @@ func FuzzReader(f *testing.F) {
 		binary.BigEndian.PutUint32(raw[17:], crc32.Checksum(tail, castagnoli))
 		offset = max(offset, 0)
 		const limit = 1 << 10
-		s := NewReader(&FetchResponse{records: raw, aborted: []abortedTransaction{{aborted, 0}}}, offset, limit)
+		s := NewReader(&FetchResponse{records: raw, aborted: []abortedTransaction{{aborted, 0}}}, offset, limit, Unbounded)
 		recs, _ := readAll(s)
 		last := offset - 1
 		for i := range recs {

@@ -47,7 +47,7 @@ func TestBatchesSurviveEncodingAndDecoding(t *testing.T) {
 			want := sample(100)
 			raw, err := EncodeBatch(want, Codec(codec))
 			require.NoError(t, err)
-			got, err := readAll(NewReader(&FetchResponse{records: raw}, 0, 1<<20))
+			got, err := readAll(NewReader(&FetchResponse{records: raw}, 0, 1<<20, Unbounded))
 			require.NoError(t, err)
 			require.Len(t, got, len(want))
 			for i := range want {
@@ -100,7 +100,7 @@ func TestBatchesOfAnotherClientAreRead(t *testing.T) {
 				require.NoError(t, err)
 				require.EqualValues(t, codec, b.attributes&attrCodec, "the batch has the codec of the test case")
 			}
-			got, err := readAll(NewReader(res, 0, 1<<20))
+			got, err := readAll(NewReader(res, 0, 1<<20, Unbounded))
 			require.NoError(t, err)
 			require.Len(t, got, len(in))
 			for i := range in {
@@ -160,7 +160,7 @@ func TestAbortedAndControlRecordsAreDropped(t *testing.T) {
 	} {
 		res.records = append(res.records, at(b, int64(i))...)
 	}
-	s := NewReader(res, 0, 1<<20)
+	s := NewReader(res, 0, 1<<20, Unbounded)
 	recs, err := readAll(s)
 	require.NoError(t, err)
 	var offsets []int64
@@ -177,7 +177,7 @@ func TestOffsetsOfCompactedRecordsArePassed(t *testing.T) {
 	raw, err := EncodeBatch(sample(3), 0)
 	require.NoError(t, err)
 	raw = rebatch(at(raw, 100), func(b []byte) { binary.BigEndian.PutUint32(b[23:], 49) })
-	s := NewReader(&FetchResponse{records: raw}, 101, 1<<20)
+	s := NewReader(&FetchResponse{records: raw}, 101, 1<<20, Unbounded)
 	recs, err := readAll(s)
 	require.NoError(t, err)
 	require.Len(t, recs, 2, "a batch may begin before the requested offset")
@@ -191,7 +191,7 @@ func TestLogAppendTimeIsTakenFromTheBatch(t *testing.T) {
 		b[22] |= attrLogAppendTime
 		binary.BigEndian.PutUint64(b[35:], 777)
 	})
-	recs, err := readAll(NewReader(&FetchResponse{records: raw}, 0, 1<<20))
+	recs, err := readAll(NewReader(&FetchResponse{records: raw}, 0, 1<<20, Unbounded))
 	require.NoError(t, err)
 	for _, r := range recs {
 		require.EqualValues(t, 777, r.Time.UnixMilli())
@@ -219,11 +219,13 @@ func TestDamagedBatches(t *testing.T) {
 		"snappy claim":     {raw: batchOf(claim, 2), want: errMalformed},
 		"xerial block":     {raw: batchOf(append(append(bytes.Clone(xerialMagic), make([]byte, 8)...), 0xff, 0xff, 0xff, 0xff), 2), want: errMalformed},
 		"gzip of nothing":  {raw: batchOf([]byte("this is not gzip at all"), 1), text: "decompress"},
-		"zstd big window":  {raw: batchOf([]byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa0, 0, 0, 0}, 4), text: "window"},
+		"zstd of nothing":  {raw: batchOf([]byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa0, 0, 0, 0}, 4), want: errMalformed},
+		"lz4 block size":   {raw: batchOf([]byte{0x04, 0x22, 0x4d, 0x18, 0x60, 0x30, 0, 0, 0, 0, 0}, 3), text: "block size code 3"},
+		"lz4 long block":   {raw: batchOf(append([]byte{0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0, 0x10, 1, 0, 0, 0x1f, 'x', 1, 0}, bytes.Repeat([]byte{255}, 268)...), 3), text: "in a frame of blocks of 65536"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			limit := 1 << 19
-			s := NewReader(&FetchResponse{records: append(at(good, 0), atIfSane(c.raw, 20)...)}, 0, limit)
+			s := NewReader(&FetchResponse{records: append(at(good, 0), atIfSane(c.raw, 20)...)}, 0, limit, Unbounded)
 			recs, err := readAll(s)
 			require.Error(t, err)
 			if c.want != nil {
@@ -263,7 +265,7 @@ func TestCutOffBatchAtTheEndIsLeftForTheNextFetch(t *testing.T) {
 	require.NoError(t, err)
 	second := at(raw, 20)
 	for cut := range len(second) {
-		s := NewReader(&FetchResponse{records: append(bytes.Clone(raw), second[:cut]...)}, 0, 1<<20)
+		s := NewReader(&FetchResponse{records: append(bytes.Clone(raw), second[:cut]...)}, 0, 1<<20, Unbounded)
 		recs, err := readAll(s)
 		require.NoError(t, err)
 		require.Len(t, recs, 20)

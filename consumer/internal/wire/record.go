@@ -16,23 +16,36 @@ import (
 type recordReader struct {
 	batch     *recordBatch
 	src       *bufio.Reader
-	payload   io.Closer
-	limit     int64 // longer records come without their value
-	read      int32 // records read so far
-	lastDelta int64 // offset of the last record read, counted from the batch's first offset
+	payload   io.ReadCloser
+	release   func() // gives the memory of the decompressor back
+	unread    int64  // memory in bytes that the batch would take to decompress; 0 if the batch is decompressed
+	limit     int64  // longer records come without their value
+	read      int32  // records read so far
+	lastDelta int64  // offset of the last record read, counted from the batch's first offset
 
 	left int64 // bytes of the current record that are not read yet
 	err  error
 }
 
-// close frees the decompressor.
-func (r *recordReader) close() { _ = r.payload.Close() }
+// close frees the decompressor, and only then gives its memory back.
+func (r *recordReader) close() {
+	if r.payload != nil {
+		_ = r.payload.Close()
+	}
+	r.payload, r.src = nil, nil
+	r.release()
+}
 
 // next returns false after the last record. Topic and partition of the record are not set.
 func (r *recordReader) next() (pipeline.Record, bool, error) {
+	if r.unread > 0 {
+		rec, ok := r.nextUnread()
+		return rec, ok, nil
+	}
 	if r.read == r.batch.count {
-		if _, err := r.src.ReadByte(); !errors.Is(err, io.EOF) {
-			r.fail(err, "bytes left over")
+		// An error instead of a byte is no fault: brokers ignore what follows the compressed data.
+		if _, err := r.src.ReadByte(); err == nil {
+			r.fail(nil, "bytes left over")
 		}
 		return pipeline.Record{}, false, r.err
 	}
@@ -52,6 +65,18 @@ func (r *recordReader) next() (pipeline.Record, bool, error) {
 	rec := r.parse(body)
 	rec.Oversize = oversize
 	return rec, r.err == nil, r.err
+}
+
+// nextUnread returns a record for each offset of a batch that is not decompressed. If compaction has removed records of the batch, it
+// cannot be known which: their offsets come as well.
+func (r *recordReader) nextUnread() (pipeline.Record, bool) {
+	if r.lastDelta == r.batch.lastOffset-r.batch.baseOffset {
+		return pipeline.Record{}, false
+	}
+	r.lastDelta++
+	rec := pipeline.Record{Time: time.UnixMilli(r.batch.maxTimestamp).UTC(), Oversize: &pipeline.Oversize{ValueBytes: -1, Batch: r.unread}}
+	rec.Offset = r.batch.baseOffset + r.lastDelta
+	return rec, true
 }
 
 // parse returns the record that body holds.
@@ -181,8 +206,8 @@ func (r *recordReader) fail(err error, what string) {
 }
 
 // aborts says whether a control batch ends its producer's transaction with an abort, not with a commit.
-func (b *recordBatch) aborts(limit int) (bool, error) {
-	records, err := b.records(limit)
+func (b *recordBatch) aborts(limit int, reserve Reserve) (bool, error) {
+	records, err := b.records(limit, reserve)
 	if err != nil {
 		return false, err
 	}

@@ -185,6 +185,9 @@ func (e *explainer) describe(r pipeline.Record) described {
 		d.Gone = "there is no value"
 		if r.Oversize != nil {
 			d.Gone = fmt.Sprintf("the value has %d bytes: too large for kafka.max_message_bytes", r.Oversize.ValueBytes)
+			if r.Oversize.Batch > 0 {
+				d.Gone = fmt.Sprintf("decompressing the record's batch takes %d MiB of memory: too much", r.Oversize.Batch>>20)
+			}
 		}
 		return d
 	}
