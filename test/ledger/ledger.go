@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -150,7 +151,7 @@ func difference(in, out *kgo.Record) string {
 	switch {
 	case (in.Key == nil) != (out.Key == nil), string(in.Key) != string(out.Key):
 		return "key"
-	case (in.Value == nil) != (out.Value == nil), string(in.Value) != string(out.Value):
+	case !omitted(in, out) && ((in.Value == nil) != (out.Value == nil) || string(in.Value) != string(out.Value)):
 		return "value"
 	case in.Timestamp.UnixMilli() != out.Timestamp.UnixMilli():
 		return "timestamp"
@@ -159,6 +160,12 @@ func difference(in, out *kgo.Record) string {
 	default:
 		return ""
 	}
+}
+
+// omitted says whether the output is a dead letter that names the size of the record's value instead of holding the value.
+func omitted(in, out *kgo.Record) bool {
+	h := Headers(out)
+	return out.Value == nil && h[pipeline.HeaderReason] == string(pipeline.TooLarge) && h[pipeline.HeaderValueOmitted] == strconv.Itoa(len(in.Value))
 }
 
 const ownPrefix = "echosieve-"

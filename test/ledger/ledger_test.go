@@ -49,6 +49,13 @@ func copyOf(source, of, end string) *kgo.Record {
 
 func dead(source, reason string) *kgo.Record { return output("x", source, "echosieve-reason", reason) }
 
+// withoutValue is the dead letter of the broken record with the size of its value.
+func withoutValue(size string) *kgo.Record {
+	r := output("x", broken, "echosieve-reason", "too_large", "echosieve-value-omitted", size)
+	r.Value = nil
+	return r
+}
+
 func tombstone() *kgo.Record {
 	r := output("u", null, verdict, "unique")
 	r.Value = nil
@@ -84,6 +91,8 @@ func TestViolationsAreFound(t *testing.T) {
 		"two verdicts":         {outputs: []*kgo.Record{unique(a), unique(b), copyOf(b, a, a), unique(c)}, want: []Kind{Contradiction}},
 		"another original":     {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(b, c, c), unique(c)}, want: []Kind{Contradiction}},
 		"changed value":        {outputs: []*kgo.Record{unique(a), change(unique(b), func(r *kgo.Record) { r.Value = []byte("w") }), unique(c)}, want: []Kind{Altered}},
+		"omitted value":        {outputs: []*kgo.Record{unique(a), unique(b), unique(c)}, rest: []*kgo.Record{withoutValue("1"), tombstone()}, want: []Kind{Misplaced}}, // only for its reason
+		"wrong omitted value":  {outputs: []*kgo.Record{unique(a), unique(b), unique(c)}, rest: []*kgo.Record{withoutValue("2"), tombstone()}, want: []Kind{Altered, Misplaced}},
 		"unknown source":       {outputs: []*kgo.Record{unique(a), unique(b), unique(c), unique("in/3/7")}, want: []Kind{Stray}},
 		"copy of itself":       {outputs: []*kgo.Record{unique(a), copyOf(b, b, b), unique(c)}, want: []Kind{SelfDuplicate}},
 		"copies of each other": {outputs: []*kgo.Record{copyOf(a, b, b), copyOf(b, a, a), unique(c)}, want: []Kind{Cycle, Cycle}},

@@ -24,6 +24,7 @@ type mutant struct {
 	want   []ledger.Kind // the round must report at least one of these violations
 	every  bool          // the round must report each of them
 	redis  string        // kind of Redis; empty: rig.PlainRedis
+	args   []string      // more arguments of the runner
 	often  bool          // every go test without -short tests it; the others need ECHOSIEVE_TEST_MUTANTS=all
 }
 
@@ -31,6 +32,8 @@ type mutant struct {
 type edit struct{ file, find, replace string }
 
 const decideCall = "\t\toutputs, err := p.c.handler.Decide(decide, ch.batch)\n"
+
+const openDecompressor = "	if err := records.Open(p.c.limiter.waitDecoder(ctx)); err != nil && ctx.Err() != nil {\n		return offset, ctx.Err()\n	}\n"
 
 var mutants = []mutant{
 	// Several mistakes that show without a fault, in one service. TestMistakesInOutputsAreFound in internal/judge has them one by one.
@@ -76,6 +79,16 @@ var mutants = []mutant{
 	{name: "refill-skips", edits: []edit{
 		{"cmd/echosieve/internal/index/refiller.go", "		a, _ := prepared.Article(i)\n		if a == nil {\n", "		a, _ := prepared.Article(i)\n		if a == nil || b.records[i].Offset%4 == 3 {\n"},
 	}, faults: "refill", want: []ledger.Kind{ledger.Contradiction, ledger.Twin}},
+	// One process has all partitions, and so all decompressors.
+	{name: "decompressors-without-bound", edits: []edit{
+		{"consumer/memory.go", "		if err := l.decoders.Acquire(ctx, min(n, l.maxDecoders)); err != nil {\n			return nil, err\n		}\n		return func() { l.releaseDecoder(n) }, nil\n", "		return wire.Unbounded(n)\n"},
+		{"consumer/memory.go", "	if !l.decoders.TryAcquire(min(n, l.maxDecoders)) {\n		return nil, wire.ErrNoMemory\n	}\n	return func() { l.releaseDecoder(n) }, nil\n", "	return wire.Unbounded(n)\n"},
+	}, faults: "hostile-frames", want: []ledger.Kind{rig.Swollen}, args: []string{"--processes", "1"}},
+	// A chunk of one partition takes all records in flight, and a decompressor its whole share.
+	{name: "records-before-decompressors", edits: []edit{
+		{"consumer/partition.go", openDecompressor, ""},
+		{"consumer/partition.go", "	ch, size, bad := p.readChunk(records)\n", openDecompressor + "	ch, size, bad := p.readChunk(records)\n"},
+	}, faults: "hostile-frames", want: []ledger.Kind{ledger.Lost}, args: []string{"--processes", "1", "--service-flag", "--kafka.max_in_flight_records=256"}},
 	{name: "wait-for-no-replica", edits: []edit{
 		{"redisindex/connection.go", "	if o.WaitReplicas > 0 {\n", "	if false {\n"},
 	}, faults: "redis-master-behind", want: []ledger.Kind{ledger.Twin, ledger.Contradiction}, redis: rig.SentinelRedis},
@@ -109,10 +122,10 @@ func TestMutantsFitTheCode(t *testing.T) {
 // hands, and then shows nothing.
 func noticed(t *testing.T, m mutant, binary string) bool {
 	for range 10 {
-		_, s := run(t.Context(), []string{
+		_, s := run(t.Context(), append([]string{
 			"--rounds", "1", "--rate", "400", "--records", "4000", "--patience", "12s", "--binary", binary,
 			"--redis", cmp.Or(m.redis, rig.PlainRedis), "--faults", m.faults,
-		}, output{t})
+		}, m.args...), output{t})
 		found := 0
 		for _, kind := range m.want {
 			found += min(1, s.Violations(kind))

@@ -69,6 +69,10 @@ func runRound(g *rig.Rig, o *options, number int, seed uint64, s *rig.Summary) e
 		maps.Copy(written.Reasons, x.Written.Reasons)
 		checked = judge.Census{judge.AbortedRecords: x.Aborted, judge.CommittedRecords: x.Committed}
 	}
+	for _, w := range r.WrittenByFaults() {
+		maps.Copy(written.Facts, w.Facts)
+		maps.Copy(written.Reasons, w.Reasons)
+	}
 	clean := r.account(inputs, outputs, written, checked)
 	return r.cleanUp(ctx, clean)
 }
@@ -120,6 +124,9 @@ func (r *round) publish(ctx context.Context, written *articles.Writer) (sent int
 	}
 	if x != nil {
 		sent += x.Committed
+	}
+	for _, w := range r.WrittenByFaults() {
+		sent += w.Published
 	}
 	return sent, x, nil
 }

@@ -79,6 +79,7 @@ var All = map[string]Fault{
 
 	"broker-kill":      {Lane: Kafka, Inject: killBroker, needs: oneBroker, About: "kill the broker with SIGKILL"},
 	"broker-restart":   {Lane: Kafka, Inject: restartBroker, needs: oneBroker, About: "end the broker with SIGTERM and start it again"},
+	"hostile-frames":   {Lane: Kafka, Inject: hostileFrames, About: "batches whose decompression takes much memory"},
 	"partitions":       {Lane: Kafka, Inject: addPartitions, About: "add partitions to the input topic"},
 	"leader-kill":      {Lane: Kafka, Inject: killLeader, needs: threeBrokers, About: "kill the leader of a partition until another broker leads"},
 	"leader-stop":      {Lane: Kafka, Inject: stopLeader, needs: threeBrokers, About: "end the leader of a partition with SIGTERM until another broker leads"},

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"echosieve/test/ledger"
+	"echosieve/test/torture/internal/articles"
 	"echosieve/test/torture/internal/judge"
 	"echosieve/test/torture/internal/process"
 	"echosieve/test/torture/internal/traffic"
@@ -26,7 +27,9 @@ const (
 	// ReadyTimeout bounds each wait for servers and processes that must become ready: far more than an idle machine needs.
 	ReadyTimeout = 3 * time.Minute
 
-	window      = 168 * time.Hour
+	window = 168 * time.Hour
+	// maxMemory is the most resident memory of a process in bytes, as GOMEMLIMIT of deploy/k8s/base: the container may have a quarter more.
+	maxMemory   = 400 << 20
 	stopTimeout = 2 * time.Minute // from SIGTERM to the end of a process
 )
 
@@ -36,6 +39,8 @@ const (
 	BadExit       ledger.Kind = "bad exit"  // after SIGTERM, another exit code than 0, or no end
 	unready       ledger.Kind = "readiness" // /readyz or the metric does not tell the truth
 	noisy         ledger.Kind = "log noise" // a warning for each retry
+	// Swollen is a process with more memory than maxMemory.
+	Swollen ledger.Kind = "memory"
 )
 
 // Round is the state of one round that faults read and change: the service processes, their traffic and the violations found so far.
@@ -59,6 +64,7 @@ type Round struct {
 	processes  []*process.Process
 	started    int
 	generation int // the newest group generation
+	written    []Written
 	peakMemory int64
 	violations []ledger.Violation
 	destroyed  bool
@@ -67,6 +73,26 @@ type Round struct {
 // Topics are the output topics.
 func (r *Round) Topics() ledger.Topics {
 	return ledger.Topics{Unique: r.Topic + "-unique", Duplicate: r.Topic + "-duplicate", Dead: r.Topic + "-dead"}
+}
+
+// Written are the articles of a writer, of which so many were published.
+type Written struct {
+	*articles.Writer
+	Published int
+}
+
+// Wrote notes that a fault has published records of a writer.
+func (r *Round) Wrote(w *articles.Writer, published int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.written = append(r.written, Written{w, published})
+}
+
+// WrittenByFaults are the articles that faults have published.
+func (r *Round) WrittenByFaults() []Written {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.written)
 }
 
 // Violate notes a broken promise.
@@ -102,6 +128,7 @@ func (r *Round) start(doomed bool, env ...string) (*process.Process, error) {
 	name := fmt.Sprintf("service-%d", r.started)
 	r.mu.Unlock()
 	listed := make(chan struct{}) // a process may end before it is on the list
+	env = append(env, fmt.Sprintf("GOMEMLIMIT=%d", maxMemory))
 	p, err := process.Start(process.Command{
 		Name: name, Dir: r.Dir, Binary: r.Binary, Args: r.arguments("run"), Env: env, Doomed: doomed,
 	}, func(p *process.Process) {
@@ -213,11 +240,20 @@ func (r *Round) WaitReady(ctx context.Context) bool {
 
 // WatchMemory notes the peak memory of the processes until ctx ends, on systems that report it.
 func (r *Round) WatchMemory(ctx context.Context) {
+	swollen := map[string]bool{}
 	for wait.For(ctx, 500*time.Millisecond) == nil {
 		r.mu.Lock()
-		for _, p := range r.processes {
-			r.peakMemory = max(r.peakMemory, p.PeakMemory())
-		}
+		processes := slices.Clone(r.processes)
 		r.mu.Unlock()
+		for _, p := range processes {
+			peak := p.PeakMemory()
+			r.mu.Lock()
+			r.peakMemory = max(r.peakMemory, peak)
+			r.mu.Unlock()
+			if peak > maxMemory && !swollen[p.Name] {
+				swollen[p.Name] = true
+				r.Violate(Swollen, "%s took %d MiB, at most %d are expected", p.Name, peak>>20, maxMemory>>20)
+			}
+		}
 	}
 }
