@@ -20,22 +20,22 @@ type Config struct {
 	Topics   Topics   `koanf:"topics"`
 
 	CreateTopics bool `koanf:"create_topics" help:"Create missing topics at start. false: a missing topic is an error."`
-	Partitions   int  `koanf:"partitions" help:"Partitions of created topics."`
-	Replication  int  `koanf:"replication" help:"Replicas of created topics; -1: the broker's default."`
+	Partitions   int  `koanf:"partitions" range:"1..100000" help:"Partitions of created topics."`
+	Replication  int  `koanf:"replication" range:"-1,1..100" help:"Replicas of created topics; -1: the broker's default."`
 
-	MaxMessageBytes int           `koanf:"max_message_bytes" help:"Largest batch sent; larger records become dead letters. Never above max.message.bytes of the output topics."`
-	FetchMaxBytes   int           `koanf:"fetch_max_bytes" help:"Bytes per fetch of a partition, at most a quarter of max_in_flight_bytes. Raise it for slow links, lower it to save memory."`
-	FetchMaxWait    time.Duration `koanf:"fetch_max_wait" help:"Longest time that a broker holds a fetch back for new records."`
+	MaxMessageBytes int           `koanf:"max_message_bytes" range:"16KiB..1GiB" help:"Largest batch sent; larger records become dead letters. Never above max.message.bytes of the output topics."`
+	FetchMaxBytes   int           `koanf:"fetch_max_bytes" range:"1KiB..1GiB" help:"Bytes per fetch of a partition, at most a quarter of max_in_flight_bytes. Raise it for slow links, lower it to save memory."`
+	FetchMaxWait    time.Duration `koanf:"fetch_max_wait" range:"10ms..10s" help:"Longest time that a broker holds a fetch back for new records."`
 	Compression     string        `koanf:"compression" help:"Codec of published batches: none, gzip, snappy, lz4 or zstd."`
 
-	CommitInterval    time.Duration `koanf:"commit_interval" help:"Time between offset commits. Raised: fewer requests, more repeated records after a crash."`
-	SessionTimeout    time.Duration `koanf:"session_timeout" help:"Silence after which a process loses its partitions. Raise it if pauses cause rebalances, lower it to replace dead processes sooner."`
-	HeartbeatInterval time.Duration `koanf:"heartbeat_interval" help:"Time between heartbeats, at most a third of session_timeout."`
-	DrainTimeout      time.Duration `koanf:"drain_timeout" help:"Time to finish and commit at a rebalance or shutdown, at most half of session_timeout. Raise it if clean restarts repeat records."`
+	CommitInterval    time.Duration `koanf:"commit_interval" range:"10ms..1h" help:"Time between offset commits. Raised: fewer requests, more repeated records after a crash."`
+	SessionTimeout    time.Duration `koanf:"session_timeout" range:"1s..30m" help:"Silence after which a process loses its partitions. Raise it if pauses cause rebalances, lower it to replace dead processes sooner."`
+	HeartbeatInterval time.Duration `koanf:"heartbeat_interval" range:"10ms..10m" help:"Time between heartbeats, at most a third of session_timeout."`
+	DrainTimeout      time.Duration `koanf:"drain_timeout" range:"10ms..15m" help:"Time to finish and commit at a rebalance or shutdown, at most half of session_timeout. Raise it if clean restarts repeat records."`
 
-	BatchRecords       int `koanf:"batch_records" help:"Most records decided together. Raised: fewer Redis round trips, longer delays."`
-	MaxInFlightRecords int `koanf:"max_in_flight_records" help:"Most records of this process between fetch and published verdict. Lower it to save memory."`
-	MaxInFlightBytes   int `koanf:"max_in_flight_bytes" help:"Memory for fetched data: a quarter for responses, the rest for records; docs/operations.md says what comes on top. Below 16 times max_message_bytes few partitions work at a time."`
+	BatchRecords       int `koanf:"batch_records" range:"1..10000" help:"Most records decided together. Raised: fewer Redis round trips, longer delays."`
+	MaxInFlightRecords int `koanf:"max_in_flight_records" range:"1..1000000" help:"Most records of this process between fetch and published verdict. Lower it to save memory."`
+	MaxInFlightBytes   int `koanf:"max_in_flight_bytes" range:"1MiB..1TiB" help:"Memory for fetched data: a quarter for responses, the rest for records; docs/operations.md says what comes on top. Below 16 times max_message_bytes few partitions work at a time."`
 
 	TLS  tlsfiles.Config `koanf:"tls"`
 	SASL SASL            `koanf:"sasl"`
@@ -110,7 +110,8 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate returns all mistakes that show without dialling or reading files.
+// Validate returns all mistakes that show without dialling or reading files. The ranges of numbers are in the tags of the fields; package
+// config checks them.
 func (c Config) Validate() error {
 	names := c.Topics.named()
 	slices.Sort(names)
@@ -128,19 +129,9 @@ func (c Config) Validate() error {
 		{"topics.duplicate", c.Topics.Duplicate != "", "must not be empty"},
 		{"topics.dead", c.Topics.Dead != "", "must not be empty"},
 		{"topics", len(slices.Compact(names)) == len(c.Topics.named()), "must be different names"},
-		{"partitions", c.Partitions > 0, "must be above 0"},
-		{"replication", c.Replication > 0 || c.Replication == -1, "must be above 0, or -1 for the broker's default"},
-		{"max_message_bytes", c.MaxMessageBytes >= 1024 && c.MaxMessageBytes <= 1<<30, "must be between 1024 and 1 GiB"},
-		{"fetch_max_bytes", c.FetchMaxBytes >= 1024 && c.FetchMaxBytes <= 1<<30, "must be between 1024 and 1 GiB"},
-		{"fetch_max_wait", c.FetchMaxWait > 0 && c.FetchMaxWait <= 10*time.Second, "must be above 0 and at most 10s"},
 		{"compression", isCodec, "must be none, gzip, snappy, lz4 or zstd"},
-		{"commit_interval", c.CommitInterval > 0, "must be above 0"},
-		{"session_timeout", c.SessionTimeout >= time.Second && c.SessionTimeout <= 30*time.Minute, "must be between 1s and 30m"},
-		{"heartbeat_interval", c.HeartbeatInterval > 0 && c.HeartbeatInterval <= c.SessionTimeout/3, "must be above 0 and at most a third of session_timeout"},
-		{"drain_timeout", c.DrainTimeout > 0 && c.DrainTimeout <= c.SessionTimeout/2, "must be above 0 and at most half of session_timeout"},
-		{"batch_records", c.BatchRecords > 0, "must be above 0"},
-		{"max_in_flight_records", c.MaxInFlightRecords > 0, "must be above 0"},
-		{"max_in_flight_bytes", c.MaxInFlightBytes > 0, "must be above 0"},
+		{"heartbeat_interval", c.HeartbeatInterval <= c.SessionTimeout/3, "must be at most a third of session_timeout"},
+		{"drain_timeout", c.DrainTimeout <= c.SessionTimeout/2, "must be at most half of session_timeout"},
 		{"sasl.mechanism", slices.Contains([]string{"", "plain", "scram-sha-256", "scram-sha-512"}, c.SASL.Mechanism), "must be plain, scram-sha-256, scram-sha-512 or empty"},
 		{"sasl", c.SASL.Mechanism != "" || c.SASL == SASL{}, "has settings but sasl.mechanism is empty"},
 		{"sasl.username", c.SASL.Mechanism == "" || c.SASL.Username != "", "must not be empty"},

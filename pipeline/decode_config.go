@@ -11,9 +11,9 @@ type DecodeConfig struct {
 	Fields     FieldConfig `koanf:"fields"`
 	Tombstones string      `koanf:"tombstones" help:"What happens to null values: unique (passed to the unique topic) or skip."`
 	// MaxFuture only decides which timestamps are counted as future, not any verdict.
-	MaxFuture time.Duration `koanf:"max_future" help:"Timestamps further ahead of the clock count as future in echosieve_pipeline_event_time_total. 0: none."`
+	MaxFuture time.Duration `koanf:"max_future" range:"0s..876000h" help:"Timestamps further ahead of the clock count as future in echosieve_pipeline_event_time_total. 0: none."`
 	// SourceLabels only decides what is counted, not any verdict.
-	SourceLabels int `koanf:"source_labels" help:"Publishers that echosieve_pipeline_source_records_total counts one by one: the most frequent ones; the rest is other. Each costs Prometheus four series per process. 0: no such metric."`
+	SourceLabels int `koanf:"source_labels" range:"0..1000" help:"Publishers that echosieve_pipeline_source_records_total counts one by one: the most frequent ones; the rest is other. Each costs Prometheus four series per process. 0: no such metric."`
 }
 
 // MaxSourceLabels is the largest DecodeConfig.SourceLabels.

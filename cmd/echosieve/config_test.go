@@ -128,7 +128,7 @@ func TestConfigMistakes(t *testing.T) {
 		"--redis.namespace=":                   "redis.namespace must not be empty",
 		"--redis.addrs=":                       "redis.addrs is empty",
 		"--kafka.brokers=":                     "kafka.brokers needs at least one address",
-		"--window=1s":                          "window is 1s, must be between 1 minute and 100 years",
+		"--window=1s":                          "window is 1s, must be between 1m and 876000h",
 		"--recipe=olds":                        `recipe is "olds", must be one of news, `,
 		"--detection.max_distance=99":          "detection.max_distance is 99",
 		"--input.format=xml":                   `input.format: "xml"`,
@@ -151,7 +151,7 @@ func TestConfigMistakes(t *testing.T) {
 	_, _, errOut := echosieve(t, "", "config", "print", "--log.level=loud", "--redis.addrs=", "--redis.pool_size=0")
 	require.Contains(t, errOut, "log.level")
 	require.Contains(t, errOut, "redis.addrs is empty")
-	require.Contains(t, errOut, "redis.pool_size must be at least 1")
+	require.Contains(t, errOut, "redis.pool_size is 0, must be between 1 and 10000")
 }
 
 func TestConfigSources(t *testing.T) {

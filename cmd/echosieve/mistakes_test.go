@@ -109,7 +109,7 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"compare", "a", "b", "--top", "-1"}, "--top must not be negative"},
 		{"", []string{"version", "--json=maybe"}, `--json wants true or false, not "maybe"`},
 		{"", []string{"run", "--window", "7d"}, `--window wants a duration such as 168h, 30s or 250ms, not "7d"`},
-		{"", []string{"run", "--window", "1s"}, "window is 1s, must be between 1 minute and 100 years"},
+		{"", []string{"run", "--window", "1s"}, "window is 1s, must be between 1m and 876000h"},
 		{"", []string{"run", "--kafka.max_message_bytes", "big"}, `--kafka.max_message_bytes wants a size such as 1048576 or "64MiB", not "big"`},
 		{"", []string{"run", "--redis.db", "zero"}, `--redis.db wants a whole number`},
 		{"", []string{"run", "--detection.near", "half"}, `--detection.near wants a number, not "half"`},

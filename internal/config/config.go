@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"regexp"
 	"slices"
@@ -25,7 +26,7 @@ import (
 type Config struct {
 	Kafka     consumer.Config       `koanf:"kafka" help:"Where articles come from and verdicts go."`
 	Redis     RedisConfig           `koanf:"redis" help:"The index of earlier articles."`
-	Window    time.Duration         `koanf:"window" help:"Longest time between the record timestamps of an article and its copy. Memory grows in proportion. A change starts an empty index."`
+	Window    time.Duration         `koanf:"window" range:"1m..876000h" help:"Longest time between the record timestamps of an article and its copy. Memory grows in proportion. A change starts an empty index."`
 	Recipe    string                `koanf:"recipe" help:"How fingerprints are made: news, or for comparison classic-fnv, classic-python-200, classic-python-30, classic-yanyiwu."`
 	Detection recipe.Config         `koanf:"detection" help:"What counts as a copy. Each change here, except of probes, anchors, segmenter and boilerplate_file, makes a new recipe id and with it a new, empty index."`
 	Policy    article.Policy        `koanf:"policy" help:"Topics of near copies, by their relation to the original (docs/output.md). A change touches only articles that are not decided yet."`
@@ -133,8 +134,8 @@ func (c Config) Validate() error {
 		ok  bool
 		why string
 	}{
-		{"window", c.validWindow(), fmt.Sprintf("is %s, must be between 1 minute and 100 years, for example 168h", c.Window)},
 		{"redis.namespace", c.Redis.Namespace != "", "must not be empty"},
+		{"redis.namespace", !c.Redis.Cluster || !strings.ContainsAny(c.Redis.Namespace, "{}"), "has braces, which would put every key on one server of the cluster: leave them out"},
 		{"http.listen", listen == nil, `must be an address such as "127.0.0.1:9464" or ":9464"`},
 		{"log.level", badLevel == nil, "must be debug, info, warn or error"},
 		{"log.format", c.Log.Format == LogText || c.Log.Format == LogJSON, "must be text or json"},
@@ -143,7 +144,38 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("%s %s", f.key, f.why))
 		}
 	}
+	return c.withRanges(errors.Join(errs...))
+}
+
+// withRanges adds the numbers that are out of range. It drops what else is wrong with such a number: one mistake has one message.
+func (c Config) withRanges(others error) error {
+	mistakes := Schema().OutOfRange(c)
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(mistakes)) {
+		errs = append(errs, mistakes[key])
+	}
+	for _, err := range flat(others) {
+		key, _, _ := strings.Cut(err.Error(), " ")
+		if mistakes[strings.TrimSuffix(key, ":")] == nil {
+			errs = append(errs, err)
+		}
+	}
 	return errors.Join(errs...)
+}
+
+// flat returns the errors that errors.Join has joined.
+func flat(err error) (errs []error) {
+	if err == nil {
+		return nil
+	}
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	for _, e := range joined.Unwrap() {
+		errs = append(errs, flat(e)...)
+	}
+	return errs
 }
 
 func (c Config) validateBrokers() error {
@@ -196,13 +228,9 @@ func inSection(section string, err error) error {
 	if err == nil {
 		return nil
 	}
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return fmt.Errorf("%s.%w", section, err)
-	}
 	var errs []error
-	for _, e := range joined.Unwrap() {
-		errs = append(errs, inSection(section, e))
+	for _, e := range flat(err) {
+		errs = append(errs, fmt.Errorf("%s.%w", section, e))
 	}
 	return errors.Join(errs...)
 }

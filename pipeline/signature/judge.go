@@ -21,12 +21,12 @@ import (
 //
 // Raising a similarity drops look-alikes and copies that were reworded heavily. Lowering it catches more of both.
 type Thresholds struct {
-	Near           float64 `koanf:"near" help:"Similarity (share of word pairs in common) of a copy. Raise it to drop fewer look-alikes, lower it to catch heavier rewrites."`
-	Possible       float64 `koanf:"possible" help:"Similarity of a possible copy, and of a copy that is a part of the other text. Lower it to mark more."`
-	Contradictions float64 `koanf:"contradictions" help:"Share of different numbers in the same places that rules out a copy. Lower it if template reports are joined."`
-	Values         float64 `koanf:"values" help:"Share of numbers that copies must share. Raise it if reports with other figures are joined."`
-	Vouched        float64 `koanf:"vouched" help:"Similarity of copies that share every number, at least four. Adjust it together with near."`
-	ShortNear      float64 `koanf:"short_near" help:"Similarity of short copies (fewer than 80 word pairs). Raise it if short reports are joined, lower it to catch rewritten ones."`
+	Near           float64 `koanf:"near" range:"0..1" help:"Similarity (share of word pairs in common) of a copy. Raise it to drop fewer look-alikes, lower it to catch heavier rewrites."`
+	Possible       float64 `koanf:"possible" range:"0..1" help:"Similarity of a possible copy, and of a copy that is a part of the other text. Lower it to mark more."`
+	Contradictions float64 `koanf:"contradictions" range:"0..1" help:"Share of different numbers in the same places that rules out a copy. Lower it if template reports are joined."`
+	Values         float64 `koanf:"values" range:"0..1" help:"Share of numbers that copies must share. Raise it if reports with other figures are joined."`
+	Vouched        float64 `koanf:"vouched" range:"0..1" help:"Similarity of copies that share every number, at least four. Adjust it together with near."`
+	ShortNear      float64 `koanf:"short_near" range:"0..1" help:"Similarity of short copies (fewer than 80 word pairs). Raise it if short reports are joined, lower it to catch rewritten ones."`
 }
 
 // Validate reports the first threshold that makes no sense.

@@ -11,6 +11,7 @@
 //	koanf:"name"     the last part of the key. A field without this tag is no setting
 //	koanf:",squash"  of a struct: its keys belong to the section of its parent
 //	help:"..."       one sentence for the reference, the flags and the table of the docs. Every setting has one
+//	range:"1..8"     the allowed values of a number: spans and single values, separated by commas
 //	secret:"true"    the value is never printed and has no flag. A second key, name_file, names a file that holds the value
 //
 // An integer whose name ends in "_bytes" takes units ("64MiB").

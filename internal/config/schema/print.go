@@ -16,9 +16,13 @@ const secretText = "(set)"
 // Reference returns a YAML file that holds every key with its default, its help and its type.
 func (s *Schema) Reference() []byte {
 	return s.write(s.keys, func(k Key) []string {
+		kind := k.Type()
+		if k.Range != "" {
+			kind += " " + k.rangeText()
+		}
 		return []string{
 			k.Help,
-			fmt.Sprintf("%s, default %s, %s", k.Type(), k.shown(), s.Env(k)),
+			fmt.Sprintf("%s, default %s, %s", kind, k.shown(), s.Env(k)),
 		}
 	}, true)
 }

@@ -16,7 +16,8 @@ type Key struct {
 	Name    string // dotted path, "kafka.topics.input"
 	Help    string
 	Secret  bool
-	Default any // of the field's type
+	Default any    // of the field's type
+	Range   string // of a number; see spans
 
 	typ    reflect.Type
 	bytes  bool   // an integer that may have a unit, such as 64MiB
@@ -114,6 +115,7 @@ func (s *Schema) addStruct(prefix string, v reflect.Value) {
 			Help:    sentence(help),
 			Secret:  field.Tag.Get("secret") == "true",
 			Default: v.Field(i).Interface(),
+			Range:   field.Tag.Get("range"),
 			typ:     field.Type,
 			bytes:   strings.HasSuffix(name, "_bytes") && isInteger(field.Type.Kind()),
 		}
@@ -152,6 +154,11 @@ func (s *Schema) add(k Key) {
 	}
 	if !supported(k.typ) {
 		panic(fmt.Sprintf("schema: key %s has the type %s, which is not supported", k.Name, k.typ))
+	}
+	if k.Range != "" {
+		if _, err := k.spans(); err != nil {
+			panic(fmt.Sprintf("schema: key %s has the range %s: %s", k.Name, k.Range, err))
+		}
 	}
 	if _, twice := s.byName[k.Name]; twice {
 		panic(fmt.Sprintf("schema: key %s exists twice", k.Name))
