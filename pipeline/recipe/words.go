@@ -134,13 +134,18 @@ const mixedLanguages = 2
 // weighFunctionWords lowers the weight of the function words of the text's languages. English and Chinese have tables and stop words of their
 // own.
 func (s *scratch) weighFunctionWords(terms *terms) {
-	all := int32(0)
+	all, listed := int32(0), int32(0)
 	for i := range s.words {
 		w := &s.words[i]
 		all += w.count
 		if first := w.text[0]; first >= 'a' && (first < 0xe3 || first > 0xe9) { // neither a number nor kana or Han
-			w.functionOf = terms.functionWords.Of(w.hash)
+			if w.functionOf = terms.functionWords.Of(w.hash); w.functionOf != 0 {
+				listed += w.count
+			}
 		}
+	}
+	if float32(listed) <= seldomFunction*float32(all) { // most Chinese texts
+		return
 	}
 	done := language.Set(0)
 	for range mixedLanguages {

@@ -49,15 +49,20 @@ var nuktas = [...]rune{0x93c, 0x9bc, 0xa3c, 0xabc, 0xb3c, 0xcbc}
 var spelled = map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th"}
 
 // isPlain tells whether AppendPlain changes nothing in a text, as in most Chinese and English ones. The bytes C3 to E1 begin the characters
-// that plain covers.
+// that plain covers. All greater ones begin characters of three bytes or more.
 func isPlain(clean string) bool {
-	for i := range len(clean) {
-		switch c := clean[i]; {
-		case c >= 0xc3 && c <= 0xe1:
+	for i := 0; i < len(clean); {
+		c := clean[i]
+		switch {
+		case c > 0xe1:
+			i += 3
+			continue
+		case c >= 0xc3:
 			return false
-		case c >= '0' && c <= '9' && i+1 < len(clean) && !isDigit(clean[i+1]) && separates(clean[i+1:]) > 0:
+		case isDigit(c) && i+1 < len(clean) && !isDigit(clean[i+1]) && separates(clean[i+1:]) > 0:
 			return false
 		}
+		i++
 	}
 	return true
 }
