@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"echosieve/pipeline/article"
 
@@ -18,6 +19,7 @@ type RejectReason string
 // The reasons for dead letters.
 const (
 	NotJSON   RejectReason = "not_json"   // the value is no JSON object
+	NotUTF8   RejectReason = "not_utf8"   // the text is in another encoding
 	NoText    RejectReason = "no_text"    // no text field, or a null one
 	WrongType RejectReason = "wrong_type" // the text field is not a string
 	EmptyText RejectReason = "empty_text" // nothing is left after cleaning
@@ -38,6 +40,11 @@ func (e *RejectError) Error() string { return string(e.Reason) + ": " + e.Detail
 // concurrent use and takes time linear in the length of the value.
 func (c *DecodeConfig) Decode(r *Record) (article.Content, *RejectError) {
 	content := article.Content{ID: r.String()}
+	if c.Format == FormatText || c.Format == FormatHTML {
+		if reject := notUTF8(r.Value); reject != nil {
+			return content, reject
+		}
+	}
 	switch c.Format {
 	case FormatText:
 		content.Text = string(r.Value)
@@ -47,7 +54,7 @@ func (c *DecodeConfig) Decode(r *Record) (article.Content, *RejectError) {
 		return content, nil
 	}
 	if !validObject(r.Value) {
-		return content, &RejectError{NotJSON, "the value is not a JSON object"}
+		return content, notJSON(r.Value)
 	}
 	o := newObject(r.Value, make([]member, 0, 16))
 	if id := o.firstID(c.Fields.ID); id != "" {
@@ -59,6 +66,11 @@ func (c *DecodeConfig) Decode(r *Record) (article.Content, *RejectError) {
 		return content, &RejectError{NoText, fmt.Sprintf("none of the text fields %q is there", c.Fields.Text)}
 	case text.Type != gjson.String:
 		return content, &RejectError{WrongType, fmt.Sprintf("field %q is a JSON %s, not a string", path, typeName(text))}
+	}
+	if !utf8.ValidString(text.Raw) {
+		reject := notUTF8([]byte(text.Raw))
+		reject.Detail = fmt.Sprintf("field %q: %s", path, reject.Detail)
+		return content, reject
 	}
 	content.Text = text.String()
 	content.Title = o.firstString(c.Fields.Title)

@@ -120,6 +120,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		{"possible", article.ReasonSubject.String()},
 		{"skipped", "tombstone"},
 		{"dead", string(NotJSON)},
+		{"dead", string(NotUTF8)},
 		{"dead", string(NoText)},
 		{"dead", string(WrongType)},
 		{"dead", string(EmptyText)},

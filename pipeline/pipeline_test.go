@@ -169,6 +169,7 @@ echosieve_pipeline_records_total{reason="tombstone",verdict="unique"} 1
 echosieve_pipeline_records_total{reason="too_large",verdict="dead"} 1
 echosieve_pipeline_records_total{reason="refused",verdict="dead"} 0
 echosieve_pipeline_records_total{reason="timestamp",verdict="dead"} 0
+echosieve_pipeline_records_total{reason="not_utf8",verdict="dead"} 0
 echosieve_pipeline_records_total{reason="wrong_type",verdict="dead"} 0
 `), "echosieve_pipeline_records_total"))
 	require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`

@@ -27,7 +27,8 @@ const checkTimeout = 20 * time.Second
 const checkHelp = `Check tests everything that the service needs of Kafka and Redis, reads the dictionaries and the last records of the
 input topic, and prints each fault with its remedy, and which scripts come in. It changes nothing.
 
-Exit codes: 0 the service could start; 1 it could not; 2 the check itself failed, for example because the
+Exit codes: 0 the service could start and work; 1 it could not: also if half of the sampled records or more would be
+dead letters; 2 the check itself failed, for example because the
 configuration is wrong.`
 
 // checkResult is the output of --json.

@@ -104,6 +104,13 @@ func TestCheckNamesTheScriptsThatComeIn(t *testing.T) {
 	require.Len(t, found, 1)
 	require.Equal(t, diag.Warning, found[0].Severity)
 	require.Contains(t, found[0].Problem, "5 would be dead letters")
+
+	publish(strings.Repeat("{\"headline\":\"x\"}\n", 400))
+	code, result := checkJSON(t, servers...)
+	require.Equal(t, command.ExitNo, code)
+	found = slices.DeleteFunc(result.Findings, func(f diag.Finding) bool { return f.Subject != "input" })
+	require.Equal(t, diag.Failure, found[0].Severity)
+	require.Contains(t, found[0].Problem, "most of them for: no_text: none of the text fields")
 }
 
 func TestCheckBoilerplate(t *testing.T) {

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"echosieve/consumer"
@@ -19,12 +22,29 @@ const (
 	sampleRecords    = 50
 	// manyWithout is the share of sampled records without a word from which on check warns.
 	manyWithout = 0.05
+	// mostlyDead is the share of dead letters from which on the service cannot do its work with these settings.
+	mostlyDead = 0.5
 )
 
 // inputSample counts what comes in.
 type inputSample struct {
 	records, dead, noWords int
 	scripts                [article.Scripts]int
+	reasons                map[string]int // of dead letters, with an example of the detail
+}
+
+// reject counts a dead letter.
+func (s *inputSample) reject(r *pipeline.RejectError) {
+	if s.reasons == nil {
+		s.reasons = map[string]int{}
+	}
+	s.dead++
+	s.reasons[r.Error()]++
+}
+
+// usualReason is the most frequent reason for dead letters.
+func (s *inputSample) usualReason() string {
+	return slices.MaxFunc(slices.Sorted(maps.Keys(s.reasons)), func(a, b string) int { return cmp.Compare(s.reasons[a], s.reasons[b]) })
 }
 
 // checkInput says which scripts the last records of the input topic are in, and how many have no word. If the topic cannot be read, it
@@ -67,13 +87,13 @@ func (s *inputSample) add(input pipeline.DecodeConfig, made *recipe.Recipe, r *p
 	s.records++
 	content, reject := input.Decode(r)
 	if reject != nil {
-		s.dead++
+		s.reject(reject)
 		return
 	}
 	a, _ := made.Fingerprint(content.Text, article.Origin{Source: content.Source, Time: r.Time})
 	switch {
 	case a.Empty:
-		s.dead++
+		s.reject(&pipeline.RejectError{Reason: pipeline.EmptyText, Detail: "no letter or digit is left after cleaning"})
 		return
 	case a.Features == 0:
 		s.noWords++
@@ -93,7 +113,12 @@ func (s *inputSample) findings() []diag.Finding {
 	}
 	parts = append(parts, fmt.Sprintf("%d without a word, %d would be dead letters", s.noWords, s.dead))
 	f := diag.Finding{Severity: diag.OK, Subject: "input", Problem: strings.Join(parts, ", ")}
-	if float64(s.noWords+s.dead) >= manyWithout*float64(s.records) {
+	switch {
+	case float64(s.dead) >= mostlyDead*float64(s.records):
+		f.Severity = diag.Failure
+		f.Problem += ", most of them for: " + s.usualReason()
+		f.Remedy = "correct the producer, or input.format and input.fields.text"
+	case float64(s.noWords+s.dead) >= manyWithout*float64(s.records):
 		f.Severity = diag.Warning
 		f.Remedy = "check input.format and input.fields.text, and read some of these records"
 	}

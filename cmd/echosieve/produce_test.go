@@ -116,7 +116,7 @@ func TestProduceBadLines(t *testing.T) {
 	code, out, errOut := echosieve(t, "", "produce", "--kafka.brokers", broker.ListenAddrs()[0], file)
 	require.Equal(t, command.ExitNo, code)
 	for _, line := range []int{2, 3, 6} {
-		require.Contains(t, errOut, fmt.Sprintf("%s:%d: the value is not a JSON object\n", file, line))
+		require.Contains(t, errOut, fmt.Sprintf("%s:%d: the value is not a JSON object: ", file, line))
 	}
 	require.Contains(t, errOut, fmt.Sprintf("%s:8: line of %d bytes, at most", file, len(long)))
 	require.Contains(t, errOut, "echosieve: 4 bad lines were not published")
@@ -129,7 +129,7 @@ func TestProduceReportsBadLinesBeforeTheFirstGoodOne(t *testing.T) {
 	broker := testBroker(t)
 	code, _, errOut := echosieve(t, "bad\n{\"text\":\"1\"}\n", "produce", "--kafka.brokers", broker.ListenAddrs()[0])
 	require.Equal(t, command.ExitNo, code)
-	require.Contains(t, errOut, "stdin:1: the value is not a JSON object\n")
+	require.Contains(t, errOut, "stdin:1: the value is not a JSON object: ")
 	code, out, errOut := echosieve(t, strings.Repeat("bad\n", 102), "produce", "--kafka.brokers", broker.ListenAddrs()[0])
 	require.Equal(t, command.ExitFailed, code)
 	require.Empty(t, out)

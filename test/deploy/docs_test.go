@@ -25,7 +25,7 @@ func TestOutputDocumentationNamesEveryHeader(t *testing.T) {
 		require.Contains(t, doc, "| `"+header+"` |")
 	}
 	for _, reason := range []string{
-		string(pipeline.NotJSON), string(pipeline.NoText), string(pipeline.WrongType), string(pipeline.EmptyText),
+		string(pipeline.NotJSON), string(pipeline.NotUTF8), string(pipeline.NoText), string(pipeline.WrongType), string(pipeline.EmptyText),
 		string(pipeline.TooLarge), string(pipeline.Timestamp), string(pipeline.Refused),
 	} {
 		require.Contains(t, doc, "| `"+reason+"` |")
@@ -57,7 +57,7 @@ func TestDocumentationNamesEveryReason(t *testing.T) {
 	exposed = slices.Compact(exposed)
 	row := regexp.MustCompile("(?m)^\\| `echosieve_pipeline_records_total` .*reason: (.*) \\|$").FindStringSubmatch(string(read(t, "docs/metrics.md")))
 	require.NotNil(t, row)
-	listed := regexp.MustCompile(`[a-z_]+`).FindAllString(strings.ReplaceAll(row[1], "the test that decided", ""), -1)
+	listed := regexp.MustCompile(`[a-z_0-9]+`).FindAllString(strings.ReplaceAll(row[1], "the test that decided", ""), -1)
 	slices.Sort(listed)
 	require.Equal(t, exposed, listed)
 	output := string(read(t, "docs/output.md"))

@@ -1,0 +1,123 @@
+package pipeline
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+)
+
+// signatures are the beginnings of values that are no JSON, and what such a value looks like. The first that fits counts.
+var signatures = []struct{ prefix, looksLike string }{
+	{"\x1f\x8b", "gzip: let the producer compress batches (compression.type), not values"},
+	{"\x28\xb5\x2f\xfd", "zstd: let the producer compress batches (compression.type), not values"},
+	{"\x04\x22\x4d\x18", "lz4: let the producer compress batches (compression.type), not values"},
+	{"\xff\x06\x00\x00sNaPpY", "snappy: let the producer compress batches (compression.type), not values"},
+	{"Obj\x01", "an Avro file: publish JSON"},
+	{"\xc3\x01", "an Avro object: publish JSON"},
+	{"\xff\xfe", "UTF-16 with a byte order mark: publish UTF-8"},
+	{"\xfe\xff", "UTF-16 with a byte order mark: publish UTF-8"},
+	{"\xef\xbb\xbf", "UTF-8 with a byte order mark: publish it without the mark"},
+	{"{\x00", "UTF-16: publish UTF-8"},
+	{"\x00{", "UTF-16: publish UTF-8"},
+	{"PK\x03\x04", "a zip file"},
+	{"PAR1", "a Parquet file"},
+	{"%PDF-", "a PDF file"},
+	{"<", "HTML or XML: set input.format to html if the values are pages"},
+}
+
+// notObject begins each explanation.
+const notObject = "the value is not a JSON object: "
+
+// schemaFraming is the length of the beginning that serializers of a schema registry write: a zero byte and the id of the schema.
+const schemaFraming = 5
+
+// notJSON says why a value is no JSON object, and where.
+func notJSON(value []byte) *RejectError {
+	if len(value) == 0 {
+		return &RejectError{NotJSON, notObject + "it is empty"}
+	}
+	for _, s := range signatures {
+		if bytes.HasPrefix(value, []byte(s.prefix)) {
+			return &RejectError{NotJSON, notObject + "it looks like " + s.looksLike}
+		}
+	}
+	if value[0] == 0 && len(value) >= schemaFraming {
+		return &RejectError{NotJSON, fmt.Sprintf(notObject+"it looks like a schema registry's framing, schema id %d: publish JSON without a schema, "+
+			"by the producer's value.serializer or value.converter", binary.BigEndian.Uint32(value[1:]))}
+	}
+	if reject := notUTF8(value); reject != nil {
+		return reject
+	}
+	if deeperThan(value, maxDepth) {
+		return &RejectError{NotJSON, fmt.Sprintf(notObject+"it is nested deeper than %d levels", maxDepth)}
+	}
+	var syntax *json.SyntaxError
+	var any json.RawMessage
+	if err := json.Unmarshal(value, &any); errors.As(err, &syntax) {
+		if at := int(syntax.Offset) - 1; at >= 0 && at < len(value) && syntax.Error() != "unexpected end of JSON input" {
+			return &RejectError{NotJSON, fmt.Sprintf(notObject+"%s at byte %d: %s", syntax, at, excerpt(value[at:]))}
+		}
+		return &RejectError{NotJSON, fmt.Sprintf(notObject+"it is cut off after %d bytes", len(value))}
+	}
+	return &RejectError{NotJSON, notObject + "it is " + excerpt(bytes.TrimLeft(value, " \t\r\n"))}
+}
+
+// excerpt quotes the beginning of foreign bytes.
+func excerpt(b []byte) string { return strconv.QuoteToASCII(string(b[:min(len(b), 16)])) }
+
+// notUTF8 says where a text is no UTF-8, and which encoding it looks like. It returns nil for UTF-8.
+func notUTF8(text []byte) *RejectError {
+	at := 0
+	for at < len(text) {
+		if text[at] < utf8.RuneSelf {
+			at++
+			continue
+		}
+		r, size := utf8.DecodeRune(text[at:])
+		if r == utf8.RuneError && size == 1 {
+			return &RejectError{NotUTF8, fmt.Sprintf("no UTF-8 at byte %d: %s; it looks like %s", at, excerpt(text[at:]), encodingOf(text))}
+		}
+		at += size
+	}
+	return nil
+}
+
+// encodingOf guesses the encoding of a text that is no UTF-8, from the runs of bytes outside ASCII. Western texts have single ones between
+// ASCII letters. GBK has pairs: most of its texts have runs of even length. Other alphabets in one byte a letter have whole words of them.
+func encodingOf(text []byte) string {
+	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) || bytes.Count(text, []byte{0}) > len(text)/4 {
+		return "UTF-16"
+	}
+	var runs, even, high, valid int
+	for i := 0; i < len(text); {
+		start := i
+		for i < len(text) && text[i] >= utf8.RuneSelf {
+			r, size := utf8.DecodeRune(text[i:])
+			if r != utf8.RuneError {
+				valid += size
+			}
+			i += size
+		}
+		if n := i - start; n > 0 {
+			runs, high = runs+1, high+n
+			if n%2 == 0 {
+				even++
+			}
+		}
+		i++
+	}
+	switch {
+	case valid > high*3/4:
+		return "UTF-8 with damaged characters, perhaps cut in the middle"
+	case high < runs*3/2+1:
+		return "latin1 (ISO-8859-1, windows-1252)"
+	case even*10 >= runs*7:
+		return "GBK, or another encoding of two bytes a letter (Big5, EUC-KR, Shift_JIS)"
+	default:
+		return "an encoding of one byte a letter, such as windows-1251"
+	}
+}
