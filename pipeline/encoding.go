@@ -56,8 +56,8 @@ func notJSON(value []byte) *RejectError {
 		return &RejectError{NotJSON, fmt.Sprintf(notObject+"it is nested deeper than %d levels", maxDepth)}
 	}
 	var syntax *json.SyntaxError
-	var any json.RawMessage
-	if err := json.Unmarshal(value, &any); errors.As(err, &syntax) {
+	var whole json.RawMessage
+	if err := json.Unmarshal(value, &whole); errors.As(err, &syntax) {
 		if at := int(syntax.Offset) - 1; at >= 0 && at < len(value) && syntax.Error() != "unexpected end of JSON input" {
 			return &RejectError{NotJSON, fmt.Sprintf(notObject+"%s at byte %d: %s", syntax, at, excerpt(value[at:]))}
 		}

@@ -56,12 +56,22 @@ func TestNoAbsurdNumberPasses(t *testing.T) {
 // What strangers tried.
 func TestSettingsWithoutSenseAreRefused(t *testing.T) {
 	for _, args := range [][]string{
-		{"--kafka.max_message_bytes=1024"}, {"--kafka.max_message_bytes=2632"}, // every article would be a dead letter
-		{"--kafka.fetch_max_wait=1ns"}, {"--kafka.commit_interval=1ns"}, {"--kafka.heartbeat_interval=1ns"}, {"--kafka.drain_timeout=1ns"},
-		{"--kafka.batch_records=1000000000"}, {"--kafka.max_in_flight_records=1000000000"},
-		{"--kafka.max_in_flight_bytes=1KiB"}, {"--kafka.max_in_flight_bytes=1PiB"},
-		{"--redis.cluster", "--redis.namespace={news}"}, {"--redis.cluster", "--redis.namespace=a{b}c"},
-		{"--redis.timeout=1ns"}, {"--redis.wait_replicas=1", "--redis.wait_timeout=1ns"}, {"--redis.pool_size=1000000"}, {"--window=1ns"},
+		{"--kafka.max_message_bytes=1024"}, // every article would be a dead letter
+		{"--kafka.max_message_bytes=2632"},
+		{"--kafka.fetch_max_wait=1ns"},
+		{"--kafka.commit_interval=1ns"},
+		{"--kafka.heartbeat_interval=1ns"},
+		{"--kafka.drain_timeout=1ns"},
+		{"--kafka.batch_records=1000000000"},
+		{"--kafka.max_in_flight_records=1000000000"},
+		{"--kafka.max_in_flight_bytes=1KiB"},
+		{"--kafka.max_in_flight_bytes=1PiB"},
+		{"--redis.cluster", "--redis.namespace={news}"},
+		{"--redis.cluster", "--redis.namespace=a{b}c"},
+		{"--redis.timeout=1ns"},
+		{"--redis.wait_replicas=1", "--redis.wait_timeout=1ns"},
+		{"--redis.pool_size=1000000"},
+		{"--window=1ns"},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			_, err := loadFlags(t, args...)
