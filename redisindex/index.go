@@ -74,6 +74,9 @@ func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, lo
 	return x, nil
 }
 
+// Client returns the client that the index uses.
+func (x *Index) Client() redis.UniversalClient { return x.client }
+
 // ID says which index this is.
 func (x *Index) ID() indexid.ID { return x.id }
 

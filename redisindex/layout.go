@@ -261,7 +261,13 @@ func databaseOf(client redis.UniversalClient) int {
 }
 
 // sequence is the ticket counter.
-func (k keys) sequence() string { return k.prefix + "seq" }
+func (k keys) sequence() string { return k.prefix + sequenceKey }
+
+// sequenceKey ends the name of the ticket counter. Every index that was used has one.
+const sequenceKey = "seq"
+
+// Counter is the key of the ticket counter of an index.
+func Counter(of indexid.Place) string { return of.Prefix() + sequenceKey }
 
 // exists is the hash whose existence says that the span holds entries. Redis expires it by its own clock, because the clocks of
 // processes may differ.

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"echosieve/pipeline/article"
+	"echosieve/redisindex/indexid"
 	"echosieve/simhash"
 )
 
@@ -81,12 +82,43 @@ func (x *Index) Walk(ctx context.Context, seen func(keys, total int64), fn func(
 	return errors.Join(append(errs, err)...)
 }
 
+// Others returns where other indexes in the database are: every namespace, recipe and layout with a ticket counter. It goes through all
+// keys of the servers, and needs the right to SCAN.
+func (x *Index) Others(ctx context.Context) (others []indexid.Place, err error) {
+	var mu sync.Mutex
+	var errs []error
+	err = eachMaster(ctx, x.client, func(ctx context.Context, node *redis.Client) {
+		err := x.scanNode(ctx, node, "*:"+sequenceKey, func(keys []string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, key := range keys {
+				if place, ok := indexid.ParsePrefix(strings.TrimSuffix(key, sequenceKey)); ok {
+					place.Database = x.id.Database
+					others = append(others, place)
+				}
+			}
+			return nil
+		})
+		mu.Lock()
+		defer mu.Unlock()
+		errs = append(errs, err)
+	})
+	slices.SortFunc(others, func(a, b indexid.Place) int { return strings.Compare(a.String(), b.String()) })
+	others = slices.DeleteFunc(slices.Compact(others), func(p indexid.Place) bool { return p == x.id.Place })
+	return others, errors.Join(append(errs, err)...)
+}
+
 func (x *Index) walkNode(ctx context.Context, node *redis.Client, fn func(keys []string) error) error {
+	return x.scanNode(ctx, node, globEscaper.Replace(x.keys.prefix)+"*", fn)
+}
+
+// scanNode calls fn with the keys of a server that match a pattern.
+func (x *Index) scanNode(ctx context.Context, node *redis.Client, pattern string, fn func(keys []string) error) error {
 	for cursor := uint64(0); ; {
 		var keys []string
 		err := x.patiently(ctx, "scan", func() (err error) {
 			var next uint64
-			keys, next, err = node.Scan(ctx, cursor, globEscaper.Replace(x.keys.prefix)+"*", walkCount).Result()
+			keys, next, err = node.Scan(ctx, cursor, pattern, walkCount).Result()
 			if err == nil {
 				cursor = next
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -28,7 +29,7 @@ const checkHelp = `Check tests everything that the service needs of Kafka and Re
 input topic, and prints each fault with its remedy, and which scripts come in. It changes nothing.
 
 Exit codes: 0 the service could start and work; 1 it could not: also if half of the sampled records or more would be
-dead letters; 2 the check itself failed, for example because the
+dead letters, or if its group's articles are in another index; 2 the check itself failed, for example because the
 configuration is wrong.`
 
 // checkResult is the output of --json.
@@ -66,7 +67,7 @@ func newCheckCommand() *cobra.Command {
 			err = printFindings(cmd.OutOrStdout(), result)
 		}
 		if err == nil && !result.CanStart {
-			err = &command.AnswerError{Text: "the service could not start; see above"}
+			err = &command.AnswerError{Text: "do not start the service before the failures above are cured"}
 		}
 		return err
 	}
@@ -98,7 +99,7 @@ func check(ctx context.Context, cfg config.Config) checkResult {
 		found = append(found, checkInput(ctx, cfg, made)...)
 	}
 	add("kafka", found...)
-	add("redis", checkRedis(ctx, cfg, result.Recipe)...)
+	add("redis", checkRedis(ctx, cfg, result.Recipe, slices.ContainsFunc(found, failed))...)
 
 	result.CanStart = true
 	for _, f := range result.Findings {
@@ -144,8 +145,9 @@ func checkKafka(ctx context.Context, cfg config.Config) []diag.Finding {
 	return consumer.Check(ctx, cfg.Kafka)
 }
 
-func checkRedis(ctx context.Context, cfg config.Config, recipeID string) []diag.Finding {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+// checkRedis checks the servers and the index. Without Kafka it does not know which index the group has used.
+func checkRedis(parent context.Context, cfg config.Config, recipeID string, noKafka bool) []diag.Finding {
+	ctx, cancel := context.WithTimeout(parent, checkTimeout)
 	defer cancel()
 	client, err := redisindex.Connect(cfg.Redis.Options)
 	if err != nil {
@@ -161,8 +163,16 @@ func checkRedis(ctx context.Context, cfg config.Config, recipeID string) []diag.
 		if modes := redisindex.CheckMode(ctx, cfg.Redis.Options); len(modes) > 0 {
 			found = modes
 		}
+		return found
 	}
-	return found
+	if noKafka || recipeID == "" {
+		return found
+	}
+	x, err := redisindex.New(client, cfg.IndexConfig(recipeID), nil, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		return append(found, diag.New(diag.Failure, "index", err.Error(), "correct the settings under redis"))
+	}
+	return append(found, checkIndex(parent, cfg, x)...)
 }
 
 // printFindings prints each finding with its remedy below it, and the conclusion.

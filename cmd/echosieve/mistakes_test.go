@@ -84,7 +84,7 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"boilerplate", "learn", "--from", noText, "--out", "x", "--least", "1"}, "--least must be between 2 and 200"},
 		{"", []string{"boilerplate", "learn", "--from", noText, "--out", "x", "--share", "2"}, "--share must be between 0 and 1"},
 		{"", []string{"boilerplate", "learn", kafka, "--from", "artikles", "--out", "x"}, "there is no file artikles, and as a topic it cannot be read: consumer: partitions of artikles: "},
-		{"", []string{"index"}, "index needs one of its commands: forget, lookup, refill, stats, verify; see echosieve index --help"},
+		{"", []string{"index"}, "index needs one of its commands: accept, forget, lookup, refill, stats, verify; see echosieve index --help"},
 		{"", []string{"index", "refil"}, "did you mean echosieve index refill?"},
 		{"", []string{"refill"}, "did you mean echosieve index refill?"},
 		{"", []string{"index", "refill", "articles"}, "see echosieve index refill --help"},

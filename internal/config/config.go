@@ -33,7 +33,9 @@ type Config struct {
 	Input     pipeline.DecodeConfig `koanf:"input" help:"How a record's value holds the article."`
 	HTTP      HTTPConfig            `koanf:"http" help:"Metrics and health."`
 	Log       LogConfig             `koanf:"log" help:"The log, written to standard error."`
-	Shadow    ShadowConfig          `koanf:"shadow" help:"Names for run --shadow, which tries other settings beside the service (docs/recipe-change.md). All must end in shadow."`
+	// Arguments are the arguments with which a command gets this configuration, without secrets. Load sets them.
+	Arguments []string     `koanf:"-"`
+	Shadow    ShadowConfig `koanf:"shadow" help:"Names for run --shadow, which tries other settings beside the service (docs/recipe-change.md). All must end in shadow."`
 }
 
 // RedisConfig says where the index is and how it is laid out.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -68,7 +69,30 @@ func LoadOrigins(flags *pflag.FlagSet) (Config, schema.Origins, error) {
 	if err := cfg.Validate(); err != nil {
 		return Config{}, nil, fmt.Errorf("configuration: %w", err)
 	}
+	cfg.Arguments = arguments(flags, file)
 	return cfg, origins, nil
+}
+
+// arguments returns the flags that were given, quoted for a shell, and the file. Secrets are left out.
+func arguments(flags *pflag.FlagSet, file string) []string {
+	var given []string
+	if file != "" {
+		given = append(given, "--"+fileFlag, quoted(file))
+	}
+	for _, k := range Schema().Keys() {
+		if f := flags.Lookup(k.Name); f != nil && f.Changed && !k.Secret {
+			given = append(given, "--"+k.Name+"="+quoted(f.Value.String()))
+		}
+	}
+	return given
+}
+
+// quoted is a text as a shell reads it as one word.
+func quoted(text string) string {
+	if regexp.MustCompile(`^[\w@%+=:,./-]+$`).MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // Environ returns an environment for a child process that runs with exactly this configuration: the environment of this

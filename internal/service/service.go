@@ -25,6 +25,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
+	"echosieve/redisindex/handover"
 )
 
 // Service is one Echosieve process.
@@ -35,6 +36,7 @@ type Service struct {
 	recipe   *recipe.Recipe
 	redis    redis.UniversalClient
 	index    *redisindex.Index
+	watcher  *handover.Watcher
 	consumer *consumer.Consumer
 	console  *console.Console // nil without http.console
 	listener net.Listener
@@ -57,7 +59,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	}
 	// Loading the dictionaries leaves garbage of the same size. Without this call an idle process would keep that memory for minutes.
 	debug.FreeOSMemory()
-	registerBuildInfo(s.registry, s.recipe.ID(), cfg.IsShadow())
+	registerBuildInfo(s.registry, s.recipe.ID(), redisindex.IDOf(cfg.IndexConfig(s.recipe.ID()), cfg.Redis.DB).String(), cfg.IsShadow())
 	if s.redis, err = redisindex.Connect(cfg.Redis.Options); err != nil {
 		return nil, err
 	}
@@ -83,7 +85,12 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	}
 	// The index knows the highest numbers that Redis has shown it. Offsets are committed together with these numbers: a process that
 	// starts later compares them with Redis, and so notices if Redis has lost writes meanwhile.
-	s.consumer.KeepNotes(notes{s.index})
+	// The commits also name the index: a process on another index than its group says so.
+	s.watcher, err = handover.NewWatcher(handover.Of(s.index, cfg.Kafka.Group, cfg.Window), Cure(cfg), s.registry, log.With("component", "index"))
+	if err != nil {
+		return nil, errors.Join(err, s.redis.Close())
+	}
+	s.consumer.KeepNotes(notes{s.index, s.watcher})
 	s.tracing = otlp.New(build.Version(), s.registry, log.With("component", "tracing"))
 	s.consumer.TraceWith(s.tracing.Tracer())
 	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.HTTP.Listen); err != nil {
@@ -126,6 +133,10 @@ func (s *Service) Run(ctx context.Context) error {
 		s.index.Monitor(ctx, func(kind, text string) { s.health.warn("redis", kind, text) })
 		return nil
 	})
+	group.Go(func() error {
+		s.watcher.Watch(ctx, func(kind, text string) { s.health.warn("redis", kind, text) })
+		return nil
+	})
 	group.Go(func() error { s.reloader.run(ctx); return nil })
 	group.Go(func() error { return s.consumer.Run(ctx) })
 	err := group.Wait()
@@ -158,15 +169,15 @@ func (s *Service) newConsole() (*console.Console, error) {
 	}, s.log.With("component", "console"))
 }
 
-// registerBuildInfo registers the metric echosieve_build_info. Its value is always 1; its labels name version and recipe, and say whether
+// registerBuildInfo registers the metric echosieve_build_info. Its value is always 1; its labels name version, recipe and index, and say whether
 // this is a shadow.
-func registerBuildInfo(reg prometheus.Registerer, recipeID string, shadow bool) {
+func registerBuildInfo(reg prometheus.Registerer, recipeID, index string, shadow bool) {
 	b := build.Read()
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "echosieve_build_info",
 		Help: "Always 1; the labels say what runs.",
 		ConstLabels: prometheus.Labels{
-			"version": b.Version, "revision": b.Revision, "goversion": b.Go, "recipe": recipeID,
+			"version": b.Version, "revision": b.Revision, "goversion": b.Go, "recipe": recipeID, "index": index,
 			"shadow": strconv.FormatBool(shadow),
 		},
 	})

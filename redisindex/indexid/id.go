@@ -8,6 +8,7 @@ package indexid
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +35,28 @@ func (p Place) Prefix() string {
 		return p.Namespace + ":" + p.Layout + ":"
 	}
 	return p.Namespace + ":" + p.Recipe + ":" + p.Layout + ":"
+}
+
+// layouts matches a layout, and recipes the id of a recipe.
+var (
+	layouts = regexp.MustCompile(`^[0-9a-z]+\.\d+\.\d+x\d+\.(\d+|sets)\.\d+$`)
+	recipes = regexp.MustCompile(`^[a-z0-9-]+-\d+-[0-9a-f]{8}$`)
+)
+
+// ParsePrefix is the inverse of Prefix. It is not ok if the text is the prefix of no index.
+func ParsePrefix(text string) (p Place, ok bool) {
+	parts := strings.Split(strings.TrimSuffix(text, ":"), ":")
+	last := len(parts) - 1
+	if last < 1 || !layouts.MatchString(parts[last]) {
+		return Place{}, false
+	}
+	p.Layout = parts[last]
+	if last > 1 && recipes.MatchString(parts[last-1]) {
+		last--
+		p.Recipe = parts[last]
+	}
+	p.Namespace = strings.Join(parts[:last], ":")
+	return p, true
 }
 
 // String names the index as metrics and commands show it: Prefix without its last colon, then "@" and the database unless it is 0.

@@ -20,7 +20,17 @@ func TestNames(t *testing.T) {
 	require.Equal(t, "a space & more:x:news-4-3fa9c1d2:3c00.18.4x15.11.5", i.String())
 	i.Database = 3
 	require.Equal(t, "a space & more:x:news-4-3fa9c1d2:3c00.18.4x15.11.5@3", i.String())
-	require.Equal(t, "ns:l:", Place{Namespace: "ns", Layout: "l"}.Prefix())
+	for _, p := range []Place{
+		{Namespace: "a:b", Recipe: "classic-python-30-1-3fa9c1d2", Layout: "3c00.18.4x15.sets.5"}, {Namespace: "ns", Layout: "3c00.18.4x15.11.5"},
+	} {
+		got, ok := ParsePrefix(p.Prefix())
+		require.True(t, ok)
+		require.Equal(t, p, got)
+	}
+	for _, text := range []string{"", "queue:", "orders:3c00:", "3c00.18.4x15.11.5:"} {
+		_, ok := ParsePrefix(text)
+		require.False(t, ok, text)
+	}
 }
 
 func TestNotes(t *testing.T) {

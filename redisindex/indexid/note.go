@@ -102,6 +102,11 @@ func (n Note) Of(index ID, markers int) bool {
 	return n.Index.Same(index) && n.Markers == markers
 }
 
+// Names says whether the note is about an index, whatever the number of its markers: 1 on a single server, 64 on a cluster.
+func (n Note) Names(index ID) bool {
+	return n.Of(index, 1) || n.Of(index, 64) || n.hash == "" && n.Index.Same(index)
+}
+
 // hash is the name of an index in notes of versions without ids.
 func hash(index ID, markers int) string {
 	h := fnv.New32a()

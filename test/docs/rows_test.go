@@ -161,6 +161,10 @@ var rows = []row{
 		command: "echosieve index refill --config new.yaml --from input", with: []string{"new.yaml", "echosieve.yaml --redis.namespace refilled"},
 		want: []string{`\d+ `},
 	},
+	{command: "echosieve check --config new.yaml", parsed: "test/e2e follows the steps of the page"},
+	{command: "echosieve run --config new.yaml", parsed: "test/e2e follows the steps of the page"},
+	// docs/runbook.md
+	{command: "echosieve index accept --config echosieve.yaml", want: []string{`^nothing to accept|^accepted`}},
 	// docs/reliability.md
 	{command: "make torture ROUNDS=100 SEED=7", parsed: minutes},
 	{command: "go run ./test/torture --rounds 1 --seed 7 --faults kill,redis-stall", parsed: minutes},
@@ -170,7 +174,6 @@ var rows = []row{
 	{command: "go run ./test/torture --help", parsed: "compiles the fault runner only to print its flags; the rows above check the flags that the pages use"},
 	{command: "go test ./test/torture/... -run 'Mistakes|Mutants'", parsed: minutes},
 	{command: "go run ./test/torture --scenario", parsed: minutes},
-	// docs/runbook.md
 	{command: "kafka-transactions.sh --find-hanging", parsed: "a program of Kafka; the page names the option only"},
 	// docs/scale.md
 	{command: "go test ./redisindex -run NONE -bench Servers -benchtime 20000x", parsed: minutes},

@@ -10,6 +10,7 @@ import (
 	"echosieve/internal/config"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
+	"echosieve/redisindex/handover"
 )
 
 const help = `The index is what Redis keeps of the articles of one window. It belongs to one recipe and one layout: these
@@ -19,7 +20,7 @@ The service may run meanwhile.`
 // Command returns the command group.
 func Command() *cobra.Command {
 	cmd := &cobra.Command{Use: "index", Short: "Refill, show and repair the index in Redis", Long: help}
-	cmd.AddCommand(newRefillCommand(), newStatsCommand(), newLookupCommand(), newForgetCommand(), newVerifyCommand())
+	cmd.AddCommand(newRefillCommand(), newStatsCommand(), newLookupCommand(), newForgetCommand(), newVerifyCommand(), newAcceptCommand())
 	return cmd
 }
 
@@ -56,4 +57,9 @@ func open(cmd *cobra.Command) (*opened, error) {
 		return nil, err
 	}
 	return o, nil
+}
+
+// handover compares the index with the commits of the group of the configuration.
+func (o *opened) handover() *handover.Handover {
+	return handover.Of(o.Index, o.cfg.Kafka.Group, o.cfg.Window)
 }

@@ -130,14 +130,32 @@ func (r *refiller) refill(ctx context.Context, restart bool) (*summary, error) {
 	return &r.summary, r.summary.answer()
 }
 
-// cure ends the warnings of the loss if everything that belongs into the index is there.
+// cure ends the warnings of the loss, and those of another index, if everything that belongs into the index is there.
 func (r *refiller) cure(ctx context.Context) (err error) {
 	switch {
 	case r.oldest.After(r.began.Add(-r.index.cfg.Window)): // --since is shorter than the window
 	case len(r.cut) > 0:
 		r.summary.Cut = r.cut
 	default:
-		r.summary.Cured, err = r.shared.Cure(ctx)
+		if r.summary.Cured, err = r.shared.Cure(ctx); err == nil {
+			err = r.noteFilled(ctx)
+		}
 	}
 	return err
+}
+
+// noteFilled notes that the index has what the group had committed when the refill began, unless another recipe has published a part of it.
+func (r *refiller) noteFilled(ctx context.Context) error {
+	kafka, h := r.index.cfg.Kafka, r.index.handover()
+	if r.from == fromOutputs {
+		notes, err := r.archive.Notes(ctx, kafka.Group, kafka.Topics.Input)
+		if err != nil {
+			return err
+		}
+		lack, err := h.Lack(ctx, notes)
+		if err != nil || lack != nil && lack.Other.Recipe != r.index.recipe.ID() {
+			return err
+		}
+	}
+	return h.Fill(ctx, kafka.Topics.Input, r.committed)
 }

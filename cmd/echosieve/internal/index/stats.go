@@ -15,6 +15,7 @@ import (
 	"echosieve/internal/config"
 	"echosieve/internal/visible"
 	"echosieve/redisindex"
+	"echosieve/redisindex/handover"
 )
 
 const statsHelp = `Stats goes through all keys of the index in Redis and prints the number of articles by verdict and by span, the memory
@@ -22,7 +23,10 @@ by kind of key, the lengths of the block lists, and the longest lists. A full li
 more articles: many of them mean one template or one phrase in many articles.
 
 It reads the whole index: about 10 s for a million articles, and as much time of the servers. It needs the rights SCAN,
-DBSIZE, HGETALL and MEMORY USAGE.`
+DBSIZE, HGETALL and MEMORY USAGE.
+
+If the index does not exist, it names those that do, of every namespace, recipe and layout, with the number of articles where
+the rights allow. The exit code is 1 then.`
 
 // stats is what the command stats prints.
 type stats struct {
@@ -74,6 +78,9 @@ func newStatsCommand() *cobra.Command {
 		s, err := count(cmd.Context(), index, *top, cmd.ErrOrStderr())
 		if err != nil {
 			return err
+		}
+		if s.Articles == 0 && s.Damaged == 0 {
+			return index.missing(cmd.Context())
 		}
 		if *asJSON {
 			return command.PrintJSON(cmd.OutOrStdout(), s)
@@ -167,6 +174,25 @@ func (s *stats) print(w io.Writer) error {
 		out.line("  %5d fingerprints: block %d, value %s, span from %s", l.Length, l.Block, l.Value, l.Span.UTC().Format(time.RFC3339))
 	}
 	return out.err
+}
+
+// missing is the answer about an index without articles. It names the indexes that there are.
+func (o *opened) missing(ctx context.Context) error {
+	text := fmt.Sprintf("the index %s does not exist", o.ID())
+	others, err := o.Others(ctx)
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		text += fmt.Sprintf("\nthere is %s", other)
+		if n, err := handover.Tickets(ctx, o.Client(), other); err == nil { // else the rights end at the namespace
+			text += fmt.Sprintf(", with up to %d articles", n)
+		}
+	}
+	if len(others) == 0 {
+		text += ", and there is no other one in this database"
+	}
+	return &command.AnswerError{Text: text}
 }
 
 // printer prints lines, broken at the width of a terminal, and keeps the first error. Nothing is hidden in its arguments.

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+
+	"echosieve/consumer"
+	"echosieve/internal/config"
+	"echosieve/internal/diag"
+	"echosieve/internal/service"
+	"echosieve/redisindex"
+	"echosieve/redisindex/handover"
+)
+
+// checkIndex compares the index of the configuration with the index that the group's commits name. If Kafka or Redis does not answer, it says
+// nothing: the other checks report the fault.
+func checkIndex(ctx context.Context, cfg config.Config, x *redisindex.Index) []diag.Finding {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	topic := cfg.Kafka.Topics.Input
+	archive, err := consumer.NewArchive(cfg.Kafka, topic)
+	if err != nil {
+		return nil
+	}
+	defer archive.Close()
+	notes, err := archive.Notes(ctx, cfg.Kafka.Group, topic)
+	if err != nil {
+		return nil
+	}
+	lack, err := handover.Of(x, cfg.Kafka.Group, cfg.Window).Lack(ctx, notes)
+	if err != nil || lack == nil {
+		return nil
+	}
+	return []diag.Finding{diag.New(diag.Failure, "index "+x.ID().String(), lack.Text(x.ID()), service.Cure(cfg).Remedy(x.ID(), lack.Other))}
+}

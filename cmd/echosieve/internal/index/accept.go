@@ -1,0 +1,71 @@
+package index
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/consumer"
+	"echosieve/internal/command"
+	"echosieve/internal/config"
+)
+
+const acceptHelp = `Accept ends the warning that the group's articles are in another index, without filling this one: after a change of settings
+where copies of earlier articles may pass as unique for one window. index refill ends it, too, and copies do not pass.
+
+It accepts what the group has committed so far. If processes with other settings go on, the warning comes back.`
+
+func newAcceptCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "accept", Short: "Do without the articles that are in another index", Long: acceptHelp,
+		Example: `  echosieve index accept --config echosieve.yaml`,
+		Args:    command.NoArgs,
+	}
+	asJSON := command.AddJSONFlag(cmd)
+	config.AddFlags(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		index, err := open(cmd)
+		if err != nil {
+			return err
+		}
+		defer index.client.Close()
+		text, err := accept(cmd.Context(), index)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"accepted": text})
+		}
+		out := &printer{w: cmd.OutOrStdout()}
+		if text == "" {
+			out.line("nothing to accept: the group's commits name this index, or it was filled")
+		} else {
+			out.line("accepted: %s", text)
+		}
+		return out.err
+	}
+	return cmd
+}
+
+// accept returns what was accepted; "" if nothing was lacking.
+func accept(ctx context.Context, index *opened) (string, error) {
+	kafka := index.cfg.Kafka
+	archive, err := consumer.NewArchive(kafka, kafka.Topics.Input)
+	if err != nil {
+		return "", err
+	}
+	defer archive.Close()
+	notes, err := archive.Notes(ctx, kafka.Group, kafka.Topics.Input)
+	if err != nil {
+		return "", err
+	}
+	lack, err := index.handover().Lack(ctx, notes)
+	if err != nil || lack == nil {
+		return "", err
+	}
+	committed, err := archive.Committed(ctx, kafka.Group, kafka.Topics.Input)
+	if err != nil {
+		return "", err
+	}
+	return lack.Text(index.ID()), index.handover().Fill(ctx, kafka.Topics.Input, committed)
+}

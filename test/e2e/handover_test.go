@@ -1,0 +1,206 @@
+package e2e
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/pipeline"
+	"echosieve/test/kafkaserver"
+	"echosieve/test/ledger"
+	"echosieve/test/redisserver"
+	"echosieve/test/service"
+)
+
+// echosieve runs a command with the settings in its environment, and returns its exit code and what it prints.
+func echosieve(t *testing.T, s service.Settings, args ...string) (code int, out string) {
+	t.Helper()
+	cmd := exec.Command(service.Binary, args...)
+	cmd.Env = s.Environ()
+	text, err := cmd.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return exit.ExitCode(), string(text)
+	}
+	require.NoError(t, err)
+	return 0, string(text)
+}
+
+// says waits until the service is ready with a warning that holds the text.
+func says(t *testing.T, p *service.Process, text string) {
+	t.Helper()
+	page := ""
+	require.Eventually(t, func() bool {
+		page = p.Get("/readyz")
+		return strings.HasPrefix(page, "200") && strings.Contains(page, text)
+	}, service.Patience, 50*time.Millisecond, "%s", text)
+}
+
+// silent waits until the service is ready without warnings.
+func silent(t *testing.T, p *service.Process) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		page := p.Get("/readyz")
+		return strings.HasPrefix(page, "200") && !strings.Contains(page, "warnings")
+	}, service.Patience, 50*time.Millisecond)
+}
+
+// Two processes of one group run with different windows: both say so while articles flow. When one is gone, the other still lacks what was
+// decided there, until it is refilled.
+func TestProcessesWithDifferentWindows(t *testing.T) {
+	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, redisserver.Start(t).Addr)
+	settings := c.settings()
+	records := recent(fresh(articles(t))[:1200])
+	a := service.Start(t, settings)
+	b := service.Start(t, settings.With(service.Settings{"window": "24h"}))
+	a.WaitReady(t)
+	b.WaitReady(t)
+	sent := 0
+	began := time.Now()
+	require.Eventually(t, func() bool {
+		publish(t, c, records[sent:sent+60])
+		sent += 60
+		return strings.Contains(a.Get("/readyz"), "runs with other settings") && strings.Contains(b.Get("/readyz"), "runs with other settings") ||
+			sent+60 > len(records)
+	}, service.Patience, time.Second)
+	t.Logf("both said so after %s", time.Since(began))
+	says(t, a, "another process of this group runs with other settings: window 168h here, 24h there")
+	says(t, b, "another process of this group runs with other settings: window 24h here, 168h there")
+	for _, p := range []*service.Process{a, b} {
+		require.Contains(t, p.Log(), "another process of this group runs with other settings")
+		require.InDelta(t, time.Now().Unix(), p.Metric(t, "echosieve_handover_other_settings_timestamp_seconds"), 300)
+		require.Contains(t, p.Get("/metrics"), `index="`+c.namespace+`:news-`)
+	}
+	stop(t, b)
+	watch(t, c, sent, func(int) {})
+	waitCommitted(t, c, sent)
+	says(t, a, "the group's articles are in another index (window 168h here, 24h there)")
+	require.Positive(t, a.Metric(t, "echosieve_handover_articles"))
+	code, out := echosieve(t, settings, "index", "refill")
+	require.Zero(t, code, out)
+	require.Eventually(t, func() bool { return !strings.Contains(a.Get("/readyz"), "are in another index") }, service.Patience, 50*time.Millisecond)
+	require.Zero(t, a.Metric(t, "echosieve_handover_articles"))
+	stop(t, a)
+	a = service.Start(t, settings)
+	a.WaitReady(t)
+	silent(t, a)
+}
+
+// A service starts with another window. It says so itself, and so does check; a refill ends it, and copies of earlier articles are caught.
+func TestStartWithAnotherWindow(t *testing.T) {
+	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, redisserver.Start(t).Addr)
+	settings := c.settings()
+	short := settings.With(service.Settings{"window": "72h"})
+	early := recent(fresh(articles(t))[:300])
+	p := service.Start(t, settings)
+	p.WaitReady(t)
+	publish(t, c, early)
+	before := byVerdict(watch(t, c, len(early), func(int) {}))
+	waitCommitted(t, c, len(early))
+	silent(t, p)
+	stop(t, p)
+
+	code, out := echosieve(t, settings, "check")
+	require.Zero(t, code, out)
+	code, out = echosieve(t, short, "check")
+	require.Equal(t, 1, code, out)
+	out = strings.Join(strings.Fields(out), " ")
+	require.Contains(t, out, "are in another index (window 72h here, 168h there)")
+	require.Contains(t, out, "echosieve index refill;")
+	code, out = echosieve(t, short, "index", "stats")
+	require.Equal(t, 1, code, out)
+	require.Regexp(t, `does not exist\s+there is `+c.namespace+`:news-\S+, with up to \d+ articles`, out)
+
+	p = service.Start(t, short)
+	p.WaitReady(t)
+	says(t, p, "are in another index (window 72h here, 168h there)")
+	require.Contains(t, p.Log(), "their copies pass as unique")
+	code, out = echosieve(t, short, "index", "refill")
+	require.Zero(t, code, out)
+	silent(t, p)
+	code, out = echosieve(t, short, "check")
+	require.Zero(t, code, out)
+	caught(t, c, before, early, len(early))
+	stop(t, p)
+}
+
+// caught publishes exact copies of the records that passed as unique, and requires that each gets the verdict of a copy. so many records have
+// verdicts already.
+func caught(t *testing.T, c cluster, before map[string]map[string]string, records []*kgo.Record, verdicts int) {
+	t.Helper()
+	var copies []*kgo.Record
+	for _, r := range records {
+		if h := before[ledger.Coordinates(r)]; h[pipeline.HeaderVerdict] == "unique" && h[pipeline.HeaderRoot] != "" {
+			again := *r
+			again.Timestamp = time.Now()
+			copies = append(copies, &again)
+		}
+	}
+	require.NotEmpty(t, copies)
+	inputs := publish(t, c, copies)
+	after := byVerdict(watch(t, c, verdicts+len(copies), func(int) {}))
+	for at := range inputs {
+		require.Equal(t, "exact", after[at][pipeline.HeaderVerdict], "%s is a copy of an earlier article", at)
+	}
+}
+
+// TestPageOfRecipeChange follows steps 3 and 4 of docs/recipe-change.md word for word, while articles come in. Copies of articles from before
+// the fill, from between the fill and the stop, and from while nobody ran are caught.
+func TestPageOfRecipeChange(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "recipe-change.md"))
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(page), "\n## 3. Fill the new index\n")
+	steps, _, _ := strings.Cut(rest, "\n## 5. Back\n")
+	commands := regexp.MustCompile(`(?m)^ {4,}(echosieve .*)$`).FindAllStringSubmatch(steps, -1)
+	acts := regexp.MustCompile(`(?m)^\d\. (\w+)`).FindAllStringSubmatch(steps, -1)
+	require.Len(t, commands, 4)
+	require.Equal(t, "Stop Fill Check Start", acts[0][1]+" "+acts[1][1]+" "+acts[2][1]+" "+acts[3][1])
+
+	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, redisserver.Start(t).Addr)
+	settings := c.settings()
+	file := filepath.Join(t.TempDir(), "new.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("detection: {near: 0.5}\nwindow: 48h\n"), 0o600))
+	delete(settings, "window") // the environment would win over the file
+	arguments := func(i int) []string {
+		return strings.Fields(strings.Replace(commands[i][1], "new.yaml", file, 1))[1:]
+	}
+	follow := func(i int) {
+		t.Helper()
+		code, out := echosieve(t, settings, arguments(i)...)
+		require.Zero(t, code, out)
+	}
+	records := recent(fresh(articles(t))[:900])
+	old := service.Start(t, settings)
+	old.WaitReady(t)
+	publish(t, c, records[:300])
+	watch(t, c, 300, func(int) {})
+	waitCommitted(t, c, 300)
+	follow(0)                       // 3. Fill
+	publish(t, c, records[300:600]) // the old processes decide these
+	before := byVerdict(watch(t, c, 600, func(int) {}))
+	stop(t, old) // 4.1
+	publish(t, c, records[600:])
+	code, out := echosieve(t, settings, arguments(2)...)
+	require.Equal(t, 1, code, "check before step 2: %s", out)
+	follow(1)
+	follow(2)
+	require.Equal(t, "run", arguments(3)[0])
+	p := service.Start(t, settings, func(cmd *exec.Cmd) { cmd.Args = append(cmd.Args, arguments(3)[1:]...) })
+	p.WaitReady(t)
+	waiting := byVerdict(watch(t, c, 900, func(int) {}))
+	for at, h := range before {
+		require.Equal(t, h, waiting[at], "published verdicts stay")
+	}
+	silent(t, p)
+	caught(t, c, waiting, records, 900)
+	silent(t, p)
+	require.NotContains(t, p.Log(), "another index")
+	stop(t, p)
+}
