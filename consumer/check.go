@@ -173,14 +173,20 @@ func (c *cluster) checkGroup(ctx context.Context) diag.Finding {
 	}
 }
 
-// explainClosed finds out why the brokers close connections. A listener that expects a login closes the connection without an
-// answer, and so does a listener that does not expect TLS: the error alone cannot tell the two apart. The request for
-// protocol versions can: a listener that expects a login answers it before the login.
+// explainClosed finds out why the brokers close connections, or do not answer: perhaps they are no brokers. A listener that expects a login
+// closes the connection without an answer, and so does a listener that does not expect TLS: the error alone cannot tell the two apart. The
+// request for protocol versions can: a listener that expects a login answers it before the login.
 func (c *cluster) explainClosed(ctx context.Context, err error) error {
-	if !diag.IsClosed(err) {
+	if !diag.IsClosed(err) && !diag.IsTimeout(err) {
 		return err
 	}
 	for _, addr := range c.cfg.Brokers {
+		switch speaks := diag.Speaks(ctx, addr); speaks {
+		case diag.SpeaksController:
+			return &diag.Problem{Cause: addr + " is the port of a controller", Remedy: "set kafka.brokers to a listener for clients, port 9092 as a rule", Err: err, Permanent: true}
+		case diag.SpeaksRedis, diag.SpeaksHTTP:
+			return &diag.Problem{Cause: addr + " speaks " + speaks + ", not Kafka", Remedy: "set kafka.brokers to the brokers, port 9092 as a rule", Err: err, Permanent: true}
+		}
 		switch {
 		case probeTLS(ctx, addr, c.transport.TLS, c.cfg.ClientID) == nil:
 			if c.cfg.SASL.Mechanism != "" {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -69,6 +70,17 @@ func isRightMissing(err error) bool {
 		err != nil && strings.Contains(err.Error(), "The user executing the script can't")
 }
 
+// user finds the name of the user in Redis' reply about a missing right.
+var user = regexp.MustCompile(`User (\S+) has no permissions`)
+
+// userOf is the name of the user who lacks a right, as Redis names it. Replies about commands in scripts do not name it.
+func userOf(err error) string {
+	if found := user.FindStringSubmatch(err.Error()); found != nil {
+		return found[1]
+	}
+	return "<user>"
+}
+
 // isRefused says whether a server refuses the command: the user lacks the right, or the server does not have the command.
 func isRefused(err error) bool { return isRightMissing(err) || redis.HasErrorPrefix(err, "ERR") }
 
@@ -103,7 +115,9 @@ func explainReply(err error, namespace string) *diag.Problem {
 	case errors.Is(err, errCorrupt):
 		return &diag.Problem{Cause: "an entry in Redis is damaged and could not be set aside", Remedy: "delete the field named here: HDEL with the key, and the field in hexadecimal"}
 	case isRightMissing(err):
-		return &diag.Problem{Cause: "a right is missing in Redis", Remedy: "ACL SETUSER <user> " + ACLRule(namespace)}
+		return &diag.Problem{Cause: "a right is missing in Redis", Remedy: "ACL SETUSER " + userOf(err) + " " + ACLRule(namespace)}
+	case strings.Contains(err.Error(), "DB index is out of range"): // Redis replies it with the general code ERR
+		return &diag.Problem{Cause: "this Redis has no database of the number in redis.db", Remedy: "lower redis.db; servers have 16 databases, 0 to 15, unless their setting databases says otherwise"}
 	case saysSentinels(err, "") && classify(err) == "auth":
 		return &diag.Problem{Cause: "the sentinels refused the login", Remedy: "set redis.sentinel_username and redis.sentinel_password_file to what they expect"}
 	case saysSentinels(err, "unknown command"):

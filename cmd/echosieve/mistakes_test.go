@@ -1,6 +1,8 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -8,6 +10,7 @@ import (
 	"echosieve/internal/command"
 	"echosieve/internal/command/commandtest"
 	"echosieve/internal/config"
+	"echosieve/test/redisserver"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -27,7 +30,14 @@ func TestWrongUsage(t *testing.T) {
 	removedKey := file("removed.yaml", "detection:\n  short_pairs: 60\n")
 	unknownKey := file("unknown.yaml", "kafka:\n  broker: [a:1]\n")
 	broken := file("broken.yaml", "kafka: [\n")
-	badDuration := file("duration.yaml", "window: 7d\n")
+	badDuration := file("duration.yaml", "window: week\n")
+	tab := file("tab.yaml", "window: 7d\nkafka:\n\tbrokers: [a:1]\nredis:\n  db: 0\n")
+	quote := file("quote.yaml", "kafka:\n  group: \"news\n  brokers: [a:1]\nredis:\n  db: 0\n")
+	colon := file("colon.yaml", "kafka:\n  brokers: [a:1]\n  group news\n  client_id: x\nwindow: 7d\n")
+	binary := file("ls", "\x7fELF\x02\x01\x00\x00\x00\n\x00\x01\n")
+	redis := redisserver.Addr(t)
+	web := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(web.Close)
 	badSize := file("size.yaml", "kafka:\n  max_message_bytes: big\n")
 
 	for _, c := range []struct {
@@ -67,7 +77,7 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"explain", "x44"}, `"x44" is not of the form topic/partition/offset, such as articles-duplicate/0/1517; for an id, type --id x44`},
 		{"", []string{"explain", "a/0/1", "--id", "x44"}, "explain wants coordinates or --id, not both"},
 		{"", []string{"explain", "--id", "x44", "--since", "-1h"}, "--since is -1h0m0s, must be above 0"},
-		{"", []string{"explain", "--id", "x44", "--since", "3d"}, `--since wants a duration such as 30s or 5m, not "3d"`},
+		{"", []string{"explain", "--id", "x44", "--since", "3days"}, `--since wants a duration such as 7d, 168h, 30s or 250ms, not "3days"`},
 		{"", []string{"diff", "a"}, "diff wants two sides, A and B, but got 1; put commas, without spaces, between the topics of one side"},
 		{"", []string{"diff", "a", "b", "c"}, "but got 3"},
 		{"", []string{"diff", "a,", "b"}, `a name is missing in "a,"; put commas, without spaces, between the topics of one side`},
@@ -86,20 +96,23 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"boilerplate", "learn", kafka, "--from", "artikles", "--out", "x"}, "there is no file artikles, and as a topic it cannot be read: consumer: partitions of artikles: "},
 		{"", []string{"index"}, "index needs one of its commands: accept, forget, lookup, refill, stats, verify; see echosieve index --help"},
 		{"", []string{"index", "refil"}, "did you mean echosieve index refill?"},
+		{"", []string{"index", "flush"}, `unknown command "flush" of index; see echosieve index --help`},
 		{"", []string{"refill"}, "did you mean echosieve index refill?"},
 		{"", []string{"index", "refill", "articles"}, "see echosieve index refill --help"},
 		{"", []string{"index", "stats", "articles"}, "see echosieve index stats --help"},
 		{"", []string{"index", "verify", "articles"}, "see echosieve index verify --help"},
 		{"", []string{"index", "lookup"}, "wants one text, id, fingerprint or coordinates; see echosieve index lookup --help"},
-		{"", []string{"index", "forget"}, "wants the coordinates of one article, such as articles/3/128077; see echosieve index forget --help"},
-		{"", []string{"index", "forget", "articles"}, `"articles" is not of the form topic/partition/offset`},
+		{"", []string{"index", "forget"}, "wants the coordinates of one article, such as articles/3/128077, or an id; see echosieve index forget --help"},
+		{"", []string{"index", "forget", "--redis.addrs", "127.0.0.1:1", "x44"}, "check that it runs, redis.addrs"}, // an id
 		// Flags.
 		{"", []string{"version", "--jsn"}, "unknown flag: --jsn; did you mean --json?"},
 		{"", []string{"version", "-json"}, "unknown flag: -json; did you mean --json?"},
 		{"", []string{"run", "--brokers", "a:1"}, "unknown flag: --brokers; did you mean --kafka.brokers?"},
+		{"", []string{"run", "--topic", "news"}, "did you mean --kafka.topics.input?"},
+		{"", []string{"run", "-v"}, "see echosieve run --help"},
 		{"", []string{"check", "--zzzzzzzzzzzz"}, "unknown flag: --zzzzzzzzzzzz; see echosieve check --help"},
 		{"", []string{"--config", "e.yaml"}, "unknown flag: --config; flags follow a command, for example echosieve boilerplate --help"},
-		{"", []string{"run", "--redis.password", "x"}, "unknown flag: --redis.password; did you mean --redis.password_file?"},
+		{"", []string{"run", "--redis.password", "x"}, "--redis.password is no flag, because every user of a machine can read command lines; put the secret into a file and type --redis.password_file FILE"},
 		{"", []string{"compare", "a", "b", "--top"}, "--top needs a value, for example --top 20"},
 		{"", []string{"version", "---"}, "see echosieve version --help"},
 		{"", []string{"--version", "extra"}, `unknown command "extra"; see echosieve --help`},
@@ -108,14 +121,14 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"compare", "a", "b", "--top", "x"}, `--top wants a whole number, not "x"`},
 		{"", []string{"compare", "a", "b", "--top", "-1"}, "--top must not be negative"},
 		{"", []string{"version", "--json=maybe"}, `--json wants true or false, not "maybe"`},
-		{"", []string{"run", "--window", "7d"}, `--window wants a duration such as 168h, 30s or 250ms, not "7d"`},
+		{"", []string{"run", "--window", "7 days"}, `--window wants a duration such as 7d, 168h, 30s or 250ms, not "7 days"`},
 		{"", []string{"run", "--window", "1s"}, "window is 1s, must be between 1m and 876000h"},
 		{"", []string{"run", "--kafka.max_message_bytes", "big"}, `--kafka.max_message_bytes wants a size such as 1048576 or "64MiB", not "big"`},
 		{"", []string{"run", "--redis.db", "zero"}, `--redis.db wants a whole number`},
 		{"", []string{"run", "--detection.near", "half"}, `--detection.near wants a number, not "half"`},
 		{"", []string{"run", "--detection.near", "2"}, "detection.near is 2, must be between 0 and 1"},
 		{"", []string{"run", "--detection.html", "page"}, `detection.html is "page", must be article or text`},
-		{"", []string{"run", "--detection.max_distance", "99"}, "detection.max_distance is 99, must be between 0 and 32"},
+		{"", []string{"run", "--detection.max_distance", "99"}, "detection.max_distance is 99, must be between -1 and 21"},
 		{"", []string{"run", "--kafka.create_topics=maybe"}, "--kafka.create_topics wants true or false"},
 		{"", []string{"run", "--recipe", "new"}, `recipe is "new", must be one of news, `},
 		{"", []string{"run", "--redis.generations", "0"}, "redis.generations is 0, must be between 1 and 8"},
@@ -125,7 +138,7 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"run", "--http.listen", "9464"}, `http.listen must be an address such as "127.0.0.1:9464"`},
 		{"", []string{"run", "--log.level", "loud"}, "log.level must be debug, info, warn or error"},
 		{"", []string{"index", "refill", "--from", "outpts"}, `--from wants outputs or input, not "outpts"`},
-		{"", []string{"index", "refill", "--since", "7d"}, `--since wants a duration such as 30s or 5m, not "7d"`},
+		{"", []string{"index", "refill", "--since", "7"}, `--since wants a duration such as 7d, 168h, 30s or 250ms, not "7"`},
 		{"", []string{"index", "refill", "--since", "-1h"}, "--since must not be negative"},
 		{"", []string{"index", "lookup", "--as", "name", "x"}, `--as wants text, id, fingerprint or coordinates, not "name"`},
 		{"", []string{"index", "lookup", "--as", "fingerprint", "x"}, "fingerprint"},
@@ -152,15 +165,18 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"run", "--config", filepath.Join(dir, "none.yaml")}, "echosieve config reference"},
 		{"", []string{"run", "--config", dir}, "is a directory"},
 		{"", []string{"run", "--config", unknownKey}, "unknown.yaml:2: unknown key kafka.broker; did you mean kafka.brokers?"},
-		{"", []string{"run", "--config", broken}, "broken.yaml: yaml: line"},
-		{"", []string{"run", "--config", badDuration}, `duration.yaml:1: window wants a duration such as 168h, 30s or 250ms, not "7d"`},
+		{"", []string{"run", "--config", broken}, "broken.yaml:1: no YAML: did not find"},
+		{"", []string{"run", "--config", badDuration}, `duration.yaml:1: window wants a duration such as 7d, 168h, 30s or 250ms, not "week"`},
+		{"", []string{"run", "--config", tab}, "tab.yaml:3: a tab indents this line; use spaces"},
+		{"", []string{"run", "--config", quote}, "quote.yaml:2: no YAML: "},
+		{"", []string{"run", "--config", colon}, "colon.yaml:3: no YAML: could not find expected ':'"},
 		{"", []string{"run", "--config", badSize}, "size.yaml:2: kafka.max_message_bytes wants a size such as"},
 		{"ECHOSIEVE_CONFIG=" + filepath.Join(dir, "none.yaml"), []string{"run"}, "echosieve config reference"},
 		{"", []string{"run", "--config", removedKey}, "removed.yaml:2: detection.short_pairs was removed: articles with fewer than 80 word pairs are short; set detection.short_near"},
 		{"", []string{"run", "--detection.sure", "0.8"}, "--detection.sure was removed: one corrected number is always forgiven"},
 		{"ECHOSIEVE_DETECTION_FLASH_NEAR=0.7", []string{"run"}, "ECHOSIEVE_DETECTION_FLASH_NEAR was removed: flashes"},
 		{"ECHOSIEVE_KAFKA_BROKER=a:1", []string{"run"}, "unknown variable ECHOSIEVE_KAFKA_BROKER; did you mean ECHOSIEVE_KAFKA_BROKERS?"},
-		{"ECHOSIEVE_WINDOW=week", []string{"config", "print"}, "ECHOSIEVE_WINDOW wants a duration such as 168h"},
+		{"ECHOSIEVE_WINDOW=week", []string{"config", "print"}, "ECHOSIEVE_WINDOW wants a duration such as 7d"},
 		{"", []string{"run", "--redis.password_file", filepath.Join(dir, "none")}, "redis.password_file"},
 		{"", []string{"compare", "a", "b", "--detection.boilerplate_file", noText}, "notext.jsonl:1: the first row must be"},
 		{"", []string{"compare", "a", "b", "--detection.stop_words", filepath.Join(dir, "none")}, "detection.stop_words"},
@@ -174,12 +190,16 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"produce", kafka, notJSON}, "expected is one JSON object a line"},
 		{"", []string{"boilerplate", "learn", "--from", notJSON, "--out", filepath.Join(dir, "t.tsv")}, "expected is one JSON object a line"},
 		{"", []string{"boilerplate", "learn", "--from", noText, "--out", filepath.Join(dir, "t.tsv")}, "there is no article in " + noText},
+		{"", []string{"produce", kafka, binary}, "ls (line 1 holds zero bytes: it is no text); expected is one JSON object a line"},
 		{"", []string{"produce", kafka, empty}, "there is no article in " + empty},
 		{"", []string{"produce", kafka}, "there is no article in standard input"},
 		// Servers that are not there.
 		{"", []string{"produce", "--kafka.brokers", "127.0.0.1:1", noText}, "check that it runs, kafka.brokers"},
 		{"", []string{"explain", "--kafka.brokers", "127.0.0.1:1", "articles/0/1"}, "check that it runs, kafka.brokers"},
 		{"", []string{"index", "stats", "--redis.addrs", "127.0.0.1:1"}, "check that it runs, redis.addrs"},
+		// Servers of other kinds.
+		{"", []string{"produce", "--kafka.brokers", redis, noText}, redis + " speaks Redis, not Kafka: set kafka.brokers to the brokers, port 9092 as a rule"},
+		{"", []string{"produce", "--kafka.brokers", strings.TrimPrefix(web.URL, "http://"), noText}, "speaks HTTP, not Kafka: set kafka.brokers"},
 		// A topic that does not exist.
 		{"", []string{"diff", kafka, "artikles", "b"}, "partitions of artikles: the topic does not exist"},
 		{"", []string{"explain", kafka, "artikles/0/1"}, "offsets of artikles/0: the topic does not exist"},

@@ -107,5 +107,8 @@ func printSummary(w io.Writer, s produce.Summary, asJSON bool) error {
 	}
 	_, err := fmt.Fprintf(w, "%d records published to %s in %.1f s (%.0f/s), %d bad lines\n",
 		s.Published, s.Topic, s.Seconds, s.PerSecond, s.Bad)
+	if err == nil && s.Refused > 0 {
+		_, err = fmt.Fprintf(w, "%d of the records will be dead letters: %s; see input.fields\n", s.Refused, s.Reason)
+	}
 	return err
 }

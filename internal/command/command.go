@@ -35,7 +35,7 @@ func (e *AnswerError) Error() string { return e.Text }
 func Program(root *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.Args = commandArgs
-	version := root.Flags().Bool("version", false, "print what this binary was built from")
+	version := root.Flags().BoolP("version", "v", false, "print what this binary was built from")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *version {
 			return printVersion(cmd)

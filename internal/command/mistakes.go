@@ -52,6 +52,9 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 		return fmt.Errorf("%s; did you mean %s %s?", unknown, cmd.CommandPath(), near)
 	}
 	for _, group := range cmd.Root().Commands() {
+		if group.Name() == "completion" { // its commands are names of shells
+			continue
+		}
 		if near := schema.Nearest(name, commandNames(group)); near != "" && group != cmd {
 			return fmt.Errorf("%s; did you mean %s %s?", unknown, group.CommandPath(), near)
 		}
@@ -143,7 +146,7 @@ func explainFlag(cmd *cobra.Command, err error) error {
 // wanted says which values a flag takes if it is no setting. The keys are pflag's names of the types.
 var wanted = map[string]string{
 	"bool": "wants true or false", "int": "wants a whole number", "uint64": "wants a whole number, 0 or more", "float64": "wants a number",
-	"duration": "wants a duration such as 30s or 5m", "intSlice": "wants whole numbers with commas between them, such as 25,50,90",
+	"duration": "wants a duration such as 7d, 168h, 30s or 250ms", "intSlice": "wants whole numbers with commas between them, such as 25,50,90",
 }
 
 // unknownFlag returns an error that names the flag that was probably meant.
@@ -156,9 +159,18 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 		return fmt.Errorf("unknown flag: %s; flags follow a command, for example %s %s --help", given, cmd.Name(), commandNames(cmd)[0])
 	}
 	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if file := name + "_file"; slices.Contains(names, file) { // a password has no flag: every user of the machine can read command lines
-		return fmt.Errorf("unknown flag: %s; did you mean --%s?", given, file)
+	for _, key := range config.Schema().Keys() { // in their order: the input topic comes first
+		if cmd.Flags().Lookup(key.Name) != nil {
+			names = append(names, key.Name)
+		}
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !config.Schema().HasFlag(f) {
+			names = append(names, f.Name)
+		}
+	})
+	if file := name + "_file"; slices.Contains(names, file) {
+		return fmt.Errorf("%s is no flag, because every user of a machine can read command lines; put the secret into a file and type --%s FILE", given, file)
 	}
 	if instead := config.Schema().Removed(name); instead != "" {
 		return fmt.Errorf("--%s was removed: %s", name, instead)

@@ -32,6 +32,9 @@ type Lines struct {
 	good  bool     // a line was an article
 	first string   // fault of the first line that was no article
 	held  []string // reports of bad lines that are not printed yet
+
+	refused int64                 // articles that the service will refuse
+	reason  pipeline.RejectReason // of the first of them
 }
 
 // NewLines returns the reader for records of the input topic. It counts bad lines in progress and reports them there.
@@ -124,6 +127,9 @@ func (l *Lines) each(ctx context.Context, name string, stdin io.Reader, take fun
 		if err == nil {
 			record, err = l.record(line)
 		}
+		if err != nil && !l.good && bytes.IndexByte(line, 0) >= 0 {
+			return files.NoArticle([]string{name}, l.input, fmt.Sprintf("line %d holds zero bytes: it is no text", number))
+		}
 		if err != nil {
 			l.badLine(fmt.Sprintf("%s:%d: %s", name, number, err))
 			if l.strict {
@@ -158,6 +164,11 @@ func (l *Lines) record(line []byte) (pipeline.Record, error) {
 	content, reject := l.input.Decode(&r)
 	if reject != nil && reject.Reason == pipeline.NotJSON {
 		return r, errors.New(reject.Detail)
+	}
+	if reject != nil {
+		if l.refused++; l.refused == 1 {
+			l.reason = reject.Reason
+		}
 	}
 	if content.ID != r.String() { // without an id in the line, the decoder returns the coordinates
 		r.Key = []byte(content.ID)

@@ -26,6 +26,8 @@ type Summary struct {
 	Topic     string  `json:"topic"`
 	Published int64   `json:"published"` // records acknowledged
 	Bad       int64   `json:"bad"`       // lines left out
+	Refused   int64   `json:"refused"`   // of those published: will be dead letters
+	Reason    string  `json:"reason,omitempty"`
 	Seconds   float64 `json:"seconds"`
 	PerSecond float64 `json:"per_second"`
 }
@@ -88,6 +90,7 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 		err = errors.New("interrupted: the rest was not published")
 	}
 	summary := newSummary(cfg, out, progress)
+	summary.Refused, summary.Reason = lines.refused, string(lines.reason)
 	if err == nil {
 		if err := lines.finish(names); err != nil {
 			return summary, err

@@ -35,7 +35,7 @@ func (s *Schema) readFile(path string) (layer, error) {
 		if errors.Is(err, io.EOF) {
 			return layer{}, nil
 		}
-		return nil, fmt.Errorf("%s: %w", path, withoutValue(err))
+		return nil, syntaxError(path, data, err)
 	}
 	f := fileReader{schema: s, path: path, out: layer{}}
 	f.section("", doc.Content[0])

@@ -16,7 +16,7 @@ func TestFileMistakes(t *testing.T) {
 		"wrong place":       {"brokers: [x]\n", []string{`:1: unknown key brokers; did you mean kafka.brokers?`}},
 		"unknown section":   {"\nkafak:\n  brokers: x\n", []string{`:2: unknown key kafak; did you mean kafka?`}},
 		"nothing near":      {"zzzzzzzzzzzzzzz: 1\n", []string{":1: unknown key zzzzzzzzzzzzzzz"}},
-		"duration":          {"window: soon\n", []string{`:1: window wants a duration such as 168h, 30s or 250ms, not "soon"`}},
+		"duration":          {"window: soon\n", []string{`:1: window wants a duration such as 7d, 168h, 30s or 250ms, not "soon"`}},
 		"plain number":      {"window: 7\n", []string{`:1: window wants a duration`}},
 		"size":              {"kafka: {max_message_bytes: big}\n", []string{`:1: kafka.max_message_bytes wants a size`}},
 		"negative size":     {"kafka: {max_message_bytes: -1}\n", []string{`kafka.max_message_bytes wants a size`}},
@@ -31,13 +31,13 @@ func TestFileMistakes(t *testing.T) {
 		"twice":             {"window: 1h\nwindow: 2h\n", []string{`:2: window is already set in line 1`}},
 		"not a mapping":     {"- a\n", []string{`:1: want settings as name: value`}},
 		"two documents":     {"window: 1h\n---\nwindow: 2h\n", []string{`more than one YAML document`}},
-		"not YAML":          {"a: [\n", []string{"e.yaml: yaml:"}},
+		"not YAML":          {"a: [\n", []string{"e.yaml:1: no YAML:"}},
 		"all are reported":  {"windw: 1h\nsmall: x\n", []string{":1: unknown key windw", ":2: small wants"}},
 		"secret not shown":  {"kafka: {password: [hunter2]}\n", []string{"kafka.password wants one value of type string"}},
-		"secret as alias":   {"kafka: {password: *hunter2}\n", []string{"e.yaml: yaml: a value begins with *"}},
+		"secret as alias":   {"kafka: {password: *hunter2}\n", []string{"e.yaml:1: no YAML: a value begins with *"}},
 		"secret as anchor":  {"kafka: {password: &hunter2}\n", []string{"kafka.password has no value"}},
 		"secret as map":     {"kafka: {password: {hunter2: x}}\n", []string{"kafka.password wants one value"}},
-		"secret cut open":   {"kafka: {password: hunter2\n", []string{"e.yaml: yaml:"}},
+		"secret cut open":   {"kafka: {password: hunter2\n", []string{"e.yaml:1: no YAML:"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := load(t, c.yaml, nil, nil)

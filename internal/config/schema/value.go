@@ -45,9 +45,9 @@ func (k Key) parse(text string) (any, error) {
 		}
 		return k.integer(v, strconv.FormatInt(n, 10))
 	case "duration":
-		d, err := time.ParseDuration(text)
+		d, err := ParseDuration(text)
 		if err != nil {
-			return nil, errors.New("wants a duration such as 168h, 30s or 250ms")
+			return nil, err
 		}
 		v.SetInt(int64(d))
 	case "int":

@@ -16,6 +16,7 @@ import (
 	"echosieve/consumer"
 	"echosieve/internal/command"
 	"echosieve/internal/config"
+	"echosieve/internal/config/schema"
 	"echosieve/internal/files"
 	"echosieve/internal/produce"
 	"echosieve/pipeline"
@@ -69,13 +70,13 @@ func Command() *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.Float64Var(&f.plan.Rate, "rate", 100, "records per second; with --find-limit the first rate that is tried")
-	fs.DurationVar(&f.plan.Duration, "duration", 20*time.Second, "how long is measured at each rate")
-	fs.DurationVar(&f.plan.Warmup, "warmup", 3*time.Second, "how long is published before that; these records need verdicts, too, but their delay is not measured")
-	fs.DurationVar(&f.plan.Idle, "idle", 3*time.Second, "how long the started service is without load before its idle memory is read")
-	fs.DurationVar(&f.plan.Patience, "patience", 30*time.Second, "the command gives up missing verdicts when none has come for this long")
-	fs.DurationVar(&f.plan.MaxDelay, "max-delay", time.Second, "a rate is sustained only if the p99 of the delay is at most this")
+	schema.DurationFlagVar(fs, &f.plan.Duration, "duration", 20*time.Second, "how long is measured at each rate")
+	schema.DurationFlagVar(fs, &f.plan.Warmup, "warmup", 3*time.Second, "how long is published before that; these records need verdicts, too, but their delay is not measured")
+	schema.DurationFlagVar(fs, &f.plan.Idle, "idle", 3*time.Second, "how long the started service is without load before its idle memory is read")
+	schema.DurationFlagVar(fs, &f.plan.Patience, "patience", 30*time.Second, "the command gives up missing verdicts when none has come for this long")
+	schema.DurationFlagVar(fs, &f.plan.MaxDelay, "max-delay", time.Second, "a rate is sustained only if the p99 of the delay is at most this")
 	fs.BoolVar(&f.plan.FindLimit, "find-limit", false, "search for the highest rate that is sustained")
-	fs.DurationVar(&f.plan.LimitTime, "limit-time", 5*time.Minute, "after this long the search tries no further rate")
+	schema.DurationFlagVar(fs, &f.plan.LimitTime, "limit-time", 5*time.Minute, "after this long the search tries no further rate")
 	fs.IntSliceVar(&f.plan.Shares, "at", []int{25, 50, 90}, "with --find-limit: percentages of the limit at which the delay is measured")
 	fs.Float64Var(&f.copies, "copies", .3, "share of the articles made from the sample that are copies, 0 to 1")
 	fs.Uint64Var(&f.seed, "seed", 0, "the same seed makes the same articles from the sample; 0: new articles each time")

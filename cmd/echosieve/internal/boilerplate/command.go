@@ -12,6 +12,7 @@ import (
 
 	"echosieve/internal/command"
 	"echosieve/internal/config"
+	"echosieve/internal/config/schema"
 	"echosieve/pipeline/recipe"
 )
 
@@ -68,7 +69,7 @@ func newLearnCommand() *cobra.Command {
 	cmd.Flags().StringVar(&o.out, "out", "", "table to write, or to add to")
 	cmd.Flags().IntVar(&o.least, "least", 10, "different articles of a source that have the sentence, 2 to 200")
 	cmd.Flags().Float64Var(&o.share, "share", 0.01, "share of the articles of a source that have the sentence, 0 to 1")
-	cmd.Flags().DurationVar(&o.startsIn, "starts-in", time.Hour, "time until new rows count: long enough for review and roll-out")
+	schema.DurationFlagVar(cmd.Flags(), &o.startsIn, "starts-in", time.Hour, "time until new rows count: long enough for review and roll-out")
 	asJSON := command.AddJSONFlag(cmd)
 	config.AddFlags(cmd.Flags())
 	for _, name := range []string{"from", "out"} {

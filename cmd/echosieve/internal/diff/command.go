@@ -13,6 +13,7 @@ import (
 
 	"echosieve/internal/command"
 	"echosieve/internal/config"
+	"echosieve/internal/config/schema"
 	"echosieve/internal/published"
 	"echosieve/internal/sidebyside"
 )
@@ -43,7 +44,7 @@ func Command() *cobra.Command {
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	samples := cmd.Flags().Int("samples", 3, "samples of each change")
-	since := cmd.Flags().Duration("since", 0, "read verdicts about records of this last time only; 0: all")
+	since := schema.DurationFlag(cmd.Flags(), "since", 0, "read verdicts about records of this last time only; 0: all")
 	most := cmd.Flags().Int("most", 10_000_000, "most verdicts of a side")
 	page := cmd.Flags().String("html", "", "also write the result as a page into this file")
 	config.AddFlags(cmd.Flags())

@@ -17,6 +17,7 @@ import (
 	"echosieve/consumer"
 	"echosieve/internal/command"
 	"echosieve/internal/config"
+	"echosieve/internal/config/schema"
 	"echosieve/internal/published"
 	"echosieve/internal/sidebyside"
 	"echosieve/pipeline/article"
@@ -54,7 +55,7 @@ func Command() *cobra.Command {
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	id := cmd.Flags().String("id", "", "id of the article, instead of coordinates")
-	since := cmd.Flags().Duration("since", 24*time.Hour, "how far back --id searches the output topics")
+	since := schema.DurationFlag(cmd.Flags(), "since", 24*time.Hour, "how far back --id searches the output topics")
 	page := cmd.Flags().String("html", "", "also write the explanation as a page into this file")
 	whole := cmd.Flags().Bool("whole", false, "show sentences that are the same as well")
 	shadow := cmd.Flags().Bool("shadow", false, "explain records of the shadow, with its topic and its index")

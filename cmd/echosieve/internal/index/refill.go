@@ -13,6 +13,7 @@ import (
 	"echosieve/consumer"
 	"echosieve/internal/command"
 	"echosieve/internal/config"
+	"echosieve/internal/config/schema"
 )
 
 const refillHelp = `Refill fills the index after Redis has lost data, or the empty index of a new recipe. It reads the articles of the
@@ -59,7 +60,7 @@ func newRefillCommand() *cobra.Command {
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	from := cmd.Flags().String("from", fromOutputs, "topics to read: outputs keeps published verdicts, input reaches new ones")
-	since := cmd.Flags().Duration("since", 0, "read records with timestamps up to so long ago (default: the window); longer if the service is behind")
+	since := schema.DurationFlag(cmd.Flags(), "since", 0, "read records with timestamps up to so long ago (default: the window); longer if the service is behind")
 	restart := cmd.Flags().Bool("restart", false, "begin again, whatever an earlier refill has done")
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
