@@ -1,8 +1,11 @@
 package deploy_test
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -108,6 +111,32 @@ func TestRunbookHasASectionForEachAlert(t *testing.T) {
 		}
 	}
 	require.Len(t, sections, len(severity), "alerts without a section")
+}
+
+// Each query that the runbook prints, in backquotes, can be pasted into Prometheus, and the service exposes the metrics that it names.
+func TestQueriesOfTheRunbook(t *testing.T) {
+	metrics := string(read(t, "docs/metrics.md"))
+	type rule struct {
+		Record string `yaml:"record"`
+		Expr   string `yaml:"expr"`
+	}
+	var rules []rule
+	for _, span := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(string(read(t, "docs/runbook.md")), -1) {
+		if !strings.Contains(span[1], "{") && !strings.Contains(span[1], "(") {
+			continue
+		}
+		rules = append(rules, rule{fmt.Sprintf("query_%d", len(rules)), span[1]})
+		for _, name := range regexp.MustCompile(`echosieve_\w+`).FindAllString(span[1], -1) {
+			require.Contains(t, metrics, "| `"+name+"` |", span[1])
+		}
+	}
+	require.NotEmpty(t, rules)
+	file, err := yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "runbook", "rules": rules}}})
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "queries.yml")
+	require.NoError(t, os.WriteFile(path, file, 0o600))
+	out, err := exec.CommandContext(t.Context(), promserver.Tool(t, "promtool"), "check", "rules", path).CombinedOutput()
+	require.NoError(t, err, "%s", out)
 }
 
 // runbookSection is what docs/runbook.md says about one alert.

@@ -174,7 +174,17 @@ var rows = []row{
 	{command: "go run ./test/torture --help", parsed: "compiles the fault runner only to print its flags; the rows above check the flags that the pages use"},
 	{command: "go test ./test/torture/... -run 'Mistakes|Mutants'", parsed: minutes},
 	{command: "go run ./test/torture --scenario", parsed: minutes},
-	{command: "kafka-transactions.sh --find-hanging", parsed: "a program of Kafka; the page names the option only"},
+	// docs/runbook.md
+	{command: "curl -s http://localhost:9464/readyz", find: httpAddress, want: []string{`"ready"`}},
+	{command: "kafka-transactions.sh --bootstrap-server localhost:9092 find-hanging --topic articles", parsed: "a program of Kafka"},
+	{
+		command: "kafka-configs.sh --bootstrap-server localhost:9092 --alter --topic articles --add-config retention.ms=604800000",
+		parsed:  "a program of Kafka",
+	},
+	{command: "redis-cli INFO memory", find: redisPort, want: []string{`maxmemory:\d`}},
+	{command: "redis-cli CONFIG SET maxmemory 8gb", find: redisPort, want: []string{`^OK\n$`}},
+	{command: "redis-cli INFO persistence", find: redisPort, want: []string{`rdb_last_bgsave_status:\w`}},
+	{command: "redis-cli BGSAVE", find: redisPort, want: []string{`^Background saving started\n$`}},
 	// docs/scale.md
 	{command: "go test ./redisindex -run NONE -bench Servers -benchtime 20000x", parsed: minutes},
 	// docs/security.md

@@ -183,6 +183,8 @@ func redisPort(t *testing.T, w *workspace) []string {
 	return []string{"redis-cli ", "redis-cli -p " + port + " "}
 }
 
+func httpAddress(_ *testing.T, w *workspace) []string { return []string{"localhost:9464", w.http} }
+
 // ready waits until the service is ready. It is not ready for a moment when a server answers a probe late.
 func ready(t *testing.T, w *workspace) []string {
 	require.Eventually(t, func() bool {
