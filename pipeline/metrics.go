@@ -114,8 +114,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		{"exact", article.ReasonDigest.String()},
 		{"possible", article.ReasonOverlap.String()},
 		{"possible", article.ReasonValues.String()},
-		{"possible", article.ReasonShort.String()},
-		{"possible", article.ReasonLittle.String()},
 		{"possible", article.ReasonLead.String()},
 		{"possible", article.ReasonSubject.String()},
 		{"skipped", "tombstone"},

@@ -67,7 +67,7 @@ func TestPolicyChoosesTheTopic(t *testing.T) {
 	record := func(id, text string) string { return fmt.Sprintf(`{"id":%q,"text":%q}`, id, text) }
 	outputs, err := p.Decide(t.Context(), p.Prepare(records(
 		record("a", text), record("b", text+more), record("c", text), record("a", text+more+" The mayor thanked all."),
-		record("d", text[:300]),
+		record("d", text[:350]),
 	)))
 	require.NoError(t, err)
 	for i, want := range []struct {
@@ -157,8 +157,6 @@ echosieve_pipeline_records_total{reason="lead",verdict="possible"} 0
 echosieve_pipeline_records_total{reason="subject",verdict="possible"} 0
 echosieve_pipeline_records_total{reason="overlap",verdict="near"} 0
 echosieve_pipeline_records_total{reason="overlap",verdict="possible"} 0
-echosieve_pipeline_records_total{reason="little",verdict="possible"} 0
-echosieve_pipeline_records_total{reason="short",verdict="possible"} 0
 echosieve_pipeline_records_total{reason="values",verdict="possible"} 0
 echosieve_pipeline_records_total{reason="empty_text",verdict="dead"} 1
 echosieve_pipeline_records_total{reason="no_text",verdict="dead"} 0

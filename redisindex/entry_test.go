@@ -51,7 +51,7 @@ func TestVerdictRoundTrip(t *testing.T) {
 		{article.Verdict{Kind: article.Unique, Root: self}, 1},
 		{article.Verdict{Kind: article.Near, Original: a, Root: a, Distance: 3}, 16},
 		{article.Verdict{Kind: article.Near, Reason: article.ReasonOverlap, Likeness: half, Original: a, Root: b, Distance: 31, Destination: article.ToPossible}, 21},
-		{article.Verdict{Kind: article.Near, Reason: article.ReasonOpposite, Likeness: half, Original: noID, Root: noID, Distance: 64, Destination: article.ToDuplicate}, 10},
+		{article.Verdict{Kind: article.Near, Reason: article.ReasonSubject, Likeness: half, Original: noID, Root: noID, Distance: 64, Destination: article.ToDuplicate}, 10},
 		{article.Verdict{Kind: article.Possible, Reason: article.ReasonValues, Likeness: half, Original: revised, Root: self, Distance: 16, Destination: article.ToPossible}, 10},
 		{article.Verdict{Kind: article.Exact, Likeness: article.SameText, Original: b, Root: a, Destination: article.ToUnique}, 21},
 	} {
@@ -75,7 +75,7 @@ func TestVerdictBits(t *testing.T) {
 	for kind := article.Near; kind.String() != "none"; kind++ {
 		for _, relation := range article.Relations() {
 			for _, to := range article.Destinations() {
-				v := article.Verdict{Kind: kind, Reason: article.ReasonOpposite, Likeness: article.Likeness{Relation: relation}, Root: self, Destination: to}
+				v := article.Verdict{Kind: kind, Reason: article.ReasonSubject, Likeness: article.Likeness{Relation: relation}, Root: self, Destination: to}
 				got, err := decodeVerdict(appendVerdict(nil, v, self), self)
 				require.NoError(t, err)
 				require.Equal(t, v, got)

@@ -44,7 +44,7 @@ func TestWrongUsage(t *testing.T) {
 		want string // part of the error; it says what to type
 	}{
 		{[]string{"threshold"}, "did you mean echosieve-lab eval threshold?"},
-		{[]string{"eval"}, "eval needs one of its commands: languages, pairs, stream, threshold; see echosieve-lab eval --help"},
+		{[]string{"eval"}, "eval needs one of its commands: ablate, languages, pairs, stream, threshold; see echosieve-lab eval --help"},
 		{[]string{"eval", "pair"}, `unknown command "pair" of eval; did you mean echosieve-lab eval pairs?`},
 		{[]string{"eval", "pair", "--docs", "x"}, "see echosieve-lab eval --help"},
 		{[]string{"eval", "xyzzy"}, "see echosieve-lab eval --help"},

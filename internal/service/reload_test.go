@@ -37,16 +37,16 @@ func TestReload(t *testing.T) {
 	require.Contains(t, log.String(), "changed=[log.level]")
 	require.Equal(t, reloadUnchanged, r.reload(), "the new configuration is in force")
 
-	next.Policy.Extends = "unique"
+	next.Policy.Extends = "possible"
 	require.Equal(t, reloadApplied, r.reload())
-	require.Equal(t, "unique", policy.Extends)
+	require.Equal(t, "possible", policy.Extends)
 	require.Contains(t, log.String(), "changed=[policy.extends]")
 
-	next.Policy.Extends = "possible"
+	next.Policy.Extends = "duplicate"
 	next.Log.Level, next.Kafka.SASL.Password, next.Kafka.Topics.Possible, next.Redis.Addrs = "warn", "hunter3", "articles-possible", []string{"a:1"}
 	require.Equal(t, reloadRefused, r.reload())
 	require.Equal(t, slog.LevelDebug, level.Level(), "half of a change was applied")
-	require.Equal(t, "unique", policy.Extends, "half of a change was applied")
+	require.Equal(t, "possible", policy.Extends, "half of a change was applied")
 	require.Contains(t, log.String(), `restart to apply`)
 	require.Contains(t, log.String(), `restart_to_apply="[kafka.topics.possible kafka.sasl.password redis.addrs]"`)
 	require.NotContains(t, log.String(), "hunter")

@@ -27,20 +27,23 @@ func (d Destination) Known() bool { return d < destinationCount }
 // String returns the destination as it stands in settings and metrics. d must be known.
 func (d Destination) String() string { return destinationNames[d] }
 
-// Policy chooses the topic of near copies by their relation to the original. Each value is the name of a Destination; "" means duplicate.
+// Policy chooses the topic of near copies by their relation to the original. Each text is the name of a Destination; "" means duplicate.
 // A Policy changes no verdict otherwise, so it is not part of the recipe id.
 type Policy struct {
 	Contained string `koanf:"contained" help:"Topic of near copies that are contained in the original: duplicate, unique or possible."`
-	Extends   string `koanf:"extends" help:"Topic of near copies that contain the original and have more: duplicate, unique or possible."`
-	Revises   string `koanf:"revises" help:"Topic of near copies in which only a figure was corrected: duplicate, unique or possible."`
-	Overlaps  string `koanf:"overlaps" help:"Topic of near copies of which neither contains the other: duplicate, unique or possible."`
-	SameID    string `koanf:"same_id" help:"Topic of near copies with the id of the original, whatever their text: duplicate, unique or possible."`
+	Extends   string `koanf:"extends" help:"Topic of near copies that contain the original and have more of their own than extends_share: duplicate, unique or possible."`
+	// ExtendsShare is a limit for the share of an article that its original does not have, 0 to 1.
+	ExtendsShare float64 `koanf:"extends_share" range:"0..1" help:"Share of new text, 0 to 1, up to which a near copy that extends its original is still a duplicate. Raised: fewer longer versions are published."`
+	Revises      string  `koanf:"revises" help:"Topic of near copies in which only a figure was corrected: duplicate, unique or possible."`
+	Overlaps     string  `koanf:"overlaps" help:"Topic of near copies of which neither contains the other: duplicate, unique or possible."`
+	SameID       string  `koanf:"same_id" help:"Topic of near copies with the id of the original, whatever their text: duplicate, unique or possible."`
 }
 
-// DefaultPolicy sends every copy to the duplicate topic.
+// DefaultPolicy publishes longer versions: a later article that contains an earlier one, and more than as much again of its own, is news to
+// its readers. It sends every other copy to the duplicate topic.
 func DefaultPolicy() Policy {
 	name := ToDuplicate.String()
-	return Policy{name, name, name, name, name}
+	return Policy{Contained: name, Extends: ToUnique.String(), ExtendsShare: 0.5, Revises: name, Overlaps: name, SameID: name}
 }
 
 // Validate returns all mistakes, joined; each begins with the key of the setting.
@@ -52,6 +55,9 @@ func (p Policy) Validate() error {
 		if f.value != ToDuplicate.String() && destination(f.value) == ToDuplicate {
 			errs = append(errs, fmt.Errorf("%s is %q, must be duplicate, unique or possible", f.key, f.value))
 		}
+	}
+	if !(p.ExtendsShare >= 0 && p.ExtendsShare <= 1) {
+		errs = append(errs, fmt.Errorf("extends_share is %v, must be between 0 and 1", p.ExtendsShare))
 	}
 	return errors.Join(errs...)
 }
@@ -73,6 +79,9 @@ func (p Policy) Destination(j Judgement) Destination {
 	case Contained:
 		return destination(p.Contained)
 	case Extends:
+		if j.Added() <= NewShare(p.ExtendsShare) {
+			return ToDuplicate
+		}
 		return destination(p.Extends)
 	case Revises:
 		return destination(p.Revises)

@@ -59,15 +59,13 @@ const (
 	ReasonNumbers                // different numbers in the same context
 	ReasonValues                 // the share of numbers in common
 	ReasonLittle                 // too little text: a copy must be equal or, of a flash, contain it
-	ReasonShort                  // would be a copy, but the text is too short for this share of word pairs to prove it
 	ReasonUnknown                // one of the signatures is missing or has an unknown version
-	ReasonLead                   // the texts begin differently and have few numbers in common, or no more than half of them
-	ReasonOpposite               // something rises in one text that falls in the other
-	ReasonSubject                // each text is about a word that is no main word of the other, or main words were replaced
+	ReasonLead                   // the texts begin differently, and main words differ
+	ReasonSubject                // each text is about a word that is no main word of the other, or many main words differ
 	reasonCount
 )
 
-var reasonNames = [reasonCount]string{"none", "digest", "distance", "overlap", "numbers", "values", "little", "short", "unknown", "lead", "opposite", "subject"}
+var reasonNames = [reasonCount]string{"none", "digest", "distance", "overlap", "numbers", "values", "little", "unknown", "lead", "subject"}
 
 // String returns the reason as it stands in headers and metrics. It returns "unknown" for a number that this version does not know.
 func (r Reason) String() string {

@@ -10,7 +10,7 @@ import (
 // A web page has more lines than its article: menus, buttons, headlines of other articles, a footer. This file calls them furniture. They
 // are recognised by their form alone: such lines are short, do not end a sentence, and come in runs. There is no list of phrases and
 // nothing is learnt, so a redelivered record gets the same treatment as the first time, on every machine. Of furniture in whole sentences,
-// only lists of other articles are recognised (teasers.go).
+// nothing tells a site's sentences from the article's.
 //
 // Widths are in columns, of which a Chinese character takes two. All numbers below decide about fingerprints: after a change of one of
 // them, raise the recipe's version.

@@ -5,7 +5,7 @@
 //
 //   - clean the text: markup.go, clean.go, evasion.go, lookalike.go
 //   - leave out what is no part of the article: the page around it (page.go), sentences of a table (table.go, sentence.go), and lines
-//     (teasers.go, boilerplate.go). They are left out of fingerprint and signature, not of the digest: an exact copy is a copy of the whole page.
+//     (boilerplate.go). They are left out of fingerprint and signature, not of the digest: an exact copy is a copy of the whole page.
 //   - cut the text into words: script.go, segment.go
 //   - count and weigh the words: words.go, terms.go
 //   - make fingerprint, digest (digest.go), anchors and signature (package signature)

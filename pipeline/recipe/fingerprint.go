@@ -136,9 +136,7 @@ type scratch struct {
 	lines      bodyScratch
 	bodyText   []byte
 	plain      []byte // the body, see marks.Plain
-	teasers    []teaser
-	rest       []byte // the clean text without teasers
-	kept       []byte // the rest without boilerplate sentences
+	kept       []byte // the clean text without boilerplate sentences
 	sentence   []byte // one of its sentences, normalised
 	cut        []string
 	sequence   []uint64 // hashes of the words of the last tally that hold a letter or digit, in order
@@ -159,7 +157,7 @@ func newScratch(shapes *shapes) *scratch {
 
 func (r *Recipe) release(s *scratch) {
 	if cap(s.cut) > 2*maxScratch || cap(s.words) > maxScratch || cap(s.clean) > 16*maxScratch || cap(s.normalised) > 16*maxScratch ||
-		cap(s.teasers) > maxScratch || cap(s.rest) > 16*maxScratch || cap(s.kept) > 16*maxScratch || cap(s.sentence) > 16*maxScratch || cap(s.plain) > 16*maxScratch {
+		cap(s.kept) > 16*maxScratch || cap(s.sentence) > 16*maxScratch || cap(s.plain) > 16*maxScratch {
 		return
 	}
 	clear(s.words) // they hold references to the text
@@ -176,9 +174,8 @@ func (s *scratch) articleOf(r *Recipe, text, clean string, from article.Origin) 
 			clean = Clean(found)
 		}
 	}
-	rest := s.withoutTeasers(clean)
-	kept := s.withoutBoilerplate(r.boilerplate, rest, from)
-	return s.body(kept), len(rest) - len(kept)
+	kept := s.withoutBoilerplate(r.boilerplate, clean, from)
+	return s.body(kept), len(clean) - len(kept)
 }
 
 // body returns a clean text without the lines around the article.

@@ -104,7 +104,7 @@ func TestFlashes(t *testing.T) {
 		for _, p := range f.possible {
 			j := judge(f.text, p)
 			require.Equal(t, article.Possible, j.Kind, p)
-			require.Equal(t, article.ReasonLittle, j.Reason, p)
+			require.NotEqual(t, article.ReasonLittle, j.Reason, p)
 		}
 	}
 }

@@ -224,7 +224,7 @@ func (c Config) Search() article.Search {
 	if c.Name == News {
 		s.Check = checkSignatures(c.Thresholds)
 		if c.Anchors > 0 { // without anchors, blocks must find a part and its whole at any distance up to max_distance
-			s.BlockDistance = signature.WholeDistance
+			s.BlockDistance = signature.DefaultLimits().WholeDistance
 		}
 	}
 	return s
@@ -233,9 +233,10 @@ func (c Config) Search() article.Search {
 // checkSignatures is the second check of the recipe news. A signature of an unknown version, such as one that a newer version of Echosieve
 // has stored, holds no information, and the article is not judged to be a copy.
 func checkSignatures(thresholds signature.Thresholds) article.SecondCheck {
+	rule := signature.NewRule(thresholds)
 	return func(distance int, a, b []byte) article.Judgement {
 		x, _ := signature.Decode(a)
 		y, _ := signature.Decode(b)
-		return signature.Judge(distance, signature.Compare(&x, &y), thresholds)
+		return rule.Judge(distance, signature.Compare(&x, &y))
 	}
 }

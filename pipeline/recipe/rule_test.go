@@ -18,45 +18,45 @@ func judgeTexts(r *Recipe, earlier, later string) article.Judgement {
 	return search.Compare(&y, &x)
 }
 
-const (
-	zhSmallPrint = `免责声明：本稿由发布方提供，内容仅供参考，不构成任何投资、法律或者医疗方面的建议。发布方对其中预测、估计和展望是否实现不作保证，
-也没有义务在日后予以更新。读者据此作出的决定，后果由读者自行承担。未经书面许可，任何人不得转载、摘编、镜像或者以其他方式使用本稿的全部或者部分内容。
-如果您误收本稿，请立即通知我们，并将其从您的设备中彻底删除，不得保存、复制或者向第三人披露。除非强制性法律另有规定，我们以及我们的雇员、代理人和关联企业
-均不对因使用本稿而产生的直接或者间接损失承担责任。`
-	enSmallPrint = `This message is intended for the persons to whom it is addressed and may contain confidential material. Statements about the future rest on
-assumptions that may turn out to be mistaken, and nobody is obliged to correct them afterwards. Nothing in it is an offer, a recommendation or advice of any
-kind, and readers who act on it do so at their own risk. If you have received it in error, please destroy every copy and let the sender know without delay.
-Unless the law demands otherwise, neither the sender nor its directors, employees or agents accept liability for any damage that follows from its use.`
-)
-
-// Short reports above the same long small print are different reports. A preface or a last line does not make a copy a different report.
-func TestSmallPrint(t *testing.T) {
+// Short reports above the same list of related news are different reports. A preface or a last line does not make a copy a different report.
+func TestRelatedNews(t *testing.T) {
 	r := testRecipe(t)
-	for name, c := range map[string]struct{ one, other string }{
-		"zh": {"云溪制药宣布，其糖尿病新药获得监管部门批准，将于下季度在全国各大医院上市，首批供货约二十万盒。\n" + zhSmallPrint, "北川物流公司董事长辞去职务，由分管运输业务的副总经理暂代其职，直到股东大会选出继任者。\n" + zhSmallPrint},
+	for name, c := range map[string]struct{ one, other, list string }{
+		"zh": {
+			"云溪制药宣布，其糖尿病新药获得监管部门批准，将于下季度在全国各大医院上市。云溪制药说，首批供货约二十万盒，糖尿病患者可以凭处方购买。\n",
+			"北川物流公司董事长辞去职务，由分管运输业务的副总经理暂代其职。北川物流说，股东大会将选出继任者，运输业务不受影响。\n",
+			`2019年3月2日：港口新码头投入使用，首艘货轮靠泊。2019年2月11日：市图书馆延长开放时间，读者反映良好。2018年12月5日：跨河大桥完成荷载试验，年底通车。
+2018年11月23日：气象台发布寒潮预警，多地降温。2018年10月9日：秋粮收购全面展开，价格平稳。2018年9月30日：旅客运输进入高峰，铁路加开列车。`,
+		},
 		"en": {
-			"Larkfield Instruments has agreed to buy its smaller rival Dunmore Optics for an undisclosed sum.\n" + enSmallPrint,
-			"The board of Penrose Shipping has dismissed its chief executive after a dispute about strategy.\n" + enSmallPrint,
+			"Larkfield Instruments has agreed to buy its smaller rival Dunmore Optics. Larkfield said Dunmore makes lenses for telescopes, and that nobody will lose a job.\n",
+			"The board of Penrose Shipping has dismissed its chief executive. Penrose said the dispute was about freight rates, and that its freighters sail on as planned.\n",
+			`2 March 2019: First container ship docks at the enlarged harbour. 11 February 2019: Library opens on Sundays, readers approve. 5 December 2018: Bridge over
+the Tarn passes its load test. 23 November 2018: Forecasters warn of a cold spell in the hills. 9 October 2018: Grain harvest sold at steady prices.
+30 September 2018: Railway runs extra trains for the holidays.`,
 		},
 	} {
-		j := judgeTexts(r, c.one, c.other)
+		j := judgeTexts(r, c.one+c.list, c.other+c.list)
 		require.Equal(t, article.Possible, j.Kind, name)
-		require.Equal(t, article.ReasonLead, j.Reason, name)
-		require.Equal(t, article.Near, judgeTexts(r, c.one, c.one+"\nEnd of message").Kind, name)
-		require.Equal(t, article.Near, judgeTexts(r, c.one, "The following reached us this morning by wire from our office abroad.\n"+c.one).Kind, name)
+		require.Contains(t, []article.Reason{article.ReasonLead, article.ReasonSubject}, j.Reason, name)
+		require.Equal(t, article.Near, judgeTexts(r, c.one+c.list, c.one+c.list+"\nEnd of message").Kind, name)
+		require.Equal(t, article.Near, judgeTexts(r, c.one+c.list, "The following reached us this morning.\n"+c.one+c.list).Kind, name)
 	}
 }
 
-// Reports of the same form that say the opposite are no copies, although only one or two words differ.
-func TestOppositeDirections(t *testing.T) {
+// A later version of a report has more text, and other numbers where the version is numbered.
+func TestVersions(t *testing.T) {
 	r := testRecipe(t)
-	en := `Harlow Refining Corp said it raised the contract price of heating oil by one half cent a gallon, effective tomorrow. The company said the
-increase brings its price in the harbor in line with those of other suppliers. Traders said that demand had been steady and that stocks were adequate.`
-	zh := `东陵石化公司今天宣布上调取暖用油出厂价格，自明日零时起执行。公司方面表示，上调之后的价格与本地区其他供应商大致持平。
-交易员认为，近期市场需求平稳，库存充足，其他厂家可能跟进。`
-	require.Equal(t, article.ReasonOpposite, judgeTexts(r, en, strings.NewReplacer("raised", "cut", "increase", "decrease").Replace(en)).Reason)
-	require.Equal(t, article.ReasonOpposite, judgeTexts(r, zh, strings.ReplaceAll(zh, "上调", "下调")).Reason)
-	require.Equal(t, article.Near, judgeTexts(r, en, strings.ReplaceAll(en, "raised", "lifted")).Kind)
+	for name, c := range map[string]struct{ first, second, whole string }{
+		"en": {"(1st lead, 14:05) LARKFIELD, 3 May - ", "(2nd lead, 16:40) LARKFIELD, 4 May - ", enArticle + "\n" + enOther},
+		"zh": {"（第1稿）本社青溪5月3日电 ", "（第2稿）本社青溪5月4日电 ", zhArticle + zhOther},
+	} {
+		part := []rune(c.whole)[:len([]rune(c.whole))*2/3]
+		j := judgeTexts(r, c.first+string(part), c.second+c.whole)
+		require.Equal(t, article.Near, j.Kind, "%s: %s", name, j.Reason)
+		require.Equal(t, article.Extends, j.Relation, name)
+		require.Equal(t, article.Near, judgeTexts(r, c.first+c.whole, c.second+c.whole).Kind, name)
+	}
 }
 
 // Reports of the same form without figures are about different people or places if their names differ. A copy may say more of others.

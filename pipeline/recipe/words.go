@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"echosieve/pipeline/recipe/language"
-	"echosieve/simhash"
 )
 
 // word is one of the different words of a text.
@@ -94,16 +93,10 @@ func (s *scratch) slot(hash uint64) *int32 {
 	return &s.slots[at]
 }
 
-// weigh sets the IDF of each word, drops stop words, and counts the words for rising and falling. The loop does nothing else, so that
-// the cache misses of the look-ups overlap.
+// weigh sets the IDF of each word and drops stop words. The loop does nothing else, so that the cache misses of the look-ups overlap.
 func (s *scratch) weigh(terms *terms) {
 	for i := range s.words {
 		idf := terms.of(s.words[i].hash)
-		if hash := s.words[i].hash; directionBits[hash%(1<<12)] {
-			if up, known := directions[s.words[i].text]; known {
-				s.signature.AddDirection(up)
-			}
-		}
 		switch first := s.words[i].text[0]; {
 		case first >= '0' && first <= '9':
 			idf = min(idf, numberIDF)
@@ -196,7 +189,7 @@ func (s *scratch) addMainWords() {
 	}
 	for _, w := range mains {
 		if w != nil {
-			s.signature.AddMainWord(w.hash, w.count > 1)
+			s.signature.AddMainWord(w.hash, w.count)
 		}
 	}
 }
@@ -230,32 +223,3 @@ func unlisted(word string) float32 {
 // damped is the weight of an unlisted word that occurs count times. The count enters by its square root: no table says which words of the
 // language are frequent everywhere, so a high count tells less of the article.
 func damped(count int32, idf float32) float64 { return math.Sqrt(float64(count)) * float64(idf) }
-
-// directions holds the words that say that something rises (true) or falls (false). Two reports of the same form that
-// differ only in such a word tell opposite news. Words that are frequent in other meanings are left out, such as "up" and "down".
-var directions = func() map[string]bool {
-	table := map[string]bool{}
-	for up, list := range map[bool]string{
-		true: "raise raises raised raising rise rises rose risen rising increase increases increased gain gains gained higher climb climbs climbed " +
-			"jump jumps jumped surge surges surged grew hike hikes hiked upgrade upgrades upgraded " +
-			"上涨 上调 上升 上扬 增长 增加 提高 攀升 走高 收涨 大涨 上行 加息 涨停 调升 回升 反弹 扩大",
-		false: "cut cuts lower lowers lowered lowering fall falls fell fallen falling decrease decreases decreased decline declines declined drop drops " +
-			"dropped plunge plunges plunged slump slumps slumped slip slips slipped shrank reduce reduces reduced downgrade downgrades downgraded " +
-			"下跌 下调 下降 下挫 减少 降低 下滑 走低 收跌 大跌 下行 降息 跌停 调降 回落 萎缩 缩小",
-	} {
-		for word := range strings.FieldsSeq(list) {
-			table[word] = up
-		}
-	}
-	return table
-}()
-
-// directionBits says, by the lowest 12 bits of a word's hash, whether directions may hold the word. It saves most look-ups in the map.
-var directionBits = func() (table [1 << 12]bool) {
-	for word := range directions {
-		for _, hash := range [...]uint64{simhash.Hash(word), shapeHash(word), ownHash(word)} {
-			table[hash%(1<<12)] = true
-		}
-	}
-	return table
-}()

@@ -3,29 +3,33 @@ package signature
 import (
 	"math/bits"
 
-	"echosieve/pipeline/article"
 	"echosieve/simhash"
 )
 
 // flashVersion is the first byte of the signature of a flash. Instead of samples, this signature has a Bloom filter of all words and
 // bigrams. A flash has so few of them that the filters tell whether one article contains the other, and hence whether a single name was
 // replaced. The estimates of longer articles cannot tell that.
-const flashVersion = 4
+const flashVersion = 6
 
-// FlashNear is the least share of words and word pairs that relates two flashes.
+// FlashNear is the least share of words and word pairs that relates two flashes. They are copies only if one contains the other, with all its
+// numbers: then a source, a time or a place was added before or after the text. With so few words, any other change can be the next
+// piece of news.
 const FlashNear = 0.6
 
-// maxFlashBits is the largest number of bits set, of 256, with which a filter is compared. Replacing one word changes its own bits (2
-// hashes) and the bits of the word pairs that it belongs to (2 hashes each): four or six bits that the other filter lacks. With 128 bits
+// filterBits is the number of bits of the filter, which takes the place of the MinHash.
+const filterBits = 2 * minSlots
+
+// maxFlashBits is the largest number of bits set, of 240, with which a filter is compared. Replacing one word changes its own bits (2
+// hashes) and the bits of the word pairs that it belongs to (2 hashes each): four or six bits that the other filter lacks. With 120 bits
 // set, all of them are set by chance, so that the replacement goes unseen, in at most 6 % of cases (1/2 to the power of 4). With 60 bits
 // set it is 0.3 %.
-const maxFlashBits = 128
+const maxFlashBits = 120
 
 // AppendFlash is Append for a flash. words are all hashes that were given to Add.
 func (b *Builder) AppendFlash(dst []byte, clean string, words []uint64) []byte {
 	raw := [Size]byte{flashVersion, logCount(max(0, len(words)-1))}
 	add := func(h uint64) {
-		for _, bit := range [2]uint64{h & 255, h >> 8 & 255} {
+		for _, bit := range [2]uint64{h & 0xffff * filterBits >> 16, h >> 16 & 0xffff * filterBits >> 16} {
 			raw[minAt+bit/8] |= 1 << (bit % 8)
 		}
 	}
@@ -52,22 +56,4 @@ func (c *Comparison) compareFilters(a, b *Signature) {
 		c.Contained, c.Contains = float64(both)/float64(na), float64(both)/float64(nb)
 		c.Containment = max(c.Contained, c.Contains)
 	}
-}
-
-// judgeFlash decides about two flashes. They are copies only if one contains the other, with all its numbers: then a source, a time or a
-// place was added before or after the text. With so few words, any other change can be the next piece of news.
-func judgeFlash(c Comparison) article.Judgement {
-	switch {
-	case !c.Known:
-		return article.Judgement{Reason: article.ReasonLittle}
-	case c.J < FlashNear:
-		return article.Judgement{Reason: article.ReasonOverlap}
-	case c.Contradictions > 0:
-		return article.Judgement{Reason: article.ReasonNumbers}
-	case c.CommonValues < c.LeastValues:
-		return article.Judgement{Reason: article.ReasonValues}
-	case c.Containment < 1:
-		return article.Judgement{Kind: article.Possible, Reason: article.ReasonLittle}
-	}
-	return article.Judgement{Kind: article.Near, Reason: article.ReasonOverlap}
 }

@@ -24,8 +24,8 @@ func ofFlash(t testing.TB, text string) Signature {
 	return s
 }
 
-const goldenFlash = "042d04002100002000000000c000010008600009202000301000020000001040498" +
-	"000b00000100000000000000000000000d0000d000000000080000000020000000000000000000000000000000000"
+const goldenFlash = "062d02a00008000400000020050808120080041104000106000000004000c0800000" +
+	"00000010b00000000000000000000000d00d00000000800002000000000000000000000000000000000000000000"
 
 // See TestGolden.
 func TestGoldenFlash(t *testing.T) {
@@ -43,13 +43,13 @@ func TestFlashContainment(t *testing.T) {
 		a, b := ofFlash(t, strings.Join(list, " ")), ofFlash(t, strings.Join(slices.Concat(more[:1], list, more[1:]), " "))
 		c := Compare(&a, &b)
 		require.InDelta(t, 1, c.Containment, 0)
-		judged := Judge(0, c, DefaultThresholds())
+		judged := judge(0, c)
 		require.True(t, judged.Kind == article.Near || c.J < FlashNear, "%+v %s", c, judged.Reason)
 
 		list[r.IntN(len(list))] = "another"
 		other := ofFlash(t, strings.Join(list, " "))
 		c = Compare(&a, &other)
-		if Judge(0, c, DefaultThresholds()).Kind == article.Near {
+		if judge(0, c).Kind == article.Near {
 			missed++
 		}
 	}
@@ -61,9 +61,9 @@ func TestJudgeFlash(t *testing.T) {
 	checkJudge(t, flash, map[string]judged{
 		"contained":         {func(*Comparison) {}, article.Near, article.ReasonOverlap},
 		"much added":        {func(c *Comparison) { c.J = .59 }, 0, article.ReasonOverlap},
-		"a word in between": {func(c *Comparison) { c.J, c.Containment = .9, .99 }, article.Possible, article.ReasonLittle},
+		"a word in between": {func(c *Comparison) { c.J, c.Containment = .9, .99 }, article.Possible, article.ReasonOverlap},
 		"another number":    {func(c *Comparison) { c.J, c.Contradictions = .9, 1 }, 0, article.ReasonNumbers},
-		"a number less":     {func(c *Comparison) { c.J, c.CommonValues = .9, 1 }, 0, article.ReasonValues},
+		"a number less":     {func(c *Comparison) { c.J, c.CommonValues = .9, 1 }, article.Possible, article.ReasonValues},
 		"no numbers":        {func(c *Comparison) { c.SharedContexts, c.LeastValues, c.CommonValues = 0, 0, 0 }, article.Near, article.ReasonOverlap},
 		"one is no flash":   {func(c *Comparison) { *c = Comparison{Flash: true} }, 0, article.ReasonLittle},
 	})
@@ -73,7 +73,7 @@ func TestJudgeFlash(t *testing.T) {
 func TestFullFilter(t *testing.T) {
 	many := strings.Join(newArticle(seeded(t), 400), " ")
 	a, b := ofFlash(t, many), ofFlash(t, many+" more")
-	require.Equal(t, article.Judgement{Reason: article.ReasonOverlap}, Judge(0, Compare(&a, &b), DefaultThresholds()))
+	require.Equal(t, article.Judgement{Reason: article.ReasonOverlap}, judge(0, Compare(&a, &b)))
 }
 
 func TestFlashAndArticle(t *testing.T) {

@@ -12,12 +12,12 @@ const (
 )
 
 // likeness describes two articles of which one is a copy, or a possible copy, of the other.
-func (c *Comparison) likeness() article.Likeness {
+func (e evidence) likeness() article.Likeness {
 	l := article.Likeness{
-		Relation:   c.relation(),
-		Similarity: article.NewShare(c.J), Contained: article.NewShare(c.Contained), Contains: article.NewShare(c.Contains),
+		Relation:   e.relation(),
+		Similarity: article.NewShare(e.J), Contained: article.NewShare(e.Contained), Contains: article.NewShare(e.Contains),
 	}
-	if c.corrected(l.Relation) {
+	if e.revises(l.Relation) {
 		l.Relation = article.Revises
 	}
 	return l
@@ -27,30 +27,27 @@ func (c *Comparison) likeness() article.Likeness {
 //
 // Example: the later article lacks a sentence. All of its own word pairs are in the earlier article, and 0.93 of the earlier article's
 // are in it: it has 0 of its own, the earlier one 0.07, so it is contained. If both shares are 0.93, words were replaced: they overlap.
-func (c *Comparison) relation() article.Relation {
-	own, lacks := 1-c.Contained, 1-c.Contains
+func (e evidence) relation() article.Relation {
+	contained, contains := e.Contained, e.Contains
+	own, lacks := 1-contained, 1-contains
 	switch {
-	case c.beginningOf() && own < lacks:
+	case e.beginning && own < lacks:
 		return article.Contained
-	case c.beginningOf():
+	case e.beginning:
 		return article.Extends
-	case c.Contained >= ContainedShare && own < lacks && ownWords*own <= lacks:
+	case contained >= e.Limits.Contained && own < lacks && ownWords*own <= lacks:
 		return article.Contained
-	case c.Contains >= ContainedShare && lacks < own && ownWords*lacks <= own:
+	case contains >= e.Limits.Contained && lacks < own && ownWords*lacks <= own:
 		return article.Extends
-	case min(c.Contained, c.Contains) >= equalShare:
+	case min(contained, contains) >= equalShare:
 		return article.Equal
 	default:
 		return article.Overlaps
 	}
 }
 
-// corrected tells whether the articles are nearly the same but for one number, which the rule forgives: it differs in its place, or it is
+// revises tells whether the articles are nearly the same but for one number, which the rule forgives: it differs in its place, or it is
 // missing and neither text is longer. A number that is missing in a part of a text was cut off with it.
-func (c *Comparison) corrected(r article.Relation) bool {
-	if c.Flash || c.J < sure {
-		return false
-	}
-	contradictions, common := c.forgiven(c.Bigrams < ShortPairs)
-	return contradictions < c.Contradictions || common > c.CommonValues && (r == article.Equal || r == article.Overlaps)
+func (e evidence) revises(r article.Relation) bool {
+	return e.forgiven && e.J >= e.Corrected && (e.Contradictions > 0 || r == article.Equal || r == article.Overlaps)
 }

@@ -27,15 +27,18 @@ func TestRelation(t *testing.T) {
 		{1, 1, article.Equal},
 	} {
 		t.Run(fmt.Sprint(c.contained, c.contains), func(t *testing.T) {
-			require.Equal(t, c.want, (&Comparison{Contained: c.contained, Contains: c.contains}).relation())
-			require.Equal(t, c.want.Mirrored(), (&Comparison{Contained: c.contains, Contains: c.contained}).relation())
+			rule := NewRule(DefaultThresholds())
+			e := rule.evidence(0, Comparison{Contained: c.contained, Contains: c.contains})
+			require.Equal(t, c.want, e.relation())
+			e = rule.evidence(0, Comparison{Contained: c.contains, Contains: c.contained})
+			require.Equal(t, c.want.Mirrored(), e.relation())
 		})
 	}
 }
 
 func TestCorrected(t *testing.T) {
 	same := Comparison{
-		Known: true, J: .95, Contained: .97, Contains: .97, Containment: .97, Bigrams: 300, Longer: 1, SharedContexts: 8, LeastValues: 8, CommonValues: 8, Lead: 1, SameForemost: true,
+		Known: true, J: .95, Contained: .97, Contains: .97, Containment: .97, Bigrams: 300, Longer: 1, SharedContexts: 8, LeastValues: 8, CommonValues: 8, LeastAll: 8, CommonAll: 8, Lead: 1, SameForemost: true,
 	}
 	for name, c := range map[string]struct {
 		change func(*Comparison)
@@ -53,7 +56,7 @@ func TestCorrected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			comparison := same
 			c.change(&comparison)
-			j := Judge(0, comparison, DefaultThresholds())
+			j := judge(0, comparison)
 			require.Equal(t, article.Near, j.Kind)
 			require.Equal(t, c.want, j.Relation)
 		})
@@ -61,6 +64,8 @@ func TestCorrected(t *testing.T) {
 }
 
 func TestLikenessShares(t *testing.T) {
-	l := (&Comparison{J: .834, Contained: .9, Contains: .999}).likeness()
+	rule := NewRule(DefaultThresholds())
+	e := rule.evidence(0, Comparison{J: .834, Contained: .9, Contains: .999})
+	l := e.likeness()
 	require.Equal(t, article.Likeness{Relation: article.Extends, Similarity: 83, Contained: 90, Contains: 100}, l)
 }

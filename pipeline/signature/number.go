@@ -28,11 +28,14 @@ type numbers struct {
 	context, value uint64
 	// phone tells that the number that next has found has as many digits as a telephone number: 10 or 11.
 	phone bool
+	// at is where the number that next has found begins.
+	at int
 }
 
 // next advances to the next number and tells whether there is one.
 func (n *numbers) next() bool {
 	for n.pos < len(n.text) {
+		n.at = n.pos
 		r, size := rune(n.text[n.pos]), 1
 		switch {
 		case r >= 0xe5 && r <= 0xe9 && n.pos+2 < len(n.text): // begins U+5000 to U+9FFF: most of any Chinese text, without a function call
@@ -225,7 +228,7 @@ func newFact(context uint64, rank int, value uint64) uint64 {
 //
 // Contexts with one value come first. Where the same words introduce several values ("from 3 to 5, from 7 to 9"), the facts are told
 // apart by their rank in the text, which one inserted number shifts. Such facts only fill the slots that are left empty.
-func sketch(raw *[Size]byte, facts []uint64) {
+func sketch(raw *[Size]byte, facts []uint64, first, slots int) {
 	slices.Sort(facts)
 	ambiguous := facts[:0]
 	for i := 0; i < len(facts); {
@@ -235,7 +238,7 @@ func sketch(raw *[Size]byte, facts []uint64) {
 			end++
 		}
 		if same {
-			put(raw, facts[i])
+			put(raw, facts[i], first, slots)
 			i = end
 			continue
 		}
@@ -247,12 +250,12 @@ func sketch(raw *[Size]byte, facts []uint64) {
 	}
 	slices.Sort(ambiguous)
 	for _, f := range ambiguous {
-		put(raw, f)
+		put(raw, f, first, slots)
 	}
 }
 
-func put(raw *[Size]byte, fact uint64) {
-	slot := int((fact >> 32) % numberSlots)
+func put(raw *[Size]byte, fact uint64, first, slots int) {
+	slot := first + int((fact>>32)%uint64(slots))
 	if raw[contextAt+slot] != 0 {
 		return
 	}

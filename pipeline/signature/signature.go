@@ -10,7 +10,7 @@ import (
 )
 
 // Version is the version of the layout that Append writes, its first byte.
-const Version = 5
+const Version = 7
 
 // Size is the length of a signature in bytes.
 const Size = 80
@@ -19,27 +19,28 @@ const Size = 80
 const (
 	countAt     = 1
 	minAt       = 2
-	contextAt   = 34
-	valueAt     = 50
-	bitmapAt    = 58
-	leadAt      = 64
-	mainAt      = 71
-	flagsAt     = 79
-	minSlots    = 128
+	contextAt   = 32
+	valueAt     = 48
+	bitmapAt    = 56
+	leadAt      = 62
+	mainAt      = 69
+	timesAt     = 77
+	minSlots    = 120
 	numberSlots = 16
+	bodySlots   = 13 // of the numberSlots; the others are for numbers that number the version
 	bitmapBits  = 48
+	bodyBits    = 40 // of the bitmap; the others are for numbers that number the version
 	leadSlots   = 8  // numbers of slots at leadAt, 7 bits each
 	leadBigrams = 20 // bigrams that count as the beginning of a text: about a sentence
-	mainWords   = 8  // main words at mainAt, a byte each
+	mainWords   = 8  // main words at mainAt, a byte each; how often each occurs at timesAt, 3 bits each
+	leadMask    = 1<<7 - 1
 )
 
-// The bits at flagsAt.
-const (
-	rises        = 1 << iota // a word says that something rises
-	falls                    // a word says that something falls
-	firstSubject             // the article is about the first main word; the next bit is for the second one
-	subjectWords = 2         // main words that the article can be about
-)
+// subjectWords is how many main words the article can be about: those of them that it has more than once.
+const subjectWords = 2
+
+// timesLevels are the numbers of occurrences that a signature tells apart: at least so many.
+var timesLevels = [8]int32{0, 2, 3, 4, 5, 7, 10, 15}
 
 // maxNumbers is how many numbers of a text count, from its beginning. It bounds the memory that a table of figures takes.
 const maxNumbers = 4096
@@ -70,6 +71,7 @@ func logCount(n int) byte { return byte(min(255, math.Round(16*math.Log2(float64
 // not safe for concurrent use.
 type Builder struct {
 	facts, phones []uint64 // of the numbers, see newFact; telephone numbers apart
+	heads         []uint64 // of the numbers that number the version
 	bitmap        uint64   // of the values of all numbers but constants
 	constants     uint64   // bitmap of years and telephone numbers
 	numbersRead   bool
@@ -81,7 +83,7 @@ type Builder struct {
 	before    [2]uint64   // hashes of the last bigrams, the latest second
 	anchors   leastHashes // of the runs of four words
 	beginning uint64      // least hash of those within the first words
-	flags     byte        // see flagsAt
+	times     uint32      // levels of the main words
 	mains     int         // words in main
 	main      [mainWords]byte
 	lead      [leadBigrams]uint64 // the first bigrams
@@ -93,7 +95,7 @@ func (b *Builder) Reset() {
 	clear(b.mins[:])
 	b.before, b.anchors = [2]uint64{}, leastHashes{}
 	b.numbersRead = false
-	b.flags, b.mains, b.main = 0, 0, [mainWords]byte{}
+	b.times, b.mains, b.main = 0, 0, [mainWords]byte{}
 }
 
 // Add adds the next words of an article, as many at a time as the caller likes. words are the hashes, in order, of the words that hold a
@@ -130,7 +132,10 @@ func (b *Builder) Add(words []uint64) {
 }
 
 // slotOf returns the slot of the MinHash that a bigram belongs to, and its hash within the slot, which is not 0.
-func slotOf(bigram uint64) (slot, rest uint64) { return bigram >> 57, bigram&(1<<57-1) + 1 }
+func slotOf(bigram uint64) (slot, rest uint64) {
+	slot, rest = bits.Mul64(bigram, minSlots)
+	return slot, rest>>1 + 1
+}
 
 // bigram is the hash of two words in a row.
 func bigram(first, second uint64) uint64 { return simhash.Mix(second ^ simhash.Mix(first)) }
@@ -149,38 +154,30 @@ func (b *Builder) Append(dst []byte, clean string) []byte {
 	}
 	b.numbers(&raw, clean)
 	copy(raw[mainAt:], b.main[:])
-	raw[flagsAt] = b.flags
+	raw[timesAt], raw[timesAt+1], raw[timesAt+2] = byte(b.times), byte(b.times>>8), byte(b.times>>16)
 	b.Reset()
 	return append(dst, raw[:]...)
 }
 
-// AddMainWord adds one of the weightiest words of the article, the weightiest first. The first eight calls count. subject says that the
-// article is about this word: a copy has it among its main words, too. It counts for the first two words.
-func (b *Builder) AddMainWord(word uint64, subject bool) {
+// AddMainWord adds one of the weightiest words of the article, the weightiest first, and how often it occurs. The first eight calls count.
+func (b *Builder) AddMainWord(word uint64, times int32) {
 	if b.mains == mainWords {
 		return
 	}
 	b.main[b.mains] = byte(1 + simhash.Mix(word)%255)
-	if subject && b.mains < subjectWords {
-		b.flags |= firstSubject << b.mains
+	level := uint32(0)
+	for level+1 < uint32(len(timesLevels)) && times >= timesLevels[level+1] {
+		level++
 	}
+	b.times |= level << (3 * b.mains)
 	b.mains++
-}
-
-// AddDirection notes that a word says that something rises (up) or falls.
-func (b *Builder) AddDirection(up bool) {
-	if up {
-		b.flags |= rises
-	} else {
-		b.flags |= falls
-	}
 }
 
 func (b *Builder) minHash(raw *[Size]byte) {
 	for i := range uint64(minSlots) {
 		from := i
 		for try := uint64(1); b.mins[from] == 0; try++ {
-			from = simhash.Mix(i<<32|try) >> 57
+			from, _ = slotOf(simhash.Mix(i<<32 | try))
 		}
 		raw[minAt+i/4] |= byte(simhash.Mix(b.mins[from])&3) << (i % 4 * 2)
 	}
@@ -212,7 +209,8 @@ func (b *Builder) sampleLead(raw *[Size]byte, bigrams int) {
 // numbers writes the numbers of a clean text.
 func (b *Builder) numbers(raw *[Size]byte, clean string) {
 	b.readNumbers(clean)
-	sketch(raw, b.facts)
+	sketch(raw, b.facts, 0, bodySlots)
+	sketch(raw, b.heads, bodySlots, numberSlots-bodySlots)
 	var le [8]byte
 	bitmap := b.bitmap
 	if raw[0] == flashVersion {
@@ -221,6 +219,15 @@ func (b *Builder) numbers(raw *[Size]byte, clean string) {
 	binary.LittleEndian.PutUint64(le[:], bitmap)
 	copy(raw[bitmapAt:], le[:bitmapBits/8])
 }
+
+// Numbers near the beginning of a text often number the version, not the news: "UPDATE 2", "2nd lead", a dateline, a time. They are
+// written apart from the others and contradict nothing, if the rest of the text has leastOthers different numbers or more. The beginning
+// is headBytes long: ten English words, or 20 Chinese characters.
+const (
+	headBytes   = 64
+	headNumbers = 16
+	leastOthers = 3
+)
 
 // readNumbers reads the numbers of a clean text, once for each article. All reports on one form have its years and telephone numbers in
 // common. So these constants are no evidence of a copy, except of a flash, which has all numbers of its copy. A year that differs in the same
@@ -231,28 +238,51 @@ func (b *Builder) readNumbers(clean string) {
 		return
 	}
 	b.numbersRead = true
-	b.facts, b.phones, b.values = b.facts[:0], b.phones[:0], leastHashes{}
+	b.facts, b.phones, b.heads, b.values = b.facts[:0], b.phones[:0], b.heads[:0], leastHashes{}
 	b.bitmap, b.constants = 0, 0
+	var head [headNumbers]numbers
+	heads := 0
 	for n := (numbers{text: clean}); len(b.facts)+len(b.phones) < maxNumbers && n.next(); {
-		value := simhash.Mix(n.value + 1)
-		bit := uint64(1) << ((value >> 32) % bitmapBits)
-		if n.phone {
-			b.constants |= bit
-			b.phones = append(b.phones, newFact(n.context, len(b.phones), value))
+		if n.at < headBytes && heads < headNumbers {
+			head[heads] = n
+			heads++
 			continue
 		}
-		if isYear(n.value) {
-			b.constants |= bit
-		} else {
-			b.bitmap |= bit
-		}
-		b.facts = append(b.facts, newFact(n.context, len(b.facts), value))
-		if n.value >= 10 {
-			b.values.add(value)
-		}
+		b.addNumber(&n, false)
+	}
+	versions := bits.OnesCount64(b.bitmap) >= leastOthers
+	for i := range head[:heads] {
+		b.addNumber(&head[i], versions)
 	}
 	if len(b.facts) == 0 {
 		b.facts = append(b.facts, b.phones...)
+	}
+}
+
+// addNumber adds a number; version says that it numbers the version.
+func (b *Builder) addNumber(n *numbers, version bool) {
+	value := simhash.Mix(n.value + 1)
+	bit := uint64(1) << ((value >> 32) % bodyBits)
+	if version {
+		bit = 1 << (bodyBits + (value>>32)%(bitmapBits-bodyBits))
+	}
+	if n.phone {
+		b.constants |= bit
+		b.phones = append(b.phones, newFact(n.context, len(b.phones), value))
+		return
+	}
+	if isYear(n.value) {
+		b.constants |= bit
+	} else {
+		b.bitmap |= bit
+	}
+	if version {
+		b.heads = append(b.heads, newFact(n.context, len(b.heads), value))
+	} else {
+		b.facts = append(b.facts, newFact(n.context, len(b.facts), value))
+	}
+	if n.value >= 10 {
+		b.values.add(value)
 	}
 }
 

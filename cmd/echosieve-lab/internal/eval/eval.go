@@ -18,6 +18,7 @@ const help = `Eval measures the filter on your own articles.
   threshold   without labels: how many articles each limit would flag, and a sample of pairs near the limit, side by
               side; by reading them you choose a limit
   languages   without labels, in any language: copies and look-alikes made by known edits, candidates, a stream
+  ablate      which copies and look-alikes are joined if a part of the rule is switched off
 
 Every setting of the service (--detection.*, --recipe, --window, --input.fields.*) can be given to each of them, or
 a file with --config: measure the settings that you run, then the settings that you consider.
@@ -41,14 +42,14 @@ func Command() *cobra.Command {
 		Long:    help,
 		Example: example,
 	}
-	cmd.AddCommand(newPairsCommand(), newStreamCommand(), newThresholdCommand(), newLanguagesCommand())
+	cmd.AddCommand(newPairsCommand(), newStreamCommand(), newThresholdCommand(), newLanguagesCommand(), newAblateCommand())
 	return cmd
 }
 
 // newJudge returns the rule by which the service judges two articles.
 func newJudge(cfg config.Config) figures.Judge {
 	index := cfg.IndexConfig("recipe")
-	return figures.ByRecipe(index.Rule, index.Plan())
+	return figures.ByRecipe(index.Rule, index.Plan(), index.Policy)
 }
 
 // newScale returns the setting that eval threshold helps to choose: detection.near if the recipe has a second check, else

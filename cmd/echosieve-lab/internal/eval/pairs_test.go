@@ -57,7 +57,7 @@ func TestEvalPairsJSON(t *testing.T) {
 			intervalNames("intervals.false_positive_rate"), intervalNames("intervals.precision"), intervalNames("intervals.recall"),
 			[]string{"kinds", "kinds.*", "kinds.*.flagged"}, intervalNames("kinds.*.interval"),
 			[]string{
-				"kinds.*.label", "kinds.*.n", "kinds.*.possible", "kinds.*.relations", "kinds.*.relations.*", "look_alikes", "pairs", "precision", "recall", "warnings",
+				"kinds.*.label", "kinds.*.n", "kinds.*.possible", "kinds.*.published", "kinds.*.relations", "kinds.*.relations.*", "look_alikes", "pairs", "precision", "recall", "warnings",
 				"without_family", "wrong_pairs", "wrong_pairs.candidate", "wrong_pairs.distance", "wrong_pairs.id_a", "wrong_pairs.id_b",
 				"wrong_pairs.kind", "wrong_pairs.label", "wrong_pairs.possible", "wrong_pairs.reason",
 			},

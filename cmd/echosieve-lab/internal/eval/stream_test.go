@@ -20,7 +20,7 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// A copy is caught in whatever topic the policy puts it.
+// A copy is caught in whatever topic the policy puts it, and counts as published in any other topic than that of duplicates.
 func TestEvalStreamDoesNotDependOnThePolicy(t *testing.T) {
 	var results [2]figures.StreamResult
 	for i, topic := range []string{"duplicate", "unique"} {
@@ -31,6 +31,16 @@ func TestEvalStreamDoesNotDependOnThePolicy(t *testing.T) {
 		code, out, errOut := runEval(t, args...)
 		require.Equal(t, command.ExitOK, code, errOut)
 		require.NoError(t, json.Unmarshal([]byte(out), &results[i]))
+	}
+	for i, published := range []bool{false, true} {
+		total := results[i].Total()
+		require.Equal(t, published, total.Published > 0)
+		for _, counts := range []map[string]figures.StreamCounts{results[i].Languages, results[i].Kinds, results[i].Sources} {
+			for name, c := range counts {
+				c.Published = 0
+				counts[name] = c
+			}
+		}
 	}
 	require.Equal(t, results[0], results[1])
 	require.Greater(t, results[0].Total().Caught, results[0].Kinds["exact"].Caught)
@@ -45,12 +55,12 @@ func TestEvalStream(t *testing.T) {
 		t, out, []string{"languages", "kinds", "sources"},
 		"articles", "candidates_per_article", "dead", "delay_seconds", "delay_seconds.median", "delay_seconds.p90",
 		"dropped_originals", "gaps", "gaps.caught", "gaps.copies", "gaps.from",
-		"kinds", "kinds.*", "kinds.*.caught", "kinds.*.copies", "kinds.*.dropped", "kinds.*.originals", "kinds.*.possible", "kinds.*.wrong_original",
+		"kinds", "kinds.*", "kinds.*.caught", "kinds.*.copies", "kinds.*.dropped", "kinds.*.originals", "kinds.*.possible", "kinds.*.published", "kinds.*.wrong_original",
 		"languages", "languages.*", "languages.*.caught", "languages.*.copies", "languages.*.dropped", "languages.*.originals",
-		"languages.*.possible", "languages.*.wrong_original",
+		"languages.*.possible", "languages.*.published", "languages.*.wrong_original",
 		"lookups_per_article", "missed_copies", "original_missing", "skipped",
 		"sources", "sources.*", "sources.*.caught", "sources.*.copies", "sources.*.dropped", "sources.*.originals",
-		"sources.*.possible", "sources.*.wrong_original", "wrong_originals",
+		"sources.*.possible", "sources.*.published", "sources.*.wrong_original", "wrong_originals",
 	)
 	var r figures.StreamResult
 	require.NoError(t, json.Unmarshal([]byte(out), &r))

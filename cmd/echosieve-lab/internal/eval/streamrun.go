@@ -148,8 +148,7 @@ func (s *streamEval) flush(ctx context.Context) error {
 	return nil
 }
 
-// streamVerdict reads the verdict from the headers, as consumers of the output topics do. The topic does not count: by setting, copies go
-// to any.
+// streamVerdict reads the verdict from the headers, as consumers of the output topics do.
 func streamVerdict(o *pipeline.Output) (figures.StreamVerdict, error) {
 	p, err := pipeline.ParseHeaders(o.Headers)
 	if err != nil {
@@ -158,6 +157,7 @@ func streamVerdict(o *pipeline.Output) (figures.StreamVerdict, error) {
 	v := figures.StreamVerdict{
 		Dead: p.Reject != nil, Flagged: p.Verdict.Kind.IsCopy(), Possible: p.Verdict.Kind == article.Possible, Original: -1, Root: -1,
 	}
+	v.Published = v.Flagged && o.Destination != pipeline.ToDuplicate
 	if v.Flagged || v.Possible {
 		v.Original, v.Root = int(p.Verdict.Original.Offset), int(p.Verdict.Root.Offset)
 		v.Distance, v.Reason = p.Verdict.Distance, p.Verdict.Reason.String()

@@ -11,6 +11,7 @@ import (
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/signature"
 	"echosieve/simhash"
 )
 
@@ -38,6 +39,8 @@ type Comparison struct {
 	Signature   *compareSignature `json:"signature,omitempty"` // of the second check; absent for little text
 	Figures     []Figure          `json:"figures"`
 	Texts       []sidebyside.Run  `json:"texts,omitempty"` // with --texts
+
+	compared signature.Comparison
 }
 
 // comparedLayout is how fingerprints are cut into blocks, as the service with the same configuration cuts them.
@@ -114,9 +117,13 @@ func Articles(recipeID string, index redisindex.Config, names [2]string, a, b *a
 	}
 	c.Test = judgement.Reason.String()
 	c.Relation, c.Topic = judgement.Relation.String(), index.Destination(judgement).String()
-	c.Signature = compareSignatures(a.Signature, b.Signature)
-	c.Figures = c.figures(cfg.Thresholds)
-	c.explain(judgement, cfg)
+	x, _ := signature.Decode(a.Signature)
+	y, _ := signature.Decode(b.Signature)
+	c.compared = signature.Compare(&y, &x) // B comes later
+	c.Signature = compareSignatures(c.compared)
+	rule := signature.NewRule(cfg.Thresholds)
+	c.Figures = c.figures(&rule)
+	c.explain(judgement, &rule)
 	return c
 }
 

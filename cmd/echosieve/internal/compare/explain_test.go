@@ -6,18 +6,48 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/signature"
 )
 
-// A new reason needs a sentence of its own: otherwise compare would print "Not a copy: " and nothing else.
+// A new reason needs a sentence of its own, or a row of the rule: otherwise compare would print "Not a copy: " and nothing else.
 func TestEveryReasonHasASentence(t *testing.T) {
+	rule := signature.NewRule(signature.DefaultThresholds())
 	sentences := map[string]article.Reason{}
 	for r := article.ReasonNone; r == article.ReasonUnknown || r.String() != article.ReasonUnknown.String(); r++ {
+		if r == article.ReasonOverlap || r == article.ReasonNumbers || r == article.ReasonValues || r == article.ReasonLead || r == article.ReasonSubject {
+			continue // rows of the rule
+		}
 		c := Comparison{Signature: &compareSignature{}}
-		c.explain(article.Judgement{Reason: r}, recipe.DefaultConfig())
+		c.explain(article.Judgement{Reason: r}, &rule)
 		require.Regexp(t, `[a-z].*: .+|^No verdict`, c.Explanation, "reason %s: add a case to explain", r)
 		require.NotContains(t, sentences, c.Explanation, "reason %s", r)
 		sentences[c.Explanation] = r
 	}
-	require.Contains(t, sentences, "Not a copy: in one of them something rises and nothing falls, and in the other something falls and nothing rises.")
+}
+
+// The sentence, the verdict and the figure are those of the row that decided.
+func TestExplanationsFollowFromRows(t *testing.T) {
+	rule := signature.NewRule(signature.DefaultThresholds())
+	base := signature.Comparison{Known: true, J: .9, Bigrams: 300, Longer: 1, Lead: 1, SharedContexts: 4, LeastValues: 4, CommonValues: 4, SameForemost: true}
+	said := map[string]bool{}
+	for want, change := range map[string]func(c *Comparison){
+		"bits that differ: 17":            func(c *Comparison) { c.Distance = 17 },
+		"at least 0.30 (detection.p":      func(c *Comparison) { c.compared.J = .2 },
+		"numbers that differ in one plac": func(c *Comparison) { c.compared.Contradictions = 3 },
+		"numbers in both: 1 of 4":         func(c *Comparison) { c.compared.CommonValues = 1 },
+		"main words that differ":          func(c *Comparison) { c.compared.OtherSubject = true },
+		"beginning of one in the other":   func(c *Comparison) { c.compared.Lead, c.compared.OtherMain = 0, 2 },
+		"0.90, a copy from 0.46":          func(*Comparison) {},
+		"0.45, a copy from 0.46":          func(c *Comparison) { c.compared.J = .45 },
+	} {
+		c := Comparison{compared: base, MaxDistance: 21, Found: true, Topic: "duplicate"}
+		change(&c)
+		j := rule.Judge(c.Distance, c.compared)
+		c.explain(j, &rule)
+		require.Contains(t, c.Explanation, want)
+		row, _, _ := rule.Explain(c.Distance, c.compared)
+		require.Contains(t, c.Explanation, row.Says)
+		said[row.Says] = true
+	}
+	require.Len(t, said, len(signature.Rows()), "each row explains something")
 }

@@ -205,8 +205,9 @@ func TestExplainChain(t *testing.T) {
 		return b.String()
 	}
 	var all []string
+	const subject = "ferry ferry ferry bridge bridge bridge harbour harbour harbour channel channel channel pilots pilots pilots tugs tugs tugs "
 	for i, text := range []string{sentences(0, 12), sentences(2, 15), sentences(6, 20)} {
-		all = append(all, w.Publish(t, 0, now.Add(time.Duration(i)*time.Second), value(fmt.Sprint("n", i), text)))
+		all = append(all, w.Publish(t, 0, now.Add(time.Duration(i)*time.Second), value(fmt.Sprint("n", i), subject+text)))
 		w.Verdicts(t, i+1)
 	}
 	x := explained(t, w, all[2])

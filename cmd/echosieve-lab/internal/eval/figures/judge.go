@@ -44,10 +44,10 @@ func SimilarityScale(plan lookup.Plan, current signature.Thresholds) Scale {
 	values = slices.Compact(values)
 	slices.Reverse(values)
 	s := Scale{Name: "least similarity (detection.near)", Current: slices.Index(values, current.Near)}
-	rules := make([]signature.Thresholds, len(values))
+	rules := make([]signature.Rule, len(values))
 	for i, near := range values {
 		s.Limits = append(s.Limits, strconv.FormatFloat(near, 'g', -1, 64))
-		rules[i] = current
+		rules[i] = signature.NewRule(current)
 		rules[i].Near, rules[i].Possible = near, min(near, current.Possible)
 	}
 	s.Level = func(later, earlier *article.Article) int {
@@ -59,7 +59,7 @@ func SimilarityScale(plan lookup.Plan, current signature.Thresholds) Scale {
 		c, distance := signature.Compare(&a, &b), simhash.Distance(later.Fingerprint, earlier.Fingerprint)
 		// A copy at one limit is a copy at every looser limit.
 		return sort.Search(len(rules), func(i int) bool {
-			return signature.Judge(distance, c, rules[i]).Kind == article.Near
+			return rules[i].Judge(distance, c).Kind == article.Near
 		})
 	}
 	return s
@@ -75,6 +75,7 @@ const (
 type Judgement struct {
 	Flagged   bool   // the later article is published as a copy
 	Possible  bool   // they look alike, but not enough; never with Flagged
+	Published bool   // flagged, but the policy sends the later article to another topic than that of duplicates
 	Candidate bool   // a look-up for the later article finds the earlier one
 	Distance  int    // between the fingerprints, in bits
 	Relation  string // of the later article to the earlier one, if it is flagged or possible; otherwise "none"
@@ -84,8 +85,8 @@ type Judgement struct {
 // Judge judges the later of two articles against the earlier one. Safe for concurrent use.
 type Judge func(later, earlier article.Article) Judgement
 
-// ByRecipe returns the rule of the service.
-func ByRecipe(rule article.Rule, plan lookup.Plan) Judge {
+// ByRecipe returns the rule of the service, and its policy.
+func ByRecipe(rule article.Rule, plan lookup.Plan, policy article.Policy) Judge {
 	return func(later, earlier article.Article) Judgement {
 		if later.Empty || earlier.Empty {
 			return Judgement{Reason: ReasonNoText}
@@ -94,6 +95,7 @@ func ByRecipe(rule article.Rule, plan lookup.Plan) Judge {
 		if plan.Finds(&later, &earlier) {
 			decided := plan.Judge(&rule, &later, &earlier)
 			out.Flagged, out.Possible, out.Candidate = decided.Kind.IsCopy(), decided.Kind == article.Possible, true
+			out.Published = out.Flagged && policy.Destination(decided) != article.ToDuplicate
 			out.Reason, out.Relation = decided.Reason.String(), decided.Relation.String()
 		}
 		return out

@@ -18,6 +18,8 @@ type KindResult struct {
 	Flagged  int       `json:"flagged"`  // judged to be copies
 	Possible int       `json:"possible"` // look alike, but not enough; 0 for recipes where distance alone decides
 	Interval *Interval `json:"interval"` // of the share flagged
+	// Published counts the flagged pairs whose later article the policy sends to another topic than that of duplicates.
+	Published int `json:"published"`
 	// Relations counts the flagged pairs by the relation of the later article, B, to the earlier one.
 	Relations map[string]int `json:"relations"`
 }
@@ -149,6 +151,9 @@ func kindResult(members []judged) KindResult {
 		k.Flagged += terms[i].part
 		if p.Possible {
 			k.Possible++
+		}
+		if p.Published {
+			k.Published++
 		}
 		if p.Flagged {
 			k.Relations[p.Relation]++

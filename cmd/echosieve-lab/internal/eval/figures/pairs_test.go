@@ -16,7 +16,7 @@ func newArticle(digest byte, fp simhash.Fingerprint) article.Article {
 }
 
 // byDistance is the rule of four blocks and three bits, without a second check.
-var byDistance = ByRecipe(article.Rule{MaxDistance: 3}, lookup.New(article.Search{Rule: article.Rule{MaxDistance: 3}, Blocks: 4}, 0))
+var byDistance = ByRecipe(article.Rule{MaxDistance: 3}, lookup.New(article.Search{Rule: article.Rule{MaxDistance: 3}, Blocks: 4}, 0), article.DefaultPolicy())
 
 func TestPairs(t *testing.T) {
 	articles := map[string]article.Article{
@@ -88,7 +88,7 @@ func TestJSONNames(t *testing.T) {
 		"recall":0,"precision":0,"false_positive_rate":0,"f1":0,"candidate_recall":0,
 		"intervals":{"recall":null,"precision":null,"f1":null,"false_positive_rate":null,"candidate_recall":null},
 		"without_family":0,"warnings":[],
-		"kinds":{"k":{"label":0,"n":0,"flagged":0,"possible":0,
+		"kinds":{"k":{"label":0,"n":0,"flagged":0,"published":0,"possible":0,
 			"interval":{"low":0,"high":0,"families":0,"largest_family":0,"few_families":false},"relations":{"equal":1}}},
 		"distance":[{"k":0,"recall":0,"precision":0,"false_positive_rate":0}],
 		"wrong_pairs":[{"id_a":"","id_b":"","label":0,"kind":"","possible":false,"candidate":false,"distance":0,"reason":""}]}`, string(out))

@@ -21,19 +21,21 @@ type StreamArticle struct {
 
 // StreamVerdict is the verdict on the article at the same place in the stream.
 type StreamVerdict struct {
-	Dead     bool   // it could not be processed
-	Flagged  bool   // it is judged to be a copy
-	Possible bool   // it is judged to be possibly a copy; never with Flagged
-	Original int    // place in the stream of the article that it repeats, if Flagged or Possible
-	Root     int    // place of the article at the end of the chain, if Flagged
-	Distance int    // to the original, in bits
-	Reason   string // the test that decided
+	Dead      bool   // it could not be processed
+	Flagged   bool   // it is judged to be a copy
+	Published bool   // it is judged to be a copy, but the policy sends it to another topic than that of duplicates
+	Possible  bool   // it is judged to be possibly a copy; never with Flagged
+	Original  int    // place in the stream of the article that it repeats, if Flagged or Possible
+	Root      int    // place of the article at the end of the chain, if Flagged
+	Distance  int    // to the original, in bits
+	Reason    string // the test that decided
 }
 
 // StreamCounts counts the articles of a language, kind or source.
 type StreamCounts struct {
 	Copies        int `json:"copies"`
-	Caught        int `json:"caught"` // copies that are judged to be copies
+	Caught        int `json:"caught"`    // copies that are judged to be copies
+	Published     int `json:"published"` // copies and originals that are judged to be copies, but not sent to the topic of duplicates
 	Originals     int `json:"originals"`
 	Dropped       int `json:"dropped"`        // originals that are judged to be copies
 	WrongOriginal int `json:"wrong_original"` // caught copies whose root belongs to another cluster
@@ -52,7 +54,7 @@ func (c StreamCounts) plus(d StreamCounts) StreamCounts {
 	return StreamCounts{
 		Copies: c.Copies + d.Copies, Caught: c.Caught + d.Caught, Originals: c.Originals + d.Originals,
 		Dropped: c.Dropped + d.Dropped, WrongOriginal: c.WrongOriginal + d.WrongOriginal,
-		Possible: c.Possible + d.Possible,
+		Possible: c.Possible + d.Possible, Published: c.Published + d.Published,
 	}
 }
 
@@ -151,6 +153,9 @@ func Stream(articles []StreamArticle, verdicts []StreamVerdict) (StreamResult, e
 		first := firsts[i]
 		if v.Possible {
 			one.Possible = 1
+		}
+		if v.Published {
+			one.Published = 1
 		}
 		if first == i {
 			one.Originals = 1

@@ -105,7 +105,7 @@ func TestSimilarityScaleIsTheRule(t *testing.T) {
 			at.Thresholds.Near, err = strconv.ParseFloat(limit, 64)
 			require.NoError(t, err)
 			at.Thresholds.Possible = min(at.Thresholds.Possible, at.Thresholds.Near)
-			verdict := ByRecipe(at.Search().Rule, plan)(copied, original)
+			verdict := ByRecipe(at.Search().Rule, plan, article.DefaultPolicy())(copied, original)
 			require.Equal(t, verdict.Flagged, i >= level, "limit %s, level %d", limit, level)
 		}
 	}

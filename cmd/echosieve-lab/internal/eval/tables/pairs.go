@@ -51,10 +51,10 @@ func Pairs(w io.Writer, r figures.PairsResult) error {
 }
 
 func printKinds(b *strings.Builder, title string, label int, kinds map[string]figures.KindResult) {
-	t := newTable("kind", "pairs", "flagged", "possible", "share", "95 % interval", "families")
+	t := newTable("kind", "pairs", "flagged", "published", "possible", "share", "95 % interval", "families")
 	for _, name := range sortedKeys(kinds) {
 		if k := kinds[name]; k.Label == label {
-			t.AppendRow(table.Row{rowName(name), k.N, k.Flagged, k.Possible, share(k.Share()), ends(k.Interval), families(k.Interval)})
+			t.AppendRow(table.Row{rowName(name), k.N, k.Flagged, k.Published, k.Possible, share(k.Share()), ends(k.Interval), families(k.Interval)})
 		}
 	}
 	if t.Length() > 0 {

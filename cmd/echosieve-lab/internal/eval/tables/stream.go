@@ -44,7 +44,7 @@ func Stream(w io.Writer, r figures.StreamResult) error {
 		{"kind", r.Kinds, sortedKeys(r.Kinds)},
 		{"source", r.Sources, r.LargestSources()},
 	} {
-		t := newTable(part.name, "copies", "caught", "share", "originals", "dropped", "wrong\noriginal", "possible")
+		t := newTable(part.name, "copies", "caught", "share", "originals", "dropped", "published", "wrong\noriginal", "possible")
 		shown := part.order
 		if part.name == "source" {
 			shown = shown[:min(len(shown), MostListed)]
@@ -55,7 +55,7 @@ func Stream(w io.Writer, r figures.StreamResult) error {
 			if c.Copies > 0 {
 				caught = share(c.CaughtShare())
 			}
-			t.AppendRow(table.Row{rowName(name), c.Copies, c.Caught, caught, c.Originals, c.Dropped, c.WrongOriginal, c.Possible})
+			t.AppendRow(table.Row{rowName(name), c.Copies, c.Caught, caught, c.Originals, c.Dropped, c.Published, c.WrongOriginal, c.Possible})
 		}
 		if more := len(part.order) - len(shown); more > 0 {
 			t.AppendFooter(table.Row{fmt.Sprintf("and %d smaller ones, see --json", more)})

@@ -1,0 +1,67 @@
+package eval
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/internal/command"
+)
+
+// Without the row about numbers, reports with other numbers are joined.
+func TestEvalAblate(t *testing.T) {
+	report := `The harbour of Larkfield handled 4,200 containers in March, 12 per cent more than in February, Anna Velde said on Monday. Two cranes will arrive before
+winter, and the terminal will serve ships of up to 230 metres. The port council had asked for 17 million more, of which 9 million were granted after a long debate.
+Dockers had feared for 140 jobs, which stay for now, while pilots complain about shallow water near the eastern pier and want dredgers to come in April.`
+	other := strings.NewReplacer("4,200", "3,900", "12", "7", "230", "180", "17", "21", "9 million", "4 million", "140", "90").Replace(report)
+	docs := writeLines(t, newArticle("a", report, ""), newArticle("b", other, ""), newArticle("c", report+" The mayor was there.", ""))
+	pairs := writeLines(t, "id_a\tid_b\tlabel\tkind\tbase", "a\tb\t0\tnumbers\tone", "a\tc\t1\tline\tone")
+	code, out, errOut := runEval(t, "ablate", "--docs", docs, "--pairs", pairs, "--json")
+	require.Equal(t, command.ExitOK, code, errOut)
+	var list []figures.Ablation
+	require.NoError(t, json.Unmarshal([]byte(out), &list))
+	byName := map[string]figures.Ablation{}
+	for _, a := range list {
+		byName[a.Off] = a
+	}
+	require.Equal(t, figures.Change{Pairs: 1, Joined: 1}, byName["none"].Copies)
+	require.Equal(t, figures.Change{Pairs: 1}, byName["none"].LookAlikes)
+	require.Equal(t, figures.Change{Pairs: 1, Change: 1, Families: 1, Low: 1, High: 1}, byName["all about numbers"].LookAlikes)
+	require.Equal(t, 1, byName["all about numbers"].Kinds["numbers"].Change)
+	require.Zero(t, byName["all about numbers"].Copies.Change)
+
+	code, out, errOut = runEval(t, "ablate", "--docs", docs, "--pairs", pairs)
+	require.Equal(t, command.ExitOK, code, errOut)
+	require.Contains(t, out, "row 3")
+
+	halves := 0
+	for _, part := range []string{"first", "second"} {
+		code, out, errOut = runEval(t, "ablate", "--docs", docs, "--pairs", pairs, "--part", part, "--json")
+		require.Equal(t, command.ExitOK, code, errOut)
+		require.NoError(t, json.Unmarshal([]byte(out), &list))
+		halves += list[0].Copies.Pairs
+	}
+	require.Equal(t, 1, halves, "a family belongs to one half")
+
+	code, out, errOut = runEval(t, "ablate", "--bases", "2", docs, "--json")
+	require.Equal(t, command.ExitOK, code, errOut)
+	require.NoError(t, json.Unmarshal([]byte(out), &list))
+	require.Positive(t, list[0].Copies.Pairs, "made pairs")
+}
+
+func TestEvalAblateMistakes(t *testing.T) {
+	for want, args := range map[string][]string{
+		"belong together":     {"--docs", "x"},
+		"name labelled pairs": {},
+		"--bases is 0":        {"--bases", "0", "x"},
+		`--part is "x"`:       {"--part", "x", "x"},
+		"has no second check": {"--recipe", "classic-fnv", "x"},
+	} {
+		code, _, errOut := runEval(t, append([]string{"ablate"}, args...)...)
+		require.NotEqual(t, command.ExitOK, code, want)
+		require.Contains(t, errOut, want)
+	}
+}

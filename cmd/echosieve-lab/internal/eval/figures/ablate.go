@@ -1,0 +1,181 @@
+package figures
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/lookup"
+	"echosieve/pipeline/signature"
+	"echosieve/simhash"
+)
+
+// Variant is the rule of the recipe news with something switched off.
+type Variant struct {
+	Name string
+	Rule signature.Rule
+}
+
+// Variants returns the rule with each row switched off, each kind of evidence, and named sets of both. The first one is the rule itself.
+func Variants(t signature.Thresholds) []Variant {
+	list := []Variant{{"none", signature.NewRule(t)}}
+	add := func(name string, change func(r *signature.Rule)) {
+		rule := signature.NewRule(t)
+		change(&rule)
+		list = append(list, Variant{name, rule})
+	}
+	off := func(reasons ...article.Reason) func(r *signature.Rule) {
+		return func(r *signature.Rule) {
+			for i, row := range signature.Rows() {
+				if row.Kind != article.Near && i < len(signature.Rows())-1 && slices.Contains(reasons, row.Reason) {
+					r.Off |= 1 << i
+				}
+			}
+		}
+	}
+	for i, row := range signature.Rows()[:len(signature.Rows())-1] {
+		if row.Kind != article.Near {
+			add(fmt.Sprintf("row %d, %s", i+1, row.Reason), func(r *signature.Rule) { r.Off = 1 << i })
+		}
+	}
+	add("short texts", func(r *signature.Rule) { r.ShortPairs = 0 })
+	add("parts", func(r *signature.Rule) { r.Contained, r.Beginning = 2, 2 })
+	add("beginnings", func(r *signature.Rule) { r.Beginning = 2 })
+	add("subject of a whole", func(r *signature.Rule) { r.FewWords = 8 })
+	add("growth", func(r *signature.Rule) { r.Growth = 1e9 })
+	add("numbers that vouch", func(r *signature.Rule) { r.Vouched = 2 })
+	add("rewrites", func(r *signature.Rule) { r.Numbers, r.OtherWords = 1000, -1 })
+	add("corrections", func(r *signature.Rule) { r.Corrected = 2 })
+	add("share of contradictions", func(r *signature.Rule) { r.Limits.Contradictions = 0 })
+	add("all about numbers", off(article.ReasonNumbers, article.ReasonValues))
+	add("all about names", off(article.ReasonSubject, article.ReasonLead))
+	return list
+}
+
+// Change is what a variant changes for one sort of pairs.
+type Change struct {
+	Pairs    int `json:"pairs"`
+	Joined   int `json:"joined"`   // by the rule itself
+	Change   int `json:"change"`   // pairs joined more by the variant; negative: fewer
+	Families int `json:"families"` // with a pair that is judged otherwise
+	// Low and High are the ends of the 95 % interval of Change if families are resampled.
+	Low  int `json:"low"`
+	High int `json:"high"`
+}
+
+// Ablation is what a variant changes.
+type Ablation struct {
+	Off        string            `json:"off"`
+	Copies     Change            `json:"copies"`
+	LookAlikes Change            `json:"look_alikes"`
+	Kinds      map[string]Change `json:"kinds"` // those in which something changes
+}
+
+// compared is a pair with what all variants judge.
+type compared struct {
+	Pair
+	found, reached bool
+	distance       int
+	comparison     signature.Comparison
+	fixed          article.Judgement // of pairs that the second check does not see
+	checked        bool
+}
+
+// Ablate judges each pair by each variant. Fingerprints, look-ups and comparisons are made once.
+func Ablate(articles map[string]article.Article, pairs []Pair, rule article.Rule, plan lookup.Plan, variants []Variant) ([]Ablation, error) {
+	list := make([]compared, 0, len(pairs))
+	for _, p := range pairs {
+		earlier, knownA := articles[p.A]
+		later, knownB := articles[p.B]
+		if !knownA || !knownB {
+			return nil, fmt.Errorf("pair %s, %s: no such article", p.A, p.B)
+		}
+		list = append(list, comparePair(p, &later, &earlier, rule, plan))
+	}
+	out := make([]Ablation, len(variants))
+	base := joinedBy(list, variants[0])
+	for i, v := range variants {
+		joined := joinedBy(list, v)
+		out[i] = Ablation{Off: v.Name, Kinds: map[string]Change{}}
+		out[i].Copies = changeOf(list, base, joined, func(p *compared) bool { return p.Label == Copy })
+		out[i].LookAlikes = changeOf(list, base, joined, func(p *compared) bool { return p.Label == HardNegative })
+		for j := range list {
+			kind := list[j].Kind
+			if _, known := out[i].Kinds[kind]; !known && base[j] != joined[j] {
+				out[i].Kinds[kind] = changeOf(list, base, joined, func(p *compared) bool { return p.Kind == kind })
+			}
+		}
+	}
+	return out, nil
+}
+
+func comparePair(p Pair, later, earlier *article.Article, rule article.Rule, plan lookup.Plan) compared {
+	c := compared{
+		Pair: p, found: !later.Empty && !earlier.Empty && plan.Finds(later, earlier), reached: plan.InReach(later, earlier),
+		distance: simhash.Distance(later.Fingerprint, earlier.Fingerprint),
+	}
+	check := func(int, []byte, []byte) article.Judgement {
+		c.checked = true
+		return article.Judgement{}
+	}
+	c.fixed = (&article.Rule{MaxDistance: rule.MaxDistance, Check: check}).Compare(later, earlier)
+	a, _ := signature.Decode(later.Signature)
+	b, _ := signature.Decode(earlier.Signature)
+	c.comparison = signature.Compare(&a, &b)
+	return c
+}
+
+// joinedBy tells which pairs a variant judges to be copies.
+func joinedBy(list []compared, v Variant) []bool {
+	joined := make([]bool, len(list))
+	for i := range list {
+		p := &list[i]
+		j := p.fixed
+		if p.checked {
+			j = v.Rule.Judge(p.distance, p.comparison)
+		}
+		joined[i] = p.found && j.Kind.IsCopy() && (p.reached || j.Kind == article.Exact)
+	}
+	return joined
+}
+
+// changeOf counts the pairs of one sort, and resamples their families.
+func changeOf(list []compared, base, joined []bool, counts func(p *compared) bool) Change {
+	var c Change
+	var terms []term
+	for i := range list {
+		if !counts(&list[i]) {
+			continue
+		}
+		t := term{families: list[i].Families, whole: 1}
+		c.Pairs++
+		if base[i] {
+			c.Joined++
+			t.part--
+		}
+		if joined[i] {
+			t.part++
+		}
+		c.Change += t.part
+		terms = append(terms, t)
+	}
+	var changed []int
+	families := familiesOf(terms)
+	for _, f := range families {
+		if f.part != 0 {
+			c.Families++
+		}
+		changed = append(changed, f.part)
+	}
+	random := rand.New(rand.NewPCG(intervalSeed, 0))
+	sums := make([]float64, resamples)
+	for i := range sums {
+		for range changed {
+			sums[i] += float64(changed[random.IntN(len(changed))])
+		}
+	}
+	slices.Sort(sums)
+	c.Low, c.High = int(quantile(sums, tail)), int(quantile(sums, 1-tail))
+	return c
+}
