@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
@@ -50,13 +51,21 @@ func FuzzJSON(f *testing.F) {
 			t.Fatalf("%v with text %q", reject, doc.Text)
 		}
 		isObject := json.Valid(value) && strings.HasPrefix(strings.TrimLeft(string(value), " \t\r\n"), "{")
-		if taken := reject == nil || reject.Reason != NotJSON; taken != isObject && !deeperThan(value, maxDepth) {
-			t.Fatalf("%q: taken for an object %t, is one %t", value, taken, isObject)
+		allowed := isObject
+		switch {
+		case reject == nil:
+		case reject.Reason == NotJSON:
+			allowed = !isObject || deeperThan(value, maxDepth)
+		case reject.Reason == NotUTF8: // an object whose text is no UTF-8, or no object
+			allowed = !utf8.Valid(value)
+		}
+		if !allowed {
+			t.Fatalf("%q: %v, is an object: %t", value, reject, isObject)
 		}
 	})
 }
 
-// With the format html, any value is an article, with or without a title.
+// With the format html, any UTF-8 is an article, with or without a title.
 func FuzzHTMLValue(f *testing.F) {
 	for _, page := range []string{
 		"<title>a</title>", "<title>a", "<TITLE a=b>&amp;&#0;&#xd800;</title>", "<body><title>a</title>", "<title><title>", "<!--<title>a</title>",
@@ -67,6 +76,12 @@ func FuzzHTMLValue(f *testing.F) {
 	cfg := DecodeConfig{Format: FormatHTML}
 	f.Fuzz(func(t *testing.T, page []byte) {
 		doc, reject := cfg.Decode(record(string(page)))
+		if !utf8.Valid(page) {
+			if reject == nil || reject.Reason != NotUTF8 || doc.Text != "" || doc.ID == "" {
+				t.Fatalf("%v %+v", reject, doc)
+			}
+			return
+		}
 		if reject != nil || doc.Text != string(page) || doc.ID == "" {
 			t.Fatalf("%v %+v", reject, doc)
 		}
