@@ -38,7 +38,7 @@ const openDecompressor = "	if err := records.Open(p.c.limiter.waitDecoder(ctx));
 var mutants = []mutant{
 	// Several mistakes that show without a fault, in one service. TestMistakesInOutputsAreFound in internal/judge has them one by one.
 	{name: "misreports", edits: []edit{
-		{"pipeline/output.go", "	out := Output{Record: r, Destination: Destination(v.Destination), Verdict: *v,", "	if v.Kind == article.Near && r.Offset%4 == 0 {\n		wrong := *v\n		wrong.Root = v.Original\n		v = &wrong\n	}\n	out := Output{Record: r, Destination: Destination(v.Destination), Verdict: *v,"},
+		{"pipeline/output.go", "	out := Output{Record: r, Time: r.Time, Destination: Destination(v.Destination), Verdict: *v,", "	if v.Kind == article.Near && r.Offset%4 == 0 {\n		wrong := *v\n		wrong.Root = v.Original\n		v = &wrong\n	}\n	out := Output{Record: r, Time: r.Time, Destination: Destination(v.Destination), Verdict: *v,"},
 		{"pipeline/pipeline.go", "	if a.Empty {\n", "	if a.Empty || r.Offset%31 == 7 {\n"},
 		{"consumer/publisher.go", "int(r.source) % partitions", "(int(r.source) + 1) % partitions"},
 		{"consumer/internal/wire/reader.go", "ok && b.transactional()", "ok && !b.transactional()"},
@@ -50,7 +50,7 @@ var mutants = []mutant{
 		{"consumer/partition.go", decideCall, "		p.marked.Store(ch.next)\n" + decideCall},
 	}, faults: "redis-stall,redis-stall,kill,kill,kill,kill", want: []ledger.Kind{ledger.Lost}, often: true},
 	{name: "retry-that-skips", edits: []edit{
-		{"consumer/publisher.go", "		if err := retry.wait(ctx); err != nil {\n			w.giveUp()\n			return err\n		}\n", "		_ = retry\n		break\n"},
+		{"consumer/publisher.go", "		if err := retry.wait(ctx); err != nil {\n			w.giveUp()\n			return nil, err\n		}\n", "		_ = retry\n		break\n"},
 	}, faults: "kafka-hang-ups,kafka-hang-ups", want: []ledger.Kind{ledger.Lost, ledger.Order}},
 	{name: "look-before-insert", edits: []edit{
 		{"redisindex/index.go", "{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.lookUp, b.fetchEntries, b.decide}", "{b.lookUp, b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.fetchEntries, b.decide}"},
@@ -58,7 +58,7 @@ var mutants = []mutant{
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin}},
 	{name: "publish-unacknowledged", edits: []edit{
 		{"consumer/publisher.go", "		if err = w.write(ctx, raw, len(part)); err == nil {\n			break\n		}\n", "		go func() { _ = w.write(context.WithoutCancel(ctx), raw, len(part)) }()\n		break\n"},
-		{"consumer/publisher.go", "		p.reporter.failed(opPublish, subject, fmt.Errorf(\"consumer: publish to %s: %w\", topic, err))\n		if err := retry.wait(ctx); err != nil {\n			w.giveUp()\n			return err\n		}\n", ""},
+		{"consumer/publisher.go", "		p.reporter.failed(opPublish, subject, fmt.Errorf(\"consumer: publish to %s: %w\", topic, err))\n		if err := retry.wait(ctx); err != nil {\n			w.giveUp()\n			return nil, err\n		}\n", ""},
 		{"consumer/publisher.go", "	var retry backoff\n", ""},
 	}, faults: "broker-kill,kill", want: []ledger.Kind{ledger.Lost, ledger.Order}},
 	{name: "failure-counts-as-done", edits: []edit{
@@ -74,7 +74,7 @@ var mutants = []mutant{
 		{"redisindex/batch.go", "if e.Coordinates == t.Coordinates {", "if false {"},
 	}, faults: "kill,redis-stall", want: []ledger.Kind{ledger.SelfDuplicate, ledger.Contradiction}},
 	{name: "guess-while-redis-is-away", edits: []edit{
-		{"redisindex/index.go", "		verdicts, err = x.run(ctx, articles, waiting)\n", "		verdicts, err = x.run(ctx, articles, waiting)\n	if err != nil && !redis.HasErrorPrefix(err, \"NOSCRIPT\") && ctx.Err() == nil {\n		verdicts, err = nil, nil\n		for i := range articles {\n			verdicts = append(verdicts, article.Verdict{Kind: article.Unique, Root: articles[i].Ref()})\n		}\n	}\n"},
+		{"redisindex/index.go", "		verdicts, err = x.run(ctx, articles, c)\n", "		verdicts, err = x.run(ctx, articles, c)\n		if err != nil && !redis.HasErrorPrefix(err, \"NOSCRIPT\") && ctx.Err() == nil {\n		verdicts, err = nil, nil\n		for i := range articles {\n			verdicts = append(verdicts, article.Verdict{Kind: article.Unique, Root: articles[i].Ref()})\n		}\n	}\n"},
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin, ledger.Contradiction}},
 	{name: "refill-skips", edits: []edit{
 		{"cmd/echosieve/internal/index/refiller.go", "		a, _ := prepared.Article(i)\n		if a == nil {\n", "		a, _ := prepared.Article(i)\n		if a == nil || b.records[i].Offset%4 == 3 {\n"},
