@@ -26,7 +26,8 @@ const (
 )
 
 // The strongest level of zstd makes the program 0.6 MB smaller than the strongest level of the Go library. Words and IDF are stored by
-// column, and Words is the dictionary of the zstd frame of IDF, because nine of ten words of IDF are in Words: this saves 0.6 MB more.
+// column, and Words is the dictionary of the zstd frame of IDF: nine of ten words of IDF are in Words, almost in the same order, because the
+// lines of IDF are sorted. This saves 1.1 MB more.
 //
 //go:generate go run generate.go
 //go:generate zstd --ultra -22 --quiet --force --patch-from=jieba.dict.utf8 --rm idf.utf8
