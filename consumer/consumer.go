@@ -153,10 +153,13 @@ func (c *Consumer) prepare(ctx context.Context) error {
 func (c *Consumer) prepareOnce(ctx context.Context) error {
 	var err error
 	if c.cfg.CreateTopics {
-		err = c.cluster.ensureTopics(ctx)
+		var created []string
+		if created, err = c.cluster.ensureTopics(ctx, c.cfg.Topics.All()); len(created) > 0 {
+			c.log.Info("created topics", "topics", created, "partitions", c.cfg.Partitions, "replication", c.cfg.Replication)
+		}
 	} else {
 		// A topic that was created a moment ago may not be known to every broker yet.
-		err = c.cluster.waitForTopics(ctx, 3*time.Second)
+		err = c.cluster.waitForTopics(ctx, c.cfg.Topics.All(), 3*time.Second)
 	}
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -94,6 +95,22 @@ func TestDrainGivesUpAfterItsTimeoutWithoutCommitting(t *testing.T) {
 	m.stop(t)
 	require.Zero(t, log.count("could not leave the group in time"), "Run does not just stop waiting for the group")
 	require.Zero(t, committed(t, cl, cfg))
+}
+
+// A start creates the missing topics and logs their names. The next start creates and logs none.
+func TestCreatedTopicsAreLogged(t *testing.T) {
+	_, cfg := fake(t)
+	for starts, want := range []int{1, 0} {
+		log := &logged{}
+		m := startMember(t, cfg, &router{}, func(c *Consumer) { c.log = slog.New(slog.NewTextHandler(log, nil)) })
+		require.Eventually(t, func() bool { return log.count("joined group generation") > 0 }, patience, time.Millisecond)
+		m.stop(t)
+		require.Equal(t, want, log.count("created topics"), "start %d", starts)
+		_, line, _ := strings.Cut(log.String(), "created topics")
+		for _, topic := range cfg.Topics.All()[:4*want] {
+			require.Contains(t, line, topic)
+		}
+	}
 }
 
 // Commits hang, one of them while the group generation ends: the drain and the last commit share one budget.

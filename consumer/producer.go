@@ -14,6 +14,7 @@ import (
 	"echosieve/pipeline"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
 )
 
 const (
@@ -122,10 +123,15 @@ func (p *Producer) write(ctx context.Context, messages []kafka.Message) error {
 
 // explainProduce names the right that a Producer needs on the input topic: Write. The service needs Read there.
 func explainProduce(topic string, err error) error {
-	err = explain(err)
 	var problem *diag.Problem
-	if errors.As(err, &problem) && errors.Is(err, kafka.TopicAuthorizationFailed) {
+	explained := errors.As(err, &problem) // by somebody who knew more, such as createTopics
+	err = explain(err)
+	switch {
+	case explained, !errors.As(err, &problem):
+	case errors.Is(err, kafka.TopicAuthorizationFailed):
 		problem.Remedy = "grant Write on it, and check that it exists"
+	case errors.Is(err, kafka.UnknownTopicOrPartition), errors.Is(err, protocol.ErrNoTopic), errors.Is(err, protocol.ErrNoPartition):
+		problem.Remedy = "create it, or grant Write on it"
 	}
 	return fmt.Errorf("consumer: produce to %s: %w", topic, err)
 }

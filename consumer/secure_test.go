@@ -92,6 +92,13 @@ func TestSecuredKafka(t *testing.T) {
 		cfg.SASL = SASL{}
 		require.ErrorContains(t, FindTopic(ctx, cfg, cfg.Topics.Unique), "the listener wants a login")
 	})
+	t.Run("a controller is no broker", func(t *testing.T) {
+		cfg := admin
+		cfg.Brokers = []string{s.ControllerAddr}
+		want := s.ControllerAddr + " is the port of a controller"
+		require.ErrorContains(t, FindTopic(t.Context(), cfg, cfg.Topics.Input), want+": set kafka.brokers to a listener for clients, port 9092 as a rule")
+		require.Contains(t, Check(t.Context(), cfg)[0].Problem, want)
+	})
 	t.Run("listeners", func(t *testing.T) { listeners(t, s, cfg) })
 	t.Run("run ends on a wrong password", func(t *testing.T) {
 		cfg := cfg

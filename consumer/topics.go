@@ -52,27 +52,43 @@ func EnsureTopics(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("consumer: %w", err)
 	}
 	defer c.close()
-	if err := c.ensureTopics(ctx); err != nil {
+	if _, err := c.ensureTopics(ctx, cfg.Topics.All()); err != nil {
 		return fmt.Errorf("consumer: create topics: %w", explain(err))
 	}
 	return nil
 }
 
+// EnsureInput creates the input topic if it is missing, for a tool that publishes, and says whether it did. Unlike EnsureTopics it needs no
+// right on the output topics.
+func EnsureInput(ctx context.Context, cfg Config) (created bool, err error) {
+	c, err := newCluster(cfg, cfg.Topics.Input)
+	if err != nil {
+		return false, fmt.Errorf("consumer: %w", err)
+	}
+	defer c.close()
+	names, err := c.ensureTopics(ctx, []string{cfg.Topics.Input})
+	if err != nil {
+		return false, explainProduce(cfg.Topics.Input, c.explainClosed(ctx, err))
+	}
+	return len(names) > 0, nil
+}
+
 // settleTimeout is how long new topics, and the group coordinator of a new cluster, may take until they answer.
 const settleTimeout = 15 * time.Second
 
-func (c *cluster) ensureTopics(ctx context.Context) error {
-	missing, err := c.missing(ctx, c.cfg.Topics.All())
+// ensureTopics creates the topics that are missing and returns their names, also if the topics do not answer in time.
+func (c *cluster) ensureTopics(ctx context.Context, topics []string) (created []string, err error) {
+	missing, err := c.missing(ctx, topics)
 	if err != nil || len(missing) == 0 {
-		return err
+		return nil, err
 	}
 	if err := c.createTopics(ctx, missing, false); err != nil {
-		return err
+		return nil, err
 	}
-	if err := c.waitForTopics(ctx, settleTimeout); err != nil {
-		return err
+	if err := c.waitForTopics(ctx, topics, settleTimeout); err != nil {
+		return missing, err
 	}
-	return c.waitForLeaders(ctx, missing)
+	return missing, c.waitForLeaders(ctx, missing)
 }
 
 // createTopics creates topics. With dry it changes nothing and only asks whether the broker would create them.
@@ -114,13 +130,13 @@ func (c *cluster) createTopics(ctx context.Context, names []string, dry bool) er
 	return nil
 }
 
-// waitForTopics returns nil when a broker knows all configured topics. After patience it returns a *MissingTopicsError.
-func (c *cluster) waitForTopics(ctx context.Context, patience time.Duration) error {
+// waitForTopics returns nil when a broker knows all these topics. After patience it returns a *MissingTopicsError.
+func (c *cluster) waitForTopics(ctx context.Context, topics []string, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var retry backoff
 	for {
-		missing, err := c.missing(ctx, c.cfg.Topics.All())
+		missing, err := c.missing(ctx, topics)
 		if err == nil && len(missing) == 0 {
 			return nil
 		}

@@ -44,8 +44,8 @@ func Check(ctx context.Context, client redis.UniversalClient, cfg Config) []diag
 	if err := cfg.Validate(); err != nil {
 		return []diag.Finding{diag.New(diag.Failure, "redis settings", err.Error(), "correct the settings")}
 	}
-	if err := client.Ping(ctx).Err(); err != nil {
-		return []diag.Finding{fromError("redis", err, cfg)}
+	if err := reach(ctx, client, client.Ping(ctx).Err()); err != nil {
+		return []diag.Finding{fromError("redis", err, client, cfg)}
 	}
 	findings := checkRights(ctx, client, cfg)
 	return append(findings, eachServer(ctx, client, func(ctx context.Context, server *redis.Client) []diag.Finding {
@@ -59,7 +59,7 @@ func checkRights(ctx context.Context, client redis.UniversalClient, cfg Config) 
 	trial.Namespace += ":check"
 	x, err := New(client, trial, nil, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
-		return []diag.Finding{fromError("redis", err, cfg)}
+		return []diag.Finding{fromError("redis", err, client, cfg)}
 	}
 	x.layout.lifetime = time.Minute
 	// The article differs each time, because an article that has its verdict does not pass all steps.
@@ -73,13 +73,13 @@ func checkRights(ctx context.Context, client redis.UniversalClient, cfg Config) 
 	if err == nil {
 		return nil
 	}
-	return []diag.Finding{fromError("redis", fmt.Errorf("a trial claim failed: %w", err), cfg)}
+	return []diag.Finding{fromError("redis", fmt.Errorf("a trial claim failed: %w", err), client, cfg)}
 }
 
 // fromError is the Failure about an error of a server.
-func fromError(subject string, err error, cfg Config) diag.Finding {
+func fromError(subject string, err error, client redis.UniversalClient, cfg Config) diag.Finding {
 	var p *diag.Problem
-	if errors.As(Explain(err, cfg.base()), &p) {
+	if errors.As(Explain(err, client, cfg.base()), &p) {
 		return p.Finding(diag.Failure, subject)
 	}
 	return diag.New(diag.Failure, subject, err.Error(), "see the server's log")

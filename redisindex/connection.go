@@ -285,9 +285,56 @@ func eachServer(ctx context.Context, client redis.UniversalClient, ask func(cont
 func Ping(ctx context.Context, client redis.UniversalClient) error {
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {
-		return client.Ping(ctx).Err()
+		return reach(ctx, client, client.Ping(ctx).Err())
 	}
 	reload, cancel := context.WithTimeout(ctx, reloadTime)
 	defer cancel()
-	return cluster.ForEachMaster(reload, func(_ context.Context, master *redis.Client) error { return master.Ping(ctx).Err() })
+	return reach(ctx, client, cluster.ForEachMaster(reload, func(_ context.Context, master *redis.Client) error { return master.Ping(ctx).Err() }))
+}
+
+// endpoint is where a client connects to, and how. The addresses of sentinels are not known.
+type endpoint struct {
+	user  string // empty: the user "default"
+	addrs []string
+	tls   bool
+}
+
+func endpointOf(client redis.UniversalClient) endpoint {
+	switch c := client.(type) {
+	case *redis.Client:
+		o := c.Options()
+		return endpoint{o.Username, []string{o.Addr}, o.TLSConfig != nil}
+	case *redis.ClusterClient:
+		o := c.Options()
+		return endpoint{o.Username, o.Addrs, o.TLSConfig != nil}
+	default:
+		return endpoint{}
+	}
+}
+
+// reachTime bounds reach.
+const reachTime = 3 * time.Second
+
+// reach finds out why PING was not answered: a server without TLS waits for more of what it takes for a command, and a server of another kind
+// closes the connection or answers in another protocol. It returns a *diag.Problem if it finds out, else the error.
+func reach(ctx context.Context, client redis.UniversalClient, err error) error {
+	var reply redis.Error
+	if err == nil || errors.As(err, &reply) {
+		return err
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // the server has used it up
+		ctx = context.WithoutCancel(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	at := endpointOf(client)
+	for _, addr := range at.addrs {
+		switch speaks := diag.Speaks(ctx, addr); {
+		case speaks == diag.SpeaksRedis && at.tls:
+			return server.NotTLS(err)
+		case speaks == diag.SpeaksKafka, speaks == diag.SpeaksController, speaks == diag.SpeaksHTTP:
+			return &diag.Problem{Cause: addr + " speaks " + speaks + ", not Redis", Remedy: "set redis.addrs to the servers of Redis, port 6379 as a rule", Err: err, Permanent: true}
+		}
+	}
+	return err
 }

@@ -199,7 +199,8 @@ func TestSentinelsWantALogin(t *testing.T) {
 		{"", "other", ""},
 	} {
 		o.SentinelUsername, o.SentinelPassword = login.user, login.password
-		err := Explain(Ping(t.Context(), connect(t, o)), "echosieve")
+		client := connect(t, o)
+		err := Explain(Ping(t.Context(), client), client, "echosieve")
 		if login.cause == "" {
 			require.NoError(t, err)
 			continue

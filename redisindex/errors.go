@@ -1,13 +1,13 @@
 package redisindex
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"regexp"
 	"strings"
 	"syscall"
 
@@ -70,33 +70,30 @@ func isRightMissing(err error) bool {
 		err != nil && strings.Contains(err.Error(), "The user executing the script can't")
 }
 
-// user finds the name of the user in Redis' reply about a missing right.
-var user = regexp.MustCompile(`User (\S+) has no permissions`)
-
-// userOf is the name of the user who lacks a right, as Redis names it. Replies about commands in scripts do not name it.
-func userOf(err error) string {
-	if found := user.FindStringSubmatch(err.Error()); found != nil {
-		return found[1]
-	}
-	return "<user>"
-}
-
 // isRefused says whether a server refuses the command: the user lacks the right, or the server does not have the command.
 func isRefused(err error) bool { return isRightMissing(err) || redis.HasErrorPrefix(err, "ERR") }
 
-// Explain returns the *diag.Problem behind an error of go-redis: its cause and a remedy. The namespace is the setting redis.namespace.
+// Explain returns the *diag.Problem behind an error of a client: its cause and a remedy. The namespace is the setting redis.namespace.
 // A nil error stays nil.
-func Explain(err error, namespace string) error {
+func Explain(err error, client redis.UniversalClient, namespace string) error {
 	var known *diag.Problem
 	if err == nil || errors.As(err, &known) {
 		return err
 	}
 	p := explainReply(err, namespace)
+	if isRightMissing(err) {
+		p = &diag.Problem{Cause: "a right is missing in Redis", Remedy: grant(client, ACLRule(namespace))}
+	}
 	if p == nil {
 		return explainConnection(err)
 	}
 	p.Err = err
 	return p
+}
+
+// grant is the command that gives the user of a client the rights of a rule.
+func grant(client redis.UniversalClient, rule string) string {
+	return "ACL SETUSER " + cmp.Or(endpointOf(client).user, "default") + " " + rule
 }
 
 // explainReply explains an error that a server replied. It returns nil for other errors. The problem has no Err yet.
@@ -114,8 +111,6 @@ func explainReply(err error, namespace string) *diag.Problem {
 		return &diag.Problem{Cause: "tickets of the originals are withdrawn again and again", Remedy: "see why the other processes decide nothing: their /readyz and logs"}
 	case errors.Is(err, errCorrupt):
 		return &diag.Problem{Cause: "an entry in Redis is damaged and could not be set aside", Remedy: "delete the field named here: HDEL with the key, and the field in hexadecimal"}
-	case isRightMissing(err):
-		return &diag.Problem{Cause: "a right is missing in Redis", Remedy: "ACL SETUSER " + userOf(err) + " " + ACLRule(namespace)}
 	case strings.Contains(err.Error(), "DB index is out of range"): // Redis replies it with the general code ERR
 		return &diag.Problem{Cause: "this Redis has no database of the number in redis.db", Remedy: "lower redis.db; servers have 16 databases, 0 to 15, unless their setting databases says otherwise"}
 	case saysSentinels(err, "") && classify(err) == "auth":

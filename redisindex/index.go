@@ -181,7 +181,7 @@ func (c *call) failed(err error, answered bool) {
 		}
 	}
 	c.waits = true
-	c.x.health("redis", c, Explain(err, c.x.cfg.base()))
+	c.x.health("redis", c, Explain(err, c.x.client, c.x.cfg.base()))
 }
 
 // served reports that the call no longer waits for Redis.

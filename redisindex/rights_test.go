@@ -91,7 +91,7 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 					}
 					command, sub, _ := strings.Cut(r.Command, "|")
 					var p *diag.Problem
-					require.ErrorAs(t, Explain(err, cfg.base()), &p)
+					require.ErrorAs(t, Explain(err, connectAs(t, server.Addr, kind.change), cfg.base()), &p)
 					require.Equal(t, "a right is missing in Redis", p.Cause, err)
 					require.Contains(t, p.Remedy, "+"+r.Command)
 					if !strings.Contains(err.Error(), "executing the script") { // Redis 7.0 does not name it there
@@ -100,12 +100,13 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 					}
 					require.NotEmpty(t, findings)
 					require.Equal(t, diag.Failure, findings[0].Severity)
-					require.Contains(t, findings[0].Remedy, "ACL SETUSER <user> ~"+cfg.base()+":* +ping")
+					require.Contains(t, findings[0].Remedy, "ACL SETUSER sieve ~"+cfg.base()+":* +ping")
 				})
 			}
 			setRules(t, admin, cfg, "")
 			cfg.Namespace = "elsewhere:news-1-01234567"
-			require.ErrorContains(t, Explain(work(t, server.Addr, kind.change, cfg), cfg.base()), "ACL SETUSER <user> ~elsewhere:*")
+			err := work(t, server.Addr, kind.change, cfg)
+			require.ErrorContains(t, Explain(err, connectAs(t, server.Addr, kind.change), cfg.base()), "ACL SETUSER sieve ~elsewhere:*")
 		})
 	}
 }
@@ -151,6 +152,7 @@ func TestToolRights(t *testing.T) {
 				}
 				require.ErrorContains(t, err, strings.Split(r, "|")[0], r)
 				require.ErrorContains(t, err, "+"+r)
+				require.ErrorContains(t, err, "ACL SETUSER sieve ")
 			}
 		})
 	}

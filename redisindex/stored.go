@@ -257,9 +257,9 @@ func (x *Index) patiently(ctx context.Context, what string, request func() error
 	if err == nil {
 		return nil
 	}
-	explained := Explain(err, x.cfg.base())
+	explained := Explain(err, x.client, x.cfg.base())
 	if p := (*diag.Problem)(nil); isRightMissing(err) && errors.As(explained, &p) {
-		p.Remedy = "ACL SETUSER <user> " + ToolRule(x.cfg.base())
+		p.Remedy = grant(x.client, ToolRule(x.cfg.base()))
 	}
 	return fmt.Errorf("redisindex: %s: %w", what, explained)
 }

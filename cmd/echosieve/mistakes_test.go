@@ -200,6 +200,12 @@ func TestWrongUsage(t *testing.T) {
 		// Servers of other kinds.
 		{"", []string{"produce", "--kafka.brokers", redis, noText}, redis + " speaks Redis, not Kafka: set kafka.brokers to the brokers, port 9092 as a rule"},
 		{"", []string{"produce", "--kafka.brokers", strings.TrimPrefix(web.URL, "http://"), noText}, "speaks HTTP, not Kafka: set kafka.brokers"},
+		{"", []string{"index", "stats", "--redis.addrs", strings.TrimPrefix(web.URL, "http://")}, "speaks HTTP, not Redis: set redis.addrs to the servers of Redis"},
+		{"", []string{"index", "stats", "--redis.addrs", broker.ListenAddrs()[0]}, "speaks Kafka, not Redis: set redis.addrs"},
+		{"", []string{"index", "stats", "--redis.addrs", redis, "--redis.db", "99"}, "this Redis has no database of the number in redis.db: lower redis.db; servers have 16 databases, 0 to 15"},
+		// TLS where the server speaks none.
+		{"", []string{"index", "stats", "--redis.addrs", redis, "--redis.tls.enabled"}, "this port of Redis does not speak TLS: set redis.tls.enabled: false or use the TLS port"},
+		{"", []string{"produce", kafka, "--kafka.tls.enabled", noText}, "this port of the broker does not speak TLS: set kafka.tls.enabled: false or use the TLS port"},
 		// A topic that does not exist.
 		{"", []string{"diff", kafka, "artikles", "b"}, "partitions of artikles: the topic does not exist"},
 		{"", []string{"explain", kafka, "artikles/0/1"}, "offsets of artikles/0: the topic does not exist"},

@@ -45,7 +45,7 @@ func newProduceCommand() *cobra.Command {
 	fromSample := cmd.Flags().Bool("sample", false, "publish the shipped sample instead of files")
 	loop := cmd.Flags().Bool("loop", false, "with --sample: go on with invented articles, until stopped; needs --rate")
 	rate := cmd.Flags().Float64("rate", 0, "records a second; 0: as fast as possible")
-	config.AddFlags(cmd.Flags())
+	config.AddFlags(cmd.Flags(), "kafka", "input")
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
 		if err := sampleFlags(names, *fromSample, *loop, *strict, *rate); err != nil {
 			return err
@@ -59,7 +59,7 @@ func newProduceCommand() *cobra.Command {
 		}
 		options := produce.Options{Strict: *strict, Rate: *rate}
 		if *fromSample {
-			if err := produce.Ready(cmd.Context(), cfg, nil); err != nil {
+			if err := produce.Ready(cmd.Context(), cfg, nil, cmd.ErrOrStderr()); err != nil {
 				return err
 			}
 			summary, err := produce.Sample(cmd.Context(), cfg, *loop, cmd.ErrOrStderr(), options)
@@ -72,7 +72,7 @@ func newProduceCommand() *cobra.Command {
 		if len(names) == 0 {
 			names = []string{"-"}
 		}
-		if err := produce.Ready(cmd.Context(), cfg, names); err != nil {
+		if err := produce.Ready(cmd.Context(), cfg, names, cmd.ErrOrStderr()); err != nil {
 			return err
 		}
 		summary, err := produce.Files(cmd.Context(), cfg, names, in, cmd.ErrOrStderr(), options)

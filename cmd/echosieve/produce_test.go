@@ -267,3 +267,38 @@ func TestProduceLoop(t *testing.T) {
 	require.Contains(t, line, "records published to articles in ")
 	require.NoError(t, wait(t, cmd))
 }
+
+// Lines that are articles to produce, and dead letters to the service, are counted with the reason of the first.
+func TestProduceCountsDeadLetters(t *testing.T) {
+	broker := testBroker(t)
+	file := commandtest.File(t, "a.jsonl", `{"text":"x"}`+"\n"+`{"titel":"no text"}`+"\n"+`{"text":null}`+"\n")
+	code, out, errOut := echosieve(t, "", "produce", "--kafka.brokers", broker.ListenAddrs()[0], file)
+	require.Equal(t, command.ExitOK, code, errOut)
+	require.Contains(t, out, "3 records published to articles in ")
+	require.Contains(t, out, ", 0 bad lines\n2 of the records will be dead letters: no_text; see input.fields\n")
+
+	code, out, errOut = echosieve(t, `{"text":"x"}`, "produce", "--kafka.brokers", broker.ListenAddrs()[0])
+	require.Equal(t, command.ExitOK, code, errOut)
+	require.NotContains(t, out, "dead letters")
+}
+
+// Produce creates the topic into which it publishes, and no other: it needs no right on the outputs.
+func TestProduceCreatesItsTopic(t *testing.T) {
+	broker, err := kfake.NewCluster(kfake.NumBrokers(1))
+	require.NoError(t, err)
+	t.Cleanup(broker.Close)
+	args := []string{"produce", "--kafka.create_topics", "--kafka.partitions", "3", "--kafka.brokers", broker.ListenAddrs()[0]}
+	code, _, errOut := echosieve(t, `{"text":"x"}`, args...)
+	require.Equal(t, command.ExitOK, code, errOut)
+	require.Contains(t, errOut, "created topic articles with 3 partitions\n")
+	client, err := kgo.NewClient(kgo.SeedBrokers(broker.ListenAddrs()...))
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	topics, err := kadm.NewClient(client).ListTopics(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{config.Default().Kafka.Topics.Input}, topics.Names())
+
+	code, _, errOut = echosieve(t, `{"text":"x"}`, args...)
+	require.Equal(t, command.ExitOK, code, errOut)
+	require.NotContains(t, errOut, "created")
+}

@@ -27,7 +27,7 @@ check, because the image holds no other program.`,
 		Example: "  echosieve ready --config echosieve.yaml",
 		Args:    command.NoArgs,
 	}
-	config.AddFlags(cmd.Flags())
+	config.AddFlags(cmd.Flags(), "http")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := config.Load(cmd.Flags())
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"echosieve/internal/build"
 	"echosieve/internal/command"
 	"echosieve/internal/command/commandtest"
+	"echosieve/internal/config"
 
 	"github.com/stretchr/testify/require"
 )
@@ -39,6 +40,41 @@ func TestHelp(t *testing.T) {
 	require.Contains(t, settings, "--kafka.group string")
 	require.Contains(t, settings, `(default "echosieve")`)
 	require.NotContains(t, settings, "--redis.password ")
+}
+
+// Help lists the settings of the sections that a command uses; --help-all lists the others, too.
+func TestHelpListsWhatACommandUses(t *testing.T) {
+	for _, c := range []struct {
+		args             []string
+		listed, unlisted string
+	}{
+		{[]string{"produce"}, "--input.fields.text", "--redis.addrs"},
+		{[]string{"ready"}, "--http.listen", "--kafka.brokers"},
+		{[]string{"compare"}, "--detection.near", "--kafka.brokers"},
+		{[]string{"diff"}, "--kafka.brokers", "--window"},
+		{[]string{"index", "stats"}, "--window", "--kafka.brokers"},
+		{[]string{"index", "refill"}, "--input.fields.text", "--http.listen"},
+		{[]string{"boilerplate", "learn"}, "--kafka.brokers", "--detection.near"},
+	} {
+		code, out, errOut := echosieve(t, "", append(c.args, "--help")...)
+		require.Equal(t, command.ExitOK, code, errOut)
+		require.Contains(t, out, "\n      "+c.listed+" ", c.args)
+		require.NotContains(t, out, "\n      "+c.unlisted+" ", c.args)
+		require.Contains(t, out, " --help-all lists them", c.args)
+
+		code, all, errOut := echosieve(t, "", append(c.args, "--help-all")...) // also without the arguments that the command needs
+		require.Equal(t, command.ExitOK, code, errOut)
+		require.Empty(t, errOut)
+		for _, key := range config.Schema().Keys() {
+			if !key.Secret {
+				require.Contains(t, all, "\n      --"+key.Name, c.args)
+			}
+		}
+	}
+	code, out, _ := echosieve(t, "", "run", "--help")
+	require.Equal(t, command.ExitOK, code)
+	require.Contains(t, out, "--shadow.group")
+	require.NotContains(t, out, "help-all", "run uses all settings")
 }
 
 func TestCompletion(t *testing.T) {

@@ -44,6 +44,7 @@ func Program(root *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	}
 	root.PersistentPreRunE = requireFlags
 	root.AddCommand(commands...)
+	addHelpAll(root)
 	addManCommand(root)
 	root.SetFlagErrorFunc(explainFlag)
 	root.SetHelpCommand(newHelpCommand())

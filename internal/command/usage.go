@@ -47,11 +47,44 @@ func printUsage(cmd *cobra.Command) error {
 	if settings := flagUsages(cmd, true); settings != "" {
 		fmt.Fprintf(&b, "\n\nSettings (also in the YAML file, and as ECHOSIEVE_KAFKA_BROKERS and so on):\n%s", settings)
 	}
+	if n := len(unused(cmd)); n > 0 {
+		fmt.Fprintf(&b, "\n\nThe other %d settings are read, too, and checked: %s --%s lists them.", n, cmd.CommandPath(), helpAll)
+	}
 	if parent {
 		fmt.Fprintf(&b, "\n\nUse \"%s [command] --help\" for more about a command.", cmd.CommandPath())
 	}
 	_, err := io.WriteString(cmd.OutOrStderr(), b.String()+"\n")
 	return err
+}
+
+// helpAll is the flag that prints the help with all settings.
+const helpAll = "help-all"
+
+// addHelpAll adds --help-all to the commands whose help leaves out settings that the command does not use.
+func addHelpAll(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		addHelpAll(sub)
+	}
+	if len(unused(cmd)) == 0 {
+		return
+	}
+	cmd.Flags().BoolFunc(helpAll, "print this help with all settings, also those that the command does not use", func(string) error {
+		for _, f := range unused(cmd) {
+			f.Hidden = false
+		}
+		return cmd.Flags().Set("help", "true")
+	})
+}
+
+// unused returns the settings that help leaves out.
+func unused(cmd *cobra.Command) []*pflag.Flag {
+	var found []*pflag.Flag
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden && config.Schema().HasFlag(f) {
+			found = append(found, f)
+		}
+	})
+	return found
 }
 
 // printCommands lists the commands of a command: each group under its title, then the commands without a group.

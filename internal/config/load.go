@@ -32,10 +32,11 @@ var removed = map[string]string{
 	"detection.flash_near":  "flashes that may be copies share 60 % of their words; set detection.flash_features",
 }
 
-// AddFlags adds --config and a flag for each setting.
-func AddFlags(flags *pflag.FlagSet) {
+// AddFlags adds --config and a flag for each setting. A command that uses settings of some sections only names these: its help then lists
+// no others.
+func AddFlags(flags *pflag.FlagSet, sections ...string) {
 	flags.String(fileFlag, "", "YAML file with settings (default: the file that "+envFile+" names)")
-	Schema().AddFlags(flags)
+	Schema().AddFlags(flags, sections...)
 }
 
 // Load reads the configuration from the file, the environment and the flags, and validates it. The flags must have been added by

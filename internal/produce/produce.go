@@ -33,8 +33,8 @@ type Summary struct {
 }
 
 // Ready checks, before anything is read, that publishing can begin: the files exist, brokers answer, and the input topic exists.
-// With kafka.create_topics it creates the topics.
-func Ready(ctx context.Context, cfg config.Config, names []string) error {
+// With kafka.create_topics it creates the input topic, and says so.
+func Ready(ctx context.Context, cfg config.Config, names []string, errOut io.Writer) error {
 	for _, name := range names {
 		if name == "-" {
 			continue
@@ -44,7 +44,11 @@ func Ready(ctx context.Context, cfg config.Config, names []string) error {
 		}
 	}
 	if cfg.Kafka.CreateTopics {
-		return consumer.EnsureTopics(ctx, cfg.Kafka)
+		created, err := consumer.EnsureInput(ctx, cfg.Kafka)
+		if created {
+			fmt.Fprintf(errOut, "created topic %s with %d partitions\n", cfg.Kafka.Topics.Input, cfg.Kafka.Partitions)
+		}
+		return err
 	}
 	err := consumer.FindTopic(ctx, cfg.Kafka, cfg.Kafka.Topics.Input)
 	if missing := (*consumer.MissingTopicsError)(nil); errors.As(err, &missing) {

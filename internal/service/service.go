@@ -124,7 +124,7 @@ func (s *Service) Run(ctx context.Context) error {
 	group.Go(func() error { return serveHTTP(ctx, s.listener, handler, s.log) })
 	group.Go(func() error {
 		s.health.probe(ctx, "redis", func(ctx context.Context) error {
-			return redisindex.Explain(redisindex.Ping(ctx, s.redis), s.cfg.Redis.Namespace)
+			return redisindex.Explain(redisindex.Ping(ctx, s.redis), s.redis, s.cfg.Redis.Namespace)
 		})
 		return nil
 	})

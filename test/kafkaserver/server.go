@@ -44,6 +44,8 @@ type Server struct {
 	SecureAddr string
 	// LoginAddr and TLSAddr are host:port of the SASL_PLAINTEXT and the SSL listener; empty without the Secure option.
 	LoginAddr, TLSAddr string
+	// ControllerAddr is host:port of the controller's listener, which serves brokers only; empty for ECHOSIEVE_TEST_KAFKA.
+	ControllerAddr string
 	// Dir holds configuration, data and log.
 	Dir string
 
@@ -75,13 +77,13 @@ func StartBehind(t testing.TB, f loopback.Front, version string, opts ...Option)
 	s.Addr, s.Reached = loopback.Addr(ports[0]), f.Before(ports[1])[0]
 	o.listen("PLAINTEXT", "PLAINTEXT", s.Addr, s.Addr)
 	o.listen("CLIENTS", "PLAINTEXT", loopback.Addr(ports[1]), s.Reached)
-	controller := loopback.Addr(ports[2])
-	o.listen("CONTROLLER", "PLAINTEXT", controller, "")
+	s.ControllerAddr = loopback.Addr(ports[2])
+	o.listen("CONTROLLER", "PLAINTEXT", s.ControllerAddr, "")
 	maps.Copy(o.properties, map[string]string{
 		"node.id":                    "1",
 		"inter.broker.listener.name": "PLAINTEXT",
 		"controller.listener.names":  "CONTROLLER",
-		"controller.quorum.voters":   "1@" + controller,
+		"controller.quorum.voters":   "1@" + s.ControllerAddr,
 	})
 	if o.secure {
 		s.SecureAddr = loopback.Addr(ports[3])

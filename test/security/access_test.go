@@ -145,12 +145,12 @@ func (f *fortress) testMistakes(t *testing.T) {
 		{
 			"redis: missing right",
 			settings{"redis.username": "lame", "redis.password_file": "", "redis.password": "lame-password"},
-			"a right is missing in Redis", "ACL SETUSER <user> " + redisindex.ACLRule("echosieve"), false, true,
+			"a right is missing in Redis", "ACL SETUSER lame " + redisindex.ACLRule("echosieve"), false, true,
 		},
 		{
 			"redis: keys of others",
 			settings{"redis.namespace": "theirs"},
-			"a right is missing in Redis", "ACL SETUSER <user> " + redisindex.ACLRule("theirs"), false, true,
+			"a right is missing in Redis", "ACL SETUSER echosieve " + redisindex.ACLRule("theirs"), false, true,
 		},
 	} {
 		t.Run(m.name, func(t *testing.T) {
@@ -212,7 +212,7 @@ func (f *fortress) testRedisRights(t *testing.T) {
 			require.NoError(t, f.redis.Do(t.Context(), "ACL", "SETUSER", "echosieve", "-"+right).Err())
 			code, findings := f.check(t, f.settings)
 			require.Equal(t, 1, code, "%+v", findings)
-			require.Contains(t, failures(findings)[0].Remedy, "ACL SETUSER <user> ~echosieve:*")
+			require.Contains(t, failures(findings)[0].Remedy, "ACL SETUSER echosieve ~echosieve:*")
 			mark := f.publish(t)
 			require.Eventually(t, func() bool {
 				return strings.HasPrefix(p.Get("/readyz"), "503") && strings.Contains(p.Get("/readyz"), "ACL SETUSER")

@@ -25,7 +25,11 @@ func (f *fortress) testProduce(t *testing.T) {
 	}
 	code, printed := produce(eve)
 	require.Equal(t, 2, code, printed)
-	require.Contains(t, printed, "a right on the topic is missing, or the topic does not exist: grant Write on it")
+	const missing = "a right on the topic is missing, or the topic does not exist: grant Write on it"
+	require.Contains(t, printed, missing)
+	code, printed = produce(eve.With(settings{"kafka.create_topics": "true"}))
+	require.Equal(t, 2, code, printed)
+	require.Contains(t, printed, missing)
 
 	f.secrets = append(f.secrets, "nor-this-password")
 	code, printed = produce(eve.With(settings{"kafka.sasl.password": "nor-this-password"}))
@@ -38,6 +42,8 @@ func (f *fortress) testProduce(t *testing.T) {
 	code, printed = produce(eve)
 	require.Zero(t, code, printed)
 	require.Contains(t, printed, "1 records published to articles")
+	code, printed = produce(eve.With(settings{"kafka.create_topics": "true"}))
+	require.Zero(t, code, "no right on the output topics is needed: %s", printed)
 }
 
 // testBoilerplate: the command boilerplate learn needs only the right Read on a topic, and no group.

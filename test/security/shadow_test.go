@@ -26,7 +26,7 @@ func (f *fortress) testShadow(t *testing.T) {
 	code, findings = f.check(t, s)
 	require.Equal(t, 1, code, "with the rights of a shadow no service can start")
 	refused := fmt.Sprint(failures(findings))
-	for _, want := range append([]string{"group echosieve", "ACL SETUSER <user> ~echosieve:*"}, outputs...) {
+	for _, want := range append([]string{"group echosieve", "ACL SETUSER echosieve-shadow ~echosieve:*"}, outputs...) {
 		require.Contains(t, refused, want)
 	}
 

@@ -1,11 +1,21 @@
 package schema
 
-import "github.com/spf13/pflag"
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
 
 // AddFlags adds a flag for each key, except for secrets: every user of a machine can read the command lines of all processes. The
-// _file key of a secret has a flag.
-func (s *Schema) AddFlags(flags *pflag.FlagSet) {
+// _file key of a secret has a flag. If sections are named, the flags of other sections are hidden, which means that they work, and help does
+// not list them. A key outside of all sections is a section by itself. AddFlags panics if there is no such section: that is a mistake in
+// the program.
+func (s *Schema) AddFlags(flags *pflag.FlagSet, sections ...string) {
+	unknown := slices.Clone(sections)
 	for _, k := range s.keys {
+		section, _, _ := strings.Cut(k.Name, ".")
+		unknown = slices.DeleteFunc(unknown, func(name string) bool { return name == section })
 		if k.Secret {
 			continue
 		}
@@ -13,6 +23,10 @@ func (s *Schema) AddFlags(flags *pflag.FlagSet) {
 		if k.Type() == "bool" {
 			f.NoOptDefVal = "true"
 		}
+		f.Hidden = len(sections) > 0 && !slices.Contains(sections, section)
+	}
+	if len(unknown) > 0 {
+		panic("there are no settings " + strings.Join(unknown, ", "))
 	}
 }
 

@@ -2,7 +2,9 @@ package schema
 
 import (
 	"testing"
+	"time"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 )
 
@@ -94,4 +96,11 @@ func mustPanic(defaults any) (text string) {
 	defer func() { text, _ = recover().(string) }()
 	New(testPrefix, defaults)
 	return ""
+}
+
+func TestFlagsOfUnknownSections(t *testing.T) {
+	s := New(testPrefix, struct {
+		Window time.Duration `koanf:"window" help:"x"`
+	}{})
+	require.PanicsWithValue(t, "there are no settings windw", func() { s.AddFlags(pflag.NewFlagSet("", pflag.ContinueOnError), "window", "windw") })
 }

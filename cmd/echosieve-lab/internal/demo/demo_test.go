@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -81,4 +83,15 @@ func TestDemoTable(t *testing.T) {
 	for line := range strings.Lines(out.String()) {
 		require.LessOrEqual(t, text.StringWidth(strings.TrimSpace(line)), 80, line)
 	}
+}
+
+func TestProgramBeside(t *testing.T) {
+	folder := t.TempDir()
+	lab := filepath.Join(folder, "echosieve-lab")
+	require.Equal(t, "echosieve", beside(lab), "go run builds into a folder without it")
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "echosieve"), nil, 0o600))
+	require.Equal(t, filepath.Join(folder, "echosieve"), beside(lab))
+	t.Chdir(folder)
+	require.Equal(t, "./echosieve", beside("./echosieve-lab"))
+	require.Equal(t, "echosieve", beside("echosieve-lab"), "found by the shell")
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -148,10 +150,20 @@ func (v *view) invite(cfg config.Config, listen string) {
 		fmt.Fprintf(v.out, `
 still up until Ctrl-C; the console is at http://%s%s
 publish from another terminal, and ask why an article got its verdict:
-  echosieve produce --kafka.brokers %[3]s FILE
-  echosieve explain --kafka.brokers %[3]s --redis.addrs %[4]s --id ID
-`, listen, console.Path, strings.Join(cfg.Kafka.Brokers, ","), strings.Join(cfg.Redis.Addrs, ","))
+  %[5]s produce --kafka.brokers %[3]s FILE
+  %[5]s explain --kafka.brokers %[3]s --redis.addrs %[4]s --id ID
+`, listen, console.Path, strings.Join(cfg.Kafka.Brokers, ","), strings.Join(cfg.Redis.Addrs, ","), beside(os.Args[0]))
 	}
+}
+
+// beside returns how the program echosieve is typed by a user who typed the path of this program: both lie in one folder. A program that
+// was found by the shell has no folder in its path.
+func beside(path string) string {
+	folder, _ := filepath.Split(path)
+	if program := folder + "echosieve"; files.Check(program, "a program") == nil {
+		return program
+	}
+	return "echosieve"
 }
 
 func (v *view) writeJSON(x any) {

@@ -69,7 +69,7 @@ func newLanguagesCommand() *cobra.Command {
 	cmd.Flags().IntVar(&o.stream, "stream", 30_000, "articles of the stream; 0: no stream")
 	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "which articles and edits are drawn")
 	cmd.Flags().StringVar(&o.part, "part", partAll, "articles to use: first or second half by a hash of the id, or all")
-	config.AddFlags(cmd.Flags())
+	config.AddFlags(cmd.Flags(), "recipe", "detection", "input")
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
 		if o.bases < 1 || o.stream < 0 || o.stream > 0 && o.stream < streamCopies {
 			return fmt.Errorf("--bases must be at least 1, --stream 0 or at least %d", streamCopies)

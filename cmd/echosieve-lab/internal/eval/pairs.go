@@ -76,7 +76,7 @@ func newPairsCommand() *cobra.Command {
 	limits.add("min-f1", "exit with 1 if F1 is below", true, 1)
 	limits.add("min-candidate-recall", "exit with 1 if candidate recall is below", true, 1)
 	limits.add("max-fpr", "exit with 1 if the false-positive rate is above", false, 1)
-	config.AddFlags(cmd.Flags())
+	config.AddFlags(cmd.Flags(), "recipe", "detection", "input")
 	for _, required := range []string{"docs", "pairs"} {
 		_ = cmd.MarkFlagRequired(required) // fails only for a flag that does not exist
 	}

@@ -71,7 +71,7 @@ func newStreamCommand() *cobra.Command {
 	limits.add("min-caught", "exit with 1 if the share of copies caught is below in some language", true, 1)
 	limits.add("max-dropped", "exit with 1 if more originals are dropped", false, 1e12)
 	limits.add("max-wrong-original", "exit with 1 if more copies have a wrong original", false, 1e12)
-	config.AddFlags(cmd.Flags())
+	config.AddFlags(cmd.Flags(), "kafka", "redis", "window", "recipe", "detection", "policy", "input", "log")
 	_ = cmd.MarkFlagRequired("docs") // fails only for a flag that does not exist
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {

@@ -62,7 +62,7 @@ func newThresholdCommand() *cobra.Command {
 	cmd.Flags().IntVar(&o.each, "each", 3, "pairs to show of each limit")
 	cmd.Flags().IntVar(&o.limit, "limit", 50_000, "articles to read at most")
 	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "which pairs are drawn")
-	config.AddFlags(cmd.Flags())
+	config.AddFlags(cmd.Flags(), "recipe", "detection", "input")
 	_ = cmd.MarkFlagRequired("docs") // fails only for a flag that does not exist
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if o.span < 0 || o.each < 0 || o.limit < 1 {

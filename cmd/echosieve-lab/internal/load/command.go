@@ -149,9 +149,12 @@ func (f *flags) run(ctx context.Context, cfg config.Config, names []string, stdi
 		defer lines.stop()
 		setup.Source = lines
 	}
-	if f.real {
-		err = produce.Ready(ctx, cfg, nil)
-	} else {
+	switch {
+	case f.real && cfg.Kafka.CreateTopics: // all of them: the verdicts are read, too
+		err = consumer.EnsureTopics(ctx, cfg.Kafka)
+	case f.real:
+		err = produce.Ready(ctx, cfg, nil, progress)
+	default:
 		var inProcess *servers.Servers
 		if inProcess, err = servers.Start(); err == nil {
 			defer inProcess.Close()

@@ -70,7 +70,7 @@ func DialRedis(ctx context.Context, cfg config.RedisConfig) (redis.UniversalClie
 	if err != nil {
 		return nil, err
 	}
-	if err := redisindex.Explain(redisindex.Ping(ctx, client), cfg.Namespace); err != nil {
+	if err := redisindex.Explain(redisindex.Ping(ctx, client), client, cfg.Namespace); err != nil {
 		return nil, errors.Join(fmt.Errorf("redis at %s does not answer: %w", strings.Join(cfg.Addrs, ", "), err), client.Close())
 	}
 	return client, nil

@@ -71,7 +71,7 @@ func newLearnCommand() *cobra.Command {
 	cmd.Flags().Float64Var(&o.share, "share", 0.01, "share of the articles of a source that have the sentence, 0 to 1")
 	schema.DurationFlagVar(cmd.Flags(), &o.startsIn, "starts-in", time.Hour, "time until new rows count: long enough for review and roll-out")
 	asJSON := command.AddJSONFlag(cmd)
-	config.AddFlags(cmd.Flags())
+	config.AddFlags(cmd.Flags(), "kafka", "input")
 	for _, name := range []string{"from", "out"} {
 		_ = cmd.MarkFlagRequired(name) // fails only for a flag that does not exist
 	}

@@ -41,7 +41,7 @@ func Command() *cobra.Command {
 	texts := cmd.Flags().Bool("texts", false, "show both texts side by side, with what differs marked")
 	top := cmd.Flags().Int("top", 20, "number of words to list; 0: all")
 	source := cmd.Flags().String("source", "", "publisher of both texts: its rows of detection.boilerplate_file count, too")
-	config.AddFlags(cmd.Flags())
+	config.AddFlags(cmd.Flags(), "recipe", "detection")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg, err := config.Load(cmd.Flags())
 		if err != nil {

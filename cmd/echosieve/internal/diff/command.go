@@ -47,7 +47,7 @@ func Command() *cobra.Command {
 	since := schema.DurationFlag(cmd.Flags(), "since", 0, "read verdicts about records of this last time only; 0: all")
 	most := cmd.Flags().Int("most", 10_000_000, "most verdicts of a side")
 	page := cmd.Flags().String("html", "", "also write the result as a page into this file")
-	config.AddFlags(cmd.Flags())
+	config.AddFlags(cmd.Flags(), "kafka", "input")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg, err := config.Load(cmd.Flags())
 		switch {

@@ -59,7 +59,7 @@ func Command() *cobra.Command {
 	page := cmd.Flags().String("html", "", "also write the explanation as a page into this file")
 	whole := cmd.Flags().Bool("whole", false, "show sentences that are the same as well")
 	shadow := cmd.Flags().Bool("shadow", false, "explain records of the shadow, with its topic and its index")
-	config.AddFlags(cmd.Flags())
+	config.AddFlags(cmd.Flags(), "kafka", "redis", "window", "recipe", "detection", "input", "shadow")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg, err := config.Load(cmd.Flags())
 		if err != nil {
@@ -145,7 +145,7 @@ func newExplainer(cfg config.Config, cmd *cobra.Command) (*connected, error) {
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), indexTimeout)
 	defer cancel()
-	if c.away = redisindex.Explain(redisindex.Ping(ctx, client), cfg.Redis.Namespace); c.away != nil {
+	if c.away = redisindex.Explain(redisindex.Ping(ctx, client), client, cfg.Redis.Namespace); c.away != nil {
 		return c, nil
 	}
 	c.index, err = redisindex.New(client, cfg.IndexConfig(news.ID()), nil, slog.New(slog.DiscardHandler), nil)

@@ -50,7 +50,7 @@ func open(cmd *cobra.Command) (*opened, error) {
 	o.Index, err = redisindex.New(client, cfg.IndexConfig(o.recipe.ID()), nil, slog.New(slog.DiscardHandler), nil)
 	if err == nil {
 		// A wrong address is reported at once. Later failures are tried again for a minute.
-		err = redisindex.Explain(redisindex.Ping(cmd.Context(), client), cfg.Redis.Namespace)
+		err = redisindex.Explain(redisindex.Ping(cmd.Context(), client), client, cfg.Redis.Namespace)
 	}
 	if err != nil {
 		_ = client.Close()

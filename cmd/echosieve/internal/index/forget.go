@@ -45,7 +45,7 @@ func newForgetCommand() *cobra.Command {
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	as := cmd.Flags().String("as", "", "what the argument is: id or coordinates (default: by its form)")
-	config.AddFlags(cmd.Flags())
+	config.AddFlags(cmd.Flags(), "redis", "window", "recipe", "detection")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		kind, wanted, err := wantedArticle(*as, args[0])
 		if err != nil {

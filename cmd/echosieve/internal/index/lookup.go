@@ -66,7 +66,7 @@ func newLookupCommand() *cobra.Command {
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	as := cmd.Flags().String("as", "", "what the argument is: text, id, fingerprint or coordinates (default: by its form)")
-	config.AddFlags(cmd.Flags())
+	config.AddFlags(cmd.Flags(), "redis", "window", "recipe", "detection")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *as != "" && !slices.Contains(kinds, *as) {
 			return fmt.Errorf("--as wants text, id, fingerprint or coordinates, not %q", *as)

@@ -65,7 +65,7 @@ func newStatsCommand() *cobra.Command {
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	top := cmd.Flags().Int("top", 10, "number of block lists to name, the longest first")
-	config.AddFlags(cmd.Flags())
+	config.AddFlags(cmd.Flags(), "redis", "window", "recipe", "detection")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *top < 0 {
 			return fmt.Errorf("--top must not be negative")

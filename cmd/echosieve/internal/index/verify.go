@@ -37,7 +37,7 @@ func newVerifyCommand() *cobra.Command {
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	repair := cmd.Flags().Bool("repair", false, "add articles to the lists that lack them")
-	config.AddFlags(cmd.Flags())
+	config.AddFlags(cmd.Flags(), "redis", "window", "recipe", "detection")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		index, err := open(cmd)
 		if err != nil {
