@@ -128,7 +128,9 @@ func realPipeline(t *testing.T, cfg Config) *pipeline.Pipeline {
 	made, err := recipe.Load(recipe.DefaultConfig())
 	require.NoError(t, err)
 	index := memindex.New(memindex.Config{Window: 24 * time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
-	return pipeline.New(pipeline.Config{Decode: pipeline.DefaultDecodeConfig(), MaxMessageBytes: cfg.MaxMessageBytes}, made, index, nil)
+	stages, err := pipeline.New(pipeline.Config{Decode: pipeline.DefaultDecodeConfig(), MaxMessageBytes: cfg.MaxMessageBytes}, made, index, nil)
+	require.NoError(t, err)
+	return stages
 }
 
 // limitedText is a long article; a suffix makes a near copy.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"echosieve/internal/metricset"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
 
@@ -34,13 +35,18 @@ type Pipeline struct {
 	cores   chan struct{} // bounds the articles that are fingerprinted at a time, and hence the threads in cgo
 }
 
-// New returns a Pipeline. With a nil registerer the metrics are not registered.
-func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Registerer) *Pipeline {
-	return &Pipeline{
-		cfg: cfg, recipe: recipe, index: index, metrics: newMetrics(reg),
-		sources: newSourceCounter(cfg.Decode.SourceLabels, reg), now: time.Now,
+// New returns a Pipeline. With a nil registerer the metrics are not registered. It fails if reg has metrics of these names already.
+func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Registerer) (*Pipeline, error) {
+	set := metricset.New(reg)
+	p := &Pipeline{
+		cfg: cfg, recipe: recipe, index: index, metrics: newMetrics(set),
+		sources: newSourceCounter(cfg.Decode.SourceLabels, set), now: time.Now,
 		cores: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
+	if err := set.Err(); err != nil {
+		return nil, fmt.Errorf("pipeline: %w", err)
+	}
+	return p, nil
 }
 
 // Batch holds consecutive records of one partition, and their articles after Prepare.

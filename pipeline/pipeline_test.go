@@ -27,7 +27,9 @@ func newPipeline(t *testing.T, index pipeline.Index, reg prometheus.Registerer, 
 	if change != nil {
 		change(&cfg)
 	}
-	return pipeline.New(cfg, recipe, index, reg)
+	p, err := pipeline.New(cfg, recipe, index, reg)
+	require.NoError(t, err)
+	return p
 }
 
 func records(values ...string) []pipeline.Record {

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"echosieve/internal/crashpoint"
+	"echosieve/internal/metricset"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/indexid"
@@ -64,10 +65,14 @@ func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, lo
 	id := IDOf(cfg, databaseOf(client))
 	k := newKeys(id, l)
 	_, cluster := client.(*redis.ClusterClient)
+	set := metricset.New(reg)
 	x := &Index{
-		client: client, cfg: cfg, layout: l, id: id, keys: k, metrics: newMetrics(reg), monitorMetrics: newMonitorMetrics(reg),
+		client: client, cfg: cfg, layout: l, id: id, keys: k, metrics: newMetrics(set), monitorMetrics: newMonitorMetrics(set),
 		log: log, health: health, watermarks: newWatermarks(id, k, l, cluster),
 		maxEntries: maxEntries, now: time.Now, sleep: sleep,
+	}
+	if err := set.Err(); err != nil {
+		return nil, fmt.Errorf("redisindex: %w", err)
 	}
 	x.SetPolicy(cfg.Policy)
 	x.lists = newBlockLists(x)

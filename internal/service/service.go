@@ -21,6 +21,7 @@ import (
 	"echosieve/internal/build"
 	"echosieve/internal/config"
 	"echosieve/internal/console"
+	"echosieve/internal/metricset"
 	"echosieve/internal/tracing/otlp"
 	"echosieve/pipeline"
 	"echosieve/pipeline/recipe"
@@ -49,17 +50,21 @@ type Service struct {
 // caller calls Run once, or Close.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, error) {
 	s := &Service{cfg: cfg, log: log, registry: prometheus.NewRegistry()}
-	s.registry.MustRegister(collectors.NewGoCollector(),
+	set := metricset.New(s.registry)
+	set.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	s.health = newHealth(s.registry, log, "kafka", "redis")
-	s.reloader = newReloader(cfg, s.registry, log)
+	s.health = newHealth(set, log, "kafka", "redis")
+	s.reloader = newReloader(cfg, set, log)
 	var err error
 	if s.recipe, err = cfg.LoadRecipe(); err != nil {
 		return nil, err
 	}
 	// Loading the dictionaries leaves garbage of the same size. Without this call an idle process would keep that memory for minutes.
 	debug.FreeOSMemory()
-	registerBuildInfo(s.registry, s.recipe.ID(), redisindex.IDOf(cfg.IndexConfig(s.recipe.ID()), cfg.Redis.DB).String(), cfg.IsShadow())
+	registerBuildInfo(set, s.recipe.ID(), redisindex.IDOf(cfg.IndexConfig(s.recipe.ID()), cfg.Redis.DB).String(), cfg.IsShadow())
+	if err := set.Err(); err != nil {
+		return nil, err
+	}
 	if s.redis, err = redisindex.Connect(cfg.Redis.Options); err != nil {
 		return nil, err
 	}
@@ -68,7 +73,10 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 		return nil, errors.Join(err, s.redis.Close())
 	}
 	s.reloader.setPolicy = s.index.SetPolicy
-	stages := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes, Window: cfg.Window}, s.recipe, s.index, s.registry)
+	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes, Window: cfg.Window}, s.recipe, s.index, s.registry)
+	if err != nil {
+		return nil, errors.Join(err, s.redis.Close())
+	}
 	var handler consumer.Handler = stages
 	if cfg.IsShadow() {
 		handler = &pipeline.Shadow{Pipeline: stages, KeepValues: cfg.Shadow.Values}
@@ -91,7 +99,9 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 		return nil, errors.Join(err, s.redis.Close())
 	}
 	s.consumer.KeepNotes(notes{s.index, s.watcher})
-	s.tracing = otlp.New(build.Version(), s.registry, log.With("component", "tracing"))
+	if s.tracing, err = otlp.New(build.Version(), s.registry, log.With("component", "tracing")); err != nil {
+		return nil, errors.Join(err, s.redis.Close())
+	}
 	s.consumer.TraceWith(s.tracing.Tracer())
 	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.HTTP.Listen); err != nil {
 		return nil, errors.Join(fmt.Errorf("http.listen: %w (is another process using the port? set http.listen)", err), s.redis.Close())

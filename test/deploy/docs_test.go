@@ -37,7 +37,8 @@ func TestDocumentationNamesEveryReason(t *testing.T) {
 	recipe, err := recipe.Load(recipe.DefaultConfig())
 	require.NoError(t, err)
 	reg := prometheus.NewRegistry()
-	pipeline.New(pipeline.Config{}, recipe, nil, reg)
+	_, err = pipeline.New(pipeline.Config{}, recipe, nil, reg)
+	require.NoError(t, err)
 	families, err := reg.Gather()
 	require.NoError(t, err)
 	var exposed []string

@@ -31,13 +31,15 @@ type Exporter struct {
 
 // New reads the environment. If it asks for no traces, the Exporter makes no spans. If it has mistakes, New logs them and makes no spans,
 // either: the variables are shared with other programs, so a mistake in them must not keep the service from starting. version is the
-// version of this program. It sets OpenTelemetry's handler of errors for the whole process.
-func New(version string, reg prometheus.Registerer, log *slog.Logger) *Exporter {
+// version of this program. New fails if reg has a metric of this name already. It sets OpenTelemetry's handler of errors for the whole process.
+func New(version string, reg prometheus.Registerer, log *slog.Logger) (*Exporter, error) {
 	outcomes := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "echosieve_tracing_spans_total",
 		Help: "Spans by what became of them.",
 	}, []string{"outcome"})
-	reg.MustRegister(outcomes)
+	if err := reg.Register(outcomes); err != nil {
+		return nil, fmt.Errorf("tracing: metrics: %w", err)
+	}
 	for _, o := range []string{exported, failed, dropped} {
 		outcomes.WithLabelValues(o)
 	}
@@ -49,7 +51,7 @@ func New(version string, reg prometheus.Registerer, log *slog.Logger) *Exporter 
 	if err != nil {
 		log.Warn("nothing is traced, because variables of OpenTelemetry have mistakes", "err", err)
 	}
-	return e
+	return e, nil
 }
 
 func newProvider(version string, outcomes *prometheus.CounterVec, log *slog.Logger) (*sdk.TracerProvider, error) {

@@ -25,7 +25,8 @@ func exporter(t *testing.T, env map[string]string) (*Exporter, func(outcome stri
 		t.Setenv(name, value)
 	}
 	reg, log := prometheus.NewRegistry(), new(bytes.Buffer)
-	e := New("v1", reg, slog.New(slog.NewTextHandler(log, nil)))
+	e, err := New("v1", reg, slog.New(slog.NewTextHandler(log, nil)))
+	require.NoError(t, err)
 	t.Cleanup(e.Close)
 	return e, func(outcome string) float64 {
 		families, err := reg.Gather()

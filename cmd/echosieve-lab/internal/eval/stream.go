@@ -129,7 +129,10 @@ func evalStream(cmd *cobra.Command, cfg config.Config, docs, redisAddr string) (
 		}
 	}()
 	reader := newReader(cmd, docs)
-	s := newStreamEval(cfg, recipe, index, reader)
+	s, err := newStreamEval(cfg, recipe, index, reader)
+	if err != nil {
+		return result, "", err
+	}
 	err = reader.each(ctx, docs, func(line []byte) error { return s.add(ctx, line) })
 	if err == nil {
 		err = s.flush(ctx)

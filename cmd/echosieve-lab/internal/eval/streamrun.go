@@ -31,9 +31,9 @@ type streamEval struct {
 	timeless bool // the first article has no time
 }
 
-func newStreamEval(cfg config.Config, recipe *recipe.Recipe, index *ownIndex, reader *reader) *streamEval {
-	stages := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, recipe, index, nil)
-	return &streamEval{cfg: cfg, stages: stages, reader: reader}
+func newStreamEval(cfg config.Config, recipe *recipe.Recipe, index *ownIndex, reader *reader) (*streamEval, error) {
+	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, recipe, index, nil)
+	return &streamEval{cfg: cfg, stages: stages, reader: reader}, err
 }
 
 // add adds a line of the stream to the batch, and decides the batch if it is full.

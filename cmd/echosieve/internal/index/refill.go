@@ -111,7 +111,9 @@ func (r *refiller) refill(ctx context.Context, restart bool) (*summary, error) {
 			return nil, err
 		}
 	}
-	r.pipeline = r.index.pipeline()
+	if r.pipeline, err = r.index.pipeline(); err != nil {
+		return nil, err
+	}
 	stop := r.progress.start()
 	err = r.work(ctx)
 	stop()

@@ -51,7 +51,7 @@ type refiller struct {
 }
 
 // pipeline returns the stages of the service, without metrics.
-func (o *opened) pipeline() *pipeline.Pipeline {
+func (o *opened) pipeline() (*pipeline.Pipeline, error) {
 	return pipeline.New(pipeline.Config{Decode: o.cfg.Input, MaxMessageBytes: o.cfg.Kafka.MaxMessageBytes, Window: o.cfg.Window}, o.recipe, o.Index, nil)
 }
 

@@ -43,7 +43,8 @@ func newHonest(t *testing.T) *honest {
 	}
 	decode := pipeline.DefaultDecodeConfig()
 	index := memindex.New(memindex.Config{Window: 168 * time.Hour, Generations: 2, Search: h.writer.Index.Search, BlockBits: h.writer.Index.Plan().Layout.Bits})
-	service := pipeline.New(pipeline.Config{Decode: decode, MaxMessageBytes: articles.MaxMessageBytes}, recipe, index, nil)
+	service, err := pipeline.New(pipeline.Config{Decode: decode, MaxMessageBytes: articles.MaxMessageBytes}, recipe, index, nil)
+	require.NoError(t, err)
 	random := rand.New(rand.NewPCG(5, 5))
 	var ends [partitionsIn]int64
 	var batches [partitionsIn][]pipeline.Record
