@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"echosieve/consumer/internal/wire"
@@ -30,11 +32,12 @@ const emptyFetches = 4
 const archivePatience = 30 * time.Second
 
 // Archive reads committed records of topics without a consumer group, for commands and pages that show or count articles. It commits
-// nothing and needs only the rights Read and Describe on the topics. Requests that fail are tried again for archivePatience. Safe for
-// concurrent use.
+// nothing and needs only the rights Read and Describe on the topics. Once a broker has answered, requests that fail are tried again for
+// archivePatience. Safe for concurrent use.
 type Archive struct {
 	cluster *cluster
-	limiter *limiter // of the decompressors of Record, which a page of a running service may call often
+	limiter *limiter    // of the decompressors of Record, which a page of a running service may call often
+	reached atomic.Bool // a broker has accepted a connection
 }
 
 // NewArchive returns an archive of the given topics. It does not dial. The caller closes the archive.
@@ -43,7 +46,7 @@ func NewArchive(cfg Config, topics ...string) (*Archive, error) {
 	if err != nil {
 		return nil, fmt.Errorf("consumer: archive: %w", err)
 	}
-	return &Archive{c, newLimiter(1, cfg.MaxInFlightBytes, nil)}, nil
+	return &Archive{cluster: c, limiter: newLimiter(1, cfg.MaxInFlightBytes, nil)}, nil
 }
 
 // Close closes the connections.
@@ -51,7 +54,7 @@ func (a *Archive) Close() { a.cluster.close() }
 
 // Partitions returns the number of partitions of a topic.
 func (a *Archive) Partitions(ctx context.Context, topic string) (int, error) {
-	return retried(ctx, "partitions of "+topic, func() (int, error) { return a.cluster.partitions(ctx, topic) })
+	return retried(ctx, a, "partitions of "+topic, func() (int, error) { return a.cluster.partitions(ctx, topic) })
 }
 
 // Offsets are the offsets that a partition holds: First <= offset < Next. Records from Next on belong to open transactions, or do not
@@ -74,7 +77,7 @@ func (a *Archive) OffsetAt(ctx context.Context, topic string, partition int32, t
 }
 
 func (a *Archive) listOffsets(ctx context.Context, topic string, partition int32, wanted ...kafka.OffsetRequest) (kafka.PartitionOffsets, error) {
-	return retried(ctx, fmt.Sprintf("offsets of %s/%d", topic, partition), func() (kafka.PartitionOffsets, error) {
+	return retried(ctx, a, fmt.Sprintf("offsets of %s/%d", topic, partition), func() (kafka.PartitionOffsets, error) {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		res, err := a.cluster.client.ListOffsets(ctx, &kafka.ListOffsetsRequest{
@@ -155,7 +158,7 @@ func (a *Archive) Notes(ctx context.Context, group, topic string) (map[article.C
 
 // commits returns the id of a topic, and a group's commits in all its partitions.
 func (a *Archive) commits(ctx context.Context, group, topic string) (id wire.TopicID, known []kafka.OffsetFetchPartition, err error) {
-	known, err = retried(ctx, "offsets of group "+group, func() ([]kafka.OffsetFetchPartition, error) {
+	known, err = retried(ctx, a, "offsets of group "+group, func() ([]kafka.OffsetFetchPartition, error) {
 		now, err := a.cluster.topic(ctx, topic)
 		if err != nil {
 			return nil, a.cluster.rootCause(ctx, err)
@@ -183,7 +186,7 @@ var errStop = errors.New("stop")
 // read fetches once and calls fn with the records. It returns the offset to go on with.
 func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes int, reserve wire.Reserve, fn func(*pipeline.Record) error) (next int64, err error) {
 	cfg := &a.cluster.cfg
-	res, err := retried(ctx, "fetch "+from.String(), func() (*wire.FetchResponse, error) {
+	res, err := retried(ctx, a, "fetch "+from.String(), func() (*wire.FetchResponse, error) {
 		res, err := a.cluster.wire.Fetch(ctx, wire.FetchRequest{
 			Topic: from.Topic, Partition: from.Partition, Offset: from.Offset, MaxWait: cfg.FetchMaxWait,
 			MaxBytes: maxBytes, MaxResponse: cfg.maxFetchBytes(), Reserve: func(int64) error { return nil },
@@ -213,11 +216,15 @@ func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes i
 	}
 }
 
-// retried calls request until it succeeds, fails for a reason that trying again does not remove, or has failed for archivePatience.
-func retried[T any](ctx context.Context, what string, request func() (T, error)) (T, error) {
+// retried calls request until it succeeds, fails for a reason that trying again does not remove, or has failed for archivePatience. Before
+// the first connection it does not try again: brokers that nobody can connect to are more often a wrong address than a restart.
+func retried[T any](ctx context.Context, a *Archive, what string, request func() (T, error)) (T, error) {
 	result, err := exponential.Retry(ctx, func() (T, error) {
 		result, err := request()
-		if err != nil && !worthRetrying(err) {
+		if !isUnreachable(err) {
+			a.reached.Store(true)
+		}
+		if err != nil && (!a.reached.Load() || !worthRetrying(err)) {
 			err = exponential.Permanent(err)
 		}
 		return result, err
@@ -226,6 +233,13 @@ func retried[T any](ctx context.Context, what string, request func() (T, error))
 		return result, fmt.Errorf("consumer: %s: %w", what, explainRead(err))
 	}
 	return result, nil
+}
+
+// isUnreachable says whether no broker accepted a connection: kafka-go dials each of kafka.brokers before it fails so. A broker that does not
+// answer in time is not meant, because kafka-go then may not have dialled the others.
+func isUnreachable(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial" && !diag.IsTimeout(err)
 }
 
 // explainRead advises what a command can do that reads topics. The advice of explain is for the service, which may also create topics and

@@ -25,6 +25,43 @@ func openArchive(t *testing.T, cfg Config) *Archive {
 	return a
 }
 
+// Commands fail at once if nothing listens at any of the addresses, instead of waiting for a restart.
+func TestArchiveWithoutBrokers(t *testing.T) {
+	cfg := testConfig("127.0.0.1:1", "127.0.0.1:2")
+	topic := cfg.Topics.Input
+	for name, request := range map[string]func(*Archive, context.Context) error{
+		"partitions": func(a *Archive, ctx context.Context) error { _, err := a.Partitions(ctx, topic); return err },
+		"offsets":    func(a *Archive, ctx context.Context) error { _, err := a.Offsets(ctx, topic, 0); return err },
+		"committed":  func(a *Archive, ctx context.Context) error { _, err := a.Committed(ctx, "group", topic); return err },
+		"record": func(a *Archive, ctx context.Context) error {
+			_, err := a.Record(ctx, article.Coordinates{Topic: topic})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := time.Now()
+			err := request(openArchive(t, cfg), t.Context())
+			require.ErrorContains(t, err, "no broker answers at this address")
+			require.Less(t, time.Since(before), archivePatience/3)
+		})
+	}
+}
+
+// A broker that has answered once and is away now is waited for, because it may restart.
+func TestArchiveWaitsForARestart(t *testing.T) {
+	k, cfg := fake(t)
+	ensureTopics(t, cfg)
+	a := openArchive(t, cfg)
+	_, err := a.Partitions(t.Context(), cfg.Topics.Input)
+	require.NoError(t, err)
+	k.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err = a.Committed(ctx, cfg.Group, cfg.Topics.Input)
+	require.Error(t, err)
+	require.Error(t, ctx.Err(), "it gave up before: %v", err)
+}
+
 func TestArchive(t *testing.T) {
 	k, cfg := fake(t)
 	ensureTopics(t, cfg)
