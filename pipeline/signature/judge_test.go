@@ -91,7 +91,7 @@ func TestJudgeShort(t *testing.T) {
 	short.values(7, 7)
 	checkJudge(t, short, map[string]judged{
 		"short":                 {func(*Comparison) {}, article.Near, article.ReasonOverlap},
-		"lower":                 {func(c *Comparison) { c.J = .66 }, article.Possible, article.ReasonOverlap},
+		"lower":                 {func(c *Comparison) { c.J = .63 }, article.Possible, article.ReasonOverlap},
 		"numbers vouch":         {func(c *Comparison) { c.J, c.Containment = .41, .85 }, article.Near, article.ReasonOverlap},
 		"a part is not enough":  {func(c *Comparison) { c.J, c.Longer, c.Containment = .6, 1.5, .85; c.values(2, 2) }, article.Possible, article.ReasonOverlap},
 		"a contradiction":       {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 6 }, 0, article.ReasonNumbers},

@@ -33,7 +33,7 @@ func (t Thresholds) Validate() error {
 
 // DefaultThresholds returns the thresholds of the recipe news. They were chosen on labelled pairs of Chinese and English articles.
 func DefaultThresholds() Thresholds {
-	return Thresholds{Near: 0.46, Possible: 0.3, ShortNear: 0.67, Values: 0.7}
+	return Thresholds{Near: 0.46, Possible: 0.3, ShortNear: 0.64, Values: 0.7}
 }
 
 // Limits are the other numbers of the rule: no site needs to change one. A change changes verdicts and needs a new version of the recipe.
