@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -15,6 +16,7 @@ const (
 // backoff waits between attempts. The pause doubles from minBackoff to maxBackoff. It is random within bounds, so that partitions and
 // processes do not try again at the same moment. The zero value is ready.
 type backoff struct {
+	first  time.Duration // the first pause; 0: minBackoff
 	pauses *exponential.ExponentialBackOff
 }
 
@@ -22,7 +24,7 @@ type backoff struct {
 func (b *backoff) wait(ctx context.Context) error {
 	if b.pauses == nil {
 		b.pauses = exponential.NewExponentialBackOff()
-		b.pauses.InitialInterval, b.pauses.MaxInterval, b.pauses.Multiplier = minBackoff, maxBackoff, 2
+		b.pauses.InitialInterval, b.pauses.MaxInterval, b.pauses.Multiplier = cmp.Or(b.first, minBackoff), maxBackoff, 2
 		b.reset()
 	}
 	timer := time.NewTimer(b.pauses.NextBackOff())

@@ -14,8 +14,9 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// Check dials the cluster and checks everything that Run needs. It changes nothing. Findings are in a fixed order: brokers, topics
-// (input first), group, and a warning if batches cannot carry sequence numbers.
+// Check dials the cluster and checks everything that Run needs. It changes no topic and no group. Findings are in a fixed order: brokers,
+// topics (input first), group, and delivery: a warning if it is at least once although that is not set, and another one if batches
+// cannot carry sequence numbers.
 func Check(ctx context.Context, cfg Config) []diag.Finding {
 	if err := cfg.Validate(); err != nil {
 		return []diag.Finding{diag.New(diag.Failure, "kafka settings", err.Error(), "correct the configuration")}
@@ -44,7 +45,32 @@ func Check(ctx context.Context, cfg Config) []diag.Finding {
 	if slices.ContainsFunc(findings, func(f diag.Finding) bool { return f.Severity == diag.Failure }) {
 		return findings // a missing topic or right makes brokers refuse producer ids as well
 	}
+	delivery, exactlyOnce := c.checkDelivery(ctx)
+	findings = append(findings, delivery)
+	if exactlyOnce {
+		return findings // transactional ids have producer ids of their own
+	}
 	return append(findings, c.checkProducerID(ctx)...)
+}
+
+// checkDelivery says how the service delivers.
+func (c *cluster) checkDelivery(ctx context.Context) (f diag.Finding, exactlyOnce bool) {
+	const subject = "delivery"
+	if c.cfg.Delivery == AtLeastOnce {
+		return diag.New(diag.OK, subject, "at least once, as kafka.delivery says", ""), false
+	}
+	err := c.tryExactlyOnce(ctx)
+	var lack *diag.Problem
+	switch {
+	case err == nil:
+		return diag.New(diag.OK, subject, "exactly once", ""), true
+	case errors.As(err, &lack) && lack.Permanent && c.cfg.Delivery == "":
+		f = lack.Finding(diag.Warning, subject)
+		f.Problem = "at least once: " + f.Problem
+		return f, false
+	default:
+		return fromError(subject, err), false
+	}
 }
 
 // checkProducerID requests a producer id and does not use it, which changes nothing in the cluster. It returns a finding only if there
@@ -101,12 +127,8 @@ func (c *cluster) checkTopic(ctx context.Context, name string, t *wire.Topic) []
 			add(diag.Failure, fmt.Sprintf("partition %d has no leader", p.ID), "look for brokers that are down")
 		}
 	}
-	right, operation := "Write", wire.MayWrite
-	if name == c.cfg.Topics.Input {
-		right, operation = "Read", wire.MayRead
-	}
-	if t.Operations.Lack(operation) {
-		add(diag.Failure, "this user has no "+right+" right", "grant "+right+" on the topic")
+	if p := c.lackingRight(t); p != nil {
+		add(diag.Failure, p.Cause, p.Remedy)
 	}
 	if name != c.cfg.Topics.Input {
 		findings = append(findings, c.checkOutputSettings(ctx, name)...)
@@ -115,6 +137,21 @@ func (c *cluster) checkTopic(ctx context.Context, name string, t *wire.Topic) []
 		add(diag.OK, fmt.Sprintf("%d partitions", len(t.Partitions)), "")
 	}
 	return findings
+}
+
+// lackingRight says which right is missing on a topic that this user may see; nil if none is.
+func (c *cluster) lackingRight(t *wire.Topic) *diag.Problem {
+	right, operation := "Write", wire.MayWrite
+	if t.Name == c.cfg.Topics.Input {
+		right, operation = "Read", wire.MayRead
+	}
+	if !t.Operations.Lack(operation) {
+		return nil
+	}
+	return &diag.Problem{
+		Cause: "this user has no " + right + " right on " + t.Name, Remedy: "grant " + right + " on the topic",
+		Err: kafka.TopicAuthorizationFailed, Permanent: true,
+	}
 }
 
 // checkOutputSettings compares settings of an output topic with the records that are published into it.

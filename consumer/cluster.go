@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"echosieve/consumer/internal/wire"
@@ -189,17 +190,54 @@ func (c *cluster) offsets(ctx context.Context, topic string, partition int32) (f
 	return 0, 0, protocol.NewErrNoPartition(topic, partition)
 }
 
-// fetch asks the partition's leader for records from offset on. The caller calls release when it no longer uses the response.
+// moveToEnds sets the offset of each place to the end of its log, records of open transactions included.
+func (c *cluster) moveToEnds(ctx context.Context, places []place) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	req := &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{}, IsolationLevel: kafka.ReadUncommitted}
+	for _, p := range places {
+		req.Topics[p.Topic] = append(req.Topics[p.Topic], kafka.LastOffsetOf(int(p.Partition)))
+	}
+	res, err := c.client.ListOffsets(ctx, req)
+	if err != nil {
+		return c.rootCause(ctx, err)
+	}
+	for i := range places {
+		p := &places[i]
+		at := slices.IndexFunc(res.Topics[p.Topic], func(o kafka.PartitionOffsets) bool { return o.Partition == int(p.Partition) })
+		if at < 0 {
+			return protocol.NewErrNoPartition(p.Topic, p.Partition)
+		}
+		if err := res.Topics[p.Topic][at].Error; err != nil {
+			return fmt.Errorf("%s/%d: %w", p.Topic, p.Partition, err)
+		}
+		p.offset = res.Topics[p.Topic][at].LastOffset
+	}
+	return nil
+}
+
+// fetch asks the partition's leader for committed records from offset on. The caller calls release when it no longer uses the response.
 // Errors of the broker are kafka.Error.
 func (c *cluster) fetch(ctx context.Context, l *limiter, topic string, partition int32, offset int64) (res *wire.FetchResponse, release func(), err error) {
+	return c.fetchWith(ctx, l, wire.FetchRequest{Topic: topic, Partition: partition, Offset: offset, MaxWait: c.cfg.FetchMaxWait})
+}
+
+// tailWait is how long a broker may hold back the answer to fetchTail while there is nothing new.
+const tailWait = 100 * time.Millisecond
+
+// fetchTail is fetch for records that need not be committed.
+func (c *cluster) fetchTail(ctx context.Context, l *limiter, topic string, partition int32, offset int64) (res *wire.FetchResponse, release func(), err error) {
+	return c.fetchWith(ctx, l, wire.FetchRequest{Topic: topic, Partition: partition, Offset: offset, MaxWait: tailWait, Uncommitted: true})
+}
+
+// fetchWith completes the request with the limits of memory, and sends it.
+func (c *cluster) fetchWith(ctx context.Context, l *limiter, r wire.FetchRequest) (res *wire.FetchResponse, release func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	memory := &responsePermit{limiter: l}
-	res, err = c.wire.Fetch(ctx, wire.FetchRequest{
-		Topic: topic, Partition: partition, Offset: offset, MaxWait: c.cfg.FetchMaxWait,
-		MaxBytes: min(c.cfg.FetchMaxBytes, int(l.maxResponses)), MaxResponse: c.cfg.maxFetchBytes(),
-		Reserve: func(n int64) error { return memory.acquire(ctx, n) },
-	})
+	r.MaxBytes, r.MaxResponse = min(c.cfg.FetchMaxBytes, int(l.maxResponses)), c.cfg.maxFetchBytes()
+	r.Reserve = func(n int64) error { return memory.acquire(ctx, n) }
+	res, err = c.wire.Fetch(ctx, r)
 	if err != nil {
 		memory.release()
 		return nil, nil, c.rootCause(ctx, err)
@@ -274,14 +312,13 @@ func (c *cluster) leave(ctx context.Context, group, member string) error {
 	return nil
 }
 
-// commit stores the next offsets to read, by partition, with a label, for a member of the group. kafka-go's own commit has no
-// labels. After an error the offsets may be stored or not.
-func (c *cluster) commit(ctx context.Context, gen *kafka.Generation, topic, label string, offsets map[int]int64) error {
+// commit stores the next offsets to read with their labels, for a member of the group. kafka-go's own commit has no labels. After an
+// error the offsets may be stored or not.
+func (c *cluster) commit(ctx context.Context, gen *kafka.Generation, topic string, commits []kafka.OffsetCommit) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	req := &kafka.OffsetCommitRequest{GroupID: gen.GroupID, GenerationID: int(gen.ID), MemberID: gen.MemberID, Topics: map[string][]kafka.OffsetCommit{}}
-	for partition, offset := range offsets {
-		req.Topics[topic] = append(req.Topics[topic], kafka.OffsetCommit{Partition: partition, Offset: offset, Metadata: label})
+	req := &kafka.OffsetCommitRequest{
+		GroupID: gen.GroupID, GenerationID: int(gen.ID), MemberID: gen.MemberID, Topics: map[string][]kafka.OffsetCommit{topic: commits},
 	}
 	res, err := c.client.OffsetCommit(ctx, req)
 	if err != nil {

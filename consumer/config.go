@@ -33,6 +33,9 @@ type Config struct {
 	HeartbeatInterval time.Duration `koanf:"heartbeat_interval" range:"10ms..10m" help:"Time between heartbeats, at most a third of session_timeout."`
 	DrainTimeout      time.Duration `koanf:"drain_timeout" range:"10ms..15m" help:"Time to finish and commit at a rebalance or shutdown, at most half of session_timeout. Raise it if clean restarts repeat records."`
 
+	Delivery              string `koanf:"delivery" help:"exactly_once or at_least_once; empty: exactly_once where brokers and rights allow it. At least once repeats records after a crash."`
+	TransactionalIDPrefix string `koanf:"transactional_id_prefix" help:"Begin of the transactional ids of exactly once: <prefix>/<topic>/<partition>. Empty: the group. This user needs Write on them."`
+
 	BatchRecords       int `koanf:"batch_records" range:"1..10000" help:"Most records decided together. Raised: fewer Redis round trips, longer delays."`
 	MaxInFlightRecords int `koanf:"max_in_flight_records" range:"1..1000000" help:"Most records of this process between fetch and published verdict. Lower it to save memory."`
 	MaxInFlightBytes   int `koanf:"max_in_flight_bytes" range:"1MiB..1TiB" help:"Memory for fetched data: a quarter for responses, the rest for records; docs/operations.md says what comes on top. Below 16 times max_message_bytes few partitions work at a time."`
@@ -132,6 +135,7 @@ func (c Config) Validate() error {
 		{"compression", isCodec, "must be none, gzip, snappy, lz4 or zstd"},
 		{"heartbeat_interval", c.HeartbeatInterval <= c.SessionTimeout/3, "must be at most a third of session_timeout"},
 		{"drain_timeout", c.DrainTimeout <= c.SessionTimeout/2, "must be at most half of session_timeout"},
+		{"delivery", slices.Contains([]string{"", ExactlyOnce, AtLeastOnce}, c.Delivery), "must be exactly_once, at_least_once or empty"},
 		{"sasl.mechanism", slices.Contains([]string{"", "plain", "scram-sha-256", "scram-sha-512"}, c.SASL.Mechanism), "must be plain, scram-sha-256, scram-sha-512 or empty"},
 		{"sasl", c.SASL.Mechanism != "" || c.SASL == SASL{}, "has settings but sasl.mechanism is empty"},
 		{"sasl.username", c.SASL.Mechanism == "" || c.SASL.Username != "", "must not be empty"},

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/segmentio/kafka-go"
 	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/sync/semaphore"
 )
 
 // Handler turns records into outputs, batch by batch. Calls for different partitions are concurrent. Within a partition batches
@@ -48,10 +49,14 @@ type Consumer struct {
 	metrics                  *metrics
 	reporter                 *reporter
 	log                      *slog.Logger
-	chunkRecords, chunkBytes int          // limits of one chunk; its last record may exceed chunkBytes
-	lastServed               wire.TopicID // id of the input topic in the latest group generation
-	assigned                 atomic.Int64 // partitions that this member has assigned, as leader, for the next group generation; -1: it is not the leader
-	fail                     func(error)  // ends Run with an error
+	chunkRecords, chunkBytes int // limits of one chunk; its last record may exceed chunkBytes
+	warn                     func(kind, text string)
+	exactlyOnce              bool                // how records are delivered; set by prepare
+	fenceRenewal             time.Duration       // time between two renewals of a partition's fence
+	takeovers                *semaphore.Weighted // bounds the take-overs at a time
+	lastServed               wire.TopicID        // id of the input topic in the latest group generation
+	assigned                 atomic.Int64        // partitions that this member has assigned, as leader, for the next group generation; -1: it is not the leader
+	fail                     func(error)         // ends Run with an error
 }
 
 // maxChunkBytes bounds the payload of one chunk, as far as single records allow.
@@ -77,6 +82,9 @@ func New(cfg Config, handler Handler, reg prometheus.Registerer, log *slog.Logge
 		cfg: cfg, cluster: cl, input: &inputTopic{cluster: cl, name: cfg.Topics.Input}, publisher: newPublisher(cl, m, r), handler: handler, metrics: m, reporter: r, log: log, notesInterval: notesInterval,
 		limits:       &outputLimits{cluster: cl, log: log, stale: make(chan struct{}, 1), interval: limitsInterval},
 		limiter:      newLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m),
+		fenceRenewal: fenceRenewal,
+		warn:         func(string, string) {},
+		takeovers:    semaphore.NewWeighted(parallelTakeOvers),
 		chunkRecords: min(cfg.BatchRecords, cfg.MaxInFlightRecords),
 		chunkBytes:   min(maxChunkBytes, max(cfg.MaxInFlightBytes/8, 1)),
 	}
@@ -164,10 +172,16 @@ func (c *Consumer) prepareOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := c.cluster.checkRights(ctx); err != nil {
+		return err
+	}
 	if err := c.limits.read(ctx); err != nil {
 		return err
 	}
-	return c.cluster.waitForGroup(ctx)
+	if err := c.cluster.waitForGroup(ctx); err != nil {
+		return err
+	}
+	return c.chooseDelivery(ctx)
 }
 
 // serveGenerations serves one group generation after another until ctx ends. It returns an error only if the group refuses this

@@ -2,9 +2,10 @@
 // a Handler in batches, publishes the outputs that the Handler returns, and commits offsets. It also creates and checks topics
 // (EnsureTopics, Check), publishes for command-line tools (Producer), and reads records outside of a group (Archive).
 //
-// Delivery is at least once: committed offset <= acknowledged outputs <= decided verdicts <= stored entries. An offset is committed
-// only after every output of the records before it was acknowledged by all in-sync replicas. Records that were published and not
-// committed are delivered again after a crash, and get the same verdicts.
+// Delivery is exactly once where brokers allow it (takeover.go, delivery.go), otherwise at least once. In both: committed offset <=
+// acknowledged outputs <= decided verdicts <= stored entries. An offset is committed only after every output of the records before it was
+// acknowledged by all in-sync replicas. Records that were published and not committed are delivered again after a crash, and get the same
+// verdicts. With exactly once they are not published again.
 //
 // Records of one input partition keep their order in each output topic: input partition p always goes to output partition p modulo
 // the number of output partitions.

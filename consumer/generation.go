@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -14,10 +15,13 @@ import (
 
 // groupGeneration is this member's part in one generation of the consumer group: the partitions that the group has assigned to it.
 type groupGeneration struct {
-	c          *Consumer
-	gen        *kafka.Generation
-	topicID    wire.TopicID // of the input topic, committed beside the offsets
-	partitions []*partition
+	c       *Consumer
+	gen     *kafka.Generation
+	topicID wire.TopicID // of the input topic, committed beside the offsets
+
+	mu         sync.Mutex // held during a commit: no partition is taken over again meanwhile
+	partitions map[int32]*partition
+	end        context.CancelFunc // ends the group generation for this member
 }
 
 // serve consumes the assigned partitions until ctx, the group generation, ends. Then it lets work under way finish, commits and
@@ -39,7 +43,16 @@ func (c *Consumer) serve(ctx context.Context, gen *kafka.Generation, assignedInA
 	}
 	c.lastServed = *c.input.id.Load()
 
-	g := &groupGeneration{c: c, gen: gen, topicID: c.lastServed}
+	g := &groupGeneration{c: c, gen: gen, topicID: c.lastServed, partitions: map[int32]*partition{}}
+	leaving, end := context.WithCancel(context.Background())
+	defer end()
+	g.end = end
+	gen.Start(func(ctx context.Context) { // when it returns, kafka-go ends the group generation
+		select {
+		case <-leaving.Done():
+		case <-ctx.Done():
+		}
+	})
 	work, last, stop := drainContexts(ctx, c.cfg.DrainTimeout)
 	defer stop()
 	drained := g.start(ctx, work, starts)
@@ -55,10 +68,10 @@ func (c *Consumer) serve(ctx context.Context, gen *kafka.Generation, assignedInA
 	c.log.Info("left group generation", "group", c.cfg.Group, "generation", gen.ID)
 }
 
-// start starts the three goroutines of each partition. fetch ends with ctx; prepare and finish end at the latest with work. drained is
-// closed when all goroutines have returned.
+// start serves each partition in goroutines of its own. They end soon after ctx, at the latest with work. drained is closed when all
+// have returned.
 func (g *groupGeneration) start(ctx, work context.Context, starts []start) (drained <-chan struct{}) {
-	var stages sync.WaitGroup
+	var partitions sync.WaitGroup
 	for _, at := range starts {
 		switch {
 		case at.recreated:
@@ -68,19 +81,60 @@ func (g *groupGeneration) start(ctx, work context.Context, starts []start) (drai
 		case at.offset < 0:
 			g.c.log.Info("the group has no committed offset, starting at the start of the log", "topic", g.c.input.name, "partition", at.partition)
 		}
-		p := newPartition(g.c, int32(at.partition), at.offset)
-		g.partitions = append(g.partitions, p)
-		fetched, prepared := make(chan *chunk, 1), make(chan *chunk, 1)
-		stages.Go(func() { p.fetch(ctx, at.offset, fetched) })
-		stages.Go(func() { p.prepare(work, fetched, prepared) })
-		stages.Go(func() { p.finish(work, prepared) })
+		partitions.Go(func() { g.serve(ctx, work, at) })
 	}
 	done := make(chan struct{})
 	go func() {
-		stages.Wait()
+		partitions.Wait()
 		close(done)
 	}()
 	return done
+}
+
+// serve serves one partition until ctx ends. It begins with a take-over, and so it does again whenever a leader no longer knows this
+// process as a producer.
+func (g *groupGeneration) serve(ctx, work context.Context, at start) {
+	for ctx.Err() == nil {
+		p, err := g.open(ctx, at)
+		if err == nil {
+			err = p.run(ctx, work)
+		}
+		switch {
+		case errors.Is(err, errTakenOver):
+			g.c.metrics.takeovers.WithLabelValues(outcomeLost).Inc()
+			g.c.log.Warn("another process has taken the partition over, joining the group again", "topic", g.c.input.name, "partition", at.partition)
+			g.end()
+			return
+		case !errors.Is(err, errStandingLost):
+			return
+		}
+		g.c.log.Warn("the output partitions no longer know this producer, taking the partition over again", "topic", g.c.input.name, "partition", at.partition, "err", err)
+	}
+}
+
+// open returns the partition, ready to run. With exactly once it takes the partition over. An error is ctx's or errTakenOver.
+func (g *groupGeneration) open(ctx context.Context, at start) (*partition, error) {
+	offset, own := at.offset, (*ownership)(nil)
+	if g.c.exactlyOnce {
+		g.drop(int32(at.partition))
+		var err error
+		if own, err = g.takeOver(ctx, int32(at.partition)); err != nil {
+			return nil, err
+		}
+		offset = own.next
+	}
+	p := newPartition(g.c, int32(at.partition), offset, own)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.partitions[p.id] = p
+	return p, nil
+}
+
+// drop makes sure that nothing is committed any more for the partition until it is open again.
+func (g *groupGeneration) drop(id int32) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.partitions, id)
 }
 
 // drain waits until the stages have returned. They return soon after work ends.
@@ -132,17 +186,19 @@ func (g *groupGeneration) commitUntil(ctx, work context.Context) {
 // Invariant: committed offset <= acknowledged outputs <= decided verdicts <= stored entries. A mark is set only after the outputs
 // were acknowledged, so a crash before or after the commit delivers some records again, and they get the same verdicts again.
 func (g *groupGeneration) commit(ctx context.Context) {
-	offsets := make(map[int]int64)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	marks := map[*partition]*mark{}
 	for _, p := range g.partitions {
-		if next := p.marked.Load(); next >= 0 && next != p.committed {
-			offsets[int(p.id)] = next
+		if m := p.mark.Load(); m.next >= 0 && m != p.committed {
+			marks[p] = m
 		}
 	}
-	if len(offsets) == 0 {
+	if len(marks) == 0 {
 		return
 	}
 	crashpoint.Here(crashpoint.BeforeCommit)
-	if err := g.c.cluster.commit(ctx, g.gen, g.c.input.name, g.c.label(g.topicID), offsets); err != nil {
+	if err := g.commitMarks(ctx, marks); err != nil {
 		g.c.metrics.commits.WithLabelValues("error").Inc()
 		g.c.reporter.failed(opCommit, g.c.cfg.Group, fmt.Errorf("consumer: commit: %w", err))
 		return
@@ -150,9 +206,16 @@ func (g *groupGeneration) commit(ctx context.Context) {
 	crashpoint.Here(crashpoint.AfterCommit)
 	g.c.metrics.commits.WithLabelValues("ok").Inc()
 	g.c.reporter.ok(opCommit, g.c.cfg.Group)
-	for _, p := range g.partitions {
-		if next, ok := offsets[int(p.id)]; ok {
-			p.committed = next
-		}
+	for p, m := range marks {
+		p.committed = m
 	}
+}
+
+// commitMarks commits the marks with their labels in one request.
+func (g *groupGeneration) commitMarks(ctx context.Context, marks map[*partition]*mark) error {
+	commits := make([]kafka.OffsetCommit, 0, len(marks))
+	for p, m := range marks {
+		commits = append(commits, kafka.OffsetCommit{Partition: int(p.id), Offset: m.next, Metadata: g.c.label(g.topicID, p.ownerWords(m)...)})
+	}
+	return g.c.cluster.commit(ctx, g.gen, g.c.input.name, commits)
 }

@@ -117,6 +117,7 @@ func TestCreatedTopicsAreLogged(t *testing.T) {
 func TestHangingCommitsDoNotOutlastTheSession(t *testing.T) {
 	k, cfg := fake(t)
 	cfg.Partitions, cfg.SessionTimeout, cfg.DrainTimeout = 1, time.Minute, 12*time.Second // the last commit has 3 s
+	cfg.Delivery = AtLeastOnce                                                            // no commit before the first record
 	ensureTopics(t, cfg)
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 1)...)
 	var commits atomic.Int64

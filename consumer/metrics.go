@@ -9,21 +9,32 @@ import (
 
 // metrics are described in docs/metrics.md.
 type metrics struct {
-	lag             *prometheus.GaugeVec
-	assigned        prometheus.Gauge
-	inFlightRecords prometheus.Gauge
-	inFlightBytes   prometheus.Gauge
-	fetchedRecords  prometheus.Counter
-	fetchedBytes    prometheus.Counter
-	skipped         *prometheus.CounterVec
-	published       *prometheus.CounterVec
-	commits         *prometheus.CounterVec
-	rebalances      prometheus.Counter
-	retries         *prometheus.CounterVec
-	errors          *prometheus.CounterVec
-	offsetResets    prometheus.Counter
-	lostRecords     prometheus.Counter
+	lag              *prometheus.GaugeVec
+	assigned         prometheus.Gauge
+	inFlightRecords  prometheus.Gauge
+	inFlightBytes    prometheus.Gauge
+	fetchedRecords   prometheus.Counter
+	fetchedBytes     prometheus.Counter
+	skipped          *prometheus.CounterVec
+	published        *prometheus.CounterVec
+	alreadyPublished prometheus.Counter
+	exactlyOnce      prometheus.Gauge
+	takeovers        *prometheus.CounterVec
+	takeoverSeconds  prometheus.Histogram
+	commits          *prometheus.CounterVec
+	rebalances       prometheus.Counter
+	retries          *prometheus.CounterVec
+	errors           *prometheus.CounterVec
+	offsetResets     prometheus.Counter
+	lostRecords      prometheus.Counter
 }
+
+// Outcomes of take-overs, as label values.
+const (
+	outcomeFenced   = "fenced"
+	outcomeUnfenced = "unfenced"
+	outcomeLost     = "lost"
+)
 
 // newMetrics registers all metrics. Label values that are known beforehand are exposed as 0 from the start.
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
@@ -37,6 +48,13 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m.fetchedBytes = counter(f, "fetched_bytes_total", "Payload of the records fetched.")
 	m.skipped = counterVec(f, "skipped_records_total", "Records of aborted transactions and transaction markers.", "reason")
 	m.published = counterVec(f, "published_records_total", "Acknowledged records by output topic.", "topic")
+	m.alreadyPublished = counter(f, "already_published_records_total", "Records decided again and not published again, because an earlier owner of the partition had published them.")
+	m.exactlyOnce = gauge(f, "exactly_once", "1 if delivery is exactly once, 0 if it is at least once.")
+	m.takeovers = counterVec(f, "takeovers_total", "Take-overs of input partitions: fenced, unfenced (an earlier owner may have published records again), lost to another process.", "outcome")
+	m.takeoverSeconds = f.NewHistogram(prometheus.HistogramOpts{
+		Namespace: "echosieve", Subsystem: "consumer", Name: "takeover_seconds", Help: "Duration of take-overs of input partitions.",
+		Buckets: []float64{.01, .03, .1, .3, 1, 3, 10, 30, 60, 180},
+	})
 	m.commits = counterVec(f, "commits_total", "Offset commits.", "result")
 	m.rebalances = counter(f, "rebalances_total", "Group generations that this process has joined.")
 	m.retries = counterVec(f, "retries_total", "Operations tried again.", "operation")
@@ -49,6 +67,9 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	}
 	for _, v := range []string{"unique", "possible", "duplicate", "dead"} {
 		m.published.WithLabelValues(v)
+	}
+	for _, v := range []string{outcomeFenced, outcomeUnfenced, outcomeLost} {
+		m.takeovers.WithLabelValues(v)
 	}
 	for _, v := range []string{"ok", "error"} {
 		m.commits.WithLabelValues(v)

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"echosieve/consumer/internal/label"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/crashpoint"
 	"echosieve/internal/tracing"
@@ -25,9 +28,13 @@ type partition struct {
 	id    int32
 	name  string // id in decimal, for labels
 
-	// marked is the next offset to commit: every output of the records before it is acknowledged. -1: not known yet.
-	marked        atomic.Int64
-	committed     int64        // used by the commit loop only
+	own     *ownership // nil with kafka.delivery: at_least_once
+	writers *writers
+
+	// mark is how far the partition is done; its next is -1 as long as that is not known.
+	mark          atomic.Pointer[mark]
+	stop          func(error)  // ends run with an error; set by run
+	committed     *mark        // nil before the first commit; used by the commit loop only
 	highWatermark atomic.Int64 // the offset after the last record that all in-sync replicas have
 }
 
@@ -40,12 +47,62 @@ type chunk struct {
 	span    trace.Span      // nil if the chunk is not traced
 }
 
+// mark is an offset and the positions that belong to it. Both are committed together.
+type mark struct {
+	next   int64   // every output of the records before it is acknowledged
+	places []place // in no output partition does an output of a record at or after next stand before its position
+}
+
 // newPartition returns a partition of the input topic. offset is the offset that the group has committed in it, negative if there
-// is none.
-func newPartition(c *Consumer, id int32, offset int64) *partition {
-	p := &partition{c: c, topic: c.input.name, id: id, name: strconv.Itoa(int(id)), committed: max(offset, -1)}
-	p.marked.Store(p.committed)
+// is none. own is what a take-over has established, or nil.
+func newPartition(c *Consumer, id int32, offset int64, own *ownership) *partition {
+	p := &partition{c: c, topic: c.input.name, id: id, name: strconv.Itoa(int(id)), own: own}
+	if own == nil {
+		p.writers = c.publisher.ownWriters(id)
+	} else {
+		p.writers = c.publisher.fencedWriters(id, own)
+	}
+	p.setMark(max(offset, -1))
+	p.committed = p.mark.Load()
 	return p
+}
+
+// setMark is called only while no output of the partition is on its way.
+func (p *partition) setMark(next int64) {
+	m := &mark{next: next}
+	if p.own != nil {
+		m.places = p.own.places(next, p.writers)
+	}
+	p.mark.Store(m)
+}
+
+// ownerWords returns the words of the label that belong to the mark.
+func (p *partition) ownerWords(m *mark) []label.Word {
+	if p.own == nil {
+		return nil
+	}
+	return ownerWords(p.own.as.ID, m.places)
+}
+
+// run fetches, prepares and finishes the partition's records until ctx ends, and finishes what is under way until work ends. It returns
+// errStandingLost or errTakenOver if it had to stop before, otherwise nil.
+func (p *partition) run(ctx, work context.Context) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	work, abort := context.WithCancel(work)
+	defer abort()
+	p.stop = func(err error) { stop(err); abort() }
+	var stages sync.WaitGroup
+	fetched, prepared := make(chan *chunk, 1), make(chan *chunk, 1)
+	offset := p.mark.Load().next
+	stages.Go(func() { p.fetch(ctx, offset, fetched) })
+	stages.Go(func() { p.prepare(work, fetched, prepared) })
+	stages.Go(func() { p.finish(work, prepared) })
+	stages.Wait()
+	if err := context.Cause(ctx); errors.Is(err, errStandingLost) || errors.Is(err, errTakenOver) {
+		return err
+	}
+	return nil
 }
 
 // fetch fetches records from offset on, or from the log start if offset is negative, until ctx ends. Then it closes out.
@@ -85,7 +142,7 @@ func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *chu
 		if err != nil {
 			return offset, err // still unknown: a guess of 0 would count all records that retention has removed as lost
 		}
-		p.marked.Store(first)
+		p.setMark(first)
 		return first, nil
 	}
 	res, release, err := p.c.cluster.fetch(ctx, p.c.limiter, p.topic, p.id, offset)
@@ -217,19 +274,56 @@ func (p *partition) prepare(ctx context.Context, in <-chan *chunk, out chan<- *c
 }
 
 // finish decides, publishes and marks chunk by chunk, until in is closed. After the first failure, and when ctx ends, it drops
-// the remaining chunks without a mark: their records will be delivered again.
+// the remaining chunks without a mark: their records will be delivered again. Between chunks it looks after what the take-over has
+// established: then no output is on its way.
 func (p *partition) finish(ctx context.Context, in <-chan *chunk) {
+	refresh, renew, stop := p.own.timers(p.c.fenceRenewal)
+	defer stop()
 	failed := false
-	for ch := range in {
-		if !failed && ctx.Err() == nil {
-			if err := p.finishChunk(ctx, ch); err != nil {
-				failed = true
-				if ctx.Err() == nil {
-					p.c.fail(fmt.Errorf("consumer: %s/%d up to offset %d: %w", p.topic, p.id, ch.next, err))
-				}
-			}
+	check := func(err error) {
+		if err != nil && !failed {
+			failed = true
+			p.failed(ctx, err)
 		}
-		p.release(ch)
+	}
+	for {
+		select {
+		case ch, more := <-in:
+			if !more {
+				return
+			}
+			if !failed && ctx.Err() == nil {
+				check(p.finishChunk(ctx, ch))
+			}
+			p.release(ch)
+		case <-refresh:
+			p.refreshPlaces(ctx)
+		case <-renew:
+			check(p.own.renew(ctx))
+		}
+	}
+}
+
+// failed ends the partition, or all of Run if its work failed for a reason of its own.
+func (p *partition) failed(ctx context.Context, err error) {
+	switch {
+	case errors.Is(err, errTakenOver), errors.Is(err, errStandingLost):
+		p.stop(err)
+	case ctx.Err() == nil:
+		p.c.fail(fmt.Errorf("consumer: %s/%d from offset %d: %w", p.topic, p.id, p.mark.Load().next, err))
+	}
+}
+
+// refreshPlaces moves the positions to the ends of the output partitions. Partitions that publish little would otherwise keep old
+// positions, and their next owner would read all that others have published since.
+func (p *partition) refreshPlaces(ctx context.Context) {
+	ends := slices.Clone(p.own.ends)
+	if p.c.cluster.moveToEnds(ctx, ends) != nil {
+		return // the next refresh does it
+	}
+	p.own.ends = ends
+	if now := p.mark.Load(); !slices.Equal(now.places, p.own.places(now.next, p.writers)) {
+		p.setMark(now.next)
 	}
 }
 
@@ -247,7 +341,8 @@ func (p *partition) finishChunk(ctx context.Context, ch *chunk) error {
 		crashpoint.Here(crashpoint.BeforePublish)
 		start := time.Now()
 		publish, span := tracing.Start(ch.traced(ctx), "publish")
-		err = p.c.publishBatch(publish, p.id, ch.batch, outputs)
+		outputs = p.unpublished(outputs)
+		err = p.c.publishBatch(publish, p.writers, p.id, ch.batch, outputs)
 		tracing.End(span, err)
 		if err != nil {
 			return err
@@ -255,15 +350,25 @@ func (p *partition) finishChunk(ctx context.Context, ch *chunk) error {
 		crashpoint.Here(crashpoint.AfterPublish)
 		p.c.handler.Published(outputs, time.Since(start))
 	}
-	p.marked.Store(ch.next)
+	p.setMark(ch.next)
 	crashpoint.Here(crashpoint.AfterMark)
 	p.observeLag()
 	return nil
 }
 
+// unpublished returns the outputs that the take-over has not found in the output topics.
+func (p *partition) unpublished(outputs []pipeline.Output) []pipeline.Output {
+	if p.own == nil || p.own.published.len == 0 {
+		return outputs
+	}
+	left := slices.DeleteFunc(outputs, func(o pipeline.Output) bool { return p.own.published.has(o.Record.Offset) })
+	p.c.metrics.alreadyPublished.Add(float64(len(outputs) - len(left)))
+	return left
+}
+
 // observeLag sets the lag metric: the high watermark minus the mark. Records that were fetched and not yet marked count as lag.
 func (p *partition) observeLag() {
-	if next := p.marked.Load(); next >= 0 {
+	if next := p.mark.Load().next; next >= 0 {
 		p.c.metrics.lag.WithLabelValues(p.name).Set(float64(max(p.highWatermark.Load()-next, 0)))
 	}
 }

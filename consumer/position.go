@@ -33,8 +33,8 @@ type Notes interface {
 // KeepNotes makes the consumer commit and recall notes. It may be called once, before Run.
 func (c *Consumer) KeepNotes(n Notes) { c.notes = n }
 
-// label returns the metadata to commit beside offsets of the topic.
-func (c *Consumer) label(id wire.TopicID) string {
+// label returns the metadata to commit beside an offset of the topic. words are those of the partition's owner, or none.
+func (c *Consumer) label(id wire.TopicID, words ...label.Word) string {
 	note, of := "", ""
 	if c.notes != nil {
 		note = c.notes.Note()
@@ -45,7 +45,8 @@ func (c *Consumer) label(id wire.TopicID) string {
 	if id.Known() {
 		of = id.String()
 	}
-	return label.Make(label.Word{Name: label.Index, Value: note}, label.Word{Name: label.TopicID, Value: of})
+	words = append([]label.Word{{Name: label.Index, Value: note}}, words...)
+	return label.Make(append(words, label.Word{Name: label.TopicID, Value: of})...)
 }
 
 // ofOtherTopic says whether an offset with this label belongs to another topic than id.

@@ -29,45 +29,90 @@ type publisher struct {
 	metrics  *metrics
 	reporter *reporter
 
-	mu      sync.Mutex
-	writers map[route]*writer // they outlive group generations: a broker can still hold a batch of an earlier one
+	mu  sync.Mutex
+	own map[int32]*writers // by input partition
 }
 
-// route names an output topic and an input partition. It has one writer.
-type route struct {
-	to     pipeline.Destination
-	source int32 // input partition
-}
+// writers are the writers of one input partition, by output topic. Not safe for concurrent use, except that each writer may be used by
+// another goroutine.
+type writers [pipeline.Destinations]*writer
 
 func newPublisher(c *cluster, m *metrics, r *reporter) *publisher {
 	ids := &producerIDs{cluster: c, onRefusal: func(p *diag.Problem) {
 		r.log.Warn("batches carry no sequence numbers", "cause", p.Cause, "remedy", p.Remedy, "err", p.Err)
 	}}
-	return &publisher{cluster: c, ids: ids, topics: c.cfg.Topics.destinations(), metrics: m, reporter: r, writers: map[route]*writer{}}
+	return &publisher{cluster: c, ids: ids, topics: c.cfg.Topics.destinations(), metrics: m, reporter: r, own: map[int32]*writers{}}
 }
 
-// writer returns the writer of a route, the same one for each call. Records of input partition p go to partition p modulo the
-// number of the output topic's partitions.
-func (p *publisher) writer(r route) *writer {
+// newWriters returns the writers of an input partition under the identities that the function returns. Records of input partition p go to
+// partition p modulo the number of the output topic's partitions.
+func (p *publisher) newWriters(source int32, as func() identity) *writers {
+	var ws writers
+	for to, topic := range p.topics {
+		if topic != "" {
+			ws[to] = newWriter(p.cluster, as(), pipeline.Destination(to), topic, func(partitions int) int { return int(source) % partitions })
+		}
+	}
+	return &ws
+}
+
+// ownWriters returns the writers of an input partition that have producer ids of their own. They are the same ones for each call,
+// because they outlive group generations: a broker can still hold a batch of an earlier one.
+func (p *publisher) ownWriters(source int32) *writers {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w := p.writers[r]
-	if w == nil {
-		w = newWriter(p.cluster, p.ids, p.topics[r.to], func(partitions int) int { return int(r.source) % partitions })
-		p.writers[r] = w
+	if p.own[source] == nil {
+		p.own[source] = p.newWriters(source, func() identity { return newOwnIdentity(p.ids) })
 	}
-	return w
+	return p.own[source]
+}
+
+// places returns the output partitions of an input partition, with the ends of their logs.
+func (p *publisher) places(ctx context.Context, source int32) ([]place, error) {
+	var names []string
+	for _, name := range p.topics {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	m, err := p.cluster.metadata(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	places := make([]place, len(m.Topics))
+	for i, t := range m.Topics {
+		if t.Err != nil {
+			return nil, fmt.Errorf("%s: %w", t.Name, t.Err)
+		}
+		places[i] = place{wire.TopicPartition{Topic: t.Name, Partition: source % int32(len(t.Partitions))}, t.ID, 0}
+	}
+	return places, p.cluster.moveToEnds(ctx, places)
+}
+
+// fencedWriters returns the writers of an input partition that this process has taken over. They write only to the partitions that
+// the take-over has fenced.
+func (p *publisher) fencedWriters(source int32, own *ownership) *writers {
+	ws := p.newWriters(source, func() identity { return fencedIdentity{own.as} })
+	for _, w := range ws {
+		for _, e := range own.ends {
+			if w != nil && w.topic == e.Topic {
+				w.partition = int(e.Partition)
+			}
+		}
+	}
+	return ws
 }
 
 // publishBatch returns nil when every output of a batch, read from input partition source, is acknowledged. If a topic refuses an
-// output permanently, its dead letter is published, and replaces it in outputs. publishBatch tries until ctx ends.
-func (c *Consumer) publishBatch(ctx context.Context, source int32, b *pipeline.Batch, outputs []pipeline.Output) error {
+// output permanently, its dead letter is published, and replaces it in outputs. publishBatch tries until ctx ends. It
+// returns ctx's error, or errStandingLost or errTakenOver if ws can write no more.
+func (c *Consumer) publishBatch(ctx context.Context, ws *writers, source int32, b *pipeline.Batch, outputs []pipeline.Output) error {
 	pending := make([]*pipeline.Output, len(outputs))
 	for i := range outputs {
 		pending[i] = &outputs[i]
 	}
 	for len(pending) > 0 {
-		refusals, err := c.publisher.publish(ctx, source, pending)
+		refusals, err := c.publisher.publish(ctx, ws, source, pending)
 		if err != nil {
 			return err
 		}
@@ -102,8 +147,8 @@ type published struct {
 
 // publish returns when every output is acknowledged, except those that their topics refuse permanently, which it returns. It publishes to
 // the topics in parallel, with one Produce request for each topic and kafka.max_message_bytes. It tries until ctx ends and returns
-// only ctx's error. Calls for one source follow each other, and the outputs of each topic keep their order.
-func (p *publisher) publish(ctx context.Context, source int32, outputs []*pipeline.Output) ([]refused, error) {
+// ctx's error, or errStandingLost or errTakenOver. Calls for one source follow each other, and the outputs of each topic keep their order.
+func (p *publisher) publish(ctx context.Context, ws *writers, source int32, outputs []*pipeline.Output) ([]refused, error) {
 	var topics [pipeline.Destinations]published
 	for _, o := range outputs {
 		rec := pipeline.Record{Key: o.Record.Key, Value: o.Record.Value, Headers: o.Headers, Time: o.Time}
@@ -125,7 +170,7 @@ func (p *publisher) publish(ctx context.Context, source int32, outputs []*pipeli
 	for to := range topics {
 		if len(topics[to].records) > 0 {
 			wait.Go(func() {
-				refusals[to], errs[to] = p.publishTo(ctx, route{pipeline.Destination(to), source}, topics[to])
+				refusals[to], errs[to] = p.publishTo(ctx, ws[to], source, topics[to])
 				crashpoint.Here(crashpoint.BetweenPublishes)
 			})
 		}
@@ -134,14 +179,14 @@ func (p *publisher) publish(ctx context.Context, source int32, outputs []*pipeli
 	return slices.Concat(refusals[:]...), errors.Join(errs[:]...)
 }
 
-// publishTo sends the records of one route, part after part. A part is sent only when the one before is acknowledged, so that
+// publishTo sends the records through one writer, part after part. A part is sent only when the one before is acknowledged, so that
 // a retry cannot change the order.
-func (p *publisher) publishTo(ctx context.Context, r route, all published) (refusals []refused, err error) {
-	ctx, span := tracing.Start(ctx, "publish "+p.topics[r.to], trace.WithSpanKind(trace.SpanKindProducer),
+func (p *publisher) publishTo(ctx context.Context, w *writer, source int32, all published) (refusals []refused, err error) {
+	ctx, span := tracing.Start(ctx, "publish "+w.topic, trace.WithSpanKind(trace.SpanKindProducer),
 		trace.WithAttributes(attribute.Int("messaging.batch.message_count", len(all.records))))
 	defer func() { tracing.End(span, err) }()
 	for part := range wire.Split(all.records, p.cluster.cfg.MaxMessageBytes) {
-		more, err := p.send(ctx, r, published{part, all.outputs[:len(part)]})
+		more, err := p.send(ctx, w, source, published{part, all.outputs[:len(part)]})
 		if err != nil {
 			return nil, err
 		}
@@ -152,52 +197,55 @@ func (p *publisher) publishTo(ctx context.Context, r route, all published) (refu
 
 // send publishes one record batch, as often as needed, except for the records that the topic refuses permanently, which it returns. The
 // writer keeps a retry from repeating records.
-func (p *publisher) send(ctx context.Context, r route, batch published) ([]refused, error) {
-	topic, part := p.topics[r.to], batch.records
-	subject := topic + "<" + strconv.Itoa(int(r.source))
+func (p *publisher) send(ctx context.Context, w *writer, source int32, batch published) ([]refused, error) {
+	part, subject := batch.records, w.topic+"<"+strconv.Itoa(int(source))
 	raw, err := wire.EncodeBatch(part, p.cluster.codec)
 	if err != nil {
-		return nil, fmt.Errorf("consumer: publish to %s: %w", topic, err)
+		return nil, fmt.Errorf("consumer: publish to %s: %w", w.topic, err)
 	}
-	w := p.writer(r)
 	var retry backoff
 	for {
 		if err = w.write(ctx, raw, len(part)); err == nil {
 			break
 		}
 		if ctx.Err() != nil {
-			w.giveUp()
+			_ = w.giveUp() // who can write no more need not
 			return nil, ctx.Err()
 		}
-		if why := refusal(topic, err); why != nil && (len(part) > 1 || !batch.outputs[0].Smallest) {
+		if errors.Is(err, errStandingLost) || errors.Is(err, errTakenOver) {
+			return nil, err
+		}
+		if why := refusal(w.topic, err); why != nil && (len(part) > 1 || !batch.outputs[0].Smallest) {
 			p.metrics.errors.WithLabelValues(opPublish, kind(err)).Inc()
 			p.reporter.ok(opPublish, subject)
-			return p.sendHalves(ctx, r, batch, why)
+			return p.sendHalves(ctx, w, source, batch, why)
 		}
-		p.reporter.failed(opPublish, subject, fmt.Errorf("consumer: publish to %s: %w", topic, err))
+		p.reporter.failed(opPublish, subject, fmt.Errorf("consumer: publish to %s: %w", w.topic, err))
 		if err := retry.wait(ctx); err != nil {
-			w.giveUp()
+			_ = w.giveUp()
 			return nil, err
 		}
 	}
 	p.reporter.ok(opPublish, subject)
-	p.metrics.published.WithLabelValues(r.to.String()).Add(float64(len(part)))
+	p.metrics.published.WithLabelValues(w.to.String()).Add(float64(len(part)))
 	return nil, nil
 }
 
 // sendHalves goes on after a topic has refused a batch. Brokers refuse a batch as a whole, so halves are sent until single records
 // are left: those that the topic refuses alone are returned.
-func (p *publisher) sendHalves(ctx context.Context, r route, batch published, why *pipeline.RejectError) ([]refused, error) {
+func (p *publisher) sendHalves(ctx context.Context, w *writer, source int32, batch published, why *pipeline.RejectError) ([]refused, error) {
+	if err := w.giveUp(); err != nil {
+		return nil, err
+	}
 	half := len(batch.records) / 2
 	if half == 0 {
-		p.writer(r).giveUp()
 		return []refused{{batch.outputs[0], why}}, nil
 	}
-	first, err := p.send(ctx, r, published{batch.records[:half], batch.outputs[:half]})
+	first, err := p.send(ctx, w, source, published{batch.records[:half], batch.outputs[:half]})
 	if err != nil {
 		return nil, err
 	}
-	second, err := p.send(ctx, r, published{batch.records[half:], batch.outputs[half:]})
+	second, err := p.send(ctx, w, source, published{batch.records[half:], batch.outputs[half:]})
 	return append(first, second...), err
 }
 

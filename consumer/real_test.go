@@ -39,6 +39,7 @@ func TestRealKafka(t *testing.T) {
 			t.Run("small limit", func(t *testing.T) { realSmallLimit(t, realConfig(s, "limit")) })
 			t.Run("retries", func(t *testing.T) { retriesRepeatNothing(t, realConfig(s, "retries")) })
 			t.Run("given up", func(t *testing.T) { givenUpBatchesAreFenced(t, realConfig(s, "given-up")) })
+			t.Run("take-over", func(t *testing.T) { realTakeOver(t, realConfig(s, "take-over")) })
 			t.Run("check", func(t *testing.T) { realCheck(t, realConfig(s, "check")) })
 			if s.Pid() != 0 {
 				t.Run("restart", func(t *testing.T) { realRestart(t, s, realConfig(s, "restart")) })

@@ -179,7 +179,10 @@ func realOffsetDeltas(t *testing.T, cfg Config) {
 	require.NotEqual(t, raw[header:], first)
 	copy(raw[header:], first)
 	binary.BigEndian.PutUint32(raw[sum:], crc32.Checksum(raw[summed:], crc32.MakeTable(crc32.Castagnoli)))
-	require.Eventually(t, func() bool { return c.wire.Produce(context.Background(), cfg.Topics.Input, 0, raw) == nil }, patience, 100*time.Millisecond)
+	require.Eventually(t, func() bool {
+		_, err := c.wire.Produce(context.Background(), cfg.Topics.Input, 0, raw)
+		return err == nil
+	}, patience, 100*time.Millisecond)
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u-next", 5, 1)...)
 	m := startMember(t, cfg, &router{})
 	out := consumeUntil(t, cfg, cfg.Topics.out(), atLeast(10))

@@ -94,7 +94,16 @@ func produceError(req kmsg.Request, code kafka.Error) kmsg.Response {
 // The acknowledgement of a record is lost, and its retry is refused. The next record has as many bytes and records: the broker must not
 // take it for a repeat of the first.
 func TestRecordAfterARefusalIsNoRepeat(t *testing.T) {
+	for _, delivery := range []string{AtLeastOnce, ExactlyOnce} {
+		t.Run(delivery, func(t *testing.T) { recordAfterARefusalIsNoRepeat(t, delivery) })
+	}
+}
+
+// recordAfterARefusalIsNoRepeat loses the acknowledgement of a record and refuses its retry. At least once makes a dead letter of it, too.
+// Exactly once reads that it is published.
+func recordAfterARefusalIsNoRepeat(t *testing.T, delivery string) {
 	k, cfg := fake(t)
+	cfg.Delivery = delivery
 	cfg.Partitions = 1
 	ensureTopics(t, cfg)
 	m := newMember(t, cfg, &router{})
@@ -115,9 +124,12 @@ func TestRecordAfterARefusalIsNoRepeat(t *testing.T) {
 	})
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u-first", 1, 1)...)
 	m.start()
-	consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(1))
+	if delivery == AtLeastOnce {
+		consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(1))
+	}
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u-other", 1, 1)...)
 	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(2))
+	require.Equal(t, delivery == ExactlyOnce, m.value(t, "echosieve_consumer_already_published_records_total") == 1)
 	m.stop(t)
 	require.Equal(t, []string{"u-first000000", "u-other000000"}, values(out))
 }

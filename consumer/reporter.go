@@ -14,9 +14,11 @@ const (
 	opFetch   = "fetch"
 	opPublish = "publish"
 	opCommit  = "commit"
+	// opTakeOver is the take-over of an input partition.
+	opTakeOver = "takeover"
 )
 
-var operations = []string{opJoin, opFetch, opPublish, opCommit}
+var operations = []string{opJoin, opFetch, opPublish, opCommit, opTakeOver}
 
 // reporter reports failures to metrics, log and health. If an operation fails many times or for many partitions, only the first
 // failure is logged, and one line when the operation works again for all of them. Safe for concurrent use.

@@ -150,6 +150,20 @@ func (c *cluster) waitForTopics(ctx context.Context, topics []string, patience t
 	}
 }
 
+// checkRights returns a permanent *diag.Problem if this user may see a topic but not use it. A topic that it may not see is missing.
+func (c *cluster) checkRights(ctx context.Context) error {
+	m, err := c.metadata(ctx, c.cfg.Topics.All())
+	if err != nil {
+		return err
+	}
+	for i := range m.Topics {
+		if p := c.lackingRight(&m.Topics[i]); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
 // waitForLeaders returns nil when the leader of every partition of the topics answers. The topics were created a moment ago: a broker
 // can list a topic before the topic's leader knows of it.
 func (c *cluster) waitForLeaders(ctx context.Context, topics []string) error {

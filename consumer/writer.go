@@ -8,6 +8,7 @@ import (
 
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/diag"
+	"echosieve/pipeline"
 
 	"github.com/segmentio/kafka-go"
 )
@@ -23,79 +24,77 @@ import (
 //     epoch, so the broker refuses the held batch once it has seen that epoch. If the broker appends the held batch first, the
 //     redelivery of its records repeats them, as any redelivery may.
 //
-// Each input partition has one writer for each output topic, and each writer has its own producer id. So two writers can write to the
-// same output partition, and neither waits for the other.
-//
-// Two cases remain in which a retry can repeat records. Brokers forget a producer id that has been silent for
-// producer.id.expiration.ms (a day by default). And if a limit of the topic is lowered between two attempts, a batch that was already
-// appended is sent again in parts, or becomes dead letters. Not safe for concurrent use.
+// Each input partition has one writer for each output topic. Under which producer id a writer's batches stand, and what follows when its
+// sequence cannot go on, is a matter of its identity. Not safe for concurrent use.
 type writer struct {
-	cluster *cluster
-	ids     *producerIDs
-	topic   string
-	choose  func(partitions int) int // returns the partition of a batch; partitions is how many the topic has
+	cluster  *cluster
+	identity identity
+	to       pipeline.Destination
+	topic    string
+	choose   func(partitions int) int // returns the partition of a batch; partitions is how many the topic has
 
-	partition int
-	id        int64 // wire.NoProducerID: none yet, or refused
-	epoch     int16
+	partition int   // of the latest batch; -1: none yet
 	next      int32 // sequence number of the next record
-	pending   bool  // a batch was sent and is neither acknowledged nor given up
+	pending   bool  // a batch was sent, it is not known whether it was appended, and it is not given up
+	end       int64 // offset after the latest acknowledged batch; -1: not known
 }
 
-func newWriter(c *cluster, ids *producerIDs, topic string, choose func(partitions int) int) *writer {
-	return &writer{cluster: c, ids: ids, topic: topic, choose: choose, partition: -1, id: wire.NoProducerID}
+func newWriter(c *cluster, as identity, to pipeline.Destination, topic string, choose func(partitions int) int) *writer {
+	return &writer{cluster: c, identity: as, to: to, topic: topic, choose: choose, partition: -1, end: -1}
 }
 
 // write sends the encoded batch of n records once. After an error the caller has three choices: write the same batch again,
-// write parts of it if the broker refused the batch, or call giveUp.
+// write parts of it if the broker refused the batch, or call giveUp. After errStandingLost and errTakenOver no batch can be
+// written any more.
 func (w *writer) write(ctx context.Context, raw []byte, n int) error {
 	if err := w.choosePartition(ctx); err != nil {
 		return err
 	}
-	if w.id == wire.NoProducerID {
-		var err error
-		if w.id, w.epoch, err = w.ids.next(ctx); err != nil {
-			return err
-		}
-		w.next = 0
+	as, err := w.identity.current(ctx)
+	if err != nil {
+		return err
 	}
-	wire.SetSequence(raw, w.id, w.epoch, w.next)
+	wire.SetSequence(raw, as.ID, as.Epoch, w.next)
+	before := w.pending
 	w.pending = true
-	err := w.cluster.rootCause(ctx, w.cluster.wire.Produce(ctx, w.topic, w.partition, raw))
+	base, err := w.cluster.wire.Produce(ctx, w.topic, w.partition, raw)
+	err = w.cluster.rootCause(ctx, err)
 	switch {
 	case err == nil, errors.Is(err, kafka.DuplicateSequenceNumber): // a duplicate: an earlier attempt was appended
 		w.next = int32((int64(w.next) + int64(n)) & math.MaxInt32) // 0 follows the largest number
 		w.pending = false
+		if err == nil {
+			w.end = base + int64(n)
+		}
 		return nil
-	case errors.Is(err, kafka.OutOfOrderSequenceNumber), errors.Is(err, kafka.UnknownProducerId):
+	case refusal(w.topic, err) != nil:
+		w.pending = before // this attempt was not appended
+	case errors.Is(err, kafka.OutOfOrderSequenceNumber), errors.Is(err, kafka.UnknownProducerId),
+		errors.Is(err, kafka.InvalidTransactionState), errors.Is(err, transactionAbortable):
 		// The leader has lost our numbers: it forgot a silent producer, the topic was recreated, or an unclean election undid
 		// acknowledged records. The leader does not have this batch either, or it would know the batch's numbers.
-		w.renew()
+		return errors.Join(err, w.restart())
 	case errors.Is(err, kafka.InvalidProducerEpoch), errors.Is(err, kafka.InvalidProducerIDMapping), errors.Is(err, kafka.ProducerFenced):
-		w.id = wire.NoProducerID
+		w.next = 0
+		return errors.Join(err, w.identity.refused(err))
 	}
 	return err
 }
 
 // giveUp allows the next batch to differ from the batch that was written last. The last batch may have been appended: if the next
-// one carried the same numbers, the broker would take it for a repeat and drop it.
-func (w *writer) giveUp() {
-	if w.pending {
-		w.renew()
-		w.pending = false
+// one carried the same numbers, the broker would take it for a repeat and drop it. After an error no batch may be written any more.
+func (w *writer) giveUp() error {
+	if !w.pending {
+		return nil
 	}
+	w.pending = false
+	return w.restart()
 }
 
-// renew begins a new sequence under the next epoch of the producer id, or under a new id after the last epoch. It sends
-// no request for the epoch: leaders accept any higher one. The Java client does the same since version 2.5.
-func (w *writer) renew() {
+// restart begins a new sequence.
+func (w *writer) restart() error {
 	w.next = 0
-	if w.epoch == math.MaxInt16 {
-		w.id = wire.NoProducerID
-	}
-	if w.id != wire.NoProducerID {
-		w.epoch++
-	}
+	return w.identity.renew()
 }
 
 // choosePartition sets the partition of the next batch. A pending batch keeps its partition as long as the topic has that
@@ -106,9 +105,63 @@ func (w *writer) choosePartition(ctx context.Context) error {
 		return err
 	}
 	if to := w.choose(n); to != w.partition && (!w.pending || w.partition >= n) {
+		first := w.partition < 0
 		w.partition = to
-		w.renew()
+		if !first {
+			return w.restart()
+		}
 	}
+	return nil
+}
+
+// identity is the producer id and the epoch of a writer's batches.
+type identity interface {
+	// current returns the identity of the next batch. wire.NoProducerID: batches carry no sequence numbers.
+	current(ctx context.Context) (wire.Identity, error)
+	// renew is called before a new sequence begins. After an error no batch may be written any more.
+	renew() error
+	// refused is called when a leader has refused the identity for the reason err. After an error no batch may be written any more.
+	refused(err error) error
+}
+
+// transactionAbortable is the code 120, which kafka-go v0.4.51 does not name.
+const transactionAbortable = kafka.Error(120)
+
+// ownIdentity is a producer id of the writer's own, with no transactional id. Nobody else writes under it. So the writer chooses each
+// new epoch itself: leaders accept any higher one. The Java client does the same since version 2.5.
+//
+// Two cases remain in which a retry can repeat records. Brokers forget a producer id that has been silent for
+// producer.id.expiration.ms (a day by default). And if a limit of the topic is lowered between two attempts, a batch that was already
+// appended is sent again in parts, or becomes dead letters.
+type ownIdentity struct {
+	ids *producerIDs
+	as  wire.Identity // its ID is wire.NoProducerID if there is none yet
+}
+
+func newOwnIdentity(ids *producerIDs) *ownIdentity {
+	return &ownIdentity{ids: ids, as: wire.Identity{ID: wire.NoProducerID}}
+}
+
+func (o *ownIdentity) current(ctx context.Context) (as wire.Identity, err error) {
+	if o.as.ID == wire.NoProducerID {
+		o.as.ID, o.as.Epoch, err = o.ids.next(ctx)
+	}
+	return o.as, err
+}
+
+// renew takes the next epoch, or a new id after the last epoch. It sends no request for the epoch.
+func (o *ownIdentity) renew() error {
+	switch {
+	case o.as.Epoch == math.MaxInt16:
+		o.as.ID = wire.NoProducerID
+	case o.as.ID != wire.NoProducerID:
+		o.as.Epoch++
+	}
+	return nil
+}
+
+func (o *ownIdentity) refused(error) error {
+	o.as.ID = wire.NoProducerID
 	return nil
 }
 

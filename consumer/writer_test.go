@@ -31,7 +31,7 @@ func oneWriter(t *testing.T, cfg Config) *writer {
 	c, err := newCluster(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
 	t.Cleanup(c.close)
-	return newWriter(c, &producerIDs{cluster: c}, cfg.Topics.Unique, func(int) int { return 0 })
+	return newWriter(c, newOwnIdentity(&producerIDs{cluster: c}), pipeline.ToUnique, cfg.Topics.Unique, func(int) int { return 0 })
 }
 
 // batchWith is a batch of one record.
@@ -128,11 +128,11 @@ func givenUpBatchesAreFenced(t *testing.T, cfg Config) {
 	require.Eventually(t, func() bool { // before the fault, a broker that has just started may give no producer id
 		return w.write(t.Context(), batchWith(t, "held"), 1) != nil && f.seen.Load() == 1
 	}, patience, 10*time.Millisecond)
-	w.giveUp()
+	require.NoError(t, w.giveUp())
 	what = loseAnswer
 	require.Error(t, w.write(t.Context(), batchWith(t, "appended"), 1))
 	require.EqualValues(t, 2, f.seen.Load())
-	w.giveUp()
+	require.NoError(t, w.giveUp())
 	what = pass
 	writeUntilTaken(t, w, "last")
 	require.Equal(t, 1, f.release(t))
@@ -173,13 +173,14 @@ func TestSequenceNumbersAndEpochsHaveEnds(t *testing.T) {
 		want = append(want, value)
 	}
 	take("first")
-	id := w.id
-	w.epoch, w.pending = math.MaxInt16, true
-	w.giveUp()
+	own := w.identity.(*ownIdentity)
+	id := own.as.ID
+	own.as.Epoch, w.pending = math.MaxInt16, true
+	require.NoError(t, w.giveUp())
 	take("after the last epoch")
-	require.NotEqual(t, id, w.id, "a new producer id")
+	require.NotEqual(t, id, own.as.ID, "a new producer id")
 	var err error
-	w.id, w.epoch, err = w.ids.next(t.Context())
+	own.as.ID, own.as.Epoch, err = own.ids.next(t.Context())
 	require.NoError(t, err)
 	w.next = math.MaxInt32 // a producer that the broker does not know may begin with any number
 	take("with the largest number")
@@ -187,6 +188,39 @@ func TestSequenceNumbersAndEpochsHaveEnds(t *testing.T) {
 	take("with the smallest")
 	require.Equal(t, int32(1), w.next)
 	require.Equal(t, want, values(consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(len(want)))))
+}
+
+// A fenced writer never chooses an epoch: leaders would accept it, and the fence of the next owner would be overtaken.
+func TestFencedWritersLoseTheirStanding(t *testing.T) {
+	for code, want := range map[kafka.Error]error{
+		kafka.OutOfOrderSequenceNumber: errStandingLost, kafka.UnknownProducerId: errStandingLost, kafka.InvalidTransactionState: errStandingLost,
+		transactionAbortable: errStandingLost, kafka.InvalidProducerIDMapping: errStandingLost,
+		kafka.InvalidProducerEpoch: errTakenOver, kafka.ProducerFenced: errTakenOver,
+	} {
+		k, cfg := fake(t)
+		ensureTopics(t, cfg)
+		k.ControlKey(int16(kmsg.Produce), func(req kmsg.Request) (kmsg.Response, error, bool) {
+			k.KeepControl()
+			produce := req.(*kmsg.ProduceRequest)
+			res := produce.ResponseKind().(*kmsg.ProduceResponse)
+			for _, topic := range produce.Topics {
+				answer := kmsg.NewProduceResponseTopic()
+				answer.Topic, answer.TopicID = topic.Topic, topic.TopicID
+				for _, p := range topic.Partitions {
+					one := kmsg.NewProduceResponseTopicPartition()
+					one.Partition, one.ErrorCode = p.Partition, int16(code)
+					answer.Partitions = append(answer.Partitions, one)
+				}
+				res.Topics = append(res.Topics, answer)
+			}
+			return res, nil, true
+		})
+		w := oneWriter(t, cfg)
+		as := fencedIdentity{wire.Identity{ID: 7, Epoch: 3}}
+		w.identity = as
+		require.ErrorIs(t, w.write(t.Context(), batchWith(t, "x"), 1), want, "%v", code)
+		require.Equal(t, fencedIdentity{wire.Identity{ID: 7, Epoch: 3}}, w.identity)
+	}
 }
 
 // Partitions are added while nobody knows whether a batch was appended: only the leader to which it was sent can tell.

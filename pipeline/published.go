@@ -51,6 +51,17 @@ func ParseHeaders(headers []Header) (Published, error) {
 	return p, d.err
 }
 
+// SourceOf returns the coordinates of the input record that an output with these headers was made of. The error is ErrNotPublished if the
+// headers name none.
+func SourceOf(headers []Header) (article.Coordinates, error) {
+	for _, h := range headers {
+		if h.Key == HeaderSource {
+			return article.ParseCoordinates(string(h.Value))
+		}
+	}
+	return article.Coordinates{}, ErrNotPublished
+}
+
 // Restored returns the input record of a record of an output topic, as far as the output holds it: without our headers, and with the
 // coordinates of the input record. Incoming headers that had our names are gone.
 func (p *Published) Restored(r *Record) Record {

@@ -85,6 +85,6 @@ func TestByIDFindsTheLatest(t *testing.T) {
 	found, err := r.ByID(t.Context(), "id of "+of.String(), start)
 	require.NoError(t, err)
 	require.Len(t, found, published.MostFound)
-	require.EqualValues(t, 20, found[0].Record.Offset)
-	require.EqualValues(t, published.MostFound+19, found[published.MostFound-1].Record.Offset)
+	require.Equal(t, start.Add(20*time.Second).UnixMilli(), found[0].Record.Time.UnixMilli())
+	require.Equal(t, start.Add((published.MostFound+19)*time.Second).UnixMilli(), found[published.MostFound-1].Record.Time.UnixMilli())
 }

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -20,10 +21,12 @@ func TestConsoleOfAShadow(t *testing.T) {
 	w.Config = w.Config.AsShadow()
 	w.Run(t)
 	at := w.Publish(t, 0, time.Now(), `{"id": "a", "text": "The ferry carried 140 passengers."}`)
-	require.Empty(t, w.Verdicts(t, 1)[0].Value)
+	verdict := w.Verdicts(t, 1)[0]
+	require.Empty(t, verdict.Value)
 
-	for _, at := range []string{at, "articles-shadow/0/0"} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+w.HTTP+"/console/api/articles?at="+at, nil)
+	published := fmt.Sprintf("articles-shadow/0/%d", verdict.Offset)
+	for _, at := range []string{at, published} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+w.HTTP+"/console/api/verdict?at="+at, nil)
 		require.NoError(t, err)
 		answer, err := http.DefaultClient.Do(request)
 		require.NoError(t, err)
@@ -38,6 +41,6 @@ func TestConsoleOfAShadow(t *testing.T) {
 		require.Len(t, pair.Articles, 1)
 		require.Equal(t, "The ferry carried 140 passengers.", pair.Articles[0].Text, pair)
 		require.Equal(t, at, pair.Articles[0].At)
-		require.Equal(t, at == "articles-shadow/0/0", pair.Articles[0].Published != nil, "the verdict is in the shadow's topic")
+		require.Equal(t, at == published, pair.Articles[0].Published != nil, "the verdict is in the shadow's topic")
 	}
 }

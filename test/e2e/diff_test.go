@@ -61,7 +61,7 @@ func TestDiffOfShadows(t *testing.T) {
 	require.Positive(t, same.Exchanged, "the shadow read the articles in the order of the service: the test tests nothing")
 	require.GreaterOrEqual(t, float64(same.Agree), .995*float64(same.Both))
 
-	other := compared("other", "--detection.near", "0.85", "--detection.vouched", "0.85", "--detection.short_near", "0.85")
+	other := compared("other", "--detection.near", "0.85", "--detection.short_near", "0.85")
 	expected, unexpected := 0, 0
 	for _, change := range other.Changes {
 		if change.A.Verdict == "near" && change.A.Reason == "overlap" && change.B.Verdict == "possible" {

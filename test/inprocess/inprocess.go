@@ -35,8 +35,8 @@ type World struct {
 	loaded atomic.Pointer[config.Config] // what a reload of the service loads
 }
 
-// Start starts all of them. They end with the test.
-func Start(t *testing.T) *World {
+// Start starts all of them, with the settings that the edits have changed. They end with the test.
+func Start(t *testing.T, edits ...func(*config.Config)) *World {
 	t.Helper()
 	kafka, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.BrokerConfigs(map[string]string{"message.max.bytes": "10485760"}))
 	require.NoError(t, err)
@@ -45,6 +45,9 @@ func Start(t *testing.T) *World {
 	w.Config.Kafka.Brokers, w.Config.Kafka.CreateTopics, w.Config.Kafka.Replication, w.Config.Kafka.Partitions = kafka.ListenAddrs(), true, 1, 2
 	w.Config.Redis.Addrs = []string{w.Redis.Addr()}
 	w.Config.HTTP.Listen = "127.0.0.1:0"
+	for _, edit := range edits {
+		edit(&w.Config)
+	}
 	require.NoError(t, consumer.EnsureTopics(t.Context(), w.Config.Kafka))
 	w.Kafka, err = kgo.NewClient(kgo.SeedBrokers(kafka.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(8<<20))
 	require.NoError(t, err)

@@ -32,6 +32,7 @@ const (
 	Unrelated     Kind = "unrelated"       // a copy whose original has another text
 	LostText      Kind = "lost texts"      // a text without an article that was published as unique
 	Misplaced     Kind = "misplaced"       // a topic or a partition that does not belong to the verdict and the source, or a wrong reason
+	Twice         Kind = "twice"           // an input record with more than one output
 	Order         Kind = "order"           // records of one input partition in another order than their offsets
 )
 
@@ -50,6 +51,8 @@ type Run struct {
 	Topics  Topics
 	// Partitions is the number of partitions that each output topic has.
 	Partitions int32
+	// MayRepeat says that records may have several outputs: delivery is at least once, or a tool has reset the group's offsets.
+	MayRepeat bool
 	// Reason returns the reason of the dead letter that an input record must become. It is empty for articles and null values, which must
 	// not become dead letters.
 	Reason func(source string) pipeline.RejectReason
@@ -69,7 +72,7 @@ type Report struct {
 
 // Check checks every promise that can be checked without the texts of the articles.
 func (r Run) Check() Report {
-	seen, bad := account(r.Inputs, r.Outputs)
+	seen, bad := account(r)
 	bad = append(bad, verdicts(r, seen)...)
 	links, wrong := chains(seen)
 	bad = append(bad, wrong...)
@@ -113,10 +116,11 @@ func Headers(r *kgo.Record) map[string]string {
 
 // account assigns each output record to its input record. It checks that no input record is lost, that all deliveries of a record have the
 // same topic and headers, and that key, value, timestamp and the headers of others are unchanged.
-func account(inputs map[string]*kgo.Record, outputs []*kgo.Record) (map[string]*Outcome, []Violation) {
+func account(r Run) (map[string]*Outcome, []Violation) {
+	inputs := r.Inputs
 	var bad []Violation
 	seen := make(map[string]*Outcome, len(inputs))
-	for _, out := range outputs {
+	for _, out := range r.Outputs {
 		h := Headers(out)
 		source := h[pipeline.HeaderSource]
 		in := inputs[source]
@@ -133,6 +137,9 @@ func account(inputs map[string]*kgo.Record, outputs []*kgo.Record) (map[string]*
 			continue
 		}
 		o.Deliveries++
+		if !r.MayRepeat {
+			bad = append(bad, Violation{Twice, fmt.Sprintf("%s is in %s, and was published before", source, Coordinates(out))})
+		}
 		if o.Topic != out.Topic || !maps.Equal(o.Headers, h) {
 			bad = append(bad, Violation{Contradiction, fmt.Sprintf("%s was delivered as %s %v and as %s %v",
 				source, o.Topic, ownHeaders(o.Headers), out.Topic, ownHeaders(h))})

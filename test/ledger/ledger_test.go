@@ -84,12 +84,13 @@ func TestViolationsAreFound(t *testing.T) {
 		rest    []*kgo.Record // of the others, if not rest
 		want    []Kind
 	}{
-		"all well":             {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), unique(a), copyOf(c, b, a)}},
+		"all well":             {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(c, b, a)}},
+		"twice":                {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), unique(a), copyOf(c, b, a)}, want: []Kind{Twice}},
 		"possible":             {outputs: []*kgo.Record{unique(a), set(unique(b), verdict, "possible"), copyOf(c, b, b)}},
 		"lost":                 {outputs: []*kgo.Record{unique(a), unique(b)}, want: []Kind{Lost}},
 		"good article is dead": {outputs: []*kgo.Record{unique(a), dead(b, "no_text"), unique(c)}, want: []Kind{Lost}},
-		"two verdicts":         {outputs: []*kgo.Record{unique(a), unique(b), copyOf(b, a, a), unique(c)}, want: []Kind{Contradiction}},
-		"another original":     {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(b, c, c), unique(c)}, want: []Kind{Contradiction}},
+		"two verdicts":         {outputs: []*kgo.Record{unique(a), unique(b), copyOf(b, a, a), unique(c)}, want: []Kind{Twice, Contradiction}},
+		"another original":     {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(b, c, c), unique(c)}, want: []Kind{Twice, Contradiction}},
 		"changed value":        {outputs: []*kgo.Record{unique(a), change(unique(b), func(r *kgo.Record) { r.Value = []byte("w") }), unique(c)}, want: []Kind{Altered}},
 		"omitted value":        {outputs: []*kgo.Record{unique(a), unique(b), unique(c)}, rest: []*kgo.Record{withoutValue("1"), tombstone()}, want: []Kind{Misplaced}}, // only for its reason
 		"wrong omitted value":  {outputs: []*kgo.Record{unique(a), unique(b), unique(c)}, rest: []*kgo.Record{withoutValue("2"), tombstone()}, want: []Kind{Altered, Misplaced}},
@@ -134,6 +135,20 @@ func TestViolationsAreFound(t *testing.T) {
 			require.Equal(t, test.want, kinds, "%v", report.Violations)
 		})
 	}
+}
+
+func TestRecordsMayRepeat(t *testing.T) {
+	run := Run{
+		Inputs: inputs(), Partitions: 2, Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"}, MayRepeat: true,
+		Outputs: []*kgo.Record{unique(a), unique(a), unique(b), unique(c), dead(broken, "not_json"), tombstone()},
+		Reason: func(source string) pipeline.RejectReason {
+			if source == broken {
+				return pipeline.NotJSON
+			}
+			return ""
+		},
+	}
+	require.Empty(t, run.Check().Violations)
 }
 
 func TestLinksAreCounted(t *testing.T) {

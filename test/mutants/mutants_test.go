@@ -29,6 +29,7 @@ type edit struct{ file, find, replace string }
 const (
 	interleaving = "^TestInterleaving$/^Mini$"
 	contract     = "^TestContract$/^Mini$"
+	takingOver   = "^TestRealKafka$/^4.3.1$/^take-over$"
 )
 
 var mutants = []mutant{
@@ -232,6 +233,21 @@ var mutants = []mutant{
 	{"one-call-speaks-for-all", []edit{
 		{"../internal/service/health.go", "delete(c.waits, call)", "clear(c.waits)"},
 	}, "^TestHealthChanges$"},
+	{"takes-the-end-for-the-marker", []edit{
+		{"../consumer/takeover.go", "		if next > offset {\n			retry.reset()\n", "		if err == nil && next == offset {\n			return next, nil\n		}\n		if next > offset {\n			retry.reset()\n"},
+	}, takingOver},
+	{"positions-past-what-was-found", []edit{
+		{"../consumer/takeover.go", "if o.published.len > 0 && next <= o.published.highest {", "if false {"},
+	}, takingOver},
+	{"reads-batches-of-others", []edit{
+		{"../consumer/takeover.go", "case by.ID == t.as.ID || by.ID == pid && pid != wire.NoProducerID:", "default:"},
+	}, takingOver},
+	{"owner-chooses-its-epoch", []edit{
+		{"../consumer/takeover.go", "func (fencedIdentity) renew() error { return errStandingLost }", "func (fencedIdentity) renew() error { return nil }"},
+	}, "^TestFencedWritersLoseTheirStanding$"},
+	{"fenced-owner-goes-on", []edit{
+		{"../consumer/takeover.go", "	if react(err) == leave {\n		return errTakenOver\n	}\n	return errStandingLost\n", "	_ = err\n	return errStandingLost\n"},
+	}, "^TestFencedWritersLoseTheirStanding$"},
 }
 
 // dir is the directory of the package whose tests must notice the mutant, from package redisindex.

@@ -2,6 +2,8 @@ package security
 
 import (
 	"os"
+	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,10 +42,24 @@ func kafkaRights(t *testing.T, user string) []string {
 	return commands
 }
 
+// forExactlyOnce says whether a command grants a right that only delivery exactly once needs.
+func forExactlyOnce(t *testing.T, command string) bool {
+	t.Helper()
+	return strings.Contains(command, "--transactional-id") ||
+		strings.Contains(command, "--topic") && option(t, command, "--operation") == "Read" && option(t, command, "--topic") != "articles"
+}
+
 // remedy returns what check and run advise if the right is missing that a command grants, and a part of the subject.
 func remedy(t *testing.T, command string) (advice, subject string) {
 	t.Helper()
-	if strings.Contains(command, "--topic") {
+	switch {
+	case strings.Contains(command, "--transactional-id"):
+		return "grant Write on the transactional ids with the prefix " + strings.TrimSuffix(option(t, command, "--transactional-id"), "/"), "delivery"
+	case forExactlyOnce(t, command):
+		return "grant Read on the output topics", "delivery"
+	case strings.Contains(command, "--topic") && option(t, command, "--operation") == "Write": // with the right Read the topic is seen
+		return "grant Write on the topic", option(t, command, "--topic")
+	case strings.Contains(command, "--topic"):
 		return "grant Read on the input topic and Write on the output topics", option(t, command, "--topic")
 	}
 	return "grant " + option(t, command, "--operation") + " on the group", "group"
@@ -51,6 +67,7 @@ func remedy(t *testing.T, command string) (advice, subject string) {
 
 type acl struct {
 	kind            kmsg.ACLResourceType
+	pattern         kmsg.ACLResourcePatternType
 	name, principal string
 	operation       kmsg.ACLOperation
 }
@@ -58,14 +75,20 @@ type acl struct {
 // parseACL parses a command line of kafka-acls.sh.
 func parseACL(t *testing.T, command string) acl {
 	t.Helper()
-	a := acl{operation: map[string]kmsg.ACLOperation{
+	a := acl{pattern: kmsg.ACLResourcePatternTypeLiteral, operation: map[string]kmsg.ACLOperation{
 		"Read": kmsg.ACLOperationRead, "Write": kmsg.ACLOperationWrite, "Create": kmsg.ACLOperationCreate,
 	}[option(t, command, "--operation")]}
 	require.NotZero(t, a.operation, command)
 	a.principal = option(t, command, "--allow-principal")
-	if strings.Contains(command, "--topic") {
+	if strings.Contains(command, "--resource-pattern-type prefixed") {
+		a.pattern = kmsg.ACLResourcePatternTypePrefixed
+	}
+	switch {
+	case strings.Contains(command, "--topic"):
 		a.kind, a.name = kmsg.ACLResourceTypeTopic, option(t, command, "--topic")
-	} else {
+	case strings.Contains(command, "--transactional-id"):
+		a.kind, a.name = kmsg.ACLResourceTypeTransactionalId, option(t, command, "--transactional-id")
+	default:
 		a.kind, a.name = kmsg.ACLResourceTypeGroup, option(t, command, "--group")
 	}
 	return a
@@ -83,11 +106,33 @@ func option(t *testing.T, command, name string) string {
 	return ""
 }
 
+// withoutExactlyOnce checks that a service without the right that a command grants delivers at least once and says so.
+func (f *fortress) withoutExactlyOnce(t *testing.T, command string, s settings, flags ...string) {
+	t.Helper()
+	f.revoke(t, command)
+	defer f.grant(t, command)
+	want, subject := remedy(t, command)
+	code, findings := f.check(t, s, flags...)
+	require.Zero(t, code, "%+v", findings)
+	require.True(t, slices.ContainsFunc(findings, func(f finding) bool {
+		return f.Severity == "warning" && f.Subject == subject && strings.Contains(f.Remedy, want)
+	}), "%+v", findings)
+	code, findings = f.check(t, s.With(settings{"kafka.delivery": "exactly_once"}), flags...)
+	require.Equal(t, 1, code, "%+v", findings)
+	p := &process{service.Start(t, s, func(cmd *exec.Cmd) { cmd.Args = append(cmd.Args, flags...) }), f}
+	p.WaitReady(t)
+	require.Eventually(t, func() bool {
+		answer := p.Get("/readyz")
+		return strings.Contains(answer, "delivery is at least once") && strings.Contains(answer, want)
+	}, service.Patience, 50*time.Millisecond)
+	require.Zero(t, p.end(t))
+}
+
 func (f *fortress) grant(t *testing.T, command string) {
 	t.Helper()
 	a := parseACL(t, command)
 	c := kmsg.NewCreateACLsRequestCreation()
-	c.ResourceType, c.ResourceName, c.ResourcePatternType = a.kind, a.name, kmsg.ACLResourcePatternTypeLiteral
+	c.ResourceType, c.ResourceName, c.ResourcePatternType = a.kind, a.name, a.pattern
 	c.Principal, c.Host, c.Operation, c.PermissionType = a.principal, "*", a.operation, kmsg.ACLPermissionTypeAllow
 	req := kmsg.NewPtrCreateACLsRequest()
 	req.Creations = append(req.Creations, c)
@@ -101,7 +146,7 @@ func (f *fortress) revoke(t *testing.T, command string) {
 	t.Helper()
 	a := parseACL(t, command)
 	filter := kmsg.NewDeleteACLsRequestFilter()
-	filter.ResourceType, filter.ResourceName, filter.ResourcePatternType = a.kind, &a.name, kmsg.ACLResourcePatternTypeLiteral
+	filter.ResourceType, filter.ResourceName, filter.ResourcePatternType = a.kind, &a.name, a.pattern
 	filter.Principal, filter.Operation, filter.PermissionType = &a.principal, a.operation, kmsg.ACLPermissionTypeAllow
 	req := kmsg.NewPtrDeleteACLsRequest()
 	req.Filters = append(req.Filters, filter)
@@ -115,7 +160,7 @@ func (f *fortress) revoke(t *testing.T, command string) {
 func (f *fortress) awaitRight(t *testing.T, a acl, given bool) {
 	t.Helper()
 	req := kmsg.NewPtrDescribeACLsRequest()
-	req.ResourceType, req.ResourceName, req.ResourcePatternType = a.kind, &a.name, kmsg.ACLResourcePatternTypeLiteral
+	req.ResourceType, req.ResourceName, req.ResourcePatternType = a.kind, &a.name, a.pattern
 	req.Principal, req.Operation, req.PermissionType = &a.principal, a.operation, kmsg.ACLPermissionTypeAllow
 	require.Eventually(t, func() bool {
 		res, err := req.RequestWith(t.Context(), f.adminRaw)

@@ -32,6 +32,10 @@ func (f *fortress) testShadow(t *testing.T) {
 
 	for _, command := range kafkaRights(t, "echosieve-shadow") {
 		t.Run(command, func(t *testing.T) {
+			if forExactlyOnce(t, command) {
+				f.withoutExactlyOnce(t, command, s, "--shadow")
+				return
+			}
 			f.revoke(t, command)
 			defer f.grant(t, command)
 			code, findings := f.check(t, s, "--shadow")

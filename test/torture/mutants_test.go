@@ -40,35 +40,36 @@ var mutants = []mutant{
 	{name: "misreports", edits: []edit{
 		{"pipeline/output.go", "	out := Output{Record: r, Time: r.Time, Destination: Destination(v.Destination), Verdict: *v,", "	if v.Kind == article.Near && r.Offset%4 == 0 {\n		wrong := *v\n		wrong.Root = v.Original\n		v = &wrong\n	}\n	out := Output{Record: r, Time: r.Time, Destination: Destination(v.Destination), Verdict: *v,"},
 		{"pipeline/pipeline.go", "	if a.Empty {\n", "	if a.Empty || r.Offset%31 == 7 {\n"},
-		{"consumer/publisher.go", "int(r.source) % partitions", "(int(r.source) + 1) % partitions"},
+		{"consumer/publisher.go", "int(source) % partitions })", "(int(source) + 1) % partitions })"},
 		{"consumer/internal/wire/reader.go", "ok && b.transactional()", "ok && !b.transactional()"},
 	}, faults: "kill", want: []ledger.Kind{ledger.WrongRoot, ledger.Lost, ledger.Misplaced, ledger.Stray}, every: true, often: true},
 	{name: "does-not-know-zstd", edits: []edit{
 		{"consumer/internal/wire/compress.go", "	case 4:\n", "	case 5:\n"},
 	}, faults: "kill", want: []ledger.Kind{ledger.Lost}},
 	{name: "commit-before-publish", edits: []edit{
-		{"consumer/partition.go", decideCall, "		p.marked.Store(ch.next)\n" + decideCall},
+		{"consumer/partition.go", decideCall, "		p.setMark(ch.next)\n" + decideCall},
 	}, faults: "redis-stall,redis-stall,kill,kill,kill,kill", want: []ledger.Kind{ledger.Lost}, often: true},
 	{name: "retry-that-skips", edits: []edit{
-		{"consumer/publisher.go", "		if err := retry.wait(ctx); err != nil {\n			w.giveUp()\n			return nil, err\n		}\n", "		_ = retry\n		break\n"},
+		{"consumer/publisher.go", "		if err := retry.wait(ctx); err != nil {\n			_ = w.giveUp()\n			return nil, err\n		}\n", "		_ = retry\n		break\n"},
 	}, faults: "kafka-hang-ups,kafka-hang-ups", want: []ledger.Kind{ledger.Lost, ledger.Order}},
+	{name: "publishes-what-is-published", edits: []edit{
+		{"consumer/partition.go", "	if p.own == nil || p.own.published.len == 0 {\n", "	if true {\n"},
+	}, faults: "kill,kill,kill,kill", want: []ledger.Kind{ledger.Twice}, often: true},
 	{name: "look-before-insert", edits: []edit{
 		{"redisindex/index.go", "{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.lookUp, b.fetchEntries, b.decide}", "{b.lookUp, b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.fetchEntries, b.decide}"},
 		{"redisindex/lookup.go", "if !b.spans[span] {", "if false {"},
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin}},
 	{name: "publish-unacknowledged", edits: []edit{
 		{"consumer/publisher.go", "		if err = w.write(ctx, raw, len(part)); err == nil {\n			break\n		}\n", "		go func() { _ = w.write(context.WithoutCancel(ctx), raw, len(part)) }()\n		break\n"},
-		{"consumer/publisher.go", "		p.reporter.failed(opPublish, subject, fmt.Errorf(\"consumer: publish to %s: %w\", topic, err))\n		if err := retry.wait(ctx); err != nil {\n			w.giveUp()\n			return nil, err\n		}\n", ""},
+		{"consumer/publisher.go", "		p.reporter.failed(opPublish, subject, fmt.Errorf(\"consumer: publish to %s: %w\", w.topic, err))\n		if err := retry.wait(ctx); err != nil {\n			_ = w.giveUp()\n			return nil, err\n		}\n", ""},
 		{"consumer/publisher.go", "	var retry backoff\n", ""},
 	}, faults: "broker-kill,kill", want: []ledger.Kind{ledger.Lost, ledger.Order}},
 	{name: "failure-counts-as-done", edits: []edit{
-		{"consumer/partition.go", "				failed = true\n", "				p.marked.Store(ch.next)\n"},
-		{"consumer/partition.go", "	failed := false\n", "	const failed = false\n"},
+		{"consumer/partition.go", "				check(p.finishChunk(ctx, ch))\n", "				_ = p.finishChunk(ctx, ch)\n				p.setMark(ch.next)\n"},
 	}, faults: "redis-stall,term,storm", want: []ledger.Kind{ledger.Lost}},
 	{name: "marker-across-generations", edits: []edit{
 		{"consumer/partition.go", "	for ctx.Err() == nil {\n		next, err := p.fetchOnce(ctx, offset, out)\n", "	key := p.topic + p.name\n	if old, ok := markers.Load(key); ok {\n		offset = max(offset, old.(int64))\n	}\n	defer func() { markers.Store(key, offset) }()\n	for ctx.Err() == nil {\n		next, err := p.fetchOnce(ctx, offset, out)\n"},
 		{"consumer/partition.go", "// chunk is a run of records", "var markers sync.Map\n\n// chunk is a run of records"},
-		{"consumer/partition.go", "	\"sync/atomic\"\n", "	\"sync\"\n	\"sync/atomic\"\n"},
 	}, faults: "redis-stall,storm,storm", want: []ledger.Kind{ledger.Lost}},
 	{name: "redelivery-is-a-copy-of-itself", edits: []edit{
 		{"redisindex/batch.go", "if e.Coordinates == t.Coordinates {", "if false {"},

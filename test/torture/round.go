@@ -163,7 +163,10 @@ func (r *round) collect(ctx context.Context, sent int) (inputs map[string]*kgo.R
 // account checks every promise. It returns true if there was no violation.
 func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, written *articles.Writer, checked judge.Census) bool {
 	excuses := r.Excuses()
-	found := judge.Judge(ledger.Run{Inputs: inputs, Outputs: outputs, Partitions: int32(r.Partitions), Topics: r.Topics()}, written, excuses)
+	found := judge.Judge(ledger.Run{
+		Inputs: inputs, Outputs: outputs, Partitions: int32(r.Partitions), Topics: r.Topics(),
+		MayRepeat: len(excuses.Losses)+len(excuses.Forgotten) > 0,
+	}, written, excuses)
 	found.Violations = append(found.Violations, judge.Shadow(inputs, outputs, r.shadowed)...)
 	if checked != nil {
 		checked.Count(inputs, found)

@@ -7,6 +7,9 @@
 // add words. The words:
 //
 //   - index: in which index the records below the offset were decided. The format is that of indexid.Note in redisindex.
+//   - producer: the producer id under which the partition's owner publishes; absent with delivery at least once.
+//   - outputs: topic/partition/topic-id/offset of each output partition, with commas between them. No output of a record at or after the
+//     committed offset stands before that offset of the output partition. So the next owner reads from there what is published.
 //   - topic-id: the id of the topic whose offset it is. Brokers drop a group's offsets together with the topic, but an offset of the old
 //     topic can come back: the topic is deleted and recreated, a member that has not noticed this commits an offset of the old topic once
 //     more, and is killed before it notices. The word tells the next member that the offset belongs to another log. It is the last word,
@@ -20,9 +23,11 @@ import "strings"
 
 // The names of the words.
 const (
-	Index   = "index"
-	Note    = "note"
-	TopicID = "topic-id"
+	Index    = "index"
+	Producer = "producer"
+	Outputs  = "outputs"
+	Note     = "note"
+	TopicID  = "topic-id"
 )
 
 // maxBytes bounds a label. Brokers refuse metadata above offset.metadata.max.bytes, 4096 by default, and then the commit.

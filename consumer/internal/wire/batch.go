@@ -39,6 +39,7 @@ type recordBatch struct {
 	baseTimestamp int64
 	maxTimestamp  int64
 	producerID    int64
+	producerEpoch int16
 	count         int32
 	payload       []byte // records, still compressed
 }
@@ -69,6 +70,7 @@ func parseBatch(buf []byte) (*recordBatch, []byte, error) {
 		baseTimestamp: int64(binary.BigEndian.Uint64(raw[27:])),
 		maxTimestamp:  int64(binary.BigEndian.Uint64(raw[35:])),
 		producerID:    int64(binary.BigEndian.Uint64(raw[43:])),
+		producerEpoch: int16(binary.BigEndian.Uint16(raw[51:])),
 		count:         int32(binary.BigEndian.Uint32(raw[57:])),
 		payload:       raw[batchHeader:],
 	}

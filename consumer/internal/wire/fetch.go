@@ -15,11 +15,13 @@ import (
 	fetchapi "github.com/segmentio/kafka-go/protocol/fetch"
 )
 
-// FetchRequest asks the leader of one partition for records, read committed.
+// FetchRequest asks the leader of one partition for records.
 type FetchRequest struct {
 	Topic     string
 	Partition int32
 	Offset    int64
+	// Uncommitted also asks for records of open transactions. NewTail reads them.
+	Uncommitted bool
 	// MaxWait is how long the broker may hold the request back while there is nothing new.
 	MaxWait time.Duration
 	// MaxBytes is the size at which the broker stops adding batches. It sends the first batch whole, however large.
@@ -177,7 +179,7 @@ func (r *fetchExchange) encode() []byte {
 	b = be.AppendUint32(b, uint32(r.MaxWait.Milliseconds()))
 	b = be.AppendUint32(b, 1) // minimal bytes
 	b = be.AppendUint32(b, uint32(r.MaxBytes))
-	b = append(b, 1)                   // isolation: read committed
+	b = append(b, r.isolation())
 	b = be.AppendUint32(b, 0)          // session: none
 	b = be.AppendUint32(b, ^uint32(0)) // session epoch: none
 	b = be.AppendUint32(b, 1)          // topics
@@ -192,6 +194,13 @@ func (r *fetchExchange) encode() []byte {
 	str("")                   // rack
 	be.PutUint32(b, uint32(len(b)-4))
 	return b
+}
+
+func (r *fetchExchange) isolation() byte {
+	if r.Uncommitted {
+		return 0 // read uncommitted
+	}
+	return 1 // read committed
 }
 
 var errFetchResponse = errors.New("fetch response is malformed")

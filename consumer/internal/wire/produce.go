@@ -20,9 +20,10 @@ const NoProducerID = -1
 // ErrNoProducerIDs is returned by InitProducerID for brokers that are not Kafka and leave the request out.
 var ErrNoProducerIDs = errors.New("the broker does not offer InitProducerId")
 
-// Produce sends one encoded batch to the leader of the partition and waits until all in-sync replicas have it. After an error
-// the broker may have appended the batch, or may still append it later. batch may be changed as soon as Produce returns.
-func (c *Client) Produce(ctx context.Context, topic string, partition int, batch []byte) error {
+// Produce sends one encoded batch to the leader of the partition and waits until all in-sync replicas have it. It returns the offset of
+// the batch's first record. After an error the broker may have appended the batch, or may still append it later. batch may be changed as
+// soon as Produce returns.
+func (c *Client) Produce(ctx context.Context, topic string, partition int, batch []byte) (base int64, err error) {
 	// The deadline also ends a connection on which no answer comes.
 	ctx, cancel := context.WithTimeout(ctx, 2*RequestTimeout)
 	defer cancel()
@@ -35,10 +36,13 @@ func (c *Client) Produce(ctx context.Context, topic string, partition int, batch
 		RequiredAcks: kafka.RequireAll,
 		RawRecords:   protocol.RawRecordSet{Reader: bytes.NewReader(slices.Concat(prefix, batch))},
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = res.Error
 	}
-	return res.Error
+	if err != nil {
+		return -1, err
+	}
+	return res.BaseOffset, nil
 }
 
 // InitProducerID asks any broker for a new producer id and its first epoch, without a transactional id.

@@ -14,9 +14,11 @@ import (
 
 	"echosieve/internal/command"
 	"echosieve/internal/command/commandtest"
+	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
 	"echosieve/test/inprocess"
+	"echosieve/test/ledger"
 )
 
 const (
@@ -234,6 +236,16 @@ func TestExplainChain(t *testing.T) {
 	require.Nil(t, x.Comparison)
 }
 
+// output returns the coordinates of the output that was made of an input record.
+func output(outputs []*kgo.Record, source string) string {
+	for _, r := range outputs {
+		if ledger.Headers(r)[pipeline.HeaderSource] == source {
+			return ledger.Coordinates(r)
+		}
+	}
+	return ""
+}
+
 // A shadow's verdict is explained with its own index and its own topic, beside those of the service.
 func TestExplainShadow(t *testing.T) {
 	w := inprocess.Start(t)
@@ -244,12 +256,12 @@ func TestExplainShadow(t *testing.T) {
 		return at
 	}
 	at := publish(ferry, second)
-	w.Verdicts(t, 2)
+	ofService := w.Verdicts(t, 2)
 	w.Stop()
 	w.CreateTopics(t, "articles-shadow")
 	w.Config = w.Config.AsShadow()
 	w.Run(t)
-	w.Verdicts(t, 2)
+	ofShadow := w.Verdicts(t, 2)
 	w.Stop()
 	for _, key := range w.Redis.Keys() {
 		if !strings.HasPrefix(key, "echosieve-shadow:") {
@@ -257,9 +269,9 @@ func TestExplainShadow(t *testing.T) {
 		}
 	}
 	service, shadow := explained(t, w, at), explained(t, w, at, "--shadow")
-	require.Equal(t, "articles-duplicate/0/0", service.Output)
+	require.Equal(t, output(ofService, at), service.Output)
 	require.Nil(t, service.Article.Index)
-	require.Equal(t, "articles-shadow/0/1", shadow.Output)
+	require.Equal(t, output(ofShadow, at), shadow.Output)
 	require.Equal(t, "near", shadow.Article.Index.Verdict)
 	require.Equal(t, "near", shadow.Verdict)
 }

@@ -120,7 +120,7 @@ func (s *Summary) Failed() bool {
 }
 
 // always are the kinds that the table shows even if there were none.
-var always = []ledger.Kind{ledger.Lost, ledger.Contradiction, ledger.SelfDuplicate, ledger.Twin, ledger.Cycle, ledger.WrongRoot, ledger.LostText, ledger.Misplaced, ledger.Order}
+var always = []ledger.Kind{ledger.Lost, ledger.Twice, ledger.Contradiction, ledger.SelfDuplicate, ledger.Twin, ledger.Cycle, ledger.WrongRoot, ledger.LostText, ledger.Misplaced, ledger.Order}
 
 // Print writes the table.
 func (s *Summary) Print(out io.Writer) {

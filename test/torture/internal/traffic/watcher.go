@@ -43,7 +43,8 @@ func NewWatcher(addrs []string, topics ...string) (*Watcher, error) {
 	// its partitions and answers without an error.
 	w.client, err = kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.ConsumeTopics(w.topics...),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(200*time.Millisecond),
-		kgo.MetadataMinAge(250*time.Millisecond), kgo.MetadataMaxAge(2*time.Second))
+		kgo.MetadataMinAge(250*time.Millisecond), kgo.MetadataMaxAge(2*time.Second),
+		kgo.KeepControlRecords()) // a marker can be the last record of a partition
 	return w, err
 }
 
@@ -54,8 +55,11 @@ func (w *Watcher) Run(ctx context.Context) {
 		fetches := w.client.PollFetches(ctx)
 		w.mu.Lock()
 		fetches.EachRecord(func(r *kgo.Record) {
-			w.outputs = append(w.outputs, r)
 			w.position[r.Topic][r.Partition] = r.Offset + 1
+			if r.Attrs.IsControl() {
+				return
+			}
+			w.outputs = append(w.outputs, r)
 			for _, h := range r.Headers {
 				if h.Key == pipeline.HeaderSource && !w.sources[string(h.Value)] {
 					w.sources[string(h.Value)] = true

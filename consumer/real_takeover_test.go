@@ -1,0 +1,155 @@
+package consumer
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"echosieve/consumer/internal/label"
+	"echosieve/consumer/internal/wire"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+)
+
+// testTakeOver is a take-over of partition 0.
+func testTakeOver(t *testing.T, cfg Config) *takeover {
+	t.Helper()
+	c, err := newCluster(cfg, cfg.Topics.All()...)
+	require.NoError(t, err)
+	t.Cleanup(c.close)
+	m, err := newMetrics(nil)
+	require.NoError(t, err)
+	return &takeover{
+		cluster: c, limiter: newLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m), group: cfg.Group,
+		input: cfg.Topics.Input, partition: 0, node: -1, id: transactionalID(cfg.Group, cfg.Topics.Input, 0),
+	}
+}
+
+// outputEnds are the output partitions of partition 0, as they are now.
+func outputEnds(t *testing.T, to *takeover) []place {
+	t.Helper()
+	var places []place
+	for _, topic := range to.cluster.cfg.Topics.All()[1:] {
+		now, err := to.cluster.topic(context.Background(), topic)
+		require.NoError(t, err)
+		_, end, err := to.cluster.offsets(context.Background(), topic, 0)
+		require.NoError(t, err)
+		places = append(places, place{wire.TopicPartition{Topic: topic, Partition: 0}, now.ID, end})
+	}
+	return places
+}
+
+// takeOver repeats attempts until one succeeds, as long as no other owner is met.
+func takeOver(t *testing.T, to *takeover) *ownership {
+	t.Helper()
+	var own *ownership
+	require.Eventually(t, func() bool {
+		var err error
+		own, err = to.once(context.Background(), outputEnds(t, to))
+		if err != nil {
+			require.NotEqual(t, leave, react(err), "%v", err)
+			require.NotEqual(t, forbidden, react(err), "%v", err)
+			t.Log(err)
+		}
+		return err == nil
+	}, patience, 10*time.Millisecond)
+	return own
+}
+
+// publishAs sends one batch of outputs of the input offsets.
+func publishAs(to *takeover, as wire.Identity, sequence int32, topic string, offsets ...int64) error {
+	var records []pipeline.Record
+	for _, o := range offsets {
+		source := article.Coordinates{Topic: to.input, Partition: to.partition, Offset: o}
+		records = append(records, pipeline.Record{
+			Value: []byte("v"), Time: time.Now(), Headers: []pipeline.Header{{Key: pipeline.HeaderSource, Value: []byte(source.String())}},
+		})
+	}
+	raw, err := wire.EncodeBatch(records, 1)
+	if err != nil {
+		return err
+	}
+	wire.SetSequence(raw, as.ID, as.Epoch, sequence)
+	_, err = to.cluster.wire.Produce(context.Background(), topic, 0, raw)
+	return err
+}
+
+// realTakeOver lets one owner after the other take over a partition. None commits by itself: the test does.
+func realTakeOver(t *testing.T, cfg Config) {
+	ensureTopics(t, cfg)
+	out := cfg.Topics
+	a := testTakeOver(t, cfg)
+	first := takeOver(t, a)
+	require.Negative(t, first.next, "nothing is committed")
+	require.Zero(t, first.published.len)
+	require.Len(t, first.ends, 3)
+
+	// The first owner commits offset 4, and publishes 4 to 9 afterwards.
+	text := label.Make(ownerWords(first.as.ID, first.ends)...)
+	cl := client(t, cfg)
+	offsets := kadm.Offsets{}
+	offsets.Add(kadm.Offset{Topic: cfg.Topics.Input, Partition: 0, At: 4, LeaderEpoch: -1, Metadata: text})
+	require.NoError(t, kadm.NewClient(cl).CommitAllOffsets(context.Background(), cfg.Group, offsets))
+	require.NoError(t, publishAs(a, first.as, 0, out.Unique, 4, 5, 8))
+	require.NoError(t, publishAs(a, first.as, 0, out.Duplicate, 6, 7))
+	require.NoError(t, publishAs(a, wire.Identity{ID: wire.NoProducerID}, -1, out.Unique, 9), "a batch of another producer")
+
+	b := testTakeOver(t, cfg)
+	second := takeOver(t, b)
+	require.Equal(t, int64(4), second.next)
+	require.True(t, second.noted)
+	require.Equal(t, first.as.ID, second.as.ID)
+	require.Greater(t, second.as.Epoch, first.as.Epoch)
+	for offset := range int64(12) {
+		require.Equal(t, 4 <= offset && offset <= 8, second.published.has(offset), "offset %d", offset)
+	}
+	require.Equal(t, int64(8), second.published.highest)
+	require.ElementsMatch(t, first.ends, second.before)
+	require.Equal(t, second.before, second.places(8, &writers{}), "as long as a published record lies ahead")
+	require.Equal(t, second.ends, second.places(9, &writers{}))
+
+	// The first owner goes on: the next batch, a repeated one, another partition, and a new beginning.
+	for _, topic := range cfg.Topics.out() {
+		for _, sequence := range []int32{0, 2, 3} {
+			require.ErrorIs(t, publishAs(a, first.as, sequence, topic, 20, 21), kafka.InvalidProducerEpoch, "%s, sequence %d", topic, sequence)
+		}
+	}
+	require.Equal(t, leave, react(a.fence(context.Background(), first.ends)), "the former owner cannot renew its fence")
+	require.NoError(t, publishAs(b, second.as, 0, out.Unique, 9))
+	require.NoError(t, b.fence(context.Background(), second.ends), "the owner can")
+	require.NoError(t, publishAs(b, second.as, 1, out.Unique, 10), "and its sequence numbers go on")
+	require.ErrorIs(t, publishAs(b, second.as, 7, out.Unique, 11), kafka.OutOfOrderSequenceNumber)
+
+	readsToItsOwnMarker(t, cfg, b)
+}
+
+// readsToItsOwnMarker gives out a new epoch and holds its markers back. Until they come, the former owner's batches are appended.
+func readsToItsOwnMarker(t *testing.T, cfg Config, former *takeover) {
+	unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
+	c := testTakeOver(t, cfg)
+	require.NoError(t, c.ask(t.Context(), func(ctx context.Context) (err error) {
+		c.as, err = c.cluster.wire.InitProducer(ctx, c.node, c.id, transactionTimeout)
+		return err
+	}))
+	own := &ownership{next: 0}
+	_, end, err := c.cluster.offsets(t.Context(), unique.Topic, 0)
+	require.NoError(t, err)
+	short, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err = c.readPlace(short, own, unique, end, wire.NoProducerID, time.Now().Add(patience))
+	require.ErrorIs(t, err, context.DeadlineExceeded, "the end of the log is not the end of the reading")
+	_, err = c.readPlace(t.Context(), own, unique, end, wire.NoProducerID, time.Now())
+	require.ErrorIs(t, err, errNoMarker)
+	require.Equal(t, startOver, react(err))
+
+	require.NoError(t, publishAs(former, former.as, 2, unique.Topic, 30), "the marker is not there yet")
+	require.NoError(t, c.fence(t.Context(), []place{{TopicPartition: unique}}))
+	_, err = c.readPlace(t.Context(), own, unique, end, wire.NoProducerID, time.Now().Add(patience))
+	require.NoError(t, err)
+	require.True(t, own.published.has(30), "the former owner's last batch")
+	require.ErrorIs(t, publishAs(former, former.as, 3, unique.Topic, 31), kafka.InvalidProducerEpoch)
+}
