@@ -63,7 +63,7 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"bench", "--limit", "-4"}, "--rounds and --limit must be at least 1"},
 		{[]string{"load", "--rate", "0"}, "--rate must be above 0 and at most 1000000 records a second"},
 		{[]string{"load", "--rate", "fast"}, `--rate wants a number, not "fast"`},
-		{[]string{"load", "--duration", "20"}, `--duration wants a duration such as 30s or 5m, not "20"`},
+		{[]string{"load", "--duration", "20"}, `--duration wants a duration such as 7d, 168h, 30s or 250ms, not "20"`},
 		{[]string{"load", "--duration", "0s"}, "--duration must be between 1s and 24h"},
 		{[]string{"load", "--rate", "1", "--duration", "2s"}, "less than 10 records: raise one"},
 		{[]string{"load", "--rate", "100000", "--duration", "1h"}, "more than 20 million records: lower one"},

@@ -139,7 +139,7 @@ func TestConfigMistakes(t *testing.T) {
 		"--redis.addrs=localhost":              `redis.addrs has "localhost" without a port; did you mean localhost:6379?`,
 		"--kafka.brokers=kafka":                `kafka.brokers has "kafka" without a port; did you mean kafka:9092?`,
 		"--redis.generations=0":                "redis.generations is 0, must be between 1 and 8",
-		"--redis.password=hunter2":             "unknown flag: --redis.password",
+		"--redis.password=hunter2":             "--redis.password is no flag, because every user of a machine can read command lines; put the secret into a file and type --redis.password_file FILE",
 		"--kafka.sasl.password_file=/nowhere/": "kafka.sasl.password_file",
 	} {
 		code, out, errOut := echosieve(t, "", "config", "print", args)

@@ -41,7 +41,7 @@ var rows = []row{
 	{command: "bin/echosieve config reference > echosieve.yaml", output: fileText("echosieve.yaml"), want: []string{`(?m)^kafka:$`, `(?m)^window: 168h`}},
 	{command: "bin/echosieve check --config echosieve.yaml", want: []string{`(?m)^recipe +ok `, `(?m)^kafka `, `(?m)^redis `, `The service can start`}},
 	{command: "bin/echosieve run --config echosieve.yaml", until: `joined group generation`},
-	{command: "bin/echosieve produce --config echosieve.yaml articles.jsonl.gz", want: []string{`^\d+ records published to articles in .* 0 bad lines\n$`}},
+	{command: "bin/echosieve produce --config echosieve.yaml articles.jsonl.gz", want: []string{`^\d+ records published to articles in .* 0 bad lines\n3 of the records will be dead letters: no_text; see input.fields\n$`}},
 	{command: "make check", parsed: minutes},
 	{command: "make test", parsed: minutes},
 	{command: "make torture", parsed: minutes},

@@ -47,7 +47,7 @@ func Variants(t signature.Thresholds) []Variant {
 	add("numbers that vouch", func(r *signature.Rule) { r.Vouched = r.Near })
 	add("numbers that vouch, rewrites", func(r *signature.Rule) { r.Numbers = 1000 })
 	add("corrections", func(r *signature.Rule) { r.Corrected = 2 })
-	add("share of contradictions", func(r *signature.Rule) { r.Limits.Contradictions = 0 })
+	add("share of contradictions", func(r *signature.Rule) { r.Contradictions = 0 })
 	add("all about numbers", off(article.ReasonNumbers, article.ReasonValues))
 	add("all about names", off(article.ReasonSubject, article.ReasonLead))
 	return list
