@@ -13,7 +13,7 @@ func TestDictionariesAreTheirOrigins(t *testing.T) {
 	for name, want := range map[string]string{
 		Words:        "3043b77068e09c9904f27cad82f12b6ebe9dbdb5aeff3b25e45ab7f9c1122b55",
 		HMM:          "f17790586ac86dd048c8adffed052c4bd2b28ed0682972c1275e59040c0589a7",
-		IDF:          "265593188784e97e018a18b14024fa15417a82bf851fadeed1f37d2c66123005",
+		IDF:          "4111ff0ab587b0d5e0a0f8cfe556e53d156ca12ce8193e5c587b29140fdc7b25",
 		StopWords:    "b788b8a939d2e2fe079abd579ea98f12f9fb84370bfd0dddd81bb9381f7ab42c",
 		TSCharacters: "1d879194dc93ef28f20bb65b4c35ae81f9def21cf8de1fb4d453340ef76ad0df",
 

@@ -7,6 +7,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -22,13 +23,14 @@ import (
 
 func main() {
 	jieba := filepath.Join(module("github.com/yanyiwu/gojieba@v1.4.7"), "deps/cppjieba/dict")
+	var words []byte
 	for _, name := range []string{"jieba.dict.utf8", "hmm_model.utf8", "idf.utf8", "stop_words.utf8"} {
 		data := read(filepath.Join(jieba, name))
 		switch name {
 		case "jieba.dict.utf8":
-			data = columns(data)
+			words, data = data, columns(data)
 		case "idf.utf8":
-			data = columns(sorted(data))
+			data = valuesOf(words, data)
 		}
 		write(name, data)
 	}
@@ -112,10 +114,24 @@ func firstAlternatives(table []byte) []byte {
 	return out.Bytes()
 }
 
-// sorted sorts the lines of a file. The order of idf.utf8 is random and means nothing, but took half of the space.
-func sorted(data []byte) []byte {
-	lines := slices.SortedFunc(bytes.Lines(data), bytes.Compare)
-	return slices.Concat(lines...)
+// valuesOf returns the values of a table "word value", a line for each word of another dictionary: empty if the table lacks the word. Lines of
+// the table with other words follow, sorted.
+func valuesOf(words, table []byte) []byte {
+	values := map[string]string{}
+	for line := range strings.Lines(string(table)) {
+		word, value, _ := strings.Cut(line, " ")
+		values[word] = value
+	}
+	var out bytes.Buffer
+	for line := range strings.Lines(string(words)) {
+		word, _, _ := strings.Cut(line, " ")
+		out.WriteString(cmp.Or(values[word], "\n"))
+		delete(values, word)
+	}
+	for _, word := range slices.Sorted(maps.Keys(values)) {
+		out.WriteString(word + " " + values[word])
+	}
+	return out.Bytes()
 }
 
 // columns returns the first fields of all lines, then all second fields, and so on; package dict makes lines of them again. Each field is
