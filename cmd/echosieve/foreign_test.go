@@ -87,6 +87,7 @@ func (w *foreignWorld) lines(t *testing.T) map[string][][]string {
 		"index verify":      {{}, {"--repair"}},
 		"index refill":      {{}, {"--from", foreign}},
 		"index forget":      {{w.unique}, {foreign}, {"articles/0/99"}},
+		"index accept":      {{}, {foreign}, {"--kafka.group", foreign}, {"--redis.namespace", "other"}},
 		"boilerplate learn": {{"--from", w.articles, "--out", t.TempDir() + "/a.tsv", "--least", "2"}, {"--from", w.Config.Kafka.Topics.Input, "--out", t.TempDir() + "/b.tsv"}, {"--from", w.bad, "--out", w.bad}},
 		"check":             {{}, {"--kafka.topics.input", "no-such-topic"}, {"--detection.stop_words", w.bad}},
 		"produce":           {{w.bad}, {"--strict", w.bad}, {foreign}},
