@@ -177,6 +177,7 @@ var rows = []row{
 	// docs/runbook.md
 	{command: "curl -s http://localhost:9464/readyz", find: httpAddress, want: []string{`"ready"`}},
 	{command: "kafka-transactions.sh --bootstrap-server localhost:9092 find-hanging --topic articles", parsed: "a program of Kafka"},
+	{command: "kafka-transactions.sh --bootstrap-server localhost:9092 describe --transactional-id ID", parsed: "a program of Kafka"},
 	{
 		command: "kafka-configs.sh --bootstrap-server localhost:9092 --alter --topic articles --add-config retention.ms=604800000",
 		parsed:  "a program of Kafka",
@@ -193,9 +194,15 @@ var rows = []row{
 	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Write --topic articles-unique", parsed: "test/security grants these rights"},
 	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Write --topic articles-duplicate", parsed: "test/security grants these rights"},
 	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Write --topic articles-dead", parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Write --transactional-id echosieve/ --resource-pattern-type prefixed", parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Read --topic articles-unique", parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Read --topic articles-duplicate", parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Read --topic articles-dead", parsed: "test/security grants these rights"},
 	{command: "kafka-acls.sh --add --allow-principal User:echosieve-shadow --operation Read --topic articles", parsed: "test/security grants these rights"},
 	{command: "kafka-acls.sh --add --allow-principal User:echosieve-shadow --operation Read --group echosieve-shadow", parsed: "test/security grants these rights"},
 	{command: "kafka-acls.sh --add --allow-principal User:echosieve-shadow --operation Write --topic articles-shadow", parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve-shadow --operation Write --transactional-id echosieve-shadow/ --resource-pattern-type prefixed", parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve-shadow --operation Read --topic articles-shadow", parsed: "test/security grants these rights"},
 	{command: "redis-cli ACL SETUSER echosieve on '>PASSWORD' '~echosieve:*' ...", find: redisPort, want: []string{`^OK\n$`}},
 	{command: "docker run --read-only --cap-drop ALL --security-opt no-new-privileges echosieve", parsed: noEngine},
 	// docs/tuning.md
