@@ -174,3 +174,20 @@ func realArchive(t *testing.T, cfg Config) {
 	require.Equal(t, "2347", values)
 	require.NoError(t, transactional.EndTransaction(ctx, kgo.TryAbort))
 }
+
+// A group that does not exist has committed nothing: that is an answer, and not to be asked for again.
+func TestArchiveOfAGroupThatDoesNotExist(t *testing.T) {
+	_, cfg := fake(t)
+	ensureTopics(t, cfg)
+	a, err := NewArchive(cfg, cfg.Topics.Input)
+	require.NoError(t, err)
+	defer a.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), archivePatience/2)
+	defer cancel()
+	notes, err := a.Notes(ctx, "nobody", cfg.Topics.Input)
+	require.NoError(t, err)
+	require.Empty(t, notes)
+	offsets, err := a.Committed(ctx, "nobody", cfg.Topics.Input)
+	require.NoError(t, err)
+	require.Equal(t, make([]int64, cfg.Partitions), offsets)
+}

@@ -267,7 +267,8 @@ func (c *cluster) metadata(ctx context.Context, topics []string) (*wire.Metadata
 	return c.wire.Metadata(ctx, topics...)
 }
 
-// committed returns the committed offsets of a group with their labels, for the given partitions.
+// committed returns the committed offsets of a group with their labels, for the given partitions. A group that does not exist has
+// committed none: its offsets are -1.
 func (c *cluster) committed(ctx context.Context, group, topic string, partitions []int) ([]kafka.OffsetFetchPartition, error) {
 	if len(partitions) == 0 {
 		return nil, nil // an empty list in the request would mean all partitions
@@ -277,6 +278,13 @@ func (c *cluster) committed(ctx context.Context, group, topic string, partitions
 	res, err := c.client.OffsetFetch(ctx, &kafka.OffsetFetchRequest{GroupID: group, Topics: map[string][]int{topic: partitions}})
 	if err == nil {
 		err = res.Error
+	}
+	if errors.Is(err, kafka.GroupIdNotFound) {
+		none := make([]kafka.OffsetFetchPartition, len(partitions))
+		for i, p := range partitions {
+			none[i] = kafka.OffsetFetchPartition{Partition: p, CommittedOffset: -1}
+		}
+		return none, nil
 	}
 	if err != nil {
 		return nil, err

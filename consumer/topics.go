@@ -195,7 +195,7 @@ func (c *cluster) waitForGroup(ctx context.Context) error {
 	for {
 		_, err := c.committed(ctx, c.cfg.Group, c.cfg.Topics.Input, []int{0})
 		switch {
-		case err == nil, errors.Is(err, kafka.GroupIdNotFound): // the group has no member yet
+		case err == nil:
 			return nil
 		case kind(err) != "coordinator", retry.wait(ctx) != nil:
 			return err

@@ -29,8 +29,8 @@ const checkHelp = `Check tests everything that the service needs of Kafka and Re
 input topic, and prints each fault with its remedy, and which scripts come in. It changes nothing.
 
 Exit codes: 0 the service could start and work; 1 it could not: also if half of the sampled records or more would be
-dead letters, or if its group's articles are in another index; 2 the check itself failed, for example because the
-configuration is wrong.`
+dead letters, if its group's articles are in another index, or if another program uses the port of http.listen; 2 the
+check itself failed, for example because the configuration is wrong.`
 
 // checkResult is the output of --json.
 type checkResult struct {
@@ -100,6 +100,8 @@ func check(ctx context.Context, cfg config.Config) checkResult {
 	}
 	add("kafka", found...)
 	add("redis", checkRedis(ctx, cfg, result.Recipe, slices.ContainsFunc(found, failed))...)
+
+	add("http", service.CheckListen(ctx, cfg.HTTP.Listen))
 
 	result.CanStart = true
 	for _, f := range result.Findings {

@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -75,6 +78,33 @@ func TestCheckAllThere(t *testing.T) {
 	require.Equal(t, command.ExitOK, code)
 	require.Contains(t, out, "The service can start.")
 	commandtest.FitsTerminal(t, out)
+}
+
+// A port that another program uses is a fault; one that a service of Echosieve uses is not.
+func TestCheckListen(t *testing.T) {
+	broker := testBroker(t)
+	store := miniredis.RunT(t)
+	for name, test := range map[string]struct {
+		page string
+		code int
+		want string
+	}{
+		"another program": {"# HELP go_info Information.\n", command.ExitNo, "another program uses the port"},
+		"a service":       {"echosieve_build_info{version=\"1\"} 1\n", command.ExitOK, "a service of Echosieve is running there"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, test.page) }))
+			defer server.Close()
+			address := strings.TrimPrefix(server.URL, "http://")
+			code, result := checkJSON(t, "--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs", store.Addr(), "--http.listen", address)
+			require.Equal(t, test.code, code, "%+v", result.Findings)
+			require.True(t, slices.ContainsFunc(result.Findings, func(f diag.Finding) bool {
+				return f.Component == "http" && f.Problem == test.want
+			}), "%+v", result.Findings)
+		})
+	}
+	code, result := checkJSON(t, "--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs", store.Addr(), "--http.listen", "192.0.2.1:9464")
+	require.Equal(t, command.ExitNo, code, "%+v", result.Findings)
 }
 
 func TestCheckNamesTheScriptsThatComeIn(t *testing.T) {

@@ -180,12 +180,15 @@ func (s *Service) newConsole() (*console.Console, error) {
 	}, s.log.With("component", "console"))
 }
 
+// buildInfo is the name of the metric that says what runs.
+const buildInfo = "echosieve_build_info"
+
 // registerBuildInfo registers the metric echosieve_build_info. Its value is always 1; its labels name version, recipe and index, and say whether
 // this is a shadow.
 func registerBuildInfo(reg prometheus.Registerer, recipeID, index string, shadow bool) {
 	b := build.Read()
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "echosieve_build_info",
+		Name: buildInfo,
 		Help: "Always 1; the labels say what runs.",
 		ConstLabels: prometheus.Labels{
 			"version": b.Version, "revision": b.Revision, "goversion": b.Go, "recipe": recipeID, "index": index,

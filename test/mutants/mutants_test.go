@@ -233,6 +233,12 @@ var mutants = []mutant{
 	{"one-call-speaks-for-all", []edit{
 		{"../internal/service/health.go", "delete(c.waits, call)", "clear(c.waits)"},
 	}, "^TestHealthChanges$"},
+	{"blind-to-another-process", []edit{
+		{"../redisindex/handover/watch.go", "if w.committed == nil || before[place] == commit {", "if before[place] != commit || true {"},
+	}, "^TestWatcher$"},
+	{"blind-to-another-index", []edit{
+		{"../redisindex/handover/handover.go", "if !ok || note.Names(h.index) || now.Sub(note.Seen) >= h.window {", "if ok || !ok || at.Offset >= 0 {"},
+	}, "^TestLack$"},
 	{"takes-the-end-for-the-marker", []edit{
 		{"../consumer/takeover.go", "		if next > offset {\n			retry.reset()\n", "		if err == nil && next == offset {\n			return next, nil\n		}\n		if next > offset {\n			retry.reset()\n"},
 	}, takingOver},
