@@ -129,7 +129,7 @@ func recordAfterARefusalIsNoRepeat(t *testing.T, delivery string) {
 	}
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u-other", 1, 1)...)
 	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(2))
-	require.Equal(t, delivery == ExactlyOnce, m.value(t, "echosieve_consumer_already_published_records_total") == 1)
+	require.Equal(t, delivery == ExactlyOnce, m.value(t, "echosieve_consumer_already_published_records_total") > 0) // both, if one batch held both
 	m.stop(t)
 	require.Equal(t, []string{"u-first000000", "u-other000000"}, values(out))
 }

@@ -96,6 +96,10 @@ func (s *lua54) answer(request []any, backend io.Writer, replies *bufio.Reader) 
 	}
 	switch name, _ := request[0].(string); strings.ToLower(name) {
 	case "script":
+		if len(request) < 3 { // SCRIPT FLUSH
+			clear(s.sources)
+			break
+		}
 		if source, _ := request[2].(string); strings.EqualFold(request[1].(string), "load") {
 			hash := sha1.Sum([]byte(source))
 			s.sources[hex.EncodeToString(hash[:])] = source

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"image"
@@ -149,13 +150,23 @@ func (b *browserTab) do(statement string) {
 	eval[bool](b, "(() => {"+statement+"; return true})()")
 }
 
-// until waits until an expression is true in the page.
+// until waits until an expression is true in the page. While the page is being replaced by another one, the browser evaluates nothing and
+// returns an error: then the expression is evaluated again.
 func (b *browserTab) until(expression string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(0)))
-	require.NoError(b.t, err, expression)
+	for {
+		is, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
+		if err == nil && is {
+			return
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			require.NoError(b.t, errors.Join(err, ctx.Err()), expression)
+		}
+	}
 }
 
 // screenshot writes the page to docs with -update. Without, it requires that the file in docs is a picture of the same width.

@@ -145,7 +145,7 @@ func register(t *testing.T, reg prometheus.Registerer, m metric) (touch []func()
 			touch = append(touch, func() { v.With(l).Set(1) })
 		}
 	case "histogram":
-		v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: m.name, Help: "-"}, m.labels)
+		v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: m.name, Help: "-", Buckets: append(prometheus.DefBuckets, 60)}, m.labels)
 		reg.MustRegister(v)
 		for _, l := range combinations(m) {
 			touch = append(touch, func() { v.With(l).Observe(1) })

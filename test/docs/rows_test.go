@@ -123,7 +123,7 @@ var rows = []row{
 	},
 	// docs/output.md
 	{
-		command: "echosieve explain --config echosieve.yaml articles-duplicate/2/1517", with: []string{"duplicate/2/1517", "duplicate/0/0"},
+		command: "echosieve explain --config echosieve.yaml articles-duplicate/2/1517", find: duplicate,
 		want: []string{`(?m)^recipe +news-|near|exact`},
 	},
 	{

@@ -213,6 +213,12 @@ func judged(t *testing.T, w *workspace) []string {
 	return nil
 }
 
+// duplicate replaces the coordinates of a duplicate by those of the first one that was published.
+func duplicate(t *testing.T, w *workspace) []string {
+	first := w.await(t, 1, "articles-duplicate")[0]
+	return []string{"articles-duplicate/2/1517", fmt.Sprintf("%s/%d/%d", first.Topic, first.Partition, first.Offset)}
+}
+
 // shadowed waits until the shadow has published a verdict.
 func shadowed(t *testing.T, w *workspace) []string {
 	w.await(t, 1, "articles-shadow")
@@ -221,23 +227,23 @@ func shadowed(t *testing.T, w *workspace) []string {
 
 // refusedAgain waits until the dead letters that were published again are refused again.
 func refusedAgain(t *testing.T, w *workspace) string {
-	return fmt.Sprintf("%d dead letters", w.await(t, 2*deadInSample, "articles-dead"))
+	return fmt.Sprintf("%d dead letters", len(w.await(t, 2*deadInSample, "articles-dead")))
 }
 
 // deadInSample is the number of records of articles.jsonl.gz that become dead letters.
 const deadInSample = 4
 
-// await reads the topics until they have at least so many records in all, and returns how many it read.
-func (w *workspace) await(t *testing.T, atLeast int, topics ...string) int {
+// await reads the topics until they have at least so many records in all, and returns those that it read.
+func (w *workspace) await(t *testing.T, atLeast int, topics ...string) []*kgo.Record {
 	client, err := kgo.NewClient(kgo.SeedBrokers(w.kafka), kgo.ConsumeTopics(topics...))
 	require.NoError(t, err)
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	n := 0
-	for n < atLeast {
-		n += client.PollFetches(ctx).NumRecords()
-		require.NoError(t, ctx.Err(), "%d records in %s", n, topics)
+	var read []*kgo.Record
+	for len(read) < atLeast {
+		read = append(read, client.PollFetches(ctx).Records()...)
+		require.NoError(t, ctx.Err(), "%d records in %s", len(read), topics)
 	}
-	return n
+	return read
 }
