@@ -168,12 +168,3 @@ func yamlText(text string) string {
 	}
 	return strings.TrimSuffix(string(out), "\n")
 }
-
-// List returns the keys as a Markdown list: key, default, help.
-func (s *Schema) List() []byte {
-	var out bytes.Buffer
-	for _, k := range s.keys {
-		fmt.Fprintf(&out, "- `%s`, `%s`: %s\n", k.Name, k.shown(), k.Help)
-	}
-	return out.Bytes()
-}
