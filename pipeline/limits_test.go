@@ -26,34 +26,36 @@ func TestRecordsBeyondTheLimitsOfATopic(t *testing.T) {
 	limits := pipeline.TopicLimits{Topic: "out", MaxBytes: most, MaxBehind: 2 * time.Hour, MaxAhead: time.Hour}
 	keys := pipeline.NoLimits("compacted")
 	keys.NeedsKey = true
-	now := time.Now()
 	verdicts := []pipeline.Destination{pipeline.ToUnique, pipeline.ToPossible, pipeline.ToDuplicate}
 	for _, c := range []struct {
 		name   string
 		limits pipeline.TopicLimits
-		change func(r *pipeline.Record)
+		change func(r *pipeline.Record, now time.Time)
 		reason pipeline.RejectReason // empty: an article
 	}{
-		{"now", limits, func(*pipeline.Record) {}, ""},
-		{"just early enough", limits, func(r *pipeline.Record) { r.Time = now.Add(-2*time.Hour + time.Minute) }, ""},
-		{"too old", limits, func(r *pipeline.Record) { r.Time = now.Add(-2*time.Hour - time.Minute) }, pipeline.Timestamp},
-		{"ahead", limits, func(r *pipeline.Record) { r.Time = now.Add(time.Hour + time.Minute) }, pipeline.Timestamp},
-		{"as far as it goes", limits, func(r *pipeline.Record) { r.Time = time.UnixMilli(math.MaxInt64) }, pipeline.Timestamp},
-		{"as far back", limits, func(r *pipeline.Record) { r.Time = time.UnixMilli(math.MinInt64) }, pipeline.Timestamp},
-		{"no timestamp", limits, func(r *pipeline.Record) { r.Time = time.UnixMilli(-1) }, ""},
-		{"1969", limits, func(r *pipeline.Record) { r.Time = time.UnixMilli(-2) }, pipeline.Timestamp},
-		{"too large", limits, func(r *pipeline.Record) { r.Key = make([]byte, most) }, pipeline.TooLarge},
-		{"a tombstone", limits, func(r *pipeline.Record) { r.Value, r.Time = nil, time.UnixMilli(0) }, pipeline.Timestamp},
-		{"no limits", pipeline.NoLimits("out"), func(r *pipeline.Record) { r.Time, r.Key = time.UnixMilli(math.MaxInt64), make([]byte, most) }, ""},
-		{"without a key", keys, func(*pipeline.Record) {}, pipeline.Refused},
-		{"with an empty key", keys, func(r *pipeline.Record) { r.Key = []byte{} }, ""},
+		{"now", limits, func(*pipeline.Record, time.Time) {}, ""},
+		{"just early enough", limits, func(r *pipeline.Record, now time.Time) { r.Time = now.Add(-2*time.Hour + time.Minute) }, ""},
+		{"too old", limits, func(r *pipeline.Record, now time.Time) { r.Time = now.Add(-2*time.Hour - time.Minute) }, pipeline.Timestamp},
+		{"ahead", limits, func(r *pipeline.Record, now time.Time) { r.Time = now.Add(time.Hour + time.Minute) }, pipeline.Timestamp},
+		{"as far as it goes", limits, func(r *pipeline.Record, _ time.Time) { r.Time = time.UnixMilli(math.MaxInt64) }, pipeline.Timestamp},
+		{"as far back", limits, func(r *pipeline.Record, _ time.Time) { r.Time = time.UnixMilli(math.MinInt64) }, pipeline.Timestamp},
+		{"no timestamp", limits, func(r *pipeline.Record, _ time.Time) { r.Time = time.UnixMilli(-1) }, ""},
+		{"1969", limits, func(r *pipeline.Record, _ time.Time) { r.Time = time.UnixMilli(-2) }, pipeline.Timestamp},
+		{"too large", limits, func(r *pipeline.Record, _ time.Time) { r.Key = make([]byte, most) }, pipeline.TooLarge},
+		{"a tombstone", limits, func(r *pipeline.Record, _ time.Time) { r.Value, r.Time = nil, time.UnixMilli(0) }, pipeline.Timestamp},
+		{"no limits", pipeline.NoLimits("out"), func(r *pipeline.Record, _ time.Time) {
+			r.Time, r.Key = time.UnixMilli(math.MaxInt64), make([]byte, most)
+		}, ""},
+		{"without a key", keys, func(*pipeline.Record, time.Time) {}, pipeline.Refused},
+		{"with an empty key", keys, func(r *pipeline.Record, _ time.Time) { r.Key = []byte{} }, ""},
 	} {
 		for _, to := range verdicts { // each alone: the topic is not known before the article is decided
 			t.Run(c.name+" "+to.String(), func(t *testing.T) {
 				p := newPipeline(t, newMemIndex(), nil, nil)
 				recs := records(articleJSON)
+				now := time.Now() // of this case: the cases before it can take minutes on a busy machine
 				recs[0].Time = now
-				c.change(&recs[0])
+				c.change(&recs[0], now)
 				b := p.Prepare(recs)
 				b.Limits = limitsOf(c.limits, to, pipeline.ToDead)
 				out, err := p.Decide(t.Context(), b)
