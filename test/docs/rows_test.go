@@ -42,9 +42,6 @@ var rows = []row{
 	{command: "bin/echosieve check --config echosieve.yaml", want: []string{`(?m)^recipe +ok `, `(?m)^kafka `, `(?m)^redis `, `The service can start`}},
 	{command: "bin/echosieve run --config echosieve.yaml", until: `joined group generation`},
 	{command: "bin/echosieve produce --config echosieve.yaml articles.jsonl.gz", want: []string{`^\d+ records published to articles in .* 0 bad lines\n3 of the records will be dead letters: no_text; see input.fields\n$`}},
-	{command: "make check", parsed: minutes},
-	{command: "make test", parsed: minutes},
-	{command: "make torture", parsed: minutes},
 	// docs/benchmarks.md
 	{command: "echosieve-lab bench FILE", with: []string{"FILE", "articles.jsonl.gz --rounds 1"}, want: []string{`(?m)^decode +\d`, `(?m)^whole +\d`}},
 	{command: "make bench", parsed: minutes},
@@ -60,8 +57,6 @@ var rows = []row{
 			"--kafka.create_topics --find-limit --rate 300 --duration 10s",
 		parsed: "a search for the limit takes minutes; load_test.go runs a short one",
 	},
-	{command: "echosieve-lab load --find-limit", parsed: "a search for the limit takes minutes; load_test.go runs a short one"},
-	{command: "ECHOSIEVE_BENCH_STORED=1000000 ECHOSIEVE_BENCH_BITS=14 go test ./redisindex -run NONE -bench Stored -benchtime 12800x", parsed: minutes},
 	// docs/configuration.md
 	{command: "echosieve config reference > echosieve.yaml", output: fileText("echosieve.yaml"), want: []string{`(?m)^redis:$`}},
 	{command: "echosieve config print --config echosieve.yaml --sources", want: []string{`(?m)brokers: .*# .*ECHOSIEVE_KAFKA_BROKERS`}},
@@ -114,7 +109,6 @@ var rows = []row{
 	{command: "echosieve ready", find: ready, want: []string{`"ready": ?true`}},
 	{command: "echosieve index lookup ARGUMENT", with: []string{"ARGUMENT", "@original.txt"}, find: judged, want: []string{`articles/0/\d+`}},
 	{command: "echosieve index refill --config echosieve.yaml", find: committed, want: []string{`\d+ `}},
-	{command: "go test ./test/e2e -bench Refill", parsed: minutes},
 	{command: "echosieve index forget TOPIC/PARTITION/OFFSET", with: []string{"TOPIC/PARTITION/OFFSET", "articles/0/6"}, want: []string{`forgotten|forgot`}},
 	{command: "kubectl port-forward", parsed: noCluster},
 	{
@@ -166,6 +160,7 @@ var rows = []row{
 	// docs/runbook.md
 	{command: "echosieve index accept --config echosieve.yaml", want: []string{`^nothing to accept|^accepted`}},
 	// docs/reliability.md
+	{command: "make torture", parsed: minutes},
 	{command: "make torture ROUNDS=100 SEED=7", parsed: minutes},
 	{command: "go run ./test/torture --rounds 1 --seed 7 --faults kill,redis-stall", parsed: minutes},
 	{command: "go run ./test/torture --rounds 1 --faults shadow,refill,explain,forget,kill,redis-stall", parsed: minutes},

@@ -1,0 +1,52 @@
+package docs
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/test/promserver"
+)
+
+// README repeats figures that other pages own: each row of its table of costs is a row of docs/benchmarks.md, and the recall, the false
+// positives and the recall of plain SimHash are those measured in docs/detection.md.
+func TestFiguresOfREADME(t *testing.T) {
+	root := promserver.Root(t)
+	readme := string(readFile(t, root, "README.md"))
+	_, rest, found := strings.Cut(readme, "\n| | measured |\n|---|---|\n")
+	require.True(t, found)
+	table, _, _ := strings.Cut(rest, "\n\n")
+	benchmarks := string(readFile(t, root, "docs/benchmarks.md"))
+	for costs := range strings.SplitSeq(table, "\n") {
+		require.Contains(t, benchmarks, "\n"+costs+"\n")
+	}
+
+	rates := regexp.MustCompile(`1?\.\d+ / 1?\.\d+`)
+	// Without intervals in brackets: "news  .988 (.983-.992) / .980 (.976-.984)  .010 / .008".
+	detection := regexp.MustCompile(` \([^)\n]*\)`).ReplaceAllString(string(readFile(t, root, "docs/detection.md")), "")
+	measured := func(recipe string) []string {
+		row := regexp.MustCompile(`(?m)^\W*` + recipe + `\W* .*$`).FindString(detection)
+		require.NotEmpty(t, row, recipe)
+		return rates.FindAllString(row, -1)
+	}
+	_, rest, _ = strings.Cut(readme, "\n## What it catches\n")
+	section, _, _ := strings.Cut(rest, "\n## ")
+	stated := rates.FindAllString(section, -1)
+	require.Len(t, stated, 3)
+	require.Equal(t, measured("news")[:2], stated[:2])
+	require.Equal(t, measured("classic-python-200")[0], stated[2])
+}
+
+// A figure of memory stands in one page, which the others link to: two statements of one figure differ after the next measurement.
+func TestFiguresOfMemoryStandOnce(t *testing.T) {
+	once := regexp.MustCompile(`\d+ bytes (an|per|for each)( stored)? article|\d+ Mi?B (idle|under load)|idle \| \d+ Mi?B`)
+	root := promserver.Root(t)
+	require.Len(t, once.FindAllString(string(readFile(t, root, "docs/benchmarks.md")), -1), 2)
+	for _, page := range append(pages(t), "DESIGN.md", "CONTRIBUTING.md", "SECURITY.md") {
+		if page != "README.md" && page != "docs/benchmarks.md" {
+			require.Empty(t, once.FindAllString(string(readFile(t, root, page)), -1), page)
+		}
+	}
+}
