@@ -67,7 +67,6 @@ var rows = []row{
 		// The sample has dead letters and no boilerplate: exit code 1.
 		with: []string{"--starts-in 24h", "--starts-in 24h || true"}, want: []string{`\d+ articles of \d+ sources`},
 	},
-	{command: "echosieve boilerplate learn --from TOPIC", parsed: "the page names the command only"},
 	// docs/evaluation.md
 	{
 		command: "echosieve-lab eval pairs --docs " + dataset + "stream.jsonl --pairs " + dataset + "pairs.tsv",
