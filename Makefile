@@ -25,7 +25,7 @@ help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | expand -t 10
 
 build: ## build bin/echosieve, the service, and bin/echosieve-lab, both static and without a C++ compiler
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X echosieve/internal/build.version=$(VERSION)' -o bin/ ./cmd/...
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X echosieve/internal/app/build.version=$(VERSION)' -o bin/ ./cmd/...
 
 release: ## what is published for VERSION, in bin/release: archives, Debian packages, bills of materials, checksums
 	deploy/release/build.sh $(VERSION) bin/release

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/diag"
+	"echosieve/internal/base/diag"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/diag"
+	"echosieve/internal/base/diag"
 
 	"github.com/segmentio/kafka-go"
 )

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/tlsfiles"
+	"echosieve/internal/base/tlsfiles"
 	"echosieve/pipeline"
 )
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/diag"
+	"echosieve/internal/base/diag"
 
 	"github.com/segmentio/kafka-go"
 )

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"echosieve/internal/diag"
+	"echosieve/internal/base/diag"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kerr"

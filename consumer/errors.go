@@ -6,7 +6,7 @@ import (
 	"net"
 	"strings"
 
-	"echosieve/internal/diag"
+	"echosieve/internal/base/diag"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/crashpoint"
+	"echosieve/internal/base/crashpoint"
 
 	"github.com/segmentio/kafka-go"
 )

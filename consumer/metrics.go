@@ -1,7 +1,7 @@
 package consumer
 
 import (
-	"echosieve/internal/metricset"
+	"echosieve/internal/base/metricset"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"

@@ -12,8 +12,8 @@ import (
 
 	"echosieve/consumer/internal/label"
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/crashpoint"
-	"echosieve/internal/tracing"
+	"echosieve/internal/base/crashpoint"
+	"echosieve/internal/base/tracing"
 	"echosieve/pipeline"
 
 	"github.com/segmentio/kafka-go"

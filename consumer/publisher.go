@@ -10,9 +10,9 @@ import (
 	"sync"
 
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/crashpoint"
-	"echosieve/internal/diag"
-	"echosieve/internal/tracing"
+	"echosieve/internal/base/crashpoint"
+	"echosieve/internal/base/diag"
+	"echosieve/internal/base/tracing"
 	"echosieve/pipeline"
 
 	"github.com/segmentio/kafka-go"

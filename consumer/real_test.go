@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/internal/diag"
+	"echosieve/internal/base/diag"
 	"echosieve/pipeline/article"
 	"echosieve/test/kafkaserver"
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/internal/diag"
-	"echosieve/internal/tlsfiles"
+	"echosieve/internal/base/diag"
+	"echosieve/internal/base/tlsfiles"
 	"echosieve/test/certs"
 	"echosieve/test/kafkaserver"
 

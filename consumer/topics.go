@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"echosieve/internal/diag"
+	"echosieve/internal/base/diag"
 	"echosieve/pipeline"
 
 	"github.com/segmentio/kafka-go"

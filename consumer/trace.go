@@ -3,7 +3,7 @@ package consumer
 import (
 	"context"
 
-	"echosieve/internal/tracing"
+	"echosieve/internal/base/tracing"
 	"echosieve/pipeline"
 
 	"go.opentelemetry.io/otel/attribute"

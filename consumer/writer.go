@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/diag"
+	"echosieve/internal/base/diag"
 	"echosieve/pipeline"
 
 	"github.com/segmentio/kafka-go"

@@ -21,7 +21,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/diag"
+	"echosieve/internal/base/diag"
 	"echosieve/pipeline"
 )
 

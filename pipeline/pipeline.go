@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"echosieve/internal/metricset"
+	"echosieve/internal/base/metricset"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"echosieve/internal/tracing"
+	"echosieve/internal/base/tracing"
 	"echosieve/pipeline/article"
 )
 

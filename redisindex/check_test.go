@@ -8,7 +8,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/diag"
+	"echosieve/internal/base/diag"
 	"echosieve/test/redisserver"
 )
 

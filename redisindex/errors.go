@@ -13,7 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"echosieve/internal/diag"
+	"echosieve/internal/base/diag"
 )
 
 // errLost says that an entry disappeared during its batch: it expired, was evicted, or was lost in a failover. If the batch is run again,

@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
-	"echosieve/internal/crashpoint"
-	"echosieve/internal/metricset"
+	"echosieve/internal/base/crashpoint"
+	"echosieve/internal/base/metricset"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/indexid"

@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/diag"
+	"echosieve/internal/base/diag"
 	"echosieve/pipeline/article"
 	"echosieve/simhash"
 	"echosieve/test/loopback"

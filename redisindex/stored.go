@@ -10,7 +10,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"github.com/redis/go-redis/v9"
 
-	"echosieve/internal/diag"
+	"echosieve/internal/base/diag"
 	"echosieve/pipeline/article"
 	"echosieve/simhash"
 )

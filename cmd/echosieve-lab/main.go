@@ -4,7 +4,7 @@ package main
 import (
 	"os"
 
-	"echosieve/internal/command"
+	"echosieve/internal/app/command"
 	"echosieve/redisindex"
 )
 

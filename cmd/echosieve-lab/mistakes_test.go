@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kfake"
 
-	"echosieve/internal/command"
-	"echosieve/internal/command/commandtest"
-	"echosieve/internal/config"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/command/commandtest"
+	"echosieve/internal/app/config"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/demo"
 	"echosieve/cmd/echosieve-lab/internal/eval"
 	"echosieve/cmd/echosieve-lab/internal/load"
-	"echosieve/internal/command"
+	"echosieve/internal/app/command"
 )
 
 const rootHelp = `Echosieve-lab shows echosieve, a streaming near-duplicate filter for news, at work and measures it. It is for a desk, not for

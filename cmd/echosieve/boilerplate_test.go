@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/internal/command"
-	"echosieve/internal/config"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
 
 	"github.com/stretchr/testify/require"
 )

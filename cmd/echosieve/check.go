@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"echosieve/consumer"
-	"echosieve/internal/command"
-	"echosieve/internal/config"
-	"echosieve/internal/diag"
-	"echosieve/internal/service"
-	"echosieve/internal/visible"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/service"
+	"echosieve/internal/app/visible"
+	"echosieve/internal/base/diag"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 )

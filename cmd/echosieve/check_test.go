@@ -14,9 +14,9 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/command"
-	"echosieve/internal/command/commandtest"
-	"echosieve/internal/diag"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/command/commandtest"
+	"echosieve/internal/base/diag"
 	"echosieve/pipeline/recipe"
 	"echosieve/test/redisserver"
 )

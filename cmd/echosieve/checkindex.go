@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"echosieve/consumer"
-	"echosieve/internal/config"
-	"echosieve/internal/diag"
-	"echosieve/internal/service"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/service"
+	"echosieve/internal/base/diag"
 	"echosieve/redisindex"
 	"echosieve/redisindex/handover"
 )

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"echosieve/internal/command"
-	"echosieve/internal/command/commandtest"
-	"echosieve/internal/config"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/command/commandtest"
+	"echosieve/internal/app/config"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/segment/cppjieba"
 )

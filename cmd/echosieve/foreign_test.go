@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/internal/command/commandtest"
+	"echosieve/internal/app/command/commandtest"
 	"echosieve/test/inprocess"
 	"echosieve/test/redisserver"
 )

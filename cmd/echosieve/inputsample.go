@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"echosieve/consumer"
-	"echosieve/internal/config"
-	"echosieve/internal/diag"
+	"echosieve/internal/app/config"
+	"echosieve/internal/base/diag"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"

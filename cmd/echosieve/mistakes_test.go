@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"echosieve/internal/command"
-	"echosieve/internal/command/commandtest"
-	"echosieve/internal/config"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/command/commandtest"
+	"echosieve/internal/app/config"
 	"echosieve/test/redisserver"
 
 	"github.com/stretchr/testify/require"

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"echosieve/internal/command"
-	"echosieve/internal/config"
-	"echosieve/internal/files"
-	"echosieve/internal/produce"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/files"
+	"echosieve/internal/app/produce"
 	"echosieve/pipeline"
 )
 

@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/internal/command"
-	"echosieve/internal/command/commandtest"
-	"echosieve/internal/config"
-	"echosieve/internal/files/filestest"
-	"echosieve/internal/produce"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/command/commandtest"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/files/filestest"
+	"echosieve/internal/app/produce"
 	"echosieve/sample"
 
 	"github.com/stretchr/testify/require"

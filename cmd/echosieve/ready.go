@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"echosieve/internal/command"
-	"echosieve/internal/config"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
 )
 
 // readyTimeout bounds the request and its answer.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"echosieve/internal/command"
+	"echosieve/internal/app/command"
 
 	"github.com/stretchr/testify/require"
 )

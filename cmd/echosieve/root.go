@@ -8,7 +8,7 @@ import (
 	"echosieve/cmd/echosieve/internal/diff"
 	"echosieve/cmd/echosieve/internal/explain"
 	"echosieve/cmd/echosieve/internal/index"
-	"echosieve/internal/command"
+	"echosieve/internal/app/command"
 )
 
 const rootHelp = `Echosieve reads news articles from a Kafka topic, decides for each whether it repeats an earlier one, and

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/internal/build"
-	"echosieve/internal/command"
-	"echosieve/internal/command/commandtest"
-	"echosieve/internal/config"
+	"echosieve/internal/app/build"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/command/commandtest"
+	"echosieve/internal/app/config"
 
 	"github.com/stretchr/testify/require"
 )

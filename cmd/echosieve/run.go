@@ -3,9 +3,9 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"echosieve/internal/command"
-	"echosieve/internal/config"
-	"echosieve/internal/service"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/service"
 )
 
 func newRunCommand() *cobra.Command {

@@ -42,7 +42,7 @@ for arch in "${architectures[@]}"; do
 	name=echosieve-$version-linux-$arch
 	tree=$work/$name
 	mkdir -p "$tree/man/man1" "$tree/completions"
-	GOOS=linux GOARCH=$arch go build -trimpath -ldflags "-s -w -X echosieve/internal/build.version=$version" -o "$tree/" ./cmd/...
+	GOOS=linux GOARCH=$arch go build -trimpath -ldflags "-s -w -X echosieve/internal/app/build.version=$version" -o "$tree/" ./cmd/...
 	cp LICENSE README.md CHANGELOG.md deploy/echosieve.reference.yaml deploy/release/debian/echosieve.service "$tree/"
 	cp "$work"/man/*.1 "$tree/man/man1/"
 	cp "$work"/completions/* "$tree/completions/"

@@ -1,4 +1,4 @@
-// Package child measures the memory and the CPU time of processes that tests start. Package internal/child starts and ends them.
+// Package child measures the memory and the CPU time of processes that tests start. Package internal/app/child starts and ends them.
 package child
 
 import (

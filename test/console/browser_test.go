@@ -23,7 +23,7 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/internal/child"
+	"echosieve/internal/app/child"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"

@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
-	"echosieve/internal/config"
+	"echosieve/internal/app/config"
 	"echosieve/test/promserver"
 )
 

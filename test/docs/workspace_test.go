@@ -21,7 +21,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/internal/child"
+	"echosieve/internal/app/child"
 	"echosieve/sample"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/loopback"

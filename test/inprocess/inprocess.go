@@ -20,8 +20,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/consumer"
-	"echosieve/internal/config"
-	"echosieve/internal/service"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/service"
 )
 
 // World is a running service with its servers.

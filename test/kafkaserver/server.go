@@ -23,7 +23,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"echosieve/internal/child"
+	"echosieve/internal/app/child"
 	"echosieve/test/loopback"
 )
 

@@ -231,7 +231,7 @@ var mutants = []mutant{
 		{"index.go", "defer c.served()", "_ = c"},
 	}, "^TestWaitsForRedis$"},
 	{"one-call-speaks-for-all", []edit{
-		{"../internal/service/health.go", "delete(c.waits, call)", "clear(c.waits)"},
+		{"../internal/app/service/health.go", "delete(c.waits, call)", "clear(c.waits)"},
 	}, "^TestHealthChanges$"},
 	{"blind-to-another-process", []edit{
 		{"../redisindex/handover/watch.go", "if w.committed == nil || before[place] == commit {", "if before[place] != commit || true {"},

@@ -14,7 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"echosieve/internal/child"
+	"echosieve/internal/app/child"
 	"echosieve/test/loopback"
 )
 

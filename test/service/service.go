@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/internal/child"
+	"echosieve/internal/app/child"
 	"echosieve/test/loopback"
 )
 

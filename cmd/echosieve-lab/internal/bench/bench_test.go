@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"echosieve/internal/command"
-	"echosieve/internal/command/commandtest"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/command/commandtest"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/spf13/cobra"

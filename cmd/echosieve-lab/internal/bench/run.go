@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"echosieve/cmd/echosieve-lab/internal/servers"
-	"echosieve/internal/config"
+	"echosieve/internal/app/config"
 	"echosieve/pipeline"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"

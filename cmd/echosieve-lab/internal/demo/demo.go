@@ -17,9 +17,9 @@ import (
 
 	"echosieve/cmd/echosieve-lab/internal/servers"
 	"echosieve/consumer"
-	"echosieve/internal/command"
-	"echosieve/internal/config"
-	"echosieve/internal/service"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/service"
 	"echosieve/pipeline"
 	"echosieve/sample"
 )

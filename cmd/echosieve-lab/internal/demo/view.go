@@ -13,10 +13,10 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/internal/config"
-	"echosieve/internal/console"
-	"echosieve/internal/files"
-	"echosieve/internal/visible"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/console"
+	"echosieve/internal/app/files"
+	"echosieve/internal/app/visible"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 )

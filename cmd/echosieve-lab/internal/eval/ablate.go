@@ -13,8 +13,8 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/edits"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/tables"
-	"echosieve/internal/command"
-	"echosieve/internal/config"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
 	"echosieve/pipeline/article"
 )
 

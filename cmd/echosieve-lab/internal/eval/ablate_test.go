@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/command"
+	"echosieve/internal/app/command"
 )
 
 // Without the row about numbers, reports with other numbers are joined.

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/config"
+	"echosieve/internal/app/config"
 )
 
 const help = `Eval measures the filter on your own articles.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"echosieve/internal/command"
+	"echosieve/internal/app/command"
 
 	"github.com/spf13/cobra"
 )

@@ -15,9 +15,9 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/edits"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/tables"
-	"echosieve/internal/command"
-	"echosieve/internal/config"
-	"echosieve/internal/files"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/files"
 	"echosieve/pipeline"
 	"echosieve/pipeline/recipe"
 )

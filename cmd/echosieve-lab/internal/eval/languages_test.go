@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/command"
+	"echosieve/internal/app/command"
 )
 
 // englishSample writes the English articles of the sample to a file named en.jsonl.

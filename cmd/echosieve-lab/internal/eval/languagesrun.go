@@ -9,7 +9,7 @@ import (
 
 	"echosieve/cmd/echosieve-lab/internal/eval/edits"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/config"
+	"echosieve/internal/app/config"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/lookup"
 	"echosieve/pipeline/recipe"

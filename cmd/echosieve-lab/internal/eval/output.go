@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/report"
-	"echosieve/internal/build"
-	"echosieve/internal/command"
+	"echosieve/internal/app/build"
+	"echosieve/internal/app/command"
 )
 
 // output shows the result of an eval command: on standard output, and with --html as a page.

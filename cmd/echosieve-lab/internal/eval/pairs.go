@@ -12,9 +12,9 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/report"
 	"echosieve/cmd/echosieve-lab/internal/eval/tables"
-	"echosieve/internal/command"
-	"echosieve/internal/config"
-	"echosieve/internal/files"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/files"
 	"echosieve/pipeline/article"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/command"
+	"echosieve/internal/app/command"
 )
 
 func TestEvalPairs(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/config"
-	"echosieve/internal/files"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/files"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"

@@ -11,9 +11,9 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/report"
 	"echosieve/cmd/echosieve-lab/internal/eval/tables"
-	"echosieve/internal/command"
-	"echosieve/internal/config"
-	"echosieve/internal/visible"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/visible"
 )
 
 const streamHelp = `Stream sends labelled articles, in the order of the file, through the service's own stages and index, batch by batch,

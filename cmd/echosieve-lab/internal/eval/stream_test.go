@@ -16,7 +16,7 @@ import (
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/tables"
-	"echosieve/internal/command"
+	"echosieve/internal/app/command"
 	"echosieve/test/redisserver"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/config"
+	"echosieve/internal/app/config"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/command"
-	"echosieve/internal/command/commandtest"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/command/commandtest"
 	"echosieve/sample"
 )
 

@@ -9,8 +9,8 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/report"
 	"echosieve/cmd/echosieve-lab/internal/eval/tables"
-	"echosieve/internal/command"
-	"echosieve/internal/config"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
 	"echosieve/pipeline/article"
 )
 

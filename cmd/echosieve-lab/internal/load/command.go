@@ -14,11 +14,11 @@ import (
 
 	"echosieve/cmd/echosieve-lab/internal/servers"
 	"echosieve/consumer"
-	"echosieve/internal/command"
-	"echosieve/internal/config"
-	"echosieve/internal/config/schema"
-	"echosieve/internal/files"
-	"echosieve/internal/produce"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/config/schema"
+	"echosieve/internal/app/files"
+	"echosieve/internal/app/produce"
 	"echosieve/pipeline"
 	"echosieve/sample"
 )

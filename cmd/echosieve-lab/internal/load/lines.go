@@ -5,9 +5,9 @@ import (
 	"io"
 	"iter"
 
-	"echosieve/internal/config"
-	"echosieve/internal/files"
-	"echosieve/internal/produce"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/files"
+	"echosieve/internal/app/produce"
 	"echosieve/pipeline"
 )
 

@@ -14,8 +14,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"echosieve/internal/child"
-	"echosieve/internal/config"
+	"echosieve/internal/app/child"
+	"echosieve/internal/app/config"
 )
 
 const (

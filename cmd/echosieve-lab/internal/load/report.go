@@ -10,7 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"echosieve/internal/command"
+	"echosieve/internal/app/command"
 )
 
 // Report is the result of a run. All delays are from a record's timestamp until its verdict was read from an output topic.

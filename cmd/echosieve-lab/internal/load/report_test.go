@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/command/commandtest"
+	"echosieve/internal/app/command/commandtest"
 )
 
 // The longest report: a search for the limit on a large machine that fell behind.

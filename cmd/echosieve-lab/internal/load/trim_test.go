@@ -11,7 +11,7 @@ import (
 
 	"echosieve/cmd/echosieve-lab/internal/servers"
 	"echosieve/consumer"
-	"echosieve/internal/config"
+	"echosieve/internal/app/config"
 )
 
 // trim deletes input that was committed and output that was read, and nothing else.

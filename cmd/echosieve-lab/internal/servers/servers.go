@@ -12,8 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"echosieve/consumer"
-	"echosieve/internal/config"
-	"echosieve/internal/tlsfiles"
+	"echosieve/internal/app/config"
+	"echosieve/internal/base/tlsfiles"
 	"echosieve/redisindex"
 )
 

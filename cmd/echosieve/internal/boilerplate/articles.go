@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"echosieve/consumer"
-	"echosieve/internal/config"
-	"echosieve/internal/files"
-	"echosieve/internal/produce"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/files"
+	"echosieve/internal/app/produce"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 )

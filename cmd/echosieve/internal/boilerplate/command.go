@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"echosieve/internal/command"
-	"echosieve/internal/config"
-	"echosieve/internal/config/schema"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/config/schema"
 	"echosieve/pipeline/recipe"
 )
 

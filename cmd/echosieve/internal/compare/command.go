@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"echosieve/internal/command"
-	"echosieve/internal/config"
-	"echosieve/internal/files"
-	"echosieve/internal/sidebyside"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/files"
+	"echosieve/internal/app/sidebyside"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
 )

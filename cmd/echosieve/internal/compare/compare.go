@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"echosieve/internal/sidebyside"
+	"echosieve/internal/app/sidebyside"
 	"echosieve/pipeline/lookup"
 	"echosieve/redisindex"
 

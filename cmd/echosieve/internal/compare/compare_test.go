@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/command"
-	"echosieve/internal/command/commandtest"
-	"echosieve/internal/config"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/command/commandtest"
+	"echosieve/internal/app/config"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
 	"echosieve/simhash"

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"echosieve/internal/command"
-	"echosieve/internal/config"
-	"echosieve/internal/config/schema"
-	"echosieve/internal/published"
-	"echosieve/internal/sidebyside"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/config/schema"
+	"echosieve/internal/app/published"
+	"echosieve/internal/app/sidebyside"
 )
 
 const help = `Diff compares the verdicts of two runs about the same input records, such as those of the service and of a shadow with other

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/internal/command"
-	"echosieve/internal/command/commandtest"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/command/commandtest"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/test/inprocess"

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"echosieve/internal/sidebyside"
+	"echosieve/internal/app/sidebyside"
 	"echosieve/pipeline/article"
 )
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"echosieve/consumer"
-	"echosieve/internal/published"
-	"echosieve/internal/sidebyside"
+	"echosieve/internal/app/published"
+	"echosieve/internal/app/sidebyside"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"echosieve/internal/files"
-	"echosieve/internal/published"
+	"echosieve/internal/app/files"
+	"echosieve/internal/app/published"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 )

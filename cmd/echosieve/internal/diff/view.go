@@ -9,9 +9,9 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"echosieve/internal/command"
-	"echosieve/internal/sidebyside"
-	"echosieve/internal/visible"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/sidebyside"
+	"echosieve/internal/app/visible"
 )
 
 // print writes the result for a terminal.

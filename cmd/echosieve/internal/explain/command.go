@@ -15,11 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"echosieve/consumer"
-	"echosieve/internal/command"
-	"echosieve/internal/config"
-	"echosieve/internal/config/schema"
-	"echosieve/internal/published"
-	"echosieve/internal/sidebyside"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/config/schema"
+	"echosieve/internal/app/published"
+	"echosieve/internal/app/sidebyside"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
 )

@@ -10,9 +10,9 @@ import (
 
 	"echosieve/cmd/echosieve/internal/compare"
 	"echosieve/consumer"
-	"echosieve/internal/config"
-	"echosieve/internal/published"
-	"echosieve/internal/sidebyside"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/published"
+	"echosieve/internal/app/sidebyside"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"

@@ -7,8 +7,8 @@ import (
 	"html"
 
 	"echosieve/cmd/echosieve/internal/compare"
-	"echosieve/internal/sidebyside"
-	"echosieve/internal/visible"
+	"echosieve/internal/app/sidebyside"
+	"echosieve/internal/app/visible"
 )
 
 // writePage writes the explanation as a page. Everything that comes from a record is made visible and escaped.

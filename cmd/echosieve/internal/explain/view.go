@@ -10,9 +10,9 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"echosieve/cmd/echosieve/internal/compare"
-	"echosieve/internal/command"
-	"echosieve/internal/sidebyside"
-	"echosieve/internal/visible"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/sidebyside"
+	"echosieve/internal/app/visible"
 )
 
 // print writes the explanation for a terminal.

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"echosieve/consumer"
-	"echosieve/internal/command"
-	"echosieve/internal/config"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
 )
 
 const acceptHelp = `Accept ends the warning that the group's articles are in another index, without filling this one: after a change of settings

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"echosieve/internal/config"
+	"echosieve/internal/app/config"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 	"echosieve/redisindex/handover"

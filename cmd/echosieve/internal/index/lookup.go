@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"echosieve/internal/command"
-	"echosieve/internal/config"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
 	"echosieve/simhash"

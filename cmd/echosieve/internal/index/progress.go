@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"echosieve/internal/files"
+	"echosieve/internal/app/files"
 )
 
 // progress shows how far a command has come.

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"echosieve/consumer"
-	"echosieve/internal/command"
-	"echosieve/internal/config"
-	"echosieve/internal/config/schema"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/config/schema"
 )
 
 const refillHelp = `Refill fills the index after Redis has lost data, or the empty index of a new recipe. It reads the articles of the

@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/consumer"
-	"echosieve/internal/config"
+	"echosieve/internal/app/config"
 	"echosieve/test/inprocess"
 )
 

@@ -11,9 +11,9 @@ import (
 	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
 
-	"echosieve/internal/command"
-	"echosieve/internal/config"
-	"echosieve/internal/visible"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/visible"
 	"echosieve/redisindex"
 	"echosieve/redisindex/handover"
 )

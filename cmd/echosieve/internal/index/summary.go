@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"echosieve/internal/command"
+	"echosieve/internal/app/command"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
 )

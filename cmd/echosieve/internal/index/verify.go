@@ -3,8 +3,8 @@ package index
 import (
 	"github.com/spf13/cobra"
 
-	"echosieve/internal/command"
-	"echosieve/internal/config"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
 	"echosieve/redisindex"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"echosieve/internal/crashpoint"
+	"echosieve/internal/base/crashpoint"
 	"echosieve/test/torture/internal/process"
 	"echosieve/test/torture/internal/rig"
 	"echosieve/test/torture/internal/wait"

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"echosieve/internal/child"
+	"echosieve/internal/app/child"
 )
 
 // Process is one running service. It is safe for concurrent use.

@@ -15,7 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/internal/child"
+	"echosieve/internal/app/child"
 	"echosieve/test/ledger"
 	"echosieve/test/torture/internal/judge"
 	"echosieve/test/torture/internal/process"

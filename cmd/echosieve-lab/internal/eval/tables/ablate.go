@@ -8,7 +8,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/command"
+	"echosieve/internal/app/command"
 )
 
 // Ablate writes what each part of the rule is worth.

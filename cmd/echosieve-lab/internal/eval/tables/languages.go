@@ -8,7 +8,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/command"
+	"echosieve/internal/app/command"
 )
 
 // weakRecall is the recall below which, and weakFalse the share of false joins above which, a kind of a language is listed.

@@ -14,8 +14,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/command"
-	"echosieve/internal/visible"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/visible"
 )
 
 // MostListed is the number of rows of a list of articles, pairs or sources. --json has all of them.

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/term"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/command"
-	"echosieve/internal/visible"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/visible"
 )
 
 // Threshold writes how many articles each limit would flag, and the sampled pairs side by side.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/command/commandtest"
+	"echosieve/internal/app/command/commandtest"
 )
 
 const (

@@ -1,0 +1,241 @@
+package console
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/sidebyside"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+
+	"github.com/stretchr/testify/require"
+)
+
+// outputs makes n acknowledged outputs of a kind, with ids from first on.
+func outputs(kind article.Kind, first, n int) []pipeline.Output {
+	list := make([]pipeline.Output, n)
+	for i := range list {
+		at := article.Coordinates{Topic: "articles", Offset: int64(first + i)}
+		list[i] = pipeline.Output{
+			Record: &pipeline.Record{Coordinates: at}, Content: article.Content{ID: fmt.Sprint("id", first+i), Source: "The Tideline"},
+			Verdict: article.Verdict{Kind: kind},
+		}
+		if kind != article.Unique {
+			list[i].Verdict.Distance = (first + i) % 20
+			list[i].Verdict.Relation = []article.Relation{article.Contained, article.Extends}[i%2]
+			list[i].Verdict.Original = article.Ref{ID: "o", Coordinates: article.Coordinates{Topic: "articles"}}
+		}
+	}
+	return list
+}
+
+func clock(at *time.Time) func() time.Time { return func() time.Time { return *at } }
+
+func TestFeedSamples(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	f := newFeed(clock(&now))
+	all, _ := f.open(newFilter(nil))
+	near, _ := f.open(newFilter(url.Values{"verdict": {"near"}, "min": {"15"}, "relation": {"contained"}}))
+	f.note(outputs(article.Unique, 0, 1000))
+	f.note(outputs(article.Near, 1000, 1000))
+	f.note([]pipeline.Output{{Record: &pipeline.Record{}, Destination: pipeline.ToDead, Reason: "no_text"}})
+
+	got := f.take(all)
+	require.Equal(t, counts{"unique": 1000, "near": 1000, "dead": 1}, got.Counts)
+	require.EqualValues(t, 2001, got.Matched)
+	require.Len(t, got.Rows, maxTickRows)
+	for i := range got.Rows[1:] {
+		require.Less(t, got.Rows[i].Number, got.Rows[i+1].Number, "not in order, or twice")
+	}
+	got = f.take(near)
+	require.Equal(t, counts{"unique": 1000, "near": 1000, "dead": 1}, got.Counts, "the charts show all verdicts")
+	require.EqualValues(t, 100, got.Matched)
+	for _, r := range got.Rows {
+		require.Equal(t, "near", r.Verdict)
+		require.Equal(t, "contained", r.Relation)
+		require.GreaterOrEqual(t, r.Distance, 15)
+	}
+	require.Equal(t, tick{Counts: counts{}}, f.take(near), "nothing happened since")
+	f.leave(near)
+	f.note(outputs(article.Near, 0, 1))
+	require.Empty(t, near.rows, "a page that has left still gets rows")
+}
+
+// TestSampleIsFair requires that the last verdicts of a tick have the same chance to be shown as the first.
+func TestSampleIsFair(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	f := newFeed(clock(&now))
+	p, _ := f.open(newFilter(nil))
+	late := 0
+	const runs, n = 400, 100
+	for range runs {
+		first := f.number
+		f.note(outputs(article.Unique, 0, n))
+		for _, r := range f.take(p).Rows {
+			if r.Number-first >= n/2 {
+				late++
+			}
+		}
+	}
+	// Half of 4,800 with a standard deviation of 33: outside of 6 of them by chance once in 500 million runs.
+	require.InDelta(t, runs*maxTickRows/2, late, 200)
+}
+
+func TestFeedOpensWithTheLastVerdicts(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	f := newFeed(clock(&now))
+	f.note(outputs(article.Unique, 0, 10))
+	now = now.Add(historyStep)
+	f.note(outputs(article.Near, 10, 5))
+	f.note(outputs(article.Unique, 15, keptRows))
+	_, first := f.open(newFilter(nil))
+	require.Len(t, first.Rows, openingRows)
+	require.Equal(t, fmt.Sprint("id", 14+keptRows), first.Rows[openingRows-1].ID, "the newest comes last")
+	require.Len(t, first.History, historySteps)
+	require.Equal(t, counts{"unique": 10}, first.History[historySteps-2])
+	require.Equal(t, counts{"near": 5, "unique": keptRows}, first.History[historySteps-1])
+	now = now.Add(historySteps * historyStep)
+	_, first = f.open(newFilter(nil))
+	for _, bar := range first.History {
+		require.Empty(t, bar, "an old bar is shown")
+	}
+
+	found, searched := f.find("ID20")
+	require.Equal(t, keptRows, searched)
+	require.Len(t, found, 1)
+	require.Equal(t, "articles/0/20", found[0].At)
+	found, _ = f.find("id3")
+	require.Empty(t, found, "a verdict that is no longer kept")
+}
+
+// A copy names its original by its title, as long as the verdict about the original is kept.
+func TestCopiesHaveTheTitleOfTheOriginal(t *testing.T) {
+	f := newFeed(time.Now)
+	original, copies := outputs(article.Unique, 0, 1), outputs(article.Near, 1, 2)
+	original[0].Content.Title = "New ferry"
+	copies[0].Verdict.Original = article.Ref{ID: "id0", Coordinates: original[0].Record.Coordinates}
+	copies[1].Verdict.Original = article.Ref{ID: "gone", Coordinates: article.Coordinates{Topic: "articles", Offset: 1 << 40}}
+	f.note(original)
+	f.note(copies)
+	require.Equal(t, "New ferry", f.verdict("articles/0/1").OriginalTitle)
+	require.Empty(t, f.verdict("articles/0/2").OriginalTitle)
+	f.note(outputs(article.Unique, 10, keptRows))
+	require.Nil(t, f.verdict("articles/0/0"), "no longer kept")
+	require.Len(t, f.byAt, keptRows)
+	f.note(copies[:1])
+	require.Empty(t, f.verdict("articles/0/1").OriginalTitle)
+	for range 3 { // delivered again and again
+		f.note(outputs(article.Unique, 5, keptRows/2))
+	}
+	require.LessOrEqual(t, len(f.byAt), keptRows)
+	for at, number := range f.byAt {
+		require.Equal(t, at, f.kept[number%keptRows].At)
+	}
+}
+
+func TestEveryReasonHasItsSentence(t *testing.T) {
+	for r := article.ReasonNone + 1; r < 100; r++ { // those that do not exist are called unknown
+		require.NotEmpty(t, reasons[r.String()], r)
+	}
+}
+
+func TestRowsHoldNoLongTexts(t *testing.T) {
+	o := outputs(article.Unique, 0, 1)[0]
+	o.Content.Title = strings.Repeat("长", 1000)
+	r := newRow(&o, 0, time.Time{})
+	require.LessOrEqual(t, len(r.Title), maxRowText+len("…"))
+	require.Regexp(t, "^长+…$", r.Title, "cut within a character")
+
+	cut, bytes := cutText(strings.Repeat("长", maxTextBytes/3+1))
+	require.Regexp(t, "^长+$", cut, "cut within a character")
+	require.Equal(t, maxTextBytes/3*3+3, bytes)
+}
+
+// Ids are shortened in the rows of the feed: a search for the whole id finds the row.
+func TestLongIDsAreFound(t *testing.T) {
+	f := newFeed(time.Now)
+	o := outputs(article.Unique, 0, 2)
+	o[1].Content.ID = strings.Repeat("https://news.example/", 20)
+	f.note(o)
+	found, _ := f.find(o[1].Content.ID)
+	require.Len(t, found, 1)
+	require.Equal(t, "articles/0/1", found[0].At)
+}
+
+// Markup does not count for verdicts, so texts side by side must not differ in it either.
+func TestComparedTextsHaveNoMarkup(t *testing.T) {
+	cfg := config.Default()
+	news, err := cfg.LoadRecipe()
+	require.NoError(t, err)
+	c, err := New(Config{Kafka: cfg.Kafka, Recipe: news, Index: cfg.IndexConfig(news.ID())}, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer c.Close()
+	text := "The council of Larkfield approved the new tram line on Monday."
+	body, err := json.Marshal(map[string]string{"earlier": text, "later": `<div class="article"><p>` + text + "</p></div>"})
+	require.NoError(t, err)
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, Path+"api/compare", bytes.NewReader(body))
+	c.ServeHTTP(w, r)
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	var got compared
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+	require.Equal(t, "exact", got.Verdict)
+	require.Equal(t, []sidebyside.Run{{Same: true, Left: text, Right: text}}, got.Runs)
+}
+
+// TestFeedOverHTTP requires that a page gets its events through a server with the timeouts of the service, and that open pages end when the
+// console closes.
+func TestFeedOverHTTP(t *testing.T) {
+	cfg := config.Default()
+	recipe, err := cfg.LoadRecipe()
+	require.NoError(t, err)
+	c, err := New(Config{Kafka: cfg.Kafka, Recipe: recipe}, nil)
+	require.NoError(t, err)
+	server := httptest.NewUnstartedServer(c)
+	server.Config.WriteTimeout = tickInterval
+	server.Config.ReadTimeout = 10 * tickInterval // also the time that a busy machine has for the request; the ticks below take longer
+	server.Start()
+	defer server.Close()
+	response, err := server.Client().Get(server.URL + Path + "api/feed?verdict=near")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	require.Equal(t, "text/event-stream", response.Header.Get("Content-Type"))
+	lines := bufio.NewScanner(response.Body)
+	next := func() string {
+		for lines.Scan() {
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				return data
+			}
+		}
+		return ""
+	}
+	require.Contains(t, next(), recipe.ID())
+	for range 12 {
+		require.Contains(t, next(), `"matched":0`)
+	}
+	c.feed.note(outputs(article.Near, 7, 1))
+	seen := next()
+	for ; !strings.Contains(seen, `"matched":1`); seen = next() {
+		require.NotEmpty(t, seen, "the feed ended")
+	}
+	require.Contains(t, seen, `"articles/0/7"`)
+
+	for range maxPages - 1 {
+		p, _ := c.feed.open(newFilter(nil))
+		require.NotNil(t, p)
+	}
+	refused, request := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, Path+"api/feed", nil)
+	c.ServeHTTP(refused, request)
+	require.Equal(t, http.StatusServiceUnavailable, refused.Code)
+	c.Close()
+	require.Eventually(t, func() bool { return next() == "" }, time.Minute, time.Millisecond, "the feed does not end with the console")
+}

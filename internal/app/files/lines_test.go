@@ -1,0 +1,101 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"echosieve/internal/app/files/filestest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// readLines returns each line as "number:line" and each error as "number!error".
+func readLines(t *testing.T, in io.Reader, limit int) []string {
+	t.Helper()
+	l, err := NewLineReader(in, limit)
+	require.NoError(t, err)
+	defer l.Close()
+	got := []string{}
+	for {
+		line, number, err := l.Next()
+		tooLong := (*LineTooLongError)(nil)
+		switch {
+		case errors.As(err, &tooLong):
+			got = append(got, fmt.Sprintf("%d!%d bytes", number, tooLong.Bytes))
+		case errors.Is(err, io.EOF):
+			return got
+		case err != nil:
+			return append(got, fmt.Sprintf("%d!%s", number, err))
+		default:
+			got = append(got, fmt.Sprintf("%d:%s", number, line))
+		}
+	}
+}
+
+func TestLineReader(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"empty":            {"", []string{}},
+		"one":              {"a\n", []string{"1:a"}},
+		"no end":           {"a\nb", []string{"1:a", "2:b"}},
+		"CRLF":             {"a\r\nb\r\n", []string{"1:a", "2:b"}},
+		"blank lines":      {"\n\r\n  \t\na\n\nb\n\n", []string{"4:a", "6:b"}},
+		"byte order mark":  {"\ufeffa\n\ufeffb\n", []string{"1:a", "2:\ufeffb"}},
+		"only a mark":      {"\ufeff", []string{}},
+		"mark, then blank": {"\ufeff\na\n", []string{"2:a"}},
+		"short as magic":   {"\x1f", []string{"1:\x1f"}},
+		"as long as can":   {"12345678\r\nb", []string{"1:12345678", "2:b"}},
+		"too long":         {"123456789\r\nb\n", []string{"1!9 bytes", "2:b"}},
+		"too long, end":    {"b\n123456789", []string{"1:b", "2!9 bytes"}},
+		"much too long": {
+			strings.Repeat("x", 3*lineBufferBytes+5) + "\nb\n",
+			[]string{fmt.Sprintf("1!%d bytes", 3*lineBufferBytes+5), "2:b"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, readLines(t, strings.NewReader(c.text), 8))
+			require.Equal(t, c.want, readLines(t, iotest.OneByteReader(strings.NewReader(c.text)), 8))
+			require.Equal(t, c.want, readLines(t, strings.NewReader(filestest.Gzip(t, c.text)), 8))
+			require.Equal(t, c.want, readLines(t, strings.NewReader(filestest.Zstd(t, c.text)), 8))
+		})
+	}
+}
+
+// A line as long as the limit is read. Of a longer line no more than the limit is kept in memory.
+func TestLineReaderLongLines(t *testing.T) {
+	long := strings.Repeat("y", 5*lineBufferBytes)
+	require.Equal(t, []string{"1:" + long, "2:z"}, readLines(t, strings.NewReader(long+"\nz"), len(long)))
+
+	l, err := NewLineReader(strings.NewReader(strings.Repeat("y", 64<<20)), 100)
+	require.NoError(t, err)
+	_, _, err = l.Next()
+	require.ErrorContains(t, err, "line of 67108864 bytes, at most 100")
+	require.Less(t, cap(l.line), 4096)
+}
+
+// Files joined with cat are one text.
+func TestLineReaderJoinedFiles(t *testing.T) {
+	require.Equal(t, []string{"1:a", "2:b"}, readLines(t, strings.NewReader(filestest.Gzip(t, "a\n")+filestest.Gzip(t, "b\n")), 8))
+	require.Equal(t, []string{"1:a", "2:b"}, readLines(t, strings.NewReader(filestest.Zstd(t, "a\n")+filestest.Zstd(t, "b\n")), 8))
+}
+
+// A file cut off in the middle is an error, not a short file; the lines before the cut are read.
+func TestLineReaderCutOff(t *testing.T) {
+	var text strings.Builder
+	for i := range 20000 {
+		fmt.Fprintf(&text, "%x\n", i*7919)
+	}
+	for name, whole := range map[string]string{"gzip": filestest.Gzip(t, text.String()), "zstd": filestest.Zstd(t, text.String())} {
+		got := readLines(t, strings.NewReader(whole[:len(whole)*3/4]), 100)
+		require.Contains(t, got[len(got)-1], "!unexpected EOF", name)
+	}
+	broken := errors.New("disk broken")
+	got := readLines(t, io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken)), 8)
+	require.Equal(t, []string{"1:a", "1!disk broken"}, got)
+}

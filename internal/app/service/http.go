@@ -1,0 +1,138 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/console"
+	"echosieve/internal/app/visible"
+)
+
+const (
+	httpHeaderTimeout   = 5 * time.Second
+	httpReadTimeout     = 10 * time.Second
+	httpWriteTimeout    = 90 * time.Second // a CPU profile takes 30 s before its first byte
+	httpIdleTimeout     = 2 * time.Minute  // longer than a usual scrape interval
+	httpMaxHeaderBytes  = 16 << 10
+	httpShutdownTimeout = 2 * time.Second
+	metricsInFlight     = 4
+)
+
+// newHTTPHandler serves the paths of the listener, behind the guard: a page of links at /, /metrics, /healthz and /readyz, and what the
+// settings add. Other methods than GET and HEAD are refused, except by the console. A nil console is none.
+func newHTTPHandler(cfg config.HTTPConfig, metrics prometheus.Gatherer, h *health, page http.Handler) http.Handler {
+	mux := http.NewServeMux() // a pattern with GET matches HEAD as well; other methods get 405
+	mux.HandleFunc("GET /{$}", serveLinks(cfg))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{
+		ErrorLog:            slog.NewLogLogger(h.log.Handler(), slog.LevelError),
+		MaxRequestsInFlight: metricsInFlight,
+	}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		serveJSON(w, http.StatusOK, map[string]any{"status": "alive"}, h.log)
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		ready, components := h.state()
+		status := http.StatusOK
+		if !ready {
+			status = http.StatusServiceUnavailable
+		}
+		serveJSON(w, status, map[string]any{"ready": ready, "components": components}, h.log)
+	})
+	if page != nil {
+		mux.Handle(console.Path, page)
+	}
+	if cfg.Pprof {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
+	return guard(cfg, mux)
+}
+
+// serveLinks returns the page at /, which leads to all others.
+func serveLinks(cfg config.HTTPConfig) http.HandlerFunc {
+	links := []struct {
+		path, what string
+		served     bool
+	}{
+		{console.Path, "verdicts, articles and connections, as a page", cfg.Console},
+		{"/metrics", "for Prometheus", true},
+		{"/readyz", "is every connection up, and what is wrong", true},
+		{"/healthz", "does the process answer", true},
+		{"/debug/pprof/", "profiles", cfg.Pprof},
+	}
+	var b strings.Builder
+	b.WriteString("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Echosieve</title></head>\n<body><h1>Echosieve</h1>\n<ul>\n")
+	for _, l := range links {
+		if l.served { // relative: a proxy may serve the page below a prefix
+			fmt.Fprintf(&b, "<li><a href=\"%s\">%s</a>: %s</li>\n", strings.TrimPrefix(l.path, "/"), l.path, l.what)
+		}
+	}
+	b.WriteString("</ul></body></html>\n")
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = io.WriteString(w, b.String()) // a client that is gone misses nothing
+	}
+}
+
+func serveJSON(w http.ResponseWriter, status int, v any, log *slog.Logger) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		log.Error("answer not encoded", "err", err)
+		status = http.StatusInternalServerError
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	if _, err := w.Write(visible.JSON(b.Bytes())); err != nil { // people read it with curl
+		log.Debug("answer not written", "err", err)
+	}
+}
+
+// serveHTTP serves until ctx ends, then closes the listener and returns nil. It returns an error if serving fails before that.
+func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler, log *slog.Logger) error {
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: httpHeaderTimeout,
+		ReadTimeout:       httpReadTimeout,
+		WriteTimeout:      httpWriteTimeout,
+		IdleTimeout:       httpIdleTimeout,
+		MaxHeaderBytes:    httpMaxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("http: serve: %w", err)
+	case <-ctx.Done():
+	}
+	// Requests under way get httpShutdownTimeout to finish. ctx has ended, so the time is taken from a new context.
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), httpShutdownTimeout)
+	defer cancel()
+	if err := server.Shutdown(drain); errors.Is(err, context.DeadlineExceeded) {
+		return server.Close()
+	} else if err != nil {
+		return fmt.Errorf("http: shut down: %w", err)
+	}
+	return nil
+}
