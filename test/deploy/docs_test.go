@@ -56,7 +56,7 @@ func TestDocumentationNamesEveryReason(t *testing.T) {
 	}
 	slices.Sort(exposed)
 	exposed = slices.Compact(exposed)
-	row := regexp.MustCompile("(?m)^\\| `echosieve_pipeline_records_total` .*reason: (.*) \\|$").FindStringSubmatch(string(read(t, "docs/metrics.md")))
+	row := regexp.MustCompile("(?m)^- `echosieve_pipeline_records_total`, .*reason: (.*)$").FindStringSubmatch(string(read(t, "docs/metrics.md")))
 	require.NotNil(t, row)
 	listed := regexp.MustCompile(`[a-z_0-9]+`).FindAllString(strings.ReplaceAll(row[1], "the test that decided", ""), -1)
 	slices.Sort(listed)

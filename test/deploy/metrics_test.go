@@ -16,15 +16,15 @@ import (
 	"echosieve/test/service"
 )
 
-// metric is one row of the table in docs/metrics.md.
+// metric is one item of docs/metrics.md: name, type, labels with their values, and meaning.
 type metric struct {
 	name, kind string
 	labels     []string
-	values     map[string][]string // the values of a label, where the table lists them
+	values     map[string][]string // the values of a label, where the page lists them
 }
 
 var (
-	row   = regexp.MustCompile("(?m)^\\| `(echosieve_[a-z_]+)` \\| (counter|gauge|histogram) \\|([^|]*)\\|")
+	row   = regexp.MustCompile("(?m)^- `(echosieve_[a-z_]+)`, (counter|gauge|histogram)(?:; ([^:]*))?: ")
 	label = regexp.MustCompile("`([a-z]+)`(?: \\(([^)]*)\\))?")
 )
 
