@@ -26,6 +26,8 @@ const (
 	TooLarge  RejectReason = "too_large"  // with our headers, the record would be too large for an output topic
 	Timestamp RejectReason = "timestamp"  // an output topic takes no record with this timestamp
 	Refused   RejectReason = "refused"    // an output topic takes no such record for another reason
+	// Deleted is the reason of Decode only: Prepare treats the record as one with a null value.
+	Deleted RejectReason = "deleted" // the envelope reports a deletion
 )
 
 // RejectError says why a record can never be processed. The input is bad; trying again does not help.
@@ -40,30 +42,38 @@ func (e *RejectError) Error() string { return string(e.Reason) + ": " + e.Detail
 // concurrent use and takes time linear in the length of the value.
 func (c *DecodeConfig) Decode(r *Record) (article.Content, *RejectError) {
 	content := article.Content{ID: r.String()}
+	value, reject := c.unwrap(r)
+	if reject != nil {
+		return content, reject
+	}
 	if c.Format == FormatText || c.Format == FormatHTML {
-		if reject := notUTF8(r.Value); reject != nil {
+		if reject := notUTF8(value); reject != nil {
 			return content, reject
 		}
 	}
 	switch c.Format {
 	case FormatText:
-		content.Text = string(r.Value)
+		content.Text = string(value)
 		return content, nil
 	case FormatHTML:
-		content.Text, content.Title = string(r.Value), htmlTitle(r.Value)
+		content.Text, content.Title = string(value), htmlTitle(value)
 		return content, nil
 	}
-	if !validObject(r.Value) {
-		return content, notJSON(r.Value)
+	if !validObject(value) {
+		return content, notJSON(value)
 	}
-	o := newObject(r.Value, make([]member, 0, 16))
-	if id := o.firstID(c.Fields.ID); id != "" {
+	o := newObject(value, r.Headers, make([]member, 0, 16))
+	fields := c.paths()
+	if id := o.firstID(fields.ID); id != "" {
 		content.ID = id
 	}
-	text, path := o.first(c.Fields.Text)
+	if c.deletes(&o) {
+		return content, &RejectError{Deleted, fmt.Sprintf("the %s envelope reports a deletion", c.Preset)}
+	}
+	text, path := o.first(fields.Text)
 	switch {
 	case path == "":
-		return content, &RejectError{NoText, fmt.Sprintf("none of the text fields %q is there", c.Fields.Text)}
+		return content, &RejectError{NoText, fmt.Sprintf("none of the text fields %q is there", fields.Text)}
 	case text.Type != gjson.String:
 		return content, &RejectError{WrongType, fmt.Sprintf("field %q is a JSON %s, not a string", path, typeName(text))}
 	}
@@ -73,9 +83,9 @@ func (c *DecodeConfig) Decode(r *Record) (article.Content, *RejectError) {
 		return content, reject
 	}
 	content.Text = text.String()
-	content.Title = o.firstString(c.Fields.Title)
-	content.Source = o.firstString(c.Fields.Source)
-	content.URL = o.firstString(c.Fields.URL)
+	content.Title = o.firstString(fields.Title)
+	content.Source = o.firstString(fields.Source)
+	content.URL = o.firstString(fields.URL)
 	return content, nil
 }
 

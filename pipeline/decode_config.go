@@ -7,9 +7,12 @@ import (
 
 // DecodeConfig says how to find the article in a record's value.
 type DecodeConfig struct {
-	Format     string      `koanf:"format" help:"Form of a value: json (an object with the fields below), text or html (all of it is the text)."`
-	Fields     FieldConfig `koanf:"fields"`
-	Tombstones string      `koanf:"tombstones" help:"What happens to null values: unique (passed to the unique topic) or skip."`
+	Format      string      `koanf:"format" help:"Form of a value: json (an object with the fields below), text or html (all of it is the text)."`
+	Preset      string      `koanf:"preset" help:"Envelope around the articles: connect, debezium, cloudevents, mongo, or empty. The default paths of input.fields are looked for within it; its deletions count as null values."`
+	Framing     string      `koanf:"framing" help:"Bytes before a value: none, or confluent (the framing of a schema registry: a zero byte and the schema's id; or the header __value_schema_id). JSON in it needs no registry."`
+	Compression string      `koanf:"compression" help:"Compression of the values themselves, beside that of Kafka's batches: auto (gzip and zstd are recognised), none, gzip or zstd. Decompressed, a value has at most 4 MiB."`
+	Fields      FieldConfig `koanf:"fields"`
+	Tombstones  string      `koanf:"tombstones" help:"What happens to null values: unique (passed to the unique topic) or skip."`
 	// MaxFuture only decides which timestamps are counted as future, not any verdict.
 	MaxFuture time.Duration `koanf:"max_future" range:"0s..876000h" help:"Timestamps further ahead of the clock count as future in echosieve_pipeline_event_time_total. 0: none."`
 	// SourceLabels only decides what is counted, not any verdict.
@@ -20,6 +23,8 @@ type DecodeConfig struct {
 const MaxSourceLabels = 1000
 
 // FieldConfig lists, for each field of an article, the dotted paths to try in a JSON value, in their order.
+//
+// A path that begins with "header:" leads to a record header.
 type FieldConfig struct {
 	ID     []string `koanf:"id" help:"Paths of the id; MongoDB's {\"$oid\": ...} is understood. Without an id: topic/partition/offset."`
 	Title  []string `koanf:"title" help:"Paths of the title. It does not affect verdicts."`
@@ -48,8 +53,10 @@ func DefaultDecodeConfig() DecodeConfig {
 			Source: []string{"source"},
 			URL:    []string{"url"},
 		},
-		Tombstones: TombstonesUnique,
-		MaxFuture:  24 * time.Hour,
+		Framing:     FramingNone,
+		Compression: CompressionAuto,
+		Tombstones:  TombstonesUnique,
+		MaxFuture:   24 * time.Hour,
 	}
 }
 
@@ -59,6 +66,19 @@ func (c DecodeConfig) Validate() error {
 	case FormatJSON, FormatText, FormatHTML:
 	default:
 		return fmt.Errorf("format: %q is not one of json, text, html", c.Format)
+	}
+	if err := validatePreset(c.Preset); err != nil {
+		return err
+	}
+	switch c.Framing {
+	case FramingNone, FramingConfluent:
+	default:
+		return fmt.Errorf("framing: %q is not one of none, confluent", c.Framing)
+	}
+	switch c.Compression {
+	case CompressionAuto, CompressionNone, CompressionGzip, CompressionZstd:
+	default:
+		return fmt.Errorf("compression: %q is not one of auto, none, gzip, zstd", c.Compression)
 	}
 	switch c.Tombstones {
 	case TombstonesUnique, TombstonesSkip:

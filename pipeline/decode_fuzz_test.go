@@ -135,8 +135,11 @@ func FuzzObject(f *testing.F) {
 		if !validObject(value) {
 			return
 		}
-		o := newObject(value, nil)
+		o := newObject(value, nil, nil)
 		for _, path := range []string{path, "text", "id", "a"} {
+			if strings.HasPrefix(path, headerPath) {
+				continue
+			}
 			got, want := o.get(path), gjson.GetBytes(value, path)
 			if got.Type != want.Type || got.String() != want.String() || got.Raw != want.Raw {
 				t.Fatalf("%q at %q: %v, gjson %v", value, path, got, want)

@@ -12,8 +12,8 @@ import (
 
 // signatures are the beginnings of values that are no JSON, and what such a value looks like. The first that fits counts.
 var signatures = []struct{ prefix, looksLike string }{
-	{"\x1f\x8b", "gzip: let the producer compress batches (compression.type), not values"},
-	{"\x28\xb5\x2f\xfd", "zstd: let the producer compress batches (compression.type), not values"},
+	{gzipMagic, "gzip: set input.compression to auto"},
+	{zstdMagic, "zstd: set input.compression to auto"},
 	{"\x04\x22\x4d\x18", "lz4: let the producer compress batches (compression.type), not values"},
 	{"\xff\x06\x00\x00sNaPpY", "snappy: let the producer compress batches (compression.type), not values"},
 	{"Obj\x01", "an Avro file: publish JSON"},
@@ -46,8 +46,8 @@ func notJSON(value []byte) *RejectError {
 		}
 	}
 	if value[0] == 0 && len(value) >= schemaFraming {
-		return &RejectError{NotJSON, fmt.Sprintf(notObject+"it looks like a schema registry's framing, schema id %d: publish JSON without a schema, "+
-			"by the producer's value.serializer or value.converter", binary.BigEndian.Uint32(value[1:]))}
+		return &RejectError{NotJSON, fmt.Sprintf(notObject+"it looks like a schema registry's framing, schema id %d: set input.framing to confluent if "+
+			"JSON follows", binary.BigEndian.Uint32(value[1:]))}
 	}
 	if reject := notUTF8(value); reject != nil {
 		return reject

@@ -1,12 +1,18 @@
 package pipeline
 
-import "github.com/tidwall/gjson"
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+)
 
 // object is a JSON object whose members were found in one pass. A search by path reads the object from its beginning, text included,
 // and a record takes about ten searches. Strings in it share the memory of the whole object.
 type object struct {
 	gjson.Result
 	members []member // the first maxMembers, in their order
+	headers []Header // of the record
 }
 
 // maxMembers bounds the memory for members, which take up to twenty times as much as the JSON. Articles have fewer members. Further ones
@@ -18,9 +24,9 @@ type member struct {
 	value gjson.Result
 }
 
-// newObject finds the members of a valid JSON object and appends them to members, which must be empty.
-func newObject(json []byte, members []member) object {
-	o := object{gjson.ParseBytes(json), members}
+// newObject finds the members of a valid JSON object and appends them to members, which must be empty. headers are those of its record.
+func newObject(json []byte, headers []Header, members []member) object {
+	o := object{gjson.ParseBytes(json), members, headers}
 	o.ForEach(func(name, value gjson.Result) bool {
 		o.members = append(o.members, member{name.Str, value})
 		return len(o.members) < maxMembers
@@ -28,8 +34,12 @@ func newObject(json []byte, members []member) object {
 	return o
 }
 
-// get returns the value at a path of gjson. Of several members with one name, the first one counts.
+// get returns the value at a path of gjson, or the record header that the path names. Of several members or headers with one name, the
+// first one counts.
 func (o *object) get(path string) gjson.Result {
+	if name, ok := strings.CutPrefix(path, headerPath); ok {
+		return o.header(name)
+	}
 	if !isPlainName(path) {
 		return o.Get(path)
 	}
@@ -40,6 +50,16 @@ func (o *object) get(path string) gjson.Result {
 	}
 	if len(o.members) == maxMembers {
 		return o.Get(path)
+	}
+	return gjson.Result{}
+}
+
+func (o *object) header(name string) gjson.Result {
+	for _, h := range o.headers {
+		if h.Key == name && utf8.Valid(h.Value) {
+			text := string(h.Value)
+			return gjson.Result{Type: gjson.String, Raw: text, Str: text}
+		}
 	}
 	return gjson.Result{}
 }

@@ -102,6 +102,9 @@ func (p *Pipeline) prepare(r *Record) prepared {
 	start := time.Now()
 	content, err := p.cfg.Decode.Decode(r)
 	p.metrics.observe(StageDecode, time.Since(start))
+	if err != nil && err.Reason == Deleted {
+		return prepared{tombstone: true}
+	}
 	if err != nil {
 		return prepared{reject: err}
 	}

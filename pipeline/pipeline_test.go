@@ -245,6 +245,26 @@ func TestTombstonesCanBeSkipped(t *testing.T) {
 	require.Equal(t, int64(1), outputs[0].Record.Offset)
 }
 
+// A deletion that an envelope reports is treated as a null value, and keeps its value.
+func TestDeletionsAreTombstones(t *testing.T) {
+	deletion := `{"before":{"id":"d","text":"short flash"},"after":null,"op":"d"}`
+	for _, tombstones := range []string{pipeline.TombstonesUnique, pipeline.TombstonesSkip} {
+		p := newPipeline(t, newMemIndex(), nil, func(c *pipeline.Config) { c.Decode.Preset, c.Decode.Tombstones = "debezium", tombstones })
+		outputs, err := p.Decide(t.Context(), p.Prepare(records(deletion, `{"after":{"id":"d","text":"short flash"},"op":"c"}`)))
+		require.NoError(t, err)
+		verdicts := make([]string, len(outputs))
+		for i, o := range outputs {
+			verdicts[i] = o.VerdictName() + " " + o.Reason
+		}
+		if tombstones == pipeline.TombstonesSkip {
+			require.Len(t, outputs, 1)
+			continue
+		}
+		require.Equal(t, []string{"unique tombstone", "unique " + outputs[1].Reason}, verdicts)
+		require.JSONEq(t, deletion, string(outputs[0].Record.Value))
+	}
+}
+
 func TestNothingIsDecidedWithoutTheIndex(t *testing.T) {
 	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
 	p := newPipeline(t, index, nil, nil)

@@ -84,8 +84,11 @@ func (s *inputSample) add(input pipeline.DecodeConfig, made *recipe.Recipe, r *p
 	if r.Value == nil { // a tombstone, or too large
 		return
 	}
-	s.records++
 	content, reject := input.Decode(r)
+	if reject != nil && reject.Reason == pipeline.Deleted {
+		return
+	}
+	s.records++
 	if reject != nil {
 		s.reject(reject)
 		return

@@ -31,6 +31,9 @@ func readArticles(cmd *cobra.Command, cfg config.Config, from string, add func(a
 			return
 		}
 		content, reject := cfg.Input.Decode(record)
+		if reject != nil && reject.Reason == pipeline.Deleted {
+			return
+		}
 		if record.Oversize != nil || reject != nil || !add(content) {
 			progress.Bad.Add(1)
 			return

@@ -1,0 +1,95 @@
+package pipeline
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// The values of DecodeConfig.Framing and DecodeConfig.Compression.
+const (
+	FramingNone      = "none"
+	FramingConfluent = "confluent"
+	CompressionAuto  = "auto"
+	CompressionNone  = "none"
+	CompressionGzip  = "gzip"
+	CompressionZstd  = "zstd"
+)
+
+const (
+	// maxDecompressedBytes bounds the text of a compressed value. Longer values are dead letters: a record of a megabyte can claim a terabyte.
+	maxDecompressedBytes = 4 << 20
+	gzipMagic            = "\x1f\x8b"
+	zstdMagic            = "\x28\xb5\x2f\xfd"
+	// headerSchemaID is the record header in which Confluent's serializers can put the schema's id, instead of bytes before the value.
+	headerSchemaID = "__value_schema_id"
+)
+
+// unwrap returns the value without compression and framing. The result shares the memory of the record unless the value was compressed.
+func (c *DecodeConfig) unwrap(r *Record) ([]byte, *RejectError) {
+	value, reject := decompress(r.Value, c.Compression)
+	if reject != nil || c.Framing != FramingConfluent {
+		return value, reject
+	}
+	if len(value) >= schemaFraming && value[0] == 0 {
+		return value[schemaFraming:], nil
+	}
+	if slices.ContainsFunc(r.Headers, func(h Header) bool { return h.Key == headerSchemaID }) {
+		return value, nil
+	}
+	return nil, &RejectError{NotJSON, fmt.Sprintf("the value has no schema registry framing (a zero byte and four bytes of the schema's id) and the record no header %s: %s; "+
+		"set input.framing to none if producers use no registry", headerSchemaID, excerpt(value))}
+}
+
+// decompress returns a value without its compression. Neither JSON nor a text in UTF-8 begins like gzip or zstd.
+func decompress(value []byte, compression string) ([]byte, *RejectError) {
+	isGzip, isZstd := bytes.HasPrefix(value, []byte(gzipMagic)), bytes.HasPrefix(value, []byte(zstdMagic))
+	switch {
+	case isGzip && (compression == CompressionAuto || compression == CompressionGzip):
+		unzip, err := gzip.NewReader(bytes.NewReader(value))
+		if err != nil {
+			return nil, damaged(CompressionGzip, err)
+		}
+		return readBounded(CompressionGzip, unzip)
+	case isZstd && (compression == CompressionAuto || compression == CompressionZstd):
+		dec, _ := zstdReaders.Get().(*zstd.Decoder)
+		defer zstdReaders.Put(dec)
+		if err := dec.Reset(bytes.NewReader(value)); err != nil {
+			return nil, damaged(CompressionZstd, err)
+		}
+		return readBounded(CompressionZstd, dec)
+	case compression == CompressionGzip || compression == CompressionZstd:
+		return nil, &RejectError{NotJSON, fmt.Sprintf("the value is not compressed with %s: %s; input.compression auto takes both kinds", compression, excerpt(value))}
+	}
+	return value, nil
+}
+
+// zstdReaders keeps decoders, which take longer to make than an article to decompress. None has a goroutine of its own, and the window is bounded.
+var zstdReaders = sync.Pool{New: func() any {
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxDecompressedBytes), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		panic(fmt.Sprintf("pipeline: options of the zstd decoder: %v", err)) // the options are constants
+	}
+	return dec
+}}
+
+func readBounded(codec string, in io.Reader) ([]byte, *RejectError) {
+	value, err := io.ReadAll(io.LimitReader(in, maxDecompressedBytes+1))
+	switch {
+	case len(value) > maxDecompressedBytes || errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		return nil, &RejectError{TooLarge, fmt.Sprintf("decompressed with %s, the value has more than %d MiB", codec, maxDecompressedBytes>>20)}
+	case err != nil:
+		return nil, damaged(codec, err)
+	}
+	return value, nil
+}
+
+func damaged(codec string, err error) *RejectError {
+	return &RejectError{NotJSON, fmt.Sprintf("the value begins like %s and cannot be decompressed: %v", codec, err)}
+}

@@ -1,0 +1,157 @@
+package pipeline
+
+import (
+	"bytes"
+	"compress/gzip"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
+)
+
+func gzipped(t testing.TB, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write([]byte(text))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.String()
+}
+
+func zstandard(t testing.TB, text string) string {
+	t.Helper()
+	w, err := zstd.NewWriter(nil)
+	require.NoError(t, err)
+	return string(w.EncodeAll([]byte(text), nil))
+}
+
+func TestUnwrap(t *testing.T) {
+	const plain, framed = `{"id":"a","text":"x"}`, "\x00\x00\x00\x01\x2c" + `{"id":"a","text":"x"}`
+	bomb := strings.Repeat("a", maxDecompressedBytes+1)
+	for _, c := range []struct {
+		name                 string
+		framing, compression string
+		value                string
+		reason               RejectReason // empty: the article is found
+		detail               string
+	}{
+		{"plain", FramingNone, CompressionAuto, plain, "", ""},
+		{"gzip", FramingNone, CompressionAuto, gzipped(t, plain), "", ""},
+		{"zstd", FramingNone, CompressionAuto, zstandard(t, plain), "", ""},
+		{"gzip by name", FramingNone, CompressionGzip, gzipped(t, plain), "", ""},
+		{"zstd by name", FramingNone, CompressionZstd, zstandard(t, plain), "", ""},
+		{"gzip, none expected", FramingNone, CompressionNone, gzipped(t, plain), NotJSON, "input.compression"},
+		{"plain, gzip expected", FramingNone, CompressionGzip, plain, NotJSON, "not compressed with gzip"},
+		{"zstd, gzip expected", FramingNone, CompressionGzip, zstandard(t, plain), NotJSON, "not compressed with gzip"},
+		{"gzip, cut", FramingNone, CompressionAuto, gzipped(t, plain)[:25], NotJSON, "cannot be decompressed"},
+		{"zstd, cut", FramingNone, CompressionAuto, zstandard(t, plain)[:12], NotJSON, "cannot be decompressed"},
+		{"gzip bomb", FramingNone, CompressionAuto, gzipped(t, bomb), TooLarge, "more than 4 MiB"},
+		{"zstd bomb", FramingNone, CompressionAuto, zstandard(t, bomb), TooLarge, "more than 4 MiB"},
+		{"zstd window of a gigabyte", FramingNone, CompressionAuto, "\x28\xb5\x2f\xfd\x00\xa0\x01\x00\x00", TooLarge, "more than 4 MiB"},
+		{"framed", FramingConfluent, CompressionAuto, framed, "", ""},
+		{"framed, then compressed", FramingConfluent, CompressionAuto, gzipped(t, framed), "", ""},
+		{"framed, none expected", FramingNone, CompressionAuto, framed, NotJSON, "set input.framing to confluent"},
+		{"framing expected", FramingConfluent, CompressionAuto, plain, NotJSON, "set input.framing to none"},
+		{"cut within the framing", FramingConfluent, CompressionAuto, framed[:4], NotJSON, "set input.framing to none"},
+		{"nothing after the framing", FramingConfluent, CompressionAuto, framed[:5], NotJSON, "empty"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := DefaultDecodeConfig()
+			cfg.Framing, cfg.Compression = c.framing, c.compression
+			require.NoError(t, cfg.Validate())
+			content, reject := cfg.Decode(record(c.value))
+			if c.reason != "" {
+				require.NotNil(t, reject)
+				require.Equal(t, c.reason, reject.Reason, reject.Detail)
+				require.Contains(t, reject.Detail, c.detail)
+				return
+			}
+			require.Nil(t, reject)
+			require.Equal(t, "a", content.ID)
+			require.Equal(t, "x", content.Text)
+		})
+	}
+}
+
+// The schema's id can stand in a header. Then the value has no framing.
+func TestUnwrapSchemaHeader(t *testing.T) {
+	cfg := DefaultDecodeConfig()
+	cfg.Framing = FramingConfluent
+	r := record(`{"text":"x"}`)
+	r.Headers = []Header{{Key: "__value_schema_id", Value: make([]byte, 17)}}
+	content, reject := cfg.Decode(r)
+	require.Nil(t, reject)
+	require.Equal(t, "x", content.Text)
+}
+
+func TestPresets(t *testing.T) {
+	const inner = `{"id":"a","title":"T","text":"x","source":"S","url":"u"}`
+	quoted := `"` + strings.ReplaceAll(inner, `"`, `\"`) + `"`
+	event := []Header{{Key: "ce_id", Value: []byte("event-7")}, {Key: "ce_source", Value: []byte("//crawler")}}
+	for _, c := range []struct {
+		name, preset, value string
+		headers             []Header
+		id, source          string
+	}{
+		{"no envelope", "", inner, nil, "a", "S"},
+		{"Connect", "connect", `{"schema":{"type":"struct"},"payload":` + inner + `}`, nil, "a", "S"},
+		{"Debezium", "debezium", `{"before":null,"after":` + inner + `,"source":{"db":"news"},"op":"c"}`, nil, "a", "S"},
+		{"Debezium with a schema", "debezium", `{"schema":{},"payload":{"before":null,"after":` + inner + `,"op":"u"}}`, nil, "a", "S"},
+		{"Debezium of MongoDB", "debezium", `{"after":` + quoted + `,"op":"c"}`, nil, "a", "S"},
+		{"CloudEvents, structured", "cloudevents", `{"specversion":"1.0","id":"event-7","source":"//crawler","data":` + inner + `}`, nil, "a", "S"},
+		{"CloudEvents, id of the event", "cloudevents", `{"specversion":"1.0","id":"event-7","source":"//crawler","data":{"title":"T","text":"x"}}`, nil, "event-7", "//crawler"},
+		{"CloudEvents, binary", "cloudevents", inner, event, "a", "S"},
+		{"CloudEvents, binary, id of the event", "cloudevents", `{"title":"T","text":"x"}`, event, "event-7", "//crawler"},
+		{"MongoDB", "mongo", `{"operationType":"insert","fullDocument":` + inner + `}`, nil, "a", "S"},
+		{"MongoDB, all as a string", "mongo", `{"fullDocument":` + quoted + `}`, nil, "a", "S"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := DefaultDecodeConfig()
+			cfg.Preset = c.preset
+			require.NoError(t, cfg.Validate())
+			r := record(c.value)
+			r.Headers = c.headers
+			content, reject := cfg.Decode(r)
+			require.Nil(t, reject)
+			require.Equal(t, []string{c.id, "T", "x", c.source}, []string{content.ID, content.Title, content.Text, content.Source})
+		})
+	}
+
+	for preset, value := range map[string]string{
+		"debezium": `{"before":{"id":"a"},"after":null,"op":"d"}`,
+		"mongo":    `{"operationType":"delete","documentKey":{"_id":"a"}}`,
+	} {
+		cfg := DefaultDecodeConfig()
+		cfg.Preset = preset
+		_, reject := cfg.Decode(record(value))
+		require.NotNil(t, reject, preset)
+		require.Equal(t, Deleted, reject.Reason, preset)
+	}
+
+	cfg := DefaultDecodeConfig()
+	cfg.Preset, cfg.Fields.Text = "debezium", []string{"after.story"}
+	content, reject := cfg.Decode(record(`{"after":{"id":"a","text":"teaser","story":"x"},"op":"c"}`))
+	require.Nil(t, reject)
+	require.Equal(t, "x", content.Text, "a list that the user sets stays")
+	cfg.Preset = "avro"
+	require.ErrorContains(t, cfg.Validate(), "cloudevents, connect, debezium, mongo")
+}
+
+// Any value, in any framing, is decoded or refused, and takes memory within the bound.
+func FuzzUnwrap(f *testing.F) {
+	for _, value := range []string{`{"text":"x"}`, "\x00\x00\x00\x01\x2c{}", gzipped(f, `{"text":"x"}`), zstandard(f, `{"text":"x"}`)} {
+		f.Add([]byte(value))
+	}
+	f.Fuzz(func(t *testing.T, value []byte) {
+		for _, framing := range []string{FramingNone, FramingConfluent} {
+			cfg := DefaultDecodeConfig()
+			cfg.Framing = framing
+			got, reject := cfg.unwrap(record(string(value)))
+			if reject == nil && len(got) > max(maxDecompressedBytes, len(value)) {
+				t.Fatalf("%d bytes of %d", len(got), len(value))
+			}
+		}
+	})
+}
