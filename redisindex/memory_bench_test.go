@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/indextest"
-	"echosieve/pipeline/signature"
 	"echosieve/simhash"
 	"echosieve/test/child"
 	"echosieve/test/redisserver"
@@ -83,7 +83,7 @@ func random(r *rand.Rand, n int, at time.Time) article.Article {
 	for range 4 {
 		c.Anchors = append(c.Anchors, r.Uint64())
 	}
-	c.Signature = make([]byte, signature.Size)
+	c.Signature = make([]byte, evidence.Size)
 	for i := range c.Signature {
 		c.Signature[i] = byte(r.Uint32())
 	}

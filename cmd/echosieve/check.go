@@ -18,6 +18,7 @@ import (
 	"echosieve/internal/app/service"
 	"echosieve/internal/app/visible"
 	"echosieve/internal/base/diag"
+	"echosieve/pipeline/page"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 )
@@ -125,7 +126,7 @@ func checkRecipe(cfg config.Config) (*recipe.Recipe, []diag.Finding) {
 }
 
 // checkBoilerplate says until when all processes must have the boilerplate table. Whether they had it in time cannot be seen here.
-func checkBoilerplate(table *recipe.Boilerplate, now time.Time) []diag.Finding {
+func checkBoilerplate(table *page.Boilerplate, now time.Time) []diag.Finding {
 	rows, latest := table.Rows()
 	f := diag.Finding{Severity: diag.OK, Subject: "boilerplate table", Problem: fmt.Sprintf("%d rows, all of them count", rows)}
 	switch {

@@ -17,7 +17,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/command/commandtest"
 	"echosieve/internal/base/diag"
-	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/page"
 	"echosieve/test/redisserver"
 )
 
@@ -144,7 +144,7 @@ func TestCheckNamesTheScriptsThatComeIn(t *testing.T) {
 }
 
 func TestCheckBoilerplate(t *testing.T) {
-	table, err := recipe.ReadBoilerplate(commandtest.File(t, "table.tsv",
+	table, err := page.ReadBoilerplate(commandtest.File(t, "table.tsv",
 		"format\t1\nwritten\t2026-05-04T12:00:00Z\n2026-05-04T13:00:00Z\t*\t9\tNo advice.\n"))
 	require.NoError(t, err)
 	begin := time.Date(2026, 5, 4, 13, 0, 0, 0, time.UTC)

@@ -15,8 +15,9 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/command/commandtest"
 	"echosieve/internal/app/config"
-	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/page"
 	"echosieve/pipeline/segment/cppjieba"
+	"echosieve/pipeline/text"
 )
 
 var update = flag.Bool("update", false, "rewrite generated files instead of comparing them")
@@ -70,14 +71,14 @@ func TestSettingsThatStartAnEmptyIndex(t *testing.T) {
 		}
 		value := map[string]string{"int": "7", "float": "0.43", "string": words}[k.Type()]
 		if name == "segmenter" {
-			value = recipe.SegmenterGojieba
-			if _, err := recipe.LoadBareCut(); errors.Is(err, cppjieba.ErrMissing) {
-				value = recipe.SegmenterNative
+			value = text.SegmenterGojieba
+			if _, err := text.LoadBareCut(); errors.Is(err, cppjieba.ErrMissing) {
+				value = text.SegmenterNative
 			}
 		}
 		switch name {
 		case "html":
-			value = recipe.HTMLText
+			value = page.HTMLText
 		case "boilerplate_file":
 			value = commandtest.File(t, "table.tsv", "format\t1\nwritten\t2026-05-04T12:00:00Z\n2026-05-04T13:00:00Z\t*\t9\tone\n")
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/text"
 )
 
 func BenchmarkFingerprint(b *testing.B) {
@@ -12,11 +13,11 @@ func BenchmarkFingerprint(b *testing.B) {
 }
 
 func BenchmarkCut(b *testing.B) {
-	perText(b, func(r *Recipe, text string) { r.segmenter.cut(nil, text, nil) })
+	perText(b, func(r *Recipe, text string) { r.segmenter.Cut(nil, text, nil) })
 }
 
 func BenchmarkClean(b *testing.B) {
-	perText(b, func(_ *Recipe, text string) { Clean(text) })
+	perText(b, func(_ *Recipe, raw string) { text.Clean(raw) })
 }
 
 func perText(b *testing.B, run func(r *Recipe, text string)) {

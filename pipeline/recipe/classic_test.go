@@ -27,7 +27,7 @@ func TestClassicRecipes(t *testing.T) {
 			require.Zero(t, search.Probes)
 			require.Nil(t, search.Check)
 
-			extractor, err := classic.New(name, func(dst []string, text string) []string { return r.segmenter.cut(dst, text, nil) })
+			extractor, err := classic.New(name, r.segmenter.CutRaw)
 			require.NoError(t, err)
 			a, _ := r.Fingerprint(zhArticle, article.Origin{})
 			want, features := extractor.Fingerprint(zhArticle)

@@ -1,14 +1,13 @@
 // Package recipe turns a text into an article's fingerprint, digest, anchors and signature. It is pure: it knows neither Kafka nor
 // Redis, and the same recipe id means the same results on every machine.
 //
-// The steps of the recipe news, in the order of Recipe.Fingerprint (fingerprint.go):
+// It puts three rooms together, in the order of Recipe.Fingerprint (fingerprint.go):
 //
-//   - clean the text: markup.go, clean.go, evasion.go, lookalike.go
-//   - leave out what is no part of the article: the page around it (page.go), sentences of a table (table.go, sentence.go), and lines
-//     (boilerplate.go). They are left out of fingerprint and signature, not of the digest: an exact copy is a copy of the whole page.
-//   - cut the text into words: script.go, segment.go
-//   - count and weigh the words: words.go, terms.go
-//   - make fingerprint, digest (digest.go), anchors and signature (package signature)
+//   - package text cleans the text
+//   - package page leaves out what is no part of the article
+//   - package text cuts the article into words, counts and weighs them
+//   - package simhash makes the fingerprint, identify the digest (digest.go), package evidence the anchors and the signature
 //
-// Everything that can change a result is part of the recipe's id (recipe.go).
+// Package evidence also judges two articles by their signatures. Everything that can change a result is part of the recipe's id (recipe.go).
+// The classic recipes (package classic) share the digest only.
 package recipe

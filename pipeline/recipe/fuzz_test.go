@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/text"
 )
 
 func addTexts(f *testing.F) {
@@ -18,25 +19,20 @@ func addTexts(f *testing.F) {
 	}
 }
 
-func FuzzClean(f *testing.F) {
-	addTexts(f)
-	f.Fuzz(checkClean)
-}
-
 func FuzzFingerprint(f *testing.F) {
 	r := testRecipe(f)
 	addTexts(f)
-	f.Fuzz(func(t *testing.T, text string) {
-		a, _ := r.Fingerprint(text, article.Origin{})
-		again, _ := r.Fingerprint(text, article.Origin{})
+	f.Fuzz(func(t *testing.T, raw string) {
+		a, _ := r.Fingerprint(raw, article.Origin{})
+		again, _ := r.Fingerprint(raw, article.Origin{})
 		if !reflect.DeepEqual(a, again) {
 			t.Fatalf("%+v, then %+v", a, again)
 		}
-		normalised := normalise(Clean(text))
+		normalised := normalised(text.Clean(raw))
 		if !utf8.ValidString(normalised) || a.Empty != (normalised == "") || a.Features > 0 && a.Empty {
 			t.Fatalf("normalised %q, article %+v", normalised, a)
 		}
-		if marked, _ := r.Fingerprint(strings.Join([]string{"<div>", "</div>"}, text), article.Origin{}); !strings.ContainsAny(text, "<&") && marked.Digest != a.Digest {
+		if marked, _ := r.Fingerprint(strings.Join([]string{"<div>", "</div>"}, raw), article.Origin{}); !strings.ContainsAny(raw, "<&") && marked.Digest != a.Digest {
 			t.Fatalf("wrapped in markup: %+v, bare %+v", marked, a)
 		}
 	})

@@ -12,7 +12,9 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/classic"
 	"echosieve/pipeline/dict"
-	"echosieve/pipeline/signature"
+	"echosieve/pipeline/evidence"
+	"echosieve/pipeline/page"
+	"echosieve/pipeline/text"
 	"echosieve/simhash"
 )
 
@@ -33,14 +35,14 @@ type Config struct {
 	HTML           string `koanf:"html" help:"What counts of a whole HTML document: article (its main content; 0.4 ms more) or text (all text, except menus and footers)."`
 	Boilerplate    string `koanf:"boilerplate_file" help:"Table of sentences that sources put under their articles, made by echosieve boilerplate learn. Fingerprints ignore them. A new table keeps the index."`
 
-	Thresholds signature.Thresholds `koanf:",squash"`
+	Thresholds evidence.Thresholds `koanf:",squash"`
 }
 
 // News is the name of the default recipe; the other recipes are in package classic.
 const News = "news"
 
 // The versions of the recipes. Raise a version when code or tables change the fingerprints, signatures or digests of a recipe, or how it
-// judges them: articles that the old code stored must not be compared with new ones. TestGoldenArticles and the tests of package signature
+// judges them: articles that the old code stored must not be compared with new ones. TestGoldenArticles and the tests of package evidence
 // fail when such a change was made.
 const (
 	newsVersion    = 5
@@ -69,7 +71,7 @@ var (
 // DefaultConfig returns the recipe news, with all values left to it.
 func DefaultConfig() Config {
 	return Config{
-		Name: News, MaxDistance: -1, Probes: -1, Anchors: -1, Segmenter: SegmenterNative, HTML: HTMLArticle, Thresholds: signature.DefaultThresholds(),
+		Name: News, MaxDistance: -1, Probes: -1, Anchors: -1, Segmenter: text.SegmenterNative, HTML: page.HTMLArticle, Thresholds: evidence.DefaultThresholds(),
 	}
 }
 
@@ -109,17 +111,17 @@ func (c Config) Validate() error {
 	if c.Probes < 0 || c.Probes > simhash.MaxProbes {
 		return fmt.Errorf("probes is %d, must be between 0 and %d", c.Probes, simhash.MaxProbes)
 	}
-	if c.Anchors < 0 || c.Anchors > signature.MaxAnchors {
-		return fmt.Errorf("anchors is %d, must be between 0 and %d", c.Anchors, signature.MaxAnchors)
+	if c.Anchors < 0 || c.Anchors > evidence.MaxAnchors {
+		return fmt.Errorf("anchors is %d, must be between 0 and %d", c.Anchors, evidence.MaxAnchors)
 	}
 	if c.MinFeatures < 1 {
 		return fmt.Errorf("min_features is %d, must be at least 1", c.MinFeatures)
 	}
-	if c.Segmenter != SegmenterNative && c.Segmenter != SegmenterGojieba {
-		return fmt.Errorf("segmenter is %q, must be %s or %s", c.Segmenter, SegmenterNative, SegmenterGojieba)
+	if c.Segmenter != text.SegmenterNative && c.Segmenter != text.SegmenterGojieba {
+		return fmt.Errorf("segmenter is %q, must be %s or %s", c.Segmenter, text.SegmenterNative, text.SegmenterGojieba)
 	}
-	if c.HTML != HTMLText && c.HTML != HTMLArticle {
-		return fmt.Errorf("html is %q, must be %s or %s", c.HTML, HTMLArticle, HTMLText)
+	if c.HTML != page.HTMLText && c.HTML != page.HTMLArticle {
+		return fmt.Errorf("html is %q, must be %s or %s", c.HTML, page.HTMLArticle, page.HTMLText)
 	}
 	if c.FlashFeatures < 0 {
 		return fmt.Errorf("flash_features is %d, must not be negative", c.FlashFeatures)
@@ -132,30 +134,29 @@ func (c Config) Validate() error {
 type Recipe struct {
 	config    Config
 	id        string
-	segmenter *segmenter
-	terms     *terms
+	segmenter *text.Segmenter
+	terms     *text.Terms
 	classic   *classic.Extractor // nil in the recipe news
 	scratch   sync.Pool          // of *scratch
 	// boilerplate is nil if no table is configured. The classic recipes do not use it.
-	boilerplate *Boilerplate
+	boilerplate *page.Boilerplate
 }
 
-// Load checks the configuration, reads its files and loads the dictionaries. The segmenter's dictionaries stay loaded for the life of the
-// process, once for each user dictionary.
+// Load checks the configuration, reads its files and loads the dictionaries, which stay loaded (see text.LoadSegmenter).
 func Load(config Config) (*Recipe, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("load recipe: %w", err)
 	}
 	config = config.resolved()
-	userWords, err := readUserWords(config.UserDictionary)
+	userWords, err := text.ReadUserWords(config.UserDictionary)
 	if err != nil {
 		return nil, fmt.Errorf("load recipe: user dictionary: %w", err)
 	}
-	stopWords, err := readStopWords(config.StopWords)
+	stopWords, err := text.ReadStopWords(config.StopWords)
 	if err != nil {
 		return nil, fmt.Errorf("load recipe: stop words: %w", err)
 	}
-	boilerplate, err := ReadBoilerplate(config.Boilerplate)
+	boilerplate, err := page.ReadBoilerplate(config.Boilerplate)
 	if err != nil {
 		return nil, fmt.Errorf("load recipe: boilerplate file: %w", err)
 	}
@@ -163,24 +164,21 @@ func Load(config Config) (*Recipe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load recipe: %w", err)
 	}
-	terms, err := loadTerms(stopWords)
+	terms, err := text.LoadTerms(stopWords)
 	if err != nil {
 		return nil, fmt.Errorf("load recipe: %w", err)
 	}
-	words, err := loadSegmenter(config.Segmenter, userWords)
+	words, err := text.LoadSegmenter(config.Segmenter, userWords)
 	if err != nil {
 		return nil, fmt.Errorf("load recipe: %w", err)
 	}
 	r := &Recipe{config: config, id: id, segmenter: words, terms: terms, boilerplate: boilerplate}
 	if config.Name != News {
-		raw := &segmenter{cutter: words.cutter} // without cutPlain, which needs clean text
-		if r.classic, err = classic.New(config.Name, func(dst []string, text string) []string {
-			return raw.cut(dst, text, nil)
-		}); err != nil {
+		if r.classic, err = classic.New(config.Name, words.CutRaw); err != nil {
 			return nil, fmt.Errorf("load recipe: %w", err)
 		}
 	}
-	r.scratch.New = func() any { return newScratch(terms.shapes) }
+	r.scratch.New = func() any { return r.newScratch() }
 	return r, nil
 }
 
@@ -189,7 +187,7 @@ func Load(config Config) (*Recipe, error) {
 func recipeID(config Config, userWords, stopWords []byte) (string, error) {
 	h := sha256.New()
 	h.Write(fmt.Appendf(nil, "%d %d %d %d %v %s %d %d %d\n", config.MaxDistance, config.Blocks, config.MinFeatures, config.FlashFeatures, config.Thresholds,
-		config.HTML, len(userWords), len(stopWords), boilerplateFormat))
+		config.HTML, len(userWords), len(stopWords), page.TableFormat))
 	h.Write(userWords)
 	h.Write(stopWords)
 	for _, name := range []string{dict.Words, dict.HMM, dict.IDF, dict.EnglishIDF, dict.StopWords, dict.TSCharacters, dict.FunctionWords} {
@@ -212,7 +210,7 @@ func recipeID(config Config, userWords, stopWords []byte) (string, error) {
 func (r *Recipe) ID() string { return r.id }
 
 // Boilerplate returns the boilerplate table, nil if none is configured.
-func (r *Recipe) Boilerplate() *Boilerplate { return r.boilerplate }
+func (r *Recipe) Boilerplate() *page.Boilerplate { return r.boilerplate }
 
 // Search is what the recipe requires of an index.
 func (r *Recipe) Search() article.Search { return r.config.Search() }
@@ -224,7 +222,7 @@ func (c Config) Search() article.Search {
 	if c.Name == News {
 		s.Check = checkSignatures(c.Thresholds)
 		if c.Anchors > 0 { // without anchors, blocks must find a part and its whole at any distance up to max_distance
-			s.BlockDistance = signature.DefaultLimits().WholeDistance
+			s.BlockDistance = evidence.DefaultLimits().WholeDistance
 		}
 	}
 	return s
@@ -232,11 +230,11 @@ func (c Config) Search() article.Search {
 
 // checkSignatures is the second check of the recipe news. A signature of an unknown version, such as one that a newer version of Echosieve
 // has stored, holds no information, and the article is not judged to be a copy.
-func checkSignatures(thresholds signature.Thresholds) article.SecondCheck {
-	rule := signature.NewRule(thresholds)
+func checkSignatures(thresholds evidence.Thresholds) article.SecondCheck {
+	rule := evidence.NewRule(thresholds)
 	return func(distance int, a, b []byte) article.Judgement {
-		x, _ := signature.Decode(a)
-		y, _ := signature.Decode(b)
-		return rule.Judge(distance, signature.Compare(&x, &y))
+		x, _ := evidence.Decode(a)
+		y, _ := evidence.Decode(b)
+		return rule.Judge(distance, evidence.Compare(&x, &y))
 	}
 }

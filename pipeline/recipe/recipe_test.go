@@ -8,25 +8,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/text/width"
 
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/signature"
+	"echosieve/pipeline/evidence"
+	"echosieve/pipeline/text"
 	"echosieve/simhash"
-)
-
-const (
-	zhArticle = `本报讯（记者 王小川）市气象台昨日发布暴雨橙色预警，预计未来两天全市大部分地区将出现强降雨，最大小时雨强可达80毫米。
-防汛办要求各区县加强山洪和地质灾害监测，及时转移危险区域群众。地铁集团表示，将视雨情调整运营时间，3条线路可能停运。
-教育部门宣布，全市中小学校、幼儿园明天停课一天，后天是否复课另行通知。市民如需帮助，可拨打热线电话12345。
-专家提醒，雨天出行应避开低洼路段，不要涉水行车；家中地下室要提前准备沙袋，贵重物品搬到高处。`
-	enArticle = `RIVERTON - The city council approved a $4.2 million plan on Tuesday to rebuild the old harbour bridge, which has been closed since a
-barge struck one of its piers in March. Engineers told the council that repairing the damaged span would cost almost as much as replacing it and would
-last only 15 years. Construction is expected to begin in early October and to take 18 months, said Maria Holt, the city's director of public works.
-Residents who live on the north shore complained that the detour adds half an hour to their daily commute, and asked for a temporary ferry.`
 )
 
 func TestGoldenArticles(t *testing.T) {
@@ -54,7 +43,7 @@ func TestEqualDigestsMeanEqualFingerprints(t *testing.T) {
 	r := testRecipe(t)
 	a, _ := r.Fingerprint(zhArticle+"研究生命起源", article.Origin{})
 	b, _ := r.Fingerprint(zhArticle+"研究生，命起源", article.Origin{})
-	require.Equal(t, normalise(Clean("研究生命起源")), normalise(Clean("研究生，命起源")))
+	require.Equal(t, normalised(text.Clean("研究生命起源")), normalised(text.Clean("研究生，命起源")))
 	require.NotEqual(t, a.Fingerprint, b.Fingerprint)
 	require.NotEqual(t, a.Digest, b.Digest)
 }
@@ -123,12 +112,12 @@ func TestLittleText(t *testing.T) {
 	flash, _ := r.Fingerprint("快讯：沪指收涨1.5%，创业板指跌幅扩大", article.Origin{})
 	require.False(t, flash.LittleText)
 	require.Equal(t, flash.SimHash, flash.Fingerprint)
-	require.Len(t, flash.Signature, signature.Size)
+	require.Len(t, flash.Signature, evidence.Size)
 
 	long, _ := r.Fingerprint(zhArticle, article.Origin{})
 	require.False(t, long.LittleText)
 	require.Equal(t, long.SimHash, long.Fingerprint)
-	require.Equal(t, len(Clean(zhArticle)), long.CleanBytes)
+	require.Equal(t, len(text.Clean(zhArticle)), long.CleanBytes)
 	require.Equal(t, len(r.Weights(zhArticle, article.Origin{})), long.Features)
 }
 
@@ -158,17 +147,6 @@ func TestWeightsMakeTheFingerprint(t *testing.T) {
 	}
 	a, _ := r.Fingerprint(zhArticle, article.Origin{})
 	require.Equal(t, a.SimHash, simhash.Sum(features))
-
-	table := map[string]WeightedWord{}
-	for _, w := range r.Weights("新华社新华社新华社新华社 Qwertyuiop 强哥说 the of 1234567 记者", article.Origin{}) {
-		table[w.Word] = w
-	}
-	require.Equal(t, 4, table["新华社"].Count)
-	require.InDelta(t, 4*table["新华社"].IDF, table["新华社"].Weight, 1e-9)
-	require.InDelta(t, 11.7392, table["强哥"].IDF, 1e-4, "unknown words have the average IDF")
-	require.InDelta(t, latinIDF, table["qwertyuiop"].IDF, 1e-4)
-	require.InDelta(t, numberIDF, table["1234567"].IDF, 1e-4)
-	require.NotContains(t, table, "the")
 }
 
 func TestRecipeConfig(t *testing.T) {
@@ -253,24 +231,4 @@ func TestConcurrentUse(t *testing.T) {
 		}
 	})
 	workers.Wait()
-}
-
-// FuzzClean's property, on real articles.
-func TestCorpusTexts(t *testing.T) {
-	for _, name := range []string{"bench_zh", "bench_en"} {
-		for _, d := range corpus(t, name, 500) {
-			checkClean(t, d.Text)
-		}
-	}
-}
-
-func checkClean(t *testing.T, text string) {
-	clean := Clean(text)
-	if !utf8.ValidString(clean) || strings.ContainsAny(clean, "\x00\r\tABCXYZ\u3000\u200b") ||
-		strings.Contains(clean, "  ") || strings.TrimSpace(clean) != clean {
-		t.Fatalf("%q is cleaned to %q", text, clean)
-	}
-	if !strings.ContainsAny(clean, "<&") && Clean(clean) != clean {
-		t.Fatalf("%q is cleaned to %q, and again to %q", text, clean, Clean(clean))
-	}
 }

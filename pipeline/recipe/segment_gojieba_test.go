@@ -11,7 +11,9 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/classic"
 	"echosieve/pipeline/internal/hostiletext"
+	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/segment/cppjieba"
+	"echosieve/pipeline/text"
 )
 
 // withGojieba loads a recipe with both segmenters. It skips the test in a program without gojieba.
@@ -19,7 +21,7 @@ func withGojieba(t *testing.T, cfg Config) (native, gojieba *Recipe) {
 	t.Helper()
 	native, err := Load(cfg)
 	require.NoError(t, err)
-	cfg.Segmenter = SegmenterGojieba
+	cfg.Segmenter = text.SegmenterGojieba
 	gojieba, err = Load(cfg)
 	if errors.Is(err, cppjieba.ErrMissing) {
 		t.Skip(err)
@@ -47,12 +49,12 @@ func TestSegmentersMakeTheSameArticles(t *testing.T) {
 func requireSameArticles(t *testing.T, cfg Config) {
 	native, gojieba := withGojieba(t, cfg)
 	require.Equal(t, gojieba.ID(), native.ID())
-	texts := append([]string{zhArticle, enArticle}, plainTexts...)
+	texts := append([]string{zhArticle, enArticle}, newstext.Plain...)
 	for _, text := range hostiletext.Of(40_000) {
 		texts = append(texts, text)
 	}
 	for _, corpusName := range []string{"bench_zh", "bench_en"} {
-		for _, d := range corpus(t, corpusName, 200) {
+		for _, d := range newstext.Corpus(t, corpusName, 200) {
 			texts = append(texts, d.Text)
 		}
 	}

@@ -8,14 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/segment/cppjieba"
+	"echosieve/pipeline/text"
 )
 
 func TestGojiebaIsMissingWithoutCgo(t *testing.T) {
 	cfg := DefaultConfig()
-	cfg.Segmenter = SegmenterGojieba
+	cfg.Segmenter = text.SegmenterGojieba
 	_, err := Load(cfg)
 	require.ErrorIs(t, err, cppjieba.ErrMissing)
 	require.ErrorContains(t, err, "CGO_ENABLED=1")
-	_, err = LoadBareCut()
+	_, err = text.LoadBareCut()
 	require.ErrorIs(t, err, cppjieba.ErrMissing)
 }

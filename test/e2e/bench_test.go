@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
-	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/text"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
@@ -28,7 +28,7 @@ import (
 // ECHOSIEVE_TEST_STORED is the number of other articles that are put into the index first; the default is 0.
 func BenchmarkService(b *testing.B) {
 	records := articles(b)
-	bareCut, err := recipe.LoadBareCut()
+	bareCut, err := text.LoadBareCut()
 	require.NoError(b, err)
 	decode := pipeline.DefaultDecodeConfig()
 	var texts []string

@@ -17,7 +17,7 @@ import (
 	"echosieve/internal/app/visible"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/text"
 	"echosieve/simhash"
 )
 
@@ -176,7 +176,7 @@ func endWithin(text string, n int) int {
 
 // align aligns two texts as people read them: without markup, which does not count for verdicts.
 func align(left, right string) []sidebyside.Run {
-	return sidebyside.Align(strings.TrimSpace(recipe.Readable(left)), strings.TrimSpace(recipe.Readable(right)), recipe.Clean)
+	return sidebyside.Align(strings.TrimSpace(text.Readable(left)), strings.TrimSpace(text.Readable(right)), text.Clean)
 }
 
 // publishedRow is what the headers of a published record say, as a row of the feed.

@@ -20,6 +20,7 @@ import (
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/segment/cppjieba"
+	"echosieve/pipeline/text"
 	"echosieve/redisindex"
 )
 
@@ -37,7 +38,7 @@ func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []
 		}
 	}
 	r.Bytes /= max(1, len(texts))
-	bareCut, err := recipe.LoadBareCut()
+	bareCut, err := text.LoadBareCut()
 	if err != nil && !errors.Is(err, cppjieba.ErrMissing) {
 		return r, err
 	}

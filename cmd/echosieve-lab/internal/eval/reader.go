@@ -20,6 +20,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/text"
 )
 
 // fileTopic is the topic in the coordinates of an article of a file. The offset is its place in the file.
@@ -219,6 +220,6 @@ func articlesAt(ctx context.Context, cfg config.Config, name string, wanted map[
 func sidesOf(earlier, later article.Content) (a, b figures.Side) {
 	a = figures.Side{ID: earlier.ID, Title: earlier.Title, Source: cmp.Or(earlier.Source, earlier.URL)}
 	b = figures.Side{ID: later.ID, Title: later.Title, Source: cmp.Or(later.Source, later.URL)}
-	a.Text, b.Text = figures.Differ(recipe.Clean(earlier.Text), recipe.Clean(later.Text))
+	a.Text, b.Text = figures.Differ(text.Clean(earlier.Text), text.Clean(later.Text))
 	return a, b
 }

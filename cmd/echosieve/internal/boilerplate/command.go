@@ -13,7 +13,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/config/schema"
-	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/page"
 )
 
 const help = `Learn counts the sentences under which many different articles of one source stand, such as a disclaimer, and
@@ -118,7 +118,7 @@ func learn(cmd *cobra.Command, cfg config.Config, o options) (summary, error) {
 	if err != nil {
 		return summary{}, err
 	}
-	learner := recipe.NewLearner(o.least, o.share)
+	learner := page.NewLearner(o.least, o.share)
 	s := summary{Out: o.out}
 	if s.Articles, s.Bad, err = readArticles(cmd, cfg, o.from, learner.Add); err != nil {
 		return s, err
@@ -135,15 +135,15 @@ func learn(cmd *cobra.Command, cfg config.Config, o options) (summary, error) {
 	if err != nil {
 		return s, err
 	}
-	return s, errors.Join(recipe.AppendBoilerplate(file, table, written, begin, sentences), file.Close())
+	return s, errors.Join(page.AppendBoilerplate(file, table, written, begin, sentences), file.Close())
 }
 
 // readTable reads the table that rows are added to; it is nil if the file does not exist.
-func readTable(path string) (*recipe.Boilerplate, error) {
+func readTable(path string) (*page.Boilerplate, error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	table, err := recipe.ReadBoilerplate(path)
+	table, err := page.ReadBoilerplate(path)
 	if err != nil {
 		return nil, fmt.Errorf("%w; --out wants a table of echosieve boilerplate learn, or a new file", err)
 	}

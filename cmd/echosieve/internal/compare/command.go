@@ -16,7 +16,7 @@ import (
 	"echosieve/internal/app/files"
 	"echosieve/internal/app/sidebyside"
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/text"
 )
 
 const help = `Compare shows why two texts are copies of each other, or why not: both fingerprints, the bits in which they
@@ -69,7 +69,7 @@ func Command() *cobra.Command {
 			c.Words = c.Words[:*top]
 		}
 		if *texts {
-			c.Texts = sidebyside.Align(recipe.Readable(contents[0]), recipe.Readable(contents[1]), recipe.Clean)
+			c.Texts = sidebyside.Align(text.Readable(contents[0]), text.Readable(contents[1]), text.Clean)
 		}
 		if *asJSON {
 			return command.PrintJSON(cmd.OutOrStdout(), c)

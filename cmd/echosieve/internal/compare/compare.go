@@ -7,11 +7,12 @@ import (
 
 	"echosieve/internal/app/sidebyside"
 	"echosieve/pipeline/lookup"
+	"echosieve/pipeline/text"
 	"echosieve/redisindex"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/recipe"
-	"echosieve/pipeline/signature"
 	"echosieve/simhash"
 )
 
@@ -40,7 +41,7 @@ type Comparison struct {
 	Figures     []Figure          `json:"figures"`
 	Texts       []sidebyside.Run  `json:"texts,omitempty"` // with --texts
 
-	compared signature.Comparison
+	compared evidence.Comparison
 }
 
 // comparedLayout is how fingerprints are cut into blocks, as the service with the same configuration cuts them.
@@ -117,11 +118,11 @@ func Articles(recipeID string, index redisindex.Config, names [2]string, a, b *a
 	}
 	c.Test = judgement.Reason.String()
 	c.Relation, c.Topic = judgement.Relation.String(), index.Destination(judgement).String()
-	x, _ := signature.Decode(a.Signature)
-	y, _ := signature.Decode(b.Signature)
-	c.compared = signature.Compare(&y, &x) // B comes later
+	x, _ := evidence.Decode(a.Signature)
+	y, _ := evidence.Decode(b.Signature)
+	c.compared = evidence.Compare(&y, &x) // B comes later
 	c.Signature = compareSignatures(c.compared)
-	rule := signature.NewRule(cfg.Thresholds)
+	rule := evidence.NewRule(cfg.Thresholds)
 	c.Figures = c.figures(&rule)
 	c.explain(judgement, &rule)
 	return c
@@ -153,7 +154,7 @@ func describeText(name string, a article.Article) comparedText {
 }
 
 // compareWords joins the words of two texts, ordered by the larger of their two weights.
-func compareWords(a, b []recipe.WeightedWord) []comparedWord {
+func compareWords(a, b []text.WeightedWord) []comparedWord {
 	words := make([]comparedWord, 0, len(a)+len(b))
 	at := make(map[string]int, len(a)+len(b))
 	for _, w := range a {

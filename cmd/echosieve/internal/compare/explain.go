@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/signature"
+	"echosieve/pipeline/evidence"
 )
 
 // compareSignature holds the measures by which the second check judges two articles.
@@ -27,7 +27,7 @@ type compareSignature struct {
 }
 
 // compareSignatures returns nil if one of the two has no signature.
-func compareSignatures(c signature.Comparison) *compareSignature {
+func compareSignatures(c evidence.Comparison) *compareSignature {
 	if !c.Known {
 		return nil
 	}
@@ -39,7 +39,7 @@ func compareSignatures(c signature.Comparison) *compareSignature {
 }
 
 // explain sets Verdict, one word, and Explanation, one sentence. Where the rule decided, both follow from its row.
-func (c *Comparison) explain(j article.Judgement, rule *signature.Rule) {
+func (c *Comparison) explain(j article.Judgement, rule *evidence.Rule) {
 	c.Verdict = "different"
 	if j.Kind != 0 {
 		c.Verdict = j.Kind.String()
@@ -78,7 +78,7 @@ func (c *Comparison) explain(j article.Judgement, rule *signature.Rule) {
 }
 
 // decided says which row of the rule decided, and by which figure. Beyond the reach of look-ups no row is asked.
-func (c *Comparison) decided(j article.Judgement, rule *signature.Rule) string {
+func (c *Comparison) decided(j article.Judgement, rule *evidence.Rule) string {
 	row, figure, with := rule.Explain(c.Distance, c.compared)
 	switch {
 	case c.Distance > c.MaxDistance || row == nil:

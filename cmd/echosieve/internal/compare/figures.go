@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"echosieve/pipeline/signature"
+	"echosieve/pipeline/evidence"
 )
 
 // Figure is a measure by which the rule decides, beside its limit.
@@ -16,7 +16,7 @@ type Figure struct {
 }
 
 // figures lists the measures of the rule. Without signatures there is the distance only.
-func (c *Comparison) figures(rule *signature.Rule) []Figure {
+func (c *Comparison) figures(rule *evidence.Rule) []Figure {
 	list := []Figure{{"bits that differ", fmt.Sprint(c.Distance), fmt.Sprintf("at most %d", c.MaxDistance), []string{"detection.max_distance"}}}
 	for _, f := range rule.Figures(c.Distance, c.compared) {
 		list = append(list, newFigure(f))
@@ -24,7 +24,7 @@ func (c *Comparison) figures(rule *signature.Rule) []Figure {
 	return list
 }
 
-func newFigure(f signature.Figure) Figure {
+func newFigure(f evidence.Figure) Figure {
 	figure := Figure{Name: f.Name, Value: f.Value, Limit: f.Limit}
 	if f.Setting != "" {
 		figure.Settings = []string{f.Setting}

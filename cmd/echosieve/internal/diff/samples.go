@@ -9,7 +9,7 @@ import (
 	"echosieve/internal/app/sidebyside"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/text"
 )
 
 // sampler completes samples with their texts, which it reads at the coordinates of the input records. Verdicts of a shadow have no values.
@@ -53,7 +53,7 @@ func (s *sampler) addTexts(ctx context.Context, x *sample) {
 		return
 	}
 	if earlier, ok := s.content(ctx, x, *original); ok {
-		x.Texts = sidebyside.Align(recipe.Readable(earlier.Text), recipe.Readable(later.Text), recipe.Clean)
+		x.Texts = sidebyside.Align(text.Readable(earlier.Text), text.Readable(later.Text), text.Clean)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/text"
 	"echosieve/redisindex"
 )
 
@@ -327,7 +328,7 @@ func (x *explanation) compareWith(e *explainer, earlier *described) {
 	if earlier.text == "" || later.text == "" {
 		return
 	}
-	x.Texts = sidebyside.Align(recipe.Readable(earlier.text), recipe.Readable(later.text), recipe.Clean)
+	x.Texts = sidebyside.Align(text.Readable(earlier.text), text.Readable(later.text), text.Clean)
 	x.Numbers = numbersOf(earlier.text, later.text)
 }
 
@@ -344,7 +345,7 @@ var number = regexp.MustCompile(`\d+(?:[.,:]\d+)*`)
 
 // numbersOf lists the numbers that only one of two texts has.
 func numbersOf(original, later string) *numbers {
-	a, b := number.FindAllString(recipe.Clean(original), -1), number.FindAllString(recipe.Clean(later), -1)
+	a, b := number.FindAllString(text.Clean(original), -1), number.FindAllString(text.Clean(later), -1)
 	only := func(list, other []string) []string {
 		there, out := map[string]bool{}, []string{}
 		for _, n := range other {

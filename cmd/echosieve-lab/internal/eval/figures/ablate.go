@@ -6,48 +6,48 @@ import (
 	"slices"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/lookup"
-	"echosieve/pipeline/signature"
 	"echosieve/simhash"
 )
 
 // Variant is the rule of the recipe news with something switched off.
 type Variant struct {
 	Name string
-	Rule signature.Rule
+	Rule evidence.Rule
 }
 
 // Variants returns the rule with each row switched off, each kind of evidence, and named sets of both. The first one is the rule itself.
-func Variants(t signature.Thresholds) []Variant {
-	list := []Variant{{"none", signature.NewRule(t)}}
-	add := func(name string, change func(r *signature.Rule)) {
-		rule := signature.NewRule(t)
+func Variants(t evidence.Thresholds) []Variant {
+	list := []Variant{{"none", evidence.NewRule(t)}}
+	add := func(name string, change func(r *evidence.Rule)) {
+		rule := evidence.NewRule(t)
 		change(&rule)
 		list = append(list, Variant{name, rule})
 	}
-	off := func(reasons ...article.Reason) func(r *signature.Rule) {
-		return func(r *signature.Rule) {
-			for i, row := range signature.Rows() {
-				if row.Kind != article.Near && i < len(signature.Rows())-1 && slices.Contains(reasons, row.Reason) {
+	off := func(reasons ...article.Reason) func(r *evidence.Rule) {
+		return func(r *evidence.Rule) {
+			for i, row := range evidence.Rows() {
+				if row.Kind != article.Near && i < len(evidence.Rows())-1 && slices.Contains(reasons, row.Reason) {
 					r.Off |= 1 << i
 				}
 			}
 		}
 	}
-	for i, row := range signature.Rows()[:len(signature.Rows())-1] {
+	for i, row := range evidence.Rows()[:len(evidence.Rows())-1] {
 		if row.Kind != article.Near {
-			add(fmt.Sprintf("row %d, %s", i+1, row.Reason), func(r *signature.Rule) { r.Off = 1 << i })
+			add(fmt.Sprintf("row %d, %s", i+1, row.Reason), func(r *evidence.Rule) { r.Off = 1 << i })
 		}
 	}
-	add("short texts", func(r *signature.Rule) { r.ShortPairs = 0 })
-	add("parts", func(r *signature.Rule) { r.Contained, r.Beginning = 2, 2 })
-	add("beginnings", func(r *signature.Rule) { r.Beginning = 2 })
-	add("subject of a whole", func(r *signature.Rule) { r.FewWords = 8 })
-	add("growth", func(r *signature.Rule) { r.Growth = 1e9 })
-	add("numbers that vouch", func(r *signature.Rule) { r.Vouched = r.Near })
-	add("numbers that vouch, rewrites", func(r *signature.Rule) { r.Numbers = 1000 })
-	add("corrections", func(r *signature.Rule) { r.Corrected = 2 })
-	add("share of contradictions", func(r *signature.Rule) { r.Contradictions = 0 })
+	add("short texts", func(r *evidence.Rule) { r.ShortPairs = 0 })
+	add("parts", func(r *evidence.Rule) { r.Contained, r.Beginning = 2, 2 })
+	add("beginnings", func(r *evidence.Rule) { r.Beginning = 2 })
+	add("subject of a whole", func(r *evidence.Rule) { r.FewWords = 8 })
+	add("growth", func(r *evidence.Rule) { r.Growth = 1e9 })
+	add("numbers that vouch", func(r *evidence.Rule) { r.Vouched = r.Near })
+	add("numbers that vouch, rewrites", func(r *evidence.Rule) { r.Numbers = 1000 })
+	add("corrections", func(r *evidence.Rule) { r.Corrected = 2 })
+	add("share of contradictions", func(r *evidence.Rule) { r.Contradictions = 0 })
 	add("all about numbers", off(article.ReasonNumbers, article.ReasonValues))
 	add("all about names", off(article.ReasonSubject, article.ReasonLead))
 	return list
@@ -77,7 +77,7 @@ type compared struct {
 	Pair
 	found, reached bool
 	distance       int
-	comparison     signature.Comparison
+	comparison     evidence.Comparison
 	fixed          article.Judgement // of pairs that the second check does not see
 	checked        bool
 }
@@ -120,9 +120,9 @@ func comparePair(p Pair, later, earlier *article.Article, rule article.Rule, pla
 		return article.Judgement{}
 	}
 	c.fixed = (&article.Rule{MaxDistance: rule.MaxDistance, Check: check}).Compare(later, earlier)
-	a, _ := signature.Decode(later.Signature)
-	b, _ := signature.Decode(earlier.Signature)
-	c.comparison = signature.Compare(&a, &b)
+	a, _ := evidence.Decode(later.Signature)
+	b, _ := evidence.Decode(earlier.Signature)
+	c.comparison = evidence.Compare(&a, &b)
 	return c
 }
 

@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/lookup"
-	"echosieve/pipeline/signature"
 	"echosieve/simhash"
 )
 
@@ -35,7 +35,7 @@ func DistanceScale(current int) Scale {
 
 // SimilarityScale returns the scale of Thresholds.Near, the least similarity of copies in the second check. All other settings stay as they
 // are.
-func SimilarityScale(plan lookup.Plan, current signature.Thresholds) Scale {
+func SimilarityScale(plan lookup.Plan, current evidence.Thresholds) Scale {
 	values := []float64{current.Near}
 	for percent := 95; percent >= 10; percent -= 5 {
 		values = append(values, float64(percent)/100)
@@ -44,19 +44,19 @@ func SimilarityScale(plan lookup.Plan, current signature.Thresholds) Scale {
 	values = slices.Compact(values)
 	slices.Reverse(values)
 	s := Scale{Name: "least similarity (detection.near)", Current: slices.Index(values, current.Near)}
-	rules := make([]signature.Rule, len(values))
+	rules := make([]evidence.Rule, len(values))
 	for i, near := range values {
 		s.Limits = append(s.Limits, strconv.FormatFloat(near, 'g', -1, 64))
-		rules[i] = signature.NewRule(current)
+		rules[i] = evidence.NewRule(current)
 		rules[i].Near, rules[i].Possible = near, min(near, current.Possible)
 	}
 	s.Level = func(later, earlier *article.Article) int {
 		if !plan.Finds(later, earlier) || !plan.InReach(later, earlier) {
 			return len(rules)
 		}
-		a, _ := signature.Decode(later.Signature)
-		b, _ := signature.Decode(earlier.Signature)
-		c, distance := signature.Compare(&a, &b), simhash.Distance(later.Fingerprint, earlier.Fingerprint)
+		a, _ := evidence.Decode(later.Signature)
+		b, _ := evidence.Decode(earlier.Signature)
+		c, distance := evidence.Compare(&a, &b), simhash.Distance(later.Fingerprint, earlier.Fingerprint)
 		// A copy at one limit is a copy at every looser limit.
 		return sort.Search(len(rules), func(i int) bool {
 			return rules[i].Judge(distance, c).Kind == article.Near

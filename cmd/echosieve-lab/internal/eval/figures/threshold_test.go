@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/lookup"
 	"echosieve/pipeline/recipe"
-	"echosieve/pipeline/signature"
 	"echosieve/simhash"
 )
 
@@ -115,7 +115,7 @@ func TestSimilarityScaleIsTheRule(t *testing.T) {
 // Signatures that say nothing make no copies at any limit.
 func TestSimilarityScaleUnknown(t *testing.T) {
 	search := recipe.DefaultConfig().Search()
-	scale := SimilarityScale(lookup.New(search, 0), signature.DefaultThresholds())
+	scale := SimilarityScale(lookup.New(search, 0), evidence.DefaultThresholds())
 	a, b := newArticle(1, 0), newArticle(2, 0)
 	require.Equal(t, len(scale.Limits), scale.Level(&a, &b))
 }

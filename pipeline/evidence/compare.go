@@ -1,0 +1,224 @@
+package evidence
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
+
+// Comparison is what two signatures tell about two articles.
+type Comparison struct {
+	// Known is false if one of the signatures holds no information, or if one is that of a flash and the other is not. All other fields
+	// except Flash are 0 then.
+	Known bool
+	// Flash tells that at least one of the two is a flash. J and Containment then count the bits of filters (see compareFilters).
+	Flash bool
+	// J estimates the Jaccard similarity of the sets of word bigrams, 0 to 1; its standard error is about 0.04.
+	J float64
+	// Contained estimates the share of the later text's bigrams that the earlier one has, Contains the share of the earlier text's bigrams
+	// that the later one has. Containment is the greater of the two, which is that of the shorter text. All are 0 to 1.
+	Contained, Contains, Containment float64
+	// Bigrams is the number of bigrams of the shorter text, to about 2 %.
+	Bigrams float64
+	// SharedContexts counts the sampled contexts of numbers that both articles have, Contradictions the contexts among them in which
+	// the numbers differ. Values have 4 bits, so one contradiction in 16 goes unseen. Contexts have 255 values, so one context in 255 is
+	// taken for another. Numbers that number the version are not among them: HeadContradictions counts those that differ.
+	SharedContexts, Contradictions, HeadContradictions int
+	// LeastValues is the number of different numbers in the article that has fewer of them, as far as the bitmap tells numbers apart.
+	// CommonValues counts the numbers among them that the other article has as well. Neither counts numbers that number the version.
+	LeastValues, CommonValues int
+	// LeastAll and CommonAll are the same with all numbers: those of the version can speak for a copy, too.
+	LeastAll, CommonAll int
+	// Longer is how many times as many bigrams the longer text has as the shorter one.
+	Longer float64
+	// Growth is how many times as often the longer text has the main words in common as the shorter one, less 1.
+	Growth float64
+	// Lead estimates the share of the first 20 bigrams of one article that stand anywhere in the other article, whichever way round is
+	// more. It is 1 if fewer than leastLeadSlots samples are of the beginning, which happens in long articles.
+	Lead float64
+	// SameLead tells that one article is longer, and that all samples of its beginning, at least four, are in the shorter one, too.
+	SameLead bool
+	// OtherSubject tells that each article is about a word that is none of the eight main words of the other. An article is about those of
+	// its two weightiest words that it has more than once, such as the name of a person or place.
+	OtherSubject bool
+	// OtherMain counts the main words of one text that are no main words of the other, whichever way round is fewer.
+	OtherMain int
+	// SameForemost tells that the five weightiest words of one article are main words of the other.
+	SameForemost bool
+	// SameValues tells that both articles have the same numbers, as far as the bitmap tells numbers apart.
+	SameValues bool
+}
+
+// Compare compares the signature a of a later article with the signature b of an earlier one, in constant time. It allocates nothing. If a
+// and b are exchanged, Contained and Contains are, and all else stays.
+func Compare(a, b *Signature) Comparison {
+	if !a.Known() || !b.Known() {
+		return Comparison{}
+	}
+	c := Comparison{Known: a.flash() == b.flash(), Flash: a.flash() || b.flash()}
+	if !c.Known {
+		return c
+	}
+	na, nb := a.bigrams(), b.bigrams()
+	c.Bigrams = min(na, nb)
+	switch {
+	case c.Flash:
+		c.compareFilters(a, b)
+	case c.Bigrams > 0:
+		c.J = a.jaccard(b)
+		common := c.J / (1 + c.J) * (na + nb)
+		c.Contained, c.Contains = min(1, common/na), min(1, common/nb)
+		c.Containment = max(c.Contained, c.Contains)
+		c.Longer = max(na, nb) / c.Bigrams
+	}
+	for i := range numberSlots {
+		if context := a.raw[contextAt+i]; context == 0 || context != b.raw[contextAt+i] {
+			continue
+		}
+		differ := 0
+		if (a.raw[valueAt+i/2]^b.raw[valueAt+i/2])>>(i%2*4)&15 != 0 {
+			differ = 1
+		}
+		if i >= bodySlots {
+			c.HeadContradictions += differ
+			continue
+		}
+		c.SharedContexts++
+		c.Contradictions += differ
+	}
+	if !c.Flash {
+		c.compareLeads(a, b, na, nb)
+		c.OtherSubject = a.hasOtherSubject(b) && b.hasOtherSubject(a)
+		c.OtherMain = min(a.mainWordsNotIn(b), b.mainWordsNotIn(a))
+		c.SameForemost = a.foremostIn(b) || b.foremostIn(a)
+		short, long := a, b
+		if na >= nb {
+			short, long = b, a
+		}
+		c.Growth = short.growth(long)
+	}
+	va, vb := a.bitmap(), b.bitmap()
+	const body = 1<<bodyBits - 1
+	c.LeastValues, c.CommonValues = min(bits.OnesCount64(va&body), bits.OnesCount64(vb&body)), bits.OnesCount64(va&vb&body)
+	c.LeastAll, c.CommonAll = min(bits.OnesCount64(va), bits.OnesCount64(vb)), bits.OnesCount64(va&vb)
+	c.SameValues = va == vb
+	return c
+}
+
+// jaccard estimates the similarity by the share of equal slots. Slots have 2 bits, so a quarter of unrelated slots are equal by chance.
+func (s *Signature) jaccard(t *Signature) float64 {
+	const low = 0x5555555555555555 // the lower bit of each slot
+	equal := 0
+	for i := minAt; i+8 <= contextAt; i += 8 {
+		x := binary.LittleEndian.Uint64(s.raw[i:]) ^ binary.LittleEndian.Uint64(t.raw[i:])
+		equal += bits.OnesCount64(^(x | x>>1) & low)
+	}
+	// 24 slots are left. The 8 bytes that end with them begin with 8 slots that were counted.
+	x := binary.LittleEndian.Uint64(s.raw[contextAt-8:]) ^ binary.LittleEndian.Uint64(t.raw[contextAt-8:])
+	equal += bits.OnesCount64(^(x | x>>1) & low >> 16 << 16)
+	return max(0, (float64(equal)/minSlots-0.25)/0.75)
+}
+
+// times returns how often the text has its main word i, roughly.
+func (s *Signature) times(i int) float64 {
+	all := uint32(s.raw[timesAt]) | uint32(s.raw[timesAt+1])<<8 | uint32(s.raw[timesAt+2])<<16
+	return [8]float64{1, 2, 3, 4, 5.5, 8, 12, 18}[all>>(3*i)&7]
+}
+
+// growth compares how often s and a longer text t have the main words that both have.
+func (s *Signature) growth(t *Signature) float64 {
+	mine, other := 0.0, 0.0
+	for i, w := range s.raw[mainAt : mainAt+mainWords] {
+		if j := bytes.IndexByte(t.raw[mainAt:mainAt+mainWords], w); w != 0 && j >= 0 {
+			mine, other = mine+s.times(i), other+t.times(j)
+		}
+	}
+	if mine == 0 {
+		return 0
+	}
+	return other/mine - 1
+}
+
+func (s *Signature) bitmap() uint64 {
+	return binary.LittleEndian.Uint64(s.raw[bitmapAt-2:]) >> (64 - bitmapBits)
+}
+
+// leastLeadSlots is the least number of samples of a beginning from which a share of it can be estimated.
+const leastLeadSlots = 5
+
+// leastSameLead is the least number of samples that show that two articles begin alike, if all are equal. Four unrelated ones are equal in one
+// case of 256.
+const leastSameLead = 4
+
+// compareLeads compares the beginnings of a and b, which have na and nb bigrams.
+func (c *Comparison) compareLeads(a, b *Signature, na, nb float64) {
+	samples, equal := a.leadIn(b)
+	back, backEqual := b.leadIn(a)
+	c.Lead = max(leadShare(samples, equal), leadShare(back, backEqual))
+	if na < nb {
+		samples, equal = back, backEqual
+	}
+	c.SameLead = na != nb && samples >= leastSameLead && equal == samples
+}
+
+// leadIn counts the samples of the beginning of s, and the samples among them whose slots are equal in t.
+func (s *Signature) leadIn(t *Signature) (samples, equal int) {
+	slots := binary.LittleEndian.Uint64(s.raw[leadAt:]) // and one byte more
+	first := slots & leadMask
+	for ; samples < leadSlots; samples++ {
+		i := slots >> (7 * samples) & leadMask
+		if samples > 0 && i == first {
+			break
+		}
+		if (s.raw[minAt+i/4]^t.raw[minAt+i/4])>>(i%4*2)&3 == 0 {
+			equal++
+		}
+	}
+	return samples, equal
+}
+
+// leadShare estimates the share of a beginning that stands in another article. It is 1 with too few samples.
+func leadShare(samples, equal int) float64 {
+	if samples < leastLeadSlots {
+		return 1
+	}
+	return max(0, (float64(equal)/float64(samples)-0.25)/0.75)
+}
+
+// hasOtherSubject tells whether s is about a word that is none of the main words of t.
+func (s *Signature) hasOtherSubject(t *Signature) bool {
+	for i, w := range s.raw[mainAt : mainAt+subjectWords] {
+		if s.times(i) > 1 && !t.hasMainWord(w) {
+			return true
+		}
+	}
+	return false
+}
+
+// foremostWords is how many of an article's main words are its foremost ones.
+const foremostWords = 5
+
+// foremostIn tells whether the foremost main words of s are main words of t, too.
+func (s *Signature) foremostIn(t *Signature) bool {
+	for _, w := range s.raw[mainAt : mainAt+foremostWords] {
+		if w != 0 && !t.hasMainWord(w) {
+			return false
+		}
+	}
+	return true
+}
+
+// mainWordsNotIn counts the main words of s that are no main words of t.
+func (s *Signature) mainWordsNotIn(t *Signature) int {
+	n := 0
+	for _, w := range s.raw[mainAt : mainAt+mainWords] {
+		if w != 0 && !t.hasMainWord(w) {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *Signature) hasMainWord(word byte) bool {
+	return bytes.IndexByte(s.raw[mainAt:mainAt+mainWords], word) >= 0
+}

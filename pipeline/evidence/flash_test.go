@@ -1,0 +1,86 @@
+package evidence
+
+import (
+	"encoding/hex"
+	"slices"
+	"strings"
+	"testing"
+
+	"echosieve/pipeline/article"
+
+	"github.com/stretchr/testify/require"
+)
+
+func buildFlash(b *Builder, text string) []byte {
+	list := words(text)
+	b.Add(list)
+	return b.AppendFlash(nil, text, list)
+}
+
+func ofFlash(t testing.TB, text string) Signature {
+	var b Builder
+	s, ok := Decode(buildFlash(&b, text))
+	require.True(t, ok)
+	return s
+}
+
+const goldenFlash = "062d02a00008000400000020050808120080041104000106000000004000c0800000" +
+	"00000010b00000000000000000000000d00d00000000800002000000000000000000000000000000000000000000"
+
+// See TestGolden.
+func TestGoldenFlash(t *testing.T) {
+	var b Builder
+	require.Equal(t, goldenFlash, hex.EncodeToString(buildFlash(&b, "the port handled 1,200 ships in 2025")))
+}
+
+// A flash is contained in the same text with more before or after it. A flash with another word hardly ever is.
+func TestFlashContainment(t *testing.T) {
+	r := seeded(t)
+	missed := 0
+	for range 1000 {
+		list := newArticle(r, 8+r.IntN(17))
+		more := newArticle(r, 1+r.IntN(4))
+		a, b := ofFlash(t, strings.Join(list, " ")), ofFlash(t, strings.Join(slices.Concat(more[:1], list, more[1:]), " "))
+		c := Compare(&a, &b)
+		require.InDelta(t, 1, c.Containment, 0)
+		judged := judge(0, c)
+		require.True(t, judged.Kind == article.Near || c.J < FlashNear, "%+v %s", c, judged.Reason)
+
+		list[r.IntN(len(list))] = "another"
+		other := ofFlash(t, strings.Join(list, " "))
+		c = Compare(&a, &other)
+		if judge(0, c).Kind == article.Near {
+			missed++
+		}
+	}
+	require.LessOrEqual(t, missed, 20)
+}
+
+func TestJudgeFlash(t *testing.T) {
+	flash := Comparison{Known: true, Flash: true, J: .6, Containment: 1, Bigrams: 10, SharedContexts: 1, LeastValues: 2, CommonValues: 2}
+	checkJudge(t, flash, map[string]judged{
+		"contained":         {func(*Comparison) {}, article.Near, article.ReasonOverlap},
+		"much added":        {func(c *Comparison) { c.J = .59 }, 0, article.ReasonOverlap},
+		"a word in between": {func(c *Comparison) { c.J, c.Containment = .9, .99 }, article.Possible, article.ReasonOverlap},
+		"another number":    {func(c *Comparison) { c.J, c.Contradictions = .9, 1 }, 0, article.ReasonNumbers},
+		"a number less":     {func(c *Comparison) { c.J, c.CommonValues = .9, 1 }, article.Possible, article.ReasonValues},
+		"no numbers":        {func(c *Comparison) { c.SharedContexts, c.LeastValues, c.CommonValues = 0, 0, 0 }, article.Near, article.ReasonOverlap},
+		"one is no flash":   {func(c *Comparison) { *c = Comparison{Flash: true} }, 0, article.ReasonLittle},
+	})
+}
+
+// Filters that are too full are not compared: a full filter contains everything.
+func TestFullFilter(t *testing.T) {
+	many := strings.Join(newArticle(seeded(t), 400), " ")
+	a, b := ofFlash(t, many), ofFlash(t, many+" more")
+	require.Equal(t, article.Judgement{Reason: article.ReasonOverlap}, judge(0, Compare(&a, &b)))
+}
+
+func TestFlashAndArticle(t *testing.T) {
+	text := "the port handled 1,200 ships in 2025"
+	a, b := ofFlash(t, text), of(t, text)
+	require.Equal(t, Comparison{Flash: true}, Compare(&a, &b))
+	require.Equal(t, Comparison{Flash: true}, Compare(&b, &a))
+	var nothing Signature
+	require.False(t, Compare(&a, &nothing).Known)
+}

@@ -1,0 +1,203 @@
+package evidence
+
+import (
+	"slices"
+
+	"echosieve/pipeline/article"
+)
+
+// Judge decides about two articles whose fingerprints are distance bits apart, which must be within the recipe's maximal distance. The
+// zero Kind means different articles, also where a signature holds no information.
+//
+// Example with the default limits: the articles have a similarity of 0.45 and are not short. This is below Near, so they are possible
+// copies. If they have all of their five numbers and their foremost main words in common, Vouched is enough, and they are copies.
+func (r *Rule) Judge(distance int, c Comparison) article.Judgement {
+	row, e := r.decide(distance, c)
+	if row == nil {
+		return article.Judgement{Reason: e.unknown()}
+	}
+	j := article.Judgement{Kind: row.Kind, Reason: row.Reason}
+	if j.Kind != 0 {
+		j.Likeness = e.likeness()
+	}
+	return j
+}
+
+// Explain returns the row that decides about two articles, what decided beside its limit, and for an overlap the evidence by which the
+// limit was chosen. The row is nil if a signature holds no information.
+func (r *Rule) Explain(distance int, c Comparison) (row *Row, decided Figure, with string) {
+	row, e := r.decide(distance, c)
+	if row == nil {
+		return nil, Figure{}, ""
+	}
+	if row.Kind != 0 && row.Reason == article.ReasonOverlap {
+		with = e.needed().With
+	}
+	return row, row.figure(e), with
+}
+
+// Figures returns what each row measures, in their order. It is empty if a signature holds no information.
+func (r *Rule) Figures(distance int, c Comparison) []Figure {
+	e := r.evidence(distance, c)
+	var list []Figure
+	for i := range rows {
+		if !c.Known {
+			break
+		}
+		if f := rows[i].figure(e); !slices.Contains(list, f) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// decide returns the first row that applies, nil if nothing can be compared.
+func (r *Rule) decide(distance int, c Comparison) (*Row, evidence) {
+	e := r.evidence(distance, c)
+	if !c.Known {
+		return nil, e
+	}
+	for i := range rows {
+		if r.Off>>i&1 == 0 && rows[i].applies(e) {
+			return &rows[i], e
+		}
+	}
+	return &rows[len(rows)-1], e
+}
+
+// evidence is what the rule knows of two articles.
+type evidence struct {
+	*Rule
+	Comparison
+	distance int
+	// short tells that one of the texts has few word pairs; it is false for flashes.
+	short bool
+	// beginning tells that the shorter text is the beginning of the longer one, part that it is a part of it.
+	beginning, part bool
+	// restated and retold tell that neither text is a part of the other, both have the same numbers, and most main words: an editor rewrote
+	// the article. Different reports of one event differ in a number, and so do reports on one template.
+	restated, retold bool
+	// vouched tells that all numbers of one text are in the other.
+	vouched bool
+	// differ counts the numbers that differ in places that both have, of all such places. common counts the numbers in common. In both, one
+	// number that was corrected counts as equal.
+	differ, places, common int
+	forgiven               bool
+}
+
+func (r *Rule) evidence(distance int, c Comparison) evidence {
+	e := evidence{Rule: r, Comparison: c, distance: distance}
+	if c.Flash {
+		e.differ, e.places, e.common = c.Contradictions+c.HeadContradictions, c.SharedContexts, c.CommonValues
+		return e
+	}
+	e.short = c.Bigrams < r.ShortPairs
+	e.beginning = c.SameLead && c.Longer >= r.Longer && c.Containment >= r.Beginning && c.Contradictions == 0 && c.CommonValues >= c.LeastValues-1
+	e.part = c.Longer >= r.Longer && (c.Containment >= r.Contained || e.beginning)
+	if same := !e.short && c.Longer < r.Longer && c.SameValues; same {
+		e.retold = c.CommonAll > r.Numbers && c.OtherMain <= r.OtherWords
+		e.restated = c.CommonAll >= r.FewWords && c.SameForemost && c.Contradictions == 0
+	}
+	e.countNumbers()
+	e.vouched = e.differ == 0 && !e.forgiven && c.CommonAll >= r.Numbers && c.CommonAll == c.LeastAll
+	return e
+}
+
+// countNumbers sets differ, places, common and forgiven.
+//
+// Numbers at the beginning of a text number its version. They are no evidence against a copy if the articles are nearly the same otherwise
+// or one is a part of the other.
+//
+// One number that differs or is missing is forgiven for the same reason: it is more likely a correction or a slip than a sign of another
+// report. If it stands in the same place, the foremost main words must be the same, too: where a name differs as well, it is another report.
+//
+// Example: two articles that are not short have a similarity of 0.9 and share five places, and one of the five numbers differs. It is
+// forgiven because the other four agree.
+func (e *evidence) countNumbers() {
+	e.differ, e.places, e.common = e.Contradictions, e.SharedContexts, e.CommonValues
+	alike := e.J >= e.Corrected
+	if !alike && !e.part {
+		e.differ, e.places = e.differ+e.HeadContradictions, e.places+e.HeadContradictions
+	}
+	agree, missing := e.places > e.differ, e.LeastValues-e.common
+	switch {
+	case e.retold: // in other words, a number can stand after words that stood before another one
+		e.differ = 0
+	case e.differ == 0:
+		if missing == 1 && (alike && (!e.short || e.common > 0) || e.part && e.common > missing) {
+			e.common++
+			e.forgiven = true
+		}
+	case e.short || !e.SameForemost || !agree:
+	case alike:
+		e.differ--
+		e.forgiven = true
+	case e.part && missing <= 1:
+		e.differ--
+		e.common = e.LeastValues
+		e.forgiven = true
+	}
+}
+
+// least is the similarity below which articles are different.
+func (e evidence) least() float64 {
+	if e.Flash {
+		return FlashNear
+	}
+	return min(e.Possible, e.needed().similarity(e))
+}
+
+// leastValues is the share of numbers that copies have in common. With so few words, any number can be the news.
+func (e evidence) leastValues() float64 {
+	if e.Flash {
+		return 1
+	}
+	return e.Values
+}
+
+// similarity is what a copy needs most of: word pairs in common; of a flash, all of its words in the other one.
+func (e evidence) similarity() float64 {
+	if e.Flash {
+		return e.Containment
+	}
+	return e.J
+}
+
+// contradicts tells whether numbers in the same places tell of two reports.
+func (e evidence) contradicts() bool {
+	return e.differ > 0 && (!e.SameForemost || float64(e.differ) >= e.Limits.Contradictions*float64(e.places))
+}
+
+// onSubject tells whether the longer text is about the subject of its part: nearly all main words are the same, or most, and it has them more
+// often than its part. The other articles of a round-up, and what a site tells around an article, do not have them.
+func (e evidence) onSubject() bool {
+	return e.OtherMain <= e.FewWords || e.OtherMain <= mainWords-e.OtherWords && e.Growth >= e.Limits.Growth*(e.Longer-1)
+}
+
+// needed returns the need that counts.
+func (e evidence) needed() *Need {
+	for i := range needs {
+		if needs[i].there(e) {
+			return &needs[i]
+		}
+	}
+	return &needs[len(needs)-1]
+}
+
+// overlap is the figure of the similarity beside the similarity that a copy needs.
+func (e evidence) overlap() Figure {
+	n := e.needed()
+	name := "word pairs in both"
+	if e.Flash {
+		name = "words of the shorter text in both"
+	}
+	return Figure{name, share(e.similarity()), "a copy from " + share(n.similarity(e)), n.Setting}
+}
+
+// unknown is the reason why nothing can be compared.
+func (e evidence) unknown() article.Reason {
+	if e.Flash {
+		return article.ReasonLittle
+	}
+	return article.ReasonUnknown
+}

@@ -1,0 +1,260 @@
+package evidence
+
+import (
+	"math"
+	"testing"
+
+	"echosieve/pipeline/article"
+
+	"github.com/stretchr/testify/require"
+)
+
+// judge is Judge with the default rule.
+func judge(distance int, c Comparison) article.Judgement {
+	rule := NewRule(DefaultThresholds())
+	return rule.Judge(distance, c)
+}
+
+// judged is a change to a comparison, and the judgement of the changed comparison.
+type judged struct {
+	change func(*Comparison)
+	want   article.Kind // zero: different
+	reason article.Reason
+}
+
+func checkJudge(t *testing.T, base Comparison, cases map[string]judged) {
+	rule := NewRule(DefaultThresholds())
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			comparison := base
+			c.change(&comparison)
+			j := rule.Judge(0, comparison)
+			require.Equal(t, c.want, j.Kind)
+			require.Equal(t, c.reason, j.Reason)
+			require.Equal(t, j.Kind == 0, j.Likeness == article.Likeness{})
+			row, _, _ := rule.Explain(0, comparison)
+			require.Equal(t, comparison.Known, row != nil)
+			require.True(t, row == nil || row.Kind == j.Kind && row.Reason == j.Reason, "an explanation follows from the row that decides")
+		})
+	}
+}
+
+// values sets all counts of numbers.
+func (c *Comparison) values(common, least int) {
+	c.CommonValues, c.LeastValues, c.CommonAll, c.LeastAll = common, least, common, least
+}
+
+func TestJudge(t *testing.T) {
+	long := Comparison{
+		Known: true, J: .9, Containment: .84, Bigrams: 300, Longer: 1, SharedContexts: 8, Lead: 1, SameForemost: true,
+	}
+	long.values(8, 8)
+	checkJudge(t, long, map[string]judged{
+		"copy":                    {func(*Comparison) {}, article.Near, article.ReasonOverlap},
+		"unknown":                 {func(c *Comparison) { *c = Comparison{} }, 0, article.ReasonUnknown},
+		"at the threshold":        {func(c *Comparison) { c.J = .46; c.values(2, 2) }, article.Near, article.ReasonOverlap},
+		"below":                   {func(c *Comparison) { c.J = .45; c.values(2, 2) }, article.Possible, article.ReasonOverlap},
+		"far below":               {func(c *Comparison) { c.J = .29 }, 0, article.ReasonOverlap},
+		"numbers vouch":           {func(c *Comparison) { c.J = .41; c.values(3, 3) }, article.Near, article.ReasonOverlap},
+		"but not below":           {func(c *Comparison) { c.J = .40 }, article.Possible, article.ReasonOverlap},
+		"other main words":        {func(c *Comparison) { c.J, c.SameForemost = .42, false }, article.Possible, article.ReasonOverlap},
+		"all but one":             {func(c *Comparison) { c.J = .42; c.values(6, 7) }, article.Possible, article.ReasonOverlap},
+		"all, with the version's": {func(c *Comparison) { c.J, c.CommonAll, c.LeastAll = .42, 8, 9 }, article.Possible, article.ReasonOverlap},
+		"vouch, contradicted":     {func(c *Comparison) { c.J, c.Contradictions = .42, 1 }, article.Possible, article.ReasonOverlap},
+		"contained, as long":      {func(c *Comparison) { c.J, c.Containment = .42, .85; c.values(0, 0) }, article.Possible, article.ReasonOverlap},
+		"a few contradictions":    {func(c *Comparison) { c.J, c.Contradictions = .7, 1 }, article.Near, article.ReasonOverlap},
+		"one, other names":        {func(c *Comparison) { c.J, c.Contradictions, c.SameForemost = .8, 1, false }, 0, article.ReasonNumbers},
+		"many contradictions":     {func(c *Comparison) { c.Contradictions = 3 }, 0, article.ReasonNumbers},
+		"a correction":            {func(c *Comparison) { c.J, c.Contradictions, c.SharedContexts = .75, 1, 3 }, article.Near, article.ReasonOverlap},
+		"no correction":           {func(c *Comparison) { c.J, c.Contradictions, c.SharedContexts = .74, 1, 3 }, 0, article.ReasonNumbers},
+		"the only place":          {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 1 }, 0, article.ReasonNumbers},
+		"corrected, other names":  {func(c *Comparison) { c.Contradictions, c.SharedContexts, c.SameForemost = 1, 3, false }, 0, article.ReasonNumbers},
+		"not in place":            {func(c *Comparison) { c.SameForemost = false; c.values(7, 8) }, article.Near, article.ReasonOverlap},
+		"other values":            {func(c *Comparison) { c.values(3, 8) }, article.Possible, article.ReasonValues},
+		"one value missing":       {func(c *Comparison) { c.values(1, 2) }, article.Near, article.ReasonOverlap},
+		"less alike":              {func(c *Comparison) { c.J = .7; c.values(1, 2) }, article.Possible, article.ReasonValues},
+		"the only value":          {func(c *Comparison) { c.values(0, 1) }, article.Near, article.ReasonOverlap},
+		"two values missing":      {func(c *Comparison) { c.values(1, 3) }, article.Possible, article.ReasonValues},
+		"in its place, too":       {func(c *Comparison) { c.Contradictions = 1; c.values(1, 2) }, article.Possible, article.ReasonValues},
+		"no values":               {func(c *Comparison) { c.values(0, 0) }, article.Near, article.ReasonOverlap},
+		"another version":         {func(c *Comparison) { c.J, c.HeadContradictions = .75, 2 }, article.Near, article.ReasonOverlap},
+		"or another report":       {func(c *Comparison) { c.J, c.HeadContradictions = .74, 2 }, 0, article.ReasonNumbers},
+		"other names":             {func(c *Comparison) { c.OtherSubject = true }, article.Possible, article.ReasonSubject},
+		"another list":            {func(c *Comparison) { c.Lead, c.OtherMain = .29, 2 }, article.Possible, article.ReasonLead},
+		"another standfirst":      {func(c *Comparison) { c.Lead, c.OtherMain = .29, 1 }, article.Near, article.ReasonOverlap},
+		"some of the beginning":   {func(c *Comparison) { c.Lead, c.OtherMain = .3, 2 }, article.Near, article.ReasonOverlap},
+	})
+}
+
+func TestJudgeShort(t *testing.T) {
+	short := Comparison{Known: true, J: .9, Containment: .84, Bigrams: 79, Longer: 1, SharedContexts: 8, Lead: 1, SameForemost: true}
+	short.values(7, 7)
+	checkJudge(t, short, map[string]judged{
+		"short":                 {func(*Comparison) {}, article.Near, article.ReasonOverlap},
+		"lower":                 {func(c *Comparison) { c.J = .63 }, article.Possible, article.ReasonOverlap},
+		"numbers vouch":         {func(c *Comparison) { c.J, c.Containment = .41, .85 }, article.Near, article.ReasonOverlap},
+		"a part is not enough":  {func(c *Comparison) { c.J, c.Longer, c.Containment = .6, 1.5, .85; c.values(2, 2) }, article.Possible, article.ReasonOverlap},
+		"a contradiction":       {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 6 }, 0, article.ReasonNumbers},
+		"one value missing":     {func(c *Comparison) { c.values(1, 2) }, article.Near, article.ReasonOverlap},
+		"the only value":        {func(c *Comparison) { c.values(0, 1) }, article.Possible, article.ReasonValues},
+		"reworded, not as such": {func(c *Comparison) { c.J, c.SameValues = .42, true }, article.Possible, article.ReasonOverlap},
+	})
+}
+
+// A part of a text and its whole need less in common, if the whole is about the subject of the part.
+func TestJudgePart(t *testing.T) {
+	part := Comparison{Known: true, J: .3, Containment: .85, Bigrams: 300, Longer: 2, SharedContexts: 3, Lead: 1, SameForemost: true, OtherMain: 5, Growth: .3}
+	part.values(5, 5)
+	checkJudge(t, part, map[string]judged{
+		"a part":                   {func(*Comparison) {}, article.Near, article.ReasonOverlap},
+		"too small":                {func(c *Comparison) { c.J = .29 }, 0, article.ReasonOverlap},
+		"as long":                  {func(c *Comparison) { c.J, c.Longer = .4, 1.24 }, article.Possible, article.ReasonOverlap},
+		"not contained":            {func(c *Comparison) { c.Containment = .84; c.OtherMain = 3 }, article.Possible, article.ReasonOverlap},
+		"in a round-up":            {func(c *Comparison) { c.J, c.Growth = .4, .29 }, article.Possible, article.ReasonOverlap},
+		"of other names":           {func(c *Comparison) { c.J, c.OtherMain = .4, 6 }, article.Possible, article.ReasonOverlap},
+		"on a page":                {func(c *Comparison) { c.Growth, c.OtherMain = 0, 2 }, article.Near, article.ReasonOverlap},
+		"half of the page":         {func(c *Comparison) { c.J, c.Growth = .46, 0 }, article.Near, article.ReasonOverlap},
+		"with another subject":     {func(c *Comparison) { c.OtherSubject = true }, article.Near, article.ReasonOverlap},
+		"below another text":       {func(c *Comparison) { c.Lead = 0 }, article.Near, article.ReasonOverlap},
+		"of a later version":       {func(c *Comparison) { c.HeadContradictions = 2 }, article.Near, article.ReasonOverlap},
+		"a number corrected":       {func(c *Comparison) { c.Contradictions = 1; c.values(4, 5) }, article.Near, article.ReasonOverlap},
+		"two numbers differ":       {func(c *Comparison) { c.Contradictions = 1; c.values(3, 5) }, 0, article.ReasonNumbers},
+		"a number was cut in two":  {func(c *Comparison) { c.values(4, 5) }, article.Near, article.ReasonOverlap},
+		"corrected, another name":  {func(c *Comparison) { c.Contradictions, c.SameForemost = 1, false }, 0, article.ReasonNumbers},
+		"corrected, the one place": {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 1 }, 0, article.ReasonNumbers},
+	})
+	require.Equal(t, article.Near, judge(17, part).Kind, "farther away than others")
+	part.Longer = 1.24
+	require.Equal(t, article.Judgement{Reason: article.ReasonDistance}, judge(17, part))
+}
+
+// Main words that differ tell of another report if the distance is large, too.
+func TestOtherWords(t *testing.T) {
+	base := Comparison{Known: true, J: .6, Containment: .8, Bigrams: 300, Longer: 1.3, OtherMain: 4, Lead: 1}
+	require.Equal(t, article.ReasonSubject, judge(13, base).Reason)
+	require.Equal(t, article.Near, judge(12, base).Kind)
+	part := base
+	part.Containment = .85
+	require.Equal(t, article.Near, judge(13, part).Kind)
+	base.OtherMain = 3
+	require.Equal(t, article.Near, judge(13, base).Kind)
+}
+
+func TestJudgeReworded(t *testing.T) {
+	reworded := Comparison{
+		Known: true, J: .15, Containment: .3, Bigrams: 130, Longer: 1.1, SharedContexts: 2, SameValues: true, OtherMain: 3, Lead: 1,
+	}
+	reworded.values(4, 4)
+	checkJudge(t, reworded, map[string]judged{
+		"reworded":           {func(*Comparison) {}, article.Near, article.ReasonOverlap},
+		"too little is left": {func(c *Comparison) { c.J = .14 }, 0, article.ReasonOverlap},
+		"one more number":    {func(c *Comparison) { c.SameValues = false }, 0, article.ReasonOverlap},
+		"three numbers":      {func(c *Comparison) { c.values(3, 3) }, 0, article.ReasonOverlap},
+		"in another place":   {func(c *Comparison) { c.Contradictions = 1 }, article.Near, article.ReasonOverlap},
+		"other main words":   {func(c *Comparison) { c.OtherMain = 4 }, 0, article.ReasonOverlap},
+		"longer":             {func(c *Comparison) { c.Longer = 1.25 }, 0, article.ReasonOverlap},
+		"short":              {func(c *Comparison) { c.Bigrams = 79 }, 0, article.ReasonOverlap},
+		"another subject":    {func(c *Comparison) { c.OtherSubject = true }, article.Possible, article.ReasonSubject},
+	})
+	require.Equal(t, article.Near, judge(17, reworded).Kind)
+	reworded.OtherMain = 4
+	require.Equal(t, article.ReasonDistance, judge(17, reworded).Reason)
+}
+
+// Two numbers vouch for a reworded article if the foremost main words are the same and more of the words.
+func TestJudgeRewordedWithFewNumbers(t *testing.T) {
+	reworded := Comparison{
+		Known: true, J: .3, Containment: .5, Bigrams: 130, Longer: 1.1, SharedContexts: 2, SameValues: true, SameForemost: true, OtherMain: 3, Lead: 1,
+	}
+	reworded.values(2, 2)
+	checkJudge(t, reworded, map[string]judged{
+		"reworded":           {func(*Comparison) {}, article.Near, article.ReasonOverlap},
+		"too little is left": {func(c *Comparison) { c.J = .29 }, 0, article.ReasonOverlap},
+		"one number":         {func(c *Comparison) { c.values(1, 1) }, article.Possible, article.ReasonOverlap},
+		"one more number":    {func(c *Comparison) { c.SameValues = false }, article.Possible, article.ReasonOverlap},
+		"in another place":   {func(c *Comparison) { c.Contradictions = 1 }, 0, article.ReasonNumbers},
+		"other main words":   {func(c *Comparison) { c.SameForemost = false }, article.Possible, article.ReasonOverlap},
+		"longer":             {func(c *Comparison) { c.Longer = 1.25 }, article.Possible, article.ReasonOverlap},
+		"short":              {func(c *Comparison) { c.Bigrams = 79 }, article.Possible, article.ReasonOverlap},
+	})
+	require.Equal(t, article.ReasonDistance, judge(17, reworded).Reason)
+}
+
+// The beginning of an article is a copy although the estimates of similarity and containment are low, as they are of a third of an article.
+func TestJudgeBeginning(t *testing.T) {
+	page := Comparison{
+		Known: true, J: .2, Contains: .7, Containment: .7, Contained: .23, Bigrams: 93, Longer: 3.1, SharedContexts: 2,
+		Lead: 1, SameLead: true, OtherMain: 3, Growth: 1,
+	}
+	page.values(4, 5)
+	checkJudge(t, page, map[string]judged{
+		"page 1":              {func(*Comparison) {}, article.Near, article.ReasonOverlap},
+		"another beginning":   {func(c *Comparison) { c.SameLead = false }, 0, article.ReasonOverlap},
+		"not contained":       {func(c *Comparison) { c.Containment = .64 }, 0, article.ReasonOverlap},
+		"too little is left":  {func(c *Comparison) { c.J = .14 }, 0, article.ReasonOverlap},
+		"of a round-up":       {func(c *Comparison) { c.Growth = .1 }, 0, article.ReasonOverlap},
+		"as long":             {func(c *Comparison) { c.Longer = 1.2 }, 0, article.ReasonOverlap},
+		"two numbers missing": {func(c *Comparison) { c.values(3, 5) }, 0, article.ReasonOverlap},
+		"another number":      {func(c *Comparison) { c.Contradictions = 1 }, 0, article.ReasonOverlap},
+		"short":               {func(c *Comparison) { c.Bigrams = 79 }, 0, article.ReasonOverlap},
+	})
+	require.Equal(t, article.Extends, judge(17, page).Relation)
+	page.Contains, page.Contained = page.Contained, page.Contains
+	require.Equal(t, article.Contained, judge(17, page).Relation)
+	page.SameLead = false
+	require.Equal(t, article.ReasonDistance, judge(17, page).Reason)
+}
+
+// A row that is switched off decides nothing.
+func TestRowsOff(t *testing.T) {
+	c := Comparison{Known: true, J: .9, Bigrams: 300, Longer: 1, OtherSubject: true, Lead: 1}
+	for i, row := range Rows() {
+		rule := NewRule(DefaultThresholds())
+		rule.Off = 1 << i
+		want := article.Possible
+		if row.Reason == article.ReasonSubject {
+			want = article.Near
+		}
+		require.Equal(t, want, rule.Judge(0, c).Kind, row.When)
+	}
+}
+
+// Each pair of kind and reason stands in one row, so that an explanation is never that of another row.
+func TestRows(t *testing.T) {
+	type decision struct {
+		kind   article.Kind
+		reason article.Reason
+	}
+	seen := map[decision]bool{}
+	for _, row := range Rows() {
+		d := decision{row.Kind, row.Reason}
+		require.False(t, seen[d], row.When)
+		seen[d] = true
+		require.NotEmpty(t, row.Says)
+	}
+	require.LessOrEqual(t, len(Rows()), 8)
+}
+
+func TestFigures(t *testing.T) {
+	rule := NewRule(DefaultThresholds())
+	c := Comparison{Known: true, J: .9, Bigrams: 300, Longer: 1, Lead: 1}
+	require.Len(t, rule.Figures(3, c), len(Rows())-1, "two rows have the same figure")
+	require.Empty(t, rule.Figures(3, Comparison{}))
+	_, figure, with := rule.Explain(3, c)
+	require.Equal(t, Figure{"word pairs in both", "0.90", "a copy from 0.46", "detection.near"}, figure)
+	require.Equal(t, "no other evidence", with)
+}
+
+func TestThresholds(t *testing.T) {
+	require.NoError(t, DefaultThresholds().Validate())
+	for want, change := range map[string]func(*Thresholds){
+		"near is 1.5":       func(t *Thresholds) { t.Near = 1.5 },
+		"short_near is 1.1": func(t *Thresholds) { t.ShortNear = 1.1 },
+		"values is NaN":     func(t *Thresholds) { t.Values = math.NaN() },
+		"possible is 0.6":   func(t *Thresholds) { t.Possible = .6 },
+	} {
+		thresholds := DefaultThresholds()
+		change(&thresholds)
+		require.ErrorContains(t, thresholds.Validate(), want)
+	}
+}

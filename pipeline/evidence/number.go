@@ -1,0 +1,264 @@
+package evidence
+
+import (
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"echosieve/simhash"
+)
+
+// numbers reads the numbers of a text one after the other, each with the characters before it as its context. Time is linear in the
+// length of the text, and nothing is allocated.
+//
+// Punctuation does not count, as in the normalised text that exact copies share: it neither ends a number nor separates the characters
+// before it. Otherwise two exact copies, which may differ in punctuation, could contradict each other. Spaces count
+// only where they end a word: "covid19" has no number, and "two" is a number.
+//
+// A number is its significant digits: 1,200, 1200, 12 hundred and 0.12 are the same, because publishers write
+// amounts in thousands, in ten thousands (Chinese) and in millions. Numbers are decimal digits, of full width too, Chinese
+// numerals of two characters and more, single Chinese numerals before a measure word, the English words two to twelve, "one" before million
+// and the like, and fractions in words. "one" and other single Chinese numerals are parts of too many other words.
+type numbers struct {
+	text string
+	pos  int
+	// before holds the code points of the characters before pos: the last three Han characters or eight letters.
+	before uint64
+	// context and value belong to the number that next has found.
+	context, value uint64
+	// phone tells that the number that next has found has as many digits as a telephone number: 10 or 11.
+	phone bool
+	// at is where the number that next has found begins.
+	at int
+}
+
+// next advances to the next number and tells whether there is one.
+func (n *numbers) next() bool {
+	for n.pos < len(n.text) {
+		n.at = n.pos
+		r, size := rune(n.text[n.pos]), 1
+		switch {
+		case r >= 0xe5 && r <= 0xe9 && n.pos+2 < len(n.text): // begins U+5000 to U+9FFF: most of any Chinese text, without a function call
+			r, size = r&0xf<<12|rune(n.text[n.pos+1]&0x3f)<<6|rune(n.text[n.pos+2]&0x3f), 3
+			if !isNumeral(r) {
+				n.before = n.before<<21 | uint64(r)
+				n.pos += size
+				continue
+			}
+		case r >= utf8.RuneSelf:
+			r, size = decode(n.text[n.pos:])
+		}
+		switch {
+		case r >= '0' && r <= '9':
+			value, digits := n.digits()
+			n.found(value)
+			n.phone = digits == 10 || digits == 11
+			return true
+		case isHan(r):
+			v, length := uint64(0), 0
+			if d, unit := chineseNumeral(r); d >= 0 || unit > 0 {
+				v, length = chineseNumber(n.text[n.pos:])
+			}
+			if length == 0 {
+				n.before = n.before<<21 | uint64(r)
+				length = size
+			}
+			n.pos += length
+			if v != 0 {
+				n.found(v)
+				return true
+			}
+		case isLetter(r):
+			start := n.before
+			word := n.word()
+			if v := n.wordNumber(word); v != 0 {
+				n.before = start
+				n.found(v)
+				return true
+			}
+		default:
+			n.pos += size
+		}
+	}
+	return false
+}
+
+// wordNumber returns the number that begins with the word just read, 0 if it is none. It skips the name of a fraction: "two thirds" is 23,
+// as is 2/3. "one" is a number only before a fraction or a scale.
+func (n *numbers) wordNumber(word string) uint64 {
+	value := englishNumber(word)
+	one := word == "one"
+	if value == 0 && !one {
+		return 0
+	}
+	at := n.pos
+	for at < len(n.text) && (n.text[at] == ' ' || n.text[at] == '-') {
+		at++
+	}
+	from := at
+	for at < len(n.text) && isPlain[n.text[at]&127] && n.text[at] < utf8.RuneSelf {
+		at++
+	}
+	next := n.text[from:at]
+	if of := fraction(next); of != 0 {
+		n.pos = at
+		return max(value, 1)*10 + of
+	}
+	if one && isScale(next) {
+		return 1
+	}
+	return value
+}
+
+// found records a number. In the context of the next number it stands as '#', whatever its value.
+func (n *numbers) found(value uint64) {
+	n.value, n.context, n.phone = value, simhash.Mix(n.before), false
+	n.before = n.before<<8 | '#'
+}
+
+// isPlain says, by ASCII character, whether the character is a letter or a digit.
+var isPlain = func() (table [utf8.RuneSelf]bool) {
+	for c := range table {
+		table[c] = c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	}
+	return table
+}()
+
+// word reads a word of letters other than Han and the digits within, such as "covid19".
+func (n *numbers) word() string {
+	start := n.pos
+	for n.pos < len(n.text) {
+		if c := n.text[n.pos]; c < utf8.RuneSelf {
+			if !isPlain[c] {
+				break
+			}
+			n.before = n.before<<8 | uint64(c)
+			n.pos++
+			continue
+		}
+		r, size := decode(n.text[n.pos:]) // full-width ASCII comes out as ASCII
+		if r < utf8.RuneSelf && !isPlain[r] || isHan(r) || r >= utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsMark(r) {
+			break
+		}
+		n.before = n.before<<8 | uint64(r&0xff)
+		n.pos += size
+	}
+	return n.text[start:n.pos]
+}
+
+// digits reads a number written with digits and returns its significant digits, 0 for zero, and the number of all its digits. Beyond 19
+// digits the value overflows, in the same way in all copies.
+func (n *numbers) digits() (value uint64, digits int) {
+	zeros := 0
+	for at := n.pos; ; {
+		r, size := decode(n.text[at:])
+		at += size
+		switch {
+		case r >= '1' && r <= '9':
+			for ; zeros > 0 && value != 0; zeros-- {
+				value *= 10
+			}
+			zeros = 0
+			value = value*10 + uint64(r-'0')
+			digits++
+			n.pos = at
+		case r == '0':
+			zeros++
+			digits++
+			n.pos = at
+		case size == 0 || isHan(r) || isLetter(r):
+			n.pos = at - size
+			n.skipScale()
+			return value, digits
+		}
+	}
+}
+
+// skipScale skips the Chinese units after digits: 3万 is 30000, whose only significant digit is 3.
+func (n *numbers) skipScale() {
+	for {
+		r, size := decode(n.text[n.pos:])
+		if r != '百' && r != '千' && r != '万' && r != '亿' {
+			return
+		}
+		n.pos += size
+	}
+}
+
+// isYear tells whether a number is a year, by its significant digits. Years that end in 0 are not recognised, because 2010 and 201 have the
+// same significant digits.
+func isYear(value uint64) bool { return value > 1900 && value < 2100 }
+
+// isLetter tells whether a character is a letter. The caller has ruled out Han characters.
+func isLetter(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+	}
+	return unicode.IsLetter(r)
+}
+
+// decode returns the first character of s, full-width ASCII as ASCII; 0, 0 at the end.
+func decode(s string) (r rune, size int) {
+	if len(s) == 0 {
+		return 0, 0
+	}
+	if s[0] < utf8.RuneSelf {
+		return rune(s[0]), 1
+	}
+	r, size = utf8.DecodeRuneInString(s)
+	if r >= 0xff01 && r <= 0xff5e {
+		r -= 0xfee0
+	}
+	return r, size
+}
+
+// isHan tells whether r is a Han ideograph or the numeral 〇. Marks such as 々 do not count.
+func isHan(r rune) bool {
+	return r >= 0x4e00 && r <= 0x9fff || r >= 0x3400 && r <= 0x4dbf || r >= 0x20000 && r <= 0x3ffff || r == '〇'
+}
+
+// newFact packs a number with its context into a fact: 32 bits of hashed context, 16 bits of rank among the numbers of the text, 16 bits
+// of hashed value. In a sorted list, facts of one context lie together in the order of the text.
+func newFact(context uint64, rank int, value uint64) uint64 {
+	return simhash.Mix(context)&^0xffffffff | uint64(rank)<<16 | value>>16&0xffff
+}
+
+// sketch samples the facts into slots. Each slot gets the fact whose context has the least hash, so that similar texts sample the same
+// contexts. It sorts and changes the list.
+//
+// Contexts with one value come first. Where the same words introduce several values ("from 3 to 5, from 7 to 9"), the facts are told
+// apart by their rank in the text, which one inserted number shifts. Such facts only fill the slots that are left empty.
+func sketch(raw *[Size]byte, facts []uint64, first, slots int) {
+	slices.Sort(facts)
+	ambiguous := facts[:0]
+	for i := 0; i < len(facts); {
+		end, same := i+1, true
+		for end < len(facts) && facts[end]>>32 == facts[i]>>32 {
+			same = same && uint16(facts[end]) == uint16(facts[i])
+			end++
+		}
+		if same {
+			put(raw, facts[i], first, slots)
+			i = end
+			continue
+		}
+		context := facts[i] >> 32
+		for rank := uint64(1); i < end; i++ {
+			ambiguous = append(ambiguous, simhash.Mix(context+rank<<32)&^0xffffffff|facts[i]&0xffff)
+			rank++
+		}
+	}
+	slices.Sort(ambiguous)
+	for _, f := range ambiguous {
+		put(raw, f, first, slots)
+	}
+}
+
+func put(raw *[Size]byte, fact uint64, first, slots int) {
+	slot := first + int((fact>>32)%uint64(slots))
+	if raw[contextAt+slot] != 0 {
+		return
+	}
+	raw[contextAt+slot] = byte(1 + (fact>>36&0xffff)%255)
+	raw[valueAt+slot/2] |= byte(fact&15) << (slot % 2 * 4)
+}

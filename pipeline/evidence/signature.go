@@ -1,0 +1,356 @@
+package evidence
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"slices"
+
+	"echosieve/simhash"
+)
+
+// Version is the version of the layout that Append writes, its first byte.
+const Version = 7
+
+// Size is the length of a signature in bytes.
+const Size = 80
+
+// Where the fields begin, and how many slots they have.
+const (
+	countAt     = 1
+	minAt       = 2
+	contextAt   = 32
+	valueAt     = 48
+	bitmapAt    = 56
+	leadAt      = 62
+	mainAt      = 69
+	timesAt     = 77
+	minSlots    = 120
+	numberSlots = 16
+	bodySlots   = 13 // of the numberSlots; the others are for numbers that number the version
+	bitmapBits  = 48
+	bodyBits    = 40 // of the bitmap; the others are for numbers that number the version
+	leadSlots   = 8  // numbers of slots at leadAt, 7 bits each
+	leadBigrams = 20 // bigrams that count as the beginning of a text: about a sentence
+	mainWords   = 8  // main words at mainAt, a byte each; how often each occurs at timesAt, 3 bits each
+	leadMask    = 1<<7 - 1
+)
+
+// subjectWords is how many main words the article can be about: those of them that it has more than once.
+const subjectWords = 2
+
+// timesLevels are the numbers of occurrences that a signature tells apart: at least so many.
+var timesLevels = [8]int32{0, 2, 3, 4, 5, 7, 10, 15}
+
+// maxNumbers is how many numbers of a text count, from its beginning. It bounds the memory that a table of figures takes.
+const maxNumbers = 4096
+
+// Signature is a decoded signature. The zero value holds no information.
+type Signature struct{ raw [Size]byte }
+
+// Decode decodes a signature that Append or AppendFlash wrote. For all other data, such as a signature of another version, it returns the
+// zero Signature and false.
+func Decode(data []byte) (s Signature, ok bool) {
+	if len(data) != Size || data[0] != Version && data[0] != flashVersion {
+		return Signature{}, false
+	}
+	return Signature{[Size]byte(data)}, true
+}
+
+// Known tells whether the signature holds information.
+func (s *Signature) Known() bool { return s.raw[0] != 0 }
+
+func (s *Signature) flash() bool { return s.raw[0] == flashVersion }
+
+// bigrams is the number of word bigrams, to about 2 %.
+func (s *Signature) bigrams() float64 { return math.Exp2(float64(s.raw[countAt])/16) - 1 }
+
+func logCount(n int) byte { return byte(min(255, math.Round(16*math.Log2(float64(n+1))))) }
+
+// Builder makes signatures and anchors. Its zero value is ready. It keeps its buffers and allocates nothing after the first texts. It is
+// not safe for concurrent use.
+type Builder struct {
+	facts, phones []uint64 // of the numbers, see newFact; telephone numbers apart
+	heads         []uint64 // of the numbers that number the version
+	bitmap        uint64   // of the values of all numbers but constants
+	constants     uint64   // bitmap of years and telephone numbers
+	numbersRead   bool
+	values        leastHashes      // of the numbers with two significant digits or more
+	words         int              // number of words added so far
+	last          uint64           // the word added last
+	mins          [minSlots]uint64 // least hash of each slot's bigrams plus 1; 0 = no bigram
+
+	before    [2]uint64   // hashes of the last bigrams, the latest second
+	anchors   leastHashes // of the runs of four words
+	beginning uint64      // least hash of those within the first words
+	times     uint32      // levels of the main words
+	mains     int         // words in main
+	main      [mainWords]byte
+	lead      [leadBigrams]uint64 // the first bigrams
+}
+
+// Reset forgets the words added.
+func (b *Builder) Reset() {
+	b.words = 0
+	clear(b.mins[:])
+	b.before, b.anchors = [2]uint64{}, leastHashes{}
+	b.numbersRead = false
+	b.times, b.mains, b.main = 0, 0, [mainWords]byte{}
+}
+
+// Add adds the next words of an article, as many at a time as the caller likes. words are the hashes, in order, of the words that hold a
+// letter or digit.
+func (b *Builder) Add(words []uint64) {
+	if len(words) == 0 {
+		return
+	}
+	bigrams, last := words, b.last
+	if b.words == 0 {
+		bigrams, last = words[1:], words[0]
+	}
+	before, n := b.before, b.words+len(words)-len(bigrams)
+	for _, w := range bigrams {
+		h := bigram(last, w)
+		if n >= 3 {
+			run := simhash.Mix(h ^ bits.RotateLeft64(before[0], 32))
+			b.anchors.add(run)
+			if n == 3 || n < beginningWords && run < b.beginning {
+				b.beginning = run
+			}
+		}
+		before[0], before[1] = before[1], h
+		n++
+		if n <= leadBigrams+1 { // the first bigram makes n 2
+			b.lead[n-2] = h
+		}
+		if slot, rest := slotOf(h); b.mins[slot] == 0 || rest < b.mins[slot] {
+			b.mins[slot] = rest
+		}
+		last = w
+	}
+	b.words, b.last, b.before = b.words+len(words), last, before
+}
+
+// slotOf returns the slot of the MinHash that a bigram belongs to, and its hash within the slot, which is not 0.
+func slotOf(bigram uint64) (slot, rest uint64) {
+	slot, rest = bits.Mul64(bigram, minSlots)
+	return slot, rest>>1 + 1
+}
+
+// bigram is the hash of two words in a row.
+func bigram(first, second uint64) uint64 { return simhash.Mix(second ^ simhash.Mix(first)) }
+
+// Append appends to dst the signature of the article whose words were added, Size bytes, and returns the extended slice. clean is the
+// article's clean text, from which numbers are read. The builder is then ready for the next article. Time is linear in the number of
+// words and the length of clean.
+func (b *Builder) Append(dst []byte, clean string) []byte {
+	var raw [Size]byte
+	raw[0] = Version
+	n := max(0, b.words-1)
+	raw[countAt] = logCount(n)
+	if n > 0 {
+		b.minHash(&raw)
+		b.sampleLead(&raw, n)
+	}
+	b.numbers(&raw, clean)
+	copy(raw[mainAt:], b.main[:])
+	raw[timesAt], raw[timesAt+1], raw[timesAt+2] = byte(b.times), byte(b.times>>8), byte(b.times>>16)
+	b.Reset()
+	return append(dst, raw[:]...)
+}
+
+// AddMainWord adds one of the weightiest words of the article, the weightiest first, and how often it occurs. The first eight calls count.
+func (b *Builder) AddMainWord(word uint64, times int32) {
+	if b.mains == mainWords {
+		return
+	}
+	b.main[b.mains] = byte(1 + simhash.Mix(word)%255)
+	level := uint32(0)
+	for level+1 < uint32(len(timesLevels)) && times >= timesLevels[level+1] {
+		level++
+	}
+	b.times |= level << (3 * b.mains)
+	b.mains++
+}
+
+func (b *Builder) minHash(raw *[Size]byte) {
+	for i := range uint64(minSlots) {
+		from := i
+		for try := uint64(1); b.mins[from] == 0; try++ {
+			from, _ = slotOf(simhash.Mix(i<<32 | try))
+		}
+		raw[minAt+i/4] |= byte(simhash.Mix(b.mins[from])&3) << (i % 4 * 2)
+	}
+}
+
+// sampleLead writes the slots of the foremost bigrams that are a sample of the MinHash. Each slot stands once; the rest repeats the first.
+func (b *Builder) sampleLead(raw *[Size]byte, bigrams int) {
+	var slots [leadSlots]uint64
+	n := 0
+	for _, h := range b.lead[:min(leadBigrams, bigrams)] {
+		slot, rest := slotOf(h)
+		if n < leadSlots && b.mins[slot] == rest && !slices.Contains(slots[:n], slot) {
+			slots[n] = slot
+			n++
+		}
+	}
+	lead := uint64(0)
+	for i, slot := range slots {
+		if i >= n {
+			slot = slots[0]
+		}
+		lead |= slot << (7 * i)
+	}
+	var le [8]byte
+	binary.LittleEndian.PutUint64(le[:], lead)
+	copy(raw[leadAt:mainAt], le[:])
+}
+
+// numbers writes the numbers of a clean text.
+func (b *Builder) numbers(raw *[Size]byte, clean string) {
+	b.readNumbers(clean)
+	sketch(raw, b.facts, 0, bodySlots)
+	sketch(raw, b.heads, bodySlots, numberSlots-bodySlots)
+	var le [8]byte
+	bitmap := b.bitmap
+	if raw[0] == flashVersion {
+		bitmap |= b.constants
+	}
+	binary.LittleEndian.PutUint64(le[:], bitmap)
+	copy(raw[bitmapAt:], le[:bitmapBits/8])
+}
+
+// Numbers near the beginning of a text often number the version, not the news: "UPDATE 2", "2nd lead", a dateline, a time. They are
+// written apart from the others and contradict nothing, if the rest of the text has leastOthers different numbers or more. The beginning
+// is headBytes long: ten English words, or 20 Chinese characters.
+const (
+	headBytes   = 64
+	headNumbers = 16
+	leastOthers = 3
+)
+
+// readNumbers reads the numbers of a clean text, once for each article. All reports on one form have its years and telephone numbers in
+// common. So these constants are no evidence of a copy, except of a flash, which has all numbers of its copy. A year that differs in the same
+// context is evidence against a copy. A telephone number is that only in a text without other numbers: it tells who published the text, and
+// one misread digit must not outweigh equal words.
+func (b *Builder) readNumbers(clean string) {
+	if b.numbersRead {
+		return
+	}
+	b.numbersRead = true
+	b.facts, b.phones, b.heads, b.values = b.facts[:0], b.phones[:0], b.heads[:0], leastHashes{}
+	b.bitmap, b.constants = 0, 0
+	var head [headNumbers]numbers
+	heads := 0
+	for n := (numbers{text: clean}); len(b.facts)+len(b.phones) < maxNumbers && n.next(); {
+		if n.at < headBytes && heads < headNumbers {
+			head[heads] = n
+			heads++
+			continue
+		}
+		b.addNumber(&n, false)
+	}
+	versions := bits.OnesCount64(b.bitmap) >= leastOthers
+	for i := range head[:heads] {
+		b.addNumber(&head[i], versions)
+	}
+	if len(b.facts) == 0 {
+		b.facts = append(b.facts, b.phones...)
+	}
+}
+
+// addNumber adds a number; version says that it numbers the version.
+func (b *Builder) addNumber(n *numbers, version bool) {
+	value := simhash.Mix(n.value + 1)
+	bit := uint64(1) << ((value >> 32) % bodyBits)
+	if version {
+		bit = 1 << (bodyBits + (value>>32)%(bitmapBits-bodyBits))
+	}
+	if n.phone {
+		b.constants |= bit
+		b.phones = append(b.phones, newFact(n.context, len(b.phones), value))
+		return
+	}
+	if isYear(n.value) {
+		b.constants |= bit
+	} else {
+		b.bitmap |= bit
+	}
+	if version {
+		b.heads = append(b.heads, newFact(n.context, len(b.heads), value))
+	} else {
+		b.facts = append(b.facts, newFact(n.context, len(b.facts), value))
+	}
+	if n.value >= 10 {
+		b.values.add(value)
+	}
+}
+
+// MaxAnchors is the number of anchors that a Builder keeps.
+const MaxAnchors = 8
+
+// leastHashes keeps the MaxAnchors least hashes that were added, each once, in ascending order.
+type leastHashes struct {
+	list [MaxAnchors]uint64
+	n    int
+}
+
+func (l *leastHashes) add(hash uint64) {
+	if l.n == MaxAnchors && hash >= l.list[MaxAnchors-1] {
+		return
+	}
+	at, known := slices.BinarySearch(l.list[:l.n], hash)
+	if known {
+		return
+	}
+	l.n = min(l.n+1, MaxAnchors)
+	copy(l.list[at+1:l.n], l.list[at:])
+	l.list[at] = hash
+}
+
+// anchorNumbers is how many numbers make an anchor. The numbers of an article that an editor has reworded stay, but few runs of four words
+// do. By three equal numbers as many other articles are found as by an equal run of words, by two numbers two to five times as many.
+const anchorNumbers = 3
+
+// beginningWords is the number of words from which the anchor of the beginning is taken.
+const beginningWords = 80
+
+// AppendAnchors appends at most n anchors of the article whose words were added, the foremost first, and returns the
+// extended slice. clean is the article's clean text. Call it before Append.
+//
+// Anchors (Manber, "Finding Similar Files in a Large File System", 1994) are a sample of the article's runs of four
+// words: the runs with the least hashes, as in Broder's MinHash ("On the Resemblance and Containment of Documents", 1997).
+// Two texts that share 80 % of their runs have the same foremost anchor with a probability of about 80 %. A text that contains another one
+// has the other's foremost anchor among its own first ones. An article of less than four words has no anchors.
+//
+// Two anchors are special. The second one is the foremost run of the beginning: page 1 of an article, and an article that was cut off, have
+// the beginning of the whole. The third one is made of three numbers, those with the least hashes, if the article has three numbers with two
+// significant digits or more. Where one of them is missing or the same as an anchor before it, the others move up.
+//
+// The values are uniform over all 64 bits. Four look-ups of anchors find what takes 30 look-ups of probes, whatever the width of the
+// index's blocks. A phrase that many articles use, however, makes a long list in the index, so the index bounds its lists.
+func (b *Builder) AppendAnchors(dst []uint64, n int, clean string) []uint64 {
+	b.readNumbers(clean)
+	if b.anchors.n == 0 {
+		return dst
+	}
+	at := len(dst)
+	add := func(hash uint64) {
+		if len(dst) < at+n && !slices.Contains(dst[at:], hash) {
+			dst = append(dst, hash)
+		}
+	}
+	add(simhash.Mix(b.anchors.list[0]))
+	add(simhash.Mix(b.beginning))
+	if b.values.n >= anchorNumbers {
+		hash := uint64(0)
+		for _, value := range b.values.list[:anchorNumbers] {
+			hash = simhash.Mix(hash ^ value)
+		}
+		add(hash)
+	}
+	for _, run := range b.anchors.list[1:b.anchors.n] {
+		add(simhash.Mix(run))
+	}
+	return dst
+}

@@ -1,0 +1,412 @@
+package evidence
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/article"
+	"echosieve/simhash"
+)
+
+// words is a simple segmentation for tests.
+func words(text string) []uint64 {
+	var list []uint64
+	for _, w := range strings.Fields(text) {
+		list = append(list, simhash.Hash(w))
+	}
+	return list
+}
+
+func build(b *Builder, text string) []byte {
+	b.Add(words(text))
+	return b.Append(nil, text)
+}
+
+func of(t testing.TB, text string) Signature {
+	var b Builder
+	s, ok := Decode(build(&b, text))
+	require.True(t, ok)
+	return s
+}
+
+func newArticle(r *rand.Rand, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = string(rune('a'+r.IntN(26))) + string(rune('a'+r.IntN(26))) + string(rune('a'+r.IntN(26)))
+	}
+	return list
+}
+
+func seeded(t testing.TB) *rand.Rand {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+const golden = "0740a43700d4fe053c082cea840c094746ac48b3298e80e34bba80affe2893fa" +
+	"000000000010b0c15e000000000000000000d0fd0f00000081000000100062c7937d99bbc60000000000000000000000"
+
+// Signatures are stored. If this test fails, raise the version.
+func TestGolden(t *testing.T) {
+	var b Builder
+	text := "the port handled 1,200 ships in 2025 and eleven ferries, 3.5 percent more than in 2024"
+	require.Equal(t, golden, hex.EncodeToString(build(&b, text)))
+}
+
+// Years and telephone numbers are no evidence of a copy. A year in the same context is evidence against one, and a flash keeps all numbers.
+func TestConstantNumbers(t *testing.T) {
+	const office = "the office, founded in 1998, is at 020 7946 0958 and 010-65432198. "
+	var b Builder
+	sign := func(text string) Signature {
+		s, ok := Decode(build(&b, text))
+		require.True(t, ok)
+		return s
+	}
+	x, y := sign(office+"a ferry carries 340 people"), sign(office+"the bridge has 76 metres")
+	c := Compare(&x, &y)
+	require.Equal(t, 1, c.SharedContexts)
+	require.Equal(t, 1, c.LeastValues)
+	require.Zero(t, c.CommonValues)
+	z := sign(strings.Replace(office, "1998", "1997", 1))
+	c = Compare(&x, &z)
+	require.Equal(t, 1, c.Contradictions)
+
+	flash, ok := Decode(b.AppendFlash(nil, office, []uint64{1, 2, 3}))
+	require.True(t, ok)
+	require.Equal(t, 3, Compare(&flash, &flash).CommonValues)
+	for value, want := range map[uint64]bool{1899: false, 1901: true, 2025: true, 2101: false, 202: false} {
+		require.Equal(t, want, isYear(value), value)
+	}
+}
+
+// A signature depends neither on the pieces in which the words were added nor on the articles before.
+func TestWordsMayBeAddedInPieces(t *testing.T) {
+	r := seeded(t)
+	text := strings.Join(newArticle(r, 200), " ")
+	var b Builder
+	want := build(&b, text)
+	for range 100 {
+		b.Add(words("given up"))
+		b.Reset()
+		for rest := words(text); len(rest) > 0; {
+			n := r.IntN(min(5, len(rest)) + 1)
+			b.Add(rest[:n])
+			rest = rest[n:]
+		}
+		require.Equal(t, want, b.Append(nil, text))
+	}
+}
+
+func TestJaccardIsEstimated(t *testing.T) {
+	r := seeded(t)
+	for _, keep := range []int{0, 100, 250, 400, 500} {
+		a, b := newArticle(r, 500), newArticle(r, 500)
+		copy(b, a[:keep])
+		want := float64(keep) / float64(1000-keep)
+		x, y := of(t, strings.Join(a, " ")), of(t, strings.Join(b, " "))
+		c := Compare(&x, &y)
+		require.InDelta(t, want, c.J, 0.3, "%d words in common", keep)
+		require.Equal(t, c, mirrored(Compare(&y, &x)), "not mirrored")
+	}
+}
+
+func TestContainmentOfAHalf(t *testing.T) {
+	a := newArticle(seeded(t), 600)
+	x, y := of(t, strings.Join(a, " ")), of(t, strings.Join(a[:300], " "))
+	c := Compare(&x, &y)
+	require.Greater(t, c.Containment, 0.6)
+	require.InDelta(t, 299, c.Bigrams, 10)
+}
+
+func TestCopyAndTemplate(t *testing.T) {
+	base := "the ministry said exports rose %d percent to %d billion while imports fell to %d billion and the trade " +
+		"surplus reached %d billion, the highest since the year %d when shipments to the region were first counted; " +
+		"officials expect growth of %d percent next year provided that demand from abroad holds and prices of energy " +
+		"stay where they are, although several economists warned that the outlook had darkened in recent weeks"
+	a := fmt.Sprintf(base, 12, 345, 67, 89, 1998, 7)
+	number := of(t, a)
+	for name, c := range map[string]struct {
+		text   string
+		want   article.Kind // zero: different
+		reason article.Reason
+	}{
+		"itself":         {a, article.Near, article.ReasonOverlap},
+		"no punctuation": {strings.NewReplacer(",", " ", ";", " ").Replace(a), article.Near, article.ReasonOverlap},
+		"a line more":    {a + " reporting by the news desk", article.Near, article.ReasonOverlap},
+		"other figures":  {fmt.Sprintf(base, 31, 412, 58, 77, 2003, 4), 0, article.ReasonNumbers},
+		"other text":     {strings.Join(newArticle(seeded(t), 60), " "), 0, article.ReasonOverlap},
+		"nothing":        {"", 0, article.ReasonOverlap},
+	} {
+		t.Run(name, func(t *testing.T) {
+			other := of(t, c.text)
+			comparison := Compare(&number, &other)
+			j := judge(0, comparison)
+			require.Equal(t, c.want, j.Kind, "%+v", comparison)
+			require.Equal(t, c.reason, j.Reason, "%+v", comparison)
+		})
+	}
+}
+
+func TestNoAllocations(t *testing.T) {
+	text := strings.Repeat("exports rose 12 percent to 345 billion ", 50)
+	list, dst := words(text), make([]byte, 0, Size)
+	var b Builder
+	build(&b, text)
+	rule := NewRule(DefaultThresholds())
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		b.Add(list)
+		s, _ := Decode(b.Append(dst, text))
+		_ = rule.Judge(0, Compare(&s, &s))
+	}))
+}
+
+func TestHostileTexts(t *testing.T) {
+	var b Builder
+	for name, text := range map[string]string{
+		"one word":  strings.Repeat("same ", 100_000),
+		"digits":    strings.Repeat("7", 1_000_000),
+		"zeros":     strings.Repeat("0", 1_000_000),
+		"numbers":   strings.Repeat("a 1 ", 250_000),
+		"marks":     strings.Repeat("1.", 500_000),
+		"numerals":  strings.Repeat("\u4e00", 300_000),
+		"one token": strings.Repeat("x", 1_000_000),
+		"broken":    strings.Repeat("\xff1", 500_000),
+	} {
+		start := time.Now()
+		require.Len(t, build(&b, text), Size)
+		require.Less(t, time.Since(start), time.Minute, name)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	var b Builder
+	f.Add([]byte{}, build(&b, "a 1 b 2"))
+	f.Add(build(&b, "a 1 b 2"), buildFlash(&b, "a 1 b 2"))
+	f.Add(buildFlash(&b, "a 1 b 2"), buildFlash(&b, "a 1 b 2 c"))
+	f.Fuzz(func(t *testing.T, x, y []byte) {
+		a, ok := Decode(x)
+		c, ok2 := Decode(y)
+		got := Compare(&a, &c)
+		if got != mirrored(Compare(&c, &a)) {
+			t.Fatal("not mirrored")
+		}
+		if got.Known != (ok && ok2 && x[0] == y[0]) || !(got.J >= 0 && got.J <= 1) || !(got.Containment >= 0 && got.Containment <= 1) {
+			t.Fatalf("%+v", got)
+		}
+		if !got.Known && judge(0, got).Kind != 0 {
+			t.Fatal("a match without information")
+		}
+	})
+}
+
+func BenchmarkAppend(b *testing.B) {
+	list := newArticle(rand.New(rand.NewPCG(1, 2)), 450)
+	for i := 0; i < len(list); i += 15 {
+		list[i] = fmt.Sprint(i * 37)
+	}
+	text := strings.Join(list, " ")
+	hashes, dst := words(text), make([]byte, 0, Size)
+	var builder Builder
+	b.ReportAllocs()
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		builder.Add(hashes)
+		builder.Append(dst, text)
+	}
+}
+
+func BenchmarkCompare(b *testing.B) {
+	x := of(b, strings.Repeat("exports rose 12 percent to 345 billion ", 50))
+	var judged article.Judgement
+	rule := NewRule(DefaultThresholds())
+	b.ReportAllocs()
+	for b.Loop() {
+		judged = rule.Judge(0, Compare(&x, &x))
+	}
+	require.Equal(b, article.Near, judged.Kind)
+}
+
+// The beginning of either text is searched for in all of the other text.
+func TestLead(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	words := func(n int) []uint64 {
+		list := make([]uint64, n)
+		for i := range list {
+			list[i] = r.Uint64()
+		}
+		return list
+	}
+	sign := func(parts ...[]uint64) Signature {
+		var b Builder
+		for _, words := range parts {
+			b.Add(words)
+		}
+		s, ok := Decode(b.Append(nil, ""))
+		require.True(t, ok)
+		return s
+	}
+	small, one, two := words(200), words(22), words(22)
+	a := sign(one, small)
+	for name, c := range map[string]struct {
+		other  Signature
+		common bool
+	}{
+		"the same":              {sign(one, small), true},
+		"something before it":   {sign(two, one, small), true},
+		"moved":                 {sign(small, one), true},
+		"another text above it": {sign(two, small), false},
+		"other texts":           {sign(two, words(200)), false},
+	} {
+		got := Compare(&a, &c.other)
+		require.Equal(t, c.common, got.Lead >= DefaultLimits().Lead, "%s: %v", name, got.Lead)
+		require.Equal(t, got, mirrored(Compare(&c.other, &a)), name)
+	}
+	long, other := sign(one, words(3000)), sign(two, words(3000))
+	require.InDelta(t, 1, Compare(&long, &other).Lead, 0, "too few samples")
+	require.False(t, Compare(&a, &long).SameLead, "too few samples")
+
+	for name, c := range map[string]struct {
+		page     Signature
+		sameLead bool
+	}{
+		"page 1":      {sign(one, small[:80]), true},
+		"page 2":      {sign(small[80:]), false},
+		"other words": {sign(two, small[:80]), false},
+		"equal":       {a, false},
+	} {
+		require.Equal(t, c.sameLead, Compare(&a, &c.page).SameLead, name)
+		require.Equal(t, c.sameLead, Compare(&c.page, &a).SameLead, name)
+	}
+}
+
+func TestOtherSubject(t *testing.T) {
+	sign := func(subjects int, words ...uint64) Signature {
+		var b Builder
+		b.Add([]uint64{1, 2, 3})
+		for i, w := range words {
+			times := int32(1)
+			if i < subjects {
+				times = 2
+			}
+			b.AddMainWord(w, times)
+		}
+		s, ok := Decode(b.Append(nil, ""))
+		require.True(t, ok)
+		return s
+	}
+	a := sign(2, 1, 2, 3, 4, 5, 6, 7, 8)
+	for name, c := range map[string]struct {
+		other Signature
+		want  bool
+	}{
+		"itself":                    {a, false},
+		"another order":             {sign(2, 8, 7, 6, 5, 4, 3, 2, 1), false},
+		"one subject each":          {sign(2, 1, 11, 3, 4, 5, 6, 7, 8), true},
+		"both subjects":             {sign(2, 11, 12, 3, 4, 5, 6, 7, 8), true},
+		"a word of only one":        {sign(2, 1, 2, 11, 12, 13, 14, 15, 16), false},
+		"a ninth word":              {sign(2, 11, 3, 4, 5, 6, 7, 8, 1, 2), true},
+		"no subject":                {sign(0, 11, 12, 13, 14, 15, 16, 17, 18), false},
+		"no main words":             {sign(2), false},
+		"fewer words, all the same": {sign(2, 2, 1), false},
+	} {
+		require.Equal(t, c.want, Compare(&a, &c.other).OtherSubject, name)
+		require.Equal(t, c.want, Compare(&c.other, &a).OtherSubject, name)
+	}
+}
+
+func TestMainWords(t *testing.T) {
+	sign := func(words ...uint64) Signature {
+		var b Builder
+		b.Add([]uint64{1, 2, 3})
+		for _, w := range words {
+			b.AddMainWord(w, 1)
+		}
+		s, ok := Decode(b.Append(nil, ""))
+		require.True(t, ok)
+		return s
+	}
+	a := sign(1, 2, 3, 4, 5, 6, 7, 8)
+	for name, c := range map[string]struct {
+		other        Signature
+		sameForemost bool
+		otherMain    int
+	}{
+		"itself":              {a, true, 0},
+		"the five later":      {sign(11, 12, 13, 5, 4, 3, 2, 1), true, 3},
+		"one of them missing": {sign(6, 7, 8, 11, 1, 2, 3, 4), false, 1},
+		"three words":         {sign(8, 7, 6), true, 0},
+	} {
+		for _, compared := range []Comparison{Compare(&a, &c.other), Compare(&c.other, &a)} {
+			require.Equal(t, c.sameForemost, compared.SameForemost, name)
+			require.Equal(t, c.otherMain, compared.OtherMain, name)
+		}
+	}
+}
+
+func TestLonger(t *testing.T) {
+	words := make([]uint64, 300)
+	for i := range words {
+		words[i] = simhash.Mix(uint64(i))
+	}
+	var b Builder
+	b.Add(words)
+	whole, _ := Decode(b.Append(nil, ""))
+	b.Add(words[:150])
+	half, _ := Decode(b.Append(nil, ""))
+	c := Compare(&half, &whole)
+	require.InDelta(t, 2, c.Longer, .1)
+	same := Compare(&whole, &whole)
+	require.InDelta(t, 1, same.Longer, 0)
+}
+
+// mirrored is the comparison with the two articles exchanged.
+func mirrored(c Comparison) Comparison {
+	c.Contained, c.Contains = c.Contains, c.Contained
+	return c
+}
+
+// A text that goes on about its subject has its main words more often than its part; a round-up has not.
+func TestGrowth(t *testing.T) {
+	sign := func(words int, times ...int32) Signature {
+		var b Builder
+		for i := range words {
+			b.Add([]uint64{simhash.Mix(uint64(i))})
+		}
+		for i, n := range times {
+			b.AddMainWord(uint64(i), n)
+		}
+		s, ok := Decode(b.Append(nil, ""))
+		require.True(t, ok)
+		return s
+	}
+	part, whole, roundUp := sign(100, 4, 2, 1, 1), sign(200, 8, 5, 2, 1), sign(200, 4, 2, 1, 1)
+	require.InDelta(t, 1, Compare(&part, &whole).Growth, .2)
+	require.InDelta(t, 1, Compare(&whole, &part).Growth, .2)
+	require.InDelta(t, 0, Compare(&part, &roundUp).Growth, 0)
+	strange := sign(200)
+	require.InDelta(t, 0, Compare(&part, &strange).Growth, 0)
+}
+
+// Numbers near the beginning number the version, if the rest has enough numbers.
+func TestNumbersOfTheVersion(t *testing.T) {
+	body := " the ministry of transport said on behalf of all of the harbours of the country that 17 ships with 230 containers waited for 9 pilots"
+	one, two := of(t, "update 1 at 14:05"+body), of(t, "update 2 at 15:40"+body)
+	c := Compare(&one, &two)
+	require.Equal(t, 0, c.Contradictions)
+	require.Positive(t, c.HeadContradictions)
+	require.Equal(t, c.LeastValues, c.CommonValues)
+	require.Less(t, c.CommonAll, c.LeastAll)
+	require.False(t, c.SameValues)
+
+	few := strings.ReplaceAll(body, "230", "many")
+	one, two = of(t, "update 1 at 14:05"+few), of(t, "update 2 at 15:40"+few)
+	c = Compare(&one, &two)
+	require.Positive(t, c.Contradictions, "the rest has too few numbers")
+	require.Zero(t, c.HeadContradictions)
+}

@@ -1,0 +1,216 @@
+package page
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/text"
+)
+
+// TableFormat is the version of the format of boilerplate tables, and of the way in which sentences are cut and compared. It is part
+// of the recipe's id; the content of a table is not. So a new table starts no empty index. Raise the version if the same row would match
+// other sentences.
+const TableFormat = 1
+
+// Names in the column source of a boilerplate table.
+const (
+	AllSources = "*" // the row counts for the records of all sources
+	NoSource   = "-" // the row counts for records that name no source
+)
+
+// Boilerplate is a table of sentences that sources put under their articles, such as a disclaimer. The sentences are left out of
+// fingerprint and signature. A row counts for records whose timestamp is at or after the row's time, and rows are only added, so a record
+// meets the same rows whenever it is delivered. Safe for concurrent use.
+type Boilerplate struct {
+	rows   map[string][]boilerplateRow // by normalised sentence, in the order of the file
+	count  int
+	latest time.Time // from which all rows count
+	ended  time.Time // when the last rows were written
+}
+
+type boilerplateRow struct {
+	source string
+	from   time.Time
+	end    bool // from this time on the sentence is part of articles again
+}
+
+// Sentence is a sentence that a source puts under its articles.
+type Sentence struct {
+	Source   string // or AllSources or NoSource
+	Articles int    // how many articles have it
+	Text     string // clean
+}
+
+const boilerplateHead = `# Boilerplate of Echosieve: sentences that fingerprints ignore. See docs/detection.md.
+# Rows: begin, source, number of articles, sentence; tabs between them. A row counts for records whose timestamp is at or after its begin.
+# Source * stands for all sources, - for records without a source. A row with 0 articles ends an earlier row.
+# Delete rows that you do not want before the roll-out. Roll out to all processes before the rows begin. After that, only add rows: a
+# record that is delivered again must meet the same rows.
+`
+
+const (
+	formatRow  = "format"  // format <tab> version: the first row
+	writtenRow = "written" // written <tab> time: when the rows below were written; they must begin later
+)
+
+// AppendBoilerplate writes rows to a boilerplate table: the head of the file if the table is nil, then the sentences. They were written at
+// one time and count from a later one.
+func AppendBoilerplate(w io.Writer, table *Boilerplate, written, from time.Time, sentences []Sentence) error {
+	written, from = written.UTC().Truncate(time.Second), from.UTC().Truncate(time.Second)
+	if !from.After(written) {
+		return errors.New("rows must begin later than they are written, so that all processes have them by then")
+	}
+	if table != nil && written.Before(table.ended) {
+		return fmt.Errorf("the last rows of the table were written at %s, which is in the future: correct the clock", table.ended.Format(time.RFC3339))
+	}
+	var b bytes.Buffer
+	if table == nil {
+		fmt.Fprintf(&b, "%s%s\t%d\n", boilerplateHead, formatRow, TableFormat)
+	}
+	fmt.Fprintf(&b, "%s\t%s\n", writtenRow, written.Format(time.RFC3339))
+	for _, s := range sentences {
+		fmt.Fprintf(&b, "%s\t%s\t%d\t%s\n", from.Format(time.RFC3339), s.Source, s.Articles, s.Text)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// ReadBoilerplate reads a boilerplate table. It returns nil if the path is empty. It refuses a table with a row that begins before it was
+// written: records that were judged in between would get other fingerprints when they are delivered again.
+func ReadBoilerplate(path string) (*Boilerplate, error) {
+	if path == "" {
+		return nil, nil
+	}
+	b := &Boilerplate{rows: map[string][]boilerplateRow{}}
+	formatted := false
+	_, err := text.ReadLines(path, func(_ []byte, line string) ([]byte, error) {
+		fields := strings.Split(line, "\t")
+		switch {
+		case !formatted && len(fields) == 2 && fields[0] == formatRow:
+			if fields[1] != strconv.Itoa(TableFormat) {
+				return nil, fmt.Errorf("format %s, known: %d", fields[1], TableFormat)
+			}
+			formatted = true
+			return nil, nil
+		case !formatted:
+			return nil, fmt.Errorf("the first row must be %q, a tab and %d", formatRow, TableFormat)
+		case len(fields) == 2 && fields[0] == writtenRow:
+			return nil, b.beginSection(fields[1])
+		case len(fields) == 4:
+			return nil, b.add(fields)
+		}
+		return nil, fmt.Errorf("%d fields with tabs between them, wanted: begin, source, articles, sentence", len(fields))
+	})
+	if err == nil && !formatted {
+		err = fmt.Errorf("%s is empty", path)
+	}
+	return b, err
+}
+
+// beginSection takes the time at which the rows below it were written.
+func (b *Boilerplate) beginSection(at string) error {
+	written, err := time.Parse(time.RFC3339, at)
+	if err != nil {
+		return fmt.Errorf("%q is no time such as 2026-05-04T12:00:00Z", at)
+	}
+	if written.Before(b.ended) {
+		return errors.New("these rows were written before the rows above them: add rows at the end")
+	}
+	b.ended = written
+	return nil
+}
+
+// add takes a row with a sentence.
+func (b *Boilerplate) add(fields []string) error {
+	from, err := time.Parse(time.RFC3339, fields[0])
+	if err != nil {
+		return fmt.Errorf("%q is no time such as 2026-05-04T12:00:00Z", fields[0])
+	}
+	if b.ended.IsZero() {
+		return fmt.Errorf("a row %q with a time must stand above this row", writtenRow)
+	}
+	if !from.After(b.ended) {
+		return fmt.Errorf("begins at %s, but was written at %s: rows begin after their roll-out", fields[0], b.ended.Format(time.RFC3339))
+	}
+	articles, err := strconv.ParseUint(fields[2], 10, 63)
+	if err != nil {
+		return fmt.Errorf("%q is not a number of articles", fields[2])
+	}
+	clean := text.Clean(fields[3])
+	normalised := string(text.AppendNormalised(nil, clean))
+	if fields[1] == "" || normalised == "" {
+		return errors.New("the source or the sentence is empty")
+	}
+	if n := text.CutSentence(clean); n < len(clean) {
+		return fmt.Errorf("more than one sentence: put %q into a row of its own", clean[:n])
+	}
+	b.rows[normalised] = append(b.rows[normalised], boilerplateRow{fields[1], from, articles == 0})
+	b.count++
+	if from.After(b.latest) {
+		b.latest = from
+	}
+	return nil
+}
+
+// Rows returns the number of rows, and the time from which all of them count. A nil Boilerplate has none.
+func (b *Boilerplate) Rows() (count int, latest time.Time) {
+	if b == nil {
+		return 0, time.Time{}
+	}
+	return b.count, b.latest
+}
+
+// Has tells whether a row for a clean sentence of a source exists. It is false if the last such row ends the sentence.
+func (b *Boilerplate) Has(source, clean string) bool {
+	return b != nil && b.matches(text.AppendNormalised(nil, clean), article.Origin{Source: source})
+}
+
+// matches tells whether a normalised sentence of a record is boilerplate.
+func (b *Boilerplate) matches(normalised []byte, from article.Origin) bool {
+	all, own := false, false
+	for _, row := range b.rows[string(normalised)] {
+		if !from.Time.IsZero() && row.from.After(from.Time) {
+			continue
+		}
+		switch row.source {
+		case AllSources:
+			all = !row.end
+		case cmp.Or(from.Source, NoSource):
+			own = !row.end
+		}
+	}
+	return all || own
+}
+
+// withoutBoilerplate returns a clean text without the sentences that the table lists for the record. A line that becomes empty vanishes.
+func (f *Finder) withoutBoilerplate(clean string, from article.Origin) string {
+	if f.boilerplate == nil {
+		return clean
+	}
+	out, done := f.kept[:0], 0
+	for start, end := range text.Sentences(clean) {
+		f.sentence = text.AppendNormalised(f.sentence[:0], clean[start:end])
+		if !f.boilerplate.matches(f.sentence, from) {
+			continue
+		}
+		out = append(out, clean[done:start]...)
+		done = end
+		lineBegins := len(out) == 0 || out[len(out)-1] == '\n'
+		if done < len(clean) && (clean[done] == ' ' || clean[done] == '\n' && lineBegins) {
+			done++
+		}
+	}
+	f.kept = out
+	if done == 0 {
+		return clean
+	}
+	f.kept = append(out, clean[done:]...)
+	return string(f.kept)
+}

@@ -1,0 +1,55 @@
+// Package page leaves out of a text what is no part of its article. Find is the one place that says how much, and why:
+//
+//   - the page around the article of an HTML document, by its elements (html.go)
+//   - boilerplate: sentences that a table lists for the source (boilerplate.go; learn.go makes the table)
+//   - furniture: menus, headlines of other articles and footers, by the form of their lines (furniture.go)
+//
+// They are left out of fingerprint and signature, not of the digest: an exact copy is a copy of the whole page. Nothing is learnt from other
+// articles, so a redelivered record gets the same treatment as the first time, on every machine.
+package page
+
+import (
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/text"
+)
+
+// Finder finds the articles in texts. Not for concurrent use. It keeps its buffers for the next text.
+type Finder struct {
+	html        string
+	boilerplate *Boilerplate
+
+	lines    bodyScratch
+	body     []byte // the article
+	kept     []byte // the clean text without boilerplate
+	sentence []byte // one of its sentences, normalised
+}
+
+// NewFinder returns a Finder. html is HTMLText or HTMLArticle. The table may be nil.
+func NewFinder(html string, table *Boilerplate) *Finder {
+	return &Finder{html: html, boilerplate: table}
+}
+
+// Left says how much of a clean text is no part of its article, in bytes.
+type Left struct {
+	Boilerplate int // sentences of the table
+	Furniture   int // lines that look like furniture, and the page around the article of an HTML document
+}
+
+// Find returns the part of a text that is its article, clean. clean is what text.Clean makes of raw. from decides which rows of the table
+// count.
+func (f *Finder) Find(raw, clean string, from article.Origin) (body string, left Left) {
+	around := clean
+	if f.html == HTMLArticle && isPage(raw) {
+		if found := mainContent(raw); found != "" {
+			around = text.Clean(found)
+		}
+	}
+	kept := f.withoutBoilerplate(around, from)
+	left.Boilerplate = len(around) - len(kept)
+	body = f.withoutFurniture(kept)
+	left.Furniture = max(0, len(clean)-left.Boilerplate-len(body))
+	return body, left
+}
+
+// Cap is the capacity of the largest buffer, in bytes.
+func (f *Finder) Cap() int { return max(cap(f.body), cap(f.kept), cap(f.sentence)) }

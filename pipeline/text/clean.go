@@ -1,0 +1,209 @@
+package text
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"echosieve/pipeline/dict"
+	"echosieve/pipeline/text/marks"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Clean brings a text into the form that its copies share. It removes markup (see stripMarkup) and invisible characters, brings Unicode
+// into form NFKC (full width becomes ASCII, among others) and letters into lower case, and replaces Traditional by Simplified Chinese
+// characters. A run of white space becomes one line end if it has one, otherwise one space. Evasions are undone (evasion.go).
+//
+// The result is valid UTF-8 without NUL and other control characters; invalid bytes become U+FFFD. Cleaning the result again changes
+// nothing, unless markup is left in it that was escaped too often. Time and memory are linear in the length of the text. Safe for
+// concurrent use.
+func Clean(text string) string {
+	return string(AppendClean(make([]byte, 0, len(text)), text))
+}
+
+// AppendClean appends the clean form of a text to dst.
+func AppendClean(dst []byte, text string) []byte {
+	start := len(dst)
+	dst, seen := fold(dst, stripMarkup(text))
+	// NFKC can produce characters that fold replaces (U+2103 becomes "°C"), so the text is folded again. This is rare, because fold maps
+	// the usual compatibility characters itself.
+	if seen&maybeNotCanonical != 0 && !norm.NFKC.IsNormal(dst[start:]) {
+		dst, seen = fold(dst[:start], string(norm.NFKC.Bytes(dst[start:])))
+	}
+	return append(dst[:start], undoEvasions(dst[start:], seen)...)
+}
+
+// traits are facts about a text that fold notices, by which the rare steps that follow are skipped.
+type traits uint8
+
+const (
+	maybeNotCanonical traits = 1 << iota // the result may not be in form NFKC
+	hasForeign                           // a Greek, Cyrillic or Armenian character
+	hasSpacedHan                         // at least minSpacedPairs spaces between two Han characters or kana
+)
+
+// fold appends s to dst in lower case and Simplified Chinese, with white space collapsed and trimmed, without invisible characters.
+func fold(dst []byte, s string) (out []byte, seen traits) {
+	start, spaced := len(dst), 0
+	space := byte(0) // the white space to be written before the next character; 0 for none
+	for i := 0; i < len(s); {
+		c := rune(s[i])
+		switch {
+		case c < utf8.RuneSelf:
+			i++
+			c = rune(asciiFold[c])
+		case c >= 0xe4 && c <= 0xe9 && i+2 < len(s) && s[i+1]>>6 == 2 && s[i+2]>>6 == 2: // U+4000 to U+9FFF, without a function call
+			c = simplified[c&0xf<<12|rune(s[i+1]&0x3f)<<6|rune(s[i+2]&0x3f)-firstHan]
+			i += 3
+		default:
+			r, size := utf8.DecodeRuneInString(s[i:])
+			i += size
+			switch {
+			case r >= firstHan && r <= lastHan:
+				c = simplified[r-firstHan]
+			case r >= 0xff01 && r <= 0xff5e: // full width ASCII
+				c = rune(asciiFold[r-0xfee0])
+			case r >= 0x3001 && r <= 0x3011 || r >= 0x2018 && r <= 0x201d: // punctuation in form NFKC
+				c = r
+			case r == 0x2026: // the ellipsis, by far the most frequent character that NFKC spells out
+				if space != 0 && len(dst) > start {
+					dst = append(dst, space)
+				}
+				space = 0
+				dst = append(dst, "..."...)
+				continue
+			default:
+				c = foldRare(r)
+				if !isCanonical(c) {
+					seen |= maybeNotCanonical
+				}
+				if c >= firstForeign && c <= lastForeign {
+					seen |= hasForeign
+				}
+			}
+		}
+		switch c {
+		case 0:
+		case '\n':
+			space = '\n'
+		case ' ':
+			if space == 0 {
+				space = ' '
+			}
+		default:
+			if space != 0 && len(dst) > start {
+				if c >= 0x3041 && dst[len(dst)-1] >= utf8.RuneSelf {
+					spaced++
+				}
+				dst = append(dst, space)
+			}
+			space = 0
+			if c < utf8.RuneSelf {
+				dst = append(dst, byte(c))
+			} else {
+				dst = utf8.AppendRune(dst, c)
+			}
+		}
+	}
+	if spaced >= minSpacedPairs {
+		seen |= hasSpacedHan
+	}
+	return dst, seen
+}
+
+// foldRare folds one character that is neither ASCII nor common in Chinese text. It returns 0 for a character that is left out.
+func foldRare(r rune) rune {
+	switch {
+	case r == 0x85 || r == 0x2028 || r == 0x2029: // line ends
+		return '\n'
+	case unicode.IsSpace(r):
+		return ' '
+	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
+		return 0
+	case r == 0x66b: // the Arabic decimal separator
+		return '.'
+	case r == 0x66c: // the Arabic separator of thousands
+		return ','
+	case r == 0x2bb || r == 0x2bc: // apostrophes that count as letters
+		return '\''
+	case r == 0x3a3 || r == 0x3c2: // sigma, whose small form depends on its place
+		return 0x3c3
+	case unicode.Is(unicode.Nd, r):
+		return digitOf(r)
+	case r >= marks.FirstEverywhere && r <= marks.LastEverywhere:
+		return marks.Everywhere(r)
+	}
+	if s, ok := simplifiedRare[r]; ok {
+		return s
+	}
+	return unicode.ToLower(r)
+}
+
+// digitOf returns the ASCII digit with the value of a decimal digit of another script. Each range of Unicode's table begins with a zero and
+// has the digits in order, ten or a multiple of ten of them.
+func digitOf(r rune) rune {
+	for _, digits := range unicode.Nd.R16 {
+		if r >= rune(digits.Lo) && r <= rune(digits.Hi) {
+			return '0' + (r-rune(digits.Lo))%10
+		}
+	}
+	for _, digits := range unicode.Nd.R32 {
+		if r >= rune(digits.Lo) && r <= rune(digits.Hi) {
+			return '0' + (r-rune(digits.Lo))%10
+		}
+	}
+	return r
+}
+
+// isCanonical tells whether a character is in form NFKC whatever its neighbours are.
+func isCanonical(r rune) bool {
+	if r < utf8.RuneSelf {
+		return true
+	}
+	var buf [utf8.UTFMax]byte
+	p := norm.NFKC.Properties(utf8.AppendRune(buf[:0], r))
+	return p.Decomposition() == nil && p.BoundaryBefore()
+}
+
+// The characters that simplified covers: Han characters of the basic plane that NFKC leaves alone.
+const (
+	firstHan = 0x3400
+	lastHan  = 0x9fff
+)
+
+// asciiFold maps ASCII characters to lower case, white space to ' ' or '\n', and other control characters to 0.
+var asciiFold = func() (table [utf8.RuneSelf]byte) {
+	for c := byte(' '); c < 0x7f; c++ {
+		table[c] = c
+	}
+	for c := byte('A'); c <= 'Z'; c++ {
+		table[c] = c + 'a' - 'A'
+	}
+	table['\t'], table['\n'], table['\v'], table['\f'], table['\r'] = ' ', '\n', '\n', '\n', '\n'
+	return table
+}()
+
+// simplified maps Han characters of the basic plane, simplifiedRare the others.
+var simplified, simplifiedRare = loadSimplified()
+
+func loadSimplified() (table [lastHan - firstHan + 1]rune, rare map[rune]rune) {
+	for i := range table {
+		table[i] = firstHan + rune(i)
+	}
+	data, err := dict.Read(dict.TSCharacters)
+	if err != nil {
+		panic(err) // the dictionary is embedded: a program that can fail here fails in every run
+	}
+	rare = map[rune]rune{}
+	for len(data) > 0 {
+		from, n := utf8.DecodeRune(data)
+		to, m := utf8.DecodeRune(data[n:])
+		data = data[n+m+1:]
+		if from >= firstHan && from <= lastHan {
+			table[from-firstHan] = to
+		} else {
+			rare[from] = to
+		}
+	}
+	return table, rare
+}

@@ -1,0 +1,133 @@
+package text
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"echosieve/pipeline/internal/newstext"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestClean(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"nothing":              {"", ""},
+		"plain":                {"abc 中文。", "abc 中文。"},
+		"case":                 {"Reuters ÄÖ Ωμέγα", "reuters äö ωμέγα"},
+		"full width":           {"ＧＤＰ　增长３．５％，", "gdp 增长3.5%,"},
+		"half width":           {"ｶﾞ", "ガ"},
+		"compatibility":        {"5℃ ﬁne ① …", "5°c fine 1 ..."},
+		"ellipsis after space": {" …a …", "...a ..."},
+		"composition":          {"e\u0301 e\u200b\u0301", "é é"},
+		"traditional":          {"臺灣總統發表講話", "台湾总统发表讲话"},
+		"traditional, rare":    {"\U0002005e", "\U0002003e"},
+		"compatible ideograph": {"\uf907", "龟"}, // U+F907 is U+9F9C in form NFKC, which is Traditional
+		"invisible":            {"a\u200bb\ufeffc\u00add\u2060e\ufe0ff\u202eg", "abcdefg"},
+		"invalid":              {"a\xffb\xc3", "a\ufffdb\ufffd"},
+		"nul and control":      {"a\x00b\x01c\x7fd\u0080e", "abcde"},
+		"white space":          {" \t a \t b\r\n\r\n c\u00a0\u3000d \n", "a b\nc d"},
+		"line ends":            {"a\u2028b\u0085c\vd", "a\nb\nc\nd"},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, Clean(c.text)) })
+	}
+}
+
+func TestMarkup(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"blocks":                  {"<p>one</p><p>two<br>three</p>", "one\ntwo\nthree"},
+		"inline":                  {"H<sub>2</sub>O <b>b</b>old", "h2o bold"},
+		"attributes":              {`<a href="x>y" class=z>link</a> text`, "link text"},
+		"upper case":              {"<P>a</P><DIV>b</DIV>", "a\nb"},
+		"script and style":        {"a<script>if (1<2) x();</script>b<style>p{}</style>c<noscript><img src=x></noscript>", "abc"},
+		"iframe":                  {"a<iframe src=x><p>no</p></iframe>b", "ab"},
+		"comments":                {"a<!-- <p>b</p> -->c<!doctype html>d<?php x ?>e", "acde"},
+		"entities":                {"AT&amp;T &ldquo;q&rdquo; 5&nbsp;%&#8203; &#x4e2d;", "at&t “q” 5 % 中"},
+		"no entities":             {"R&D, a & b &unknown; &", "r&d, a & b &unknown; &"},
+		"escaped":                 {"&lt;p&gt;a&lt;/p&gt;&lt;p&gt;b&amp;nbsp;c&lt;/p&gt;", "a\nb c"},
+		"escaped twice":           {"&amp;lt;p&amp;gt;a&amp;lt;/p&amp;gt;", "a"},
+		"tickers":                 {"shares of <EED> and <Open> rose", "shares of <eed> and <open> rose"},
+		"unknown with entity":     {"<EED x='&lt;'>&lt;p&gt;a", "<eed x='&lt;'>\na"},
+		"less than":               {"3 < 4 and 5 > 2, i <3 u", "3 < 4 and 5 > 2, i <3 u"},
+		"tag never closed":        {"before <a href=\"x after <p>text</p>", "before a href=\"x after\ntext"},
+		"comment never closed":    {"before <!-- after <p>text</p>", "before after\ntext"},
+		"script never closed":     {"before <script> after <p>text</p>", "before after\ntext"},
+		"end tags alone":          {"a</p>b</script>c</ d>", "a\nbc</ d>"},
+		"textarea is text":        {"<textarea>a &amp; b</textarea>", "a & b"},
+		"lone bracket at the end": {"a <", "a <"},
+		"half a tag at the end":   {"a <p", "a p"},
+		"word processor":          {"<table><tr><td>1</td><td>2</td></tr></table>", "1\n2"},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, Clean(c.text)) })
+	}
+}
+
+func normalise(clean string) string { return string(AppendNormalised(nil, clean)) }
+
+func TestNormalise(t *testing.T) {
+	for name, c := range map[string]struct{ clean, want string }{
+		"nothing":           {"", ""},
+		"only marks":        {"... — !", ""},
+		"letters":           {"a, b。中 文", "ab中文"},
+		"number":            {"up 3.5 percent", "up3.5percent"},
+		"sign and unit":     {"from -5 to 5%.", "from-5to5%"},
+		"digits apart":      {"1 2\n3", "1 2 3"},
+		"digits, letter":    {"1 a 2 中", "1a2中"},
+		"marks between":     {"a.b 1 . 2", "ab12"},
+		"combining marks":   {"का", "का"},
+		"replacement":       {"a\ufffdb", "ab"},
+		"hexagram":          {"a䷀b", "ab"},
+		"not only ASCII":    {"٣.٥", "٣.٥"},
+		"letter-like digit": {"x² ", "x²"},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, normalise(c.clean)) })
+	}
+}
+
+// Hostile texts must take time linear in their length: seconds, or half a minute with the race detector. With a quadratic step they would
+// take hours.
+// The shortcuts for frequent characters give the classes that Unicode's tables give.
+func TestClassesAreUnicodes(t *testing.T) {
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		want := classMark
+		switch {
+		case r == utf8.RuneError:
+		case unicode.IsDigit(r):
+			want = classDigit
+		case unicode.IsLetter(r), unicode.IsNumber(r), unicode.IsMark(r):
+			want = classWord
+		case unicode.IsSpace(r):
+			want = classSpace
+		}
+		if r < utf8.RuneSelf && r != ' ' && r != '\n' && (want == classSpace || r >= 'A' && r <= 'Z') {
+			continue // clean texts have none
+		}
+		if got := classOf(r); got != want {
+			t.Fatalf("%U: class %d, by Unicode %d", r, got, want)
+		}
+		if s := string(r); utf8.ValidRune(r) && (isWord(s) != (want == classWord || want == classDigit) || !isSingle(s) || isSingle(s+"a")) {
+			t.Fatalf("%U: word %t, single %t", r, isWord(s), isSingle(s))
+		}
+	}
+}
+
+func checkClean(t *testing.T, text string) {
+	clean := Clean(text)
+	if !utf8.ValidString(clean) || strings.ContainsAny(clean, "\x00\r\tABCXYZ\u3000\u200b") ||
+		strings.Contains(clean, "  ") || strings.TrimSpace(clean) != clean {
+		t.Fatalf("%q is cleaned to %q", text, clean)
+	}
+	if !strings.ContainsAny(clean, "<&") && Clean(clean) != clean {
+		t.Fatalf("%q is cleaned to %q, and again to %q", text, clean, Clean(clean))
+	}
+}
+
+// FuzzClean's property, on real articles.
+func TestCorpusTexts(t *testing.T) {
+	for _, name := range []string{"bench_zh", "bench_en"} {
+		for _, d := range newstext.Corpus(t, name, 500) {
+			checkClean(t, d.Text)
+		}
+	}
+}

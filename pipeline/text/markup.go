@@ -1,0 +1,110 @@
+package text
+
+import (
+	"bytes"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// maxMarkupPasses bounds how often a text is searched for markup. Markup that was escaped (&lt;p&gt;) comes to light only when entities are
+// decoded: a text that was escaped once needs two passes, a text that was escaped twice needs three.
+const maxMarkupPasses = 3
+
+// stripMarkup removes HTML tags, comments, scripts and other hidden elements, and decodes entities. The tags of block elements become line
+// ends. Only the elements of HTML are tags: in "<EED> shares rose" the angle brackets are text. A tag, a comment or a script without an end
+// is text, too: otherwise a stray "<" would swallow the rest of an article.
+func stripMarkup(text string) string {
+	for range maxMarkupPasses {
+		if strings.IndexByte(text, '<') < 0 && strings.IndexByte(text, '&') < 0 {
+			break
+		}
+		stripped := stripMarkupOnce(text)
+		if stripped == text {
+			break
+		}
+		text = stripped
+	}
+	return text
+}
+
+// Readable returns a text as people read it: without markup, and otherwise unchanged.
+func Readable(text string) string { return stripMarkup(text) }
+
+func stripMarkupOnce(text string) string {
+	out := make([]byte, 0, len(text))
+	z := html.NewTokenizer(strings.NewReader(text))
+	hiddenFrom := -1 // where in out the content of an open hidden element begins; -1 for none. The tokenizer does not nest them
+	for {
+		switch token := z.Next(); token {
+		case html.ErrorToken: // the end of the text, perhaps within a tag: the next pass strips the tag's content
+			return string(append(out, bytes.TrimPrefix(z.Raw(), []byte("<"))...))
+		case html.TextToken:
+			out = append(out, z.Text()...)
+		case html.CommentToken, html.DoctypeToken:
+			switch raw := z.Raw(); {
+			case bytes.HasPrefix(raw, []byte("</")): // an end tag without a name
+				out = append(out, raw...)
+			case !isClosed(raw):
+				out = append(out, bytes.TrimLeft(raw, "<!-")...)
+			}
+		case html.StartTagToken, html.SelfClosingTagToken, html.EndTagToken:
+			raw := z.Raw()
+			name, _ := z.TagName()
+			switch elements[atom.Lookup(name)] {
+			case unknownElement:
+				out = append(out, raw...)
+			case blockElement:
+				out = append(out, '\n')
+			case hiddenElement:
+				switch {
+				case token != html.EndTagToken:
+					hiddenFrom = len(out)
+				case hiddenFrom >= 0:
+					out, hiddenFrom = out[:hiddenFrom], -1
+				}
+			}
+		}
+	}
+}
+
+// isClosed tells whether a comment or declaration ends before the text does.
+func isClosed(raw []byte) bool {
+	if bytes.HasPrefix(raw, []byte("<!--")) {
+		return bytes.HasSuffix(raw, []byte("->")) || bytes.HasSuffix(raw, []byte("-!>"))
+	}
+	return bytes.HasSuffix(raw, []byte(">"))
+}
+
+type element uint8
+
+const (
+	unknownElement element = iota // not HTML
+	inlineElement                 // its tags vanish
+	blockElement                  // its tags end the line
+	hiddenElement                 // its content is not shown; the tokenizer returns it in one piece, up to the end tag
+)
+
+// elements holds every element of HTML, including the obsolete elements that browsers still accept. atom.Lookup also returns names of
+// attributes; these are not in the table.
+var elements = func() map[atom.Atom]element {
+	table := map[atom.Atom]element{}
+	for kind, names := range map[element]string{
+		inlineElement: "a abbr acronym audio b bdi bdo big canvas cite code data del dfn em embed font i img input " +
+			"ins kbd label link map mark meta meter nobr object output param picture progress q rb rp rt rtc ruby s " +
+			"samp slot small source span strike strong sub sup svg textarea time track tt u var video wbr",
+		blockElement: "address area article aside base basefont bgsound blockquote body br button caption center col " +
+			"colgroup datalist dd details dialog dir div dl dt fieldset figcaption figure footer form frame frameset " +
+			"h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li listing main marquee menu menuitem nav ol optgroup " +
+			"option p plaintext pre search section select summary table tbody td template tfoot th thead title tr ul xmp",
+		hiddenElement: "script style iframe noembed noframes noscript",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			if a := atom.Lookup([]byte(name)); a != 0 {
+				table[a] = kind
+			}
+		}
+	}
+	return table
+}()

@@ -1,0 +1,228 @@
+package text
+
+import (
+	"math/bits"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/words"
+
+	"echosieve/pipeline/article"
+	"echosieve/simhash"
+)
+
+// jieba knows Chinese and cuts ASCII words. It would make a word of every single letter of another script, so it gets Chinese and ASCII
+// only, and this file cuts the other scripts: by the rules of Unicode (UAX 29) where words have spaces between them; into pairs of
+// characters in kana, Thai, Lao, Khmer, Burmese and Tibetan, which have no spaces.
+
+type scriptKind uint8
+
+const (
+	cutByJieba scriptKind = iota // ASCII, Han, and everything that is no letter
+	cutAtSpaces
+	cutInPairs
+)
+
+// scriptOf returns how the first character of s is cut, and the character's length in bytes.
+func scriptOf(s string) (kind scriptKind, size int) {
+	switch c := s[0]; {
+	case c < utf8.RuneSelf:
+		return cutByJieba, 1
+	case c >= 0xe4 && c <= 0xe9 && len(s) >= 3: // begins U+4000 to U+9FFF
+		return cutByJieba, 3
+	}
+	r, size := utf8.DecodeRuneInString(s)
+	switch {
+	case r == utf8.RuneError, !unicode.IsLetter(r) && !unicode.IsMark(r), unicode.Is(unicode.Han, r), r == 0x30fb:
+		return cutByJieba, size
+	case r >= 0x3041 && r <= 0x30ff, r >= 0xe00 && r <= 0xfff, r >= 0x1000 && r <= 0x109f, r >= 0x1780 && r <= 0x17ff:
+		return cutInPairs, size
+	}
+	return cutAtSpaces, size
+}
+
+// Cut appends the words of a clean text in any script to dst. Of a long text, words are spilled in between.
+func (s *Segmenter) Cut(dst []string, clean string, full Spill) []string {
+	done := 0
+	for i := 0; i < len(clean); {
+		switch c := clean[i]; { // most of any text, without a function call
+		case c < utf8.RuneSelf:
+			i++
+			continue
+		case c >= 0xe4 && c <= 0xe9:
+			i += 3
+			continue
+		}
+		kind, size := scriptOf(clean[i:])
+		if kind == cutByJieba {
+			i += size
+			continue
+		}
+		start, end := i, i+size
+		if kind == cutAtSpaces {
+			for start > done && (isLetter(clean[start-1]) || isDigit(clean[start-1])) {
+				start--
+			}
+			end = endOfSpaced(clean, end)
+		} else {
+			for end < len(clean) {
+				k, size := scriptOf(clean[end:])
+				if k != cutInPairs {
+					break
+				}
+				end += size
+			}
+		}
+		if start > done {
+			dst = s.cut(dst, clean[done:start], full)
+		}
+		if kind == cutAtSpaces {
+			dst = cutSpaced(dst, clean[start:end], full)
+		} else {
+			dst = cutPairs(dst, clean[start:end], full)
+		}
+		i, done = end, end
+	}
+	if done == 0 {
+		return s.cut(dst, clean, full)
+	}
+	return s.cut(dst, clean[done:], full)
+}
+
+// endOfSpaced returns the end of the text with spaces between its words that continues at i: it ends before the next character that is Han
+// or cut in pairs.
+func endOfSpaced(clean string, i int) int {
+	for i < len(clean) {
+		kind, size := scriptOf(clean[i:])
+		if kind == cutInPairs || kind == cutByJieba && size == 3 && clean[i] >= 0xe3 {
+			return i
+		}
+		i += size
+	}
+	return i
+}
+
+// cutSpaced appends the words of a text with spaces between them. ASCII is cut like plain text. The rules of Unicode keep "l'été" in
+// one piece. Here it is two words, because it is also written with other characters than "'", and copies must have the same words.
+func cutSpaced(dst []string, text string, full Spill) []string {
+	for len(text) > 0 {
+		n, plain := nextField(text)
+		field := text[:n]
+		text = text[n:]
+		if plain {
+			dst = cutPlain(dst, field, full)
+			continue
+		}
+		for pieces := words.FromString(field); pieces.Next(); {
+			for word := range strings.FieldsFuncSeq(pieces.Value(), func(r rune) bool {
+				c := classOf(r)
+				return c != classWord && c != classDigit
+			}) {
+				dst = full.after(append(dst, word))
+			}
+		}
+	}
+	return dst
+}
+
+// cutPairs appends each pair of neighbouring characters, or the character itself if the text has only one. A letter with its marks is one
+// character.
+func cutPairs(dst []string, text string, full Spill) []string {
+	start := 0 // where the last character begins
+	for i := 0; i < len(text); {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		end := i + size
+		for end < len(text) {
+			r, size := utf8.DecodeRuneInString(text[end:])
+			if !unicode.IsMark(r) {
+				break
+			}
+			end += size
+		}
+		before := start
+		start = i
+		if start > 0 {
+			dst = full.after(append(dst, text[before:end]))
+		} else if end == len(text) {
+			dst = full.after(append(dst, text))
+		}
+		i = end
+	}
+	return dst
+}
+
+// scriptSample is how much of a text decides about its main script, in bytes.
+const scriptSample = 2000
+
+// MainScript returns the script of most letters at the beginning of a clean text. Japanese has more Han characters than kana in some
+// texts, and no other language mixes them: a tenth of kana decides.
+func MainScript(clean string) article.Script {
+	var letters [article.Scripts]int
+	for _, r := range clean[:min(len(clean), scriptSample)] {
+		letters[letterScript(r)]++
+	}
+	letters[article.NoScript] = 0
+	if letters[article.Kana]*10 > letters[article.Han] {
+		letters[article.Kana] += letters[article.Han]
+		letters[article.Han] = 0
+	}
+	main := article.NoScript
+	for script := range article.Scripts {
+		if letters[script] > letters[main] {
+			main = script
+		}
+	}
+	return main
+}
+
+// letterScript returns the script of a letter, and NoScript for other characters.
+func letterScript(r rune) article.Script {
+	switch {
+	case r >= 'a' && r <= 'z':
+		return article.Latin
+	case r < 0xaa || r == utf8.RuneError:
+		return article.NoScript
+	case r >= firstHan && r <= lastHan:
+		return article.Han
+	case !unicode.IsLetter(r):
+		return article.NoScript
+	}
+	for _, s := range scriptTables {
+		if unicode.Is(s.table, r) {
+			return s.script
+		}
+	}
+	return article.OtherScript
+}
+
+// scriptTables are the scripts of letters that letterScript does not know by their range.
+var scriptTables = []struct {
+	table  *unicode.RangeTable
+	script article.Script
+}{
+	{unicode.Latin, article.Latin},
+	{unicode.Cyrillic, article.Cyrillic},
+	{unicode.Hiragana, article.Kana},
+	{unicode.Katakana, article.Kana},
+	{unicode.Hangul, article.Hangul},
+	{unicode.Arabic, article.Arabic},
+	{unicode.Greek, article.Greek},
+	{unicode.Hebrew, article.Hebrew},
+	{unicode.Devanagari, article.Devanagari},
+	{unicode.Thai, article.Thai},
+	{unicode.Han, article.Han},
+}
+
+// inSequence returns the hash that stands for a word in the signature. In scripts that are cut in pairs, it is the hash of the pair and the
+// pair before, so that two neighbours in the signature span four characters. Their alphabets are small: with three characters, long texts
+// would have most of their sequences in common, whatever they are about.
+func inSequence(word string, hash, previous uint64) uint64 {
+	if word[0] < utf8.RuneSelf {
+		return hash
+	}
+	if kind, _ := scriptOf(word); kind != cutInPairs {
+		return hash
+	}
+	return simhash.Mix(bits.RotateLeft64(previous, 1) ^ hash)
+}

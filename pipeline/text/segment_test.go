@@ -1,0 +1,122 @@
+package text
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"echosieve/pipeline/internal/newstext"
+
+	"github.com/stretchr/testify/require"
+)
+
+// termsOf returns the words of a text that may become features.
+func termsOf(cut []string) []string {
+	out := []string{}
+	for _, w := range cut {
+		if isWord(w) && !isSingle(w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+func TestCut(t *testing.T) {
+	s := testSegmenter(t)
+	for text, want := range map[string]string{
+		"我来到北京清华大学":      "我/来到/北京/清华大学",
+		"他来到了网易杭研大厦":     "他/来到/了/网易/杭研/大厦",
+		"gdp增长3.5%，高于预期": "gdp/增长/3.5/%/，/高于/预期",
+		"":               "",
+	} {
+		require.Equal(t, want, strings.Join(s.cut(nil, text, nil), "/"), text)
+	}
+}
+
+// Long texts are cut in pieces, at separators. Their words are the same as in one piece.
+func TestLongTextIsCutAtSeparators(t *testing.T) {
+	s := testSegmenter(t)
+	long := strings.Repeat("我来到北京清华大学。他来到了网易杭研大厦。\n", 1000)
+	require.Greater(t, len(long), 3*maxCut)
+	require.Equal(t, s.cutter.Cut(nil, long), s.cut(nil, long, nil))
+
+	unbroken := strings.Repeat("长", maxCut)
+	require.Equal(t, unbroken, strings.Join(s.cut(nil, unbroken, nil), ""))
+}
+
+// Plain text is not cut in pieces: a cut within a word would change the fingerprint.
+func TestLongPlainText(t *testing.T) {
+	s := testSegmenter(t)
+	require.True(t, s.plain)
+	for _, text := range append(newstext.Plain, "前 "+strings.Repeat("x", 3*maxCut)+" 后 "+strings.Repeat("https://a.example/1.5?q=“z”&", maxCut/10)) {
+		require.Equal(t, termsOf(s.cutter.Cut(nil, text)), termsOf(s.cut(nil, text, nil)), text)
+	}
+	torn := strings.Repeat("d", 2*maxCut) + "#"
+	require.Greater(t, len(termsOf(s.cut(nil, torn, nil))), len(termsOf(s.cutter.Cut(nil, torn))), "text that is not plain has seams")
+}
+
+// A plain user word is found in long plain text.
+func TestLongPlainTextWithUserWords(t *testing.T) {
+	s, err := LoadSegmenter(SegmenterNative, []byte("at&t 5 nz\n"))
+	require.NoError(t, err)
+	require.False(t, s.plain)
+	require.Contains(t, s.Cut(nil, strings.Repeat("x", maxCut)+" at&t", nil), "at&t")
+}
+
+// Words are spilled in their order and once each.
+func TestLongTextIsSpilled(t *testing.T) {
+	s := testSegmenter(t)
+	for _, text := range []string{strings.Repeat("我来到北京。", 3*spillAt), strings.Repeat("a.", 3*spillAt)} {
+		most, words := 0, []string{}
+		rest := s.cut(nil, text, func(cut []string) []string {
+			most = max(most, len(cut))
+			words = append(words, cut...)
+			return cut[:0]
+		})
+		require.Equal(t, s.cut(nil, text, nil), append(words, rest...))
+		require.LessOrEqual(t, most, spillAt+maxCut)
+		require.Positive(t, most)
+	}
+}
+
+func TestUserDictionary(t *testing.T) {
+	for name, c := range map[string]struct {
+		content, want string // want: the lines for jieba, or "!" and a part of the error
+	}{
+		"all forms":         {"网络安全局\nＡＢ股 nz\n國家隊 20\n杭研大厦 100 nz\n\n# remark\n", "网络安全局 x\nab股 nz\n国家队 20 x\n杭研大厦 100 nz\n"},
+		"byte order mark":   {"\ufeff杭研大厦\r\n", "杭研大厦 x\n"},
+		"empty":             {"", ""},
+		"too many fields":   {"杭研大厦 100 nz 5\n", "!:1: 4 fields"},
+		"frequency no int":  {"a\n杭研 many nz\n", "!:2: frequency \"many\""},
+		"frequency zero":    {"杭研 0\n", "!:1: frequency \"0\""},
+		"frequency too big": {"杭研 99999999999 n\n", "!:1: frequency"},
+		"nothing left":      {"\u200b 5\n", "!:1: \"\\u200b\" is not a word"},
+		"not UTF-8":         {"\xff\xfe\n", "!is not UTF-8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "user.txt")
+			require.NoError(t, os.WriteFile(path, []byte(c.content), 0o600))
+			got, err := ReadUserWords(path)
+			if part, bad := strings.CutPrefix(c.want, "!"); bad {
+				require.ErrorContains(t, err, part)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.want, string(got))
+		})
+	}
+	_, err := ReadUserWords("/nonexistent")
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestStopWordFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "stop.txt")
+	require.NoError(t, os.WriteFile(path, []byte("# mine\nReuters\n臺灣\n"), 0o600))
+	got, err := ReadStopWords(path)
+	require.NoError(t, err)
+	require.Equal(t, "reuters\n台湾\n", string(got))
+	require.NoError(t, os.WriteFile(path, []byte("two words\n"), 0o600))
+	_, err = ReadStopWords(path)
+	require.ErrorContains(t, err, ":1:")
+}

@@ -1,0 +1,273 @@
+package text
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"echosieve/pipeline/text/language"
+	"echosieve/simhash"
+)
+
+// word is one of the different words of a text.
+type word struct {
+	text  string
+	hash  uint64
+	count int32
+	idf   float32
+	alien bool // neither Chinese nor ASCII: no table has such words
+	// functionOf are the languages of which it is a function word.
+	functionOf language.Set
+}
+
+// weight is TF-IDF. The count is not damped, because full counts find more copies. They also bring different articles near that share one
+// very frequent word; the second check tells these apart.
+func (w *word) weight() float64 {
+	if w.alien {
+		return damped(w.count, w.idf)
+	}
+	return float64(w.count) * float64(w.idf)
+}
+
+// WeightedWord is one feature of a text, for tools that explain a fingerprint.
+type WeightedWord struct {
+	Word   string
+	Count  int     // how often it occurs
+	IDF    float64 // how rare it is in news: the natural logarithm of (all articles / articles with the word)
+	Weight float64 // as it counts in the SimHash
+	Hash   uint64  // as it counts in the SimHash
+}
+
+// AppendFeatures appends the words, after Weigh, as they count in the SimHash.
+func (c *Counter) AppendFeatures(dst []simhash.Feature) []simhash.Feature {
+	dst = slices.Grow(dst, len(c.words))
+	for i := range c.words {
+		dst = append(dst, simhash.Feature{Hash: c.words[i].hash, Weight: c.words[i].weight()})
+	}
+	return dst
+}
+
+// Weights returns the words, after Weigh, in the order of the text.
+func (c *Counter) Weights() []WeightedWord {
+	words := make([]WeightedWord, len(c.words))
+	for i, w := range c.words {
+		words[i] = WeightedWord{Word: w.text, Count: int(w.count), IDF: float64(w.idf), Weight: w.weight(), Hash: w.hash}
+	}
+	return words
+}
+
+// numberIDF is the largest IDF of a word that begins with a digit. The tables have hardly any of these words, so without a bound each would
+// get the IDF of an unknown word, about 12, and a line of telephone numbers would outweigh a page of text. The numbers of an article are
+// compared by its signature.
+const numberIDF = 4
+
+// latinIDF is the largest IDF of a word that begins with an ASCII letter. The English table was made from few articles of one field, and
+// jieba's table from Chinese news with some English words. Both give a name or a misspelt word more weight than the words that the article
+// is about, so that a copy with a few added lines would be too far from its original.
+const latinIDF = 8.5
+
+// slotSeed differs from process to process. With a known seed, an article could be made of words that all belong into one slot, which would
+// take quadratic time.
+var slotSeed = rand.Uint64() | 1
+
+// Counter counts and weighs the words of one text. Not for concurrent use. It keeps its buffers for the next text.
+type Counter struct {
+	terms    *Terms
+	words    []word
+	slots    []int32 // open addressing by hash: index into words plus 1, 0 = free; a power of two long, at most half full
+	sequence []uint64
+}
+
+// NewCounter returns a Counter that weighs words by terms.
+func NewCounter(terms *Terms) *Counter { return &Counter{terms: terms, slots: make([]int32, 1<<10)} }
+
+// Add counts more words of the text, in their order. It returns the hashes of those that hold a letter or digit, as the signature sees them;
+// the slice is valid until the next call.
+func (c *Counter) Add(cut []string) (sequence []uint64) {
+	c.sequence = c.sequence[:0]
+	previous := uint64(0)
+	for _, text := range cut {
+		if text[len(text)-1] == '.' {
+			text = strings.TrimRight(text, ".") // jieba leaves the full stop with a number
+		}
+		if !isWord(text) {
+			continue
+		}
+		hash := c.terms.shapes.hash(text)
+		c.sequence = append(c.sequence, inSequence(text, hash, previous))
+		previous = hash
+		if isSingle(text) {
+			continue
+		}
+		slot := c.slot(hash)
+		if *slot != 0 {
+			c.words[*slot-1].count++
+			continue
+		}
+		c.words = append(c.words, word{text: text, hash: hash, count: 1})
+		*slot = int32(len(c.words))
+		if 2*len(c.words) > len(c.slots) {
+			c.slots = make([]int32, 2*len(c.slots))
+			for i := range c.words {
+				*c.slot(c.words[i].hash) = int32(i + 1)
+			}
+		}
+	}
+	return c.sequence
+}
+
+// Cap is the number of words that the buffers of the Counter hold.
+func (c *Counter) Cap() int { return cap(c.words) }
+
+// Reset prepares the Counter for the next text.
+func (c *Counter) Reset() {
+	clear(c.words) // they hold references to the text
+	clear(c.slots)
+	c.words = c.words[:0]
+}
+
+// slot returns the slot of the word with this hash, or the free one where it belongs.
+func (c *Counter) slot(hash uint64) *int32 {
+	mask := uint64(len(c.slots) - 1)
+	at := hash * slotSeed >> bits.LeadingZeros64(mask)
+	for c.slots[at] != 0 && c.words[c.slots[at]-1].hash != hash {
+		at = (at + 1) & mask
+	}
+	return &c.slots[at]
+}
+
+// Weigh sets the weight of each word, after the last Add, and drops stop words. The loop does nothing else, so that the cache misses of the
+// look-ups overlap.
+func (c *Counter) Weigh() {
+	for i := range c.words {
+		idf := c.terms.of(c.words[i].hash)
+		switch first := c.words[i].text[0]; {
+		case first >= '0' && first <= '9':
+			idf = min(idf, numberIDF)
+		case first < utf8.RuneSelf:
+			idf = min(idf, latinIDF)
+		case first < 0xe4 || first > 0xe9: // no Han character of the basic plane
+			if kind, _ := scriptOf(c.words[i].text); kind != cutByJieba && idf != 0 {
+				c.words[i].alien, idf = true, unlisted(c.words[i].text)
+			}
+		}
+		c.words[i].idf = idf
+	}
+	c.weighFunctionWords()
+	c.words = slices.DeleteFunc(c.words, func(w word) bool { return w.idf == 0 })
+}
+
+// A word is worth the less, the more of the text's words are function words of a language that has it among its own. Up to seldomFunction of
+// them nothing changes: names and foreign words reach as much, at most 0.06 in English news. From oftenFunction on, the language's function
+// words are worth nothing; most articles have 0.2 to 0.6 of them. In between, a copy that lost a few words keeps nearly the same weights.
+const (
+	seldomFunction = 0.06
+	oftenFunction  = 0.18
+)
+
+// mixedLanguages is how many languages of a text count, the one with the most function words first.
+const mixedLanguages = 2
+
+// weighFunctionWords lowers the weight of the function words of the text's languages. English and Chinese have tables and stop words of their
+// own.
+func (c *Counter) weighFunctionWords() {
+	all, listed := int32(0), int32(0)
+	for i := range c.words {
+		w := &c.words[i]
+		all += w.count
+		if first := w.text[0]; first >= 'a' && (first < 0xe3 || first > 0xe9) { // neither a number nor kana or Han
+			if w.functionOf = c.terms.functionWords.Of(w.hash); w.functionOf != 0 {
+				listed += w.count
+			}
+		}
+	}
+	if float32(listed) <= seldomFunction*float32(all) { // most Chinese texts
+		return
+	}
+	done := language.Set(0)
+	for range mixedLanguages {
+		var counts language.Counts
+		for i := range c.words {
+			if w := &c.words[i]; w.functionOf&done == 0 {
+				counts.Add(w.functionOf, w.count)
+			}
+		}
+		most, n := counts.Most()
+		share := float32(n) / float32(max(1, all))
+		if share <= seldomFunction {
+			return
+		}
+		worth := max(0, (oftenFunction-share)/(oftenFunction-seldomFunction))
+		for i := range c.words {
+			if w := &c.words[i]; w.functionOf&most != 0 && w.functionOf&done == 0 && most != c.terms.english {
+				w.idf *= worth
+			}
+		}
+		done |= most
+	}
+}
+
+// mainWords is how many main words a text has at most.
+const mainWords = 8
+
+// MainWords iterates over the weightiest words of the article, after Weigh, the weightiest first: their hashes and how often they occur.
+// Rarity counts more than in the fingerprint, so that names come first: reports of one form about different people or places have the same
+// frequent words and other names. A word that occurs once is not what the article is about: in a copy, another rare word may take its place.
+func (c *Counter) MainWords(yield func(hash uint64, count int32) bool) {
+	var scores [mainWords]float32
+	var mains [mainWords]*word
+	for i := range c.words {
+		w := &c.words[i]
+		if first := w.text[0]; first >= '0' && first <= '9' {
+			continue
+		}
+		score, at := float32(w.count)*w.idf*w.idf, mainWords
+		for at > 0 && (score > scores[at-1] || score == scores[at-1] && w.hash > mains[at-1].hash) {
+			at--
+		}
+		if at < mainWords {
+			copy(scores[at+1:], scores[at:])
+			copy(mains[at+1:], mains[at:])
+			scores[at], mains[at] = score, w
+		}
+	}
+	for _, w := range mains {
+		if w == nil || !yield(w.hash, w.count) {
+			return
+		}
+	}
+}
+
+// The IDF of words in scripts other than Chinese and ASCII, which no table has. Frequent words are short in all languages, so a word gets
+// more the longer it is: with 3 letters 3.5, with 7 letters or more maxUnlisted. Of the pairs of characters that stand for words in
+// Japanese, Thai and the like, each belongs to many words and gets little; pairs of hiragana are mostly endings and particles.
+const (
+	maxUnlisted  = 9
+	perLetter    = 1.5
+	pairWeight   = 4
+	hiraganaPair = 2
+)
+
+// unlisted is the IDF of a word that begins with neither a Han nor an ASCII character. A Hangul syllable counts as two letters.
+func unlisted(word string) float32 {
+	r, _ := utf8.DecodeRuneInString(word)
+	kind, _ := scriptOf(word)
+	letters := utf8.RuneCountInString(word)
+	switch {
+	case kind == cutInPairs && r >= 0x3041 && r <= 0x309f:
+		return hiraganaPair
+	case kind == cutInPairs:
+		return pairWeight
+	case unicode.Is(unicode.Hangul, r):
+		letters *= 2
+	}
+	return min(maxUnlisted, perLetter*float32(letters)-1)
+}
+
+// damped is the weight of an unlisted word that occurs count times. The count enters by its square root: no table says which words of the
+// language are frequent everywhere, so a high count tells less of the article.
+func damped(count int32, idf float32) float64 { return math.Sqrt(float64(count)) * float64(idf) }
