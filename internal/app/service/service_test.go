@@ -39,7 +39,7 @@ func TestMetricsAreThoseInTheDocs(t *testing.T) {
 		}
 	}
 
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "metrics.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "metrics.md"))
 	require.NoError(t, err)
 	want := map[string]string{}
 	for _, row := range regexp.MustCompile("(?m)^- `(echosieve_[a-z_]+)`, ([a-z]+)(?:; ([^:]*))?: ").FindAllStringSubmatch(string(text), -1) {
