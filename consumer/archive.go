@@ -11,8 +11,8 @@ import (
 
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/diag"
-	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 
 	exponential "github.com/cenkalti/backoff/v5"
 	"github.com/segmentio/kafka-go"
@@ -95,18 +95,18 @@ func (a *Archive) listOffsets(ctx context.Context, topic string, partition int32
 
 // Record returns one record. The error is ErrNoRecord if Kafka has no committed record there. A record above kafka.max_message_bytes
 // comes without its value.
-func (a *Archive) Record(ctx context.Context, c article.Coordinates) (pipeline.Record, error) {
-	var found *pipeline.Record
+func (a *Archive) Record(ctx context.Context, c article.Coordinates) (record.Record, error) {
+	var found *record.Record
 	// A broker sends the first record batch whole, so one byte asks for this batch only.
-	_, err := a.read(ctx, c, 1, a.limiter.waitDecoder(ctx), func(r *pipeline.Record) error {
+	_, err := a.read(ctx, c, 1, a.limiter.waitDecoder(ctx), func(r *record.Record) error {
 		found = r
 		return errStop
 	})
 	switch {
 	case errors.Is(err, kafka.OffsetOutOfRange), err == nil && found == nil, found != nil && found.Offset != c.Offset:
-		return pipeline.Record{}, fmt.Errorf("%s: %w", c, ErrNoRecord)
+		return record.Record{}, fmt.Errorf("%s: %w", c, ErrNoRecord)
 	case err != nil && !errors.Is(err, errStop):
-		return pipeline.Record{}, err
+		return record.Record{}, err
 	}
 	return *found, nil
 }
@@ -114,9 +114,9 @@ func (a *Archive) Record(ctx context.Context, c article.Coordinates) (pipeline.R
 // Read calls fn with the committed records of a partition in order, from the offset from.Offset up to and without the offset to. fn may
 // keep the record. Read ends with the first error of fn. If retention removes records while Read runs, it goes on with the first
 // record that is left.
-func (a *Archive) Read(ctx context.Context, from article.Coordinates, to int64, fn func(*pipeline.Record) error) error {
+func (a *Archive) Read(ctx context.Context, from article.Coordinates, to int64, fn func(*record.Record) error) error {
 	for empty := 0; from.Offset < to && empty < emptyFetches; {
-		next, err := a.read(ctx, from, a.cluster.cfg.FetchMaxBytes, wire.Unbounded, func(r *pipeline.Record) error {
+		next, err := a.read(ctx, from, a.cluster.cfg.FetchMaxBytes, wire.Unbounded, func(r *record.Record) error {
 			if r.Offset >= to {
 				return errStop
 			}
@@ -184,7 +184,7 @@ func committedOffsets(known []kafka.OffsetFetchPartition, other func(label strin
 var errStop = errors.New("stop")
 
 // read fetches once and calls fn with the records. It returns the offset to go on with.
-func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes int, reserve wire.Reserve, fn func(*pipeline.Record) error) (next int64, err error) {
+func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes int, reserve wire.Reserve, fn func(*record.Record) error) (next int64, err error) {
 	cfg := &a.cluster.cfg
 	res, err := retried(ctx, a, "fetch "+from.String(), func() (*wire.FetchResponse, error) {
 		res, err := a.cluster.wire.Fetch(ctx, wire.FetchRequest{

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -97,7 +97,7 @@ func TestArchive(t *testing.T) {
 
 	var values string
 	at.Offset = 2
-	collect := func(r *pipeline.Record) error { values += string(r.Value); return nil }
+	collect := func(r *record.Record) error { values += string(r.Value); return nil }
 	require.NoError(t, a.Read(ctx, at, 9, collect))
 	require.Equal(t, "2345678", values)
 	var fetches, emptied atomic.Int64
@@ -114,7 +114,7 @@ func TestArchive(t *testing.T) {
 	require.Equal(t, "2345678", values, "a broker that has just become the leader sends no records at first")
 	require.Positive(t, emptied.Load(), "the fault fired")
 	full := errors.New("full")
-	require.ErrorIs(t, a.Read(ctx, at, 9, func(*pipeline.Record) error { return full }), full)
+	require.ErrorIs(t, a.Read(ctx, at, 9, func(*record.Record) error { return full }), full)
 
 	before := time.Now()
 	at.Topic = "no-such-topic"
@@ -170,7 +170,7 @@ func realArchive(t *testing.T, cfg Config) {
 	require.ErrorIs(t, err, ErrNoRecord, "a deleted record")
 	var values string
 	at.Offset = 0
-	require.NoError(t, a.Read(ctx, at, offsets.Next, func(r *pipeline.Record) error { values += string(r.Value); return nil }))
+	require.NoError(t, a.Read(ctx, at, offsets.Next, func(r *record.Record) error { values += string(r.Value); return nil }))
 	require.Equal(t, "2347", values)
 	require.NoError(t, transactional.EndTransaction(ctx, kgo.TryAbort))
 }

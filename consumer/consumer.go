@@ -10,6 +10,7 @@ import (
 
 	"echosieve/consumer/internal/wire"
 	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/segmentio/kafka-go"
@@ -22,7 +23,7 @@ import (
 type Handler interface {
 	// Prepare does all work that depends on the records alone. It cannot fail. The records stay valid until the batch is
 	// published or dropped.
-	Prepare(records []pipeline.Record) *pipeline.Batch
+	Prepare(records []record.Record) *pipeline.Batch
 	// Decide returns the outputs in the order of the records. A record may have none. Decide retries while the index does not
 	// answer, and returns an error when ctx ends. Any other error ends Run.
 	Decide(ctx context.Context, b *pipeline.Batch) ([]pipeline.Output, error)

@@ -12,6 +12,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -101,7 +102,7 @@ func TestInFlightIsBounded(t *testing.T) {
 	var most atomic.Int64
 	var m *member
 	ready := make(chan struct{})
-	m = startMember(t, cfg, &router{decide: func(context.Context, []pipeline.Record) error {
+	m = startMember(t, cfg, &router{decide: func(context.Context, []record.Record) error {
 		<-ready
 		now := int64(m.value(t, "echosieve_consumer_in_flight_records"))
 		if now > most.Load() {

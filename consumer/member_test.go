@@ -13,18 +13,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 )
 
 // router is a Handler that sends records by the first byte of their value: d to duplicate, x to dead, s to
 // nowhere, all others to unique. It stores the records that it was given.
 type router struct {
-	decide func(ctx context.Context, recs []pipeline.Record) error
+	decide func(ctx context.Context, recs []record.Record) error
 
 	mu        sync.Mutex
 	published int
 }
 
-func (r *router) Prepare(recs []pipeline.Record) *pipeline.Batch {
+func (r *router) Prepare(recs []record.Record) *pipeline.Batch {
 	return &pipeline.Batch{Records: recs}
 }
 
@@ -46,7 +47,7 @@ func (r *router) Decide(ctx context.Context, b *pipeline.Batch) ([]pipeline.Outp
 		case bytes.HasPrefix(rec.Value, []byte("x")):
 			to = pipeline.ToDead
 		}
-		headers := append(append([]pipeline.Header{}, rec.Headers...), pipeline.Header{Key: pipeline.HeaderSource, Value: []byte(rec.String())})
+		headers := append(append([]record.Header{}, rec.Headers...), record.Header{Key: pipeline.HeaderSource, Value: []byte(rec.String())})
 		out = append(out, pipeline.Output{Record: rec, Time: rec.Time, Destination: to, Headers: headers})
 	}
 	return out, nil
@@ -61,7 +62,7 @@ func (r *router) Refused(_ context.Context, _ *pipeline.Batch, out *pipeline.Out
 		return dead, nil
 	}
 	dead.Destination = pipeline.ToDead
-	dead.Headers = append(slices.Clone(out.Headers), pipeline.Header{Key: pipeline.HeaderReason, Value: []byte(why.Reason)})
+	dead.Headers = append(slices.Clone(out.Headers), record.Header{Key: pipeline.HeaderReason, Value: []byte(why.Reason)})
 	return dead, nil
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 )
 
 func TestMembersJoinAndLeaveWithoutLoss(t *testing.T) {
@@ -56,7 +56,7 @@ func TestDrainFinishesAndCommitsWorkUnderWay(t *testing.T) {
 	produce(t, cl, numbered(cfg.Topics.Input, "u", 10, 1)...)
 	deciding, release := make(chan struct{}), make(chan struct{})
 	log := &logged{}
-	m := newMember(t, cfg, &router{decide: func(ctx context.Context, _ []pipeline.Record) error {
+	m := newMember(t, cfg, &router{decide: func(ctx context.Context, _ []record.Record) error {
 		close(deciding)
 		select {
 		case <-release:
@@ -84,7 +84,7 @@ func TestDrainGivesUpAfterItsTimeoutWithoutCommitting(t *testing.T) {
 	produce(t, cl, numbered(cfg.Topics.Input, "u", 10, 1)...)
 	deciding := make(chan struct{})
 	log := &logged{}
-	m := newMember(t, cfg, &router{decide: func(ctx context.Context, _ []pipeline.Record) error {
+	m := newMember(t, cfg, &router{decide: func(ctx context.Context, _ []record.Record) error {
 		close(deciding)
 		<-ctx.Done()
 		return ctx.Err()
@@ -191,7 +191,7 @@ func TestErrorOfTheHandlerEndsRun(t *testing.T) {
 			_, cfg := fake(t)
 			ensureTopics(t, cfg)
 			produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 1, 1)...)
-			m := startMember(t, cfg, &router{decide: func(context.Context, []pipeline.Record) error { return broken }})
+			m := startMember(t, cfg, &router{decide: func(context.Context, []record.Record) error { return broken }})
 			select {
 			case err := <-m.done:
 				require.ErrorIs(t, err, broken)

@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 )
 
 // inUse returns the bytes of live memory that this package, package wire and the functions that they call have allocated, as the
@@ -77,7 +77,7 @@ func TestMemoryIsBoundedWithManyPartitions(t *testing.T) {
 		return nil, nil, false
 	})
 	away := make(chan struct{})
-	m := startMember(t, cfg, &router{decide: func(ctx context.Context, _ []pipeline.Record) error {
+	m := startMember(t, cfg, &router{decide: func(ctx context.Context, _ []record.Record) error {
 		select {
 		case <-away:
 			return nil

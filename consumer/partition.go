@@ -15,6 +15,7 @@ import (
 	"echosieve/internal/base/crashpoint"
 	"echosieve/internal/base/tracing"
 	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 
 	"github.com/segmentio/kafka-go"
 	"go.opentelemetry.io/otel/trace"
@@ -40,8 +41,8 @@ type partition struct {
 
 // chunk is a run of records that goes through the stages together.
 type chunk struct {
-	records []pipeline.Record // may be empty: then only the offset moves
-	next    int64             // offset to commit when the chunk is done
+	records []record.Record // may be empty: then only the offset moves
+	next    int64           // offset to commit when the chunk is done
 	permit  permit
 	batch   *pipeline.Batch // nil before prepare, and if there are no records
 	span    trace.Span      // nil if the chunk is not traced

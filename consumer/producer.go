@@ -11,7 +11,7 @@ import (
 
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/diag"
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
@@ -62,7 +62,7 @@ func NewProducer(cfg Config, topic string) (*Producer, error) {
 // Produce returns when the records are acknowledged, or an error if some are not: each may have been published or not. A call
 // waits for acknowledgements, so hundreds of records in one call are quickest. Topic, partition and offset of the records are ignored,
 // and a zero Time is replaced by now.
-func (p *Producer) Produce(ctx context.Context, records []pipeline.Record) error {
+func (p *Producer) Produce(ctx context.Context, records []record.Record) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -82,7 +82,7 @@ func (p *Producer) Produce(ctx context.Context, records []pipeline.Record) error
 	return nil
 }
 
-func messageOf(r *pipeline.Record) kafka.Message {
+func messageOf(r *record.Record) kafka.Message {
 	m := kafka.Message{Key: r.Key, Value: r.Value, Time: r.Time}
 	if m.Time.IsZero() {
 		m.Time = time.Now()

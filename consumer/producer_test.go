@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -24,13 +24,13 @@ func TestProducerPlacesKeysAsTheJavaClient(t *testing.T) {
 	ctx := context.Background()
 	const n = 500
 	for i := 0; i < n; i += 50 {
-		var recs []pipeline.Record
+		var recs []record.Record
 		for j := i; j < i+50; j++ {
-			recs = append(recs, pipeline.Record{Key: fmt.Appendf(nil, "key-%d", j), Value: fmt.Append(nil, j)})
+			recs = append(recs, record.Record{Key: fmt.Appendf(nil, "key-%d", j), Value: fmt.Append(nil, j)})
 		}
 		require.NoError(t, p.Produce(ctx, recs))
 	}
-	require.NoError(t, p.Produce(ctx, []pipeline.Record{{Value: []byte("a")}, {Value: []byte("b"), Time: time.UnixMilli(5)}}))
+	require.NoError(t, p.Produce(ctx, []record.Record{{Value: []byte("a")}, {Value: []byte("b"), Time: time.UnixMilli(5)}}))
 	require.NoError(t, p.Close())
 	require.NoError(t, p.Close())
 	require.EqualValues(t, n+2, p.Acknowledged())
@@ -54,7 +54,7 @@ func TestProducerReportsWhatCannotBeDelivered(t *testing.T) {
 	ensureTopics(t, cfg)
 	p, err := NewProducer(cfg, cfg.Topics.Input)
 	require.NoError(t, err)
-	require.ErrorContains(t, p.Produce(context.Background(), []pipeline.Record{{Value: make([]byte, 2<<20)}}), "max.message.bytes")
+	require.ErrorContains(t, p.Produce(context.Background(), []record.Record{{Value: make([]byte, 2<<20)}}), "max.message.bytes")
 	require.Zero(t, p.Acknowledged())
 	require.NoError(t, p.Close())
 }
@@ -69,7 +69,7 @@ func TestProducerRetriesKeepTheOrder(t *testing.T) {
 	f.into(p.cluster)
 	const n = 20
 	for i := range n {
-		require.NoError(t, p.Produce(t.Context(), []pipeline.Record{{Key: []byte("k"), Value: fmt.Append(nil, i)}}))
+		require.NoError(t, p.Produce(t.Context(), []record.Record{{Key: []byte("k"), Value: fmt.Append(nil, i)}}))
 	}
 	require.NoError(t, p.Close())
 	require.EqualValues(t, n, p.Acknowledged())

@@ -14,6 +14,7 @@ import (
 	"echosieve/internal/base/diag"
 	"echosieve/internal/base/tracing"
 	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 
 	"github.com/segmentio/kafka-go"
 	"go.opentelemetry.io/otel/attribute"
@@ -141,7 +142,7 @@ type refused struct {
 
 // published is what goes into one topic: records, and the outputs that they were made of.
 type published struct {
-	records []pipeline.Record
+	records []record.Record
 	outputs []*pipeline.Output
 }
 
@@ -151,7 +152,7 @@ type published struct {
 func (p *publisher) publish(ctx context.Context, ws *writers, source int32, outputs []*pipeline.Output) ([]refused, error) {
 	var topics [pipeline.Destinations]published
 	for _, o := range outputs {
-		rec := pipeline.Record{Key: o.Record.Key, Value: o.Record.Value, Headers: o.Headers, Time: o.Time}
+		rec := record.Record{Key: o.Record.Key, Value: o.Record.Value, Headers: o.Headers, Time: o.Time}
 		if o.OmitValue {
 			rec.Value = nil
 		}

@@ -9,6 +9,7 @@ import (
 	"echosieve/consumer/internal/wire"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/stretchr/testify/require"
@@ -62,11 +63,11 @@ func takeOver(t *testing.T, to *takeover) *ownership {
 
 // publishAs sends one batch of outputs of the input offsets.
 func publishAs(to *takeover, as wire.Identity, sequence int32, topic string, offsets ...int64) error {
-	var records []pipeline.Record
+	var records []record.Record
 	for _, o := range offsets {
 		source := article.Coordinates{Topic: to.input, Partition: to.partition, Offset: o}
-		records = append(records, pipeline.Record{
-			Value: []byte("v"), Time: time.Now(), Headers: []pipeline.Header{{Key: pipeline.HeaderSource, Value: []byte(source.String())}},
+		records = append(records, record.Record{
+			Value: []byte("v"), Time: time.Now(), Headers: []record.Header{{Key: pipeline.HeaderSource, Value: []byte(source.String())}},
 		})
 	}
 	raw, err := wire.EncodeBatch(records, 1)

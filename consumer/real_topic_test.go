@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"echosieve/consumer/internal/wire"
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -164,11 +164,11 @@ func realOffsetDeltas(t *testing.T, cfg Config) {
 	require.NoError(t, err)
 	defer c.close()
 	const header, sum, summed = 61, 17, 21 // offsets in a batch of its records, of its checksum, and of the first byte that the checksum covers
-	var batch []pipeline.Record
+	var batch []record.Record
 	var first []byte // each record as the first of a batch
 	now := time.Now()
 	for _, r := range numbered(cfg.Topics.Input, "u", 5, 1) {
-		batch = append(batch, pipeline.Record{Value: r.Value, Time: now})
+		batch = append(batch, record.Record{Value: r.Value, Time: now})
 		alone, err := wire.EncodeBatch(batch[len(batch)-1:], 0)
 		require.NoError(t, err)
 		first = append(first, alone[header:]...)

@@ -10,6 +10,7 @@ import (
 
 	"echosieve/consumer/internal/wire"
 	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 
 	"github.com/segmentio/kafka-go"
 )
@@ -444,7 +445,7 @@ func (t *takeover) readTail(ctx context.Context, own *ownership, p wire.TopicPar
 				return tail.Offset(), true, nil
 			}
 		case by.ID == t.as.ID || by.ID == pid && pid != wire.NoProducerID:
-			if err := batch.Records(t.limiter.waitDecoder(ctx), func(r *pipeline.Record) error { return t.collect(own, r) }); err != nil {
+			if err := batch.Records(t.limiter.waitDecoder(ctx), func(r *record.Record) error { return t.collect(own, r) }); err != nil {
 				return offset, false, err
 			}
 		}
@@ -452,7 +453,7 @@ func (t *takeover) readTail(ctx context.Context, own *ownership, p wire.TopicPar
 }
 
 // collect adds the input record that the output names, if it lies ahead.
-func (t *takeover) collect(own *ownership, r *pipeline.Record) error {
+func (t *takeover) collect(own *ownership, r *record.Record) error {
 	source, err := pipeline.SourceOf(r.Headers)
 	if err != nil {
 		return err

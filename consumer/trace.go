@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"echosieve/internal/base/tracing"
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
@@ -61,10 +61,10 @@ func (p *partition) release(ch *chunk) {
 }
 
 // carrier presents the headers of a record to OpenTelemetry, which only reads them.
-type carrier struct{ record *pipeline.Record }
+type carrier struct{ record *record.Record }
 
 // carriers returns the records that have headers.
-func carriers(records []pipeline.Record) []carrier {
+func carriers(records []record.Record) []carrier {
 	var all []carrier
 	for i := range records {
 		if len(records[i].Headers) > 0 {

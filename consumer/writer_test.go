@@ -23,6 +23,7 @@ import (
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/diag"
 	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 )
 
 // oneWriter returns a writer to partition 0 of the unique topic.
@@ -37,7 +38,7 @@ func oneWriter(t *testing.T, cfg Config) *writer {
 // batchWith is a batch of one record.
 func batchWith(t *testing.T, value string) []byte {
 	t.Helper()
-	raw, err := wire.EncodeBatch([]pipeline.Record{{Value: []byte(value), Time: time.Now()}}, 0)
+	raw, err := wire.EncodeBatch([]record.Record{{Value: []byte(value), Time: time.Now()}}, 0)
 	require.NoError(t, err)
 	return raw
 }

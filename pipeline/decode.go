@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 
 	"github.com/tidwall/gjson"
 	"golang.org/x/net/html"
@@ -40,7 +41,7 @@ func (e *RejectError) Error() string { return string(e.Reason) + ": " + e.Detail
 
 // Decode finds the article in a record's value. For a record that is rejected because of its text, it still returns the id. It is safe for
 // concurrent use and takes time linear in the length of the value.
-func (c *DecodeConfig) Decode(r *Record) (article.Content, *RejectError) {
+func (c *DecodeConfig) Decode(r *record.Record) (article.Content, *RejectError) {
 	content := article.Content{ID: r.String()}
 	value, reject := c.unwrap(r)
 	if reject != nil {

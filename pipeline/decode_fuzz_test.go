@@ -11,6 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 )
 
 // An id may be any JSON value, such as MongoDB's Extended JSON. Whatever it is, the article is decoded, and its id is one that the index can
@@ -25,7 +26,7 @@ func FuzzExtendedJSON(f *testing.F) {
 	}
 	cfg := DefaultDecodeConfig()
 	f.Fuzz(func(t *testing.T, id string) {
-		doc, reject := cfg.Decode(record(`{"_id":` + id + `,"text":"x"}`))
+		doc, reject := cfg.Decode(recordOf(`{"_id":` + id + `,"text":"x"}`))
 		if doc.ID == "" || len(doc.ID) > article.MaxIDBytes {
 			t.Fatalf("id %q", doc.ID)
 		}
@@ -46,7 +47,7 @@ func FuzzJSON(f *testing.F) {
 	}
 	cfg := DefaultDecodeConfig()
 	f.Fuzz(func(t *testing.T, value []byte) {
-		doc, reject := cfg.Decode(record(string(value)))
+		doc, reject := cfg.Decode(recordOf(string(value)))
 		if reject != nil && (doc.Text != "" || reject.Detail == "") {
 			t.Fatalf("%v with text %q", reject, doc.Text)
 		}
@@ -75,7 +76,7 @@ func FuzzHTMLValue(f *testing.F) {
 	}
 	cfg := DecodeConfig{Format: FormatHTML}
 	f.Fuzz(func(t *testing.T, page []byte) {
-		doc, reject := cfg.Decode(record(string(page)))
+		doc, reject := cfg.Decode(recordOf(string(page)))
 		if !utf8.Valid(page) {
 			if reject == nil || reject.Reason != NotUTF8 || doc.Text != "" || doc.ID == "" {
 				t.Fatalf("%v %+v", reject, doc)
@@ -97,8 +98,8 @@ func FuzzHeaders(f *testing.F) {
 	f.Add("", []byte{}, HeaderSource, []byte(nil))
 	f.Add(HeaderReason, []byte("\xff\x00"), strings.ToUpper(HeaderReason), []byte("kept"))
 	f.Fuzz(func(t *testing.T, key1 string, value1 []byte, key2 string, value2 []byte) {
-		in := []Header{{key1, value1}, {key2, value2}, {key1, value2}}
-		r := record("x")
+		in := []record.Header{{Key: key1, Value: value1}, {Key: key2, Value: value2}, {Key: key1, Value: value2}}
+		r := recordOf("x")
 		r.Headers = in
 		out := deadOutput(r, &RejectError{NotJSON, "detail"}, 1<<20)
 		var foreign []string

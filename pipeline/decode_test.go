@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 
 	"github.com/stretchr/testify/require"
 )
 
-func record(value string) *Record {
-	return &Record{
+func recordOf(value string) *record.Record {
+	return &record.Record{
 		Coordinates: article.Coordinates{Topic: "articles", Partition: 2, Offset: 41},
 		Value:       []byte(value), Time: time.UnixMilli(1_700_000_000_000),
 	}
@@ -40,7 +41,7 @@ func TestDecodeJSON(t *testing.T) {
 		"brackets in text": {`{"id":"a","text":"` + strings.Repeat("[", 2*maxDepth) + `"}`, article.Content{ID: "a", Text: strings.Repeat("[", 2*maxDepth)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, reject := cfg.Decode(record(c.value))
+			got, reject := cfg.Decode(recordOf(c.value))
 			require.Nil(t, reject)
 			require.Equal(t, c.want, got)
 		})
@@ -67,7 +68,7 @@ func TestDecodeRejects(t *testing.T) {
 		"boolean":      {`{"text":true,"body":"x"}`, WrongType},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, reject := cfg.Decode(record(c.value))
+			_, reject := cfg.Decode(recordOf(c.value))
 			require.NotNil(t, reject)
 			require.Equal(t, c.want, reject.Reason)
 			require.NotEmpty(t, reject.Detail)
@@ -78,11 +79,11 @@ func TestDecodeRejects(t *testing.T) {
 func TestDecodeOtherFormats(t *testing.T) {
 	page := `<html><head><title> A &amp; B </title></head><body>text</body></html>`
 	text := DecodeConfig{Format: FormatText}
-	doc, reject := text.Decode(record("any bytes"))
+	doc, reject := text.Decode(recordOf("any bytes"))
 	require.Nil(t, reject)
 	require.Equal(t, article.Content{ID: "articles/2/41", Text: "any bytes"}, doc)
 	html := DecodeConfig{Format: FormatHTML}
-	doc, reject = html.Decode(record(page))
+	doc, reject = html.Decode(recordOf(page))
 	require.Nil(t, reject)
 	require.Equal(t, article.Content{ID: "articles/2/41", Title: "A & B", Text: page}, doc)
 }
@@ -91,7 +92,7 @@ func TestDecodeOwnPaths(t *testing.T) {
 	cfg := DefaultDecodeConfig()
 	cfg.Fields.Text = []string{"data.article.text"}
 	cfg.Fields.ID = []string{"data.key"}
-	doc, reject := cfg.Decode(record(`{"data":{"key":"k","article":{"text":"x"}}}`))
+	doc, reject := cfg.Decode(recordOf(`{"data":{"key":"k","article":{"text":"x"}}}`))
 	require.Nil(t, reject)
 	require.Equal(t, article.Content{ID: "k", Text: "x"}, doc)
 }
@@ -118,9 +119,9 @@ func TestDepth(t *testing.T) {
 	nested := func(depth int) string {
 		return `{"a":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + `,"b":"` + strings.Repeat("[", 5000) + `\"{","text":"x"}`
 	}
-	_, reject := cfg.Decode(record(nested(1000)))
+	_, reject := cfg.Decode(recordOf(nested(1000)))
 	require.Nil(t, reject)
-	_, reject = cfg.Decode(record(nested(1001)))
+	_, reject = cfg.Decode(recordOf(nested(1001)))
 	require.Equal(t, NotJSON, reject.Reason)
 }
 
@@ -130,7 +131,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	cfg := DefaultDecodeConfig()
 	f.Fuzz(func(t *testing.T, value []byte) {
-		doc, reject := cfg.Decode(record(string(value)))
+		doc, reject := cfg.Decode(recordOf(string(value)))
 		if reject == nil && (doc.ID == "" || len(doc.ID) > article.MaxIDBytes) {
 			t.Fatalf("id %q", doc.ID)
 		}

@@ -34,7 +34,7 @@ func TestWhatIsNoJSONSaysWhatItLooksLike(t *testing.T) {
 		{"a headline", "at byte 0"},
 		{`{"a":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`, "deeper than 1000"},
 	} {
-		_, reject := cfg.Decode(record(c.value))
+		_, reject := cfg.Decode(recordOf(c.value))
 		require.NotNil(t, reject, "%q", c.value)
 		require.Equal(t, NotJSON, reject.Reason, "%q", c.value)
 		require.Contains(t, reject.Detail, c.detail, "%q", c.value)
@@ -63,7 +63,7 @@ func TestTextInAnotherEncodingIsADeadLetter(t *testing.T) {
 				}
 				value = `{"id":"a1","text":"` + c.text + `"}`
 			}
-			content, reject := cfg.Decode(record(value))
+			content, reject := cfg.Decode(recordOf(value))
 			require.NotNil(t, reject, "%q", value)
 			require.Equal(t, NotUTF8, reject.Reason, "%q", value)
 			require.Contains(t, reject.Detail, c.guess, "%q", value)
@@ -72,9 +72,9 @@ func TestTextInAnotherEncodingIsADeadLetter(t *testing.T) {
 	}
 	// A byte in a field that is not used harms nobody.
 	cfg := DefaultDecodeConfig()
-	_, reject := cfg.Decode(record("{\"text\":\"x\",\"footer\":\"\xfc\"}"))
+	_, reject := cfg.Decode(recordOf("{\"text\":\"x\",\"footer\":\"\xfc\"}"))
 	require.Nil(t, reject)
 	// Bytes of GBK can be those of JSON's syntax.
-	_, reject = cfg.Decode(record("{\"text\":\"\x95\x5c\"}"))
+	_, reject = cfg.Decode(recordOf("{\"text\":\"\x95\x5c\"}"))
 	require.Equal(t, NotUTF8, reject.Reason)
 }

@@ -13,6 +13,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 )
 
 // A delay is never negative: a timestamp a little ahead of the clock counts as 0, a timestamp far ahead is left out. A negative observation
@@ -49,7 +50,7 @@ func TestTimestampsFarFromTheClock(t *testing.T) {
 	index := memindex.New(memindex.Config{Window: window, Generations: 2, Search: recipe.DefaultConfig().Search()})
 	p := newPipeline(t, index, reg, func(c *pipeline.Config) { c.Window = window })
 	now := time.Now()
-	var recs []pipeline.Record
+	var recs []record.Record
 	var want []string
 	for _, at := range []time.Time{
 		now,

@@ -12,6 +12,7 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/page"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 )
 
 // hostileValues returns JSON values of about n bytes, made to cost decoding as much as possible.
@@ -52,7 +53,7 @@ func newsRecipe(t testing.TB) *recipe.Recipe {
 
 func decodeAndFingerprint(r *recipe.Recipe, value []byte) {
 	cfg := DefaultDecodeConfig()
-	if doc, reject := cfg.Decode(&Record{Value: value}); reject == nil {
+	if doc, reject := cfg.Decode(&record.Record{Value: value}); reject == nil {
 		r.Fingerprint(doc.Text, article.Origin{})
 	}
 }

@@ -5,14 +5,16 @@ import (
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
+
+	"echosieve/pipeline/record"
 )
 
 // object is a JSON object whose members were found in one pass. A search by path reads the object from its beginning, text included,
 // and a record takes about ten searches. Strings in it share the memory of the whole object.
 type object struct {
 	gjson.Result
-	members []member // the first maxMembers, in their order
-	headers []Header // of the record
+	members []member        // the first maxMembers, in their order
+	headers []record.Header // of the record
 }
 
 // maxMembers bounds the memory for members, which take up to twenty times as much as the JSON. Articles have fewer members. Further ones
@@ -25,7 +27,7 @@ type member struct {
 }
 
 // newObject finds the members of a valid JSON object and appends them to members, which must be empty. headers are those of its record.
-func newObject(json []byte, headers []Header, members []member) object {
+func newObject(json []byte, headers []record.Header, members []member) object {
 	o := object{gjson.ParseBytes(json), members, headers}
 	o.ForEach(func(name, value gjson.Result) bool {
 		o.members = append(o.members, member{name.Str, value})

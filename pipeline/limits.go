@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"echosieve/pipeline/record"
 )
 
 // TopicLimits say which records a topic takes, as far as its settings tell. A nil *TopicLimits takes every record.
@@ -36,7 +38,7 @@ func (b *BatchLimits) ofDead() *TopicLimits {
 
 // refuse returns why the topics of verdicts would refuse a record; nil if they all would take it. The topic of the record is not known
 // before it is claimed, so each topic counts.
-func (b *BatchLimits) refuse(r *Record, now time.Time) *RejectError {
+func (b *BatchLimits) refuse(r *record.Record, now time.Time) *RejectError {
 	for to, l := range b {
 		if l == nil || Destination(to) == ToDead {
 			continue
@@ -98,7 +100,7 @@ func (p *Pipeline) Refused(ctx context.Context, b *Batch, out *Output, why *Reje
 }
 
 // dead returns the dead letter of a record of the batch.
-func (p *Pipeline) dead(b *Batch, r *Record, why *RejectError) Output {
+func (p *Pipeline) dead(b *Batch, r *record.Record, why *RejectError) Output {
 	most, now := p.cfg.MaxMessageBytes, p.now()
 	limits := b.Limits.ofDead()
 	if limits != nil {

@@ -11,6 +11,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 )
 
 // limitsOf returns the limits of one output topic, and of the dead topic if it has the same.
@@ -30,24 +31,24 @@ func TestRecordsBeyondTheLimitsOfATopic(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		limits pipeline.TopicLimits
-		change func(r *pipeline.Record, now time.Time)
+		change func(r *record.Record, now time.Time)
 		reason pipeline.RejectReason // empty: an article
 	}{
-		{"now", limits, func(*pipeline.Record, time.Time) {}, ""},
-		{"just early enough", limits, func(r *pipeline.Record, now time.Time) { r.Time = now.Add(-2*time.Hour + time.Minute) }, ""},
-		{"too old", limits, func(r *pipeline.Record, now time.Time) { r.Time = now.Add(-2*time.Hour - time.Minute) }, pipeline.Timestamp},
-		{"ahead", limits, func(r *pipeline.Record, now time.Time) { r.Time = now.Add(time.Hour + time.Minute) }, pipeline.Timestamp},
-		{"as far as it goes", limits, func(r *pipeline.Record, _ time.Time) { r.Time = time.UnixMilli(math.MaxInt64) }, pipeline.Timestamp},
-		{"as far back", limits, func(r *pipeline.Record, _ time.Time) { r.Time = time.UnixMilli(math.MinInt64) }, pipeline.Timestamp},
-		{"no timestamp", limits, func(r *pipeline.Record, _ time.Time) { r.Time = time.UnixMilli(-1) }, ""},
-		{"1969", limits, func(r *pipeline.Record, _ time.Time) { r.Time = time.UnixMilli(-2) }, pipeline.Timestamp},
-		{"too large", limits, func(r *pipeline.Record, _ time.Time) { r.Key = make([]byte, most) }, pipeline.TooLarge},
-		{"a tombstone", limits, func(r *pipeline.Record, _ time.Time) { r.Value, r.Time = nil, time.UnixMilli(0) }, pipeline.Timestamp},
-		{"no limits", pipeline.NoLimits("out"), func(r *pipeline.Record, _ time.Time) {
+		{"now", limits, func(*record.Record, time.Time) {}, ""},
+		{"just early enough", limits, func(r *record.Record, now time.Time) { r.Time = now.Add(-2*time.Hour + time.Minute) }, ""},
+		{"too old", limits, func(r *record.Record, now time.Time) { r.Time = now.Add(-2*time.Hour - time.Minute) }, pipeline.Timestamp},
+		{"ahead", limits, func(r *record.Record, now time.Time) { r.Time = now.Add(time.Hour + time.Minute) }, pipeline.Timestamp},
+		{"as far as it goes", limits, func(r *record.Record, _ time.Time) { r.Time = time.UnixMilli(math.MaxInt64) }, pipeline.Timestamp},
+		{"as far back", limits, func(r *record.Record, _ time.Time) { r.Time = time.UnixMilli(math.MinInt64) }, pipeline.Timestamp},
+		{"no timestamp", limits, func(r *record.Record, _ time.Time) { r.Time = time.UnixMilli(-1) }, ""},
+		{"1969", limits, func(r *record.Record, _ time.Time) { r.Time = time.UnixMilli(-2) }, pipeline.Timestamp},
+		{"too large", limits, func(r *record.Record, _ time.Time) { r.Key = make([]byte, most) }, pipeline.TooLarge},
+		{"a tombstone", limits, func(r *record.Record, _ time.Time) { r.Value, r.Time = nil, time.UnixMilli(0) }, pipeline.Timestamp},
+		{"no limits", pipeline.NoLimits("out"), func(r *record.Record, _ time.Time) {
 			r.Time, r.Key = time.UnixMilli(math.MaxInt64), make([]byte, most)
 		}, ""},
-		{"without a key", keys, func(*pipeline.Record, time.Time) {}, pipeline.Refused},
-		{"with an empty key", keys, func(r *pipeline.Record, _ time.Time) { r.Key = []byte{} }, ""},
+		{"without a key", keys, func(*record.Record, time.Time) {}, pipeline.Refused},
+		{"with an empty key", keys, func(r *record.Record, _ time.Time) { r.Key = []byte{} }, ""},
 	} {
 		for _, to := range verdicts { // each alone: the topic is not known before the article is decided
 			t.Run(c.name+" "+to.String(), func(t *testing.T) {
@@ -115,7 +116,7 @@ func TestRefusedArticleIsRetracted(t *testing.T) {
 			h, to = &pipeline.Shadow{Pipeline: p}, pipeline.ToShadow
 		}
 		recs := records(articleJSON, articleJSON)
-		recs[0].Headers = []pipeline.Header{{Key: "kept", Value: []byte("1")}}
+		recs[0].Headers = []record.Header{{Key: "kept", Value: []byte("1")}}
 		recs[1].Offset = 7
 		b := p.Prepare(recs[:1])
 		b.Traceparent = "trace"

@@ -17,6 +17,7 @@ import (
 	"echosieve/pipeline/classic"
 	"echosieve/pipeline/internal/hostiletext"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 )
 
 // hostileCases returns functions that process values of about n bytes: from JSON to the fingerprint, to the title of a page, and to the
@@ -34,7 +35,7 @@ func hostileCases(t testing.TB, n int) map[string]func() {
 			titled := []byte("<title>" + text)
 			document := asJSON("<!doctype html><body>" + text)
 			cases["document: "+name] = func() { decodeAndFingerprint(news, document) }
-			cases["title: "+name] = func() { _, _ = page.Decode(&Record{Value: titled}) }
+			cases["title: "+name] = func() { _, _ = page.Decode(&record.Record{Value: titled}) }
 		}
 	}
 	for _, name := range classic.Names() {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 )
 
 // Destination is one of the output topics: that of a verdict, or ToDead.
@@ -36,12 +37,12 @@ func (d Destination) String() string {
 
 // Output is one record to publish: the source record's key, value and timestamp with new headers.
 type Output struct {
-	Record      *Record
+	Record      *record.Record
 	Destination Destination
 	// Time is the timestamp of the published record. It differs from the record's in dead letters that the topic would refuse otherwise.
 	Time time.Time
 	// Headers are all headers of the published record: the record's own, then ours.
-	Headers []Header
+	Headers []record.Header
 	// OmitValue says that the value is too large even for the dead topic. The record is published with a null value, and the source
 	// coordinates in its headers tell where to find the value.
 	OmitValue bool
@@ -107,8 +108,8 @@ const (
 )
 
 // withHeaders returns the record's headers without any that have our names, followed by our headers.
-func withHeaders(r *Record, ours ...Header) []Header {
-	headers := make([]Header, 0, len(r.Headers)+len(ours))
+func withHeaders(r *record.Record, ours ...record.Header) []record.Header {
+	headers := make([]record.Header, 0, len(r.Headers)+len(ours))
 	for _, h := range r.Headers {
 		if !slices.Contains(ownHeaders, h.Key) {
 			headers = append(headers, h)
@@ -117,12 +118,12 @@ func withHeaders(r *Record, ours ...Header) []Header {
 	return append(headers, ours...)
 }
 
-func header(key, value string) Header { return Header{Key: key, Value: []byte(value)} }
+func header(key, value string) record.Header { return record.Header{Key: key, Value: []byte(value)} }
 
 // verdictOutput builds the output of an article with its verdict.
-func verdictOutput(r *Record, a *article.Article, v *article.Verdict, recipeID string) Output {
+func verdictOutput(r *record.Record, a *article.Article, v *article.Verdict, recipeID string) Output {
 	out := Output{Record: r, Time: r.Time, Destination: Destination(v.Destination), Verdict: *v, Reason: v.Reason.String()}
-	ours := make([]Header, 0, 15)
+	ours := make([]record.Header, 0, 15)
 	ours = append(ours, header(HeaderVerdict, v.Kind.String()))
 	if !a.LittleText {
 		ours = append(ours, header(HeaderFingerprint, a.Fingerprint.String()))
@@ -144,7 +145,7 @@ func verdictOutput(r *Record, a *article.Article, v *article.Verdict, recipeID s
 }
 
 // likenessHeaders appends the headers of a likeness. The classic recipes tell no likeness: then only the relation by the id is known.
-func likenessHeaders(dst []Header, l article.Likeness) []Header {
+func likenessHeaders(dst []record.Header, l article.Likeness) []record.Header {
 	if l.Relation != article.RelationNone {
 		dst = append(dst, header(HeaderRelation, l.Relation.String()))
 	}
@@ -158,7 +159,7 @@ func likenessHeaders(dst []Header, l article.Likeness) []Header {
 }
 
 // tombstoneOutput passes a record with a null value on to the unique topic. A record without text repeats nothing.
-func tombstoneOutput(r *Record, recipeID string) Output {
+func tombstoneOutput(r *record.Record, recipeID string) Output {
 	return Output{
 		Record: r, Time: r.Time, Destination: ToUnique, Verdict: article.Verdict{Kind: article.Unique}, Reason: "tombstone",
 		Headers: withHeaders(r,
@@ -170,12 +171,12 @@ func tombstoneOutput(r *Record, recipeID string) Output {
 
 // deadOutput builds a dead letter. If the record is too large for the dead topic, its value is omitted; if it is still too large, its key
 // and its own headers are omitted as well. The rest always fits.
-func deadOutput(r *Record, reject *RejectError, maxBytes int) Output {
+func deadOutput(r *record.Record, reject *RejectError, maxBytes int) Output {
 	detail := reject.Detail
 	if len(detail) > maxDetailBytes {
 		detail = detail[:maxDetailBytes]
 	}
-	ours := []Header{
+	ours := []record.Header{
 		header(HeaderReason, string(reject.Reason)),
 		header(HeaderDetail, detail),
 		header(HeaderSource, r.String()),
@@ -185,10 +186,10 @@ func deadOutput(r *Record, reject *RejectError, maxBytes int) Output {
 	kept := r
 	if size > maxBytes {
 		out.OmitValue = true
-		ours = append(ours, header(HeaderValueOmitted, strconv.Itoa(r.valueBytes())))
-		if size-r.valueBytes() > maxBytes {
+		ours = append(ours, header(HeaderValueOmitted, strconv.Itoa(r.ValueBytes())))
+		if size-r.ValueBytes() > maxBytes {
 			out.OmitKey = true
-			kept = &Record{}
+			kept = &record.Record{}
 		}
 	}
 	out.Headers = withHeaders(kept, ours...)
@@ -212,13 +213,13 @@ func smallestDead(out *Output, now time.Time) Output {
 			small.Headers = append(small.Headers, h)
 		}
 	}
-	small.Headers = append(small.Headers, header(HeaderValueOmitted, strconv.Itoa(out.Record.valueBytes())))
+	small.Headers = append(small.Headers, header(HeaderValueOmitted, strconv.Itoa(out.Record.ValueBytes())))
 	small.restamp(now)
 	return small
 }
 
 // recordBytes is an upper bound of the record's size in Kafka's format, without our headers.
-func recordBytes(r *Record) int {
+func recordBytes(r *record.Record) int {
 	const framing = 128 // batch header 61, record varints
 	n := r.Size()
 	switch {

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 
 	"github.com/stretchr/testify/require"
 )
 
 // keys are the header names in their order, on which readers of the output rely.
-func keys(headers []Header) []string {
+func keys(headers []record.Header) []string {
 	names := make([]string, len(headers))
 	for i, h := range headers {
 		names[i] = h.Key
@@ -18,7 +19,7 @@ func keys(headers []Header) []string {
 	return names
 }
 
-func value(headers []Header, key string) string {
+func value(headers []record.Header, key string) string {
 	for _, h := range headers {
 		if h.Key == key {
 			return string(h.Value)
@@ -28,8 +29,8 @@ func value(headers []Header, key string) string {
 }
 
 func TestVerdictHeaders(t *testing.T) {
-	r := record("{}")
-	r.Headers = []Header{{"trace", nil}, {"echosieve-verdict", []byte("forged")}, {"echosieve-other", []byte("kept")}}
+	r := recordOf("{}")
+	r.Headers = []record.Header{{Key: "trace"}, header("echosieve-verdict", "forged"), header("echosieve-other", "kept")}
 	self := article.Ref{ID: "a1", Coordinates: r.Coordinates}
 	original := article.Ref{ID: "o", Coordinates: article.Coordinates{Topic: "articles", Partition: 0, Offset: 7}}
 	root := article.Ref{ID: "r", Coordinates: article.Coordinates{Topic: "articles", Partition: 1, Offset: 3}}
@@ -105,14 +106,14 @@ func TestDeadOutputAlwaysFits(t *testing.T) {
 		"large headers": {10, 10, 1 << 20, true, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := record(strings.Repeat("v", c.value))
+			r := recordOf(strings.Repeat("v", c.value))
 			r.Key = make([]byte, c.key)
-			r.Headers = []Header{{"h", make([]byte, c.header)}}
+			r.Headers = []record.Header{{Key: "h", Value: make([]byte, c.header)}}
 			out := deadOutput(r, reject, limit)
 			require.Equal(t, c.omitValue, out.OmitValue)
 			require.Equal(t, c.omitKey, out.OmitKey)
 			require.Equal(t, c.all, out.Headers[0].Key == "h")
-			published := Record{Headers: out.Headers}
+			published := record.Record{Headers: out.Headers}
 			if !out.OmitKey {
 				published.Key = r.Key
 			}
@@ -128,11 +129,11 @@ func TestDeadOutputAlwaysFits(t *testing.T) {
 
 func TestVerdictHeadersFitTheirBound(t *testing.T) {
 	long := article.Ref{ID: strings.Repeat("i", article.MaxIDBytes), Coordinates: article.Coordinates{Topic: strings.Repeat("t", 249), Partition: 1<<31 - 1, Offset: 1<<63 - 1}}
-	r := &Record{Coordinates: long.Coordinates}
+	r := &record.Record{Coordinates: long.Coordinates}
 	longest := &article.Verdict{Kind: article.Unique + 1, Original: long, Root: long, Distance: 64, Likeness: article.SameText}
 	longest.Relation = article.Contained
 	out := verdictOutput(r, &article.Article{}, longest, strings.Repeat("r", 64))
-	require.LessOrEqual(t, recordBytes(&Record{Headers: out.Headers})-recordBytes(r), maxVerdictHeaderBytes)
+	require.LessOrEqual(t, recordBytes(&record.Record{Headers: out.Headers})-recordBytes(r), maxVerdictHeaderBytes)
 	dead := deadOutput(r, &RejectError{TooLarge, strings.Repeat("d", 9999)}, 1)
-	require.LessOrEqual(t, recordBytes(&Record{Headers: dead.Headers})-recordBytes(r), maxDeadHeaderBytes)
+	require.LessOrEqual(t, recordBytes(&record.Record{Headers: dead.Headers})-recordBytes(r), maxDeadHeaderBytes)
 }

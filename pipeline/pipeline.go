@@ -11,6 +11,7 @@ import (
 	"echosieve/internal/base/metricset"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -51,7 +52,7 @@ func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Register
 
 // Batch holds consecutive records of one partition, and their articles after Prepare.
 type Batch struct {
-	Records []Record
+	Records []record.Record
 	// Traceparent is the identity of the batch's trace, which each output carries in HeaderTraceparent; empty if the batch is not traced.
 	Traceparent string
 	// Limits are those of the output topics when the batch is decided. Records that they exclude become dead letters before they are claimed.
@@ -70,7 +71,7 @@ type prepared struct {
 
 // Prepare decodes and fingerprints the records on all cores. It keeps recs, and never fails: a record that cannot be processed becomes a
 // dead letter.
-func (p *Pipeline) Prepare(recs []Record) *Batch {
+func (p *Pipeline) Prepare(recs []record.Record) *Batch {
 	b := &Batch{Records: recs, prepared: make([]prepared, len(recs))}
 	var next atomic.Int64
 	var workers sync.WaitGroup
@@ -88,7 +89,7 @@ func (p *Pipeline) Prepare(recs []Record) *Batch {
 }
 
 // prepare decodes and fingerprints one record.
-func (p *Pipeline) prepare(r *Record) prepared {
+func (p *Pipeline) prepare(r *record.Record) prepared {
 	if r.Oversize != nil && r.Oversize.Batch > 0 {
 		return prepared{reject: &RejectError{TooLarge, fmt.Sprintf(
 			"decompressing its record batch takes %d MiB of memory: publish smaller batches", r.Oversize.Batch>>20)}}

@@ -16,6 +16,7 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 )
 
 const articleJSON = `{"id":"%","text":"The harbour board voted on Monday to deepen the eastern channel so that larger grain ships can reach the silos before the autumn harvest, ending a dispute that had lasted eleven years."}`
@@ -36,10 +37,10 @@ func newPipeline(t *testing.T, index pipeline.Index, reg prometheus.Registerer, 
 	return p
 }
 
-func records(values ...string) []pipeline.Record {
-	recs := make([]pipeline.Record, len(values))
+func records(values ...string) []record.Record {
+	recs := make([]record.Record, len(values))
 	for i, v := range values {
-		recs[i] = pipeline.Record{
+		recs[i] = record.Record{
 			Coordinates: article.Coordinates{Topic: "articles", Offset: int64(i)}, Value: []byte(v), Time: time.UnixMilli(1_700_000_000_000),
 		}
 		if v == "null" {
@@ -70,10 +71,10 @@ func TestPolicyChoosesTheTopic(t *testing.T) {
 		"harvest, ending a dispute that had lasted eleven years. Dredgers from Holt Marine will begin in April, said Anna Velde, who chairs the " +
 		"board, and remove 140,000 cubic metres of silt. Fishermen had feared for the oyster beds and will be paid for lost seasons."
 	more := " The last ships that ran aground there, two coasters with timber, were freed by tugs after a night of high water."
-	record := func(id, text string) string { return fmt.Sprintf(`{"id":%q,"text":%q}`, id, text) }
+	recordOf := func(id, text string) string { return fmt.Sprintf(`{"id":%q,"text":%q}`, id, text) }
 	outputs, err := p.Decide(t.Context(), p.Prepare(records(
-		record("a", text), record("b", text+more), record("c", text), record("a", text+more+" The mayor thanked all."),
-		record("d", text[:350]),
+		recordOf("a", text), recordOf("b", text+more), recordOf("c", text), recordOf("a", text+more+" The mayor thanked all."),
+		recordOf("d", text[:350]),
 	)))
 	require.NoError(t, err)
 	for i, want := range []struct {
@@ -218,10 +219,10 @@ func TestRecordsThatFitNoOutputTopicAreDead(t *testing.T) {
 	p := newPipeline(t, index, nil, nil)
 	recs := records("null", "null", "null", "null", "null")
 	recs[0].Key = make([]byte, 1<<20) // not Oversize, but too large with our headers
-	recs[1].Key, recs[1].Oversize = []byte("k"), &pipeline.Oversize{Bytes: 3 << 20, ValueBytes: 3<<20 - 100}
-	recs[2].Oversize = &pipeline.Oversize{Bytes: 3 << 20, ValueBytes: 100}
-	recs[3].Oversize = &pipeline.Oversize{Bytes: 3 << 20}
-	recs[4].Oversize = &pipeline.Oversize{ValueBytes: -1, Batch: 200 << 20}
+	recs[1].Key, recs[1].Oversize = []byte("k"), &record.Oversize{Bytes: 3 << 20, ValueBytes: 3<<20 - 100}
+	recs[2].Oversize = &record.Oversize{Bytes: 3 << 20, ValueBytes: 100}
+	recs[3].Oversize = &record.Oversize{Bytes: 3 << 20}
+	recs[4].Oversize = &record.Oversize{ValueBytes: -1, Batch: 200 << 20}
 	outputs, err := p.Decide(t.Context(), p.Prepare(recs))
 	require.NoError(t, err)
 	for i, want := range []struct {
@@ -278,7 +279,7 @@ func TestNothingIsDecidedWithoutTheIndex(t *testing.T) {
 // Verdicts are counted by source only if the setting asks for it. Records that are no articles have no source.
 func TestVerdictsBySource(t *testing.T) {
 	const name = "echosieve_pipeline_source_records_total"
-	recs := func() []pipeline.Record {
+	recs := func() []record.Record {
 		return records(`{"source":"Daily","text":"The harbour bridge opened on Monday after years of work."}`,
 			`{"source":"Herald","text":"The harbour bridge opened on Monday after years of work."}`,
 			`{"source":"Third","text":"Rain and wind stopped all ferries between the islands."}`,

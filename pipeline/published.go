@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 	"echosieve/simhash"
 )
 
@@ -29,7 +30,7 @@ type Published struct {
 var ErrNotPublished = errors.New("the record has no header " + HeaderSource + ": it is not from an output topic of Echosieve")
 
 // ParseHeaders reads the headers of a record of an output topic. An error names the header that cannot be read, or is ErrNotPublished.
-func ParseHeaders(headers []Header) (Published, error) {
+func ParseHeaders(headers []record.Header) (Published, error) {
 	values := map[string]string{}
 	for _, h := range headers {
 		values[h.Key] = string(h.Value)
@@ -53,7 +54,7 @@ func ParseHeaders(headers []Header) (Published, error) {
 
 // SourceOf returns the coordinates of the input record that an output with these headers was made of. The error is ErrNotPublished if the
 // headers name none.
-func SourceOf(headers []Header) (article.Coordinates, error) {
+func SourceOf(headers []record.Header) (article.Coordinates, error) {
 	for _, h := range headers {
 		if h.Key == HeaderSource {
 			return article.ParseCoordinates(string(h.Value))
@@ -64,7 +65,7 @@ func SourceOf(headers []Header) (article.Coordinates, error) {
 
 // Restored returns the input record of a record of an output topic, as far as the output holds it: without our headers, and with the
 // coordinates of the input record. Incoming headers that had our names are gone.
-func (p *Published) Restored(r *Record) Record {
+func (p *Published) Restored(r *record.Record) record.Record {
 	input := *r
 	input.Coordinates, input.Headers = p.Source, withHeaders(r)
 	return input

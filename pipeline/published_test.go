@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 	"echosieve/simhash"
 
 	"github.com/stretchr/testify/require"
 )
 
 func TestParseHeadersReadsWhatWasPublished(t *testing.T) {
-	r := record("{}")
+	r := recordOf("{}")
 	self := article.Ref{ID: "a1", Coordinates: r.Coordinates}
 	original := article.Ref{ID: "o", Coordinates: article.Coordinates{Topic: "articles", Offset: 7}}
 	root := article.Ref{ID: "r", Coordinates: article.Coordinates{Topic: "articles.old", Partition: 1, Offset: 3}}
@@ -47,16 +48,16 @@ func TestParseHeadersReadsWhatWasPublished(t *testing.T) {
 }
 
 func TestParseHeadersNamesTheBadHeader(t *testing.T) {
-	_, err := ParseHeaders(record("{}").Headers)
+	_, err := ParseHeaders(recordOf("{}").Headers)
 	require.ErrorIs(t, err, ErrNotPublished)
-	r := record("{}")
+	r := recordOf("{}")
 	self := article.Ref{Coordinates: r.Coordinates}
 	good := verdictOutput(r, &article.Article{}, &article.Verdict{Kind: article.Near, Reason: article.ReasonOverlap, Original: self, Root: self}, "x").Headers
 	for name, bad := range map[string]string{
 		HeaderVerdict: "maybe", HeaderReason: "mood", HeaderDistance: "far", HeaderRelation: "cousin", HeaderSimilarity: "1.01", HeaderContained: "x", HeaderContains: "-0.1", HeaderFingerprint: "abc", HeaderSource: "articles/1",
 		HeaderOriginal: "a/b/c/d", HeaderRoot: "articles/0/-1",
 	} {
-		headers := append(append([]Header{}, good...), header(name, bad))
+		headers := append(append([]record.Header{}, good...), header(name, bad))
 		_, err := ParseHeaders(headers)
 		require.ErrorContains(t, err, name)
 		require.ErrorContains(t, err, bad)

@@ -10,6 +10,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 )
 
 // A shadow decides as the service does. All its outputs go to one topic, are marked, and hold values only if wanted.
@@ -19,7 +20,7 @@ func TestShadow(t *testing.T) {
 		shadow := pipeline.Shadow{Pipeline: newPipeline(t, index, nil, nil), KeepValues: keep}
 		recs := records(strings.Replace(articleJSON, "%", "a", 1), "no JSON", strings.Replace(articleJSON, "%", "b", 1),
 			strings.Replace(articleJSON, "%", strings.Repeat("x", 1<<20), 1))
-		recs[0].Headers = []pipeline.Header{{Key: pipeline.HeaderShadow, Value: []byte("forged")}}
+		recs[0].Headers = []record.Header{{Key: pipeline.HeaderShadow, Value: []byte("forged")}}
 		outputs, err := shadow.Decide(t.Context(), shadow.Prepare(recs))
 		require.NoError(t, err)
 		require.Len(t, outputs, len(recs))

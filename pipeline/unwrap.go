@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	"echosieve/pipeline/record"
 )
 
 // The values of DecodeConfig.Framing and DecodeConfig.Compression.
@@ -32,7 +34,7 @@ const (
 )
 
 // unwrap returns the value without compression and framing. The result shares the memory of the record unless the value was compressed.
-func (c *DecodeConfig) unwrap(r *Record) ([]byte, *RejectError) {
+func (c *DecodeConfig) unwrap(r *record.Record) ([]byte, *RejectError) {
 	value, reject := decompress(r.Value, c.Compression)
 	if reject != nil || c.Framing != FramingConfluent {
 		return value, reject
@@ -40,7 +42,7 @@ func (c *DecodeConfig) unwrap(r *Record) ([]byte, *RejectError) {
 	if len(value) >= schemaFraming && value[0] == 0 {
 		return value[schemaFraming:], nil
 	}
-	if slices.ContainsFunc(r.Headers, func(h Header) bool { return h.Key == headerSchemaID }) {
+	if slices.ContainsFunc(r.Headers, func(h record.Header) bool { return h.Key == headerSchemaID }) {
 		return value, nil
 	}
 	return nil, &RejectError{NotJSON, fmt.Sprintf("the value has no schema registry framing (a zero byte and four bytes of the schema's id) and the record no header %s: %s; "+

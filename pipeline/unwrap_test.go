@@ -8,6 +8,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/record"
 )
 
 func gzipped(t testing.TB, text string) string {
@@ -61,7 +63,7 @@ func TestUnwrap(t *testing.T) {
 			cfg := DefaultDecodeConfig()
 			cfg.Framing, cfg.Compression = c.framing, c.compression
 			require.NoError(t, cfg.Validate())
-			content, reject := cfg.Decode(record(c.value))
+			content, reject := cfg.Decode(recordOf(c.value))
 			if c.reason != "" {
 				require.NotNil(t, reject)
 				require.Equal(t, c.reason, reject.Reason, reject.Detail)
@@ -79,8 +81,8 @@ func TestUnwrap(t *testing.T) {
 func TestUnwrapSchemaHeader(t *testing.T) {
 	cfg := DefaultDecodeConfig()
 	cfg.Framing = FramingConfluent
-	r := record(`{"text":"x"}`)
-	r.Headers = []Header{{Key: "__value_schema_id", Value: make([]byte, 17)}}
+	r := recordOf(`{"text":"x"}`)
+	r.Headers = []record.Header{{Key: "__value_schema_id", Value: make([]byte, 17)}}
 	content, reject := cfg.Decode(r)
 	require.Nil(t, reject)
 	require.Equal(t, "x", content.Text)
@@ -89,10 +91,10 @@ func TestUnwrapSchemaHeader(t *testing.T) {
 func TestPresets(t *testing.T) {
 	const inner = `{"id":"a","title":"T","text":"x","source":"S","url":"u"}`
 	quoted := `"` + strings.ReplaceAll(inner, `"`, `\"`) + `"`
-	event := []Header{{Key: "ce_id", Value: []byte("event-7")}, {Key: "ce_source", Value: []byte("//crawler")}}
+	event := []record.Header{{Key: "ce_id", Value: []byte("event-7")}, {Key: "ce_source", Value: []byte("//crawler")}}
 	for _, c := range []struct {
 		name, preset, value string
-		headers             []Header
+		headers             []record.Header
 		id, source          string
 	}{
 		{"no envelope", "", inner, nil, "a", "S"},
@@ -111,7 +113,7 @@ func TestPresets(t *testing.T) {
 			cfg := DefaultDecodeConfig()
 			cfg.Preset = c.preset
 			require.NoError(t, cfg.Validate())
-			r := record(c.value)
+			r := recordOf(c.value)
 			r.Headers = c.headers
 			content, reject := cfg.Decode(r)
 			require.Nil(t, reject)
@@ -125,14 +127,14 @@ func TestPresets(t *testing.T) {
 	} {
 		cfg := DefaultDecodeConfig()
 		cfg.Preset = preset
-		_, reject := cfg.Decode(record(value))
+		_, reject := cfg.Decode(recordOf(value))
 		require.NotNil(t, reject, preset)
 		require.Equal(t, Deleted, reject.Reason, preset)
 	}
 
 	cfg := DefaultDecodeConfig()
 	cfg.Preset, cfg.Fields.Text = "debezium", []string{"after.story"}
-	content, reject := cfg.Decode(record(`{"after":{"id":"a","text":"teaser","story":"x"},"op":"c"}`))
+	content, reject := cfg.Decode(recordOf(`{"after":{"id":"a","text":"teaser","story":"x"},"op":"c"}`))
 	require.Nil(t, reject)
 	require.Equal(t, "x", content.Text, "a list that the user sets stays")
 	cfg.Preset = "avro"
@@ -148,7 +150,7 @@ func FuzzUnwrap(f *testing.F) {
 		for _, framing := range []string{FramingNone, FramingConfluent} {
 			cfg := DefaultDecodeConfig()
 			cfg.Framing = framing
-			got, reject := cfg.unwrap(record(string(value)))
+			got, reject := cfg.unwrap(recordOf(string(value)))
 			if reject == nil && len(got) > max(maxDecompressedBytes, len(value)) {
 				t.Fatalf("%d bytes of %d", len(got), len(value))
 			}

@@ -14,6 +14,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 )
 
 const (
@@ -69,7 +70,7 @@ func checkInput(ctx context.Context, cfg config.Config, made *recipe.Recipe) []d
 			return nil
 		}
 		from := article.Coordinates{Topic: topic, Partition: p, Offset: max(offsets.First, offsets.Next-sampleRecords)}
-		if err := archive.Read(ctx, from, offsets.Next, func(r *pipeline.Record) error {
+		if err := archive.Read(ctx, from, offsets.Next, func(r *record.Record) error {
 			s.add(cfg.Input, made, r)
 			return nil
 		}); err != nil {
@@ -80,7 +81,7 @@ func checkInput(ctx context.Context, cfg config.Config, made *recipe.Recipe) []d
 }
 
 // add counts a record.
-func (s *inputSample) add(input pipeline.DecodeConfig, made *recipe.Recipe, r *pipeline.Record) {
+func (s *inputSample) add(input pipeline.DecodeConfig, made *recipe.Recipe, r *record.Record) {
 	if r.Value == nil { // a tombstone, or too large
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 	"echosieve/redisindex"
 	"echosieve/simhash"
 	"echosieve/test/ledger"
@@ -37,7 +38,7 @@ func reason(r *recipe.Recipe, in *kgo.Record) pipeline.RejectReason {
 		return known
 	}
 	decode := pipeline.DefaultDecodeConfig()
-	doc, reject := decode.Decode(&pipeline.Record{Value: in.Value})
+	doc, reject := decode.Decode(&record.Record{Value: in.Value})
 	if reject != nil {
 		return reject.Reason
 	}
@@ -60,7 +61,7 @@ func checkVerdicts(t testing.TB, r *recipe.Recipe, index redisindex.Config, deco
 	}
 	var all []decided
 	for source, in := range inputs {
-		doc, reject := decode.Decode(&pipeline.Record{Value: in.Value})
+		doc, reject := decode.Decode(&record.Record{Value: in.Value})
 		var a article.Article
 		if reject == nil {
 			a, _ = r.Fingerprint(doc.Text, article.Origin{})

@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 	"echosieve/pipeline/text"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
@@ -33,7 +34,7 @@ func BenchmarkService(b *testing.B) {
 	decode := pipeline.DefaultDecodeConfig()
 	var texts []string
 	for _, r := range records {
-		if doc, reject := decode.Decode(&pipeline.Record{Value: r.Value}); reject == nil {
+		if doc, reject := decode.Decode(&record.Record{Value: r.Value}); reject == nil {
 			texts = append(texts, doc.Text)
 		}
 	}

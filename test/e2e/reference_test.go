@@ -11,6 +11,7 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 	"echosieve/redisindex"
 	"echosieve/test/ledger"
 )
@@ -23,7 +24,7 @@ func checkAgainstReference(t testing.TB, recipe *recipe.Recipe, index redisindex
 	decode := pipeline.DefaultDecodeConfig()
 	var claims []article.Article
 	for _, in := range inputs {
-		doc, reject := decode.Decode(&pipeline.Record{
+		doc, reject := decode.Decode(&record.Record{
 			Coordinates: article.Coordinates{Topic: in.Topic, Partition: in.Partition, Offset: in.Offset}, Value: in.Value,
 		})
 		if reject != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
@@ -20,7 +20,7 @@ import (
 
 // encoded returns a payload with one record of an article of so many bytes.
 func encoded(size int) []byte {
-	return appendRecord(nil, &pipeline.Record{Value: []byte(strings.Repeat("article ", size/8))}, 0, 0)
+	return appendRecord(nil, &record.Record{Value: []byte(strings.Repeat("article ", size/8))}, 0, 0)
 }
 
 // zstdFrameOf returns a frame of plain that declares a window.
@@ -172,7 +172,7 @@ func TestBatchesThatTakeTooMuchMemoryComeUnread(t *testing.T) {
 			})
 			good, err := EncodeBatch(sample(1), 0)
 			require.NoError(t, err)
-			var recs []pipeline.Record
+			var recs []record.Record
 			used := allocated(func() {
 				recs, err = readAll(NewReader(&FetchResponse{records: append(bytes.Clone(raw), at(good, 3)...)}, 1, 1<<20, Unbounded))
 			})

@@ -20,10 +20,10 @@
 //
 // Record batches of message format 2 (Kafka 0.11 and later), with every codec: none, gzip, snappy (framed as by Java clients, or
 // bare), lz4 and zstd. Older formats are an error that says so. A batch is decompressed one record at a time. A record above the
-// given limit comes without its value, as pipeline.Oversize. Lengths inside the data are never trusted with memory: the memory of a
+// given limit comes without its value, as record.Oversize. Lengths inside the data are never trusted with memory: the memory of a
 // decompressor is computed from the headers of all its frames and blocks, and Reserve grants it before the decompressor is opened.
 // A batch whose decompressor needs more than the largest window of zstd, 128 MiB, is not decompressed: all its records come as
-// pipeline.Oversize.
+// record.Oversize.
 //
 // # Mistakes of brokers and producers that it knows
 //
@@ -33,6 +33,6 @@
 //     record of an aborted transaction would pass as committed.
 //   - A listener accepts connections for a process that hangs. See Probe.
 //
-// Records are pipeline.Record, the one type for a Kafka record in this module. It is plain data; a separate type in this
+// Records are record.Record, the one type for a Kafka record in this module. It is plain data; a separate type in this
 // package would be copied field by field for each record, with an allocation for its headers.
 package wire

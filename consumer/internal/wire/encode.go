@@ -5,17 +5,17 @@ import (
 	"hash/crc32"
 	"math/bits"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 )
 
 // maxRecordOverhead bounds the bytes of a record's length, attributes, timestamp and offset.
 const maxRecordOverhead = 5 + 1 + 10 + 5
 
 // encodedSize is an upper bound of the bytes the record takes in an uncompressed batch.
-func encodedSize(r *pipeline.Record) int { return maxRecordOverhead + bodySize(r) }
+func encodedSize(r *record.Record) int { return maxRecordOverhead + bodySize(r) }
 
 // bodySize is the exact size of key, value and headers with their lengths.
-func bodySize(r *pipeline.Record) int {
+func bodySize(r *record.Record) int {
 	n := nullableSize(r.Key) + nullableSize(r.Value) + varintSize(int64(len(r.Headers)))
 	for _, h := range r.Headers {
 		n += varintSize(int64(len(h.Key))) + len(h.Key) + nullableSize(h.Value)
@@ -26,7 +26,7 @@ func bodySize(r *pipeline.Record) int {
 // EncodeBatch returns the records, of which there is at least one, as one record batch of message format 2, without producer id
 // and sequence number: SetSequence adds these. Key, Value, Headers and Time of the records are written as they are: nil and empty
 // differ, and Time has millisecond resolution and may lie at or before 1970. The other fields are ignored.
-func EncodeBatch(records []pipeline.Record, codec Codec) ([]byte, error) {
+func EncodeBatch(records []record.Record, codec Codec) ([]byte, error) {
 	size := 0
 	for i := range records {
 		size += encodedSize(&records[i])
@@ -73,8 +73,8 @@ func SetSequence(batch []byte, id int64, epoch int16, sequence int32) {
 
 // Split cuts records into runs whose uncompressed batch has at most limit bytes. A record that alone exceeds the limit is a
 // run by itself: the broker decides whether it takes that record.
-func Split(records []pipeline.Record, limit int) func(yield func([]pipeline.Record) bool) {
-	return func(yield func([]pipeline.Record) bool) {
+func Split(records []record.Record, limit int) func(yield func([]record.Record) bool) {
+	return func(yield func([]record.Record) bool) {
 		start, size := 0, batchHeader
 		for i := range records {
 			n := encodedSize(&records[i])
@@ -92,7 +92,7 @@ func Split(records []pipeline.Record, limit int) func(yield func([]pipeline.Reco
 	}
 }
 
-func appendRecord(b []byte, r *pipeline.Record, timeDelta, offsetDelta int64) []byte {
+func appendRecord(b []byte, r *record.Record, timeDelta, offsetDelta int64) []byte {
 	b = binary.AppendVarint(b, int64(1+varintSize(timeDelta)+varintSize(offsetDelta)+bodySize(r)))
 	b = append(b, 0) // attributes
 	b = binary.AppendVarint(b, timeDelta)

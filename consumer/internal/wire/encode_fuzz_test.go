@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 )
 
 // FuzzRoundTrip publishes arbitrary keys, values, headers and timestamps and reads them back, with every codec.
@@ -14,8 +14,8 @@ func FuzzRoundTrip(f *testing.F) {
 	f.Add([]byte(nil), []byte{}, "", []byte(nil), int64(-1), int64(1)<<62, uint8(4))
 	f.Add([]byte("\xff\x00"), bytes.Repeat([]byte("a"), 5000), "echosieve-verdict", []byte{}, int64(-1)<<62, int64(1)<<62, uint8(3))
 	f.Fuzz(func(t *testing.T, key, value []byte, name string, headerValue []byte, at1, at2 int64, codec uint8) {
-		records := []pipeline.Record{
-			{Key: key, Value: value, Headers: []pipeline.Header{{Key: name, Value: headerValue}}, Time: time.UnixMilli(at1)},
+		records := []record.Record{
+			{Key: key, Value: value, Headers: []record.Header{{Key: name, Value: headerValue}}, Time: time.UnixMilli(at1)},
 			{Key: nil, Value: nil, Time: time.UnixMilli(at2)},
 		}
 		raw, err := EncodeBatch(records, Codec(int(codec)%len(codecs)))

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
@@ -50,7 +50,7 @@ func (b *oneBlock) Close() error {
 }
 
 // packed returns a batch of the records.
-func packed(t *testing.T, records []pipeline.Record, codec byte, pack func(io.Writer) io.WriteCloser) []byte {
+func packed(t *testing.T, records []record.Record, codec byte, pack func(io.Writer) io.WriteCloser) []byte {
 	var payload bytes.Buffer
 	w := pack(&payload)
 	for i, r := range records {
@@ -78,21 +78,21 @@ func allocated(run func()) uint64 {
 func TestOversizeRecordsAreCut(t *testing.T) {
 	const limit, huge = 1 << 16, 16 << 20
 	large := make([]byte, huge)
-	headers := []pipeline.Header{{Key: "crawler", Value: []byte("x")}, {Key: "null"}}
-	records := []pipeline.Record{
+	headers := []record.Header{{Key: "crawler", Value: []byte("x")}, {Key: "null"}}
+	records := []record.Record{
 		{Key: []byte("before"), Value: []byte("v")},
 		{Key: []byte("k"), Value: large, Headers: headers},
 		{Value: large, Headers: headers},
 		{Key: large, Value: []byte("vv"), Headers: headers},
 		{Key: large},
-		{Key: []byte("k"), Value: large, Headers: []pipeline.Header{{Key: "large", Value: large}}},
-		{Key: []byte{}, Value: make([]byte, limit/2), Headers: []pipeline.Header{{Key: "large", Value: large[:limit/2]}}},
+		{Key: []byte("k"), Value: large, Headers: []record.Header{{Key: "large", Value: large}}},
+		{Key: []byte{}, Value: make([]byte, limit/2), Headers: []record.Header{{Key: "large", Value: large[:limit/2]}}},
 		{Key: []byte("after"), Value: []byte("v")},
 	}
 	for _, p := range packings {
 		t.Run(p.name, func(t *testing.T) {
 			raw := packed(t, records, p.codec, p.pack)
-			var got []pipeline.Record
+			var got []record.Record
 			var err error
 			used := allocated(func() {
 				s := NewReader(&FetchResponse{records: raw}, 0, limit, Unbounded)
@@ -104,7 +104,7 @@ func TestOversizeRecordsAreCut(t *testing.T) {
 			require.Len(t, got, len(records))
 			for i, want := range []struct {
 				key     []byte
-				headers []pipeline.Header
+				headers []record.Header
 				value   int64
 			}{
 				1: {records[1].Key, headers, huge},
@@ -138,9 +138,9 @@ func TestOversizeRecordsAreCut(t *testing.T) {
 // A batch of very many records is never in memory as a whole.
 func TestLargeBatchesAreReadRecordByRecord(t *testing.T) {
 	const limit, n = 1 << 16, 4000
-	records := make([]pipeline.Record, n)
+	records := make([]record.Record, n)
 	for i := range records {
-		records[i] = pipeline.Record{Value: []byte(strings.Repeat("article ", 4000))}
+		records[i] = record.Record{Value: []byte(strings.Repeat("article ", 4000))}
 	}
 	for _, p := range packings {
 		t.Run(p.name, func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestLargeBatchesAreReadRecordByRecord(t *testing.T) {
 
 // Brokers accept windows of 128 MiB, so a producer may send one.
 func TestLargestZstdWindowIsRead(t *testing.T) {
-	records := []pipeline.Record{{Value: []byte(strings.Repeat("article ", 1<<20)), Time: time.UnixMilli(0)}}
+	records := []record.Record{{Value: []byte(strings.Repeat("article ", 1<<20)), Time: time.UnixMilli(0)}}
 	raw := packed(t, records, 4, func(dst io.Writer) io.WriteCloser {
 		w, err := zstd.NewWriter(dst, zstd.WithWindowSize(maxZstdWindow), zstd.WithSingleSegment(false), zstd.WithEncoderConcurrency(1))
 		require.NoError(t, err)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 )
 
 // Reader yields the committed records of a fetch response in order. It passes over transaction markers, records of aborted
@@ -54,18 +54,18 @@ func (r *Reader) Close() {
 // Next returns the next record, or false at the end of the response, or before a batch for which reserve returns ErrNoMemory. More tells
 // the two apart. Topic and Partition of the record are not set. After an error the records before it are good, and Offset is where to
 // go on.
-func (r *Reader) Next() (pipeline.Record, bool, error) {
+func (r *Reader) Next() (record.Record, bool, error) {
 	for {
 		if err := r.Open(r.reserve); r.records == nil {
 			if errors.Is(err, ErrNoMemory) {
 				err = nil
 			}
-			return pipeline.Record{}, false, err
+			return record.Record{}, false, err
 		}
 		rec, ok, err := r.records.next()
 		switch {
 		case err != nil:
-			return pipeline.Record{}, false, err
+			return record.Record{}, false, err
 		case !ok:
 			// Compaction may have taken the last records: their offsets are passed all the same.
 			r.offset = r.batch.lastOffset + 1

@@ -5,7 +5,7 @@ import (
 	"hash/crc32"
 	"testing"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 )
 
 // FuzzReader reads batches with correct checksums and arbitrary contents: no panic, offsets grow, no record is larger than the limit.
@@ -18,7 +18,7 @@ func FuzzReader(f *testing.F) {
 		f.Add(raw[21:], int64(0), int64(-1))
 		f.Add(raw[21:], int64(3), int64(-1))
 	}
-	large, err := EncodeBatch([]pipeline.Record{{Key: []byte("k"), Value: make([]byte, 2000), Headers: []pipeline.Header{{Key: "h"}}}}, 0)
+	large, err := EncodeBatch([]record.Record{{Key: []byte("k"), Value: make([]byte, 2000), Headers: []record.Header{{Key: "h"}}}}, 0)
 	if err != nil {
 		f.Fatal(err)
 	}

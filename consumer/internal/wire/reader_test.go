@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/segmentio/kafka-go"
@@ -20,8 +20,8 @@ import (
 )
 
 // readAll reads all records.
-func readAll(s *Reader) ([]pipeline.Record, error) {
-	var recs []pipeline.Record
+func readAll(s *Reader) ([]record.Record, error) {
+	var recs []record.Record
 	for {
 		rec, ok, err := s.Next()
 		if err != nil || !ok {
@@ -31,13 +31,13 @@ func readAll(s *Reader) ([]pipeline.Record, error) {
 	}
 }
 
-func sample(n int) []pipeline.Record {
-	recs := make([]pipeline.Record, n)
+func sample(n int) []record.Record {
+	recs := make([]record.Record, n)
 	for i := range recs {
-		recs[i] = pipeline.Record{Key: fmt.Appendf(nil, "k%d", i), Value: []byte(strings.Repeat("text ", i%50)), Time: time.UnixMilli(int64(1000 + i*i))}
+		recs[i] = record.Record{Key: fmt.Appendf(nil, "k%d", i), Value: []byte(strings.Repeat("text ", i%50)), Time: time.UnixMilli(int64(1000 + i*i))}
 	}
 	recs[0].Key, recs[0].Value = nil, nil
-	recs[0].Headers = []pipeline.Header{{Key: "h", Value: nil}, {Key: "", Value: []byte{}}}
+	recs[0].Headers = []record.Header{{Key: "h", Value: nil}, {Key: "", Value: []byte{}}}
 	return recs
 }
 
@@ -136,13 +136,13 @@ func transactional(raw []byte, producer uint64) []byte {
 }
 
 func marker(t *testing.T, producer uint64, kind byte) []byte {
-	raw, err := EncodeBatch([]pipeline.Record{{Key: []byte{0, 0, 0, kind}, Value: []byte{0, 0, 0, 0, 0, 0}, Time: time.UnixMilli(5)}}, 0)
+	raw, err := EncodeBatch([]record.Record{{Key: []byte{0, 0, 0, kind}, Value: []byte{0, 0, 0, 0, 0, 0}, Time: time.UnixMilli(5)}}, 0)
 	require.NoError(t, err)
 	return rebatch(transactional(raw, producer), func(b []byte) { b[22] |= attrControl })
 }
 
 func TestAbortedAndControlRecordsAreDropped(t *testing.T) {
-	raw, err := EncodeBatch([]pipeline.Record{{Value: []byte("v"), Time: time.UnixMilli(1)}}, 0)
+	raw, err := EncodeBatch([]record.Record{{Value: []byte("v"), Time: time.UnixMilli(1)}}, 0)
 	require.NoError(t, err)
 	res := &FetchResponse{aborted: []abortedTransaction{{producerID: 8, firstOffset: 5}, {producerID: 7, firstOffset: 0}}}
 	for i, b := range [][]byte{
@@ -251,7 +251,7 @@ func snappyClaim(n uint64) []byte {
 
 // batchOf wraps a payload in a valid header.
 func batchOf(payload []byte, codec byte) []byte {
-	raw, err := EncodeBatch([]pipeline.Record{{Value: []byte("v"), Time: time.UnixMilli(1)}}, 0)
+	raw, err := EncodeBatch([]record.Record{{Value: []byte("v"), Time: time.UnixMilli(1)}}, 0)
 	if err != nil {
 		panic(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"io"
 	"time"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 )
 
 // recordReader yields the records of one batch one after another while it decompresses them. At most one of them is in memory at a
@@ -37,7 +37,7 @@ func (r *recordReader) close() {
 }
 
 // next returns false after the last record. Topic and partition of the record are not set.
-func (r *recordReader) next() (pipeline.Record, bool, error) {
+func (r *recordReader) next() (record.Record, bool, error) {
 	if r.unread > 0 {
 		rec, ok := r.nextUnread()
 		return rec, ok, nil
@@ -47,12 +47,12 @@ func (r *recordReader) next() (pipeline.Record, bool, error) {
 		if _, err := r.src.ReadByte(); err == nil {
 			r.fail(nil, "bytes left over")
 		}
-		return pipeline.Record{}, false, r.err
+		return record.Record{}, false, r.err
 	}
 	r.read++
 	r.left = binary.MaxVarintLen64
 	r.left = r.varint()
-	var oversize *pipeline.Oversize
+	var oversize *record.Oversize
 	var body fields
 	if r.left > r.limit {
 		body.buf, oversize = r.readOversize()
@@ -60,7 +60,7 @@ func (r *recordReader) next() (pipeline.Record, bool, error) {
 		body.buf = r.take(r.left)
 	}
 	if r.err != nil {
-		return pipeline.Record{}, false, r.err
+		return record.Record{}, false, r.err
 	}
 	rec := r.parse(body)
 	rec.Oversize = oversize
@@ -69,18 +69,18 @@ func (r *recordReader) next() (pipeline.Record, bool, error) {
 
 // nextUnread returns a record for each offset of a batch that is not decompressed. If compaction has removed records of the batch, it
 // cannot be known which: their offsets come as well.
-func (r *recordReader) nextUnread() (pipeline.Record, bool) {
+func (r *recordReader) nextUnread() (record.Record, bool) {
 	if r.lastDelta == r.batch.lastOffset-r.batch.baseOffset {
-		return pipeline.Record{}, false
+		return record.Record{}, false
 	}
 	r.lastDelta++
-	rec := pipeline.Record{Time: time.UnixMilli(r.batch.maxTimestamp).UTC(), Oversize: &pipeline.Oversize{ValueBytes: -1, Batch: r.unread}}
+	rec := record.Record{Time: time.UnixMilli(r.batch.maxTimestamp).UTC(), Oversize: &record.Oversize{ValueBytes: -1, Batch: r.unread}}
 	rec.Offset = r.batch.baseOffset + r.lastDelta
 	return rec, true
 }
 
 // parse returns the record that body holds.
-func (r *recordReader) parse(body fields) (rec pipeline.Record) {
+func (r *recordReader) parse(body fields) (rec record.Record) {
 	body.take(1) // attributes of a record: none are defined
 	timeDelta := body.varint()
 	delta := body.varint()
@@ -95,7 +95,7 @@ func (r *recordReader) parse(body fields) (rec pipeline.Record) {
 			break
 		}
 		key := body.take(body.varint())
-		rec.Headers = append(rec.Headers, pipeline.Header{Key: string(key), Value: body.nullable()})
+		rec.Headers = append(rec.Headers, record.Header{Key: string(key), Value: body.nullable()})
 	}
 	if body.bad || len(body.buf) != 0 {
 		r.fail(nil, "record fields")
@@ -122,8 +122,8 @@ func (r *recordReader) parse(body fields) (rec pipeline.Record) {
 
 // readOversize reads a record that is longer than the limit. It skips the value and, if key and headers alone exceed the limit,
 // key and headers as well. It returns the record's fields with null in place of the skipped fields.
-func (r *recordReader) readOversize() ([]byte, *pipeline.Oversize) {
-	oversize := &pipeline.Oversize{Bytes: r.left}
+func (r *recordReader) readOversize() ([]byte, *record.Oversize) {
+	oversize := &record.Oversize{Bytes: r.left}
 	body := r.take(1)
 	body = binary.AppendVarint(body, r.varint()) // time
 	body = binary.AppendVarint(body, r.varint()) // offset

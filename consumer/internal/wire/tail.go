@@ -3,7 +3,7 @@ package wire
 import (
 	"errors"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 )
 
 // Tail yields the record batches of a fetch response in order, committed or not, with the identity of their producer. It reads the
@@ -58,7 +58,7 @@ func (b *TailBatch) Marker() bool { return b.batch.control() }
 
 // Records calls fn with each record of the batch, after reserve has granted the memory of its decompressor. Topic and Partition of the record
 // are not set. It ends with the first error of fn.
-func (b *TailBatch) Records(reserve Reserve, fn func(*pipeline.Record) error) error {
+func (b *TailBatch) Records(reserve Reserve, fn func(*record.Record) error) error {
 	records, err := b.batch.records(b.limit, reserve)
 	if err != nil {
 		return err

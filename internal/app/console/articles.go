@@ -17,6 +17,7 @@ import (
 	"echosieve/internal/app/visible"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 	"echosieve/pipeline/text"
 	"echosieve/simhash"
 )
@@ -130,28 +131,28 @@ func (c *Console) article(ctx context.Context, coordinates string) (shown, error
 	if !c.topics[at.Topic] {
 		return shown{}, fmt.Errorf("the console reads the configured topics only, and %q is none of them", at.Topic)
 	}
-	record, err := c.archive.Record(ctx, at)
+	rec, err := c.archive.Record(ctx, at)
 	if errors.Is(err, consumer.ErrNoRecord) {
 		return shown{}, errors.New("Kafka no longer has this record, or has none there yet") //nolint:staticcheck // a sentence of the page
 	}
 	if err != nil {
 		return shown{}, err
 	}
-	s := shown{At: coordinates, Time: record.Time.UnixMilli()}
-	if published, err := pipeline.ParseHeaders(record.Headers); err == nil {
+	s := shown{At: coordinates, Time: rec.Time.UnixMilli()}
+	if published, err := pipeline.ParseHeaders(rec.Headers); err == nil {
 		s.Published = publishedRow(&published)
-		if source := published.Source; record.Value == nil && at.Topic == c.cfg.Kafka.Topics.Shadow && c.topics[source.Topic] {
-			if record, err = c.archive.Record(ctx, source); err != nil { // a shadow publishes no values
+		if source := published.Source; rec.Value == nil && at.Topic == c.cfg.Kafka.Topics.Shadow && c.topics[source.Topic] {
+			if rec, err = c.archive.Record(ctx, source); err != nil { // a shadow publishes no values
 				return shown{}, fmt.Errorf("the record of the input, %s: %w", source, err)
 			}
 		}
 	}
-	if record.Oversize != nil || record.Value == nil {
-		return shown{}, fmt.Errorf("the record has no value that can be shown (%d bytes)", record.Size())
+	if rec.Oversize != nil || rec.Value == nil {
+		return shown{}, fmt.Errorf("the record has no value that can be shown (%d bytes)", rec.Size())
 	}
-	content, reject := c.cfg.Decode.Decode(&record)
+	content, reject := c.cfg.Decode.Decode(&rec)
 	if reject != nil { // a dead letter is shown as it is
-		content = article.Content{Text: string(record.Value)}
+		content = article.Content{Text: string(rec.Value)}
 	}
 	s.ID, s.Title, s.Source, s.URL = content.ID, content.Title, content.Source, content.URL
 	s.Text, s.Bytes = cutText(content.Text)
@@ -181,7 +182,7 @@ func align(left, right string) []sidebyside.Run {
 
 // publishedRow is what the headers of a published record say, as a row of the feed.
 func publishedRow(p *pipeline.Published) *row {
-	o := pipeline.Output{Record: &pipeline.Record{Coordinates: p.Source}, Verdict: p.Verdict}
+	o := pipeline.Output{Record: &record.Record{Coordinates: p.Source}, Verdict: p.Verdict}
 	if p.Reject != nil {
 		o.Destination, o.Reason = pipeline.ToDead, string(p.Reject.Reason)
 	}

@@ -14,6 +14,7 @@ import (
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
 	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 )
 
 // recordOverhead is more than a record batch of one record needs besides key and value, in bytes.
@@ -44,11 +45,11 @@ func NewLines(cfg config.Config, progress *files.Progress) *Lines {
 
 // Records iterates over the records of the files; the name "-" stands for stdin. Bad lines are reported and left out. After an error
 // the iteration ends. If no line of all files is an article, the only element is a *files.NoArticleError.
-func (l *Lines) Records(ctx context.Context, names []string, stdin io.Reader) iter.Seq2[pipeline.Record, error] {
-	return func(yield func(pipeline.Record, error) bool) {
+func (l *Lines) Records(ctx context.Context, names []string, stdin io.Reader) iter.Seq2[record.Record, error] {
+	return func(yield func(record.Record, error) bool) {
 		for _, name := range names {
-			err := l.each(ctx, name, stdin, func(record pipeline.Record, _ bool) error {
-				if !yield(record, nil) {
+			err := l.each(ctx, name, stdin, func(rec record.Record, _ bool) error {
+				if !yield(rec, nil) {
 					return errStopReading
 				}
 				return nil
@@ -57,12 +58,12 @@ func (l *Lines) Records(ctx context.Context, names []string, stdin io.Reader) it
 				return
 			}
 			if err != nil {
-				yield(pipeline.Record{}, err)
+				yield(record.Record{}, err)
 				return
 			}
 		}
 		if err := l.finish(names); err != nil {
-			yield(pipeline.Record{}, err)
+			yield(record.Record{}, err)
 		}
 	}
 }
@@ -97,7 +98,7 @@ func (l *Lines) release() {
 }
 
 // each calls take for every record of a file. idle says that reading the next line may have to wait for input.
-func (l *Lines) each(ctx context.Context, name string, stdin io.Reader, take func(record pipeline.Record, idle bool) error) error {
+func (l *Lines) each(ctx context.Context, name string, stdin io.Reader, take func(rec record.Record, idle bool) error) error {
 	var in io.Reader
 	if name == "-" {
 		name, in = "stdin", interruptible(ctx, stdin)
@@ -123,9 +124,9 @@ func (l *Lines) each(ctx context.Context, name string, stdin io.Reader, take fun
 		if err != nil && !errors.As(err, &tooLong) {
 			return fmt.Errorf("%s:%d: read: %w", name, number+1, err)
 		}
-		var record pipeline.Record
+		var rec record.Record
 		if err == nil {
-			record, err = l.record(line)
+			rec, err = l.record(line)
 		}
 		if err != nil && !l.good && bytes.IndexByte(line, 0) >= 0 {
 			return files.NoArticle([]string{name}, l.input, fmt.Sprintf("line %d holds zero bytes: it is no text", number))
@@ -139,7 +140,7 @@ func (l *Lines) each(ctx context.Context, name string, stdin io.Reader, take fun
 		}
 		l.good = true
 		l.release()
-		if err := take(record, lines.Idle()); err != nil {
+		if err := take(rec, lines.Idle()); err != nil {
 			return err
 		}
 	}
@@ -159,8 +160,8 @@ func interruptible(ctx context.Context, r io.Reader) io.Reader {
 
 // record makes a record of a line. Its key is the id of the article. The id is found by the decoder of the service, so that the
 // service finds the same id in the record.
-func (l *Lines) record(line []byte) (pipeline.Record, error) {
-	r := pipeline.Record{Value: bytes.Clone(line), Time: time.Now()}
+func (l *Lines) record(line []byte) (record.Record, error) {
+	r := record.Record{Value: bytes.Clone(line), Time: time.Now()}
 	content, reject := l.input.Decode(&r)
 	if reject != nil && reject.Reason == pipeline.NotJSON {
 		return r, errors.New(reject.Detail)

@@ -13,7 +13,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 )
 
 const (
@@ -77,7 +77,7 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 	p := newPublisher(out, o.Rate)
 	stop := progress.Start()
 	for _, name := range names {
-		err = lines.each(ctx, name, stdin, func(record pipeline.Record, idle bool) error { return p.add(ctx, record, idle) })
+		err = lines.each(ctx, name, stdin, func(rec record.Record, idle bool) error { return p.add(ctx, rec, idle) })
 		if err != nil {
 			break
 		}
@@ -119,7 +119,7 @@ type publisher struct {
 	rate  float64 // records a second; 0: no limit
 	start time.Time
 	added int
-	batch []pipeline.Record
+	batch []record.Record
 	bytes int
 }
 
@@ -129,7 +129,7 @@ func newPublisher(out *consumer.Producer, rate float64) *publisher {
 
 // add takes a record, at the time that the rate gives it. A batch is published when it is full, and before waiting: for that time,
 // or for more input if idle is set. The records of a batch that waited for an acknowledgement follow together.
-func (p *publisher) add(ctx context.Context, record pipeline.Record, idle bool) error {
+func (p *publisher) add(ctx context.Context, rec record.Record, idle bool) error {
 	if p.rate > 0 {
 		due := p.start.Add(time.Duration(float64(p.added) / p.rate * float64(time.Second)))
 		if wait := time.Until(due); wait > 0 {
@@ -142,11 +142,11 @@ func (p *publisher) add(ctx context.Context, record pipeline.Record, idle bool) 
 			case <-time.After(wait):
 			}
 		}
-		record.Time = time.Now()
+		rec.Time = time.Now()
 	}
 	p.added++
-	p.batch = append(p.batch, record)
-	p.bytes += record.Size()
+	p.batch = append(p.batch, rec)
+	p.bytes += rec.Size()
 	if len(p.batch) == batchRecords || p.bytes >= batchBytes || idle {
 		return p.flush(ctx)
 	}

@@ -11,6 +11,7 @@ import (
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
 	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 	"echosieve/sample"
 )
 
@@ -28,8 +29,8 @@ func Sample(ctx context.Context, cfg config.Config, loop bool, errOut io.Writer,
 	progress := files.NewProgress(errOut, -1, "published", out.Acknowledged)
 	p := newPublisher(out, o.Rate)
 	stop := progress.Start()
-	for record := range sampleRecords(cfg.Input, loop) {
-		if err = p.add(ctx, record, false); err != nil {
+	for rec := range sampleRecords(cfg.Input, loop) {
+		if err = p.add(ctx, rec, false); err != nil {
 			break
 		}
 	}
@@ -52,10 +53,10 @@ func Sample(ctx context.Context, cfg config.Config, loop bool, errOut io.Writer,
 
 // sampleRecords iterates over the lines of the sample, the broken ones, too, and with loop over made articles without end. The key is
 // the id of the article, as crawlers set it.
-func sampleRecords(input pipeline.DecodeConfig, loop bool) iter.Seq[pipeline.Record] {
-	return func(yield func(pipeline.Record) bool) {
+func sampleRecords(input pipeline.DecodeConfig, loop bool) iter.Seq[record.Record] {
+	return func(yield func(record.Record) bool) {
 		for line := range sample.Lines() {
-			r := pipeline.Record{Value: line}
+			r := record.Record{Value: line}
 			if content, reject := input.Decode(&r); reject == nil {
 				r.Key = []byte(content.ID)
 			}
@@ -67,7 +68,7 @@ func sampleRecords(input pipeline.DecodeConfig, loop bool) iter.Seq[pipeline.Rec
 		feed := sample.NewFeed("sample", shareOfCopies, uint64(time.Now().UnixNano()))
 		for loop {
 			id, value := feed.Next()
-			if !yield(pipeline.Record{Key: []byte(id), Value: value}) {
+			if !yield(record.Record{Key: []byte(id), Value: value}) {
 				return
 			}
 		}

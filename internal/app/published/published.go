@@ -15,16 +15,17 @@ import (
 	"echosieve/internal/app/files"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 )
 
 // Output is a record of an output topic.
 type Output struct {
 	pipeline.Published
-	Record pipeline.Record
+	Record record.Record
 }
 
 // Parse makes an Output of a record. The error is that of pipeline.ParseHeaders.
-func Parse(r pipeline.Record) (*Output, error) {
+func Parse(r record.Record) (*Output, error) {
 	p, err := pipeline.ParseHeaders(r.Headers)
 	if err != nil {
 		return nil, err
@@ -74,17 +75,17 @@ func (r *Reader) Archive(topic string) (*consumer.Archive, error) {
 }
 
 // Record returns one record. The error is consumer.ErrNoRecord if Kafka does not have it.
-func (r *Reader) Record(ctx context.Context, c article.Coordinates) (pipeline.Record, error) {
+func (r *Reader) Record(ctx context.Context, c article.Coordinates) (record.Record, error) {
 	a, err := r.Archive(c.Topic)
 	if err != nil {
-		return pipeline.Record{}, err
+		return record.Record{}, err
 	}
 	offsets, err := a.Offsets(ctx, c.Topic, c.Partition)
 	if err != nil {
-		return pipeline.Record{}, err
+		return record.Record{}, err
 	}
 	if c.Offset < offsets.First || c.Offset >= offsets.Next {
-		return pipeline.Record{}, fmt.Errorf("%s: %w (the partition has %d to %d)", c, consumer.ErrNoRecord, offsets.First, offsets.Next-1)
+		return record.Record{}, fmt.Errorf("%s: %w (the partition has %d to %d)", c, consumer.ErrNoRecord, offsets.First, offsets.Next-1)
 	}
 	return a.Record(ctx, c)
 }
@@ -160,7 +161,7 @@ func (r *Reader) scan(ctx context.Context, a *consumer.Archive, topic string, pa
 	if err != nil {
 		return err
 	}
-	err = a.Read(ctx, article.Coordinates{Topic: topic, Partition: partition, Offset: first}, offsets.Next, func(rec *pipeline.Record) error {
+	err = a.Read(ctx, article.Coordinates{Topic: topic, Partition: partition, Offset: first}, offsets.Next, func(rec *record.Record) error {
 		r.progress.step(rec.Coordinates, rec.Offset-first, offsets.Next-first)
 		o, err := Parse(*rec)
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 	"echosieve/pipeline/segment/cppjieba"
 	"echosieve/sample"
 )
@@ -92,22 +93,22 @@ take the median of several rounds.`,
 
 // readRecords reads records from files; without files it repeats the sample. Lines without an article are kept, because the service spends
 // time on them, too. If no line has an article, that is an error.
-func readRecords(names []string, limit int, cfg config.Config, recipe *recipe.Recipe) ([]pipeline.Record, error) {
-	var records []pipeline.Record
+func readRecords(names []string, limit int, cfg config.Config, recipe *recipe.Recipe) ([]record.Record, error) {
+	var records []record.Record
 	var usable bool
 	var first string // fault of the first line that is no article
 	add := func(name string, number int, line []byte) bool {
-		record := pipeline.Record{
+		rec := record.Record{
 			Coordinates: article.Coordinates{Topic: "bench", Offset: int64(len(records))},
 			Value:       slices.Clone(line), Time: time.Now(),
 		}
 		if !usable {
 			var fault string
-			if usable, fault = isArticle(cfg, recipe, &record); fault != "" && first == "" {
+			if usable, fault = isArticle(cfg, recipe, &rec); fault != "" && first == "" {
 				first = fmt.Sprintf("%s:%d: %s", name, number, fault)
 			}
 		}
-		records = append(records, record)
+		records = append(records, rec)
 		return len(records) < limit
 	}
 	for _, name := range names {
@@ -156,7 +157,7 @@ func readFile(name string, maxLine int, take func(name string, number int, line 
 }
 
 // isArticle tells whether the service would give the record a verdict. If not, fault is the reason.
-func isArticle(cfg config.Config, recipe *recipe.Recipe, r *pipeline.Record) (ok bool, fault string) {
+func isArticle(cfg config.Config, recipe *recipe.Recipe, r *record.Record) (ok bool, fault string) {
 	content, reject := cfg.Input.Decode(r)
 	if reject != nil {
 		return false, reject.Error()

@@ -19,13 +19,14 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 	"echosieve/pipeline/segment/cppjieba"
 	"echosieve/pipeline/text"
 	"echosieve/redisindex"
 )
 
 // run measures in rounds and takes medians. A round is a bare Cut, if this program has gojieba, and the whole pipeline over the same texts.
-func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []pipeline.Record, rounds int, withRedis bool, progress io.Writer) (result, error) {
+func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []record.Record, rounds int, withRedis bool, progress io.Writer) (result, error) {
 	r := result{Articles: len(records), Rounds: rounds, Index: "in-process", Stages: map[string]float64{}}
 	if withRedis {
 		r.Index = "redis"
@@ -74,7 +75,7 @@ func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []
 
 // measureWhole sends the records through the pipeline once. It returns the CPU time and the share of each stage in it; the shares are
 // shares of the wall-clock time.
-func measureWhole(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []pipeline.Record, withRedis bool) (cpu time.Duration, shares map[pipeline.Stage]float64, err error) {
+func measureWhole(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []record.Record, withRedis bool) (cpu time.Duration, shares map[pipeline.Stage]float64, err error) {
 	index, closeIndex, err := openIndex(ctx, cfg, news.ID(), withRedis)
 	if err != nil {
 		return 0, nil, err

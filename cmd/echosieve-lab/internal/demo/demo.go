@@ -21,6 +21,7 @@ import (
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/service"
 	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 	"echosieve/sample"
 )
 
@@ -106,7 +107,7 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 
 // demonstrate publishes the sample and shows the verdicts of the service that listens at listen. Then it measures a burst or, with serve,
 // goes on showing verdicts until ctx ends.
-func demonstrate(ctx context.Context, cfg config.Config, listen string, v *view, records []pipeline.Record, serve bool) (err error) {
+func demonstrate(ctx context.Context, cfg config.Config, listen string, v *view, records []record.Record, serve bool) (err error) {
 	sampleCtx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if err := waitReady(sampleCtx, "http://"+listen+"/readyz"); err != nil {
@@ -169,17 +170,17 @@ func waitReady(ctx context.Context, readyz string) error {
 }
 
 // publishSample publishes one record after the other, with a pause between them.
-func publishSample(ctx context.Context, producer *consumer.Producer, records []pipeline.Record) error {
+func publishSample(ctx context.Context, producer *consumer.Producer, records []record.Record) error {
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
-	for _, record := range records {
+	for _, rec := range records {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-tick.C:
 		}
-		record.Time = time.Now()
-		if err := producer.Produce(ctx, []pipeline.Record{record}); err != nil {
+		rec.Time = time.Now()
+		if err := producer.Produce(ctx, []record.Record{rec}); err != nil {
 			return err
 		}
 	}
@@ -187,21 +188,21 @@ func publishSample(ctx context.Context, producer *consumer.Producer, records []p
 }
 
 // burstRecords makes the records of the burst. Three in ten repeat an earlier one.
-func burstRecords() []pipeline.Record {
+func burstRecords() []record.Record {
 	feed := sample.NewFeed("burst", .3, 1)
-	records := make([]pipeline.Record, burst)
+	records := make([]record.Record, burst)
 	for i := range records {
 		id, value := feed.Next()
-		records[i] = pipeline.Record{Key: []byte(id), Value: value}
+		records[i] = record.Record{Key: []byte(id), Value: value}
 	}
 	return records
 }
 
 // sampleRecords makes a record of each line of the shipped sample. The key is the id of the article, as crawlers set it.
-func sampleRecords(decode *pipeline.DecodeConfig) ([]pipeline.Record, error) {
-	var records []pipeline.Record
+func sampleRecords(decode *pipeline.DecodeConfig) ([]record.Record, error) {
+	var records []record.Record
 	for line := range sample.Lines() {
-		r := pipeline.Record{Value: line}
+		r := record.Record{Value: line}
 		if content, reject := decode.Decode(&r); reject == nil {
 			r.Key = []byte(content.ID)
 		}

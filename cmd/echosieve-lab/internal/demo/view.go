@@ -19,6 +19,7 @@ import (
 	"echosieve/internal/app/visible"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 )
 
 // view prints verdicts when they arrive, and a summary: in columns, or as JSON Lines. Not for concurrent use.
@@ -45,7 +46,7 @@ type verdictRow struct {
 	Detail        string `json:"detail,omitempty"`
 }
 
-func newView(out io.Writer, decode *pipeline.DecodeConfig, records []pipeline.Record, asJSON bool) *view {
+func newView(out io.Writer, decode *pipeline.DecodeConfig, records []record.Record, asJSON bool) *view {
 	v := &view{out: out, decode: decode, json: asJSON, colour: files.OnTerminal(out), titles: map[string]string{}, counts: map[string]int{}}
 	for i := range records {
 		if content, reject := decode.Decode(&records[i]); reject == nil {
@@ -79,7 +80,7 @@ func (v *view) show(r *kgo.Record) {
 	if row.Verdict == "" {
 		row.Verdict = "dead"
 	}
-	content, _ := v.decode.Decode(&pipeline.Record{Value: r.Value})
+	content, _ := v.decode.Decode(&record.Record{Value: r.Value})
 	row.ID, row.Title = content.ID, titleOf(content)
 	if row.Verdict == "dead" && row.Title == "" {
 		row.Title = string(r.Value)

@@ -18,8 +18,8 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
-	"echosieve/pipeline"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 )
 
 const languagesHelp = `Languages measures how well the filter does in languages for which there are no labelled pairs. It makes the pairs itself: from
@@ -121,7 +121,7 @@ func evalLanguages(cmd *cobra.Command, cfg config.Config, o languagesOptions, na
 func readTexts(cmd *cobra.Command, cfg config.Config, name, part string) ([]string, error) {
 	var texts []string
 	err := eachLine(cmd.Context(), name, files.HoldsArticles, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
-		content, reject := cfg.Input.Decode(&pipeline.Record{Value: line})
+		content, reject := cfg.Input.Decode(&record.Record{Value: line})
 		if reject != nil {
 			return reject
 		}

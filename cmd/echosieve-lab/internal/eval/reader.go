@@ -20,6 +20,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 	"echosieve/pipeline/text"
 )
 
@@ -160,7 +161,7 @@ func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *rec
 		if limit > 0 && lines == limit {
 			return errEnough
 		}
-		content, reject := cfg.Input.Decode(&pipeline.Record{
+		content, reject := cfg.Input.Decode(&record.Record{
 			Coordinates: article.Coordinates{Topic: fileTopic, Offset: int64(lines)}, Value: line,
 		})
 		if reject != nil {
@@ -203,7 +204,7 @@ func articlesAt(ctx context.Context, cfg config.Config, name string, wanted map[
 		}
 		if wanted[place] {
 			// An article that the service could not judge is shown as far as it could be decoded.
-			articles[place], _ = cfg.Input.Decode(&pipeline.Record{
+			articles[place], _ = cfg.Input.Decode(&record.Record{
 				Coordinates: article.Coordinates{Topic: fileTopic, Offset: int64(place)}, Value: line,
 			})
 		}

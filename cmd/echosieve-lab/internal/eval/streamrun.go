@@ -15,6 +15,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 )
 
 // streamEval sends a labelled stream through the pipeline. It keeps id, title, labels and verdict of each article.
@@ -23,7 +24,7 @@ type streamEval struct {
 	stages *pipeline.Pipeline
 	reader *reader
 
-	batch    []pipeline.Record
+	batch    []record.Record
 	articles []figures.StreamArticle
 	verdicts []figures.StreamVerdict
 	skipped  int
@@ -43,22 +44,22 @@ func (s *streamEval) add(ctx context.Context, line []byte) error {
 		s.skipped++
 		return nil
 	}
-	record := pipeline.Record{
+	rec := record.Record{
 		Coordinates: article.Coordinates{Topic: fileTopic, Offset: int64(len(s.articles))}, Value: bytes.Clone(line),
 	}
-	content, reject := s.cfg.Input.Decode(&record)
+	content, reject := s.cfg.Input.Decode(&rec)
 	if reject == nil { // otherwise the time does not matter: the record becomes a dead letter
 		at, err := s.time(labels[1])
 		if err != nil {
 			return err
 		}
-		record.Time = at
+		rec.Time = at
 	}
 	s.articles = append(s.articles, figures.StreamArticle{
 		ID: content.ID, Title: beginning(content.Title, longestTitle), DupOf: idLabel(labels[2]),
-		Language: labels[3].String(), Kind: labels[4].String(), Source: sourceOf(content), Time: record.Time,
+		Language: labels[3].String(), Kind: labels[4].String(), Source: sourceOf(content), Time: rec.Time,
 	})
-	s.batch = append(s.batch, record)
+	s.batch = append(s.batch, rec)
 	if len(s.batch) < s.cfg.Kafka.BatchRecords {
 		return nil
 	}

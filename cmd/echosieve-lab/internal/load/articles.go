@@ -1,14 +1,14 @@
 package load
 
 import (
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 	"echosieve/sample"
 )
 
 // Source returns the records to publish, with key and value. It is not used concurrently.
 type Source interface {
 	// Next returns the next record; io.EOF after the last one.
-	Next() (pipeline.Record, error)
+	Next() (record.Record, error)
 	// Made counts the records that Next has returned.
 	Made() Made
 }
@@ -29,9 +29,9 @@ func (m Made) minus(n Made) Made {
 type feedSource struct{ *sample.Feed }
 
 // Next never fails.
-func (s feedSource) Next() (pipeline.Record, error) {
+func (s feedSource) Next() (record.Record, error) {
 	id, value := s.Feed.Next()
-	return pipeline.Record{Key: []byte(id), Value: value}, nil
+	return record.Record{Key: []byte(id), Value: value}, nil
 }
 
 // Made implements Source.

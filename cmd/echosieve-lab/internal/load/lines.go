@@ -8,13 +8,13 @@ import (
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
 	"echosieve/internal/app/produce"
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 )
 
 // lineSource is a Source of files. It makes the same records of their lines as the command produce.
 type lineSource struct {
-	first *pipeline.Record // read ahead: files without an article are wrong usage
-	next  func() (pipeline.Record, error, bool)
+	first *record.Record // read ahead: files without an article are wrong usage
+	next  func() (record.Record, error, bool)
 	stop  func() // closes the files
 	made  Made
 }
@@ -24,28 +24,28 @@ func newLineSource(ctx context.Context, cfg config.Config, names []string, stdin
 	lines := produce.NewLines(cfg, files.NewProgress(errOut, -1, "", nil))
 	s := &lineSource{}
 	s.next, s.stop = iter.Pull2(lines.Records(ctx, names, stdin))
-	record, err, _ := s.next()
+	rec, err, _ := s.next()
 	if err != nil {
 		s.stop()
 		return nil, err
 	}
-	s.first = &record
+	s.first = &rec
 	return s, nil
 }
 
 // Next implements Source.
-func (s *lineSource) Next() (pipeline.Record, error) {
+func (s *lineSource) Next() (record.Record, error) {
 	s.made.Unknown++
 	if first := s.first; first != nil {
 		s.first = nil
 		return *first, nil
 	}
-	record, err, more := s.next()
+	rec, err, more := s.next()
 	if !more {
 		s.made.Unknown--
-		return record, io.EOF
+		return rec, io.EOF
 	}
-	return record, err
+	return rec, err
 }
 
 // Made implements Source.

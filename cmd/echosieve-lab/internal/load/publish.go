@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"echosieve/consumer"
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 )
 
 const (
@@ -46,7 +46,7 @@ func (p *publisher) run(ctx context.Context, lasts time.Duration) (ended bool, e
 			p.hopeless = true
 			return false, nil
 		}
-		var batch []pipeline.Record
+		var batch []record.Record
 		for ; next < slots && time.Duration(next)*slot <= time.Since(p.ledger.start); next++ {
 			batch, err = p.fill(ctx, batch, next)
 			if errors.Is(err, io.EOF) {
@@ -65,19 +65,19 @@ func (p *publisher) run(ctx context.Context, lasts time.Duration) (ended bool, e
 
 // fill adds the records that are due in a slot to the batch, and publishes the batch when it is full. It returns io.EOF when the
 // source ends.
-func (p *publisher) fill(ctx context.Context, batch []pipeline.Record, number int) ([]pipeline.Record, error) {
+func (p *publisher) fill(ctx context.Context, batch []record.Record, number int) ([]record.Record, error) {
 	due := time.Duration(number) * slot
 	until := func(slots int) int { return int(p.rate * float64(slots) * slot.Seconds()) }
 	for range until(number+1) - until(number) {
-		record, err := p.source.Next()
+		rec, err := p.source.Next()
 		if err != nil {
 			return batch, err
 		}
-		record.Time = p.ledger.start.Add(due)
-		record.Headers = append(record.Headers, pipeline.Header{
+		rec.Time = p.ledger.start.Add(due)
+		rec.Headers = append(rec.Headers, record.Header{
 			Key: headerNumber, Value: []byte(p.trial + "/" + strconv.Itoa(p.ledger.publish(due))),
 		})
-		if batch = append(batch, record); len(batch) >= mostAtOnce {
+		if batch = append(batch, rec); len(batch) >= mostAtOnce {
 			if err := p.out.Produce(ctx, batch); err != nil {
 				return nil, err
 			}

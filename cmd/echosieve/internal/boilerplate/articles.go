@@ -13,6 +13,7 @@ import (
 	"echosieve/internal/app/produce"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 )
 
 // readArticles calls add with every article of a file or topic. It returns how many there were, and how many lines or records held none;
@@ -26,15 +27,15 @@ func readArticles(cmd *cobra.Command, cfg config.Config, from string, add func(a
 	}
 	var done atomic.Int64
 	progress := files.NewProgress(cmd.ErrOrStderr(), size, "read", done.Load)
-	take := func(record *pipeline.Record) {
-		if record.Value == nil && record.Oversize == nil { // a tombstone is no fault
+	take := func(rec *record.Record) {
+		if rec.Value == nil && rec.Oversize == nil { // a tombstone is no fault
 			return
 		}
-		content, reject := cfg.Input.Decode(record)
+		content, reject := cfg.Input.Decode(rec)
 		if reject != nil && reject.Reason == pipeline.Deleted {
 			return
 		}
-		if record.Oversize != nil || reject != nil || !add(content) {
+		if rec.Oversize != nil || reject != nil || !add(content) {
 			progress.Bad.Add(1)
 			return
 		}
@@ -53,18 +54,18 @@ func readArticles(cmd *cobra.Command, cfg config.Config, from string, add func(a
 	return int(done.Load()), int(progress.Bad.Load()), err
 }
 
-func readFile(cmd *cobra.Command, cfg config.Config, name string, progress *files.Progress, take func(*pipeline.Record)) error {
-	for record, err := range produce.NewLines(cfg, progress).Records(cmd.Context(), []string{name}, cmd.InOrStdin()) {
+func readFile(cmd *cobra.Command, cfg config.Config, name string, progress *files.Progress, take func(*record.Record)) error {
+	for rec, err := range produce.NewLines(cfg, progress).Records(cmd.Context(), []string{name}, cmd.InOrStdin()) {
 		if err != nil {
 			return err
 		}
-		take(&record)
+		take(&rec)
 	}
 	return cmd.Context().Err()
 }
 
 // readTopic reads the records that the topic holds now, without a consumer group.
-func readTopic(ctx context.Context, cfg config.Config, topic string, take func(*pipeline.Record)) error {
+func readTopic(ctx context.Context, cfg config.Config, topic string, take func(*record.Record)) error {
 	archive, err := consumer.NewArchive(cfg.Kafka, topic)
 	if err != nil {
 		return err
@@ -80,7 +81,7 @@ func readTopic(ctx context.Context, cfg config.Config, topic string, take func(*
 			return err
 		}
 		from := article.Coordinates{Topic: topic, Partition: p, Offset: offsets.First}
-		if err := archive.Read(ctx, from, offsets.Next, func(r *pipeline.Record) error {
+		if err := archive.Read(ctx, from, offsets.Next, func(r *record.Record) error {
 			take(r)
 			return nil
 		}); err != nil {

@@ -13,8 +13,8 @@ import (
 
 	"echosieve/internal/app/files"
 	"echosieve/internal/app/published"
-	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 )
 
 // verdict is what a side says of one input record, in 32 bytes, so that millions of them fit into memory.
@@ -193,13 +193,13 @@ func parseLine(text []byte) (*published.Output, error) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, err
 	}
-	record := pipeline.Record{
+	rec := record.Record{
 		Coordinates: article.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}, Time: time.UnixMilli(r.Time),
 	}
 	for h := range slices.Chunk(r.Headers, 2) {
 		if len(h) == 2 {
-			record.Headers = append(record.Headers, pipeline.Header{Key: h[0], Value: []byte(h[1])})
+			rec.Headers = append(rec.Headers, record.Header{Key: h[0], Value: []byte(h[1])})
 		}
 	}
-	return published.Parse(record)
+	return published.Parse(rec)
 }

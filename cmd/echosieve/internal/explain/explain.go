@@ -16,6 +16,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 	"echosieve/pipeline/text"
 	"echosieve/redisindex"
 )
@@ -180,7 +181,7 @@ func (e *explainer) output(ctx context.Context, o *published.Output) (*explanati
 func (d *described) origin() article.Origin { return article.Origin{Source: d.Source, Time: d.Time} }
 
 // describe makes a description of an input record. A record without a value has no text.
-func (e *explainer) describe(r pipeline.Record) described {
+func (e *explainer) describe(r record.Record) described {
 	d := described{Record: r.String(), ID: r.String(), Time: r.Time}
 	if r.Value == nil {
 		d.Gone = "there is no value"

@@ -11,6 +11,7 @@ import (
 	"echosieve/consumer"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 	"echosieve/redisindex"
 )
 
@@ -157,7 +158,7 @@ func (r *refiller) workAt(ctx context.Context, p part) (done bool, err error) {
 		return true, nil
 	}
 	b := &batch{r: r, part: p, begun: known.From}
-	err = r.archive.Read(ctx, article.Coordinates{Topic: p.topic, Partition: p.partition, Offset: known.To}, p.to, func(rec *pipeline.Record) error {
+	err = r.archive.Read(ctx, article.Coordinates{Topic: p.topic, Partition: p.partition, Offset: known.To}, p.to, func(rec *record.Record) error {
 		return b.add(ctx, rec)
 	})
 	if err == nil {
@@ -175,14 +176,14 @@ type batch struct {
 	part      part
 	begun     int64 // the part is done from here on
 	gap       bool  // a record of the window was left out that belongs into the index
-	records   []pipeline.Record
+	records   []record.Record
 	published []article.Verdict // for each record; empty with --from input
 	bytes     int
 	read      int64 // records that are in no count of progress yet
 }
 
 // add takes a record, and works off the batch when it is full.
-func (b *batch) add(ctx context.Context, rec *pipeline.Record) error {
+func (b *batch) add(ctx context.Context, rec *record.Record) error {
 	b.read++
 	if counter := b.take(rec); counter != nil {
 		b.r.summary.count(counter)
@@ -194,7 +195,7 @@ func (b *batch) add(ctx context.Context, rec *pipeline.Record) error {
 }
 
 // take puts a record into the batch. If the record is left out, take returns the counter of the reason.
-func (b *batch) take(rec *pipeline.Record) (leftOut *int64) {
+func (b *batch) take(rec *record.Record) (leftOut *int64) {
 	r, s := b.r, &b.r.summary
 	if rec.Time.Before(r.oldest) {
 		return &s.Old

@@ -14,6 +14,7 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 	"echosieve/test/ledger"
 	"echosieve/test/torture/internal/articles"
 )
@@ -47,7 +48,7 @@ func newHonest(t *testing.T) *honest {
 	require.NoError(t, err)
 	random := rand.New(rand.NewPCG(5, 5))
 	var ends [partitionsIn]int64
-	var batches [partitionsIn][]pipeline.Record
+	var batches [partitionsIn][]record.Record
 	decide := func(p int) {
 		outputs, err := service.Decide(t.Context(), service.Prepare(batches[p]))
 		require.NoError(t, err)
@@ -65,9 +66,9 @@ func newHonest(t *testing.T) *honest {
 				continue
 			}
 			h.run.Inputs[ledger.Coordinates(r)] = r
-			batches[p] = append(batches[p], pipeline.Record{
+			batches[p] = append(batches[p], record.Record{
 				Coordinates: article.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset},
-				Key:         r.Key, Value: r.Value, Time: r.Timestamp, Headers: []pipeline.Header{{Key: r.Headers[0].Key, Value: r.Headers[0].Value}},
+				Key:         r.Key, Value: r.Value, Time: r.Timestamp, Headers: []record.Header{{Key: r.Headers[0].Key, Value: r.Headers[0].Value}},
 			})
 		}
 		decide(random.IntN(partitionsIn))

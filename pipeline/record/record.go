@@ -1,4 +1,5 @@
-package pipeline
+// Package record holds a Kafka record as package wire reads it and package pipeline works on it: plain data.
+package record
 
 import (
 	"time"
@@ -33,8 +34,8 @@ type Oversize struct {
 	Batch int64
 }
 
-// valueBytes is the length of the value, even if the value was not read.
-func (r *Record) valueBytes() int {
+// ValueBytes is the length of the value, even if the value was not read; -1 if it is unknown.
+func (r *Record) ValueBytes() int {
 	if r.Oversize != nil {
 		return int(r.Oversize.ValueBytes)
 	}
