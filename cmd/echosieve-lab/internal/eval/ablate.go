@@ -34,8 +34,8 @@ const ablateExample = `  echosieve-lab eval ablate --docs articles.jsonl.gz --pa
 
 // ablateOptions holds the values of the flags of eval ablate.
 type ablateOptions struct {
-	docs, pairs, ignore, part string
-	bases                     int
+	docs, pairs, ignore, part, kinds string
+	bases                            int
 }
 
 func newAblateCommand() *cobra.Command {
@@ -51,6 +51,7 @@ func newAblateCommand() *cobra.Command {
 	cmd.Flags().StringVar(&o.docs, "docs", "", "articles of the pairs, JSON Lines")
 	cmd.Flags().StringVar(&o.pairs, "pairs", "", "labelled pairs, tab-separated")
 	cmd.Flags().StringVar(&o.ignore, "ignore", "", "pairs that do not count, tab-separated")
+	cmd.Flags().StringVar(&o.kinds, "kinds", kindsAll, kindsHelp)
 	cmd.Flags().StringVar(&o.part, "part", partAll, "families to use: first or second half by a hash of the name, or all")
 	cmd.Flags().IntVar(&o.bases, "bases", 60, "articles of each FILE from which pairs are made")
 	config.AddFlags(cmd.Flags())
@@ -93,7 +94,7 @@ func (o *ablateOptions) validate(names []string) error {
 	case o.part != partAll && o.part != partFirst && o.part != partSecond:
 		return fmt.Errorf("--part is %q, must be %s, %s or %s", o.part, partFirst, partSecond, partAll)
 	}
-	return nil
+	return checkKinds(o.kinds)
 }
 
 // read returns all articles and pairs.
@@ -112,7 +113,7 @@ func (o *ablateOptions) read(cmd *cobra.Command, cfg config.Config, names []stri
 		corpus := edits.NewCorpus(language, texts)
 		for i := range min(o.bases, len(texts)) {
 			base := i * len(texts) / min(o.bases, len(texts))
-			for _, e := range corpus.Edits(base, 1) {
+			for _, e := range pairsOf(corpus, o.kinds, base, 1) {
 				all.add(e, language, base)
 			}
 		}

@@ -30,6 +30,9 @@ look-alikes (two articles within one frame, all numbers changed, ...). It prints
   candidates        articles that the index fetches to compare with an article, on average in a corpus of 1,000
   stream            share of 400 edited copies that are caught at the end of a stream of articles made of shuffled sentences
 
+With --kinds versions the copies are versions as one publisher sends them (takes of a story, live blogs that grow, another dateline, flashes),
+and the look-alikes stand beside each other (round-ups, two reports above one list, two articles inside the same prose).
+
 Each file holds one language, JSON Lines, and is named by its code, such as tr.jsonl.gz. Where a file has fewer than 1,000 articles,
 articles made of its sentences join them. --part chooses constants on one half of the articles and reports on the other.`
 
@@ -38,6 +41,9 @@ const languagesExample = `  echosieve-lab eval languages tr.jsonl.gz sw.jsonl.gz
   # quick: fewer articles, no stream
   echosieve-lab eval languages --bases 20 --stream 0 *.jsonl.gz
 
+  # versions of stories, round-ups, lists of related news
+  echosieve-lab eval languages --kinds versions --stream 0 tr.jsonl.gz
+
   # which kinds of edit does a language miss?
   echosieve-lab eval languages --json vi.jsonl.gz | jq '.languages[] | .kinds | map_values(.flagged / .n)'`
 
@@ -45,8 +51,36 @@ const languagesExample = `  echosieve-lab eval languages tr.jsonl.gz sw.jsonl.gz
 type languagesOptions struct {
 	bases, stream int
 	seed          uint64
-	part          string
+	part, kinds   string
 }
+
+// What pairs are made of an article.
+const (
+	kindsEdits    = "edits"
+	kindsVersions = "versions"
+	kindsAll      = "all"
+)
+
+// pairsOf makes the pairs of an article of the given kinds.
+func pairsOf(corpus *edits.Corpus, kinds string, base int, seed uint64) []edits.Edit {
+	var list []edits.Edit
+	if kinds != kindsVersions {
+		list = corpus.Edits(base, seed)
+	}
+	if kinds != kindsEdits {
+		list = append(list, corpus.Versions(base, seed)...)
+	}
+	return list
+}
+
+func checkKinds(kinds string) error {
+	if kinds != kindsEdits && kinds != kindsVersions && kinds != kindsAll {
+		return fmt.Errorf("--kinds is %q, must be %s, %s or %s", kinds, kindsEdits, kindsVersions, kindsAll)
+	}
+	return nil
+}
+
+const kindsHelp = "pairs to make: edits, versions (of one publisher, and neighbours on its pages), or all"
 
 // The parts of a file's articles, by a hash of their ids.
 const (
@@ -69,6 +103,7 @@ func newLanguagesCommand() *cobra.Command {
 	cmd.Flags().IntVar(&o.stream, "stream", 30_000, "articles of the stream; 0: no stream")
 	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "which articles and edits are drawn")
 	cmd.Flags().StringVar(&o.part, "part", partAll, "articles to use: first or second half by a hash of the id, or all")
+	cmd.Flags().StringVar(&o.kinds, "kinds", kindsEdits, kindsHelp)
 	config.AddFlags(cmd.Flags(), "recipe", "detection", "input")
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
 		if o.bases < 1 || o.stream < 0 || o.stream > 0 && o.stream < streamCopies {
@@ -76,6 +111,9 @@ func newLanguagesCommand() *cobra.Command {
 		}
 		if o.part != partAll && o.part != partFirst && o.part != partSecond {
 			return fmt.Errorf("--part is %q, must be %s, %s or %s", o.part, partFirst, partSecond, partAll)
+		}
+		if err := checkKinds(o.kinds); err != nil {
+			return err
 		}
 		cfg, err := config.Load(cmd.Flags())
 		if err != nil {
@@ -163,7 +201,7 @@ func (r *languageRun) figures(ctx context.Context, all *pairSet) (figures.Langua
 			continue
 		}
 		bases++
-		for _, e := range r.corpus.Edits(i, r.options.seed) {
+		for _, e := range pairsOf(r.corpus, r.options.kinds, i, r.options.seed) {
 			own.add(e, r.language, i)
 		}
 	}

@@ -56,6 +56,16 @@ func TestEvalLanguages(t *testing.T) {
 	require.Contains(t, out, "words_10")
 }
 
+func TestEvalLanguagesVersions(t *testing.T) {
+	code, out, errOut := runEval(t, "languages", "--bases", "8", "--stream", "0", "--kinds", "versions", "--json", englishSample(t))
+	require.Equal(t, command.ExitOK, code, errOut)
+	var r figures.LanguagesResult
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Equal(t, figures.Copy, r.All.Kinds["take_third_added"].Label)
+	require.Equal(t, figures.HardNegative, r.All.Kinds["roundup_of_3"].Label)
+	require.NotContains(t, r.All.Kinds, "words_10")
+}
+
 // The two parts of a file have no article in common, and together they are the file.
 func TestEvalLanguagesParts(t *testing.T) {
 	name, sum := englishSample(t), 0
@@ -75,6 +85,7 @@ func TestEvalLanguagesMistakes(t *testing.T) {
 	require.NoError(t, os.WriteFile(name, []byte("{\"id\":\"1\"}\n"), 0o600))
 	for want, args := range map[string][]string{
 		"--part is":       {"--part", "third", name},
+		"--kinds is":      {"--kinds", "look-alikes", name},
 		"--bases must be": {"--bases", "0", name},
 		"at least 400":    {"--stream", "3", name},
 		"xx.jsonl:1:":     {name},

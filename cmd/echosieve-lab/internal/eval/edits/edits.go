@@ -43,10 +43,14 @@ type maker struct {
 	edits []Edit
 }
 
+func (c *Corpus) random(seed uint64, base int) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, uint64(base)))
+}
+
 // Edits returns the edits of an article, always the same ones for a seed. Edits that would change nothing, such as accents removed from an
 // English text, are left out.
 func (c *Corpus) Edits(base int, seed uint64) []Edit {
-	m := &maker{Corpus: c, Rand: rand.New(rand.NewPCG(seed, uint64(base))), base: base}
+	m := &maker{Corpus: c, Rand: c.random(seed, base), base: base}
 	text, s := c.articles[base], c.sentences[base]
 	m.copy("words_05", m.replaceWords(text, .05))
 	m.copy("words_10", m.replaceWords(text, .10))

@@ -104,3 +104,37 @@ func TestMixedAndRepost(t *testing.T) {
 	require.True(t, strings.HasPrefix(mixed[0], c.Repost(mixed[0], 1, 1)))
 	require.True(t, strings.HasPrefix(c.Repost(mixed[0], 2, 1), mixed[0]))
 }
+
+func TestVersions(t *testing.T) {
+	var articles []string
+	for i := range 30 {
+		var text strings.Builder
+		for j := range 12 {
+			fmt.Fprintf(&text, "%s%s %s%s %s in %d. ", name(i*7+j), name(j), name(i+j*3), name(i*i+j), name(i+11*j), 100*i+j)
+		}
+		articles = append(articles, text.String())
+	}
+	c := NewCorpus("de", articles)
+	kinds := map[string]Edit{}
+	for _, e := range c.Versions(2, 1) {
+		kinds[e.Kind] = e
+		require.NotEqual(t, e.Earlier, e.Later, e.Kind)
+	}
+	text := articles[2]
+	for _, kind := range []string{"take_third_added", "take_half_added", "take_put_between"} {
+		require.True(t, kinds[kind].Copy, kind)
+		require.True(t, strings.HasSuffix(kinds[kind].Later, text), kind)
+	}
+	require.InDelta(t, len(text)*2/3, len(kinds["take_half_added"].Earlier), 60)
+	require.True(t, strings.HasSuffix(kinds["live_blog_grown"].Later, kinds["live_blog_grown"].Earlier), "new entries stand on top")
+	require.LessOrEqual(t, len(kinds["live_blog_grown"].Later), len(kinds["live_blog_grown"].Earlier)*8/5)
+	require.True(t, strings.HasSuffix(kinds["breaking_flash"].Later, kinds["breaking_flash"].Earlier))
+	for _, kind := range []string{"roundup_of_3", "roundup_of_4", "short_above_one_list", "same_prose_1x", "same_prose_4x"} {
+		require.Equal(t, kind, kinds[kind].Kind)
+		require.False(t, kinds[kind].Copy, kind)
+		require.GreaterOrEqual(t, len(kinds[kind].Bases), 2, kind)
+	}
+	require.Contains(t, kinds["roundup_of_3"].Earlier+kinds["roundup_of_3"].Later, text+"\n")
+	require.Greater(t, len(kinds["same_prose_4x"].Later), 4*len(text))
+	require.Equal(t, c.Versions(2, 1), c.Versions(2, 1))
+}
