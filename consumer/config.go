@@ -11,49 +11,49 @@ import (
 	"echosieve/pipeline"
 )
 
-// Config says which cluster, topics and group to use, and how many records and bytes may be in flight. The koanf tags are the keys
+// Config says which cluster, topics and group to use, and how many records and bytes may be in flight. The setting tags are the keys
 // below "kafka", and the help tags are their documentation.
 type Config struct {
-	Brokers  []string `koanf:"brokers" help:"Brokers (host:port) to start from."`
-	Group    string   `koanf:"group" help:"Consumer group. Its processes share the input partitions; a new group starts at the oldest record."`
-	ClientID string   `koanf:"client_id" help:"Name that brokers show in logs and quotas."`
-	Topics   Topics   `koanf:"topics"`
+	Brokers  []string `setting:"brokers" help:"Brokers (host:port) to start from."`
+	Group    string   `setting:"group" help:"Consumer group. Its processes share the input partitions; a new group starts at the oldest record."`
+	ClientID string   `setting:"client_id" help:"Name that brokers show in logs and quotas."`
+	Topics   Topics   `setting:"topics"`
 
-	CreateTopics bool `koanf:"create_topics" help:"Create missing topics at start. false: a missing topic is an error."`
-	Partitions   int  `koanf:"partitions" range:"1..100000" help:"Partitions of created topics."`
-	Replication  int  `koanf:"replication" range:"-1,1..100" help:"Replicas of created topics; -1: the broker's default."`
+	CreateTopics bool `setting:"create_topics" help:"Create missing topics at start. false: a missing topic is an error."`
+	Partitions   int  `setting:"partitions" range:"1..100000" help:"Partitions of created topics."`
+	Replication  int  `setting:"replication" range:"-1,1..100" help:"Replicas of created topics; -1: the broker's default."`
 
-	MaxMessageBytes int           `koanf:"max_message_bytes" range:"16KiB..1GiB" help:"Largest batch sent; larger records become dead letters. Never above max.message.bytes of the output topics."`
-	FetchMaxBytes   int           `koanf:"fetch_max_bytes" range:"1KiB..1GiB" help:"Bytes per fetch of a partition, at most a quarter of max_in_flight_bytes. Raise it for slow links, lower it to save memory."`
-	FetchMaxWait    time.Duration `koanf:"fetch_max_wait" range:"10ms..10s" help:"Longest time that a broker holds a fetch back for new records."`
-	Compression     string        `koanf:"compression" help:"Codec of published batches: none, gzip, snappy, lz4 or zstd."`
+	MaxMessageBytes int           `setting:"max_message_bytes" range:"16KiB..1GiB" help:"Largest batch sent; larger records become dead letters. Never above max.message.bytes of the output topics."`
+	FetchMaxBytes   int           `setting:"fetch_max_bytes" range:"1KiB..1GiB" help:"Bytes per fetch of a partition, at most a quarter of max_in_flight_bytes. Raise it for slow links, lower it to save memory."`
+	FetchMaxWait    time.Duration `setting:"fetch_max_wait" range:"10ms..10s" help:"Longest time that a broker holds a fetch back for new records."`
+	Compression     string        `setting:"compression" help:"Codec of published batches: none, gzip, snappy, lz4 or zstd."`
 
-	CommitInterval    time.Duration `koanf:"commit_interval" range:"10ms..1h" help:"Time between offset commits. Raised: fewer requests, more repeated records after a crash."`
-	SessionTimeout    time.Duration `koanf:"session_timeout" range:"1s..30m" help:"Silence after which a process loses its partitions. Raise it if pauses cause rebalances, lower it to replace dead processes sooner."`
-	HeartbeatInterval time.Duration `koanf:"heartbeat_interval" range:"10ms..10m" help:"Time between heartbeats, at most a third of session_timeout."`
-	DrainTimeout      time.Duration `koanf:"drain_timeout" range:"10ms..15m" help:"Time to finish and commit at a rebalance or shutdown, at most half of session_timeout. Raise it if clean restarts repeat records."`
+	CommitInterval    time.Duration `setting:"commit_interval" range:"10ms..1h" help:"Time between offset commits. Raised: fewer requests, more repeated records after a crash."`
+	SessionTimeout    time.Duration `setting:"session_timeout" range:"1s..30m" help:"Silence after which a process loses its partitions. Raise it if pauses cause rebalances, lower it to replace dead processes sooner."`
+	HeartbeatInterval time.Duration `setting:"heartbeat_interval" range:"10ms..10m" help:"Time between heartbeats, at most a third of session_timeout."`
+	DrainTimeout      time.Duration `setting:"drain_timeout" range:"10ms..15m" help:"Time to finish and commit at a rebalance or shutdown, at most half of session_timeout. Raise it if clean restarts repeat records."`
 
-	Delivery              string `koanf:"delivery" help:"exactly_once or at_least_once; empty: exactly_once where brokers and rights allow it. At least once repeats records after a crash."`
-	TransactionalIDPrefix string `koanf:"transactional_id_prefix" help:"Begin of the transactional ids of exactly once: <prefix>/<topic>/<partition>. Empty: the group. This user needs Write on them."`
+	Delivery              string `setting:"delivery" help:"exactly_once or at_least_once; empty: exactly_once where brokers and rights allow it. At least once repeats records after a crash."`
+	TransactionalIDPrefix string `setting:"transactional_id_prefix" help:"Begin of the transactional ids of exactly once: <prefix>/<topic>/<partition>. Empty: the group. This user needs Write on them."`
 
-	BatchRecords       int `koanf:"batch_records" range:"1..10000" help:"Most records decided together. Raised: fewer Redis round trips, longer delays."`
-	MaxInFlightRecords int `koanf:"max_in_flight_records" range:"1..1000000" help:"Most records of this process between fetch and published verdict. Lower it to save memory."`
-	MaxInFlightBytes   int `koanf:"max_in_flight_bytes" range:"1MiB..1TiB" help:"Memory for fetched data: a quarter for responses, the rest for records; docs/operations.md says what comes on top. Below 16 times max_message_bytes few partitions work at a time."`
+	BatchRecords       int `setting:"batch_records" range:"1..10000" help:"Most records decided together. Raised: fewer Redis round trips, longer delays."`
+	MaxInFlightRecords int `setting:"max_in_flight_records" range:"1..1000000" help:"Most records of this process between fetch and published verdict. Lower it to save memory."`
+	MaxInFlightBytes   int `setting:"max_in_flight_bytes" range:"1MiB..1TiB" help:"Memory for fetched data: a quarter for responses, the rest for records; docs/operations.md says what comes on top. Below 16 times max_message_bytes few partitions work at a time."`
 
-	TLS  tlsfiles.Config `koanf:"tls"`
-	SASL SASL            `koanf:"sasl"`
+	TLS  tlsfiles.Config `setting:"tls"`
+	SASL SASL            `setting:"sasl"`
 }
 
 // Topics are the names of the input topic and of the output topics. All are different.
 type Topics struct {
-	Input     string `koanf:"input" help:"Topic that articles are read from."`
-	Unique    string `koanf:"unique" help:"Topic for articles that repeat nothing in the window."`
-	Duplicate string `koanf:"duplicate" help:"Topic for near and exact copies."`
-	Possible  string `koanf:"possible" help:"Topic for articles that only resemble an earlier one; empty: unique."`
-	Dead      string `koanf:"dead" help:"Topic for records that cannot be processed."`
+	Input     string `setting:"input" help:"Topic that articles are read from."`
+	Unique    string `setting:"unique" help:"Topic for articles that repeat nothing in the window."`
+	Duplicate string `setting:"duplicate" help:"Topic for near and exact copies."`
+	Possible  string `setting:"possible" help:"Topic for articles that only resemble an earlier one; empty: unique."`
+	Dead      string `setting:"dead" help:"Topic for records that cannot be processed."`
 	// Shadow is set for a shadow: it publishes all outputs to this topic and uses no other output topic. Package config sets it from
 	// shadow.topic; it is no setting of its own.
-	Shadow string `koanf:"-"`
+	Shadow string `setting:"-"`
 }
 
 // All returns the names of the topics that this process uses, input first.
@@ -83,9 +83,9 @@ func (t Topics) destinations() [pipeline.Destinations]string {
 
 // SASL says how to log in.
 type SASL struct {
-	Mechanism string `koanf:"mechanism" help:"plain, scram-sha-256 or scram-sha-512; empty: no login."`
-	Username  string `koanf:"username" help:"User name."`
-	Password  string `koanf:"password" secret:"true" help:"password; prefer password_file or the environment."`
+	Mechanism string `setting:"mechanism" help:"plain, scram-sha-256 or scram-sha-512; empty: no login."`
+	Username  string `setting:"username" help:"User name."`
+	Password  string `setting:"password" secret:"true" help:"password; prefer password_file or the environment."`
 }
 
 // DefaultConfig returns a configuration for a broker on this machine.

@@ -7,16 +7,16 @@ import (
 
 // DecodeConfig says how to find the article in a record's value.
 type DecodeConfig struct {
-	Format      string      `koanf:"format" help:"Form of a value: json (an object with the fields below), text or html (all of it is the text)."`
-	Preset      string      `koanf:"preset" help:"Envelope around the articles: connect, debezium, cloudevents, mongo, or empty. The default paths of input.fields are looked for within it; its deletions count as null values."`
-	Framing     string      `koanf:"framing" help:"Bytes before a value: none, or confluent (the framing of a schema registry: a zero byte and the schema's id; or the header __value_schema_id). JSON in it needs no registry."`
-	Compression string      `koanf:"compression" help:"Compression of the values themselves, beside that of Kafka's batches: auto (gzip and zstd are recognised), none, gzip or zstd. Decompressed, a value has at most 4 MiB."`
-	Fields      FieldConfig `koanf:"fields"`
-	Tombstones  string      `koanf:"tombstones" help:"What happens to null values: unique (passed to the unique topic) or skip."`
+	Format      string      `setting:"format" help:"Form of a value: json (an object with the fields below), text or html (all of it is the text)."`
+	Preset      string      `setting:"preset" help:"Envelope around the articles: connect, debezium, cloudevents, mongo, or empty. The default paths of input.fields are looked for within it; its deletions count as null values."`
+	Framing     string      `setting:"framing" help:"Bytes before a value: none, or confluent (the framing of a schema registry: a zero byte and the schema's id; or the header __value_schema_id). JSON in it needs no registry."`
+	Compression string      `setting:"compression" help:"Compression of the values themselves, beside that of Kafka's batches: auto (gzip and zstd are recognised), none, gzip or zstd. Decompressed, a value has at most 4 MiB."`
+	Fields      FieldConfig `setting:"fields"`
+	Tombstones  string      `setting:"tombstones" help:"What happens to null values: unique (passed to the unique topic) or skip."`
 	// MaxFuture only decides which timestamps are counted as future, not any verdict.
-	MaxFuture time.Duration `koanf:"max_future" range:"0s..876000h" help:"Timestamps further ahead of the clock count as future in echosieve_pipeline_event_time_total. 0: none."`
+	MaxFuture time.Duration `setting:"max_future" range:"0s..876000h" help:"Timestamps further ahead of the clock count as future in echosieve_pipeline_event_time_total. 0: none."`
 	// SourceLabels only decides what is counted, not any verdict.
-	SourceLabels int `koanf:"source_labels" range:"0..1000" help:"Publishers that echosieve_pipeline_source_records_total counts one by one: the most frequent ones; the rest is other. Each costs Prometheus four series per process. 0: no such metric."`
+	SourceLabels int `setting:"source_labels" range:"0..1000" help:"Publishers that echosieve_pipeline_source_records_total counts one by one: the most frequent ones; the rest is other. Each costs Prometheus four series per process. 0: no such metric."`
 }
 
 // MaxSourceLabels is the largest DecodeConfig.SourceLabels.
@@ -26,11 +26,11 @@ const MaxSourceLabels = 1000
 //
 // A path that begins with "header:" leads to a record header.
 type FieldConfig struct {
-	ID     []string `koanf:"id" help:"Paths of the id; MongoDB's {\"$oid\": ...} is understood. Without an id: topic/partition/offset."`
-	Title  []string `koanf:"title" help:"Paths of the title. It does not affect verdicts."`
-	Text   []string `koanf:"text" help:"Paths of the text. The first that exists must be a string."`
-	Source []string `koanf:"source" help:"Paths of the publisher's name."`
-	URL    []string `koanf:"url" help:"Paths of the address; eval shows its host where the source is missing."`
+	ID     []string `setting:"id" help:"Paths of the id; MongoDB's {\"$oid\": ...} is understood. Without an id: topic/partition/offset."`
+	Title  []string `setting:"title" help:"Paths of the title. It does not affect verdicts."`
+	Text   []string `setting:"text" help:"Paths of the text. The first that exists must be a string."`
+	Source []string `setting:"source" help:"Paths of the publisher's name."`
+	URL    []string `setting:"url" help:"Paths of the address; eval shows its host where the source is missing."`
 }
 
 // The values of DecodeConfig.Format and DecodeConfig.Tombstones.

@@ -21,24 +21,24 @@ import (
 
 // Options say how to reach Redis: a single server, a server behind Sentinel (MasterName), or a cluster (Cluster).
 type Options struct {
-	Addrs      []string `koanf:"addrs" help:"host:port of the server, the sentinels or some cluster nodes."`
-	Username   string   `koanf:"username" help:"ACL user; empty: the default user."`
-	Password   string   `koanf:"password" secret:"true" help:"password; prefer password_file or the environment."`
-	DB         int      `koanf:"db" range:"0..65535" help:"Database number; a cluster has only 0."`
-	MasterName string   `koanf:"master_name" help:"Master that the sentinels watch; addrs are sentinels then."`
+	Addrs      []string `setting:"addrs" help:"host:port of the server, the sentinels or some cluster nodes."`
+	Username   string   `setting:"username" help:"ACL user; empty: the default user."`
+	Password   string   `setting:"password" secret:"true" help:"password; prefer password_file or the environment."`
+	DB         int      `setting:"db" range:"0..65535" help:"Database number; a cluster has only 0."`
+	MasterName string   `setting:"master_name" help:"Master that the sentinels watch; addrs are sentinels then."`
 	// The login at the sentinels. It may differ from the login at the servers.
-	SentinelUsername string `koanf:"sentinel_username" help:"ACL user at the sentinels; empty: the default user."`
-	SentinelPassword string `koanf:"sentinel_password" secret:"true" help:"Password of the sentinels; empty: none."`
+	SentinelUsername string `setting:"sentinel_username" help:"ACL user at the sentinels; empty: the default user."`
+	SentinelPassword string `setting:"sentinel_password" secret:"true" help:"Password of the sentinels; empty: none."`
 
-	Cluster  bool            `koanf:"cluster" help:"Addrs belong to a Redis Cluster."`
-	PoolSize int             `koanf:"pool_size" range:"1..10000" help:"Most connections to one server. Lower it if Redis refuses connections."`
-	Timeout  time.Duration   `koanf:"timeout" range:"10ms..10m" help:"Longest wait for a connection, a read or a write."`
-	TLS      tlsfiles.Config `koanf:"tls"`
+	Cluster  bool            `setting:"cluster" help:"Addrs belong to a Redis Cluster."`
+	PoolSize int             `setting:"pool_size" range:"1..10000" help:"Most connections to one server. Lower it if Redis refuses connections."`
+	Timeout  time.Duration   `setting:"timeout" range:"10ms..10m" help:"Longest wait for a connection, a read or a write."`
+	TLS      tlsfiles.Config `setting:"tls"`
 	// WaitReplicas is the number of replicas of each master that must have all writes of a step before the next step begins. While
 	// fewer replicas are in reach, Claim blocks.
-	WaitReplicas int `koanf:"wait_replicas" range:"0..100" help:"Replicas per master that must have a write before a verdict counts. 0: a failover can lose articles, whose copies pass as unique. Raised: slower, and claims wait while replicas are away."`
+	WaitReplicas int `setting:"wait_replicas" range:"0..100" help:"Replicas per master that must have a write before a verdict counts. 0: a failover can lose articles, whose copies pass as unique. Raised: slower, and claims wait while replicas are away."`
 	// WaitTimeout is the longest wait of one step for the replicas. After it the batch is run again.
-	WaitTimeout time.Duration `koanf:"wait_timeout" range:"1ms..10m" help:"Longest wait for wait_replicas before a retry; below timeout."`
+	WaitTimeout time.Duration `setting:"wait_timeout" range:"1ms..10m" help:"Longest wait for wait_replicas before a retry; below timeout."`
 }
 
 // DefaultOptions returns the options for a server on this machine.

@@ -47,20 +47,20 @@ type Config struct {
 	// span, most articles look up in two spans; with two spans, in three; and so on. Look-ups are most of what an article costs,
 	// and each further span in reach makes as many look-ups again, so the default is one. More spans free memory sooner: Redis
 	// holds two windows of articles on average with one span, and 1.75 with two.
-	Generations int `koanf:"generations" range:"1..8" help:"Spans of the window, 1 to 8; each expires as a whole. Raised: memory is freed sooner, more look-ups. A change starts an empty index."`
+	Generations int `setting:"generations" range:"1..8" help:"Spans of the window, 1 to 8; each expires as a whole. Raised: memory is freed sooner, more look-ups. A change starts an empty index."`
 	// MaxCandidates bounds the fingerprints whose entries are fetched for one article. The nearest are taken. If the original is
 	// beyond the bound, its copy passes as unique. A verdict that was written does not change when the bound does.
-	MaxCandidates int `koanf:"max_candidates" range:"1..1000" help:"Most fingerprints compared with an article, nearest first. Raise it if copies pass in floods, lower it to save CPU."`
+	MaxCandidates int `setting:"max_candidates" range:"1..1000" help:"Most fingerprints compared with an article, nearest first. Raise it if copies pass in floods, lower it to save CPU."`
 	// ExpectedArticles is the number of articles in one window. Keys are sized for it: too many small keys waste memory, and large
 	// ones time. It is rounded up to its size class, a power of two.
-	ExpectedArticles int `koanf:"expected_articles" range:"1..1099511627776" help:"Articles in one window, rounded up to a power of two. Too low costs CPU, too high memory. A change starts an empty index."`
+	ExpectedArticles int `setting:"expected_articles" range:"1..1099511627776" help:"Articles in one window, rounded up to a power of two. Too low costs CPU, too high memory. A change starts an empty index."`
 	// Buckets is the form of block lists in Redis. With "packed" a list is a field of a hash (packedLists). With "sets" it is a
 	// Redis set, which other programs can read (setLists). Sets write less to the log of Redis where lists are long, but cost the
 	// server more CPU time.
-	Buckets string `koanf:"buckets" help:"Form of block lists: packed (cheaper) or sets (readable by other tools; docs/tuning.md). A change starts an empty index."`
+	Buckets string `setting:"buckets" help:"Form of block lists: packed (cheaper) or sets (readable by other tools; docs/tuning.md). A change starts an empty index."`
 	// BlockBits is the width of block values in bits; 0 computes it from ExpectedArticles. With 4 blocks, 16 bits serve a few million
 	// articles, 20 bits about 60 million, and 24 bits a billion. Wider blocks find fewer copies with the same number of probes.
-	BlockBits int `koanf:"block_bits" range:"0,6..32" help:"Width of block values, 6 to 32 bits. Raised: shorter lists, more memory, fewer copies found (docs/scale.md). 0: from expected_articles, at most 64 / blocks; sets: 16. A change starts an empty index."`
+	BlockBits int `setting:"block_bits" range:"0,6..32" help:"Width of block values, 6 to 32 bits. Raised: shorter lists, more memory, fewer copies found (docs/scale.md). 0: from expected_articles, at most 64 / blocks; sets: 16. A change starts an empty index."`
 }
 
 // Bounds of Config.Window.

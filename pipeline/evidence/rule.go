@@ -9,10 +9,10 @@ import (
 // Thresholds are the limits of the rule that are settings, because sites differ in what they call a copy. Similarity is the share of word
 // pairs in common, 0 to 1. Raising a similarity drops look-alikes, and copies that were reworded heavily. Lowering it catches more of both.
 type Thresholds struct {
-	Near      float64 `koanf:"near" range:"0..1" help:"Similarity (share of word pairs in common) of a copy. Raise it to drop fewer look-alikes, lower it to catch heavier rewrites."`
-	Possible  float64 `koanf:"possible" range:"0..1" help:"Similarity of a possible copy, and of a copy that is a part of the other text or the other one reworded. Lower it to mark more."`
-	ShortNear float64 `koanf:"short_near" range:"0..1" help:"Similarity of short copies (fewer than 80 word pairs). Raise it if short reports are joined, lower it to catch rewritten ones."`
-	Values    float64 `koanf:"values" range:"0..1" help:"Share of numbers that copies must share. Raise it if reports with other figures are joined."`
+	Near      float64 `setting:"near" range:"0..1" help:"Similarity (share of word pairs in common) of a copy. Raise it to drop fewer look-alikes, lower it to catch heavier rewrites."`
+	Possible  float64 `setting:"possible" range:"0..1" help:"Similarity of a possible copy, and of a copy that is a part of the other text or the other one reworded. Lower it to mark more."`
+	ShortNear float64 `setting:"short_near" range:"0..1" help:"Similarity of short copies (fewer than 80 word pairs). Raise it if short reports are joined, lower it to catch rewritten ones."`
+	Values    float64 `setting:"values" range:"0..1" help:"Share of numbers that copies must share. Raise it if reports with other figures are joined."`
 }
 
 // Validate reports the first threshold that makes no sense.

@@ -22,20 +22,20 @@ import (
 // recipe's id: Probes and Anchors only decide how many candidates the index finds, both segmenters cut the same words, and each row of a
 // boilerplate table says from when it counts.
 type Config struct {
-	Name           string `koanf:"-"`
-	MaxDistance    int    `koanf:"max_distance" range:"-1..21" help:"Most differing bits between the fingerprints of two copies; in news, above 16 only for a text and its part that share an anchor. Raised: more copies with text cut, more CPU. -1: 21 for news, 3 for classic ones."`
-	Blocks         int    `koanf:"blocks" range:"0..16" help:"Blocks of a fingerprint, up to 16. Raised: more copies found, more look-ups and memory. 0: 4 for news, max_distance + 1 for classic ones."`
-	Probes         int    `koanf:"probes" range:"-1..63" help:"Extra look-ups per block, up to 63. Raised: more reworded copies found, more CPU (docs/tuning.md). -1: 3 for news, 0 for classic ones."`
-	Anchors        int    `koanf:"anchors" range:"-1..8" help:"Look-ups by samples of the wording, up to 8. Raised: more copies with text cut or added found. Below 3, fewer are stored. -1: 5 for news, 0 for classic ones."`
-	MinFeatures    int    `koanf:"min_features" range:"0..1000" help:"Articles with fewer different words are copies of identical text only. 0: 4 for news, 1 for classic ones."`
-	FlashFeatures  int    `koanf:"flash_features" range:"0..1000" help:"Articles with fewer different words are flashes: a copy may only add words before or after. 0: 16 for news, none for classic ones."`
-	Segmenter      string `koanf:"segmenter" help:"native, or gojieba (C++, needs cgo): the same words for 6 times (Chinese) to 25 times (English) the CPU and 100 MB more."`
-	UserDictionary string `koanf:"user_dictionary" help:"File of more words for segmentation, one a line: word [frequency] [tag]."`
-	StopWords      string `koanf:"stop_words" help:"File of more words to ignore, one a line."`
-	HTML           string `koanf:"html" help:"What counts of a whole HTML document: article (its main content; 0.4 ms more) or text (all text, except menus and footers)."`
-	Boilerplate    string `koanf:"boilerplate_file" help:"Table of sentences that sources put under their articles, made by echosieve boilerplate learn. Fingerprints ignore them. A new table keeps the index."`
+	Name           string `setting:"-"`
+	MaxDistance    int    `setting:"max_distance" range:"-1..21" help:"Most differing bits between the fingerprints of two copies; in news, above 16 only for a text and its part that share an anchor. Raised: more copies with text cut, more CPU. -1: 21 for news, 3 for classic ones."`
+	Blocks         int    `setting:"blocks" range:"0..16" help:"Blocks of a fingerprint, up to 16. Raised: more copies found, more look-ups and memory. 0: 4 for news, max_distance + 1 for classic ones."`
+	Probes         int    `setting:"probes" range:"-1..63" help:"Extra look-ups per block, up to 63. Raised: more reworded copies found, more CPU (docs/tuning.md). -1: 3 for news, 0 for classic ones."`
+	Anchors        int    `setting:"anchors" range:"-1..8" help:"Look-ups by samples of the wording, up to 8. Raised: more copies with text cut or added found. Below 3, fewer are stored. -1: 5 for news, 0 for classic ones."`
+	MinFeatures    int    `setting:"min_features" range:"0..1000" help:"Articles with fewer different words are copies of identical text only. 0: 4 for news, 1 for classic ones."`
+	FlashFeatures  int    `setting:"flash_features" range:"0..1000" help:"Articles with fewer different words are flashes: a copy may only add words before or after. 0: 16 for news, none for classic ones."`
+	Segmenter      string `setting:"segmenter" help:"native, or gojieba (C++, needs cgo): the same words for 6 times (Chinese) to 25 times (English) the CPU and 100 MB more."`
+	UserDictionary string `setting:"user_dictionary" help:"File of more words for segmentation, one a line: word [frequency] [tag]."`
+	StopWords      string `setting:"stop_words" help:"File of more words to ignore, one a line."`
+	HTML           string `setting:"html" help:"What counts of a whole HTML document: article (its main content; 0.4 ms more) or text (all text, except menus and footers)."`
+	Boilerplate    string `setting:"boilerplate_file" help:"Table of sentences that sources put under their articles, made by echosieve boilerplate learn. Fingerprints ignore them. A new table keeps the index."`
 
-	Thresholds evidence.Thresholds `koanf:",squash"`
+	Thresholds evidence.Thresholds `setting:",squash"`
 }
 
 // News is the name of the default recipe; the other recipes are in package classic.

@@ -122,7 +122,6 @@ func TestReceiverThatHangsDelaysNothing(t *testing.T) {
 		return http.StatusServiceUnavailable
 	}
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.URL)
-	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "3600000")
 	t.Setenv("OTEL_BSP_EXPORT_TIMEOUT", "3600000")
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "1")
 	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "16")

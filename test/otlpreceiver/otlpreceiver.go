@@ -2,7 +2,6 @@
 package otlpreceiver
 
 import (
-	"compress/gzip"
 	"io"
 	"maps"
 	"net/http"
@@ -68,14 +67,7 @@ func (r *Receiver) serve(w http.ResponseWriter, request *http.Request) {
 
 func decode(request *http.Request) (*collector.ExportTraceServiceRequest, error) {
 	message := new(collector.ExportTraceServiceRequest)
-	body := io.Reader(request.Body)
-	if request.Header.Get("Content-Encoding") == "gzip" {
-		var err error
-		if body, err = gzip.NewReader(body); err != nil {
-			return nil, err
-		}
-	}
-	data, err := io.ReadAll(body)
+	data, err := io.ReadAll(request.Body)
 	if err == nil {
 		err = proto.Unmarshal(data, message)
 	}

@@ -24,40 +24,40 @@ import (
 // Config holds all settings. Package schema makes flags, environment variables and the reference file from the tags of the
 // fields.
 type Config struct {
-	Kafka     consumer.Config       `koanf:"kafka" help:"Where articles come from and verdicts go."`
-	Redis     RedisConfig           `koanf:"redis" help:"The index of earlier articles."`
-	Window    time.Duration         `koanf:"window" range:"1m..876000h" help:"Longest time between the record timestamps of an article and its copy. Memory grows in proportion. A change starts an empty index."`
-	Recipe    string                `koanf:"recipe" help:"How fingerprints are made: news, or for comparison classic-fnv, classic-python-200, classic-python-30, classic-yanyiwu."`
-	Detection recipe.Config         `koanf:"detection" help:"What counts as a copy. Each change here, except of probes, anchors, segmenter and boilerplate_file, makes a new recipe id and with it a new, empty index."`
-	Policy    article.Policy        `koanf:"policy" help:"Topics of near copies, by their relation to the original (docs/output.md). A change touches only articles that are not decided yet."`
-	Input     pipeline.DecodeConfig `koanf:"input" help:"How a record's value holds the article."`
-	HTTP      HTTPConfig            `koanf:"http" help:"Metrics and health."`
-	Log       LogConfig             `koanf:"log" help:"The log, written to standard error."`
+	Kafka     consumer.Config       `setting:"kafka" help:"Where articles come from and verdicts go."`
+	Redis     RedisConfig           `setting:"redis" help:"The index of earlier articles."`
+	Window    time.Duration         `setting:"window" range:"1m..876000h" help:"Longest time between the record timestamps of an article and its copy. Memory grows in proportion. A change starts an empty index."`
+	Recipe    string                `setting:"recipe" help:"How fingerprints are made: news, or for comparison classic-fnv, classic-python-200, classic-python-30, classic-yanyiwu."`
+	Detection recipe.Config         `setting:"detection" help:"What counts as a copy. Each change here, except of probes, anchors, segmenter and boilerplate_file, makes a new recipe id and with it a new, empty index."`
+	Policy    article.Policy        `setting:"policy" help:"Topics of near copies, by their relation to the original (docs/output.md). A change touches only articles that are not decided yet."`
+	Input     pipeline.DecodeConfig `setting:"input" help:"How a record's value holds the article."`
+	HTTP      HTTPConfig            `setting:"http" help:"Metrics and health."`
+	Log       LogConfig             `setting:"log" help:"The log, written to standard error."`
 	// Arguments are the arguments with which a command gets this configuration, without secrets. Load sets them.
-	Arguments []string     `koanf:"-"`
-	Shadow    ShadowConfig `koanf:"shadow" help:"Names for run --shadow, which tries other settings beside the service (docs/recipe-change.md). All must end in shadow."`
+	Arguments []string     `setting:"-"`
+	Shadow    ShadowConfig `setting:"shadow" help:"Names for run --shadow, which tries other settings beside the service (docs/recipe-change.md). All must end in shadow."`
 }
 
 // RedisConfig says where the index is and how it is laid out.
 type RedisConfig struct {
-	Namespace          string `koanf:"namespace" help:"First part of all keys; processes that share it share the index."`
-	redisindex.Options `koanf:",squash"`
-	Index              redisindex.Config `koanf:",squash"`
+	Namespace          string `setting:"namespace" help:"First part of all keys; processes that share it share the index."`
+	redisindex.Options `setting:",squash"`
+	Index              redisindex.Config `setting:",squash"`
 }
 
 // HTTPConfig holds the settings of the listener for metrics and health.
 type HTTPConfig struct {
-	Listen string   `koanf:"listen" help:"Address of /metrics, /healthz and /readyz; loopback unless you open it."`
-	Hosts  []string `koanf:"hosts" help:"Names by which clients call http.listen, besides addresses and localhost, such as echosieve.internal; .internal stands for all names that end so. Others get the answer 421."`
-	Pprof  bool     `koanf:"pprof" help:"Serve /debug/pprof/ too; profiles show what the process works on."`
+	Listen string   `setting:"listen" help:"Address of /metrics, /healthz and /readyz; loopback unless you open it."`
+	Hosts  []string `setting:"hosts" help:"Names by which clients call http.listen, besides addresses and localhost, such as echosieve.internal; .internal stands for all names that end so. Others get the answer 421."`
+	Pprof  bool     `setting:"pprof" help:"Serve /debug/pprof/ too; profiles show what the process works on."`
 
-	Console bool `koanf:"console" help:"Serve the web page /console/ too. It has no login: who reaches http.listen reads the articles of all topics under kafka.topics."`
+	Console bool `setting:"console" help:"Serve the web page /console/ too. It has no login: who reaches http.listen reads the articles of all topics under kafka.topics."`
 }
 
 // LogConfig holds the settings of the log.
 type LogConfig struct {
-	Level  string `koanf:"level" help:"Least level written: debug, info, warn or error."`
-	Format string `koanf:"format" help:"Form of a line: text (key=value) or json."`
+	Level  string `setting:"level" help:"Least level written: debug, info, warn or error."`
+	Format string `setting:"format" help:"Form of a line: text (key=value) or json."`
 }
 
 // Default returns the default of every setting. Kafka and Redis are on this machine.

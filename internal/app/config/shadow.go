@@ -10,10 +10,10 @@ import (
 // ShadowConfig holds the names that belong to a shadow alone. A shadow is a second service that reads the same input with other settings
 // and publishes its verdicts to a topic of its own.
 type ShadowConfig struct {
-	Group     string `koanf:"group" help:"Consumer group of the shadow. Empty: kafka.group followed by -shadow."`
-	Namespace string `koanf:"namespace" help:"First part of the shadow's keys in Redis. Empty: redis.namespace followed by -shadow."`
-	Topic     string `koanf:"topic" help:"Topic for all verdicts of the shadow. Empty: kafka.topics.input followed by -shadow."`
-	Values    bool   `koanf:"values" help:"Publish the articles' values, too. false: keys and headers only."`
+	Group     string `setting:"group" help:"Consumer group of the shadow. Empty: kafka.group followed by -shadow."`
+	Namespace string `setting:"namespace" help:"First part of the shadow's keys in Redis. Empty: redis.namespace followed by -shadow."`
+	Topic     string `setting:"topic" help:"Topic for all verdicts of the shadow. Empty: kafka.topics.input followed by -shadow."`
+	Values    bool   `setting:"values" help:"Publish the articles' values, too. false: keys and headers only."`
 }
 
 // shadowSuffix ends the names of every shadow, and no such name of a service. A shadow therefore never shares group, keys or output topic

@@ -2,9 +2,7 @@ package otlp
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,8 +16,8 @@ import (
 )
 
 // client sends spans by OTLP over HTTP, as protobuf. OpenTelemetry's own client for HTTP, otlptracehttp v1.47.0, imports gRPC and makes the
-// program 11 MB larger. This one has the same limits: one request at a time, retries of the status codes that OTLP names, and a
-// time limit for an export with its retries.
+// program 11 MB larger. This one has the same limits: one request at a time, and retries of the status codes that OTLP names, until
+// the SDK ends the export.
 type client struct {
 	http     *http.Client
 	settings settings
@@ -51,24 +49,11 @@ func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpan
 	// OTLP's request and TracesData have the same bytes; opentelemetry/proto/trace/v1/trace.proto promises that. The type of the request
 	// lies in a package that imports gRPC.
 	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
-	if err == nil && c.settings.gzip {
-		body, err = compressed(body)
-	}
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.settings.timeout)
-	defer cancel()
 	_, err = backoff.Retry(ctx, func() (struct{}, error) { return struct{}{}, c.post(ctx, body) }, backoff.WithMaxElapsedTime(0))
 	return err
-}
-
-func compressed(data []byte) ([]byte, error) {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, err := w.Write(data)
-	err = errors.Join(err, w.Close()) // Close writes the rest
-	return b.Bytes(), err
 }
 
 // post sends one request. Errors that OTLP does not allow to retry are permanent.
@@ -81,9 +66,6 @@ func (c *client) post(ctx context.Context, body []byte) error {
 		request.Header.Set(name, value)
 	}
 	request.Header.Set("Content-Type", "application/x-protobuf")
-	if c.settings.gzip {
-		request.Header.Set("Content-Encoding", "gzip")
-	}
 	response, err := c.http.Do(request)
 	if err != nil {
 		return err

@@ -8,17 +8,15 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"echosieve/internal/base/tlsfiles"
 )
 
-// settings are those variables of OpenTelemetry that its SDK does not read itself.
+// settings are those variables of OpenTelemetry that its SDK does not read itself. Compression and a time limit of its own are not
+// among them: OTEL_BSP_EXPORT_TIMEOUT limits an export with its retries.
 type settings struct {
 	endpoint *url.URL
 	headers  map[string]string
-	gzip     bool
-	timeout  time.Duration // of one export, with its retries
 	tls      tlsfiles.Config
 	queue    int // spans that may wait
 }
@@ -26,7 +24,6 @@ type settings struct {
 const (
 	defaultEndpoint = "http://localhost:4318"
 	tracesPath      = "/v1/traces"
-	defaultTimeout  = 10 * time.Second
 	defaultQueue    = 2048
 )
 
@@ -67,18 +64,12 @@ func readSettings() (settings, error) {
 	if s.headers, err = headers(exporterEnv("HEADERS")); err != nil {
 		errs = append(errs, err)
 	}
-	switch c := exporterEnv("COMPRESSION"); c {
-	case "", "none":
-	case "gzip":
-		s.gzip = true
-	default:
-		errs = append(errs, fmt.Errorf("OTEL_EXPORTER_OTLP_COMPRESSION is %q, must be gzip or none", c))
+	s.queue = defaultQueue
+	if text := os.Getenv("OTEL_BSP_MAX_QUEUE_SIZE"); text != "" {
+		if s.queue, err = strconv.Atoi(text); err != nil || s.queue <= 0 {
+			errs = append(errs, fmt.Errorf("OTEL_BSP_MAX_QUEUE_SIZE is %q, must be a whole number above 0", text))
+		}
 	}
-	milliseconds, err := positive("OTEL_EXPORTER_OTLP_TIMEOUT", exporterEnv("TIMEOUT"), int(defaultTimeout/time.Millisecond))
-	s.timeout = time.Duration(milliseconds) * time.Millisecond
-	errs = append(errs, err)
-	s.queue, err = positive("OTEL_BSP_MAX_QUEUE_SIZE", os.Getenv("OTEL_BSP_MAX_QUEUE_SIZE"), defaultQueue)
-	errs = append(errs, err)
 	s.tls = tlsfiles.Config{
 		Enabled: s.endpoint != nil && s.endpoint.Scheme == "https", CAFile: exporterEnv("CERTIFICATE"),
 		CertFile: exporterEnv("CLIENT_CERTIFICATE"), KeyFile: exporterEnv("CLIENT_KEY"),
@@ -115,16 +106,4 @@ func headers(text string) (map[string]string, error) {
 		all[name] = value
 	}
 	return all, nil
-}
-
-// positive reads a whole number above 0. An empty text is the default.
-func positive(name, text string, otherwise int) (int, error) {
-	if text == "" {
-		return otherwise, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n <= 0 {
-		return otherwise, fmt.Errorf("%s is %q, must be a whole number above 0", name, text)
-	}
-	return n, nil
 }

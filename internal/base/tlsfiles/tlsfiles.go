@@ -11,12 +11,12 @@ import (
 
 // Config says whether connections are encrypted, and which certificates are trusted. With the zero value they are not encrypted.
 type Config struct {
-	Enabled            bool   `koanf:"enabled" help:"Encrypt connections."`
-	CAFile             string `koanf:"ca_file" help:"PEM file of the authorities to trust; empty: the system's."`
-	CertFile           string `koanf:"cert_file" help:"PEM file of the client certificate."`
-	KeyFile            string `koanf:"key_file" help:"PEM file of the client certificate's key."`
-	ServerName         string `koanf:"server_name" help:"Name expected in server certificates; empty: the host dialled."`
-	InsecureSkipVerify bool   `koanf:"insecure_skip_verify" help:"Accept any certificate; for tests only."`
+	Enabled            bool   `setting:"enabled" help:"Encrypt connections."`
+	CAFile             string `setting:"ca_file" help:"PEM file of the authorities to trust; empty: the system's."`
+	CertFile           string `setting:"cert_file" help:"PEM file of the client certificate."`
+	KeyFile            string `setting:"key_file" help:"PEM file of the client certificate's key."`
+	ServerName         string `setting:"server_name" help:"Name expected in server certificates; empty: the host dialled."`
+	InsecureSkipVerify bool   `setting:"insecure_skip_verify" help:"Accept any certificate; for tests only."`
 }
 
 // Validate returns the mistakes that can be found without reading the files. Each begins with its key, such as "tls.cert_file".

@@ -3,14 +3,12 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/go-viper/mapstructure/v2"
-	"github.com/knadh/koanf/providers/confmap"
-	"github.com/knadh/koanf/v2"
 	"github.com/spf13/pflag"
 )
 
@@ -29,8 +27,7 @@ type Origins map[string]string
 // Load fills the struct that into points to, which has the type that was given to New. The error joins all mistakes of the first source
 // that has any.
 func (s *Schema) Load(into any, from Sources) (Origins, error) {
-	k := koanf.New(".")
-	origins := Origins{}
+	merged := layer{}
 	for _, read := range []func() (layer, error){
 		func() (layer, error) { return s.defaults(), nil },
 		func() (layer, error) { return s.readFile(from.File) },
@@ -44,23 +41,13 @@ func (s *Schema) Load(into any, from Sources) (Origins, error) {
 		if err != nil {
 			return nil, err
 		}
-		values := make(map[string]any, len(l))
-		for name, set := range l {
-			values[name] = set.value
-			origins[name] = set.origin
-		}
-		if err := k.Load(confmap.Provider(values, "."), nil); err != nil {
-			return nil, fmt.Errorf("configuration: %w", err)
-		}
+		maps.Copy(merged, l)
 	}
-	err := k.UnmarshalWithConf("", into, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
-		Result:      into,
-		TagName:     "koanf",
-		ErrorUnused: true,
-		ZeroFields:  true, // without it, a list of one element would keep the other elements of the default
-	}})
-	if err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
+	origins := Origins{}
+	for name, set := range merged {
+		k, _ := s.key(name)
+		reflect.ValueOf(into).Elem().FieldByIndex(k.field).Set(reflect.ValueOf(set.value))
+		origins[name] = set.origin
 	}
 	return origins, nil
 }

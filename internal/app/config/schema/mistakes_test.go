@@ -69,22 +69,22 @@ func TestEnvironmentMistakes(t *testing.T) {
 func TestNewRefusesWrongStructs(t *testing.T) {
 	for want, defaults := range map[string]any{
 		"has no help": struct {
-			A int `koanf:"a"`
+			A int `setting:"a"`
 		}{},
 		"not supported": struct {
-			A map[string]int `koanf:"a" help:"A."`
+			A map[string]int `setting:"a" help:"A."`
 		}{},
 		"exists twice": struct {
-			A, B int `koanf:"a" help:"A."`
+			A, B int `setting:"a" help:"A."`
 		}{},
 		"share the variable": struct {
 			A struct {
-				B int `koanf:"b" help:"B."`
-			} `koanf:"a"`
-			C int `koanf:"a_b" help:"B."`
+				B int `setting:"b" help:"B."`
+			} `setting:"a"`
+			C int `setting:"a_b" help:"B."`
 		}{},
 		"is a secret and no string": struct {
-			A int `koanf:"a" help:"A." secret:"true"`
+			A int `setting:"a" help:"A." secret:"true"`
 		}{},
 	} {
 		require.PanicsWithValue(t, mustPanic(defaults), func() { New(testPrefix, defaults) })
@@ -100,7 +100,7 @@ func mustPanic(defaults any) (text string) {
 
 func TestFlagsOfUnknownSections(t *testing.T) {
 	s := New(testPrefix, struct {
-		Window time.Duration `koanf:"window" help:"x"`
+		Window time.Duration `setting:"window" help:"x"`
 	}{})
 	require.PanicsWithValue(t, "there are no settings windw", func() { s.AddFlags(pflag.NewFlagSet("", pflag.ContinueOnError), "window", "windw") })
 }

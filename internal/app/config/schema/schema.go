@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -20,6 +21,7 @@ type Key struct {
 	Range   string // of a number; see spans
 
 	typ    reflect.Type
+	field  []int  // where the struct has it, for reflect.Value.FieldByIndex
 	bytes  bool   // an integer that may have a unit, such as 64MiB
 	secret string // of a key that names a file with a secret: the name of the secret
 }
@@ -48,7 +50,7 @@ func New(prefix string, defaults any) *Schema {
 		byName: map[string]int{},
 		byEnv:  map[string]int{},
 	}
-	s.addStruct("", reflect.ValueOf(defaults))
+	s.addStruct("", reflect.ValueOf(defaults), nil)
 	return s
 }
 
@@ -91,23 +93,24 @@ func (s *Schema) key(name string) (Key, bool) {
 	return s.keys[i], true
 }
 
-func (s *Schema) addStruct(prefix string, v reflect.Value) {
+func (s *Schema) addStruct(prefix string, v reflect.Value, path []int) {
 	for i := range v.NumField() {
+		path := append(slices.Clone(path), i)
 		field := v.Type().Field(i)
-		tag, known := field.Tag.Lookup("koanf")
+		tag, known := field.Tag.Lookup("setting")
 		name, option, _ := strings.Cut(tag, ",")
 		if !known || name == "-" || !field.IsExported() {
 			continue
 		}
 		if option == "squash" {
-			s.addStruct(prefix, v.Field(i))
+			s.addStruct(prefix, v.Field(i), path)
 			continue
 		}
 		name = prefix + name
 		help := field.Tag.Get("help")
 		if field.Type.Kind() == reflect.Struct {
 			s.sections = append(s.sections, Section{Name: name, Help: help})
-			s.addStruct(name+".", v.Field(i))
+			s.addStruct(name+".", v.Field(i), path)
 			continue
 		}
 		k := Key{
@@ -117,6 +120,7 @@ func (s *Schema) addStruct(prefix string, v reflect.Value) {
 			Default: v.Field(i).Interface(),
 			Range:   field.Tag.Get("range"),
 			typ:     field.Type,
+			field:   path,
 			bytes:   strings.HasSuffix(name, "_bytes") && isInteger(field.Type.Kind()),
 		}
 		s.add(k)

@@ -13,27 +13,27 @@ import (
 )
 
 type testKafka struct {
-	Brokers  []string `koanf:"brokers" help:"Addresses."`
+	Brokers  []string `setting:"brokers" help:"Addresses."`
 	Extra    testTopics
-	Nested   testTopics `koanf:"topics" help:"Names of the topics."`
-	MaxBytes int        `koanf:"max_message_bytes" help:"Largest message."`
-	Create   bool       `koanf:"create_topics" help:"Create missing topics."`
-	Password string     `koanf:"password" secret:"true" help:"Password."`
+	Nested   testTopics `setting:"topics" help:"Names of the topics."`
+	MaxBytes int        `setting:"max_message_bytes" help:"Largest message."`
+	Create   bool       `setting:"create_topics" help:"Create missing topics."`
+	Password string     `setting:"password" secret:"true" help:"Password."`
 }
 
 type testTopics struct {
-	Input string `koanf:"input" help:"Articles | in."`
+	Input string `setting:"input" help:"Articles | in."`
 }
 
 type testShared struct {
-	Weight float64 `koanf:"weight" help:"A number."`
-	Small  uint8   `koanf:"small" help:"A small number."`
+	Weight float64 `setting:"weight" help:"A number."`
+	Small  uint8   `setting:"small" help:"A small number."`
 }
 
 type testConfig struct {
-	Kafka  testKafka     `koanf:"kafka"`
-	Shared testShared    `koanf:",squash"`
-	Window time.Duration `koanf:"window" help:"How long."`
+	Kafka  testKafka     `setting:"kafka"`
+	Shared testShared    `setting:",squash"`
+	Window time.Duration `setting:"window" help:"How long."`
 	Clock  func()        // no tag: no setting
 }
 
