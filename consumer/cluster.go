@@ -304,20 +304,11 @@ func (c *cluster) committed(ctx context.Context, group, topic string, partitions
 func (c *cluster) leave(ctx context.Context, group, member string) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	res, err := c.client.LeaveGroup(ctx, &kafka.LeaveGroupRequest{GroupID: group, Members: []kafka.LeaveGroupRequestMember{{ID: member}}})
-	if err != nil {
-		return err
+	err := c.wire.LeaveGroup(ctx, group, member)
+	if errors.Is(err, kafka.UnknownMemberId) || errors.Is(err, kafka.GroupIdNotFound) {
+		return nil
 	}
-	errs := []error{res.Error}
-	for _, m := range res.Members {
-		errs = append(errs, m.Error)
-	}
-	for _, err := range errs {
-		if err != nil && !errors.Is(err, kafka.UnknownMemberId) && !errors.Is(err, kafka.GroupIdNotFound) {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // commit stores the next offsets to read with their labels, for a member of the group. kafka-go's own commit has no labels. After an

@@ -2,6 +2,8 @@ package wire
 
 import (
 	"context"
+	"encoding/binary"
+	"fmt"
 	"io"
 	"net"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
 	"github.com/segmentio/kafka-go/protocol/apiversions"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // RequestTimeout bounds a request that the broker answers at once, and each step of a fetch.
@@ -48,4 +51,32 @@ func versions(conn io.ReadWriter, clientID string) (map[protocol.ApiKey]int16, e
 		highest[protocol.ApiKey(k.ApiKey)] = k.MaxVersion
 	}
 	return highest, nil
+}
+
+// maxAnswerBytes bounds the memory that a wrong length of an answer can take.
+const maxAnswerBytes = 16 << 20
+
+// exchange sends a request and reads its answer into res.
+func exchange(rw io.ReadWriter, clientID string, req kmsg.Request, res kmsg.Response) error {
+	format := kmsg.NewRequestFormatter(kmsg.FormatterClientID(clientID))
+	if _, err := rw.Write(format.AppendRequest(nil, req, correlationID)); err != nil {
+		return err
+	}
+	var size [4]byte
+	if _, err := io.ReadFull(rw, size[:]); err != nil {
+		return err
+	}
+	n := binary.BigEndian.Uint32(size[:])
+	if n < 4 || n > maxAnswerBytes {
+		return fmt.Errorf("an answer of %d bytes", n)
+	}
+	buf := make([]byte, n)
+	if _, err := io.ReadFull(rw, buf); err != nil {
+		return err
+	}
+	buf = buf[4:] // correlation id
+	if res.IsFlexible() && len(buf) > 0 {
+		buf = buf[1:] // number of tagged fields: brokers send none here
+	}
+	return res.ReadFrom(buf)
 }

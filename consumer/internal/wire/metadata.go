@@ -3,7 +3,6 @@ package wire
 import (
 	"context"
 	"encoding/base64"
-	"encoding/binary"
 	"fmt"
 	"io"
 
@@ -77,12 +76,8 @@ type metadataRequest struct {
 
 var _ protocol.RawExchanger = (*metadataRequest)(nil)
 
-const (
-	// metadataVersion is the latest version of the request that is used. It names topics by name and by id.
-	metadataVersion = 12
-	// maxMetadataBytes bounds the memory that a wrong length can take.
-	maxMetadataBytes = 16 << 20
-)
+// metadataVersion is the latest version of the request that is used. It names topics by name and by id.
+const metadataVersion = 12
 
 // ApiKey implements protocol.Message.
 func (*metadataRequest) ApiKey() protocol.ApiKey { return protocol.Metadata } //nolint:revive // name given by the interface
@@ -104,35 +99,11 @@ func (r *metadataRequest) RawExchange(rw io.ReadWriter) (protocol.Message, error
 		named.Topic = kmsg.StringPtr(topic)
 		req.Topics = append(req.Topics, named)
 	}
-	format := kmsg.NewRequestFormatter(kmsg.FormatterClientID(r.clientID))
-	if _, err := rw.Write(format.AppendRequest(nil, req, correlationID)); err != nil {
-		return nil, err
-	}
 	res := req.ResponseKind().(*kmsg.MetadataResponse)
-	if err := readMetadata(rw, res); err != nil {
-		return nil, fmt.Errorf("metadata response: %w", err)
+	if err := exchange(rw, r.clientID, req, res); err != nil {
+		return nil, fmt.Errorf("metadata: %w", err)
 	}
 	return metadataOf(res), nil
-}
-
-func readMetadata(r io.Reader, res *kmsg.MetadataResponse) error {
-	var size [4]byte
-	if _, err := io.ReadFull(r, size[:]); err != nil {
-		return err
-	}
-	n := binary.BigEndian.Uint32(size[:])
-	if n < 4 || n > maxMetadataBytes {
-		return fmt.Errorf("%d bytes", n)
-	}
-	buf := make([]byte, n)
-	if _, err := io.ReadFull(r, buf); err != nil {
-		return err
-	}
-	buf = buf[4:] // correlation id
-	if res.IsFlexible() && len(buf) > 0 {
-		buf = buf[1:] // number of tagged fields: brokers send none here
-	}
-	return res.ReadFrom(buf)
 }
 
 func metadataOf(res *kmsg.MetadataResponse) *Metadata {
