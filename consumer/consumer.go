@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -52,12 +53,14 @@ type Consumer struct {
 	log                      *slog.Logger
 	chunkRecords, chunkBytes int // limits of one chunk; its last record may exceed chunkBytes
 	warn                     func(kind, text string)
-	exactlyOnce              bool                // how records are delivered; set by prepare
-	fenceRenewal             time.Duration       // time between two renewals of a partition's fence
-	takeovers                *semaphore.Weighted // bounds the take-overs at a time
-	lastServed               wire.TopicID        // id of the input topic in the latest group generation
-	assigned                 atomic.Int64        // partitions that this member has assigned, as leader, for the next group generation; -1: it is not the leader
-	fail                     func(error)         // ends Run with an error
+	exactlyOnce              bool                         // how records are delivered; set by prepare
+	fenceMemory              time.Duration                // how long brokers remember a fence; set by prepare
+	upkeepInterval           time.Duration                // upkeepInterval; tests set a shorter one
+	outputs                  atomic.Pointer[outputTopics] // nil before the first look
+	takeovers                *semaphore.Weighted          // bounds the take-overs at a time
+	lastServed               wire.TopicID                 // id of the input topic in the latest group generation
+	assigned                 atomic.Int64                 // partitions that this member has assigned, as leader, for the next group generation; -1: it is not the leader
+	fail                     func(error)                  // ends Run with an error
 }
 
 // maxChunkBytes bounds the payload of one chunk, as far as single records allow.
@@ -81,9 +84,9 @@ func New(cfg Config, handler Handler, reg prometheus.Registerer, log *slog.Logge
 	r := &reporter{metrics: m, log: log, health: health, failing: map[failure]error{}, rebalancing: map[failure]time.Time{}, rebalanceTime: 2 * cfg.SessionTimeout}
 	c := &Consumer{
 		cfg: cfg, cluster: cl, input: &inputTopic{cluster: cl, name: cfg.Topics.Input}, publisher: newPublisher(cl, m, r), handler: handler, metrics: m, reporter: r, log: log, notesInterval: notesInterval,
-		limits:       &outputLimits{cluster: cl, log: log, stale: make(chan struct{}, 1), interval: limitsInterval},
-		limiter:      newLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m),
-		fenceRenewal: fenceRenewal,
+		limits:      &outputLimits{cluster: cl, log: log, stale: make(chan struct{}, 1), interval: limitsInterval},
+		limiter:     newLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m),
+		fenceMemory: math.MaxInt64, upkeepInterval: upkeepInterval,
 		warn:         func(string, string) {},
 		takeovers:    semaphore.NewWeighted(parallelTakeOvers),
 		chunkRecords: min(cfg.BatchRecords, cfg.MaxInFlightRecords),

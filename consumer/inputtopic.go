@@ -51,7 +51,7 @@ func (c *Consumer) endOnTopicChange(ctx context.Context, assigned int64) {
 		case <-ctx.Done():
 			return
 		}
-		now, err := c.cluster.topic(ctx, c.input.name)
+		now, err := c.describeTopics(ctx)
 		switch {
 		case errors.Is(err, kafka.UnknownTopicOrPartition):
 			c.reporter.failed(opJoin, c.input.name, err)
@@ -63,6 +63,25 @@ func (c *Consumer) endOnTopicChange(ctx context.Context, assigned int64) {
 			c.reporter.ok(opJoin, c.input.name)
 		}
 	}
+}
+
+// describeTopics asks a broker about all topics and returns the input topic. It stores the others, for the partitions that this process owns.
+func (c *Consumer) describeTopics(ctx context.Context) (input wire.Topic, err error) {
+	asked := time.Now()
+	m, err := c.cluster.metadata(ctx, c.cfg.Topics.All())
+	if err != nil {
+		return wire.Topic{}, err
+	}
+	var outputs []wire.Topic
+	for _, t := range m.Topics {
+		if t.Name == c.input.name {
+			input = t
+		} else {
+			outputs = append(outputs, t)
+		}
+	}
+	c.outputs.Store(&outputTopics{outputs, asked})
+	return input, input.Err
 }
 
 // balancer is kafka-go's range balancer. It also stores how many partitions of the topic it has assigned.

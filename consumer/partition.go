@@ -278,8 +278,12 @@ func (p *partition) prepare(ctx context.Context, in <-chan *chunk, out chan<- *c
 // the remaining chunks without a mark: their records will be delivered again. Between chunks it looks after what the take-over has
 // established: then no output is on its way.
 func (p *partition) finish(ctx context.Context, in <-chan *chunk) {
-	refresh, renew, stop := p.own.timers(p.c.fenceRenewal)
-	defer stop()
+	var upkeep <-chan time.Time // never ticks without exactly once
+	if p.own != nil {
+		ticker := time.NewTicker(p.c.upkeepInterval)
+		defer ticker.Stop()
+		upkeep = ticker.C
+	}
 	failed := false
 	check := func(err error) {
 		if err != nil && !failed {
@@ -297,10 +301,10 @@ func (p *partition) finish(ctx context.Context, in <-chan *chunk) {
 				check(p.finishChunk(ctx, ch))
 			}
 			p.release(ch)
-		case <-refresh:
-			p.refreshPlaces(ctx)
-		case <-renew:
-			check(p.own.renew(ctx))
+		case <-upkeep:
+			if !failed {
+				check(p.upkeep(ctx))
+			}
 		}
 	}
 }
@@ -315,6 +319,19 @@ func (p *partition) failed(ctx context.Context, err error) {
 	}
 }
 
+// upkeep keeps up what the take-over has established. The error is errTakenOver or errStandingLost.
+func (p *partition) upkeep(ctx context.Context) error {
+	switch own := p.own; {
+	case own.moved(p.c.outputs.Load()):
+		return errors.Join(errStandingLost, errOutputsChanged)
+	case time.Since(own.fencedAt) >= p.c.renewalInterval():
+		return own.renew(ctx)
+	case time.Since(own.refreshed) >= placesInterval:
+		p.refreshPlaces(ctx)
+	}
+	return nil
+}
+
 // refreshPlaces moves the positions to the ends of the output partitions. Partitions that publish little would otherwise keep old
 // positions, and their next owner would read all that others have published since.
 func (p *partition) refreshPlaces(ctx context.Context) {
@@ -322,7 +339,7 @@ func (p *partition) refreshPlaces(ctx context.Context) {
 	if p.c.cluster.moveToEnds(ctx, ends) != nil {
 		return // the next refresh does it
 	}
-	p.own.ends = ends
+	p.own.ends, p.own.refreshed = ends, time.Now()
 	if now := p.mark.Load(); !slices.Equal(now.places, p.own.places(now.next, p.writers)) {
 		p.setMark(now.next)
 	}

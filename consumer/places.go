@@ -2,12 +2,40 @@ package consumer
 
 import (
 	"encoding/base64"
+	"fmt"
 	"strconv"
 	"strings"
 
 	"echosieve/consumer/internal/label"
 	"echosieve/consumer/internal/wire"
+
+	"github.com/segmentio/kafka-go/protocol"
 )
+
+// place is a position in one partition of an output topic.
+type place struct {
+	wire.TopicPartition
+	topicID wire.TopicID
+	offset  int64
+}
+
+// outputPartition returns the partition that holds the outputs of an input partition, in a topic with so many partitions.
+func outputPartition(source int32, partitions int) int32 { return source % int32(partitions) }
+
+// placesIn returns the starts of the partitions of these topics that hold the outputs of an input partition.
+func placesIn(topics []wire.Topic, source int32) ([]place, error) {
+	places := make([]place, len(topics))
+	for i, t := range topics {
+		switch {
+		case t.Err != nil:
+			return nil, fmt.Errorf("%s: %w", t.Name, t.Err)
+		case len(t.Partitions) == 0:
+			return nil, protocol.NewErrNoTopic(t.Name)
+		}
+		places[i] = place{wire.TopicPartition{Topic: t.Name, Partition: outputPartition(source, len(t.Partitions))}, t.ID, 0}
+	}
+	return places, nil
+}
 
 // ownerWords returns the words of a label that say under which producer id the outputs were written, and from where the next owner of the
 // partition reads them back.

@@ -45,13 +45,12 @@ func newPublisher(c *cluster, m *metrics, r *reporter) *publisher {
 	return &publisher{cluster: c, ids: ids, topics: c.cfg.Topics.destinations(), metrics: m, reporter: r, own: map[int32]*writers{}}
 }
 
-// newWriters returns the writers of an input partition under the identities that the function returns. Records of input partition p go to
-// partition p modulo the number of the output topic's partitions.
+// newWriters returns the writers of an input partition under the identities that the function returns.
 func (p *publisher) newWriters(source int32, as func() identity) *writers {
 	var ws writers
 	for to, topic := range p.topics {
 		if topic != "" {
-			ws[to] = newWriter(p.cluster, as(), pipeline.Destination(to), topic, func(partitions int) int { return int(source) % partitions })
+			ws[to] = newWriter(p.cluster, as(), pipeline.Destination(to), topic, func(partitions int) int { return int(outputPartition(source, partitions)) })
 		}
 	}
 	return &ws
@@ -70,22 +69,13 @@ func (p *publisher) ownWriters(source int32) *writers {
 
 // places returns the output partitions of an input partition, with the ends of their logs.
 func (p *publisher) places(ctx context.Context, source int32) ([]place, error) {
-	var names []string
-	for _, name := range p.topics {
-		if name != "" {
-			names = append(names, name)
-		}
-	}
-	m, err := p.cluster.metadata(ctx, names)
+	m, err := p.cluster.metadata(ctx, p.cluster.cfg.Topics.All()[1:])
 	if err != nil {
 		return nil, err
 	}
-	places := make([]place, len(m.Topics))
-	for i, t := range m.Topics {
-		if t.Err != nil {
-			return nil, fmt.Errorf("%s: %w", t.Name, t.Err)
-		}
-		places[i] = place{wire.TopicPartition{Topic: t.Name, Partition: source % int32(len(t.Partitions))}, t.ID, 0}
+	places, err := placesIn(m.Topics, source)
+	if err != nil {
+		return nil, err
 	}
 	return places, p.cluster.moveToEnds(ctx, places)
 }

@@ -40,6 +40,13 @@ func TestRealKafka(t *testing.T) {
 			t.Run("retries", func(t *testing.T) { retriesRepeatNothing(t, realConfig(s, "retries")) })
 			t.Run("given up", func(t *testing.T) { givenUpBatchesAreFenced(t, realConfig(s, "given-up")) })
 			t.Run("take-over", func(t *testing.T) { realTakeOver(t, realConfig(s, "take-over")) })
+			t.Run("positions", func(t *testing.T) { realPositions(t, realConfig(s, "positions")) })
+			t.Run("changed outputs", func(t *testing.T) { realChangedOutputs(t, realConfig(s, "changed")) })
+			t.Run("more partitions", func(t *testing.T) { realMorePartitions(t, realConfig(s, "more")) })
+			t.Run("deleted markers", func(t *testing.T) { realDeletedMarkers(t, realConfig(s, "markers")) })
+			t.Run("lost verdicts", func(t *testing.T) { realLostVerdicts(t, realConfig(s, "verdicts")) })
+			t.Run("late commit", func(t *testing.T) { realLateCommit(t, realConfig(s, "late")) })
+			t.Run("recreated output", func(t *testing.T) { realRecreatedOutput(t, realConfig(s, "output")) })
 			t.Run("check", func(t *testing.T) { realCheck(t, realConfig(s, "check")) })
 			if s.Pid() != 0 {
 				t.Run("restart", func(t *testing.T) { realRestart(t, s, realConfig(s, "restart")) })

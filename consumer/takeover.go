@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"echosieve/consumer/internal/wire"
+	"echosieve/internal/crashpoint"
 	"echosieve/pipeline"
 	"echosieve/pipeline/record"
 
@@ -52,8 +53,10 @@ type takeover struct {
 	partition int32
 	id        string // transactional id
 
-	node int32 // of the id's coordinator; -1: not known
-	as   wire.Identity
+	node  int32 // of the id's coordinator; -1: not known
+	as    wire.Identity
+	first int16 // the first epoch that was given out for this take-over; valid if begun
+	begun bool
 }
 
 const (
@@ -67,79 +70,9 @@ const (
 	takeOverPatience = 2 * transactionTimeout
 	// busyPause is the first pause before a request to a busy coordinator is repeated. Coordinators end a transaction in milliseconds.
 	busyPause = 5 * time.Millisecond
-	// fenceRenewal is the time between two renewals of a fence. Brokers forget a silent producer after a day, and a transactional id after
-	// seven days, by default.
-	fenceRenewal = 6 * time.Hour
 	// parallelTakeOvers is how many partitions are taken over at a time. Each takes some round trips to coordinators and leaders.
 	parallelTakeOvers = 16
 )
-
-// place is a position in one partition of an output topic.
-type place struct {
-	wire.TopicPartition
-	topicID wire.TopicID
-	offset  int64
-}
-
-// ownership is the result of a take-over.
-type ownership struct {
-	by *takeover
-	as wire.Identity
-	// next is the offset to go on with, negative if the group has committed none.
-	next int64
-	// published are the records from next on whose outputs stand in the output topics.
-	published offsetSet
-	// before are the positions from which the output partitions were read back. As long as records in published lie ahead, they are
-	// committed again.
-	before []place
-	// ends are the output partitions of this input partition, each with a position of which every output before it belongs to a record
-	// before the mark, or is in published.
-	ends      []place
-	committed bool // the group had committed an offset
-	// noted says that next was committed by an owner with the same producer id, with a position in every output partition.
-	noted bool
-}
-
-// placesInterval is the time between two refreshes of the positions of a partition: see partition.refreshPlaces. In that time the other
-// writers of an output partition write no more than a take-over can read in a moment.
-const placesInterval = 30 * time.Second
-
-// timers tick when positions are to be refreshed and when the fence is to be renewed. Without exactly once they never tick.
-func (o *ownership) timers(renewal time.Duration) (refresh, renew <-chan time.Time, stop func()) {
-	if o == nil {
-		return nil, nil, func() {}
-	}
-	places, fence := time.NewTicker(placesInterval), time.NewTicker(renewal)
-	return places.C, fence.C, func() {
-		places.Stop()
-		fence.Stop()
-	}
-}
-
-// renew writes markers of the same epoch once more. So brokers do not forget the transactional id, the leaders do not forget the epoch,
-// and retention does not remove the last marker. The error is errTakenOver or errStandingLost.
-func (o *ownership) renew(ctx context.Context) error {
-	if err := o.by.fence(ctx, o.ends); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%w: %w", fencedIdentity{o.as}.refused(err), err)
-	}
-	return nil
-}
-
-// places returns the positions to commit with the mark next, while no output is on its way.
-func (o *ownership) places(next int64, ws *writers) []place {
-	if o.published.len > 0 && next <= o.published.highest {
-		return o.before
-	}
-	places := slices.Clone(o.ends)
-	for i := range places {
-		for _, w := range ws {
-			if w != nil && w.topic == places[i].Topic && w.end > places[i].offset {
-				places[i].offset = w.end
-			}
-		}
-	}
-	return places
-}
 
 // reaction is what a take-over does after an error.
 type reaction int
@@ -190,6 +123,8 @@ var (
 	// errStandingLost says that a leader has lost what it knew of this process as a producer, or that the output topic has other
 	// partitions now. The take-over begins again: whether the last batch was appended is found by reading.
 	errStandingLost = errors.New("the output partition no longer knows this producer")
+	// errOutputsChanged says why an owner has lost its standing before it noticed.
+	errOutputsChanged = errors.New("an output topic was recreated, or has more partitions")
 )
 
 // fencedIdentity is the identity that a take-over has established. It is never changed: a new one comes from a new take-over.
@@ -230,7 +165,7 @@ func (g *groupGeneration) takeOver(ctx context.Context, partition int32) (*owner
 			c.reporter.ok(opTakeOver, subject)
 			c.metrics.takeoverSeconds.Observe(time.Since(began).Seconds())
 			outcome := outcomeFenced
-			if !own.noted && own.committed {
+			if !own.fenced {
 				outcome = outcomeUnfenced
 			}
 			c.metrics.takeovers.WithLabelValues(outcome).Inc()
@@ -248,16 +183,20 @@ func (g *groupGeneration) takeOver(ctx context.Context, partition int32) (*owner
 }
 
 func (g *groupGeneration) takeOverOnce(ctx context.Context, t *takeover) (*ownership, error) {
+	began := time.Now()
 	places, err := g.c.publisher.places(ctx, t.partition)
 	if err != nil {
 		return nil, fmt.Errorf("output partitions: %w", err)
 	}
 	own, err := t.once(ctx, places)
-	if err != nil || own.noted {
-		return own, err
+	if err != nil {
+		return nil, err
 	}
-	own.committed = own.next >= 0
-	if !own.committed {
+	own.began, own.refreshed = began, began
+	if own.noted {
+		return own, nil
+	}
+	if own.next < 0 {
 		if own.next, _, err = g.c.cluster.offsets(ctx, t.input, t.partition); err != nil {
 			return nil, fmt.Errorf("log start: %w", err)
 		}
@@ -268,47 +207,99 @@ func (g *groupGeneration) takeOverOnce(ctx context.Context, t *takeover) (*owner
 
 // once makes one attempt. places are the output partitions of this input partition as they are now.
 func (t *takeover) once(ctx context.Context, places []place) (*ownership, error) {
+	if err := t.init(ctx); err != nil {
+		return nil, err
+	}
+	crashpoint.Here(crashpoint.AfterInit)
+	if err := t.fence(ctx, places); err != nil {
+		return nil, err
+	}
+	own := &ownership{by: t, as: t.as, fencedAt: time.Now()}
+	committed, pid, err := t.position(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own.next, own.published.from = committed.next, committed.next
+	own.noted = pid == t.as.ID && committed.next >= 0 && len(missingFrom(places, committed.places)) == 0
+	// Without a commit, the first epoch of a producer id shows that nobody has published under the id before.
+	own.fenced = pid == t.as.ID || committed.next < 0 && t.first == 0
+	old, err := t.formerPlaces(ctx, own, missingFrom(committed.places, places))
+	if err != nil {
+		return nil, err
+	}
+	deadline := time.Now().Add(markerPatience)
+	for _, p := range places {
+		if p.offset, err = t.readFrom(ctx, p, committed.places); err != nil {
+			return nil, err
+		}
+		own.before = append(own.before, p)
+		if p.offset, err = t.readPlace(ctx, own, p.TopicPartition, p.offset, pid, deadline); err != nil {
+			return nil, fmt.Errorf("read back %s/%d: %w", p.Topic, p.Partition, err)
+		}
+		own.ends = append(own.ends, p)
+	}
+	for _, p := range old {
+		own.before = append(own.before, p)
+		if err := t.readFormer(ctx, own, p, pid, deadline); err != nil {
+			return nil, fmt.Errorf("read back %s/%d: %w", p.Topic, p.Partition, err)
+		}
+	}
+	crashpoint.Here(crashpoint.AfterReadBack)
+	return own, nil
+}
+
+// init gets a new epoch.
+func (t *takeover) init(ctx context.Context) error {
 	t.node = -1
 	err := t.ask(ctx, func(ctx context.Context) (err error) {
 		t.as, err = t.cluster.wire.InitProducer(ctx, t.node, t.id, transactionTimeout)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("epoch of transactional id %s: %w", t.id, err)
+		return fmt.Errorf("epoch of transactional id %s: %w", t.id, err)
 	}
-	if err := t.fence(ctx, places); err != nil {
-		return nil, err
+	if !t.begun {
+		t.begun, t.first = true, t.as.Epoch
 	}
-	committed, pid, err := t.position(ctx)
+	return nil
+}
+
+// formerPlaces fences those of the places that still exist, and returns them. The former owner wrote there: the number of partitions has
+// changed since, or an output topic has got another name. Where this user may no longer write, own is not fenced.
+func (t *takeover) formerPlaces(ctx context.Context, own *ownership, places []place) (left []place, err error) {
+	for _, p := range places {
+		now, err := t.cluster.topic(ctx, p.Topic)
+		if err == nil && now.ID == p.topicID && int(p.Partition) < len(now.Partitions) {
+			err = t.fence(ctx, []place{p})
+			if err == nil {
+				left = append(left, p)
+			}
+		}
+		switch {
+		case errors.Is(err, kafka.TopicAuthorizationFailed):
+			own.fenced = false
+		case err != nil && !errors.Is(err, kafka.UnknownTopicOrPartition):
+			return nil, fmt.Errorf("%s/%d, where an earlier owner published: %w", p.Topic, p.Partition, err)
+		}
+	}
+	return left, nil
+}
+
+// readFrom returns the offset from which a place is read back: its position in the commit, or its present offset if the commit names none.
+// A topic that was recreated since the commit is read from its start: an owner who did not notice that may have published there.
+func (t *takeover) readFrom(ctx context.Context, p place, committed []place) (int64, error) {
+	at := slices.IndexFunc(committed, func(c place) bool { return c.TopicPartition == p.TopicPartition })
+	switch {
+	case at < 0:
+		return p.offset, nil
+	case committed[at].topicID == p.topicID:
+		return committed[at].offset, nil
+	}
+	first, _, err := t.cluster.offsets(ctx, p.Topic, p.Partition)
 	if err != nil {
-		return nil, err
+		return 0, fmt.Errorf("log start of %s/%d: %w", p.Topic, p.Partition, err)
 	}
-	own := &ownership{by: t, as: t.as, next: committed.next, published: offsetSet{from: committed.next}}
-	own.noted = pid == t.as.ID && len(missingFrom(places, committed.places)) == 0
-	// If the number of partitions has changed, or an output topic was renamed, the former owner wrote to other partitions.
-	old := t.stillThere(ctx, missingFrom(committed.places, places))
-	if len(old) > 0 {
-		if err := t.fence(ctx, slices.Concat(places, old)); err != nil {
-			return nil, err
-		}
-	}
-	deadline := time.Now().Add(markerPatience)
-	for i, p := range slices.Concat(places, old) {
-		at := slices.IndexFunc(committed.places, func(c place) bool {
-			return c.TopicPartition == p.TopicPartition && c.topicID == p.topicID
-		})
-		if at >= 0 {
-			p.offset = committed.places[at].offset
-		}
-		own.before = append(own.before, p)
-		if p.offset, err = t.readPlace(ctx, own, p.TopicPartition, p.offset, pid, deadline); err != nil {
-			return nil, fmt.Errorf("read back %s/%d: %w", p.Topic, p.Partition, err)
-		}
-		if i < len(places) {
-			own.ends = append(own.ends, p)
-		}
-	}
-	return own, nil
+	return first, nil
 }
 
 // ask sends a request to the coordinator of the id until there is an answer that is not to be asked for again.
@@ -352,10 +343,12 @@ func (t *takeover) fence(ctx context.Context, places []place) error {
 	if err != nil {
 		return fmt.Errorf("fence with transactional id %s: %w", t.id, err)
 	}
+	crashpoint.Here(crashpoint.AfterAddPartitions)
 	err = t.ask(ctx, func(ctx context.Context) error { return t.cluster.wire.EndTransaction(ctx, t.node, t.id, t.as) })
 	if err != nil {
 		return fmt.Errorf("end of the fence with transactional id %s: %w", t.id, err)
 	}
+	crashpoint.Here(crashpoint.AfterEndTransaction)
 	return nil
 }
 
@@ -367,19 +360,14 @@ func (t *takeover) position(ctx context.Context) (mark, int64, error) {
 		return mark{}, 0, fmt.Errorf("position: %w", err)
 	}
 	at := committed[0]
-	if at.CommittedOffset < 0 || ofOtherTopic(at.Metadata, t.inputID) {
+	switch {
+	case at.CommittedOffset < 0:
 		return mark{next: kafka.FirstOffset}, wire.NoProducerID, nil
+	case ofOtherTopic(at.Metadata, t.inputID):
+		return mark{next: kafka.FirstOffset}, t.as.ID, nil // nobody has published records of the present topic
 	}
 	pid, places := parseOwner(at.Metadata)
 	return mark{at.CommittedOffset, places}, pid, nil
-}
-
-// stillThere returns those of the places whose topic still exists, with the same id and the partition.
-func (t *takeover) stillThere(ctx context.Context, places []place) []place {
-	return slices.DeleteFunc(places, func(p place) bool {
-		now, err := t.cluster.topic(ctx, p.Topic)
-		return err != nil || now.ID != p.topicID || int(p.Partition) >= len(now.Partitions)
-	})
 }
 
 // missingFrom returns those of the places that name a partition which is not among known.
@@ -425,6 +413,19 @@ func (t *takeover) readPlace(ctx context.Context, own *ownership, p wire.TopicPa
 	}
 }
 
+// readFormer is readPlace for a topic that may no longer be among the configured ones. kafka-go's transport finds the leaders of those only.
+func (t *takeover) readFormer(ctx context.Context, own *ownership, p place, pid int64, deadline time.Time) error {
+	c, err := newCluster(t.cluster.cfg, p.Topic)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	there := *t
+	there.cluster = c
+	_, err = there.readPlace(ctx, own, p.TopicPartition, p.offset, pid, deadline)
+	return err
+}
+
 // readTail fetches once. It returns the offset to go on with, and whether the batch before that offset is our own marker.
 func (t *takeover) readTail(ctx context.Context, own *ownership, p wire.TopicPartition, offset, pid int64) (next int64, marker bool, err error) {
 	res, release, err := t.cluster.fetchTail(ctx, t.limiter, p.Topic, p.Partition, offset)
@@ -462,31 +463,6 @@ func (t *takeover) collect(own *ownership, r *record.Record) error {
 		own.published.add(source.Offset)
 	}
 	return nil
-}
-
-// offsetSet is a set of offsets at or above from, one bit for each offset up to the highest.
-type offsetSet struct {
-	from    int64
-	bits    []uint64
-	highest int64 // of the offsets added; only valid if len is above 0
-	len     int
-}
-
-func (s *offsetSet) add(offset int64) {
-	at := offset - s.from
-	for int64(len(s.bits)) <= at/64 {
-		s.bits = append(s.bits, 0)
-	}
-	if !s.has(offset) {
-		s.bits[at/64] |= 1 << (at % 64)
-		s.highest = max(s.highest, offset)
-		s.len++
-	}
-}
-
-func (s *offsetSet) has(offset int64) bool {
-	at := offset - s.from
-	return at >= 0 && at/64 < int64(len(s.bits)) && s.bits[at/64]>>(at%64)&1 == 1
 }
 
 // transactionalID names the writer for an input partition.

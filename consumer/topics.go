@@ -211,6 +211,8 @@ const (
 	// futureLimit and pastLimit bound how far ahead of the broker's clock a timestamp may be, and how far behind.
 	futureLimit = "message.timestamp.after.max.ms"
 	pastLimit   = "message.timestamp.before.max.ms"
+	// retentionTime is how long a topic keeps records.
+	retentionTime = "retention.ms"
 	// bothLimit bounds both on brokers before 3.6. Brokers up to 3.9 use it where one of the others has its default, which is no limit.
 	// Kafka 4.0 has removed it.
 	bothLimit = "message.timestamp.difference.max.ms"
@@ -232,7 +234,7 @@ func (c *cluster) readSettings(ctx context.Context, topics ...string) (all map[s
 	for _, name := range topics {
 		req.Resources = append(req.Resources, kafka.DescribeConfigRequestResource{
 			ResourceType: kafka.ResourceTypeTopic, ResourceName: name,
-			ConfigNames: []string{sizeLimit, cleanupPolicy, timeType, futureLimit, pastLimit, bothLimit},
+			ConfigNames: []string{sizeLimit, cleanupPolicy, timeType, futureLimit, pastLimit, bothLimit, retentionTime},
 		})
 	}
 	res, err := c.client.DescribeConfigs(ctx, req)
@@ -268,21 +270,38 @@ func (s topicSettings) limits(topic string) pipeline.TopicLimits {
 
 // distance returns one of the limits of timestamps.
 func (s topicSettings) distance(name string) time.Duration {
-	for _, setting := range []string{name, bothLimit} {
-		if ms, err := strconv.ParseInt(s[setting], 10, 64); err == nil && ms <= math.MaxInt64/int64(time.Millisecond) {
-			return time.Duration(ms) * time.Millisecond
-		}
+	if _, known := s[name]; !known || milliseconds(s[name]) == math.MaxInt64 {
+		name = bothLimit
 	}
-	return math.MaxInt64
+	return milliseconds(s[name])
 }
 
-// outputLimits knows which records the output topics take. It reads their settings again from time to time, because they can be changed
+// retention returns how long the topic keeps a record at least, as far as time decides.
+func (s topicSettings) retention() time.Duration {
+	if policy, known := s[cleanupPolicy]; known && !strings.Contains(policy, "delete") {
+		return math.MaxInt64
+	}
+	return milliseconds(s[retentionTime])
+}
+
+// milliseconds reads a time in a setting. It is math.MaxInt64 if the setting is missing or negative, or too large: then there is no limit.
+func milliseconds(setting string) time.Duration {
+	ms, err := strconv.ParseInt(setting, 10, 64)
+	if err != nil || ms < 0 || ms > math.MaxInt64/int64(time.Millisecond) {
+		return math.MaxInt64
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
+// outputLimits knows which records the output topics take, and how long they keep them. It reads their settings again from time to time, because they can be changed
 // while the service runs. Safe for concurrent use.
 type outputLimits struct {
 	cluster *cluster
 	log     *slog.Logger
 	limits  atomic.Pointer[pipeline.BatchLimits]
-	stale   chan struct{} // of capacity 1: a topic has refused a record
+	// retention is the shortest time, in nanoseconds, for which one of the topics keeps records.
+	retention atomic.Int64
+	stale     chan struct{} // of capacity 1: a topic has refused a record
 	// interval is the time after which the limits are read again.
 	interval time.Duration
 }
@@ -314,14 +333,16 @@ func (o *outputLimits) read(ctx context.Context) error {
 		o.log.Warn("the settings of output topics cannot be read, so records that a topic does not take are noticed only when it refuses them: "+
 			"grant DescribeConfigs on the output topics", "err", err)
 	}
-	limits := o.now()
+	limits, retention := o.now(), time.Duration(math.MaxInt64)
 	for to, name := range topics.destinations() {
 		if s, known := all[name]; known && name != "" {
 			l := s.limits(name)
 			limits[to] = &l
+			retention = min(retention, s.retention())
 		}
 	}
 	o.limits.Store(&limits)
+	o.retention.Store(int64(retention))
 	return nil
 }
 

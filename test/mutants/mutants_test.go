@@ -243,7 +243,7 @@ var mutants = []mutant{
 		{"../consumer/takeover.go", "		if next > offset {\n			retry.reset()\n", "		if err == nil && next == offset {\n			return next, nil\n		}\n		if next > offset {\n			retry.reset()\n"},
 	}, takingOver},
 	{"positions-past-what-was-found", []edit{
-		{"../consumer/takeover.go", "if o.published.len > 0 && next <= o.published.highest {", "if false {"},
+		{"../consumer/ownership.go", "if o.published.len > 0 && next <= o.published.highest {", "if false {"},
 	}, takingOver},
 	{"reads-batches-of-others", []edit{
 		{"../consumer/takeover.go", "case by.ID == t.as.ID || by.ID == pid && pid != wire.NoProducerID:", "default:"},

@@ -20,9 +20,13 @@ type ShadowConfig struct {
 // with a service, even if the two read different files and neither knows the names of the other.
 const shadowSuffix = "shadow"
 
-// AsShadow returns the configuration with which the shadow of this service runs: with group, namespace and topic of its own.
+// AsShadow returns the configuration with which the shadow of this service runs: with group, transactional ids, namespace and topic of its
+// own.
 func (c Config) AsShadow() Config {
 	s := c.shadowNames()
+	if c.Kafka.TransactionalIDPrefix != "" { // otherwise it is the group
+		c.Kafka.TransactionalIDPrefix += "-" + shadowSuffix
+	}
 	c.Kafka.Group, c.Redis.Namespace, c.Kafka.Topics.Shadow = s.Group, s.Namespace, s.Topic
 	return c
 }

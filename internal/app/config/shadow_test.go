@@ -17,6 +17,9 @@ func TestAsShadow(t *testing.T) {
 	require.Equal(t, c.Kafka.Topics.Input, s.Kafka.Topics.Input)
 	require.Equal(t, "echosieve-shadow:news-1", s.IndexConfig("news-1").Namespace)
 
+	c.Kafka.TransactionalIDPrefix = "ids"
+	require.Equal(t, "ids-shadow", c.AsShadow().Kafka.TransactionalIDPrefix, "the same ids would fence the service")
+
 	c.Shadow = ShadowConfig{Group: "trial.shadow", Namespace: "{trial}shadow", Topic: "trial_shadow"}
 	require.NoError(t, c.Validate())
 	s = c.AsShadow()

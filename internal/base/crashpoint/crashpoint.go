@@ -13,8 +13,18 @@ const Variable = "ECHOSIEVE_TEST_CRASH"
 // Point is a place between two durable steps.
 type Point string
 
-// The points in the order in which a batch passes them.
+// The points in the order in which a take-over and a batch pass them.
 const (
+	// AfterInit fires when a take-over has got a new epoch. Leaders still accept batches of the former owner, and recovery gets the next
+	// epoch.
+	AfterInit Point = "after-init"
+	// AfterAddPartitions fires when the transaction of a fence is open. Recovery makes the coordinator abort it, which also fences.
+	AfterAddPartitions Point = "after-add-partitions"
+	// AfterEndTransaction fires when the transaction of a fence is committed, and its markers may not be written yet. Recovery waits for
+	// its own marker, whatever becomes of these.
+	AfterEndTransaction Point = "after-end-transaction"
+	// AfterReadBack fires when the outputs were read back, before the partition runs. Nothing is published, so recovery reads the same.
+	AfterReadBack Point = "after-read-back"
 	// AfterFetch fires when a partition has received a fetch response with records. Nothing is durable yet: the records are fetched
 	// again.
 	AfterFetch Point = "after-fetch"
@@ -56,10 +66,15 @@ const (
 	AfterCommit Point = "after-commit"
 )
 
-// Points returns all points, in the order in which a batch passes them.
+// Points returns all points, in the order in which a take-over and a batch pass them.
 func Points() []Point {
-	return []Point{
+	return append(TakeOver(),
 		AfterFetch, AfterPrepare, AfterPlace, AfterInsert, AfterDraw, AfterTicket, AfterLook, AfterRead, AfterDecide,
 		BeforePublish, BetweenPublishes, AfterPublish, AfterMark, BeforeCommit, AfterCommit,
-	}
+	)
+}
+
+// TakeOver returns the points that a process passes once for each of its partitions in a group generation.
+func TakeOver() []Point {
+	return []Point{AfterInit, AfterAddPartitions, AfterEndTransaction, AfterReadBack}
 }

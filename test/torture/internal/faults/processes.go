@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -151,7 +152,11 @@ func crashEverywhere(ctx context.Context, r *rig.Round, random *rand.Rand, _ tim
 
 // crashSetting is a value of crashpoint.Variable: the process ends itself when it passes the point for the n-th time, n being drawn.
 func crashSetting(random *rand.Rand, p crashpoint.Point, term bool) string {
-	s := fmt.Sprintf("%s:%d", p, 1+random.IntN(8))
+	n := 1 + random.IntN(8)
+	if slices.Contains(crashpoint.TakeOver(), p) {
+		n = 1 // a process may have one partition only
+	}
+	s := fmt.Sprintf("%s:%d", p, n)
 	if term {
 		s += ":term"
 	}

@@ -1,0 +1,271 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"echosieve/consumer/internal/label"
+	"echosieve/consumer/internal/wire"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// commitAt commits an offset of an owner's input partition with the label that names the producer id and the positions.
+func commitAt(t *testing.T, to *takeover, offset, pid int64, places []place) {
+	t.Helper()
+	commitLabel(t, to, offset, label.Make(ownerWords(pid, places)...))
+}
+
+func commitLabel(t *testing.T, to *takeover, offset int64, text string) {
+	t.Helper()
+	offsets := kadm.Offsets{}
+	offsets.Add(kadm.Offset{Topic: to.input, Partition: to.partition, At: offset, LeaderEpoch: -1, Metadata: text})
+	require.NoError(t, kadm.NewClient(client(t, to.cluster.cfg)).CommitAllOffsets(context.Background(), to.group, offsets))
+}
+
+// requirePublished checks which input records a take-over has found.
+func requirePublished(t *testing.T, own *ownership, offsets ...int64) {
+	t.Helper()
+	require.Equal(t, len(offsets), own.published.len)
+	for _, o := range offsets {
+		require.True(t, own.published.has(o), "offset %d", o)
+	}
+}
+
+// realPositions lets owners find commits that do not say, or do not say truly, where to read back.
+func realPositions(t *testing.T, cfg Config) {
+	ensureTopics(t, cfg)
+	to := testTakeOver(t, cfg)
+	own := takeOver(t, to)
+	require.True(t, own.fenced, "nobody has published under a new id")
+	require.NoError(t, publishAs(to, own.as, 0, cfg.Topics.Unique, 0, 1, 2, 3))
+
+	own = takeOver(t, testTakeOver(t, cfg))
+	require.False(t, own.fenced, "the commit is gone, and the id is not new")
+	requirePublished(t, own)
+
+	commitLabel(t, to, 2, "")
+	own = takeOver(t, testTakeOver(t, cfg))
+	require.Equal(t, int64(2), own.next)
+	require.False(t, own.fenced, "a tool or a version without exactly once has committed")
+	require.False(t, own.noted)
+	requirePublished(t, own)
+
+	// The coordinator has forgotten the id since, so the owner has another producer id than the commit names.
+	former := own.as
+	former.ID += 1_000_000
+	commitAt(t, to, 2, former.ID, own.ends)
+	require.NoError(t, publishAs(to, former, 0, cfg.Topics.Duplicate, 2, 3))
+	own = takeOver(t, testTakeOver(t, cfg))
+	require.False(t, own.fenced)
+	require.False(t, own.noted)
+	requirePublished(t, own, 2, 3)
+
+	commitAt(t, to, 4, own.as.ID, own.ends)
+	own.by.inputID = wire.TopicID{1}
+	commitLabel(t, to, 4, label.Make(label.Word{Name: label.TopicID, Value: wire.TopicID{2}.String()}))
+	committed, pid, err := own.by.position(t.Context())
+	require.NoError(t, err)
+	require.Negative(t, committed.next, "an offset of the input topic before it was recreated")
+	require.Equal(t, own.as.ID, pid)
+}
+
+// realChangedOutputs changes the output topics between two owners.
+func realChangedOutputs(t *testing.T, cfg Config) {
+	ensureTopics(t, cfg)
+	ctx := t.Context()
+	admin := kadm.NewClient(client(t, cfg))
+	first := testTakeOver(t, cfg)
+	own := takeOver(t, first)
+	commitAt(t, first, 2, own.as.ID, own.ends)
+	require.NoError(t, publishAs(first, own.as, 0, cfg.Topics.Unique, 2, 5))
+	require.NoError(t, publishAs(first, own.as, 0, cfg.Topics.Duplicate, 3))
+
+	renamed := cfg
+	renamed.Topics.Unique += "-renamed"
+	ensureTopics(t, renamed)
+	second := testTakeOver(t, renamed)
+	next := takeOver(t, second)
+	require.True(t, next.fenced, "the earlier owner wrote only to places that the commit names")
+	require.False(t, next.noted, "positions are committed before the first output")
+	requirePublished(t, next, 2, 3, 5)
+	require.Len(t, next.ends, 3)
+	require.Len(t, next.before, 4)
+	require.Equal(t, cfg.Topics.Unique, next.before[3].Topic)
+	require.ErrorIs(t, publishAs(first, own.as, 2, cfg.Topics.Unique, 6), kafka.InvalidProducerEpoch, "the old place is fenced, too")
+	require.Equal(t, next.before, next.places(5, &writers{}), "the next owner must find them, too")
+	require.Equal(t, next.ends, next.places(6, &writers{}))
+
+	// The old topic is deleted, and another one is recreated. An owner that has not noticed that yet publishes there.
+	commitAt(t, second, 2, next.as.ID, next.before)
+	duplicate := next.ends[1]
+	require.Equal(t, cfg.Topics.Duplicate, duplicate.Topic)
+	for _, topic := range []string{cfg.Topics.Unique, cfg.Topics.Duplicate} {
+		_, err := admin.DeleteTopic(ctx, topic)
+		require.NoError(t, err)
+	}
+	require.Eventually(t, func() bool {
+		_, err := admin.CreateTopic(ctx, 3, 1, nil, cfg.Topics.Duplicate)
+		return err == nil
+	}, patience, 50*time.Millisecond)
+	require.Eventually(t, func() bool {
+		now, err := second.cluster.topic(context.Background(), cfg.Topics.Duplicate)
+		return err == nil && now.ID != duplicate.topicID && publishAs(second, next.as, 0, cfg.Topics.Duplicate, 7) == nil
+	}, patience, 50*time.Millisecond)
+	third := takeOver(t, testTakeOver(t, renamed))
+	require.True(t, third.fenced)
+	requirePublished(t, third, 7)
+	require.NotEqual(t, duplicate.topicID, third.ends[1].topicID)
+}
+
+// realMorePartitions gives an output topic more partitions between two owners.
+func realMorePartitions(t *testing.T, cfg Config) {
+	_, err := kadm.NewClient(client(t, cfg)).CreateTopic(t.Context(), 5, 1, nil, cfg.Topics.Input)
+	require.NoError(t, err)
+	ensureTopics(t, cfg)
+	inFour := func() *takeover { // input partition 4 publishes to output partition 4 modulo 3
+		to := testTakeOver(t, cfg)
+		to.partition, to.id = 4, transactionalID(cfg.Group, cfg.Topics.Input, 4)
+		return to
+	}
+	first := inFour()
+	own := takeOver(t, first)
+	require.Equal(t, int32(1), own.ends[0].Partition)
+	commitAt(t, first, 2, own.as.ID, own.ends)
+	require.NoError(t, publishTo(first, own.as, 0, own.ends[0].TopicPartition, 2, 3))
+
+	addPartitions(t, cfg, cfg.Topics.Unique, 5)
+	require.Eventually(t, func() bool {
+		n, err := first.cluster.topic(context.Background(), cfg.Topics.Unique)
+		return err == nil && len(n.Partitions) == 5
+	}, patience, 10*time.Millisecond)
+	now, err := first.cluster.metadata(t.Context(), cfg.Topics.out())
+	require.NoError(t, err)
+	require.True(t, own.moved(&outputTopics{now.Topics, time.Now()}))
+	next := takeOver(t, inFour())
+	require.True(t, next.fenced)
+	requirePublished(t, next, 2, 3)
+	require.Equal(t, int32(4), next.ends[0].Partition)
+	require.False(t, next.moved(&outputTopics{now.Topics, time.Now()}))
+	require.False(t, next.moved(nil))
+	for _, e := range own.ends {
+		require.ErrorIs(t, publishTo(first, own.as, 7, e.TopicPartition, 4), kafka.InvalidProducerEpoch)
+	}
+}
+
+// realDeletedMarkers deletes records and markers from the output topics.
+func realDeletedMarkers(t *testing.T, cfg Config) {
+	ensureTopics(t, cfg)
+	truncate := func(topic string, keep int64) {
+		t.Helper()
+		admin := kadm.NewClient(client(t, cfg))
+		offsets, err := admin.ListEndOffsets(t.Context(), topic)
+		require.NoError(t, err)
+		at, _ := offsets.Lookup(topic, 0)
+		until := kadm.Offsets{}
+		until.AddOffset(topic, 0, at.Offset-keep, -1)
+		_, err = admin.DeleteRecords(t.Context(), until)
+		require.NoError(t, err)
+	}
+	first := testTakeOver(t, cfg)
+	own := takeOver(t, first)
+	commitAt(t, first, 2, own.as.ID, own.ends)
+	require.NoError(t, publishAs(first, own.as, 0, cfg.Topics.Unique, 2, 3, 4))
+	truncate(cfg.Topics.Unique, 1)
+	next := takeOver(t, testTakeOver(t, cfg))
+	requirePublished(t, next, 4) // the others stand nowhere any more
+
+	second := testTakeOver(t, cfg)
+	require.NoError(t, second.init(t.Context()))
+	unique := next.ends[0]
+	require.NoError(t, second.fence(t.Context(), next.ends))
+	require.Eventually(t, func() bool { // the marker is there
+		_, end, err := second.cluster.offsets(context.Background(), unique.Topic, 0)
+		return err == nil && end > unique.offset+1
+	}, patience, 10*time.Millisecond)
+	truncate(cfg.Topics.Unique, 0)
+	_, err := second.readPlace(t.Context(), &ownership{}, unique.TopicPartition, unique.offset, wire.NoProducerID, time.Now())
+	require.ErrorIs(t, err, errNoMarker)
+	requirePublished(t, takeOver(t, second)) // fences anew
+}
+
+// realLostVerdicts: an owner has published records and dies before it commits. Redis has lost their verdicts, and the next owner decides them
+// differently.
+func realLostVerdicts(t *testing.T, cfg Config) {
+	cfg.Partitions = 1
+	ensureTopics(t, cfg)
+	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "d", 20, 1)...)
+	first := testTakeOver(t, cfg)
+	own := takeOver(t, first)
+	commitAt(t, first, 0, own.as.ID, own.ends)
+	require.NoError(t, publishAs(first, own.as, 0, cfg.Topics.Unique, 0, 1, 2, 3, 4, 6))
+
+	m := startMember(t, cfg, &router{}) // its verdict is duplicate
+	eventuallyCommitted(t, cfg)
+	m.stop(t)
+	require.Equal(t, 6.0, m.value(t, alreadyPublished))
+	require.Equal(t, 14.0, m.value(t, "echosieve_consumer_published_records_total"))
+	out := bySource(consumeUntil(t, cfg, cfg.Topics.out(), atLeast(20)))
+	require.Len(t, out, 20)
+	for source, records := range out {
+		require.Len(t, records, 1, source)
+	}
+}
+
+// realLateCommit: a member commits after it has lost its partitions.
+func realLateCommit(t *testing.T, cfg Config) {
+	ensureTopics(t, cfg)
+	m := startMember(t, cfg, &router{})
+	serves(t, m)
+	eventuallyCommitted(t, cfg)
+	gen := &kafka.Generation{GroupID: cfg.Group, ID: 1, MemberID: "somebody"}
+	commits := []kafka.OffsetCommit{{Partition: 0, Offset: 7}}
+	require.Error(t, m.cluster.commit(t.Context(), gen, cfg.Topics.Input, commits), "the group has another member")
+	m.stop(t)
+	late, err := newCluster(cfg, cfg.Topics.All()...)
+	require.NoError(t, err)
+	defer late.close()
+	require.Error(t, late.commit(t.Context(), gen, cfg.Topics.Input, commits), "the group is empty")
+	require.Zero(t, committed(t, client(t, cfg), cfg))
+}
+
+// realRecreatedOutput recreates an output topic while a member runs.
+func realRecreatedOutput(t *testing.T, cfg Config) {
+	cfg.Partitions = 1
+	ensureTopics(t, cfg)
+	admin := kadm.NewClient(client(t, cfg))
+	send := func(n int) {
+		t.Helper()
+		produce(t, client(t, cfg), numbered(cfg.Topics.Input, fmt.Sprint("u", n, "-"), 10, 1)...)
+	}
+	send(1)
+	m := startMember(t, cfg, &router{})
+	eventuallyCommitted(t, cfg)
+	before := m.value(t, "echosieve_consumer_takeovers_total")
+	_, err := admin.DeleteTopic(t.Context(), cfg.Topics.Unique)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		_, err := admin.CreateTopic(context.Background(), 1, 1, nil, cfg.Topics.Unique)
+		return err == nil
+	}, patience, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_takeovers_total") > before }, patience, 50*time.Millisecond,
+		"an idle member takes over again, too")
+	send(2)
+	eventuallyCommitted(t, cfg)
+	m.stop(t)
+	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(10))
+	require.Len(t, out, 10)
+	sources := map[string][]*kgo.Record(bySource(out))
+	require.Len(t, sources, 10)
+
+	// Whoever comes next finds the positions of the present topic.
+	next := takeOver(t, testTakeOver(t, cfg))
+	require.True(t, next.fenced)
+	require.True(t, next.noted)
+	requirePublished(t, next)
+}
