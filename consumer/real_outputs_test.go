@@ -260,7 +260,7 @@ func realRecreatedOutput(t *testing.T, cfg Config) {
 	m.stop(t)
 	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(10))
 	require.Len(t, out, 10)
-	sources := map[string][]*kgo.Record(bySource(out))
+	sources := bySource(out)
 	require.Len(t, sources, 10)
 
 	// Whoever comes next finds the positions of the present topic.

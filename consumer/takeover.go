@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/crashpoint"
+	"echosieve/internal/base/crashpoint"
 	"echosieve/pipeline"
 	"echosieve/pipeline/record"
 
