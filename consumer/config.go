@@ -49,7 +49,7 @@ type Topics struct {
 	Input     string `setting:"input" help:"Topic that articles are read from."`
 	Unique    string `setting:"unique" help:"Topic for articles that repeat nothing in the window."`
 	Duplicate string `setting:"duplicate" help:"Topic for near and exact copies."`
-	Possible  string `setting:"possible" help:"Topic for articles that only resemble an earlier one; empty: unique."`
+	Possible  string `setting:"possible" help:"Topic for articles that only resemble an earlier one; empty: they go to the unique topic."`
 	Dead      string `setting:"dead" help:"Topic for records that cannot be processed."`
 	// Shadow is set for a shadow: it publishes all outputs to this topic and uses no other output topic. Package config sets it from
 	// shadow.topic; it is no setting of its own.

@@ -76,7 +76,7 @@ func (g *groupGeneration) start(ctx, work context.Context, starts []start) (drai
 		switch {
 		case at.recreated:
 			g.c.metrics.offsetResets.Inc()
-			g.c.log.Warn("the topic was recreated since the group committed, going on at the start of its log: records of the old topic without a verdict are lost",
+			g.c.log.Warn("the topic was recreated since the group committed, reading from the start of its log: records of the old topic without a verdict are lost",
 				"topic", g.c.input.name, "partition", at.partition)
 		case at.offset < 0:
 			g.c.log.Info("the group has no committed offset, starting at the start of the log", "topic", g.c.input.name, "partition", at.partition)

@@ -251,7 +251,7 @@ func (p *partition) reset(ctx context.Context, offset int64, out chan<- *chunk) 
 	lost := max(first-offset, 0)
 	p.c.metrics.offsetResets.Inc()
 	p.c.metrics.lostRecords.Add(float64(lost))
-	p.c.log.Warn("the broker no longer has the wanted offset, going on at the start of the log: data was lost",
+	p.c.log.Warn("the broker no longer has the next offset, reading from the start of the log: records were lost",
 		"topic", p.topic, "partition", p.id, "offset", offset, "log_start", first, "log_end", last, "lost_records_at_most", lost)
 	return first, nil
 }

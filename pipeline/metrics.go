@@ -64,7 +64,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}, []string{"relation", "topic"}),
 		littleText: f.NewCounter(prometheus.CounterOpts{
 			Name: "echosieve_pipeline_little_text_total",
-			Help: "Articles with too few features for a fingerprint.",
+			Help: "Articles with too few words for a fingerprint.",
 		}),
 		noWords: f.NewCounter(prometheus.CounterOpts{
 			Name: "echosieve_pipeline_no_words_total",
@@ -76,7 +76,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}, []string{"script"}),
 		text: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "echosieve_pipeline_text_bytes_total",
-			Help: "Bytes of clean text, by part: what fingerprints are made of, and what they ignore.",
+			Help: "Bytes of clean text: of the article, and of the parts that fingerprints ignore (furniture, boilerplate).",
 		}, []string{"part"}),
 		stage: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "echosieve_pipeline_stage_seconds",

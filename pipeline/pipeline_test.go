@@ -181,7 +181,7 @@ echosieve_pipeline_records_total{reason="wrong_type",verdict="dead"} 0
 # HELP echosieve_pipeline_no_words_total Articles with letters or digits, but without a word that counts.
 # TYPE echosieve_pipeline_no_words_total counter
 echosieve_pipeline_no_words_total 0
-# HELP echosieve_pipeline_text_bytes_total Bytes of clean text, by part: what fingerprints are made of, and what they ignore.
+# HELP echosieve_pipeline_text_bytes_total Bytes of clean text: of the article, and of the parts that fingerprints ignore (furniture, boilerplate).
 # TYPE echosieve_pipeline_text_bytes_total counter
 echosieve_pipeline_text_bytes_total{part="article"} 379
 echosieve_pipeline_text_bytes_total{part="boilerplate"} 0

@@ -19,10 +19,10 @@ const mostRate = 1_000_000
 
 const produceHelp = `Produce publishes JSON Lines, one article a line, into the input topic. Each line becomes the value of one
 record, unchanged. The id of the article, if it has one, becomes the key. Files may be compressed with gzip or zstd, whatever
-their names are. "-" is standard input, and so is no file. The output of mongoexport can be published directly.
+their names are. "-", or no file, means standard input. The output of mongoexport can be published directly.
 
 A line that is no JSON object, or is too long for the topic, is reported with its file and line number, counted and left
-out. With --strict the command stops at such a line. A line without text is published, and the service refuses it.
+out. With --strict the command stops at such a line. A line without text is published and becomes a dead letter.
 
 With --sample the shipped sample is published instead of a file: 77 invented articles in Chinese and English, with copies,
 look-alikes and broken lines. With --loop as well, reports of invented events follow, three in ten of them copies, until the
@@ -43,7 +43,7 @@ func newProduceCommand() *cobra.Command {
 	asJSON := command.AddJSONFlag(cmd)
 	strict := cmd.Flags().Bool("strict", false, "stop at the first bad line")
 	fromSample := cmd.Flags().Bool("sample", false, "publish the shipped sample instead of files")
-	loop := cmd.Flags().Bool("loop", false, "with --sample: go on with invented articles, until stopped; needs --rate")
+	loop := cmd.Flags().Bool("loop", false, "with --sample: then publish invented articles, until stopped; needs --rate")
 	rate := cmd.Flags().Float64("rate", 0, "records a second; 0: as fast as possible")
 	config.AddFlags(cmd.Flags(), "kafka", "input")
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {

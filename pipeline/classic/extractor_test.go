@@ -53,7 +53,7 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// What is after a NUL, where a C string ends, counts.
+// Text after a NUL counts, although a C string ends there.
 func TestNULIsNoEnd(t *testing.T) {
 	for _, name := range Names() {
 		e := testExtractor(t, name)

@@ -48,7 +48,7 @@ type RedisConfig struct {
 // HTTPConfig holds the settings of the listener for metrics and health.
 type HTTPConfig struct {
 	Listen string   `setting:"listen" help:"Address of /metrics, /healthz and /readyz; loopback unless you open it."`
-	Hosts  []string `setting:"hosts" help:"Names by which clients call http.listen, besides addresses and localhost, such as echosieve.internal; .internal stands for all names that end so. Others get the answer 421."`
+	Hosts  []string `setting:"hosts" help:"Names by which clients call http.listen, besides addresses and localhost, such as echosieve.internal; .internal stands for all names that end so. A request with another name gets the answer 421."`
 	Pprof  bool     `setting:"pprof" help:"Serve /debug/pprof/ too; profiles show what the process works on."`
 
 	Console bool `setting:"console" help:"Serve the web page /console/ too. It has no login: who reaches http.listen reads the articles of all topics under kafka.topics."`

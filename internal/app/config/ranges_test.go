@@ -53,7 +53,7 @@ func TestNoAbsurdNumberPasses(t *testing.T) {
 	}
 }
 
-// What strangers tried.
+// Each of these values would make the service useless, so loading the configuration fails.
 func TestSettingsWithoutSenseAreRefused(t *testing.T) {
 	for _, args := range [][]string{
 		{"--kafka.max_message_bytes=1024"}, // every article would be a dead letter

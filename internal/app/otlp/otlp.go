@@ -35,7 +35,7 @@ type Exporter struct {
 func New(version string, reg prometheus.Registerer, log *slog.Logger) (*Exporter, error) {
 	outcomes := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "echosieve_tracing_spans_total",
-		Help: "Spans by what became of them.",
+		Help: "Trace spans by outcome: exported, failed (refused by the receiver), dropped (too many were queued).",
 	}, []string{"outcome"})
 	if err := reg.Register(outcomes); err != nil {
 		return nil, fmt.Errorf("tracing: metrics: %w", err)
@@ -112,7 +112,7 @@ const (
 	dropped  = "dropped" // too many spans were waiting
 )
 
-// queue bounds and counts the spans that wait, and counts what became of them. The SDK's batch processor drops spans, too, but tells
+// queue bounds and counts the spans that wait, and their outcomes. The SDK's batch processor drops spans, too, but tells
 // nobody how many; it has room for as many spans as queue admits, so it never drops one.
 type queue struct {
 	sdk.SpanProcessor
@@ -135,7 +135,7 @@ func (q *queue) OnEnd(span sdk.ReadOnlySpan) {
 		q.waiting.Add(-1)
 		q.outcomes.WithLabelValues(dropped).Inc()
 		if !q.isFull.Swap(true) {
-			q.log.Warn("spans are dropped, because too many wait: articles are not concerned", "limit", q.limit)
+			q.log.Warn("trace spans are dropped, because too many are queued: articles are unaffected", "limit", q.limit)
 		}
 		return
 	}
@@ -154,13 +154,13 @@ func (e exportOf) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) err
 	case err != nil:
 		q.outcomes.WithLabelValues(failed).Add(float64(len(spans)))
 		if !q.isBroken {
-			q.log.Warn("spans cannot be sent: articles are not concerned", "err", err)
+			q.log.Warn("trace spans cannot be sent: articles are unaffected", "err", err)
 		}
 	default:
 		q.outcomes.WithLabelValues(exported).Add(float64(len(spans)))
 		q.isFull.Store(false)
 		if q.isBroken {
-			q.log.Info("spans can be sent again")
+			q.log.Info("trace spans can be sent again")
 		}
 	}
 	q.isBroken = err != nil

@@ -188,6 +188,6 @@ func TestReceiverThatReturns(t *testing.T) {
 	send(exported, 2)
 	closeWhenSent(e)
 	require.Equal(t, 1, strings.Count(log.String(), "spans cannot be sent"))
-	require.Equal(t, 1, strings.Count(log.String(), "spans can be sent again"))
+	require.Equal(t, 1, strings.Count(log.String(), "trace spans can be sent again"))
 	require.Zero(t, count(dropped))
 }

@@ -48,7 +48,7 @@ type reloader struct {
 func newReloader(cfg config.Config, reg prometheus.Registerer, log *slog.Logger) *reloader {
 	r := &reloader{running: cfg, log: log, outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "echosieve_config_reloads_total",
-		Help: "SIGHUPs by what became of the configuration.",
+		Help: "SIGHUPs by the result of the reload: applied, unchanged, refused (a setting needs a restart), invalid (mistakes).",
 	}, []string{"outcome"})}
 	for _, outcome := range []string{reloadApplied, reloadUnchanged, reloadRefused, reloadInvalid} {
 		r.outcomes.WithLabelValues(outcome)

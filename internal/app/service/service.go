@@ -189,7 +189,7 @@ func registerBuildInfo(reg prometheus.Registerer, recipeID, index string, shadow
 	b := build.Read()
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: buildInfo,
-		Help: "Always 1; the labels say what runs.",
+		Help: "Always 1; the labels name version, recipe and index.",
 		ConstLabels: prometheus.Labels{
 			"version": b.Version, "revision": b.Revision, "goversion": b.Go, "recipe": recipeID, "index": index,
 			"shadow": strconv.FormatBool(shadow),

@@ -72,8 +72,8 @@ func seen(text string) string {
 	return b.String()
 }
 
-// Terminal returns the terminal that a stream of a command is, also behind a Writer, and whether it is one. What is written to the file
-// itself must not hold text of strangers.
+// Terminal returns the terminal that a stream of a command is, also behind a Writer, and whether it is one. Text that is written to the
+// file itself passes no filter: it must not come from strangers.
 func Terminal(stream any) (*os.File, bool) {
 	if w, ok := stream.(*Writer); ok {
 		stream = w.out

@@ -106,7 +106,7 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 }
 
 // demonstrate publishes the sample and shows the verdicts of the service that listens at listen. Then it measures a burst or, with serve,
-// goes on showing verdicts until ctx ends.
+// keeps showing verdicts until ctx ends.
 func demonstrate(ctx context.Context, cfg config.Config, listen string, v *view, records []record.Record, serve bool) (err error) {
 	sampleCtx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -68,7 +68,7 @@ func TestEvalThresholdOfClassicRecipe(t *testing.T) {
 	require.Len(t, r.Limits, 33)
 }
 
-// What an article holds must not drive the terminal.
+// Control characters of an article must not reach the terminal.
 func TestTextsDriveNoTerminal(t *testing.T) {
 	require.Equal(t, "中文", beginning("中文中文", 2))
 	require.Equal(t, "中文", beginning("中文", 2))

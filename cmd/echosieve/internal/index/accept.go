@@ -13,7 +13,7 @@ import (
 const acceptHelp = `Accept ends the warning that the group's articles are in another index, without filling this one: after a change of settings
 where copies of earlier articles may pass as unique for one window. index refill ends it, too, and copies do not pass.
 
-It accepts what the group has committed so far. If processes with other settings go on, the warning comes back.`
+It accepts what the group has committed so far. If processes with other settings keep running, the warning comes back.`
 
 func newAcceptCommand() *cobra.Command {
 	cmd := &cobra.Command{

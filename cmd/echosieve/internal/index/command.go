@@ -24,7 +24,7 @@ func Command() *cobra.Command {
 	return cmd
 }
 
-// opened is an index with what it was opened from.
+// opened is an index with the settings and connections that a command needs to read and to close it.
 type opened struct {
 	*redisindex.Index
 	cfg    config.Config

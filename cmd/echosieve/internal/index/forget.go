@@ -12,19 +12,18 @@ import (
 	"echosieve/redisindex"
 )
 
-const forgetHelp = `Forget makes an article one that no later article is a copy of: after a takedown, or if a wrong original (an error
+const forgetHelp = `After forget, no later article is a copy of this article. Use it after a takedown, or if a wrong original (an error
 page, a cookie wall) swallows articles. It takes the coordinates of the input record, as the header echosieve-source or
 echosieve-original has them, TOPIC/PARTITION/OFFSET; or the id of an article, which means all versions of the article with
-that id (--as id, if the id looks like coordinates). All articles whose root it is are forgotten with it: they were never
-published as unique, so nothing may be dropped because of them either.
+that id (--as id, if the id looks like coordinates). All articles whose root it is are forgotten with it, because they were never
+published as unique.
 
-- Verdicts that were published stay as they are. When a forgotten record is delivered again, it gets its old verdict.
-- The next article with the same text, or one that resembles it, counts as new: it is published as unique, and is an
-  original from then on. If its text itself is the problem, forget that one, too.
-- A refill after a loss brings forgotten articles back: forget them again.
+Published verdicts stay. When a forgotten record is delivered again, it gets its old verdict. The next article with the
+same text, or a similar one, is published as unique and is an original from then on: if the text itself is the problem,
+forget that article, too. A refill after a loss brings forgotten articles back: forget them again.
 
-It goes through the whole index, again and again until it finds nothing more, because articles under way may still get
-it as their root. It needs the rights SCAN, DBSIZE and HGETALL. All processes of the service must have this version.
+Forget reads the whole index until it finds nothing more, because articles under way may still get the article as their
+root. It needs the rights SCAN, DBSIZE and HGETALL.
 
 Exit codes: 0 forgotten; 1 the index has no entry of it (an exact repeat has none, and old ones expire); 2 failed.`
 
@@ -33,7 +32,7 @@ const maxPasses = 10
 
 func newForgetCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "forget TOPIC/PARTITION/OFFSET|ID", Short: "Make an article the original of nothing from now on", Long: forgetHelp,
+		Use: "forget TOPIC/PARTITION/OFFSET|ID", Short: "Let no later article be a copy of an article", Long: forgetHelp,
 		Example: `  echosieve index forget articles/3/128077 --config echosieve.yaml
   echosieve index forget https://news.example/2026/1 --config echosieve.yaml`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -23,7 +23,7 @@ const lookupHelp = `Lookup prints what the index knows of an article:
 
   TOPIC/PARTITION/OFFSET   coordinates of the input record: its entry. Reads the whole index
   0123456789abcdef         a fingerprint, as the header echosieve-fingerprint has it: its entries. Fast
-  @FILE or -               a text: the stored articles that the look-ups for it find, and what it would be to each. Fast
+  @FILE or -               a text: the stored articles that the look-ups for it find, and its verdict against each. Fast
   anything else            the id of an article: its entries. Reads the whole index
 
 --as text, id, fingerprint or coordinates says what the argument is if it looks like something else. Nothing is stored. An

@@ -30,7 +30,7 @@ Only records below the committed offsets of kafka.group are restored, because th
 service may run meanwhile. Its articles count as later than restored articles; a copy that arrives before its original
 is restored passes as unique.
 
-How far a refill has come is kept in Redis, beside the index. So a refill that was killed goes on where it was when
+How far a refill has come is kept in Redis, beside the index. So a refill that was killed resumes where it was when
 you type the command again, and several processes, on several machines, share the partitions. After a further loss of
 data it begins again. The partitions of a killed process are free after 15 seconds. --restart makes it begin again in any case. A finished
 refill that is typed again reads only what was published since, and with a longer --since everything again.
@@ -118,7 +118,7 @@ func (r *refiller) refill(ctx context.Context, restart bool) (*summary, error) {
 	err = r.work(ctx)
 	stop()
 	if ctx.Err() != nil {
-		err = errors.New("interrupted: type the command again, and it goes on where it was")
+		err = errors.New("interrupted: type the command again, and it resumes where it was")
 	}
 	if err != nil {
 		return nil, err

@@ -90,7 +90,7 @@ func TestRefillReadsFurtherBack(t *testing.T) {
 	require.True(t, s.Cured)
 	require.Eventually(t, func() bool { return !warns(t, w) }, time.Minute, 50*time.Millisecond)
 	s = runRefill(t, w, "--since", "2h")
-	require.Zero(t, s.Restored+s.Held, "what it wants is done")
+	require.Zero(t, s.Restored+s.Held, "a second refill has nothing left to restore")
 
 	lose(t, w)
 	w.Delete(t, w.Config.Kafka.Topics.Unique, 0, 1)

@@ -11,7 +11,7 @@ import (
 	"echosieve/redisindex"
 )
 
-// summary counts the records that this process has read, by what became of them.
+// summary counts the records that this process has read, by result.
 type summary struct {
 	mu sync.Mutex
 

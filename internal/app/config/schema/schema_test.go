@@ -198,7 +198,7 @@ func TestPrintRoundTrip(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// What a process gives to another one in the environment is the whole configuration, with its secrets.
+// Environ passes the whole configuration, with its secrets, to another process.
 func TestEnvironRoundTrip(t *testing.T) {
 	want, _, err := load(t, "kafka: {brokers: [x:1, y:2], password: secret, topics: {input: \"\"}}\nweight: .25\nwindow: 90m\n", nil, nil)
 	require.NoError(t, err)

@@ -65,7 +65,7 @@ function connect() {
   source.addEventListener("opening", (e) => opening(JSON.parse(e.data)));
   source.addEventListener("tick", (e) => tick(JSON.parse(e.data)));
   source.onerror = () => {
-    showConnection("page", false, ["The feed is broken off; the page connects again by itself."]);
+    showConnection("page", false, ["The connection to the service is lost; the page reconnects by itself."]);
     if (source.readyState === EventSource.CLOSED) connectIn(5000); // the browser does not try again after an answer like 503
   };
 }
@@ -328,7 +328,7 @@ $("compare").addEventListener("submit", async (e) => {
 function setPaused(on) {
   paused = on;
   $("pause").setAttribute("aria-pressed", String(on));
-  $("pause").textContent = on ? "Go on" : "Pause";
+  $("pause").textContent = on ? "Resume" : "Pause";
   if (!on) {
     addRows(waiting, true);
     waiting = [];

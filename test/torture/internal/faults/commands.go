@@ -12,7 +12,7 @@ import (
 	"echosieve/test/torture/internal/wait"
 )
 
-// What operators do beside the service. The commands are killed in the middle and typed again, as operators do.
+// The faults of this file run the commands of operators beside the service, kill them in the middle and run them again.
 
 const (
 	commandKills    = 3
