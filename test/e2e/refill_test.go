@@ -106,7 +106,7 @@ func TestRefillAfterALoss(t *testing.T) {
 	var other refilled
 	require.NoError(t, json.Unmarshal([]byte(out.String()), &other))
 	require.Positive(t, half.Restored+other.Restored)
-	require.Less(t, half.Restored+half.Held+other.Restored+other.Held, int64(articlesIn(before)), "they go on where the killed one was")
+	require.Less(t, half.Restored+half.Held+other.Restored+other.Held, int64(articlesIn(before)), "the other processes resume where the killed one was")
 	require.Zero(t, half.Differs+half.Uncommitted+half.OtherRecipe+other.Differs)
 	whole, cmd := refill(t, settings, "--restart")
 	require.Zero(t, whole.Restored, "a refill that is repeated stores nothing")
