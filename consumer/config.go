@@ -8,7 +8,7 @@ import (
 
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/tlsfiles"
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 )
 
 // Config says which cluster, topics and group to use, and how many records and bytes may be in flight. The setting tags are the keys
@@ -74,11 +74,11 @@ func (t Topics) named() []string {
 }
 
 // destinations returns the topic of each destination; empty: no topic of its own.
-func (t Topics) destinations() [pipeline.Destinations]string {
+func (t Topics) destinations() [article.DestinationCount]string {
 	if t.Shadow != "" {
-		return [...]string{pipeline.ToShadow: t.Shadow}
+		return [...]string{article.ToShadow: t.Shadow}
 	}
-	return [...]string{pipeline.ToUnique: t.Unique, pipeline.ToPossible: t.Possible, pipeline.ToDuplicate: t.Duplicate, pipeline.ToDead: t.Dead, pipeline.ToShadow: ""}
+	return [...]string{article.ToUnique: t.Unique, article.ToPossible: t.Possible, article.ToDuplicate: t.Duplicate, article.ToDead: t.Dead, article.ToShadow: ""}
 }
 
 // SASL says how to log in.

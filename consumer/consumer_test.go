@@ -37,7 +37,7 @@ func TestRecordsReachTheirTopicsInOrder(t *testing.T) {
 	last := map[string]int64{}
 	for _, r := range all {
 		require.Equal(t, map[byte]string{'u': "articles-unique", 'd': "articles-duplicate", 'x': "articles-dead"}[r.Value[0]], r.Topic)
-		source := strings.Split(header(r, pipeline.HeaderSource), "/")
+		source := strings.Split(header(r, pipeline.HeaderInput), "/")
 		require.Equal(t, strconv.Itoa(int(r.Partition)), source[1], "input partition p goes to output partition p")
 		offset, err := strconv.ParseInt(source[2], 10, 64)
 		require.NoError(t, err)

@@ -111,7 +111,7 @@ func header(r *kgo.Record, key string) string {
 func bySource(recs []*kgo.Record) map[string][]*kgo.Record {
 	m := make(map[string][]*kgo.Record)
 	for _, r := range recs {
-		m[header(r, pipeline.HeaderSource)] = append(m[header(r, pipeline.HeaderSource)], r)
+		m[header(r, pipeline.HeaderInput)] = append(m[header(r, pipeline.HeaderInput)], r)
 	}
 	return m
 }

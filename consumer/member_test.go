@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 )
 
@@ -38,16 +39,16 @@ func (r *router) Decide(ctx context.Context, b *pipeline.Batch) ([]pipeline.Outp
 	var out []pipeline.Output
 	for i := range b.Records {
 		rec := &b.Records[i]
-		to := pipeline.ToUnique
+		to := article.ToUnique
 		switch {
 		case bytes.HasPrefix(rec.Value, []byte("s")):
 			continue
 		case bytes.HasPrefix(rec.Value, []byte("d")):
-			to = pipeline.ToDuplicate
+			to = article.ToDuplicate
 		case bytes.HasPrefix(rec.Value, []byte("x")):
-			to = pipeline.ToDead
+			to = article.ToDead
 		}
-		headers := append(append([]record.Header{}, rec.Headers...), record.Header{Key: pipeline.HeaderSource, Value: []byte(rec.String())})
+		headers := append(append([]record.Header{}, rec.Headers...), record.Header{Key: pipeline.HeaderInput, Value: []byte(rec.String())})
 		out = append(out, pipeline.Output{Record: rec, Time: rec.Time, Destination: to, Headers: headers})
 	}
 	return out, nil
@@ -57,11 +58,11 @@ func (r *router) Decide(ctx context.Context, b *pipeline.Batch) ([]pipeline.Outp
 func (r *router) Refused(_ context.Context, _ *pipeline.Batch, out *pipeline.Output, why *pipeline.RejectError) (pipeline.Output, error) {
 	dead := *out
 	dead.Time = time.Now()
-	if out.Destination == pipeline.ToDead {
+	if out.Destination == article.ToDead {
 		dead.OmitValue, dead.OmitKey, dead.Key, dead.Smallest = true, true, []byte(out.Record.String()), true
 		return dead, nil
 	}
-	dead.Destination = pipeline.ToDead
+	dead.Destination = article.ToDead
 	dead.Headers = append(slices.Clone(out.Headers), record.Header{Key: pipeline.HeaderReason, Value: []byte(why.Reason)})
 	return dead, nil
 }

@@ -20,10 +20,10 @@ type place struct {
 }
 
 // outputPartition returns the partition that holds the outputs of an input partition, in a topic with so many partitions.
-func outputPartition(source int32, partitions int) int32 { return source % int32(partitions) }
+func outputPartition(input int32, partitions int) int32 { return input % int32(partitions) }
 
 // placesIn returns the starts of the partitions of these topics that hold the outputs of an input partition.
-func placesIn(topics []wire.Topic, source int32) ([]place, error) {
+func placesIn(topics []wire.Topic, input int32) ([]place, error) {
 	places := make([]place, len(topics))
 	for i, t := range topics {
 		switch {
@@ -32,7 +32,7 @@ func placesIn(topics []wire.Topic, source int32) ([]place, error) {
 		case len(t.Partitions) == 0:
 			return nil, protocol.NewErrNoTopic(t.Name)
 		}
-		places[i] = place{wire.TopicPartition{Topic: t.Name, Partition: outputPartition(source, len(t.Partitions))}, t.ID, 0}
+		places[i] = place{wire.TopicPartition{Topic: t.Name, Partition: outputPartition(input, len(t.Partitions))}, t.ID, 0}
 	}
 	return places, nil
 }

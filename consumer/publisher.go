@@ -14,6 +14,7 @@ import (
 	"echosieve/internal/base/diag"
 	"echosieve/internal/base/tracing"
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 
 	"github.com/segmentio/kafka-go"
@@ -26,7 +27,7 @@ import (
 type publisher struct {
 	cluster  *cluster
 	ids      *producerIDs
-	topics   [pipeline.Destinations]string
+	topics   [article.DestinationCount]string
 	metrics  *metrics
 	reporter *reporter
 
@@ -36,7 +37,7 @@ type publisher struct {
 
 // writers are the writers of one input partition, by output topic. Not safe for concurrent use, except that each writer may be used by
 // another goroutine.
-type writers [pipeline.Destinations]*writer
+type writers [article.DestinationCount]*writer
 
 func newPublisher(c *cluster, m *metrics, r *reporter) *publisher {
 	ids := &producerIDs{cluster: c, onRefusal: func(p *diag.Problem) {
@@ -46,11 +47,11 @@ func newPublisher(c *cluster, m *metrics, r *reporter) *publisher {
 }
 
 // newWriters returns the writers of an input partition under the identities that the function returns.
-func (p *publisher) newWriters(source int32, as func() identity) *writers {
+func (p *publisher) newWriters(partition int32, as func() identity) *writers {
 	var ws writers
 	for to, topic := range p.topics {
 		if topic != "" {
-			ws[to] = newWriter(p.cluster, as(), pipeline.Destination(to), topic, func(partitions int) int { return int(outputPartition(source, partitions)) })
+			ws[to] = newWriter(p.cluster, as(), article.Destination(to), topic, func(partitions int) int { return int(outputPartition(partition, partitions)) })
 		}
 	}
 	return &ws
@@ -58,22 +59,22 @@ func (p *publisher) newWriters(source int32, as func() identity) *writers {
 
 // ownWriters returns the writers of an input partition that have producer ids of their own. They are the same ones for each call,
 // because they outlive group generations: a broker can still hold a batch of an earlier one.
-func (p *publisher) ownWriters(source int32) *writers {
+func (p *publisher) ownWriters(partition int32) *writers {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.own[source] == nil {
-		p.own[source] = p.newWriters(source, func() identity { return newOwnIdentity(p.ids) })
+	if p.own[partition] == nil {
+		p.own[partition] = p.newWriters(partition, func() identity { return newOwnIdentity(p.ids) })
 	}
-	return p.own[source]
+	return p.own[partition]
 }
 
 // places returns the output partitions of an input partition, with the ends of their logs.
-func (p *publisher) places(ctx context.Context, source int32) ([]place, error) {
+func (p *publisher) places(ctx context.Context, partition int32) ([]place, error) {
 	m, err := p.cluster.metadata(ctx, p.cluster.cfg.Topics.All()[1:])
 	if err != nil {
 		return nil, err
 	}
-	places, err := placesIn(m.Topics, source)
+	places, err := placesIn(m.Topics, partition)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +83,8 @@ func (p *publisher) places(ctx context.Context, source int32) ([]place, error) {
 
 // fencedWriters returns the writers of an input partition that this process has taken over. They write only to the partitions that
 // the take-over has fenced.
-func (p *publisher) fencedWriters(source int32, own *ownership) *writers {
-	ws := p.newWriters(source, func() identity { return fencedIdentity{own.as} })
+func (p *publisher) fencedWriters(partition int32, own *ownership) *writers {
+	ws := p.newWriters(partition, func() identity { return fencedIdentity{own.as} })
 	for _, w := range ws {
 		for _, e := range own.ends {
 			if w != nil && w.topic == e.Topic {
@@ -94,16 +95,16 @@ func (p *publisher) fencedWriters(source int32, own *ownership) *writers {
 	return ws
 }
 
-// publishBatch returns nil when every output of a batch, read from input partition source, is acknowledged. If a topic refuses an
+// publishBatch returns nil when every output of a batch, read from this input partition, is acknowledged. If a topic refuses an
 // output permanently, its dead letter is published, and replaces it in outputs. publishBatch tries until ctx ends. It
 // returns ctx's error, or errStandingLost or errTakenOver if ws can write no more.
-func (c *Consumer) publishBatch(ctx context.Context, ws *writers, source int32, b *pipeline.Batch, outputs []pipeline.Output) error {
+func (c *Consumer) publishBatch(ctx context.Context, ws *writers, partition int32, b *pipeline.Batch, outputs []pipeline.Output) error {
 	pending := make([]*pipeline.Output, len(outputs))
 	for i := range outputs {
 		pending[i] = &outputs[i]
 	}
 	for len(pending) > 0 {
-		refusals, err := c.publisher.publish(ctx, ws, source, pending)
+		refusals, err := c.publisher.publish(ctx, ws, partition, pending)
 		if err != nil {
 			return err
 		}
@@ -138,9 +139,9 @@ type published struct {
 
 // publish returns when every output is acknowledged, except those that their topics refuse permanently, which it returns. It publishes to
 // the topics in parallel, with one Produce request for each topic and kafka.max_message_bytes. It tries until ctx ends and returns
-// ctx's error, or errStandingLost or errTakenOver. Calls for one source follow each other, and the outputs of each topic keep their order.
-func (p *publisher) publish(ctx context.Context, ws *writers, source int32, outputs []*pipeline.Output) ([]refused, error) {
-	var topics [pipeline.Destinations]published
+// ctx's error, or errStandingLost or errTakenOver. Calls for one input partition follow each other, and the outputs of each topic keep their order.
+func (p *publisher) publish(ctx context.Context, ws *writers, partition int32, outputs []*pipeline.Output) ([]refused, error) {
+	var topics [article.DestinationCount]published
 	for _, o := range outputs {
 		rec := record.Record{Key: o.Record.Key, Value: o.Record.Value, Headers: o.Headers, Time: o.Time}
 		if o.OmitValue {
@@ -151,17 +152,17 @@ func (p *publisher) publish(ctx context.Context, ws *writers, source int32, outp
 		}
 		to := o.Destination
 		if p.topics[to] == "" { // kafka.topics.possible is empty
-			to = pipeline.ToUnique
+			to = article.ToUnique
 		}
 		topics[to].records, topics[to].outputs = append(topics[to].records, rec), append(topics[to].outputs, o)
 	}
-	var refusals [pipeline.Destinations][]refused
-	var errs [pipeline.Destinations]error
+	var refusals [article.DestinationCount][]refused
+	var errs [article.DestinationCount]error
 	var wait sync.WaitGroup
 	for to := range topics {
 		if len(topics[to].records) > 0 {
 			wait.Go(func() {
-				refusals[to], errs[to] = p.publishTo(ctx, ws[to], source, topics[to])
+				refusals[to], errs[to] = p.publishTo(ctx, ws[to], partition, topics[to])
 				crashpoint.Here(crashpoint.BetweenPublishes)
 			})
 		}
@@ -172,12 +173,12 @@ func (p *publisher) publish(ctx context.Context, ws *writers, source int32, outp
 
 // publishTo sends the records through one writer, part after part. A part is sent only when the one before is acknowledged, so that
 // a retry cannot change the order.
-func (p *publisher) publishTo(ctx context.Context, w *writer, source int32, all published) (refusals []refused, err error) {
+func (p *publisher) publishTo(ctx context.Context, w *writer, partition int32, all published) (refusals []refused, err error) {
 	ctx, span := tracing.Start(ctx, "publish "+w.topic, trace.WithSpanKind(trace.SpanKindProducer),
 		trace.WithAttributes(attribute.Int("messaging.batch.message_count", len(all.records))))
 	defer func() { tracing.End(span, err) }()
 	for part := range wire.Split(all.records, p.cluster.cfg.MaxMessageBytes) {
-		more, err := p.send(ctx, w, source, published{part, all.outputs[:len(part)]})
+		more, err := p.send(ctx, w, partition, published{part, all.outputs[:len(part)]})
 		if err != nil {
 			return nil, err
 		}
@@ -188,8 +189,8 @@ func (p *publisher) publishTo(ctx context.Context, w *writer, source int32, all 
 
 // send publishes one record batch, as often as needed, except for the records that the topic refuses permanently, which it returns. The
 // writer keeps a retry from repeating records.
-func (p *publisher) send(ctx context.Context, w *writer, source int32, batch published) ([]refused, error) {
-	part, subject := batch.records, w.topic+"<"+strconv.Itoa(int(source))
+func (p *publisher) send(ctx context.Context, w *writer, partition int32, batch published) ([]refused, error) {
+	part, subject := batch.records, w.topic+"<"+strconv.Itoa(int(partition))
 	raw, err := wire.EncodeBatch(part, p.cluster.codec)
 	if err != nil {
 		return nil, fmt.Errorf("consumer: publish to %s: %w", w.topic, err)
@@ -209,7 +210,7 @@ func (p *publisher) send(ctx context.Context, w *writer, source int32, batch pub
 		if why := refusal(w.topic, err); why != nil && (len(part) > 1 || !batch.outputs[0].Smallest) {
 			p.metrics.errors.WithLabelValues(opPublish, kind(err)).Inc()
 			p.reporter.ok(opPublish, subject)
-			return p.sendHalves(ctx, w, source, batch, why)
+			return p.sendHalves(ctx, w, partition, batch, why)
 		}
 		p.reporter.failed(opPublish, subject, fmt.Errorf("consumer: publish to %s: %w", w.topic, err))
 		if err := retry.wait(ctx); err != nil {
@@ -224,7 +225,7 @@ func (p *publisher) send(ctx context.Context, w *writer, source int32, batch pub
 
 // sendHalves goes on after a topic has refused a batch. Brokers refuse a batch as a whole, so halves are sent until single records
 // are left: those that the topic refuses alone are returned.
-func (p *publisher) sendHalves(ctx context.Context, w *writer, source int32, batch published, why *pipeline.RejectError) ([]refused, error) {
+func (p *publisher) sendHalves(ctx context.Context, w *writer, partition int32, batch published, why *pipeline.RejectError) ([]refused, error) {
 	if err := w.giveUp(); err != nil {
 		return nil, err
 	}
@@ -232,11 +233,11 @@ func (p *publisher) sendHalves(ctx context.Context, w *writer, source int32, bat
 	if half == 0 {
 		return []refused{{batch.outputs[0], why}}, nil
 	}
-	first, err := p.send(ctx, w, source, published{batch.records[:half], batch.outputs[:half]})
+	first, err := p.send(ctx, w, partition, published{batch.records[:half], batch.outputs[:half]})
 	if err != nil {
 		return nil, err
 	}
-	second, err := p.send(ctx, w, source, published{batch.records[half:], batch.outputs[half:]})
+	second, err := p.send(ctx, w, partition, published{batch.records[half:], batch.outputs[half:]})
 	return append(first, second...), err
 }
 

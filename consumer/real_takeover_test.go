@@ -68,7 +68,7 @@ func publishTo(to *takeover, as wire.Identity, sequence int32, at wire.TopicPart
 	for _, o := range offsets {
 		source := article.Coordinates{Topic: to.input, Partition: to.partition, Offset: o}
 		records = append(records, record.Record{
-			Value: []byte("v"), Time: time.Now(), Headers: []record.Header{{Key: pipeline.HeaderSource, Value: []byte(source.String())}},
+			Value: []byte("v"), Time: time.Now(), Headers: []record.Header{{Key: pipeline.HeaderInput, Value: []byte(source.String())}},
 		})
 	}
 	raw, err := wire.EncodeBatch(records, 1)
@@ -124,7 +124,7 @@ func realTakeOver(t *testing.T, cfg Config) {
 
 	// The service's own writer never gets beyond the fence, however often it tries, and whatever it takes for a new beginning.
 	p := &publisher{cluster: a.cluster, topics: cfg.Topics.destinations(), ids: &producerIDs{cluster: a.cluster}}
-	w := p.fencedWriters(0, first)[pipeline.ToUnique]
+	w := p.fencedWriters(0, first)[article.ToUnique]
 	for range 3 {
 		require.ErrorIs(t, w.write(t.Context(), batchWith(t, "late"), 1), errTakenOver)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
 )
@@ -70,7 +71,7 @@ func TestRefusedRecordsBecomeDeadLetters(t *testing.T) {
 			require.Len(t, dead, len(bad))
 			for _, r := range dead {
 				require.Equal(t, string(c.reason), header(r, pipeline.HeaderReason))
-				require.Equal(t, header(r, pipeline.HeaderSource), string(r.Key))
+				require.Equal(t, header(r, pipeline.HeaderInput), string(r.Key))
 			}
 			require.Positive(t, deadRefused.Load(), "the dead topic refused, too")
 			require.NoError(t, m.health.last())
@@ -218,7 +219,7 @@ func realTimestampLimits(t *testing.T, cfg Config) {
 	require.Equal(t, "2099-01-01T00:01:00.000Z", header(dead[0], pipeline.HeaderTime))
 	unique := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(2))
 	copies := consumeUntil(t, cfg, []string{cfg.Topics.Duplicate}, atLeast(1))
-	require.Equal(t, cfg.Topics.Input+"/0/4", header(unique[1], pipeline.HeaderSource), "no copy of an article that was not published")
+	require.Equal(t, cfg.Topics.Input+"/0/4", header(unique[1], pipeline.HeaderInput), "no copy of an article that was not published")
 	require.Equal(t, cfg.Topics.Input+"/0/4", header(copies[0], pipeline.HeaderOriginal))
 	require.Zero(t, m.value(t, "echosieve_consumer_errors_total"), "no topic refused anything")
 }
@@ -247,7 +248,7 @@ func realLoweredLimit(t *testing.T, cfg Config) {
 	require.Equal(t, string(pipeline.Timestamp), header(dead[0], pipeline.HeaderReason))
 	require.Contains(t, header(dead[0], pipeline.HeaderDetail), "refused the record")
 	require.WithinDuration(t, time.Now(), dead[0].Timestamp, time.Hour)
-	require.Eventually(t, func() bool { return m.limits.now()[pipeline.ToUnique].MaxAhead == time.Hour }, patience, 50*time.Millisecond, "the limit is read again")
+	require.Eventually(t, func() bool { return m.limits.now()[article.ToUnique].MaxAhead == time.Hour }, patience, 50*time.Millisecond, "the limit is read again")
 
 	produce(t, probe, limitedArticle(cfg, time.Now().Add(2*time.Hour), " Nobody was hurt."), limitedArticle(cfg, time.Now(), " Tugs will help."))
 	eventuallyCommitted(t, cfg)
@@ -277,7 +278,7 @@ func realCompactedOutput(t *testing.T, cfg Config) {
 	m.start()
 	serves(t, m)
 	known := m.limits.now()
-	require.True(t, known[pipeline.ToUnique].NeedsKey)
+	require.True(t, known[article.ToUnique].NeedsKey)
 	m.limits.limits.Store(&pipeline.BatchLimits{}) // as without the right to read them
 	produce(t, client(t, cfg), keyless(""))
 	dead := consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(1))
@@ -288,7 +289,7 @@ func realCompactedOutput(t *testing.T, cfg Config) {
 	dead = consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(2))
 	require.Contains(t, header(dead[1], pipeline.HeaderDetail), "is compacted")
 	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(1))
-	require.Equal(t, cfg.Topics.Input+"/0/2", header(out[0], pipeline.HeaderSource))
+	require.Equal(t, cfg.Topics.Input+"/0/2", header(out[0], pipeline.HeaderInput))
 	eventuallyCommitted(t, cfg)
 	m.stop(t)
 }

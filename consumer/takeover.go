@@ -455,12 +455,12 @@ func (t *takeover) readTail(ctx context.Context, own *ownership, p wire.TopicPar
 
 // collect adds the input record that the output names, if it lies ahead.
 func (t *takeover) collect(own *ownership, r *record.Record) error {
-	source, err := pipeline.SourceOf(r.Headers)
+	input, err := pipeline.InputOf(r.Headers)
 	if err != nil {
 		return err
 	}
-	if own.next >= 0 && source.Topic == t.input && source.Partition == t.partition && source.Offset >= own.next {
-		own.published.add(source.Offset)
+	if own.next >= 0 && input.Topic == t.input && input.Partition == t.partition && input.Offset >= own.next {
+		own.published.add(input.Offset)
 	}
 	return nil
 }

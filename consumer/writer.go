@@ -8,7 +8,7 @@ import (
 
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/diag"
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 
 	"github.com/segmentio/kafka-go"
 )
@@ -29,7 +29,7 @@ import (
 type writer struct {
 	cluster  *cluster
 	identity identity
-	to       pipeline.Destination
+	to       article.Destination
 	topic    string
 	choose   func(partitions int) int // returns the partition of a batch; partitions is how many the topic has
 
@@ -39,7 +39,7 @@ type writer struct {
 	end       int64 // offset after the latest acknowledged batch; -1: not known
 }
 
-func newWriter(c *cluster, as identity, to pipeline.Destination, topic string, choose func(partitions int) int) *writer {
+func newWriter(c *cluster, as identity, to article.Destination, topic string, choose func(partitions int) int) *writer {
 	return &writer{cluster: c, identity: as, to: to, topic: topic, choose: choose, partition: -1, end: -1}
 }
 

@@ -22,7 +22,7 @@ import (
 
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/diag"
-	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 )
 
@@ -32,7 +32,7 @@ func oneWriter(t *testing.T, cfg Config) *writer {
 	c, err := newCluster(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
 	t.Cleanup(c.close)
-	return newWriter(c, newOwnIdentity(&producerIDs{cluster: c}), pipeline.ToUnique, cfg.Topics.Unique, func(int) int { return 0 })
+	return newWriter(c, newOwnIdentity(&producerIDs{cluster: c}), article.ToUnique, cfg.Topics.Unique, func(int) int { return 0 })
 }
 
 // batchWith is a batch of one record.

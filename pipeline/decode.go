@@ -85,7 +85,7 @@ func (c *DecodeConfig) Decode(r *record.Record) (article.Content, *RejectError) 
 	}
 	content.Text = text.String()
 	content.Title = o.firstString(fields.Title)
-	content.Source = o.firstString(fields.Source)
+	content.Publisher = o.firstString(fields.Publisher)
 	content.URL = o.firstString(fields.URL)
 	return content, nil
 }

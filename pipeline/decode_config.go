@@ -15,22 +15,22 @@ type DecodeConfig struct {
 	Tombstones  string      `setting:"tombstones" help:"What happens to null values: unique (passed to the unique topic) or skip."`
 	// MaxFuture only decides which timestamps are counted as future, not any verdict.
 	MaxFuture time.Duration `setting:"max_future" range:"0s..876000h" help:"Timestamps further ahead of the clock count as future in echosieve_pipeline_event_time_total. 0: none."`
-	// SourceLabels only decides what is counted, not any verdict.
-	SourceLabels int `setting:"source_labels" range:"0..1000" help:"Publishers that echosieve_pipeline_source_records_total counts one by one: the most frequent ones; the rest is other. Each costs Prometheus four series per process. 0: no such metric."`
+	// PublisherLabels only decides what is counted, not any verdict.
+	PublisherLabels int `setting:"publisher_labels" range:"0..1000" help:"Publishers that echosieve_pipeline_publisher_records_total counts one by one: the most frequent ones; the rest is other. Each costs Prometheus four series per process. 0: no such metric."`
 }
 
-// MaxSourceLabels is the largest DecodeConfig.SourceLabels.
-const MaxSourceLabels = 1000
+// MaxPublisherLabels is the largest DecodeConfig.PublisherLabels.
+const MaxPublisherLabels = 1000
 
 // FieldConfig lists, for each field of an article, the dotted paths to try in a JSON value, in their order.
 //
 // A path that begins with "header:" leads to a record header.
 type FieldConfig struct {
-	ID     []string `setting:"id" help:"Paths of the id; MongoDB's {\"$oid\": ...} is understood. Without an id: topic/partition/offset."`
-	Title  []string `setting:"title" help:"Paths of the title. It does not affect verdicts."`
-	Text   []string `setting:"text" help:"Paths of the text. The first that exists must be a string."`
-	Source []string `setting:"source" help:"Paths of the publisher's name."`
-	URL    []string `setting:"url" help:"Paths of the address; eval shows its host where the source is missing."`
+	ID        []string `setting:"id" help:"Paths of the id; MongoDB's {\"$oid\": ...} is understood. Without an id: topic/partition/offset."`
+	Title     []string `setting:"title" help:"Paths of the title. It does not affect verdicts."`
+	Text      []string `setting:"text" help:"Paths of the text. The first that exists must be a string."`
+	Publisher []string `setting:"publisher" help:"Paths of the publisher's name."`
+	URL       []string `setting:"url" help:"Paths of the address; eval shows its host where the publisher is missing."`
 }
 
 // The values of DecodeConfig.Format and DecodeConfig.Tombstones.
@@ -47,11 +47,11 @@ func DefaultDecodeConfig() DecodeConfig {
 	return DecodeConfig{
 		Format: FormatJSON,
 		Fields: FieldConfig{
-			ID:     []string{"id", "_id", "url"},
-			Title:  []string{"title"},
-			Text:   []string{"text", "content", "body"},
-			Source: []string{"source"},
-			URL:    []string{"url"},
+			ID:        []string{"id", "_id", "url"},
+			Title:     []string{"title"},
+			Text:      []string{"text", "content", "body"},
+			Publisher: []string{"source"},
+			URL:       []string{"url"},
 		},
 		Framing:     FramingNone,
 		Compression: CompressionAuto,
@@ -88,8 +88,8 @@ func (c DecodeConfig) Validate() error {
 	if c.MaxFuture < 0 {
 		return fmt.Errorf("max_future: %s is negative", c.MaxFuture)
 	}
-	if c.SourceLabels < 0 || c.SourceLabels > MaxSourceLabels {
-		return fmt.Errorf("source_labels: %d must be between 0 and %d", c.SourceLabels, MaxSourceLabels)
+	if c.PublisherLabels < 0 || c.PublisherLabels > MaxPublisherLabels {
+		return fmt.Errorf("publisher_labels: %d must be between 0 and %d", c.PublisherLabels, MaxPublisherLabels)
 	}
 	if c.Format == FormatJSON && len(c.Fields.Text) == 0 {
 		return fmt.Errorf("fields.text: at least one path is needed")

@@ -95,7 +95,7 @@ func FuzzHTMLValue(f *testing.F) {
 // Headers with our names are replaced. All other headers are kept unchanged and in their order, and ours occur once.
 func FuzzHeaders(f *testing.F) {
 	f.Add("crawler", []byte("x"), HeaderVerdict, []byte("forged"))
-	f.Add("", []byte{}, HeaderSource, []byte(nil))
+	f.Add("", []byte{}, HeaderInput, []byte(nil))
 	f.Add(HeaderReason, []byte("\xff\x00"), strings.ToUpper(HeaderReason), []byte("kept"))
 	f.Fuzz(func(t *testing.T, key1 string, value1 []byte, key2 string, value2 []byte) {
 		in := []record.Header{{Key: key1, Value: value1}, {Key: key2, Value: value2}, {Key: key1, Value: value2}}
@@ -117,7 +117,7 @@ func FuzzHeaders(f *testing.F) {
 				want = append(want, fmt.Sprintf("%q %q %t", h.Key, h.Value, h.Value == nil))
 			}
 		}
-		if !slices.Equal(want, foreign) || len(ours) != 3 || ours[HeaderReason] != 1 || ours[HeaderDetail] != 1 || ours[HeaderSource] != 1 {
+		if !slices.Equal(want, foreign) || len(ours) != 3 || ours[HeaderReason] != 1 || ours[HeaderDetail] != 1 || ours[HeaderInput] != 1 {
 			t.Fatalf("%q became %q, of ours %v", want, foreign, ours)
 		}
 	})

@@ -25,7 +25,7 @@ func TestDecodeJSON(t *testing.T) {
 		value string
 		want  article.Content
 	}{
-		"all fields":       {`{"id":"a1","title":"T","text":"x","source":"S","url":"u"}`, article.Content{ID: "a1", Title: "T", Text: "x", Source: "S", URL: "u"}},
+		"all fields":       {`{"id":"a1","title":"T","text":"x","source":"S","url":"u"}`, article.Content{ID: "a1", Title: "T", Text: "x", Publisher: "S", URL: "u"}},
 		"no id":            {`{"text":"x"}`, article.Content{ID: own, Text: "x"}},
 		"content":          {`{"id":"a","content":"x"}`, article.Content{ID: "a", Text: "x"}},
 		"body, text null":  {`{"id":"a","text":null,"body":"x"}`, article.Content{ID: "a", Text: "x"}},
@@ -100,12 +100,12 @@ func TestDecodeOwnPaths(t *testing.T) {
 func TestDecodeConfigValidate(t *testing.T) {
 	require.NoError(t, DefaultDecodeConfig().Validate())
 	for name, breakIt := range map[string]func(*DecodeConfig){
-		"format":              func(c *DecodeConfig) { c.Format = "xml" },
-		"tombstones":          func(c *DecodeConfig) { c.Tombstones = "drop" },
-		"max_future":          func(c *DecodeConfig) { c.MaxFuture = -1 },
-		"source_labels: -1":   func(c *DecodeConfig) { c.SourceLabels = -1 },
-		"source_labels: 1001": func(c *DecodeConfig) { c.SourceLabels = MaxSourceLabels + 1 },
-		"fields.text":         func(c *DecodeConfig) { c.Fields.Text = nil },
+		"format":                 func(c *DecodeConfig) { c.Format = "xml" },
+		"tombstones":             func(c *DecodeConfig) { c.Tombstones = "drop" },
+		"max_future":             func(c *DecodeConfig) { c.MaxFuture = -1 },
+		"publisher_labels: -1":   func(c *DecodeConfig) { c.PublisherLabels = -1 },
+		"publisher_labels: 1001": func(c *DecodeConfig) { c.PublisherLabels = MaxPublisherLabels + 1 },
+		"fields.text":            func(c *DecodeConfig) { c.Fields.Text = nil },
 	} {
 		cfg := DefaultDecodeConfig()
 		breakIt(&cfg)

@@ -32,7 +32,7 @@ var envelopes = map[string]envelope{
 	},
 	"cloudevents": {
 		within:  []string{"data", ""},
-		headers: map[string]string{"id": "ce_id", "source": "ce_source"},
+		headers: map[string]string{"id": "ce_id", "publisher": "ce_source"},
 	},
 	"mongo": {
 		within:  []string{"fullDocument", "payload.fullDocument", "fullDocument.@fromstr", "payload.@fromstr.fullDocument"},
@@ -70,11 +70,11 @@ func (c *DecodeConfig) paths() FieldConfig {
 		return all
 	}
 	return FieldConfig{
-		ID:     within("id", c.Fields.ID, defaults.ID),
-		Title:  within("title", c.Fields.Title, defaults.Title),
-		Text:   within("text", c.Fields.Text, defaults.Text),
-		Source: within("source", c.Fields.Source, defaults.Source),
-		URL:    within("url", c.Fields.URL, defaults.URL),
+		ID:        within("id", c.Fields.ID, defaults.ID),
+		Title:     within("title", c.Fields.Title, defaults.Title),
+		Text:      within("text", c.Fields.Text, defaults.Text),
+		Publisher: within("publisher", c.Fields.Publisher, defaults.Publisher),
+		URL:       within("url", c.Fields.URL, defaults.URL),
 	}
 }
 

@@ -42,7 +42,7 @@ func newsRecipe(t testing.TB) *recipe.Recipe {
 	t.Helper()
 	var table strings.Builder
 	written := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
-	require.NoError(t, page.AppendBoilerplate(&table, nil, written, written.Add(time.Hour), []page.Sentence{{Source: page.AllSources, Text: "read more."}}))
+	require.NoError(t, page.AppendBoilerplate(&table, nil, written, written.Add(time.Hour), []page.Sentence{{Publisher: page.AllPublishers, Text: "read more."}}))
 	cfg := recipe.DefaultConfig()
 	cfg.Boilerplate = filepath.Join(t.TempDir(), "table.tsv")
 	require.NoError(t, os.WriteFile(cfg.Boilerplate, []byte(table.String()), 0o600))

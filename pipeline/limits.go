@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 )
 
@@ -26,28 +27,28 @@ func NoLimits(topic string) TopicLimits {
 }
 
 // BatchLimits are the limits of the output topics. nil: the topic is not used, or takes everything.
-type BatchLimits [Destinations]*TopicLimits
+type BatchLimits [article.DestinationCount]*TopicLimits
 
 // ofDead returns the limits of the topic that dead letters go to.
 func (b *BatchLimits) ofDead() *TopicLimits {
-	if b[ToDead] == nil {
-		return b[ToShadow]
+	if b[article.ToDead] == nil {
+		return b[article.ToShadow]
 	}
-	return b[ToDead]
+	return b[article.ToDead]
 }
 
 // refuse returns why the topics of verdicts would refuse a record; nil if they all would take it. The topic of the record is not known
 // before it is claimed, so each topic counts.
 func (b *BatchLimits) refuse(r *record.Record, now time.Time) *RejectError {
 	for to, l := range b {
-		if l == nil || Destination(to) == ToDead {
+		if l == nil || article.Destination(to) == article.ToDead {
 			continue
 		}
 		if reject := l.refuseTime(r.Time, now); reject != nil {
 			return reject
 		}
 		// A shadow leaves values out, so its records are smaller.
-		if n := recordBytes(r) + maxVerdictHeaderBytes; n > l.MaxBytes && Destination(to) != ToShadow {
+		if n := recordBytes(r) + maxVerdictHeaderBytes; n > l.MaxBytes && article.Destination(to) != article.ToShadow {
 			return tooLarge(n, l.MaxBytes, "topic "+l.Topic+" takes")
 		}
 		if l.NeedsKey && r.Key == nil {

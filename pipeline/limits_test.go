@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
 )
 
 // limitsOf returns the limits of one output topic, and of the dead topic if it has the same.
-func limitsOf(l pipeline.TopicLimits, to ...pipeline.Destination) (b pipeline.BatchLimits) {
+func limitsOf(l pipeline.TopicLimits, to ...article.Destination) (b pipeline.BatchLimits) {
 	for _, d := range to {
 		b[d] = &l
 	}
@@ -27,7 +28,7 @@ func TestRecordsBeyondTheLimitsOfATopic(t *testing.T) {
 	limits := pipeline.TopicLimits{Topic: "out", MaxBytes: most, MaxBehind: 2 * time.Hour, MaxAhead: time.Hour}
 	keys := pipeline.NoLimits("compacted")
 	keys.NeedsKey = true
-	verdicts := []pipeline.Destination{pipeline.ToUnique, pipeline.ToPossible, pipeline.ToDuplicate}
+	verdicts := []article.Destination{article.ToUnique, article.ToPossible, article.ToDuplicate}
 	for _, c := range []struct {
 		name   string
 		limits pipeline.TopicLimits
@@ -58,7 +59,7 @@ func TestRecordsBeyondTheLimitsOfATopic(t *testing.T) {
 				recs[0].Time = now
 				c.change(&recs[0], now)
 				b := p.Prepare(recs)
-				b.Limits = limitsOf(c.limits, to, pipeline.ToDead)
+				b.Limits = limitsOf(c.limits, to, article.ToDead)
 				out, err := p.Decide(t.Context(), b)
 				require.NoError(t, err)
 				require.Len(t, out, 1)
@@ -68,7 +69,7 @@ func TestRecordsBeyondTheLimitsOfATopic(t *testing.T) {
 					return
 				}
 				require.Equal(t, string(c.reason), out[0].Reason)
-				require.Equal(t, pipeline.ToDead, out[0].Destination)
+				require.Equal(t, article.ToDead, out[0].Destination)
 				require.Equal(t, c.reason == pipeline.TooLarge, out[0].OmitValue)
 				if c.reason == pipeline.Timestamp {
 					require.WithinDuration(t, time.Now(), out[0].Time, time.Minute)
@@ -94,7 +95,7 @@ func TestDeadLettersBeyondTheLimitOfTheirTopic(t *testing.T) {
 	p := newPipeline(t, newMemIndex(), nil, nil)
 	recs := records(articleJSON, "no JSON")
 	b := p.Prepare(recs) // of the year 2023
-	b.Limits = limitsOf(pipeline.TopicLimits{Topic: "dead", MaxBytes: 4000, MaxBehind: time.Hour, MaxAhead: time.Hour}, pipeline.ToDead)
+	b.Limits = limitsOf(pipeline.TopicLimits{Topic: "dead", MaxBytes: 4000, MaxBehind: time.Hour, MaxAhead: time.Hour}, article.ToDead)
 	out, err := p.Decide(t.Context(), b)
 	require.NoError(t, err)
 	require.Equal(t, "unique", out[0].VerdictName())
@@ -111,9 +112,9 @@ func TestRefusedArticleIsRetracted(t *testing.T) {
 			Decide(context.Context, *pipeline.Batch) ([]pipeline.Output, error)
 			Refused(context.Context, *pipeline.Batch, *pipeline.Output, *pipeline.RejectError) (pipeline.Output, error)
 		} = p
-		to := pipeline.ToDead
+		to := article.ToDead
 		if shadow {
-			h, to = &pipeline.Shadow{Pipeline: p}, pipeline.ToShadow
+			h, to = &pipeline.Shadow{Pipeline: p}, article.ToShadow
 		}
 		recs := records(articleJSON, articleJSON)
 		recs[0].Headers = []record.Header{{Key: "kept", Value: []byte("1")}}
@@ -128,7 +129,7 @@ func TestRefusedArticleIsRetracted(t *testing.T) {
 		require.Equal(t, to, dead.Destination)
 		require.Equal(t, shadow, dead.OmitValue)
 		for name, want := range map[string]string{
-			"kept": "1", pipeline.HeaderReason: "timestamp", pipeline.HeaderDetail: "why", pipeline.HeaderSource: "articles/0/0",
+			"kept": "1", pipeline.HeaderReason: "timestamp", pipeline.HeaderDetail: "why", pipeline.HeaderInput: "articles/0/0",
 			pipeline.HeaderTraceparent: "trace", pipeline.HeaderTime: "2023-11-14T22:13:20.000Z",
 		} {
 			require.Equal(t, want, header(dead, name))

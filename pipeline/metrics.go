@@ -129,7 +129,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		m.records.WithLabelValues(v[0], v[1]) // so that the series exists with 0 from the start: rate() needs a first value
 	}
 	for _, r := range article.Relations() {
-		for _, to := range article.Destinations() {
+		for _, to := range article.VerdictDestinations() {
 			m.relations.WithLabelValues(r.String(), to.String())
 		}
 	}

@@ -10,40 +10,15 @@ import (
 	"echosieve/pipeline/record"
 )
 
-// Destination is one of the output topics: that of a verdict, or ToDead.
-type Destination article.Destination
-
-// The output topics.
-const (
-	ToUnique     = Destination(article.ToUnique)
-	ToPossible   = Destination(article.ToPossible)
-	ToDuplicate  = Destination(article.ToDuplicate)
-	ToDead       = ToDuplicate + 1
-	ToShadow     = ToDead + 1   // the only output topic of a shadow
-	Destinations = ToShadow + 1 // number of output topics
-)
-
-// String returns the destination as it stands in configuration and metrics: "unique", "possible", "duplicate", "dead" or "shadow".
-func (d Destination) String() string {
-	switch d {
-	case ToDead:
-		return "dead"
-	case ToShadow:
-		return "shadow"
-	default:
-		return article.Destination(d).String()
-	}
-}
-
-// Output is one record to publish: the source record's key, value and timestamp with new headers.
+// Output is one record to publish: the input record's key, value and timestamp with new headers.
 type Output struct {
 	Record      *record.Record
-	Destination Destination
+	Destination article.Destination
 	// Time is the timestamp of the published record. It differs from the record's in dead letters that the topic would refuse otherwise.
 	Time time.Time
 	// Headers are all headers of the published record: the record's own, then ours.
 	Headers []record.Header
-	// OmitValue says that the value is too large even for the dead topic. The record is published with a null value, and the source
+	// OmitValue says that the value is too large even for the dead topic. The record is published with a null value, and the input
 	// coordinates in its headers tell where to find the value.
 	OmitValue bool
 	// OmitKey says that the key is too large as well. Key is published in its place.
@@ -58,13 +33,13 @@ type Output struct {
 	// Reason names the test that decided, or why the record is a dead letter. It is a label value of the metrics.
 	Reason string
 
-	source string // see sourceCounter.name; empty for tombstones and dead letters
+	publisher string // see publisherCounter.name; empty for tombstones and dead letters
 }
 
 // VerdictName returns the verdict as the metrics and the console show it: "dead" for a dead letter, otherwise the name of its kind.
 func (o *Output) VerdictName() string {
 	if o.Verdict.Kind == 0 {
-		return ToDead.String()
+		return article.ToDead.String()
 	}
 	return o.Verdict.Kind.String()
 }
@@ -82,7 +57,7 @@ const (
 	HeaderOriginal     = "echosieve-original"
 	HeaderRootID       = "echosieve-root-id"
 	HeaderRoot         = "echosieve-root"
-	HeaderSource       = "echosieve-source"
+	HeaderInput        = "echosieve-input"
 	HeaderRecipe       = "echosieve-recipe"
 	HeaderLeftOut      = "echosieve-left-out"
 	HeaderReason       = "echosieve-reason"
@@ -95,7 +70,7 @@ const (
 
 var ownHeaders = []string{
 	HeaderVerdict, HeaderFingerprint, HeaderDistance, HeaderRelation, HeaderSimilarity, HeaderContained, HeaderContains,
-	HeaderOriginalID, HeaderOriginal, HeaderRootID, HeaderRoot, HeaderSource, HeaderRecipe, HeaderLeftOut, HeaderReason, HeaderDetail,
+	HeaderOriginalID, HeaderOriginal, HeaderRootID, HeaderRoot, HeaderInput, HeaderRecipe, HeaderLeftOut, HeaderReason, HeaderDetail,
 	HeaderValueOmitted, HeaderTime, HeaderShadow, HeaderTraceparent,
 }
 
@@ -122,7 +97,7 @@ func header(key, value string) record.Header { return record.Header{Key: key, Va
 
 // verdictOutput builds the output of an article with its verdict.
 func verdictOutput(r *record.Record, a *article.Article, v *article.Verdict, recipeID string) Output {
-	out := Output{Record: r, Time: r.Time, Destination: Destination(v.Destination), Verdict: *v, Reason: v.Reason.String()}
+	out := Output{Record: r, Time: r.Time, Destination: v.Destination, Verdict: *v, Reason: v.Reason.String()}
 	ours := make([]record.Header, 0, 15)
 	ours = append(ours, header(HeaderVerdict, v.Kind.String()))
 	if !a.LittleText {
@@ -135,7 +110,7 @@ func verdictOutput(r *record.Record, a *article.Article, v *article.Verdict, rec
 	ours = append(ours,
 		header(HeaderRootID, v.Root.ID),
 		header(HeaderRoot, v.Root.String()),
-		header(HeaderSource, r.String()),
+		header(HeaderInput, r.String()),
 		header(HeaderRecipe, recipeID))
 	if left := a.LeftOut(); left > 0 {
 		ours = append(ours, header(HeaderLeftOut, strconv.FormatFloat(left, 'f', 2, 64)))
@@ -161,10 +136,10 @@ func likenessHeaders(dst []record.Header, l article.Likeness) []record.Header {
 // tombstoneOutput passes a record with a null value on to the unique topic. A record without text repeats nothing.
 func tombstoneOutput(r *record.Record, recipeID string) Output {
 	return Output{
-		Record: r, Time: r.Time, Destination: ToUnique, Verdict: article.Verdict{Kind: article.Unique}, Reason: "tombstone",
+		Record: r, Time: r.Time, Destination: article.ToUnique, Verdict: article.Verdict{Kind: article.Unique}, Reason: "tombstone",
 		Headers: withHeaders(r,
 			header(HeaderVerdict, article.Unique.String()),
-			header(HeaderSource, r.String()),
+			header(HeaderInput, r.String()),
 			header(HeaderRecipe, recipeID)),
 	}
 }
@@ -179,9 +154,9 @@ func deadOutput(r *record.Record, reject *RejectError, maxBytes int) Output {
 	ours := []record.Header{
 		header(HeaderReason, string(reject.Reason)),
 		header(HeaderDetail, detail),
-		header(HeaderSource, r.String()),
+		header(HeaderInput, r.String()),
 	}
-	out := Output{Record: r, Time: r.Time, Destination: ToDead, Reason: string(reject.Reason)}
+	out := Output{Record: r, Time: r.Time, Destination: article.ToDead, Reason: string(reject.Reason)}
 	size := recordBytes(r) + maxDeadHeaderBytes
 	kept := r
 	if size > maxBytes {

@@ -37,16 +37,16 @@ func TestVerdictHeaders(t *testing.T) {
 	a := &article.Article{Fingerprint: 0xabc}
 
 	out := verdictOutput(r, a, &article.Verdict{Kind: article.Unique, Root: self}, "news-1-00000000")
-	require.Equal(t, ToUnique, out.Destination)
+	require.Equal(t, article.ToUnique, out.Destination)
 	require.Equal(t, []string{
 		"trace", "echosieve-other", "echosieve-verdict", "echosieve-fingerprint",
-		"echosieve-root-id", "echosieve-root", "echosieve-source", "echosieve-recipe",
+		"echosieve-root-id", "echosieve-root", "echosieve-input", "echosieve-recipe",
 	}, keys(out.Headers))
 	require.Nil(t, out.Headers[0].Value)
 	require.Equal(t, "unique", value(out.Headers, HeaderVerdict))
 	require.Equal(t, "0000000000000abc", value(out.Headers, HeaderFingerprint))
 	require.Equal(t, "a1", value(out.Headers, HeaderRootID))
-	require.Equal(t, "articles/2/41", value(out.Headers, HeaderSource))
+	require.Equal(t, "articles/2/41", value(out.Headers, HeaderInput))
 
 	partly := &article.Article{Fingerprint: 0xabc, CleanBytes: 3000, BoilerplateBytes: 600, FurnitureBytes: 390}
 	out = verdictOutput(r, partly, &article.Verdict{Kind: article.Unique, Root: self}, "news-1-00000000")
@@ -56,11 +56,11 @@ func TestVerdictHeaders(t *testing.T) {
 		Kind: article.Near, Reason: article.ReasonOverlap, Original: original, Root: root, Distance: 3, Destination: article.ToDuplicate,
 		Likeness: article.Likeness{Relation: article.Extends, Similarity: 83, Contained: 84, Contains: 100},
 	}, "news-1-00000000")
-	require.Equal(t, ToDuplicate, out.Destination)
+	require.Equal(t, article.ToDuplicate, out.Destination)
 	require.Equal(t, []string{
 		"trace", "echosieve-other", "echosieve-verdict", "echosieve-fingerprint", "echosieve-reason", "echosieve-distance",
 		"echosieve-relation", "echosieve-similarity", "echosieve-contained", "echosieve-contains", "echosieve-original-id", "echosieve-original",
-		"echosieve-root-id", "echosieve-root", "echosieve-source", "echosieve-recipe",
+		"echosieve-root-id", "echosieve-root", "echosieve-input", "echosieve-recipe",
 	}, keys(out.Headers))
 	require.Equal(t, "near", value(out.Headers, HeaderVerdict))
 	require.Equal(t, "overlap", value(out.Headers, HeaderReason))
@@ -74,7 +74,7 @@ func TestVerdictHeaders(t *testing.T) {
 	require.Equal(t, "news-1-00000000", value(out.Headers, HeaderRecipe))
 
 	out = verdictOutput(r, a, &article.Verdict{Kind: article.Possible, Reason: article.ReasonValues, Original: original, Root: self, Distance: 9, Destination: article.ToPossible}, "x")
-	require.Equal(t, ToPossible, out.Destination)
+	require.Equal(t, article.ToPossible, out.Destination)
 	require.Equal(t, "possible", value(out.Headers, HeaderVerdict))
 	require.Equal(t, "values", value(out.Headers, HeaderReason))
 	require.Equal(t, "articles/0/7", value(out.Headers, HeaderOriginal))
@@ -82,7 +82,7 @@ func TestVerdictHeaders(t *testing.T) {
 	require.NotContains(t, keys(out.Headers), HeaderRelation, "not told by the recipe")
 
 	out = verdictOutput(r, a, &article.Verdict{Kind: article.Near, Likeness: article.Likeness{Relation: article.Revises}, Original: original, Root: root}, "x")
-	require.Equal(t, ToUnique, out.Destination, "by policy")
+	require.Equal(t, article.ToUnique, out.Destination, "by policy")
 	require.Equal(t, "near", value(out.Headers, HeaderVerdict))
 	require.Equal(t, "revises", value(out.Headers, HeaderRelation), "by the id")
 	require.NotContains(t, keys(out.Headers), HeaderSimilarity, "not told by the recipe")
@@ -122,7 +122,7 @@ func TestDeadOutputAlwaysFits(t *testing.T) {
 			}
 			require.LessOrEqual(t, recordBytes(&published), limit)
 			require.Equal(t, "too_large", value(out.Headers, HeaderReason))
-			require.Equal(t, "articles/2/41", value(out.Headers, HeaderSource))
+			require.Equal(t, "articles/2/41", value(out.Headers, HeaderInput))
 		})
 	}
 }

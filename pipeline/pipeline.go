@@ -27,13 +27,13 @@ type Config struct {
 
 // Pipeline runs the stages over batches of records. Safe for concurrent use.
 type Pipeline struct {
-	cfg     Config
-	recipe  *recipe.Recipe
-	index   Index
-	metrics *metrics
-	sources *sourceCounter
-	now     func() time.Time
-	cores   chan struct{} // bounds the articles that are fingerprinted at a time, and hence the threads in cgo
+	cfg        Config
+	recipe     *recipe.Recipe
+	index      Index
+	metrics    *metrics
+	publishers *publisherCounter
+	now        func() time.Time
+	cores      chan struct{} // bounds the articles that are fingerprinted at a time, and hence the threads in cgo
 }
 
 // New returns a Pipeline. With a nil registerer the metrics are not registered. It fails if reg has metrics of these names already.
@@ -41,7 +41,7 @@ func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Register
 	set := metricset.New(reg)
 	p := &Pipeline{
 		cfg: cfg, recipe: recipe, index: index, metrics: newMetrics(set),
-		sources: newSourceCounter(cfg.Decode.SourceLabels, set), now: time.Now,
+		publishers: newPublisherCounter(cfg.Decode.PublisherLabels, set), now: time.Now,
 		cores: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
 	if err := set.Err(); err != nil {
@@ -64,7 +64,7 @@ type Batch struct {
 type prepared struct {
 	article   article.Article
 	content   article.Content // without the text
-	source    string          // see sourceCounter.name
+	publisher string          // see publisherCounter.name
 	reject    *RejectError
 	tombstone bool
 }
@@ -109,7 +109,7 @@ func (p *Pipeline) prepare(r *record.Record) prepared {
 	if err != nil {
 		return prepared{reject: err}
 	}
-	a, timing := p.recipe.Fingerprint(content.Text, article.Origin{Source: content.Source, Time: r.Time})
+	a, timing := p.recipe.Fingerprint(content.Text, article.Origin{Publisher: content.Publisher, Time: r.Time})
 	p.metrics.observe(StageClean, timing.Clean)
 	p.metrics.observe(StageSegment, timing.Segment)
 	p.metrics.observe(StageFingerprint, timing.Fingerprint)
@@ -119,7 +119,7 @@ func (p *Pipeline) prepare(r *record.Record) prepared {
 	p.metrics.countText(&a)
 	a.Coordinates, a.ID, a.Time = r.Coordinates, content.ID, r.Time
 	content.Text = "" // the record holds it until it is published
-	return prepared{article: a, content: content, source: p.sources.name(content.Source)}
+	return prepared{article: a, content: content, publisher: p.publishers.name(content.Publisher)}
 }
 
 // Article returns the article that Prepare made of Records[i]. Both results are nil if the record is a tombstone.
@@ -162,7 +162,7 @@ func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 			outputs = append(outputs, p.dead(b, r, one.reject))
 		case !one.tombstone:
 			out := verdictOutput(r, &one.article, &verdicts[0], p.recipe.ID())
-			out.Content, out.source = one.content, one.source
+			out.Content, out.publisher = one.content, one.publisher
 			outputs = append(outputs, out)
 			verdicts = verdicts[1:]
 		case p.cfg.Decode.Tombstones == TombstonesUnique:
@@ -200,7 +200,7 @@ func (p *Pipeline) Published(outputs []Output, took time.Duration) {
 	for i := range outputs {
 		o := &outputs[i]
 		p.metrics.records.WithLabelValues(o.VerdictName(), o.Reason).Inc()
-		p.sources.count(o.source, o.VerdictName())
+		p.publishers.count(o.publisher, o.VerdictName())
 		p.observeTime(o.Record.Time, now)
 		if o.Verdict.Kind.IsCopy() {
 			p.metrics.relations.WithLabelValues(o.Verdict.Relation.String(), o.Destination.String()).Inc()

@@ -78,14 +78,14 @@ func TestPolicyChoosesTheTopic(t *testing.T) {
 	)))
 	require.NoError(t, err)
 	for i, want := range []struct {
-		to                pipeline.Destination
+		to                article.Destination
 		verdict, relation string
 	}{
-		{pipeline.ToUnique, "unique", ""},
-		{pipeline.ToUnique, "near", "extends"},
-		{pipeline.ToDuplicate, "exact", "equal"},
-		{pipeline.ToPossible, "near", "revises"},
-		{pipeline.ToDuplicate, "near", "contained"},
+		{article.ToUnique, "unique", ""},
+		{article.ToUnique, "near", "extends"},
+		{article.ToDuplicate, "exact", "equal"},
+		{article.ToPossible, "near", "revises"},
+		{article.ToDuplicate, "near", "contained"},
 	} {
 		require.Equal(t, want.verdict, header(outputs[i], pipeline.HeaderVerdict), i)
 		require.Equal(t, want.relation, header(outputs[i], pipeline.HeaderRelation), i)
@@ -134,22 +134,22 @@ func TestBatchThroughAllStages(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, outputs, len(recs))
 	for i, want := range []struct {
-		to             pipeline.Destination
+		to             article.Destination
 		verdict, cause string
 	}{
-		{pipeline.ToUnique, "unique", ""},
-		{pipeline.ToDead, "", "not_json"},
-		{pipeline.ToDuplicate, "exact", "digest"},
-		{pipeline.ToDead, "", "empty_text"},
-		{pipeline.ToUnique, "unique", ""},
-		{pipeline.ToUnique, "unique", ""},
-		{pipeline.ToDead, "", "too_large"},
+		{article.ToUnique, "unique", ""},
+		{article.ToDead, "", "not_json"},
+		{article.ToDuplicate, "exact", "digest"},
+		{article.ToDead, "", "empty_text"},
+		{article.ToUnique, "unique", ""},
+		{article.ToUnique, "unique", ""},
+		{article.ToDead, "", "too_large"},
 	} {
 		require.Same(t, &recs[i], outputs[i].Record)
 		require.Equal(t, want.to, outputs[i].Destination, i)
 		require.Equal(t, want.verdict, header(outputs[i], pipeline.HeaderVerdict), i)
 		require.Equal(t, want.cause, header(outputs[i], pipeline.HeaderReason), i)
-		require.Equal(t, recs[i].String(), header(outputs[i], pipeline.HeaderSource), i)
+		require.Equal(t, recs[i].String(), header(outputs[i], pipeline.HeaderInput), i)
 	}
 	require.Equal(t, "a", header(outputs[2], pipeline.HeaderOriginalID))
 	require.True(t, outputs[6].OmitValue, "not even the dead topic takes it")
@@ -229,7 +229,7 @@ func TestRecordsThatFitNoOutputTopicAreDead(t *testing.T) {
 		omitKey bool
 		bytes   string
 	}{{true, "0"}, {false, "3145628"}, {true, "100"}, {true, "0"}, {true, "-1"}} {
-		require.Equal(t, pipeline.ToDead, outputs[i].Destination, i)
+		require.Equal(t, article.ToDead, outputs[i].Destination, i)
 		require.Equal(t, "too_large", header(outputs[i], pipeline.HeaderReason), i)
 		require.Equal(t, want.bytes, header(outputs[i], pipeline.HeaderValueOmitted), i)
 		require.True(t, outputs[i].OmitValue)
@@ -276,9 +276,9 @@ func TestNothingIsDecidedWithoutTheIndex(t *testing.T) {
 	require.Nil(t, outputs)
 }
 
-// Verdicts are counted by source only if the setting asks for it. Records that are no articles have no source.
-func TestVerdictsBySource(t *testing.T) {
-	const name = "echosieve_pipeline_source_records_total"
+// Verdicts are counted by publisher only if the setting asks for it. Records that are no articles have no publisher.
+func TestVerdictsByPublisher(t *testing.T) {
+	const name = "echosieve_pipeline_publisher_records_total"
 	recs := func() []record.Record {
 		return records(`{"source":"Daily","text":"The harbour bridge opened on Monday after years of work."}`,
 			`{"source":"Herald","text":"The harbour bridge opened on Monday after years of work."}`,
@@ -288,7 +288,7 @@ func TestVerdictsBySource(t *testing.T) {
 	for _, limit := range []int{0, 2} {
 		reg := prometheus.NewRegistry()
 		index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
-		p := newPipeline(t, index, reg, func(c *pipeline.Config) { c.Decode.SourceLabels = limit })
+		p := newPipeline(t, index, reg, func(c *pipeline.Config) { c.Decode.PublisherLabels = limit })
 		outputs, err := p.Decide(t.Context(), p.Prepare(recs()))
 		require.NoError(t, err)
 		p.Published(outputs, time.Millisecond)
@@ -297,15 +297,15 @@ func TestVerdictsBySource(t *testing.T) {
 			continue
 		}
 		var want strings.Builder
-		fmt.Fprintf(&want, "# HELP %s Articles with an acknowledged verdict, by source: the most frequent sources of the last hours, and other.\n# TYPE %s counter\n", name, name)
-		for _, source := range []string{"Daily", "Herald", "none", "other"} {
+		fmt.Fprintf(&want, "# HELP %s Articles with an acknowledged verdict, by publisher: the most frequent publishers of the last hours, and other.\n# TYPE %s counter\n", name, name)
+		for _, publisher := range []string{"Daily", "Herald", "none", "other"} {
 			for _, verdict := range []string{"exact", "near", "possible", "unique"} {
 				n := 0
-				switch source + " " + verdict {
+				switch publisher + " " + verdict {
 				case "Daily unique", "Herald exact", "other unique":
 					n = 1
 				}
-				fmt.Fprintf(&want, "%s{source=%q,verdict=%q} %d\n", name, source, verdict, n)
+				fmt.Fprintf(&want, "%s{publisher=%q,verdict=%q} %d\n", name, publisher, verdict, n)
 			}
 		}
 		require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(want.String()), name))

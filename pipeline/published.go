@@ -18,8 +18,8 @@ type Published struct {
 	Verdict article.Verdict
 	// Fingerprint is nil if the article has little text.
 	Fingerprint *simhash.Fingerprint
-	// Source are the coordinates of the input record.
-	Source article.Coordinates
+	// Input are the coordinates of the input record.
+	Input article.Coordinates
 	// Recipe is the id of the recipe; empty for a dead letter.
 	Recipe string
 	// Reject says why the record is a dead letter; nil for others.
@@ -27,7 +27,7 @@ type Published struct {
 }
 
 // ErrNotPublished says that a record does not come from an output topic of Echosieve.
-var ErrNotPublished = errors.New("the record has no header " + HeaderSource + ": it is not from an output topic of Echosieve")
+var ErrNotPublished = errors.New("the record has no header " + HeaderInput + ": it is not from an output topic of Echosieve")
 
 // ParseHeaders reads the headers of a record of an output topic. An error names the header that cannot be read, or is ErrNotPublished.
 func ParseHeaders(headers []record.Header) (Published, error) {
@@ -35,11 +35,11 @@ func ParseHeaders(headers []record.Header) (Published, error) {
 	for _, h := range headers {
 		values[h.Key] = string(h.Value)
 	}
-	if _, ok := values[HeaderSource]; !ok {
+	if _, ok := values[HeaderInput]; !ok {
 		return Published{}, ErrNotPublished
 	}
 	d := headerDecoder{values: values}
-	p := Published{Source: d.coordinates(HeaderSource), Recipe: values[HeaderRecipe]}
+	p := Published{Input: d.coordinates(HeaderInput), Recipe: values[HeaderRecipe]}
 	if _, ok := values[HeaderVerdict]; !ok {
 		p.Reject = &RejectError{Reason: RejectReason(values[HeaderReason]), Detail: values[HeaderDetail]}
 		return p, d.err
@@ -54,9 +54,9 @@ func ParseHeaders(headers []record.Header) (Published, error) {
 
 // SourceOf returns the coordinates of the input record that an output with these headers was made of. The error is ErrNotPublished if the
 // headers name none.
-func SourceOf(headers []record.Header) (article.Coordinates, error) {
+func InputOf(headers []record.Header) (article.Coordinates, error) {
 	for _, h := range headers {
-		if h.Key == HeaderSource {
+		if h.Key == HeaderInput {
 			return article.ParseCoordinates(string(h.Value))
 		}
 	}
@@ -67,7 +67,7 @@ func SourceOf(headers []record.Header) (article.Coordinates, error) {
 // coordinates of the input record. Incoming headers that had our names are gone.
 func (p *Published) Restored(r *record.Record) record.Record {
 	input := *r
-	input.Coordinates, input.Headers = p.Source, withHeaders(r)
+	input.Coordinates, input.Headers = p.Input, withHeaders(r)
 	return input
 }
 

@@ -1,6 +1,10 @@
 package pipeline
 
-import "context"
+import (
+	"context"
+
+	"echosieve/pipeline/article"
+)
 
 // Shadow decides as its Pipeline does, and sends every output to the topic of the shadow instead of the topic that the verdict names. The
 // verdicts of other settings can so be compared with those of the service, which they do not disturb.
@@ -23,7 +27,7 @@ func (s *Shadow) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 // Refused returns the output of Pipeline.Refused.
 func (s *Shadow) Refused(ctx context.Context, b *Batch, out *Output, why *RejectError) (Output, error) {
 	dead, err := s.Pipeline.Refused(ctx, b, out, why)
-	if dead.Destination != ToShadow {
+	if dead.Destination != article.ToShadow {
 		s.redirect(&dead)
 	}
 	return dead, err
@@ -31,6 +35,6 @@ func (s *Shadow) Refused(ctx context.Context, b *Batch, out *Output, why *Reject
 
 func (s *Shadow) redirect(o *Output) {
 	o.Headers = append(o.Headers, header(HeaderShadow, o.Destination.String()))
-	o.Destination = ToShadow
+	o.Destination = article.ToShadow
 	o.OmitValue = o.OmitValue || !s.KeepValues
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
@@ -27,7 +28,7 @@ func TestShadow(t *testing.T) {
 		for i, want := range []struct{ destination, verdict string }{
 			{"unique", "unique"}, {"dead", ""}, {"duplicate", "exact"}, {"dead", ""},
 		} {
-			require.Equal(t, pipeline.ToShadow, outputs[i].Destination, i)
+			require.Equal(t, article.ToShadow, outputs[i].Destination, i)
 			require.Equal(t, want.destination, header(outputs[i], pipeline.HeaderShadow), i)
 			require.Equal(t, want.verdict, header(outputs[i], pipeline.HeaderVerdict), i)
 			tooLarge := i == 3

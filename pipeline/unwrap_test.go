@@ -117,7 +117,7 @@ func TestPresets(t *testing.T) {
 			r.Headers = c.headers
 			content, reject := cfg.Decode(r)
 			require.Nil(t, reject)
-			require.Equal(t, []string{c.id, "T", "x", c.source}, []string{content.ID, content.Title, content.Text, content.Source})
+			require.Equal(t, []string{c.id, "T", "x", c.source}, []string{content.ID, content.Title, content.Text, content.Publisher})
 		})
 	}
 

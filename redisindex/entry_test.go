@@ -74,7 +74,7 @@ func TestVerdictBits(t *testing.T) {
 	self := article.Ref{ID: "self"}
 	for kind := article.Near; kind.String() != "none"; kind++ {
 		for _, relation := range article.Relations() {
-			for _, to := range article.Destinations() {
+			for _, to := range article.VerdictDestinations() {
 				v := article.Verdict{Kind: kind, Reason: article.ReasonSubject, Likeness: article.Likeness{Relation: relation}, Root: self, Destination: to}
 				got, err := decodeVerdict(appendVerdict(nil, v, self), self)
 				require.NoError(t, err)

@@ -57,7 +57,7 @@ func decodeVerdict(data []byte, self article.Ref) (article.Verdict, error) {
 		},
 	}
 	copied, direct := v.Kind.IsCopy(), data[0]&rootIsOriginal != 0
-	if !copied && (v.Kind != article.Possible || direct) || !v.Destination.Known() {
+	if !copied && (v.Kind != article.Possible || direct) || !v.Destination.OfVerdict() {
 		return article.Verdict{}, errCorrupt
 	}
 	d := decoder{data: data[6:]}

@@ -17,7 +17,7 @@ import (
 
 const boilerplateNotice = "This page was put together from public sources and is no legal advice."
 
-// boilerplatePages returns pages of one source, a JSON object a line: different articles above the same notice.
+// boilerplatePages returns pages of one publisher, a JSON object a line: different articles above the same notice.
 func boilerplatePages(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -49,12 +49,12 @@ func TestBoilerplateIsLearntFromFileAndTopic(t *testing.T) {
 			require.Equal(t, command.ExitOK, code, errOut)
 		}
 		var got struct {
-			Articles, Sources, Sentences int
-			Begin                        time.Time
+			Articles, Publishers, Sentences int
+			Begin                           time.Time
 		}
 		require.NoError(t, json.Unmarshal([]byte(stdout), &got))
 		require.Equal(t, 30, got.Articles)
-		require.Equal(t, 1, got.Sources)
+		require.Equal(t, 1, got.Publishers)
 		require.Equal(t, 1, got.Sentences)
 		require.WithinDuration(t, time.Now().Add(2*time.Hour), got.Begin, 10*time.Minute)
 		table, err := os.ReadFile(out)
@@ -70,12 +70,12 @@ func TestBoilerplateIsLearntFromFileAndTopic(t *testing.T) {
 		require.Equal(t, table, again)
 
 		text := "The harbour of Larkfield handled more containers in March than in any month before, Anna Velde said. "
-		code, stdout, errOut = echosieve(t, "", "compare", "--source", "courier", "--detection.boilerplate_file", out, text+boilerplateNotice, text)
+		code, stdout, errOut = echosieve(t, "", "compare", "--publisher", "courier", "--detection.boilerplate_file", out, text+boilerplateNotice, text)
 		require.Equal(t, command.ExitOK, code, errOut)
 		require.Contains(t, strings.Join(strings.Fields(stdout), " "), " % left out as boilerplate")
 		require.Contains(t, stdout, "0 of 64 bits")
 		code, stdout, _ = echosieve(t, "", "compare", "--detection.boilerplate_file", out, text+boilerplateNotice, text)
 		require.Equal(t, command.ExitOK, code)
-		require.NotContains(t, stdout, "left out", "the row counts for its source only")
+		require.NotContains(t, stdout, "left out", "the row counts for its publisher only")
 	}
 }

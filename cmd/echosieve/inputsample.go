@@ -94,7 +94,7 @@ func (s *inputSample) add(input pipeline.DecodeConfig, made *recipe.Recipe, r *r
 		s.reject(reject)
 		return
 	}
-	a, _ := made.Fingerprint(content.Text, article.Origin{Source: content.Source, Time: r.Time})
+	a, _ := made.Fingerprint(content.Text, article.Origin{Publisher: content.Publisher, Time: r.Time})
 	switch {
 	case a.Empty:
 		s.reject(&pipeline.RejectError{Reason: pipeline.EmptyText, Detail: "no letter or digit is left after cleaning"})

@@ -68,14 +68,14 @@ type Content struct {
 	ID string
 	// Text is the body, with or without markup. Only Text decides what the article is a copy of.
 	Text string
-	// Title, Source and URL are for reports. Each is "" if the record does not say it.
-	Title, Source, URL string
+	// Title, Publisher and URL are for reports. Each is "" if the record does not say it.
+	Title, Publisher, URL string
 }
 
 // Origin says which record a text comes from, as far as fingerprints depend on it: it decides which rows of the boilerplate table count.
 type Origin struct {
-	// Source is the publisher that the record names; empty if it names none.
-	Source string
+	// Publisher is the publisher that the record names; empty if it names none.
+	Publisher string
 	// Time is the record's timestamp. Zero stands for a text without a record: all rows count, even rows that begin later.
 	Time time.Time
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Destination is the topic that a verdict sends its article to. Its numbers are stored and never change.
+// Destination is an output topic. The numbers of those that a verdict sends its article to are stored and never change.
 type Destination uint8
 
 // The destinations.
@@ -13,18 +13,20 @@ const (
 	ToUnique Destination = iota
 	ToPossible
 	ToDuplicate
-	destinationCount
+	ToDead           // of dead letters
+	ToShadow         // the only output topic of a shadow
+	DestinationCount // number of output topics
 )
 
-var destinationNames = [destinationCount]string{"unique", "possible", "duplicate"}
+var destinationNames = [DestinationCount]string{"unique", "possible", "duplicate", "dead", "shadow"}
 
-// Destinations returns all destinations, in the order of their numbers.
-func Destinations() []Destination { return []Destination{ToUnique, ToPossible, ToDuplicate} }
+// VerdictDestinations returns the destinations of verdicts, in the order of their numbers.
+func VerdictDestinations() []Destination { return []Destination{ToUnique, ToPossible, ToDuplicate} }
 
-// Known says whether this version knows the destination.
-func (d Destination) Known() bool { return d < destinationCount }
+// OfVerdict says whether a verdict of this version can have the destination.
+func (d Destination) OfVerdict() bool { return d <= ToDuplicate }
 
-// String returns the destination as it stands in settings and metrics. d must be known.
+// String returns the destination as it stands in settings and metrics. d must be below DestinationCount.
 func (d Destination) String() string { return destinationNames[d] }
 
 // Policy chooses the topic of near copies by their relation to the original. Each text is the name of a Destination; "" means duplicate.
@@ -94,7 +96,7 @@ func (p Policy) Destination(j Judgement) Destination {
 
 // destination returns the destination of a name, ToDuplicate of any other text.
 func destination(name string) Destination {
-	for _, d := range Destinations() {
+	for _, d := range VerdictDestinations() {
 		if d.String() == name {
 			return d
 		}

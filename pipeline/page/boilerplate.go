@@ -19,13 +19,13 @@ import (
 // other sentences.
 const TableFormat = 1
 
-// Names in the column source of a boilerplate table.
+// Names in the column publisher of a boilerplate table.
 const (
-	AllSources = "*" // the row counts for the records of all sources
-	NoSource   = "-" // the row counts for records that name no source
+	AllPublishers = "*" // the row counts for the records of all publishers
+	NoPublisher   = "-" // the row counts for records that name no publisher
 )
 
-// Boilerplate is a table of sentences that sources put under their articles, such as a disclaimer. The sentences are left out of
+// Boilerplate is a table of sentences that publishers put under their articles, such as a disclaimer. The sentences are left out of
 // fingerprint and signature. A row counts for records whose timestamp is at or after the row's time, and rows are only added, so a record
 // meets the same rows whenever it is delivered. Safe for concurrent use.
 type Boilerplate struct {
@@ -36,21 +36,21 @@ type Boilerplate struct {
 }
 
 type boilerplateRow struct {
-	source string
-	from   time.Time
-	end    bool // from this time on the sentence is part of articles again
+	publisher string
+	from      time.Time
+	end       bool // from this time on the sentence is part of articles again
 }
 
-// Sentence is a sentence that a source puts under its articles.
+// Sentence is a sentence that a publisher puts under its articles.
 type Sentence struct {
-	Source   string // or AllSources or NoSource
-	Articles int    // how many articles have it
-	Text     string // clean
+	Publisher string // or AllPublishers or NoPublisher
+	Articles  int    // how many articles have it
+	Text      string // clean
 }
 
 const boilerplateHead = `# Boilerplate of Echosieve: sentences that fingerprints ignore. See docs/detection.md.
-# Rows: begin, source, number of articles, sentence; tabs between them. A row counts for records whose timestamp is at or after its begin.
-# Source * stands for all sources, - for records without a source. A row with 0 articles ends an earlier row.
+# Rows: begin, publisher, number of articles, sentence; tabs between them. A row counts for records whose timestamp is at or after its begin.
+# Publisher * stands for all publishers, - for records without a publisher. A row with 0 articles ends an earlier row.
 # Delete rows that you do not want before the roll-out. Roll out to all processes before the rows begin. After that, only add rows: a
 # record that is delivered again must meet the same rows.
 `
@@ -76,7 +76,7 @@ func AppendBoilerplate(w io.Writer, table *Boilerplate, written, from time.Time,
 	}
 	fmt.Fprintf(&b, "%s\t%s\n", writtenRow, written.Format(time.RFC3339))
 	for _, s := range sentences {
-		fmt.Fprintf(&b, "%s\t%s\t%d\t%s\n", from.Format(time.RFC3339), s.Source, s.Articles, s.Text)
+		fmt.Fprintf(&b, "%s\t%s\t%d\t%s\n", from.Format(time.RFC3339), s.Publisher, s.Articles, s.Text)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
@@ -106,7 +106,7 @@ func ReadBoilerplate(path string) (*Boilerplate, error) {
 		case len(fields) == 4:
 			return nil, b.add(fields)
 		}
-		return nil, fmt.Errorf("%d fields with tabs between them, wanted: begin, source, articles, sentence", len(fields))
+		return nil, fmt.Errorf("%d fields with tabs between them, wanted: begin, publisher, articles, sentence", len(fields))
 	})
 	if err == nil && !formatted {
 		err = fmt.Errorf("%s is empty", path)
@@ -146,7 +146,7 @@ func (b *Boilerplate) add(fields []string) error {
 	clean := text.Clean(fields[3])
 	normalised := string(text.AppendNormalised(nil, clean))
 	if fields[1] == "" || normalised == "" {
-		return errors.New("the source or the sentence is empty")
+		return errors.New("the publisher or the sentence is empty")
 	}
 	if n := text.CutSentence(clean); n < len(clean) {
 		return fmt.Errorf("more than one sentence: put %q into a row of its own", clean[:n])
@@ -167,9 +167,9 @@ func (b *Boilerplate) Rows() (count int, latest time.Time) {
 	return b.count, b.latest
 }
 
-// Has tells whether a row for a clean sentence of a source exists. It is false if the last such row ends the sentence.
-func (b *Boilerplate) Has(source, clean string) bool {
-	return b != nil && b.matches(text.AppendNormalised(nil, clean), article.Origin{Source: source})
+// Has tells whether a row for a clean sentence of a publisher exists. It is false if the last such row ends the sentence.
+func (b *Boilerplate) Has(publisher, clean string) bool {
+	return b != nil && b.matches(text.AppendNormalised(nil, clean), article.Origin{Publisher: publisher})
 }
 
 // matches tells whether a normalised sentence of a record is boilerplate.
@@ -179,10 +179,10 @@ func (b *Boilerplate) matches(normalised []byte, from article.Origin) bool {
 		if !from.Time.IsZero() && row.from.After(from.Time) {
 			continue
 		}
-		switch row.source {
-		case AllSources:
+		switch row.publisher {
+		case AllPublishers:
 			all = !row.end
-		case cmp.Or(from.Source, NoSource):
+		case cmp.Or(from.Publisher, NoPublisher):
 			own = !row.end
 		}
 	}

@@ -18,33 +18,33 @@ const (
 	minLearned = 12
 	// maxCounted bounds the sentences that are counted, about 400 MB. Beyond it, the rarest are forgotten.
 	maxCounted = 4 << 20
-	// manySources is the number of sources from which on a learnt sentence is listed for all sources.
-	manySources = 3
+	// manyPublishers is the number of publishers from which on a learnt sentence is listed for all publishers.
+	manyPublishers = 3
 )
 
-// Learner finds the sentences that sources put under their articles, by counting over many articles. Not for concurrent use.
+// Learner finds the sentences that publishers put under their articles, by counting over many articles. Not for concurrent use.
 type Learner struct {
 	least    int
 	share    float64
 	most     int            // sentences that are counted; maxCounted except in tests
-	articles map[string]int // by source
+	articles map[string]int // by publisher
 	counted  map[uint64]countedSentence
 	texts    map[uint64]learntText // of sentences that at least three articles have
 	seen     map[uint64]bool       // sentences of one article
 	buf      []byte
 }
 
-// countedSentence counts the articles of one source that have a sentence. Articles are told apart by a key that copies of an article
-// mostly share, because a sentence of an article that a source publishes twenty times is no boilerplate: the lowest hash of its other
+// countedSentence counts the articles of one publisher that have a sentence. Articles are told apart by a key that copies of an article
+// mostly share, because a sentence of an article that a publisher publishes twenty times is no boilerplate: the lowest hash of its other
 // sentences. The bits of keys count different articles: n articles set about 64*(1-exp(-n/64)) of them.
 type countedSentence struct {
 	articles int32
 	keys     uint64
 }
 
-type learntText struct{ source, sentence string }
+type learntText struct{ publisher, sentence string }
 
-// NewLearner returns a Learner of sentences that at least so many different articles of a source have (up to about 200 can be told apart),
+// NewLearner returns a Learner of sentences that at least so many different articles of a publisher have (up to about 200 can be told apart),
 // and at least a share of its articles.
 func NewLearner(least int, share float64) *Learner {
 	return &Learner{
@@ -55,18 +55,18 @@ func NewLearner(least int, share float64) *Learner {
 
 // Add counts the sentences of an article. It returns false if the text has no words.
 func (l *Learner) Add(content article.Content) bool {
-	source := content.Source
+	publisher := content.Publisher
 	switch {
-	case source == "" || source == AllSources:
-		source = NoSource
-	case strings.ContainsAny(source, "\t\r\n"):
-		source = NoSource // a table has no room for it
+	case publisher == "" || publisher == AllPublishers:
+		publisher = NoPublisher
+	case strings.ContainsAny(publisher, "\t\r\n"):
+		publisher = NoPublisher // a table has no room for it
 	}
 	clean := text.Clean(content.Text)
 	if l.buf = text.AppendNormalised(l.buf[:0], clean); len(l.buf) == 0 {
 		return false
 	}
-	l.articles[source]++
+	l.articles[publisher]++
 	type span struct {
 		hash       uint64
 		start, end int
@@ -88,7 +88,7 @@ func (l *Learner) Add(content article.Content) bool {
 			second = min(second, hash)
 		}
 	}
-	of := simhash.Hash(source)
+	of := simhash.Hash(publisher)
 	for _, s := range sentences {
 		key := first
 		if s.hash == first {
@@ -100,7 +100,7 @@ func (l *Learner) Add(content article.Content) bool {
 		c.keys |= 1 << (simhash.Mix(key) >> 58)
 		l.counted[id] = c
 		if c.articles == 3 {
-			l.texts[id] = learntText{source, strings.Clone(clean[s.start:s.end])}
+			l.texts[id] = learntText{publisher, strings.Clone(clean[s.start:s.end])}
 		}
 	}
 	l.forget()
@@ -123,23 +123,23 @@ func (l *Learner) forget() {
 	}
 }
 
-// Sentences returns the sentences that were learnt and that the table does not have, by source, the most frequent first. A sentence of
-// several sources is listed once, for all.
+// Sentences returns the sentences that were learnt and that the table does not have, by publisher, the most frequent first. A sentence of
+// several publishers is listed once, for all.
 func (l *Learner) Sentences(table *Boilerplate) []Sentence {
 	bySentence := map[string][]Sentence{}
 	for id, learnt := range l.texts {
 		c := l.counted[id]
 		free := 64 - bits.OnesCount64(c.keys)
 		different := 64 * math.Log(64/float64(free)) // +Inf if no bit is free
-		if math.Round(different) >= float64(l.least) && float64(c.articles) >= l.share*float64(l.articles[learnt.source]) {
+		if math.Round(different) >= float64(l.least) && float64(c.articles) >= l.share*float64(l.articles[learnt.publisher]) {
 			normalised := string(text.AppendNormalised(nil, learnt.sentence))
-			bySentence[normalised] = append(bySentence[normalised], Sentence{learnt.source, int(c.articles), learnt.sentence})
+			bySentence[normalised] = append(bySentence[normalised], Sentence{learnt.publisher, int(c.articles), learnt.sentence})
 		}
 	}
 	var list []Sentence
 	for _, rows := range bySentence {
-		if len(rows) >= manySources {
-			all := Sentence{Source: AllSources, Text: rows[0].Text}
+		if len(rows) >= manyPublishers {
+			all := Sentence{Publisher: AllPublishers, Text: rows[0].Text}
 			for _, row := range rows {
 				all.Articles += row.Articles
 				all.Text = min(all.Text, row.Text)
@@ -147,16 +147,16 @@ func (l *Learner) Sentences(table *Boilerplate) []Sentence {
 			rows = []Sentence{all}
 		}
 		for _, row := range rows {
-			if !table.Has(row.Source, row.Text) {
+			if !table.Has(row.Publisher, row.Text) {
 				list = append(list, row)
 			}
 		}
 	}
 	slices.SortFunc(list, func(a, b Sentence) int {
-		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(b.Articles, a.Articles), cmp.Compare(a.Text, b.Text))
+		return cmp.Or(cmp.Compare(a.Publisher, b.Publisher), cmp.Compare(b.Articles, a.Articles), cmp.Compare(a.Text, b.Text))
 	})
 	return list
 }
 
-// Sources returns the number of sources of the articles.
-func (l *Learner) Sources() int { return len(l.articles) }
+// Publishers returns the number of publishers of the articles.
+func (l *Learner) Publishers() int { return len(l.articles) }

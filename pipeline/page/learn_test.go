@@ -29,7 +29,7 @@ func invented(random *rand.Rand, n int) string {
 func TestLearnerFindsBoilerplate(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	l := NewLearner(10, 0.1)
-	add := func(source, raw string) { require.True(t, l.Add(article.Content{Source: source, Text: raw})) }
+	add := func(publisher, raw string) { require.True(t, l.Add(article.Content{Publisher: publisher, Text: raw})) }
 	repeated := invented(random, 20)
 	for i := range 40 {
 		add("courier", consent+" "+invented(random, 4)+"\n"+notice+"\nBack to top.")
@@ -38,18 +38,18 @@ func TestLearnerFindsBoilerplate(t *testing.T) {
 		add("", invented(random, 4)+zhNotice)
 		add("courier", repeated+fmt.Sprint("Updated for the time number ", i, ".")) // one article, published again and again
 		if i < 6 {
-			add("gazette", invented(random, 3)+"Only a few articles of this source end like this.")
+			add("gazette", invented(random, 3)+"Only a few articles of this publisher end like this.")
 		}
 	}
 	require.False(t, l.Add(article.Content{Text: "<p>...</p>"}))
 
 	learnt := l.Sentences(nil)
 	require.Equal(t, []Sentence{
-		{AllSources, 120, text.Clean(consent)},
-		{NoSource, 40, text.Clean(zhNotice)},
+		{AllPublishers, 120, text.Clean(consent)},
+		{NoPublisher, 40, text.Clean(zhNotice)},
 		{"courier", 40, text.Clean(notice)},
 	}, learnt)
-	require.Equal(t, 4, l.Sources())
+	require.Equal(t, 4, l.Publishers())
 
 	path := filepath.Join(t.TempDir(), "table.tsv")
 	var b strings.Builder
@@ -66,7 +66,7 @@ func TestLearnerFindsLongBoilerplate(t *testing.T) {
 	l := NewLearner(10, 0)
 	boilerplate := invented(random, 16)
 	for range 200 {
-		l.Add(article.Content{Source: "courier", Text: invented(random, 4) + boilerplate})
+		l.Add(article.Content{Publisher: "courier", Text: invented(random, 4) + boilerplate})
 	}
 	require.Len(t, l.Sentences(nil), 16)
 }
@@ -76,7 +76,7 @@ func TestLearnerForgetsRareSentences(t *testing.T) {
 	l := NewLearner(10, 0)
 	l.most = 50
 	for range 100 {
-		l.Add(article.Content{Source: "courier", Text: invented(random, 4) + notice})
+		l.Add(article.Content{Publisher: "courier", Text: invented(random, 4) + notice})
 		require.LessOrEqual(t, len(l.counted), 50)
 	}
 	require.Equal(t, []Sentence{{"courier", 100, text.Clean(notice)}}, l.Sentences(nil))

@@ -1,7 +1,7 @@
 // Package page leaves out of a text what is no part of its article. Find is the one place that says how much, and why:
 //
 //   - the page around the article of an HTML document, by its elements (html.go)
-//   - boilerplate: sentences that a table lists for the source (boilerplate.go; learn.go makes the table)
+//   - boilerplate: sentences that a table lists for the publisher (boilerplate.go; learn.go makes the table)
 //   - furniture: menus, headlines of other articles and footers, by the form of their lines (furniture.go)
 //
 // They are left out of fingerprint and signature, not of the digest: an exact copy is a copy of the whole page. Nothing is learnt from other

@@ -41,13 +41,13 @@ func recipeWith(t *testing.T, rows ...page.Sentence) *Recipe {
 }
 
 func TestBoilerplateSentencesAreLeftOut(t *testing.T) {
-	r := recipeWith(t, page.Sentence{Source: "courier", Articles: 40, Text: notice}, page.Sentence{Source: page.AllSources, Articles: 40, Text: consent}, page.Sentence{Source: page.NoSource, Articles: 12, Text: zhNotice})
+	r := recipeWith(t, page.Sentence{Publisher: "courier", Articles: 40, Text: notice}, page.Sentence{Publisher: page.AllPublishers, Articles: 40, Text: consent}, page.Sentence{Publisher: page.NoPublisher, Articles: 12, Text: zhNotice})
 	require.Equal(t, testRecipe(t).ID(), r.ID(), "a new table keeps the index")
 	plain, _ := r.Fingerprint(enArticle, article.Origin{})
 	site := consent + " " + enArticle + "\n" + strings.ToUpper(notice) + "\n" + zhNotice
 
-	of := func(source string, at time.Time) article.Article {
-		a, _ := r.Fingerprint(site, article.Origin{Source: source, Time: at})
+	of := func(publisher string, at time.Time) article.Article {
+		a, _ := r.Fingerprint(site, article.Origin{Publisher: publisher, Time: at})
 		return a
 	}
 	before := of("courier", begins.Add(-time.Millisecond))
@@ -61,11 +61,11 @@ func TestBoilerplateSentencesAreLeftOut(t *testing.T) {
 	require.Equal(t, courier, of("courier", time.Time{}), "a text without a record")
 	require.InDelta(t, float64(courier.BoilerplateBytes)/float64(courier.CleanBytes), courier.LeftOut(), 1e-9)
 
-	require.Less(t, of("herald", begins).BoilerplateBytes, courier.BoilerplateBytes, "another source: its own notice stays")
+	require.Less(t, of("herald", begins).BoilerplateBytes, courier.BoilerplateBytes, "another publisher: its own notice stays")
 	none := of("", begins)
 	require.Equal(t, len(text.Clean(zhNotice))+len(text.Clean(consent)), none.BoilerplateBytes-1)
 
-	whole, _ := r.Fingerprint(consent+" "+enArticle, article.Origin{Source: "courier", Time: begins})
+	whole, _ := r.Fingerprint(consent+" "+enArticle, article.Origin{Publisher: "courier", Time: begins})
 	require.Equal(t, plain.SimHash, whole.SimHash)
 	require.Equal(t, plain.Signature, whole.Signature)
 	require.NotEqual(t, plain.Digest, whole.Digest, "an exact copy is a copy of the whole page")
@@ -74,9 +74,9 @@ func TestBoilerplateSentencesAreLeftOut(t *testing.T) {
 
 // The same page is an exact copy as long as the same rows count for both articles.
 func TestExactCopiesStayExact(t *testing.T) {
-	r := recipeWith(t, page.Sentence{Source: "courier", Articles: 40, Text: notice}, page.Sentence{Source: page.AllSources, Articles: 40, Text: consent})
-	digest := func(raw, source string) article.Digest {
-		a, _ := r.Fingerprint(raw, article.Origin{Source: source, Time: begins})
+	r := recipeWith(t, page.Sentence{Publisher: "courier", Articles: 40, Text: notice}, page.Sentence{Publisher: page.AllPublishers, Articles: 40, Text: consent})
+	digest := func(raw, publisher string) article.Digest {
+		a, _ := r.Fingerprint(raw, article.Origin{Publisher: publisher, Time: begins})
 		return a.Digest
 	}
 	site := consent + "\n" + enArticle + "\n" + notice
@@ -86,7 +86,7 @@ func TestExactCopiesStayExact(t *testing.T) {
 }
 
 func TestPageOfBoilerplateOnlyIsLittleText(t *testing.T) {
-	r := recipeWith(t, page.Sentence{Source: page.AllSources, Articles: 40, Text: notice}, page.Sentence{Source: page.AllSources, Articles: 40, Text: consent})
+	r := recipeWith(t, page.Sentence{Publisher: page.AllPublishers, Articles: 40, Text: notice}, page.Sentence{Publisher: page.AllPublishers, Articles: 40, Text: consent})
 	a, _ := r.Fingerprint(notice+" "+consent, article.Origin{})
 	b, _ := r.Fingerprint(consent, article.Origin{})
 	for _, only := range []article.Article{a, b} {

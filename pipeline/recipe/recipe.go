@@ -33,7 +33,7 @@ type Config struct {
 	UserDictionary string `setting:"user_dictionary" help:"File of more words for segmentation, one a line: word [frequency] [tag]."`
 	StopWords      string `setting:"stop_words" help:"File of more words to ignore, one a line."`
 	HTML           string `setting:"html" help:"What counts of a whole HTML document: article (its main content; 0.4 ms more) or text (all text, except menus and footers)."`
-	Boilerplate    string `setting:"boilerplate_file" help:"Table of sentences that sources put under their articles, made by echosieve boilerplate learn. Fingerprints ignore them. A new table keeps the index."`
+	Boilerplate    string `setting:"boilerplate_file" help:"Table of sentences that publishers put under their articles, made by echosieve boilerplate learn. Fingerprints ignore them. A new table keeps the index."`
 
 	Thresholds evidence.Thresholds `setting:",squash"`
 }

@@ -166,7 +166,7 @@ func TestComposeConfiguration(t *testing.T) {
 		}
 		Recipe string
 		Input  struct {
-			SourceLabels int `yaml:"source_labels"`
+			PublisherLabels int `yaml:"publisher_labels"`
 		}
 	}
 	data := read(t, "deploy/echosieve.compose.yaml")

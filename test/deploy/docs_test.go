@@ -18,7 +18,7 @@ func TestOutputDocumentationNamesEveryHeader(t *testing.T) {
 	for _, header := range []string{
 		pipeline.HeaderVerdict, pipeline.HeaderFingerprint, pipeline.HeaderDistance, pipeline.HeaderRelation,
 		pipeline.HeaderSimilarity, pipeline.HeaderContained, pipeline.HeaderContains, pipeline.HeaderOriginalID,
-		pipeline.HeaderOriginal, pipeline.HeaderRootID, pipeline.HeaderRoot, pipeline.HeaderSource,
+		pipeline.HeaderOriginal, pipeline.HeaderRootID, pipeline.HeaderRoot, pipeline.HeaderInput,
 		pipeline.HeaderRecipe, pipeline.HeaderLeftOut, pipeline.HeaderReason, pipeline.HeaderDetail, pipeline.HeaderValueOmitted, pipeline.HeaderTime,
 		pipeline.HeaderShadow, pipeline.HeaderTraceparent,
 	} {

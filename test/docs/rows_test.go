@@ -65,7 +65,7 @@ var rows = []row{
 	{
 		command: "echosieve boilerplate learn --from articles --out boilerplate.tsv --starts-in 24h",
 		// The sample has dead letters and no boilerplate: exit code 1.
-		with: []string{"--starts-in 24h", "--starts-in 24h || true"}, want: []string{`\d+ articles of \d+ sources`},
+		with: []string{"--starts-in 24h", "--starts-in 24h || true"}, want: []string{`\d+ articles of \d+ publishers`},
 	},
 	// docs/evaluation.md
 	{

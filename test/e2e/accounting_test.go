@@ -22,7 +22,7 @@ func account(t testing.TB, c cluster, r *recipe.Recipe, inputs map[string]*kgo.R
 	report := ledger.Run{
 		Inputs: inputs, Outputs: outputs, Partitions: partitions,
 		Topics: ledger.Topics{Unique: c.topic + "-unique", Duplicate: c.topic + "-duplicate", Dead: c.topic + "-dead"},
-		Reason: func(source string) pipeline.RejectReason { return reason(r, inputs[source]) },
+		Reason: func(input string) pipeline.RejectReason { return reason(r, inputs[input]) },
 	}.Check()
 	require.Empty(t, report.Violations)
 	return report.Seen
@@ -55,12 +55,12 @@ func checkVerdicts(t testing.TB, r *recipe.Recipe, index redisindex.Config, deco
 ) (copies int) {
 	t.Helper()
 	type decided struct {
-		source string
+		input  string
 		millis int64
 		print  article.Article
 	}
 	var all []decided
-	for source, in := range inputs {
+	for input, in := range inputs {
 		doc, reject := decode.Decode(&record.Record{Value: in.Value})
 		var a article.Article
 		if reject == nil {
@@ -69,7 +69,7 @@ func checkVerdicts(t testing.TB, r *recipe.Recipe, index redisindex.Config, deco
 		if in.Value == nil || reject != nil || a.Empty {
 			continue
 		}
-		all = append(all, decided{source, in.Timestamp.UnixMilli(), a})
+		all = append(all, decided{input, in.Timestamp.UnixMilli(), a})
 	}
 	plan := index.Plan()
 	isCopy := func(later, earlier *decided) bool {
@@ -92,26 +92,26 @@ func checkVerdicts(t testing.TB, r *recipe.Recipe, index redisindex.Config, deco
 	copyOf := map[string]bool{"near": true, "exact": true}
 	for i := range all {
 		a := &all[i]
-		h := seen[a.source].Headers
+		h := seen[a.input].Headers
 		neighbours := map[string]bool{}
 		for j := range all {
 			if i == j || !isCopy(a, &all[j]) {
 				continue
 			}
-			neighbours[all[j].source] = true
+			neighbours[all[j].input] = true
 			// Look-ups probe the weak bits of the later article and use its anchors. Either article may be the later one, so both must
 			// find the other.
 			if isCopy(&all[j], a) && plan.Finds(&a.print, &all[j].print) && plan.Finds(&all[j].print, &a.print) {
-				one := copyOf[h[pipeline.HeaderVerdict]] || copyOf[seen[all[j].source].Headers[pipeline.HeaderVerdict]]
+				one := copyOf[h[pipeline.HeaderVerdict]] || copyOf[seen[all[j].input].Headers[pipeline.HeaderVerdict]]
 				require.True(t, one || crowded(a, &all[j]) || crowded(&all[j], a),
-					"%s and %s are copies of each other, but neither was published as a copy", a.source, all[j].source)
+					"%s and %s are copies of each other, but neither was published as a copy", a.input, all[j].input)
 			}
 		}
 		if !copyOf[h[pipeline.HeaderVerdict]] {
 			continue
 		}
 		copies++
-		require.True(t, neighbours[h[pipeline.HeaderOriginal]], "%s names as its original %s, of which it is no copy", a.source, h[pipeline.HeaderOriginal])
+		require.True(t, neighbours[h[pipeline.HeaderOriginal]], "%s names as its original %s, of which it is no copy", a.input, h[pipeline.HeaderOriginal])
 	}
 	return copies
 }

@@ -38,7 +38,7 @@ func (c cluster) settings() service.Settings {
 		"kafka.brokers": c.kafka, "kafka.group": c.topic, "kafka.topics.input": c.topic, "kafka.topics.unique": c.topic + "-unique",
 		"kafka.topics.duplicate": c.topic + "-duplicate", "kafka.topics.dead": c.topic + "-dead",
 		"redis.addrs": c.redis, "redis.namespace": c.namespace, "window": window.String(),
-		"input.source_labels": "5",
+		"input.publisher_labels": "5",
 	}
 }
 
@@ -93,7 +93,7 @@ func watch(t testing.TB, c cluster, want int, progress func(sources int)) []*kgo
 		require.NoError(t, ctx.Err(), "%d of %d records have a verdict", len(sources), want)
 		fetches.EachRecord(func(r *kgo.Record) {
 			outputs = append(outputs, r)
-			sources[ledger.Headers(r)[pipeline.HeaderSource]] = true
+			sources[ledger.Headers(r)[pipeline.HeaderInput]] = true
 		})
 		progress(len(sources))
 	}

@@ -72,7 +72,7 @@ func TestExplainAndDiff(t *testing.T) {
 			continue
 		}
 		explained[sort]++
-		at, source := ledger.Coordinates(o), h[pipeline.HeaderSource]
+		at, source := ledger.Coordinates(o), h[pipeline.HeaderInput]
 		x := explain(at)
 		require.Equal(t, x, explain(source), "%s of %s", at, source)
 		require.Equal(t, at, x.Output)

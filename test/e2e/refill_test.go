@@ -63,8 +63,8 @@ func byVerdict(outputs []*kgo.Record) map[string]map[string]string {
 	first := map[string]map[string]string{}
 	for _, r := range outputs {
 		h := ledger.Headers(r)
-		if _, known := first[h[pipeline.HeaderSource]]; !known {
-			first[h[pipeline.HeaderSource]] = h
+		if _, known := first[h[pipeline.HeaderInput]]; !known {
+			first[h[pipeline.HeaderInput]] = h
 		}
 	}
 	return first

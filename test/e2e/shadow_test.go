@@ -71,7 +71,7 @@ func TestShadowDisturbsNothing(t *testing.T) {
 	require.Len(t, outputs, len(inputs), "the service was not stopped, so each output topic holds each record once")
 	differ := 0
 	for _, r := range shadowed {
-		h, service := ledger.Headers(r), seen[ledger.Headers(r)[pipeline.HeaderSource]]
+		h, service := ledger.Headers(r), seen[ledger.Headers(r)[pipeline.HeaderInput]]
 		require.NotContains(t, service.Headers, pipeline.HeaderShadow)
 		if service.Verdict() != "" {
 			require.NotEqual(t, service.Headers[pipeline.HeaderRecipe], h[pipeline.HeaderRecipe])
@@ -103,7 +103,7 @@ func watchShadow(t *testing.T, brokers, topic string, want int) []*kgo.Record {
 func bySource(outputs []*kgo.Record) map[string]*kgo.Record {
 	m := map[string]*kgo.Record{}
 	for _, r := range outputs {
-		m[ledger.Headers(r)[pipeline.HeaderSource]] = r
+		m[ledger.Headers(r)[pipeline.HeaderInput]] = r
 	}
 	return m
 }
@@ -116,14 +116,14 @@ func checkShadow(t *testing.T, inputs map[string]*kgo.Record, shadowed []*kgo.Re
 	require.Len(t, last, len(inputs))
 	for _, r := range shadowed {
 		h := ledger.Headers(r)
-		in := inputs[h[pipeline.HeaderSource]]
+		in := inputs[h[pipeline.HeaderInput]]
 		require.NotNil(t, in, h)
 		require.Nil(t, r.Value)
 		require.Equal(t, in.Key, r.Key)
 		require.Equal(t, in.Timestamp.UnixMilli(), r.Timestamp.UnixMilli())
 		require.Equal(t, ledger.Headers(in)["crawler"], h["crawler"])
 		require.Equal(t, in.Partition, r.Partition)
-		require.Equal(t, h, ledger.Headers(last[h[pipeline.HeaderSource]]), "two deliveries differ")
+		require.Equal(t, h, ledger.Headers(last[h[pipeline.HeaderInput]]), "two deliveries differ")
 		destinations := map[string]string{"": "dead", "unique": "unique", "possible": "possible", "near": "duplicate", "exact": "duplicate"}
 		require.Equal(t, destinations[h[pipeline.HeaderVerdict]], h[pipeline.HeaderShadow])
 	}

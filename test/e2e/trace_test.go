@@ -63,7 +63,7 @@ func TestTraceOfABatch(t *testing.T) {
 		h := ledger.Headers(out)
 		ours := strings.TrimSuffix(strings.TrimPrefix(h[pipeline.HeaderTraceparent], "00-"), "-01")
 		require.Contains(t, roots, ours, "a record names a span that no batch has: %v", h)
-		parent := ledger.Headers(inputs[h[pipeline.HeaderSource]])["traceparent"]
+		parent := ledger.Headers(inputs[h[pipeline.HeaderInput]])["traceparent"]
 		require.Equal(t, parent, h["traceparent"])
 		if parent != "" {
 			require.Equal(t, ours, linked[strings.TrimSuffix(strings.TrimPrefix(parent, "00-"), "-01")])

@@ -130,10 +130,10 @@ func (s *stage) reasons(t *testing.T, run string, n int) map[string]string {
 		require.NoError(t, ctx.Err(), "%d of %d records came out", len(got), n)
 		fetches.EachRecord(func(r *kgo.Record) {
 			h := headersOf(r)
-			require.NotContains(t, got, h[pipeline.HeaderSource], "was delivered twice although no process ended")
-			got[h[pipeline.HeaderSource]] = ""
+			require.NotContains(t, got, h[pipeline.HeaderInput], "was delivered twice although no process ended")
+			got[h[pipeline.HeaderInput]] = ""
 			if r.Topic == s.topic(run, "dead") {
-				got[h[pipeline.HeaderSource]] = h[pipeline.HeaderReason]
+				got[h[pipeline.HeaderInput]] = h[pipeline.HeaderReason]
 			}
 		})
 	}

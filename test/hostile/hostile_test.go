@@ -215,7 +215,7 @@ func (s *stage) watch(t *testing.T, run string) (outs []*kgo.Record, again strin
 		fetches := reader.PollFetches(ctx)
 		require.NoError(t, ctx.Err(), "%d of %d records came out; the first missing: %s", seen, len(outs), s.missing(outs))
 		fetches.EachRecord(func(r *kgo.Record) {
-			offset, err := strconv.Atoi(strings.TrimPrefix(headersOf(r)[pipeline.HeaderSource], inputTopic+"/0/"))
+			offset, err := strconv.Atoi(strings.TrimPrefix(headersOf(r)[pipeline.HeaderInput], inputTopic+"/0/"))
 			require.NoError(t, err)
 			if outs[offset] != nil {
 				again = s.sent[offset].name

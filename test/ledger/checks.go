@@ -19,24 +19,24 @@ func verdicts(r Run, seen map[string]*Outcome) (bad []Violation) {
 	misplaced := func(format string, args ...any) {
 		bad = append(bad, Violation{Misplaced, fmt.Sprintf(format, args...)})
 	}
-	for _, source := range slices.Sorted(maps.Keys(seen)) {
-		o := seen[source]
-		want, reason := r.Reason(source), pipeline.RejectReason(o.Headers[pipeline.HeaderReason])
+	for _, input := range slices.Sorted(maps.Keys(seen)) {
+		o := seen[input]
+		want, reason := r.Reason(input), pipeline.RejectReason(o.Headers[pipeline.HeaderReason])
 		topic, known := r.Topics.of(o)
 		switch {
 		case want == "" && o.Verdict() == "":
 			bad = append(bad, Violation{Lost, fmt.Sprintf("%s is not broken, but became a dead letter in %s: %s, %s",
-				source, o.Topic, reason, o.Headers[pipeline.HeaderDetail])})
+				input, o.Topic, reason, o.Headers[pipeline.HeaderDetail])})
 		case want != "" && o.Verdict() != "":
-			misplaced("%s must be a dead letter (%s), but is %s in %s", source, want, o.Verdict(), o.Topic)
+			misplaced("%s must be a dead letter (%s), but is %s in %s", input, want, o.Verdict(), o.Topic)
 		case want != reason && want != "":
-			misplaced("%s is a dead letter with the reason %q instead of %q", source, reason, want)
+			misplaced("%s is a dead letter with the reason %q instead of %q", input, reason, want)
 		case !known:
-			misplaced("%s has the verdict %q, which does not exist", source, o.Verdict())
+			misplaced("%s has the verdict %q, which does not exist", input, o.Verdict())
 		case o.Topic != topic:
-			misplaced("%s with the verdict %q is in %s instead of %s", source, o.Verdict(), o.Topic, topic)
+			misplaced("%s with the verdict %q is in %s instead of %s", input, o.Verdict(), o.Topic, topic)
 		case o.Null && o.Verdict() != article.Unique.String():
-			misplaced("%s has a null value and the verdict %q", source, o.Verdict())
+			misplaced("%s has a null value and the verdict %q", input, o.Verdict())
 		}
 	}
 	return bad
@@ -65,13 +65,13 @@ func (t Topics) of(o *Outcome) (topic string, known bool) {
 // this article is the root of the copy. An article that is no copy is its own root. Null values have no root. chains returns the number
 // of copies whose original is a copy as well.
 func chains(seen map[string]*Outcome) (links int, bad []Violation) {
-	for _, source := range slices.Sorted(maps.Keys(seen)) {
-		o := seen[source]
-		if o.Headers[pipeline.HeaderOriginal] == source {
-			bad = append(bad, Violation{SelfDuplicate, source + " is a copy of itself"})
+	for _, input := range slices.Sorted(maps.Keys(seen)) {
+		o := seen[input]
+		if o.Headers[pipeline.HeaderOriginal] == input {
+			bad = append(bad, Violation{SelfDuplicate, input + " is a copy of itself"})
 			continue
 		}
-		end, last := source, o
+		end, last := input, o
 		steps := 0
 		for ; steps < len(seen) && last != nil && last.IsCopy(); steps++ {
 			end = last.Headers[pipeline.HeaderOriginal]
@@ -80,14 +80,14 @@ func chains(seen map[string]*Outcome) (links int, bad []Violation) {
 		root, named := o.Headers[pipeline.HeaderRoot]
 		switch {
 		case last == nil:
-			bad = append(bad, Violation{Cycle, fmt.Sprintf("the chain of %s leads to %s, which was never published", source, end)})
+			bad = append(bad, Violation{Cycle, fmt.Sprintf("the chain of %s leads to %s, which was never published", input, end)})
 		case o.IsCopy() && !last.IsThrough():
-			bad = append(bad, Violation{Cycle, fmt.Sprintf("the chain of %s does not end in an article that is no copy", source)})
+			bad = append(bad, Violation{Cycle, fmt.Sprintf("the chain of %s does not end in an article that is no copy", input)})
 		case o.IsThrough() && !o.Null && root != end, o.IsCopy() && root != end:
 			bad = append(bad, Violation{WrongRoot, fmt.Sprintf("%s (%s, of %s) names the root %q, but its chain ends in %s",
-				source, o.Verdict(), o.Headers[pipeline.HeaderOriginal], root, end)})
+				input, o.Verdict(), o.Headers[pipeline.HeaderOriginal], root, end)})
 		case named && !o.IsThrough() && !o.IsCopy(), named && o.Null:
-			bad = append(bad, Violation{WrongRoot, source + " has no text, but a root"})
+			bad = append(bad, Violation{WrongRoot, input + " has no text, but a root"})
 		}
 		if steps > 1 {
 			links++
@@ -101,8 +101,8 @@ func chains(seen map[string]*Outcome) (links int, bad []Violation) {
 func ids(seen map[string]*Outcome) (bad []Violation) {
 	type name struct{ id, by string }
 	known := map[string]name{}
-	for _, source := range slices.Sorted(maps.Keys(seen)) {
-		h := seen[source].Headers
+	for _, input := range slices.Sorted(maps.Keys(seen)) {
+		h := seen[input].Headers
 		for _, pair := range [][2]string{
 			{pipeline.HeaderRoot, pipeline.HeaderRootID},
 			{pipeline.HeaderOriginal, pipeline.HeaderOriginalID},
@@ -113,10 +113,10 @@ func ids(seen map[string]*Outcome) (bad []Violation) {
 			}
 			id := h[pair[1]]
 			if first, met := known[at]; met && first.id != id {
-				bad = append(bad, Violation{WrongRoot, fmt.Sprintf("%s is called %q by %s and %q by %s", at, first.id, first.by, id, source)})
+				bad = append(bad, Violation{WrongRoot, fmt.Sprintf("%s is called %q by %s and %q by %s", at, first.id, first.by, id, input)})
 				continue
 			}
-			known[at] = name{id, source}
+			known[at] = name{id, input}
 		}
 	}
 	return bad
@@ -126,7 +126,7 @@ func ids(seen map[string]*Outcome) (bad []Violation) {
 type lane struct {
 	topic     string
 	partition int32
-	source    int32
+	input     int32
 }
 
 // inOrder checks that the records of each input partition are in the output partition that the documentation names, which is the input
@@ -137,30 +137,30 @@ func inOrder(outputs []*kgo.Record, partitions int32) []Violation {
 	newest := map[lane]int64{}
 	seen := make(map[string]bool, len(outputs))
 	for _, out := range outputs {
-		source := Headers(out)[pipeline.HeaderSource]
-		from, err := parse(source)
+		input := Headers(out)[pipeline.HeaderInput]
+		from, err := parse(input)
 		if err != nil {
-			bad = append(bad, Violation{Stray, fmt.Sprintf("%s names the source %q", Coordinates(out), source)})
+			bad = append(bad, Violation{Stray, fmt.Sprintf("%s names the input %q", Coordinates(out), input)})
 			continue
 		}
 		if want := from.Partition % partitions; out.Partition != want {
-			bad = append(bad, Violation{Misplaced, fmt.Sprintf("%s is in %s instead of partition %d", source, Coordinates(out), want)})
+			bad = append(bad, Violation{Misplaced, fmt.Sprintf("%s is in %s instead of partition %d", input, Coordinates(out), want)})
 		}
 		l := lane{out.Topic, out.Partition, from.Partition}
-		if !seen[source] {
+		if !seen[input] {
 			if last, known := newest[l]; known && from.Offset <= last {
-				bad = append(bad, Violation{Order, fmt.Sprintf("%s came after offset %d in %s/%d", source, last, out.Topic, out.Partition)})
+				bad = append(bad, Violation{Order, fmt.Sprintf("%s came after offset %d in %s/%d", input, last, out.Topic, out.Partition)})
 			}
 			newest[l] = max(newest[l], from.Offset)
 		}
-		seen[source] = true
+		seen[input] = true
 	}
 	return bad
 }
 
 // parse parses coordinates in the form of the headers: topic/partition/offset.
-func parse(source string) (article.Coordinates, error) {
-	parts := strings.Split(source, "/")
+func parse(input string) (article.Coordinates, error) {
+	parts := strings.Split(input, "/")
 	if len(parts) != 3 {
 		return article.Coordinates{}, strconv.ErrSyntax
 	}

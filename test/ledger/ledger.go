@@ -31,7 +31,7 @@ const (
 	WrongRoot     Kind = "wrong roots"     // a root that is not the end of its chain, or an article with two ids
 	Unrelated     Kind = "unrelated"       // a copy whose original has another text
 	LostText      Kind = "lost texts"      // a text without an article that was published as unique
-	Misplaced     Kind = "misplaced"       // a topic or a partition that does not belong to the verdict and the source, or a wrong reason
+	Misplaced     Kind = "misplaced"       // a topic or a partition that does not belong to the verdict and the input, or a wrong reason
 	Twice         Kind = "twice"           // an input record with more than one output
 	Order         Kind = "order"           // records of one input partition in another order than their offsets
 )
@@ -55,7 +55,7 @@ type Run struct {
 	MayRepeat bool
 	// Reason returns the reason of the dead letter that an input record must become. It is empty for articles and null values, which must
 	// not become dead letters.
-	Reason func(source string) pipeline.RejectReason
+	Reason func(input string) pipeline.RejectReason
 }
 
 // Topics are the output topics. If Possible is empty, possible copies go to Unique.
@@ -122,32 +122,32 @@ func account(r Run) (map[string]*Outcome, []Violation) {
 	seen := make(map[string]*Outcome, len(inputs))
 	for _, out := range r.Outputs {
 		h := Headers(out)
-		source := h[pipeline.HeaderSource]
-		in := inputs[source]
+		input := h[pipeline.HeaderInput]
+		in := inputs[input]
 		if in == nil {
-			bad = append(bad, Violation{Stray, fmt.Sprintf("%s names the source %q", Coordinates(out), source)})
+			bad = append(bad, Violation{Stray, fmt.Sprintf("%s names the input %q", Coordinates(out), input)})
 			continue
 		}
 		if what := difference(in, out); what != "" {
-			bad = append(bad, Violation{Altered, fmt.Sprintf("the %s of %s changed in %s", what, source, Coordinates(out))})
+			bad = append(bad, Violation{Altered, fmt.Sprintf("the %s of %s changed in %s", what, input, Coordinates(out))})
 		}
-		o := seen[source]
+		o := seen[input]
 		if o == nil {
-			seen[source] = &Outcome{Topic: out.Topic, Headers: h, Deliveries: 1, Null: in.Value == nil}
+			seen[input] = &Outcome{Topic: out.Topic, Headers: h, Deliveries: 1, Null: in.Value == nil}
 			continue
 		}
 		o.Deliveries++
 		if !r.MayRepeat {
-			bad = append(bad, Violation{Twice, fmt.Sprintf("%s is in %s, and was published before", source, Coordinates(out))})
+			bad = append(bad, Violation{Twice, fmt.Sprintf("%s is in %s, and was published before", input, Coordinates(out))})
 		}
 		if o.Topic != out.Topic || !maps.Equal(o.Headers, h) {
 			bad = append(bad, Violation{Contradiction, fmt.Sprintf("%s was delivered as %s %v and as %s %v",
-				source, o.Topic, ownHeaders(o.Headers), out.Topic, ownHeaders(h))})
+				input, o.Topic, ownHeaders(o.Headers), out.Topic, ownHeaders(h))})
 		}
 	}
-	for _, source := range slices.Sorted(maps.Keys(inputs)) {
-		if seen[source] == nil {
-			bad = append(bad, Violation{Lost, source + " has no output"})
+	for _, input := range slices.Sorted(maps.Keys(inputs)) {
+		if seen[input] == nil {
+			bad = append(bad, Violation{Lost, input + " has no output"})
 		}
 	}
 	return seen, bad

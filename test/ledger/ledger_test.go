@@ -20,17 +20,17 @@ const (
 
 func inputs() map[string]*kgo.Record {
 	all := map[string]*kgo.Record{}
-	for _, source := range []string{a, b, c, broken, null} {
-		all[source] = &kgo.Record{Key: []byte("k"), Value: []byte("v"), Timestamp: now}
+	for _, input := range []string{a, b, c, broken, null} {
+		all[input] = &kgo.Record{Key: []byte("k"), Value: []byte("v"), Timestamp: now}
 	}
 	all[null].Value = nil
 	return all
 }
 
-// output is what is published of a source to one of two partitions.
-func output(topic, source string, headers ...string) *kgo.Record {
+// output is what is published of a input to one of two partitions.
+func output(topic, input string, headers ...string) *kgo.Record {
 	r := &kgo.Record{Topic: topic, Partition: 1, Key: []byte("k"), Value: []byte("v"), Timestamp: now}
-	r.Headers = append(r.Headers, kgo.RecordHeader{Key: "echosieve-source", Value: []byte(source)})
+	r.Headers = append(r.Headers, kgo.RecordHeader{Key: "echosieve-input", Value: []byte(input)})
 	for i := 0; i < len(headers); i += 2 {
 		r.Headers = append(r.Headers, kgo.RecordHeader{Key: headers[i], Value: []byte(headers[i+1])})
 	}
@@ -39,15 +39,15 @@ func output(topic, source string, headers ...string) *kgo.Record {
 
 const verdict, original, originalID, root, rootID = "echosieve-verdict", "echosieve-original", "echosieve-original-id", "echosieve-root", "echosieve-root-id"
 
-func unique(source string) *kgo.Record {
-	return output("u", source, verdict, "unique", root, source, rootID, "id of "+source)
+func unique(input string) *kgo.Record {
+	return output("u", input, verdict, "unique", root, input, rootID, "id of "+input)
 }
 
-func copyOf(source, of, end string) *kgo.Record {
-	return output("d", source, verdict, "near", original, of, originalID, "id of "+of, root, end, rootID, "id of "+end)
+func copyOf(input, of, end string) *kgo.Record {
+	return output("d", input, verdict, "near", original, of, originalID, "id of "+of, root, end, rootID, "id of "+end)
 }
 
-func dead(source, reason string) *kgo.Record { return output("x", source, "echosieve-reason", reason) }
+func dead(input, reason string) *kgo.Record { return output("x", input, "echosieve-reason", reason) }
 
 // withoutValue is the dead letter of the broken record with the size of its value.
 func withoutValue(size string) *kgo.Record {
@@ -94,7 +94,7 @@ func TestViolationsAreFound(t *testing.T) {
 		"changed value":        {outputs: []*kgo.Record{unique(a), change(unique(b), func(r *kgo.Record) { r.Value = []byte("w") }), unique(c)}, want: []Kind{Altered}},
 		"omitted value":        {outputs: []*kgo.Record{unique(a), unique(b), unique(c)}, rest: []*kgo.Record{withoutValue("1"), tombstone()}, want: []Kind{Misplaced}}, // only for its reason
 		"wrong omitted value":  {outputs: []*kgo.Record{unique(a), unique(b), unique(c)}, rest: []*kgo.Record{withoutValue("2"), tombstone()}, want: []Kind{Altered, Misplaced}},
-		"unknown source":       {outputs: []*kgo.Record{unique(a), unique(b), unique(c), unique("in/3/7")}, want: []Kind{Stray}},
+		"unknown input":        {outputs: []*kgo.Record{unique(a), unique(b), unique(c), unique("in/3/7")}, want: []Kind{Stray}},
 		"copy of itself":       {outputs: []*kgo.Record{unique(a), copyOf(b, b, b), unique(c)}, want: []Kind{SelfDuplicate}},
 		"copies of each other": {outputs: []*kgo.Record{copyOf(a, b, b), copyOf(b, a, a), unique(c)}, want: []Kind{Cycle, Cycle}},
 		"copy of nothing":      {outputs: []*kgo.Record{unique(a), copyOf(b, "in/1/9", "in/1/9"), unique(c)}, want: []Kind{Cycle}},
@@ -121,8 +121,8 @@ func TestViolationsAreFound(t *testing.T) {
 			}
 			report := Run{
 				Inputs: inputs(), Outputs: append(test.outputs, test.rest...), Partitions: 2, Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"},
-				Reason: func(source string) pipeline.RejectReason {
-					if source == broken {
+				Reason: func(input string) pipeline.RejectReason {
+					if input == broken {
 						return pipeline.NotJSON
 					}
 					return ""
@@ -141,8 +141,8 @@ func TestRecordsMayRepeat(t *testing.T) {
 	run := Run{
 		Inputs: inputs(), Partitions: 2, Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"}, MayRepeat: true,
 		Outputs: []*kgo.Record{unique(a), unique(a), unique(b), unique(c), dead(broken, "not_json"), tombstone()},
-		Reason: func(source string) pipeline.RejectReason {
-			if source == broken {
+		Reason: func(input string) pipeline.RejectReason {
+			if input == broken {
 				return pipeline.NotJSON
 			}
 			return ""

@@ -239,7 +239,7 @@ func (f *fortress) awaitIn(t *testing.T, mark string, want int, topics ...string
 		require.NoError(t, ctx.Err(), "verdicts of %s: %v", mark, seen)
 		fetches.EachRecord(func(r *kgo.Record) {
 			if string(r.Key) == mark {
-				seen[ledger.Headers(r)[pipeline.HeaderSource]] = true
+				seen[ledger.Headers(r)[pipeline.HeaderInput]] = true
 			}
 		})
 	}

@@ -38,9 +38,9 @@ const openDecompressor = "	if err := records.Open(p.c.limiter.waitDecoder(ctx));
 var mutants = []mutant{
 	// Several mistakes that show without a fault, in one service. TestMistakesInOutputsAreFound in internal/judge has them one by one.
 	{name: "misreports", edits: []edit{
-		{"pipeline/output.go", "	out := Output{Record: r, Time: r.Time, Destination: Destination(v.Destination), Verdict: *v,", "	if v.Kind == article.Near && r.Offset%4 == 0 {\n		wrong := *v\n		wrong.Root = v.Original\n		v = &wrong\n	}\n	out := Output{Record: r, Time: r.Time, Destination: Destination(v.Destination), Verdict: *v,"},
+		{"pipeline/output.go", "	out := Output{Record: r, Time: r.Time, Destination: v.Destination, Verdict: *v,", "	if v.Kind == article.Near && r.Offset%4 == 0 {\n		wrong := *v\n		wrong.Root = v.Original\n		v = &wrong\n	}\n	out := Output{Record: r, Time: r.Time, Destination: v.Destination, Verdict: *v,"},
 		{"pipeline/pipeline.go", "	if a.Empty {\n", "	if a.Empty || r.Offset%31 == 7 {\n"},
-		{"consumer/places.go", "return source % int32(partitions)", "return (source + 1) % int32(partitions)"},
+		{"consumer/places.go", "return input % int32(partitions)", "return (input + 1) % int32(partitions)"},
 		{"consumer/internal/wire/reader.go", "ok && b.transactional()", "ok && !b.transactional()"},
 	}, faults: "kill", want: []ledger.Kind{ledger.WrongRoot, ledger.Lost, ledger.Misplaced, ledger.Stray}, every: true, often: true},
 	{name: "does-not-know-zstd", edits: []edit{

@@ -27,12 +27,12 @@ const maxTextBytes = 200 << 10
 
 // shown is one article on the page.
 type shown struct {
-	At     string `json:"at"`
-	ID     string `json:"id,omitempty"`
-	Title  string `json:"title,omitempty"`
-	Source string `json:"source,omitempty"`
-	URL    string `json:"url,omitempty"`
-	Time   int64  `json:"time,omitempty"` // record timestamp, in milliseconds since 1970
+	At        string `json:"at"`
+	ID        string `json:"id,omitempty"`
+	Title     string `json:"title,omitempty"`
+	Publisher string `json:"publisher,omitempty"`
+	URL       string `json:"url,omitempty"`
+	Time      int64  `json:"time,omitempty"` // record timestamp, in milliseconds since 1970
 	// Text is the article's, at most maxTextBytes of it. Bytes is the length of the whole text.
 	Text  string `json:"text,omitempty"`
 	Bytes int    `json:"bytes,omitempty"`
@@ -88,8 +88,8 @@ func (c *Console) verdict(ctx context.Context, at string, ms int64) (found *row,
 	if r := c.feed.verdict(at); r != nil {
 		return r, ""
 	}
-	source, err := article.ParseCoordinates(at)
-	if err != nil || source.Topic != c.cfg.Kafka.Topics.Input {
+	input, err := article.ParseCoordinates(at)
+	if err != nil || input.Topic != c.cfg.Kafka.Topics.Input {
 		return nil, ""
 	}
 	if ms == 0 { // whole partitions would be searched
@@ -97,7 +97,7 @@ func (c *Console) verdict(ctx context.Context, at string, ms int64) (found *row,
 	}
 	reader := published.New(c.cfg.Kafka, c.cfg.Decode, io.Discard)
 	defer reader.Close()
-	o, err := reader.Verdict(ctx, source, time.UnixMilli(ms))
+	o, err := reader.Verdict(ctx, input, time.UnixMilli(ms))
 	if err != nil {
 		return nil, err.Error()
 	}
@@ -141,9 +141,9 @@ func (c *Console) article(ctx context.Context, coordinates string) (shown, error
 	s := shown{At: coordinates, Time: rec.Time.UnixMilli()}
 	if published, err := pipeline.ParseHeaders(rec.Headers); err == nil {
 		s.Published = publishedRow(&published)
-		if source := published.Source; rec.Value == nil && at.Topic == c.cfg.Kafka.Topics.Shadow && c.topics[source.Topic] {
-			if rec, err = c.archive.Record(ctx, source); err != nil { // a shadow publishes no values
-				return shown{}, fmt.Errorf("the record of the input, %s: %w", source, err)
+		if input := published.Input; rec.Value == nil && at.Topic == c.cfg.Kafka.Topics.Shadow && c.topics[input.Topic] {
+			if rec, err = c.archive.Record(ctx, input); err != nil { // a shadow publishes no values
+				return shown{}, fmt.Errorf("the record of the input, %s: %w", input, err)
 			}
 		}
 	}
@@ -154,7 +154,7 @@ func (c *Console) article(ctx context.Context, coordinates string) (shown, error
 	if reject != nil { // a dead letter is shown as it is
 		content = article.Content{Text: string(rec.Value)}
 	}
-	s.ID, s.Title, s.Source, s.URL = content.ID, content.Title, content.Source, content.URL
+	s.ID, s.Title, s.Publisher, s.URL = content.ID, content.Title, content.Publisher, content.URL
 	s.Text, s.Bytes = cutText(content.Text)
 	return s, nil
 }
@@ -182,9 +182,9 @@ func align(left, right string) []sidebyside.Run {
 
 // publishedRow is what the headers of a published record say, as a row of the feed.
 func publishedRow(p *pipeline.Published) *row {
-	o := pipeline.Output{Record: &record.Record{Coordinates: p.Source}, Verdict: p.Verdict}
+	o := pipeline.Output{Record: &record.Record{Coordinates: p.Input}, Verdict: p.Verdict}
 	if p.Reject != nil {
-		o.Destination, o.Reason = pipeline.ToDead, string(p.Reject.Reason)
+		o.Destination, o.Reason = article.ToDead, string(p.Reject.Reason)
 	}
 	r := newRow(&o, 0, time.Time{})
 	return &r

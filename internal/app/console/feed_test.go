@@ -28,7 +28,7 @@ func outputs(kind article.Kind, first, n int) []pipeline.Output {
 	for i := range list {
 		at := article.Coordinates{Topic: "articles", Offset: int64(first + i)}
 		list[i] = pipeline.Output{
-			Record: &record.Record{Coordinates: at}, Content: article.Content{ID: fmt.Sprint("id", first+i), Source: "The Tideline"},
+			Record: &record.Record{Coordinates: at}, Content: article.Content{ID: fmt.Sprint("id", first+i), Publisher: "The Tideline"},
 			Verdict: article.Verdict{Kind: kind},
 		}
 		if kind != article.Unique {
@@ -49,7 +49,7 @@ func TestFeedSamples(t *testing.T) {
 	near, _ := f.open(newFilter(url.Values{"verdict": {"near"}, "min": {"15"}, "relation": {"contained"}}))
 	f.note(outputs(article.Unique, 0, 1000))
 	f.note(outputs(article.Near, 1000, 1000))
-	f.note([]pipeline.Output{{Record: &record.Record{}, Destination: pipeline.ToDead, Reason: "no_text"}})
+	f.note([]pipeline.Output{{Record: &record.Record{}, Destination: article.ToDead, Reason: "no_text"}})
 
 	got := f.take(all)
 	require.Equal(t, counts{"unique": 1000, "near": 1000, "dead": 1}, got.Counts)

@@ -22,7 +22,7 @@ type row struct {
 	Similarity string `json:"similarity,omitempty"`
 	ID         string `json:"id"`
 	Title      string `json:"title,omitempty"`
-	Source     string `json:"source,omitempty"`
+	Publisher  string `json:"publisher,omitempty"`
 	At         string `json:"at"` // coordinates of the input record
 	// OriginalID and Original name the article that this one repeats or resembles.
 	OriginalID string `json:"original_id,omitempty"`
@@ -31,14 +31,14 @@ type row struct {
 	OriginalTitle string `json:"original_title,omitempty"`
 }
 
-// maxRowText is the length in bytes at which titles and sources in the feed are cut.
+// maxRowText is the length in bytes at which titles and publishers in the feed are cut.
 const maxRowText = 200
 
 // newRow makes the row of an acknowledged output. It holds no reference to the record, whose value may be large.
 func newRow(o *pipeline.Output, number int64, now time.Time) row {
 	r := row{
 		Number: number, Time: now.UnixMilli(), Verdict: o.VerdictName(), Distance: -1, At: o.Record.String(),
-		ID: shortened(o.Content.ID), Title: shortened(o.Content.Title), Source: shortened(o.Content.Source),
+		ID: shortened(o.Content.ID), Title: shortened(o.Content.Title), Publisher: shortened(o.Content.Publisher),
 	}
 	if o.Verdict.Kind == 0 { // a dead letter
 		r.Reason = o.Reason
@@ -64,7 +64,7 @@ func shortened(s string) string {
 type filter struct {
 	verdicts    []string // any of them; empty: all
 	relation    string   // empty: any
-	source      string   // part of the source, in lower case
+	publisher   string   // part of the publisher, in lower case
 	minDistance int      // bits; -1: also rows without an original
 	maxDistance int
 }
@@ -82,7 +82,7 @@ func newFilter(q url.Values) filter {
 		return n
 	}
 	return filter{
-		verdicts: q["verdict"], relation: q.Get("relation"), source: strings.ToLower(q.Get("source")),
+		verdicts: q["verdict"], relation: q.Get("relation"), publisher: strings.ToLower(q.Get("publisher")),
 		minDistance: number("min", -1), maxDistance: number("max", maxBits),
 	}
 }
@@ -91,5 +91,5 @@ func (f *filter) selects(r *row) bool {
 	return (len(f.verdicts) == 0 || slices.Contains(f.verdicts, r.Verdict)) &&
 		(f.relation == "" || r.Relation == f.relation) &&
 		r.Distance >= f.minDistance && r.Distance <= f.maxDistance &&
-		(f.source == "" || strings.Contains(strings.ToLower(r.Source), f.source))
+		(f.publisher == "" || strings.Contains(strings.ToLower(r.Publisher), f.publisher))
 }

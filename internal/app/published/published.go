@@ -116,18 +116,18 @@ var errStop = errors.New("stop")
 // The outputs of an input partition are in one partition of each output topic, in input order, and have the timestamps of the input. So
 // the search begins at the first output that is not older, and ends at the first output of a later record. A record that was delivered
 // again has another output further on, with the same verdict.
-func (r *Reader) Verdict(ctx context.Context, source article.Coordinates, at time.Time) (*Output, error) {
+func (r *Reader) Verdict(ctx context.Context, input article.Coordinates, at time.Time) (*Output, error) {
 	defer files.ShowLine(r.out, r.progress.line)()
 	for _, topic := range r.Topics() {
-		found, err := r.verdictIn(ctx, topic, source, at)
+		found, err := r.verdictIn(ctx, topic, input, at)
 		if found != nil || err != nil {
 			return found, err
 		}
 	}
-	return nil, fmt.Errorf("%s: %w", source, ErrNoVerdict)
+	return nil, fmt.Errorf("%s: %w", input, ErrNoVerdict)
 }
 
-func (r *Reader) verdictIn(ctx context.Context, topic string, source article.Coordinates, at time.Time) (found *Output, err error) {
+func (r *Reader) verdictIn(ctx context.Context, topic string, input article.Coordinates, at time.Time) (found *Output, err error) {
 	a, err := r.Archive(topic)
 	if err != nil {
 		return nil, err
@@ -136,12 +136,12 @@ func (r *Reader) verdictIn(ctx context.Context, topic string, source article.Coo
 	if err != nil {
 		return nil, err
 	}
-	err = r.scan(ctx, a, topic, source.Partition%int32(n), at, func(o *Output) error {
-		switch c := o.Source; {
-		case c == source:
+	err = r.scan(ctx, a, topic, input.Partition%int32(n), at, func(o *Output) error {
+		switch c := o.Input; {
+		case c == input:
 			found = o
 			return errStop
-		case c.Topic == source.Topic && c.Partition == source.Partition && c.Offset > source.Offset:
+		case c.Topic == input.Topic && c.Partition == input.Partition && c.Offset > input.Offset:
 			return errStop
 		}
 		return nil
@@ -227,11 +227,11 @@ func (r *Reader) each(ctx context.Context, topic string, since time.Time, fn fun
 // hasID says whether an output is about an article with the id. Headers name the ids of other articles, and that of an article that is its
 // own root.
 func (r *Reader) hasID(o *Output, id string) bool {
-	if o.Verdict.Root.Coordinates == o.Source {
+	if o.Verdict.Root.Coordinates == o.Input {
 		return o.Verdict.Root.ID == id
 	}
 	rec := o.Record
-	rec.Coordinates = o.Source
+	rec.Coordinates = o.Input
 	content, _ := r.decode.Decode(&rec)
 	return content.ID == id
 }

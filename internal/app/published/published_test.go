@@ -14,8 +14,8 @@ import (
 	"echosieve/test/inprocess"
 )
 
-// source returns coordinates of the input topic of these tests, which has more partitions than the output topics.
-func source(partition int32, offset int64) article.Coordinates {
+// input returns coordinates of the input topic of these tests, which has more partitions than the output topics.
+func input(partition int32, offset int64) article.Coordinates {
 	return article.Coordinates{Topic: "feed", Partition: partition, Offset: offset}
 }
 
@@ -25,7 +25,7 @@ func output(topic string, partition int32, of article.Coordinates, at time.Time)
 	return &kgo.Record{
 		Topic: topic, Partition: partition, Timestamp: at, Value: []byte(`{"id":"` + of.String() + `"}`),
 		Headers: []kgo.RecordHeader{
-			header(pipeline.HeaderVerdict, "unique"), header(pipeline.HeaderSource, of.String()), header(pipeline.HeaderRoot, of.String()),
+			header(pipeline.HeaderVerdict, "unique"), header(pipeline.HeaderInput, of.String()), header(pipeline.HeaderRoot, of.String()),
 			header(pipeline.HeaderRootID, "id of "+of.String()), header(pipeline.HeaderRecipe, "news-1"),
 		},
 	}
@@ -43,25 +43,25 @@ func TestVerdict(t *testing.T) {
 		if i%3 == 0 {
 			topic = topics.Duplicate
 		}
-		w.PublishTo(t, output(topic, 1, source(1, i), at(i)))
-		w.PublishTo(t, output(topic, 1, source(3, i), at(100-i)))
+		w.PublishTo(t, output(topic, 1, input(1, i), at(i)))
+		w.PublishTo(t, output(topic, 1, input(3, i), at(100-i)))
 		w.PublishTo(t, &kgo.Record{Topic: topic, Partition: 1, Timestamp: at(i), Value: []byte("of another program")})
 	}
-	w.PublishTo(t, output(topics.Duplicate, 1, source(1, 9), at(9))) // delivered again
+	w.PublishTo(t, output(topics.Duplicate, 1, input(1, 9), at(9))) // delivered again
 	for i := range int64(30) {
 		for partition, time := range map[int32]time.Time{1: at(i), 3: at(100 - i)} {
-			o, err := r.Verdict(t.Context(), source(partition, i), time)
+			o, err := r.Verdict(t.Context(), input(partition, i), time)
 			require.NoError(t, err, "%d/%d", partition, i)
-			require.Equal(t, source(partition, i), o.Source)
+			require.Equal(t, input(partition, i), o.Input)
 			require.Less(t, o.Record.Offset, int64(60), "the first of two outputs")
-			o, err = r.Verdict(t.Context(), source(partition, i), time.Add(-24*60*60*1e9))
+			o, err = r.Verdict(t.Context(), input(partition, i), time.Add(-24*60*60*1e9))
 			require.NoError(t, err, "a time that is too early costs time only")
-			require.Equal(t, source(partition, i), o.Source)
+			require.Equal(t, input(partition, i), o.Input)
 		}
 	}
-	_, err := r.Verdict(t.Context(), source(1, 30), at(30))
+	_, err := r.Verdict(t.Context(), input(1, 30), at(30))
 	require.ErrorIs(t, err, published.ErrNoVerdict)
-	_, err = r.Verdict(t.Context(), source(2, 5), at(5))
+	_, err = r.Verdict(t.Context(), input(2, 5), at(5))
 	require.ErrorIs(t, err, published.ErrNoVerdict, "of another partition")
 
 	found, err := r.ByID(t.Context(), "id of feed/1/9", start.Add(-time.Minute))
@@ -78,7 +78,7 @@ func TestByIDFindsTheLatest(t *testing.T) {
 	r := published.New(w.Config.Kafka, w.Config.Input, io.Discard)
 	defer r.Close()
 	start := time.Now().Add(-time.Hour)
-	of := source(0, 5)
+	of := input(0, 5)
 	for i := range published.MostFound + 20 {
 		w.PublishTo(t, output(w.Config.Kafka.Topics.Unique, 0, of, start.Add(time.Duration(i)*time.Second)))
 	}

@@ -35,7 +35,7 @@ func TestMetricsRegisteredTwiceAreAnError(t *testing.T) {
 			return err
 		},
 		"pipeline, sources": func(reg prometheus.Registerer) error {
-			_, err := pipeline.New(pipeline.Config{Decode: pipeline.DecodeConfig{SourceLabels: 2}}, made, nil, reg)
+			_, err := pipeline.New(pipeline.Config{Decode: pipeline.DecodeConfig{PublisherLabels: 2}}, made, nil, reg)
 			return err
 		},
 		"redisindex": func(reg prometheus.Registerer) error {

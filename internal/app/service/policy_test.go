@@ -29,7 +29,7 @@ func TestReloadOfPolicy(t *testing.T) {
 		found := map[string][]string{}
 		for _, o := range w.Verdicts(t, n) {
 			for _, h := range o.Headers {
-				if h.Key == "echosieve-source" {
+				if h.Key == "echosieve-input" {
 					found[string(h.Value)] = append(found[string(h.Value)], o.Topic)
 				}
 			}

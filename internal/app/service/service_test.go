@@ -18,7 +18,7 @@ import (
 func TestMetricsAreThoseInTheDocs(t *testing.T) {
 	cfg := config.Default()
 	cfg.HTTP.Listen = "127.0.0.1:0"
-	cfg.Input.SourceLabels = 1 // 0 leaves a metric out
+	cfg.Input.PublisherLabels = 1 // 0 leaves a metric out
 	s, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	defer s.Close()

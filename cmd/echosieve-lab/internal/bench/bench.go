@@ -162,7 +162,7 @@ func isArticle(cfg config.Config, recipe *recipe.Recipe, r *record.Record) (ok b
 	if reject != nil {
 		return false, reject.Error()
 	}
-	if a, _ := recipe.Fingerprint(content.Text, article.Origin{Source: content.Source, Time: r.Time}); a.Empty {
+	if a, _ := recipe.Fingerprint(content.Text, article.Origin{Publisher: content.Publisher, Time: r.Time}); a.Empty {
 		return false, string(pipeline.EmptyText)
 	}
 	return true, ""

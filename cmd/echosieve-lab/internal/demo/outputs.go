@@ -66,10 +66,10 @@ func (o *outputs) each(ctx context.Context, n int, show func(*kgo.Record)) error
 // sourceOffset returns the offset of the input record that an output is about, from its header: "articles/0/17".
 func sourceOffset(r *kgo.Record) (int64, error) {
 	for _, h := range r.Headers {
-		if h.Key == pipeline.HeaderSource {
-			source := string(h.Value)
-			return strconv.ParseInt(source[strings.LastIndexByte(source, '/')+1:], 10, 64)
+		if h.Key == pipeline.HeaderInput {
+			input := string(h.Value)
+			return strconv.ParseInt(input[strings.LastIndexByte(input, '/')+1:], 10, 64)
 		}
 	}
-	return 0, fmt.Errorf("demo: a record of %s has no header %s", r.Topic, pipeline.HeaderSource)
+	return 0, fmt.Errorf("demo: a record of %s has no header %s", r.Topic, pipeline.HeaderInput)
 }

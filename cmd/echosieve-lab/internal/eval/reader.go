@@ -181,7 +181,9 @@ func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *rec
 
 // originOf says where an article of a file comes from. It has no record time: the whole boilerplate table counts, so that a new table can be
 // measured before its roll-out.
-func originOf(content article.Content) article.Origin { return article.Origin{Source: content.Source} }
+func originOf(content article.Content) article.Origin {
+	return article.Origin{Publisher: content.Publisher}
+}
 
 // familiesIn returns the families that the line of an article names.
 func familiesIn(line []byte) []string {
@@ -219,8 +221,8 @@ func articlesAt(ctx context.Context, cfg config.Config, name string, wanted map[
 
 // sidesOf returns two articles to show side by side. Text that only one of them has is marked.
 func sidesOf(earlier, later article.Content) (a, b figures.Side) {
-	a = figures.Side{ID: earlier.ID, Title: earlier.Title, Source: cmp.Or(earlier.Source, earlier.URL)}
-	b = figures.Side{ID: later.ID, Title: later.Title, Source: cmp.Or(later.Source, later.URL)}
+	a = figures.Side{ID: earlier.ID, Title: earlier.Title, Publisher: cmp.Or(earlier.Publisher, earlier.URL)}
+	b = figures.Side{ID: later.ID, Title: later.Title, Publisher: cmp.Or(later.Publisher, later.URL)}
 	a.Text, b.Text = figures.Differ(text.Clean(earlier.Text), text.Clean(later.Text))
 	return a, b
 }

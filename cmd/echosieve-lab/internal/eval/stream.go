@@ -17,7 +17,7 @@ import (
 )
 
 const streamHelp = `Stream sends labelled articles, in the order of the file, through the service's own stages and index, batch by batch,
-without Kafka, and compares the verdicts with the labels. It prints, by language, kind and source,
+without Kafka, and compares the verdicts with the labels. It prints, by language, kind and publisher,
 
   caught           copies that are judged to be copies
   dropped          originals that are judged to be copies: articles that no reader would see. Each one is listed with
@@ -33,7 +33,7 @@ The articles are JSON Lines with the fields named by input.fields and these labe
   dup_of   id of the earlier article that this one repeats; without it, an article is an original
   lang     language, for the table by language
   kind     how the copy was made, for the table by kind
-  source   the path of input.fields.source, else the host of the address, for the table by source
+  publisher  the path of input.fields.publisher, else the host of the address, for the table by publisher
   ambig    true: skip the article, its label is not certain
 
 A stream without any dup_of is useful, too: if you know that it holds no copies, every flagged article is wrong.

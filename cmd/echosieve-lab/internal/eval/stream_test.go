@@ -35,7 +35,7 @@ func TestEvalStreamDoesNotDependOnThePolicy(t *testing.T) {
 	for i, published := range []bool{false, true} {
 		total := results[i].Total()
 		require.Equal(t, published, total.Published > 0)
-		for _, counts := range []map[string]figures.StreamCounts{results[i].Languages, results[i].Kinds, results[i].Sources} {
+		for _, counts := range []map[string]figures.StreamCounts{results[i].Languages, results[i].Kinds, results[i].Publishers} {
 			for name, c := range counts {
 				c.Published = 0
 				counts[name] = c
@@ -52,15 +52,15 @@ func TestEvalStream(t *testing.T) {
 	code, out, errOut := runEval(t, append(args, "--json", "--html", html, "--min-caught", "0.8", "--max-dropped", "0", "--max-wrong-original", "0")...)
 	require.Equal(t, command.ExitOK, code, errOut)
 	requireShape(
-		t, out, []string{"languages", "kinds", "sources"},
+		t, out, []string{"languages", "kinds", "publishers"},
 		"articles", "candidates_per_article", "dead", "delay_seconds", "delay_seconds.median", "delay_seconds.p90",
 		"dropped_originals", "gaps", "gaps.caught", "gaps.copies", "gaps.from",
 		"kinds", "kinds.*", "kinds.*.caught", "kinds.*.copies", "kinds.*.dropped", "kinds.*.originals", "kinds.*.possible", "kinds.*.published", "kinds.*.wrong_original",
 		"languages", "languages.*", "languages.*.caught", "languages.*.copies", "languages.*.dropped", "languages.*.originals",
 		"languages.*.possible", "languages.*.published", "languages.*.wrong_original",
-		"lookups_per_article", "missed_copies", "original_missing", "skipped",
-		"sources", "sources.*", "sources.*.caught", "sources.*.copies", "sources.*.dropped", "sources.*.originals",
-		"sources.*.possible", "sources.*.published", "sources.*.wrong_original", "wrong_originals",
+		"lookups_per_article", "missed_copies", "original_missing",
+		"publishers", "publishers.*", "publishers.*.caught", "publishers.*.copies", "publishers.*.dropped", "publishers.*.originals",
+		"publishers.*.possible", "publishers.*.published", "publishers.*.wrong_original", "skipped", "wrong_originals",
 	)
 	var r figures.StreamResult
 	require.NoError(t, json.Unmarshal([]byte(out), &r))
@@ -159,8 +159,8 @@ func TestEvalStreamUnlabelled(t *testing.T) {
 	require.Equal(t, "1", r.Dropped[0].OriginalID)
 }
 
-// Figures by source: the field, else the host of the address; the largest source first, small ones only in JSON.
-func TestEvalStreamSources(t *testing.T) {
+// Figures by publisher: the field, else the host of the address; the largest publisher first, small ones only in JSON.
+func TestEvalStreamPublishers(t *testing.T) {
 	docs := []string{
 		newArticle("storm", storm, `,"source":"Harbour Daily"`),
 		newArticle("storm-again", storm, `,"source":"Harbour Daily","dup_of":"storm"`),
@@ -176,11 +176,11 @@ func TestEvalStreamSources(t *testing.T) {
 	require.Equal(t, command.ExitOK, code, errOut)
 	var r figures.StreamResult
 	require.NoError(t, json.Unmarshal([]byte(out), &r))
-	require.Equal(t, figures.StreamCounts{Copies: 1, Caught: 1, Originals: 2, Dropped: 1}, r.Sources["Harbour Daily"])
-	require.Equal(t, 1, r.Sources["choir.example"].Originals)
-	require.Equal(t, 1, r.Sources["unknown"].Originals)
-	require.Len(t, r.Sources, tables.MostListed+3)
-	require.Equal(t, []string{"Harbour Daily", "choir.example", "site-00"}, r.LargestSources()[:3])
+	require.Equal(t, figures.StreamCounts{Copies: 1, Caught: 1, Originals: 2, Dropped: 1}, r.Publishers["Harbour Daily"])
+	require.Equal(t, 1, r.Publishers["choir.example"].Originals)
+	require.Equal(t, 1, r.Publishers["unknown"].Originals)
+	require.Len(t, r.Publishers, tables.MostListed+3)
+	require.Equal(t, []string{"Harbour Daily", "choir.example", "site-00"}, r.LargestPublishers()[:3])
 	require.Contains(t, readFile(t, html), "<td>choir.example</td>")
 
 	_, out, _ = runEval(t, "stream", "--docs", file)

@@ -57,7 +57,7 @@ func (s *streamEval) add(ctx context.Context, line []byte) error {
 	}
 	s.articles = append(s.articles, figures.StreamArticle{
 		ID: content.ID, Title: beginning(content.Title, longestTitle), DupOf: idLabel(labels[2]),
-		Language: labels[3].String(), Kind: labels[4].String(), Source: sourceOf(content), Time: rec.Time,
+		Language: labels[3].String(), Kind: labels[4].String(), Publisher: publisherOf(content), Time: rec.Time,
 	})
 	s.batch = append(s.batch, rec)
 	if len(s.batch) < s.cfg.Kafka.BatchRecords {
@@ -79,10 +79,10 @@ func beginning(s string, characters int) string {
 	return s
 }
 
-// sourceOf returns the source of an article: the field of input.fields, else the host of its address.
-func sourceOf(c article.Content) string {
-	if c.Source != "" || c.URL == "" {
-		return c.Source
+// publisherOf returns the publisher of an article: the field of input.fields, else the host of its address.
+func publisherOf(c article.Content) string {
+	if c.Publisher != "" || c.URL == "" {
+		return c.Publisher
 	}
 	address, err := url.Parse(c.URL)
 	if err != nil {
@@ -158,7 +158,7 @@ func streamVerdict(o *pipeline.Output) (figures.StreamVerdict, error) {
 	v := figures.StreamVerdict{
 		Dead: p.Reject != nil, Flagged: p.Verdict.Kind.IsCopy(), Possible: p.Verdict.Kind == article.Possible, Original: -1, Root: -1,
 	}
-	v.Published = v.Flagged && o.Destination != pipeline.ToDuplicate
+	v.Published = v.Flagged && o.Destination != article.ToDuplicate
 	if v.Flagged || v.Possible {
 		v.Original, v.Root = int(p.Verdict.Original.Offset), int(p.Verdict.Root.Offset)
 		v.Distance, v.Reason = p.Verdict.Distance, p.Verdict.Reason.String()

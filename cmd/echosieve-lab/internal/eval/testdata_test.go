@@ -31,16 +31,16 @@ const (
 
 // sampleArticle is an article of the sample with the labels of eval stream.
 type sampleArticle struct {
-	TS     int64  `json:"ts"`
-	ID     string `json:"id"`
-	Title  string `json:"title"`
-	Text   string `json:"text"`
-	Source string `json:"source,omitempty"`
-	Lang   string `json:"lang"`
-	Kind   string `json:"kind"`
-	DupOf  string `json:"dup_of,omitempty"`
-	Ambig  bool   `json:"ambig,omitempty"`
-	CopyOf string `json:"copy_of,omitempty"`
+	TS        int64  `json:"ts"`
+	ID        string `json:"id"`
+	Title     string `json:"title"`
+	Text      string `json:"text"`
+	Publisher string `json:"source,omitempty"`
+	Lang      string `json:"lang"`
+	Kind      string `json:"kind"`
+	DupOf     string `json:"dup_of,omitempty"`
+	Ambig     bool   `json:"ambig,omitempty"`
+	CopyOf    string `json:"copy_of,omitempty"`
 }
 
 // evalTestdata makes the files: every article of the sample, an hour after the one before it, and pairs of copies

@@ -19,9 +19,9 @@ func TestEvalThreshold(t *testing.T) {
 	requireShape(
 		t, out, nil,
 		"current", "docs", "exact", "limits", "limits.flagged", "limits.limit", "limits.pairs", "limits.share", "little_text",
-		"samples", "samples.earlier", "samples.earlier.id", "samples.earlier.source", "samples.earlier.text",
+		"samples", "samples.earlier", "samples.earlier.id", "samples.earlier.publisher", "samples.earlier.text",
 		"samples.earlier.text.cut", "samples.earlier.text.differs", "samples.earlier.text.text", "samples.earlier.title",
-		"samples.later", "samples.later.id", "samples.later.source", "samples.later.text",
+		"samples.later", "samples.later.id", "samples.later.publisher", "samples.later.text",
 		"samples.later.text.cut", "samples.later.text.differs", "samples.later.text.text", "samples.later.title",
 		"samples.limit", "scale", "seed",
 	)
@@ -92,6 +92,6 @@ func TestEvalThresholdShowsTheAddress(t *testing.T) {
 	var r figures.ThresholdResult
 	require.NoError(t, json.Unmarshal([]byte(out), &r))
 	require.NotEmpty(t, r.Samples)
-	require.Equal(t, "https://news.example/a", r.Samples[0].Earlier.Source)
-	require.Equal(t, "Daily", r.Samples[0].Later.Source)
+	require.Equal(t, "https://news.example/a", r.Samples[0].Earlier.Publisher)
+	require.Equal(t, "Daily", r.Samples[0].Later.Publisher)
 }

@@ -16,7 +16,7 @@ import (
 	"echosieve/pipeline/page"
 )
 
-const help = `Learn counts the sentences under which many different articles of one source stand, such as a disclaimer, and
+const help = `Learn counts the sentences under which many different articles of one publisher stand, such as a disclaimer, and
 adds them to a table for detection.boilerplate_file. Fingerprints ignore these sentences: articles with the same boilerplate
 are no longer alike, and copies on two sites are.
 
@@ -25,19 +25,19 @@ do not want, and restart all processes with it before the rows begin: then a rec
 delivers it. After that, do not change rows, only add some: learn adds the sentences that the table does not have. To end a
 row, add it again with a later time and 0 articles. The index stays.
 
---from is a file of articles, one JSON object a line, as for produce, or @FILE, or "-", or else a topic. Sentences count by the source that
-an article names (input.fields.source). A sentence of three sources or more counts for all.
+--from is a file of articles, one JSON object a line, as for produce, or @FILE, or "-", or else a topic. Sentences count by the publisher that
+an article names (input.fields.publisher). A sentence of three publishers or more counts for all.
 
 Exit codes: 0 done; 1 done, but some lines were bad; 2 failed.`
 
 // summary is the output of --json.
 type summary struct {
-	Articles  int        `json:"articles"`
-	Bad       int        `json:"bad"` // lines or records without an article
-	Sources   int        `json:"sources"`
-	Sentences int        `json:"sentences"` // new rows
-	Begin     *time.Time `json:"begin,omitempty"`
-	Out       string     `json:"out"`
+	Articles   int        `json:"articles"`
+	Bad        int        `json:"bad"` // lines or records without an article
+	Publishers int        `json:"publishers"`
+	Sentences  int        `json:"sentences"` // new rows
+	Begin      *time.Time `json:"begin,omitempty"`
+	Out        string     `json:"out"`
 }
 
 // options are the flags of learn.
@@ -50,7 +50,7 @@ type options struct {
 
 // Command returns the command boilerplate with its command learn.
 func Command() *cobra.Command {
-	cmd := &cobra.Command{Use: "boilerplate", Short: "Find sentences that sources put under all their articles"}
+	cmd := &cobra.Command{Use: "boilerplate", Short: "Find sentences that publishers put under all their articles"}
 	cmd.AddCommand(newLearnCommand())
 	return cmd
 }
@@ -58,7 +58,7 @@ func Command() *cobra.Command {
 func newLearnCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "learn --from TOPIC|FILE --out FILE",
-		Short: "Add the sentences that many different articles of a source have to a table",
+		Short: "Add the sentences that many different articles of a publisher have to a table",
 		Long:  help,
 		Example: `  echosieve boilerplate learn --from articles.jsonl.gz --out boilerplate.tsv
   echosieve boilerplate learn --config echosieve.yaml --from articles --out boilerplate.tsv --starts-in 24h`,
@@ -67,8 +67,8 @@ func newLearnCommand() *cobra.Command {
 	var o options
 	cmd.Flags().StringVar(&o.from, "from", "", "file of articles, or topic")
 	cmd.Flags().StringVar(&o.out, "out", "", "table to write, or to add to")
-	cmd.Flags().IntVar(&o.least, "least", 10, "different articles of a source that have the sentence, 2 to 200")
-	cmd.Flags().Float64Var(&o.share, "share", 0.01, "share of the articles of a source that have the sentence, 0 to 1")
+	cmd.Flags().IntVar(&o.least, "least", 10, "different articles of a publisher that have the sentence, 2 to 200")
+	cmd.Flags().Float64Var(&o.share, "share", 0.01, "share of the articles of a publisher that have the sentence, 0 to 1")
 	schema.DurationFlagVar(cmd.Flags(), &o.startsIn, "starts-in", time.Hour, "time until new rows count: long enough for review and roll-out")
 	asJSON := command.AddJSONFlag(cmd)
 	config.AddFlags(cmd.Flags(), "kafka", "input")
@@ -124,7 +124,7 @@ func learn(cmd *cobra.Command, cfg config.Config, o options) (summary, error) {
 		return s, err
 	}
 	sentences := learner.Sentences(table)
-	s.Sources, s.Sentences = learner.Sources(), len(sentences)
+	s.Publishers, s.Sentences = learner.Publishers(), len(sentences)
 	if len(sentences) == 0 {
 		return s, nil
 	}
@@ -152,12 +152,12 @@ func readTable(path string) (*page.Boilerplate, error) {
 
 func (s summary) print(w io.Writer) error {
 	if s.Sentences == 0 {
-		_, err := fmt.Fprintf(w, "%d articles of %d sources: no new sentence was learnt; lower --least or --share, or read more articles\n",
-			s.Articles, s.Sources)
+		_, err := fmt.Fprintf(w, "%d articles of %d publishers: no new sentence was learnt; lower --least or --share, or read more articles\n",
+			s.Articles, s.Publishers)
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d articles of %d sources: %d sentences added to %s; they count for records from %s on\n"+
+	_, err := fmt.Fprintf(w, "%d articles of %d publishers: %d sentences added to %s; they count for records from %s on\n"+
 		"Review the file, set detection.boilerplate_file, and restart all processes before that time.\n",
-		s.Articles, s.Sources, s.Sentences, s.Out, s.Begin.Format(time.RFC3339))
+		s.Articles, s.Publishers, s.Sentences, s.Out, s.Begin.Format(time.RFC3339))
 	return err
 }

@@ -40,7 +40,7 @@ func Command() *cobra.Command {
 	asJSON := command.AddJSONFlag(cmd)
 	texts := cmd.Flags().Bool("texts", false, "show both texts side by side, with what differs marked")
 	top := cmd.Flags().Int("top", 20, "number of words to list; 0: all")
-	source := cmd.Flags().String("source", "", "publisher of both texts: its rows of detection.boilerplate_file count, too")
+	publisher := cmd.Flags().String("publisher", "", "publisher of both texts: its rows of detection.boilerplate_file count, too")
 	config.AddFlags(cmd.Flags(), "recipe", "detection")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg, err := config.Load(cmd.Flags())
@@ -63,7 +63,7 @@ func Command() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		from := article.Origin{Source: *source} // without a time: all rows of the boilerplate table count, even rows that begin later
+		from := article.Origin{Publisher: *publisher} // without a time: all rows of the boilerplate table count, even rows that begin later
 		c := compareTexts(news, cfg.IndexConfig(news.ID()), from, names, contents, cfg.Detection)
 		if *top > 0 && len(c.Words) > *top {
 			c.Words = c.Words[:*top]

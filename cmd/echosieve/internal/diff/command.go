@@ -25,7 +25,7 @@ original and copy change places, or that another original came first, is no chan
 
 A and B are output topics, with commas between them: all topics of a run belong to one side. A name with a slash, the name
 of a file that exists, and a name after @ is a file of records as kcat -J writes them, plain, .gz or .zst. Verdicts are joined by the header
-echosieve-source. Texts are read from the input topic, so a shadow need not publish them.
+echosieve-input. Texts are read from the input topic, so a shadow need not publish them.
 
 Each side takes 32 bytes of memory for a record, about twice that while it is read. Diff ends with an error at --most
 records; --since reads fewer. It needs Read on the topics and changes nothing.

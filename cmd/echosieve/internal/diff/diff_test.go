@@ -78,19 +78,19 @@ func TestDiff(t *testing.T) {
 	topics := w.Config.Kafka.Topics
 	var lines strings.Builder
 	for _, o := range w.Verdicts(t, len(all)) {
-		source := ""
+		input := ""
 		headers := []string{}
 		for _, h := range o.Headers {
 			headers = append(headers, h.Key, string(h.Value))
-			if h.Key == pipeline.HeaderSource {
-				source = string(h.Value)
+			if h.Key == pipeline.HeaderInput {
+				input = string(h.Value)
 			}
 		}
 		text, err := json.Marshal(map[string]any{"topic": o.Topic, "partition": o.Partition, "offset": o.Offset, "ts": o.Timestamp.UnixMilli(), "headers": headers})
 		require.NoError(t, err)
 		lines.WriteString(string(text) + "\n")
 		for range 2 { // as if it was delivered again
-			w.PublishTo(t, &kgo.Record{Topic: shadow, Timestamp: o.Timestamp, Headers: withHeaders(o.Headers, changes[source]...)})
+			w.PublishTo(t, &kgo.Record{Topic: shadow, Timestamp: o.Timestamp, Headers: withHeaders(o.Headers, changes[input]...)})
 		}
 	}
 	service := topics.Unique + "," + topics.Duplicate + "," + topics.Dead
@@ -159,7 +159,7 @@ func TestDiff(t *testing.T) {
 	})
 	t.Run("nothing in common", func(t *testing.T) {
 		w.PublishTo(t, &kgo.Record{Topic: "other", Headers: []kgo.RecordHeader{
-			{Key: pipeline.HeaderSource, Value: []byte("elsewhere/0/1")}, {Key: pipeline.HeaderReason, Value: []byte("no_text")},
+			{Key: pipeline.HeaderInput, Value: []byte("elsewhere/0/1")}, {Key: pipeline.HeaderReason, Value: []byte("no_text")},
 		}})
 		code, out, errOut := run(t, w, service, "other")
 		require.Equal(t, command.ExitNo, code)

@@ -121,7 +121,7 @@ func kindName(k article.Kind) string {
 }
 
 func (l *loader) verdict(o *published.Output) verdict {
-	v := verdict{offset: o.Source.Offset, place: l.places.number(o.Source)}
+	v := verdict{offset: o.Input.Offset, place: l.places.number(o.Input)}
 	if o.Reject != nil {
 		return v
 	}

@@ -176,11 +176,11 @@ func (c *connected) run(ctx context.Context, at article.Coordinates, id string, 
 			return nil, &command.AnswerError{Text: fmt.Sprintf("no article with the id %q is in the output topics of the last %s; search further back with --since", id, since)}
 		}
 		slices.SortStableFunc(found, func(a, b *published.Output) int {
-			return cmp.Or(a.Record.Time.Compare(b.Record.Time), cmp.Compare(a.Source.Offset, b.Source.Offset))
+			return cmp.Or(a.Record.Time.Compare(b.Record.Time), cmp.Compare(a.Input.Offset, b.Input.Offset))
 		})
 		last := found[len(found)-1]
 		for _, o := range found {
-			if o.Source != last.Source {
+			if o.Input != last.Input {
 				others += " " + o.Record.String()
 			}
 		}

@@ -61,16 +61,16 @@ func newRelation(l article.Likeness) *relation {
 
 // described is an article of the explanation.
 type described struct {
-	ID      string    `json:"id"`
-	Record  string    `json:"record"` // coordinates of the input
-	Time    time.Time `json:"time,omitzero"`
-	Title   string    `json:"title,omitempty"`
-	URL     string    `json:"url,omitempty"`
-	Source  string    `json:"source,omitempty"`
-	Bytes   int       `json:"text_bytes"`        // 0: the text is not known
-	Verdict string    `json:"verdict,omitempty"` // of an earlier article; empty: not known
-	Gone    string    `json:"gone,omitempty"`    // why there is no text
-	Index   *stored   `json:"index,omitempty"`
+	ID        string    `json:"id"`
+	Record    string    `json:"record"` // coordinates of the input
+	Time      time.Time `json:"time,omitzero"`
+	Title     string    `json:"title,omitempty"`
+	URL       string    `json:"url,omitempty"`
+	Publisher string    `json:"publisher,omitempty"`
+	Bytes     int       `json:"text_bytes"`        // 0: the text is not known
+	Verdict   string    `json:"verdict,omitempty"` // of an earlier article; empty: not known
+	Gone      string    `json:"gone,omitempty"`    // why there is no text
+	Index     *stored   `json:"index,omitempty"`
 
 	text string           // as the record has it, with markup
 	made *article.Article // from the text or the index; nil: neither has it
@@ -146,11 +146,11 @@ func (e *explainer) output(ctx context.Context, o *published.Output) (*explanati
 	r := o.Record
 	if r.Value == nil && (o.Reject != nil || o.Verdict.Root != article.Ref{}) { // left out of the output: a shadow, or a large dead letter
 		var err error
-		if r, err = e.reader.Record(ctx, o.Source); err != nil && !errors.Is(err, consumer.ErrNoRecord) {
+		if r, err = e.reader.Record(ctx, o.Input); err != nil && !errors.Is(err, consumer.ErrNoRecord) {
 			return nil, err
 		}
 	}
-	r.Coordinates = o.Source
+	r.Coordinates = o.Input
 	x.Article = e.describe(r)
 	if o.Reject != nil {
 		x.Verdict, x.Reason, x.Detail = "dead", string(o.Reject.Reason), o.Reject.Detail
@@ -178,7 +178,9 @@ func (e *explainer) output(ctx context.Context, o *published.Output) (*explanati
 }
 
 // origin is what fingerprints depend on besides the text.
-func (d *described) origin() article.Origin { return article.Origin{Source: d.Source, Time: d.Time} }
+func (d *described) origin() article.Origin {
+	return article.Origin{Publisher: d.Publisher, Time: d.Time}
+}
 
 // describe makes a description of an input record. A record without a value has no text.
 func (e *explainer) describe(r record.Record) described {
@@ -194,7 +196,7 @@ func (e *explainer) describe(r record.Record) described {
 		return d
 	}
 	content, err := e.cfg.Input.Decode(&r)
-	d.ID, d.Title, d.URL, d.Source = content.ID, content.Title, content.URL, content.Source
+	d.ID, d.Title, d.URL, d.Publisher = content.ID, content.Title, content.URL, content.Publisher
 	if err != nil {
 		d.Gone = err.Error()
 		return d

@@ -69,7 +69,7 @@ func TestExplain(t *testing.T) {
 	for _, o := range w.Verdicts(t, len(all)) {
 		at := (&kgo.Record{Topic: o.Topic, Partition: o.Partition, Offset: o.Offset})
 		for _, h := range o.Headers {
-			if h.Key == "echosieve-source" {
+			if h.Key == "echosieve-input" {
 				outputs[string(h.Value)] = coordinates(at)
 			}
 		}
@@ -237,9 +237,9 @@ func TestExplainChain(t *testing.T) {
 }
 
 // output returns the coordinates of the output that was made of an input record.
-func output(outputs []*kgo.Record, source string) string {
+func output(outputs []*kgo.Record, input string) string {
 	for _, r := range outputs {
-		if ledger.Headers(r)[pipeline.HeaderSource] == source {
+		if ledger.Headers(r)[pipeline.HeaderInput] == input {
 			return ledger.Coordinates(r)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 const forgetHelp = `After forget, no later article is a copy of this article. Use it after a takedown, or if a wrong original (an error
-page, a cookie wall) swallows articles. It takes the coordinates of the input record, as the header echosieve-source or
+page, a cookie wall) swallows articles. It takes the coordinates of the input record, as the header echosieve-input or
 echosieve-original has them, TOPIC/PARTITION/OFFSET; or the id of an article, which means all versions of the article with
 that id (--as id, if the id looks like coordinates). All articles whose root it is are forgotten with it, because they were never
 published as unique.

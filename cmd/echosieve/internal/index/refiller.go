@@ -208,14 +208,14 @@ func (b *batch) take(rec *record.Record) (leftOut *int64) {
 	p, err := pipeline.ParseHeaders(rec.Headers)
 	input := r.index.cfg.Kafka.Topics.Input
 	switch {
-	case err != nil, p.Reject != nil, p.Source.Topic != input:
+	case err != nil, p.Reject != nil, p.Input.Topic != input:
 		return &s.NotPublished
 	case rec.Value == nil:
 		return &s.NoText
 	case p.Recipe != r.index.recipe.ID():
 		b.gap = b.gap || !rec.Time.Before(r.began.Add(-r.index.cfg.Window))
 		return &s.OtherRecipe
-	case !below(p.Source, input, r.committed),
+	case !below(p.Input, input, r.committed),
 		p.Verdict.Kind != article.Unique && !below(p.Verdict.Original.Coordinates, input, r.committed),
 		!below(p.Verdict.Root.Coordinates, input, r.committed):
 		return &s.Uncommitted

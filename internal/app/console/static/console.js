@@ -18,7 +18,7 @@ const count = (n, unit) => `${n} ${unit}${n === 1 ? "" : "s"}`;
 
 // ---- the address: filters, and the coordinates of the verdict that is open, so that both can be sent to somebody
 
-const fields = ["relation", "source", "min", "max"];
+const fields = ["relation", "publisher", "min", "max"];
 
 // filters returns the filters of the form as parameters of api/feed and of the page's address.
 function filters() {
@@ -110,7 +110,7 @@ function addRows(rows, isNew) {
 
 function rowElement(r, isNew) {
   const at = new Date(r.time);
-  const other = element("bdi", { class: "original" }, r.original ? originalName(r) : r.verdict === "dead" ? r.reason : r.source ?? "");
+  const other = element("bdi", { class: "original" }, r.original ? originalName(r) : r.verdict === "dead" ? r.reason : r.publisher ?? "");
   if (r.original && !titles.has(r.original)) other.dataset.untitled = r.original;
   const button = element("button", { type: "button" },
     element("time", { datetime: at.toISOString() }, at.toLocaleTimeString(undefined, { hourCycle: "h23" })),
@@ -230,7 +230,7 @@ function side(about, role, runs, which) {
   if (about.problem) text.textContent = about.problem;
   else if (runs) text.append(...runs.map((r) => (r.same || !r[which] ? r[which] : element("mark", {}, r[which]))));
   else text.textContent = about.text ?? "";
-  const facts = [about.id, about.source, about.url, about.at, about.time ? new Date(about.time).toLocaleString() : ""].filter(Boolean).join(" · ");
+  const facts = [about.id, about.publisher, about.url, about.at, about.time ? new Date(about.time).toLocaleString() : ""].filter(Boolean).join(" · ");
   const cut = about.bytes > new TextEncoder().encode(about.text ?? "").length ? ` Only the beginning of ${about.bytes} bytes is shown.` : "";
   return element("section", { class: "side" }, element("p", { class: "role" }, role),
     element("h3", {}, element("bdi", {}, about.title ?? "")), element("p", { class: "about" }, facts + cut), text);

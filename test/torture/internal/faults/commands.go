@@ -93,16 +93,16 @@ func killInTheMiddle(ctx context.Context, r *rig.Round, random *rand.Rand, args 
 
 // forget forgets articles, and is killed meanwhile.
 func forget(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
-	source, err := r.Decided(ctx, random)
+	input, err := r.Decided(ctx, random)
 	if err != nil {
 		return "", err
 	}
-	r.Forgotten(source)
-	kills, err := killInTheMiddle(ctx, r, random, "index", "forget", source)
+	r.Forgotten(input)
+	kills, err := killInTheMiddle(ctx, r, random, "index", "forget", input)
 	if err != nil {
 		return "", err
 	}
-	e, err := r.Insist(ctx, "index", "forget", source, "--json")
+	e, err := r.Insist(ctx, "index", "forget", input, "--json")
 	return fmt.Sprintf("killed %d times, then: %s", kills, e.Out), err
 }
 
@@ -110,11 +110,11 @@ func forget(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duratio
 func explain(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
 	answers, failures := 0, 0
 	for end := time.Now().Add(2 * rig.ReadyTimeout); answers+failures < 5 || answers == 0; {
-		source, err := r.Decided(ctx, random)
+		input, err := r.Decided(ctx, random)
 		if err != nil {
 			return "", err
 		}
-		e, err := r.Command(ctx, 0, "explain", source)
+		e, err := r.Command(ctx, 0, "explain", input)
 		if err != nil {
 			return "", err
 		}

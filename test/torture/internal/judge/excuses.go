@@ -34,13 +34,13 @@ type Excuses struct {
 }
 
 // Below says whether the offset of a record is below that of its partition.
-func Below(source string, offsets map[int32]int64) bool {
-	c, err := article.ParseCoordinates(source)
+func Below(input string, offsets map[int32]int64) bool {
+	c, err := article.ParseCoordinates(input)
 	return err == nil && c.Offset < offsets[c.Partition]
 }
 
-// Source returns the coordinates of the input record that an output belongs to.
-func Source(output *kgo.Record) string { return ledger.Headers(output)[pipeline.HeaderSource] }
+// Input returns the coordinates of the input record that an output belongs to.
+func Input(output *kgo.Record) string { return ledger.Headers(output)[pipeline.HeaderInput] }
 
 // Shadow checks the topic of a shadow: it has each input record, without its value, and the outputs of the service do not have any record
 // of the shadow.
@@ -49,18 +49,18 @@ func Shadow(inputs map[string]*kgo.Record, outputs, shadowed []*kgo.Record) (bad
 		return nil
 	}
 	left := map[string]bool{}
-	for source := range inputs {
-		left[source] = true
+	for input := range inputs {
+		left[input] = true
 	}
 	for _, o := range shadowed {
-		source := Source(o)
-		if _, marked := ledger.Headers(o)[pipeline.HeaderShadow]; !marked || inputs[source] == nil || o.Value != nil {
-			bad = append(bad, ledger.Violation{Kind: ledger.Stray, Text: fmt.Sprintf("%s is not what a shadow publishes of %q", ledger.Coordinates(o), source)})
+		input := Input(o)
+		if _, marked := ledger.Headers(o)[pipeline.HeaderShadow]; !marked || inputs[input] == nil || o.Value != nil {
+			bad = append(bad, ledger.Violation{Kind: ledger.Stray, Text: fmt.Sprintf("%s is not what a shadow publishes of %q", ledger.Coordinates(o), input)})
 		}
-		delete(left, source)
+		delete(left, input)
 	}
-	for source := range left {
-		bad = append(bad, ledger.Violation{Kind: ledger.Lost, Text: source + " has no output of the shadow"})
+	for input := range left {
+		bad = append(bad, ledger.Violation{Kind: ledger.Lost, Text: input + " has no output of the shadow"})
 	}
 	for _, o := range outputs {
 		if _, marked := ledger.Headers(o)[pipeline.HeaderShadow]; marked {

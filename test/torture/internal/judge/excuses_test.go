@@ -49,13 +49,13 @@ func TestMistakesOfAShadowAreFound(t *testing.T) {
 		}
 		return r
 	}
-	good := record("", pipeline.HeaderSource, "in/0/1", pipeline.HeaderShadow, "unique")
-	product := record("v", pipeline.HeaderSource, "in/0/1")
+	good := record("", pipeline.HeaderInput, "in/0/1", pipeline.HeaderShadow, "unique")
+	product := record("v", pipeline.HeaderInput, "in/0/1")
 	require.Empty(t, Shadow(inputs, []*kgo.Record{product}, []*kgo.Record{good}))
 	for name, c := range map[string]struct{ output, shadowed *kgo.Record }{
-		"another record":            {product, record("", pipeline.HeaderSource, "in/0/2", pipeline.HeaderShadow, "unique")},
-		"a value":                   {product, record("v", pipeline.HeaderSource, "in/0/1", pipeline.HeaderShadow, "unique")},
-		"not marked":                {product, record("", pipeline.HeaderSource, "in/0/1")},
+		"another record":            {product, record("", pipeline.HeaderInput, "in/0/2", pipeline.HeaderShadow, "unique")},
+		"a value":                   {product, record("v", pipeline.HeaderInput, "in/0/1", pipeline.HeaderShadow, "unique")},
+		"not marked":                {product, record("", pipeline.HeaderInput, "in/0/1")},
 		"in a topic of the service": {good, good},
 	} {
 		require.NotEmpty(t, Shadow(inputs, []*kgo.Record{c.output}, []*kgo.Record{c.shadowed}), name)

@@ -25,7 +25,7 @@ type Findings struct {
 
 // Judge checks every promise: those of package ledger, and those that need to know which articles are copies of each other.
 func Judge(run ledger.Run, written *articles.Writer, x Excuses) Findings {
-	run.Reason = func(source string) pipeline.RejectReason { return written.Reasons[string(run.Inputs[source].Key)] }
+	run.Reason = func(input string) pipeline.RejectReason { return written.Reasons[string(run.Inputs[input].Key)] }
 	report := run.Check()
 	texts, regained, bad := x.relate(run.Inputs, report.Seen, written.Facts)
 	dead := map[pipeline.RejectReason]int{}
@@ -39,7 +39,7 @@ func Judge(run ledger.Run, written *articles.Writer, x Excuses) Findings {
 
 // member is an article of a family.
 type member struct {
-	source string // coordinates of its record
+	input string // coordinates of its record
 	articles.Fact
 	forgotten bool // it, or another article of its family
 }
@@ -50,35 +50,35 @@ type member struct {
 func (x Excuses) relate(inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome, facts map[string]articles.Fact) (texts, regained int, bad []ledger.Violation) {
 	families := map[string][]member{}
 	at := map[string]articles.Fact{} // by coordinates
-	for _, source := range slices.Sorted(maps.Keys(inputs)) {
-		if f, known := facts[string(inputs[source].Key)]; known {
-			families[f.Family] = append(families[f.Family], member{source: source, Fact: f})
-			at[source] = f
+	for _, input := range slices.Sorted(maps.Keys(inputs)) {
+		if f, known := facts[string(inputs[input].Key)]; known {
+			families[f.Family] = append(families[f.Family], member{input: input, Fact: f})
+			at[input] = f
 		}
 	}
-	for _, source := range x.Forgotten {
-		for i := range families[at[source].Family] {
-			families[at[source].Family][i].forgotten = true
+	for _, input := range x.Forgotten {
+		for i := range families[at[input].Family] {
+			families[at[input].Family][i].forgotten = true
 		}
 	}
 	for _, family := range slices.Sorted(maps.Keys(families)) {
 		through := false
 		for i, a := range families[family] {
-			o := seen[a.source]
+			o := seen[a.input]
 			if o == nil {
 				continue // package ledger reports the loss
 			}
 			original, named := o.Headers[pipeline.HeaderOriginal]
 			of, known := at[original]
 			if named && (!known || of.Family != family || o.IsCopy() && !a.MayMatch(of)) {
-				bad = append(bad, ledger.Violation{Kind: ledger.Unrelated, Text: fmt.Sprintf("%s (%s) names as its original %s, which has another text", a.source, o.Verdict(), original)})
+				bad = append(bad, ledger.Violation{Kind: ledger.Unrelated, Text: fmt.Sprintf("%s (%s) names as its original %s, which has another text", a.input, o.Verdict(), original)})
 			}
 			if o.IsThrough() {
 				through = true
 				bad = append(bad, x.twins(a, families[family][:i], seen)...)
 			}
 			for _, l := range x.Losses {
-				if o.IsCopy() && slices.ContainsFunc(families[family], func(b member) bool { return l.regains(b.source, a.source) && a.MustMatch(b.Fact) }) {
+				if o.IsCopy() && slices.ContainsFunc(families[family], func(b member) bool { return l.regains(b.input, a.input) && a.MustMatch(b.Fact) }) {
 					regained++
 				}
 			}
@@ -93,11 +93,11 @@ func (x Excuses) relate(inputs map[string]*kgo.Record, seen map[string]*ledger.O
 // twins returns a violation for each of the others that came through although it must match a, which came through as well.
 func (x Excuses) twins(a member, others []member, seen map[string]*ledger.Outcome) (bad []ledger.Violation) {
 	for _, b := range others {
-		if a.forgotten || slices.ContainsFunc(x.Losses, func(l Loss) bool { return l.excuses(a.source, b.source) }) {
+		if a.forgotten || slices.ContainsFunc(x.Losses, func(l Loss) bool { return l.excuses(a.input, b.input) }) {
 			continue
 		}
-		if o := seen[b.source]; o != nil && o.IsThrough() && a.MustMatch(b.Fact) {
-			bad = append(bad, ledger.Violation{Kind: ledger.Twin, Text: fmt.Sprintf("%s and %s are copies of each other, but neither was published as a copy", b.source, a.source)})
+		if o := seen[b.input]; o != nil && o.IsThrough() && a.MustMatch(b.Fact) {
+			bad = append(bad, ledger.Violation{Kind: ledger.Twin, Text: fmt.Sprintf("%s and %s are copies of each other, but neither was published as a copy", b.input, a.input)})
 		}
 	}
 	return bad

@@ -85,7 +85,7 @@ func (h *honest) published(o *pipeline.Output) *kgo.Record {
 		Topic: o.Destination.String(), Partition: o.Record.Partition % partitionsOut,
 		Key: o.Record.Key, Value: o.Record.Value, Timestamp: o.Record.Time,
 	}
-	if o.Destination == pipeline.ToPossible {
+	if o.Destination == article.ToPossible {
 		r.Topic = h.run.Topics.Unique
 	}
 	for _, x := range o.Headers {
@@ -108,8 +108,8 @@ func (all outputs) find(t *testing.T, d *articles.Writer, is func(headers map[st
 	return nil, nil
 }
 
-func (all outputs) of(t *testing.T, source string) *kgo.Record {
-	r, _ := all.find(t, &articles.Writer{}, func(h map[string]string, _ articles.Fact) bool { return h[pipeline.HeaderSource] == source })
+func (all outputs) of(t *testing.T, input string) *kgo.Record {
+	r, _ := all.find(t, &articles.Writer{}, func(h map[string]string, _ articles.Fact) bool { return h[pipeline.HeaderInput] == input })
 	return r
 }
 
@@ -146,7 +146,7 @@ var misreported = map[string]struct {
 	}},
 	"a copy is its own root": {ledger.WrongRoot, func(t *testing.T, d *articles.Writer, all outputs) outputs {
 		r, h := all.find(t, d, isNear)
-		set(r, pipeline.HeaderRoot, h[pipeline.HeaderSource], pipeline.HeaderRootID, string(r.Key))
+		set(r, pipeline.HeaderRoot, h[pipeline.HeaderInput], pipeline.HeaderRootID, string(r.Key))
 		return all
 	}},
 	"the root has the id of the original": {ledger.WrongRoot, func(t *testing.T, d *articles.Writer, all outputs) outputs {
@@ -166,14 +166,14 @@ var misreported = map[string]struct {
 		_, h := all.find(t, d, isNear)
 		r := all.of(t, h[pipeline.HeaderRoot])
 		r.Topic = "duplicate"
-		set(r, pipeline.HeaderVerdict, "near", pipeline.HeaderOriginal, h[pipeline.HeaderSource])
+		set(r, pipeline.HeaderVerdict, "near", pipeline.HeaderOriginal, h[pipeline.HeaderInput])
 		return all
 	}},
 	"a copy is unique": {ledger.Twin, func(t *testing.T, d *articles.Writer, all outputs) outputs {
 		r, h := all.find(t, d, func(h map[string]string, f articles.Fact) bool { return isNear(h, f) && f.Role != articles.Version })
 		r.Topic = "unique"
 		unset(r, pipeline.HeaderOriginal, pipeline.HeaderOriginalID)
-		set(r, pipeline.HeaderVerdict, "unique", pipeline.HeaderRoot, h[pipeline.HeaderSource], pipeline.HeaderRootID, string(r.Key))
+		set(r, pipeline.HeaderVerdict, "unique", pipeline.HeaderRoot, h[pipeline.HeaderInput], pipeline.HeaderRootID, string(r.Key))
 		return all
 	}},
 	"a version names a version that is not its neighbour": {ledger.Unrelated, func(t *testing.T, d *articles.Writer, all outputs) outputs {
@@ -182,7 +182,7 @@ var misreported = map[string]struct {
 		})
 		group := d.Facts[string(r.Key)].Family
 		far, h := all.find(t, d, func(_ map[string]string, f articles.Fact) bool { return f.Family == group && f.Step == 2 })
-		set(r, pipeline.HeaderOriginal, h[pipeline.HeaderSource], pipeline.HeaderOriginalID, string(far.Key))
+		set(r, pipeline.HeaderOriginal, h[pipeline.HeaderInput], pipeline.HeaderOriginalID, string(far.Key))
 		return all
 	}},
 	"a copy of another text": {ledger.Unrelated, func(t *testing.T, d *articles.Writer, all outputs) outputs {
@@ -190,7 +190,7 @@ var misreported = map[string]struct {
 		other, h := all.find(t, d, func(h map[string]string, f articles.Fact) bool {
 			return isFirst(h, f) && f.Family != d.Facts[string(r.Key)].Family
 		})
-		set(r, pipeline.HeaderOriginal, h[pipeline.HeaderSource], pipeline.HeaderOriginalID, string(other.Key))
+		set(r, pipeline.HeaderOriginal, h[pipeline.HeaderInput], pipeline.HeaderOriginalID, string(other.Key))
 		return all
 	}},
 	"a copy in the unique topic": {ledger.Misplaced, func(t *testing.T, d *articles.Writer, all outputs) outputs {
@@ -203,7 +203,7 @@ var misreported = map[string]struct {
 			return h[pipeline.HeaderReason] == string(pipeline.WrongType)
 		})
 		r.Topic = "unique"
-		set(r, pipeline.HeaderVerdict, "unique", pipeline.HeaderRoot, h[pipeline.HeaderSource], pipeline.HeaderRootID, "list")
+		set(r, pipeline.HeaderVerdict, "unique", pipeline.HeaderRoot, h[pipeline.HeaderInput], pipeline.HeaderRootID, "list")
 		return all
 	}},
 	"a wrong reason": {ledger.Misplaced, func(t *testing.T, d *articles.Writer, all outputs) outputs {
@@ -221,9 +221,9 @@ var misreported = map[string]struct {
 	}},
 	"an aborted record comes out": {ledger.Stray, func(t *testing.T, d *articles.Writer, all outputs) outputs {
 		_, h := all.find(t, d, isFirst)
-		aborted := *all.of(t, h[pipeline.HeaderSource])
+		aborted := *all.of(t, h[pipeline.HeaderInput])
 		aborted.Headers = slices.Clone(aborted.Headers)
-		set(&aborted, pipeline.HeaderSource, "in/0/1000000")
+		set(&aborted, pipeline.HeaderInput, "in/0/1000000")
 		return append(all, &aborted)
 	}},
 	"two answers": {ledger.Contradiction, func(t *testing.T, d *articles.Writer, all outputs) outputs {

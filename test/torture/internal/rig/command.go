@@ -132,7 +132,7 @@ func (r *Round) settled(ctx context.Context) (committed map[int32]int64, all boo
 	offsets.Each(func(o kadm.OffsetResponse) { committed[o.Partition] = o.At })
 	outputs, err := r.Watcher.Drain(ctx, r.Admin)
 	return committed, !slices.ContainsFunc(outputs, func(o *kgo.Record) bool {
-		return !judge.Below(judge.Source(o), committed)
+		return !judge.Below(judge.Input(o), committed)
 	}), err
 }
 
@@ -160,10 +160,10 @@ func (r *Round) ends(ctx context.Context, topic string) (map[int32]int64, error)
 }
 
 // Forgotten notes that an article is forgotten, or may be: later copies of it may come through.
-func (r *Round) Forgotten(source string) {
+func (r *Round) Forgotten(input string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.excuses.Forgotten = append(r.excuses.Forgotten, source)
+	r.excuses.Forgotten = append(r.excuses.Forgotten, input)
 }
 
 // Excuses are the losses and the forgotten articles of the round.
@@ -176,8 +176,8 @@ func (r *Round) Excuses() judge.Excuses {
 // Decided draws the coordinates of a record that was published as unique, for a command.
 func (r *Round) Decided(ctx context.Context, random *rand.Rand) (string, error) {
 	for {
-		if source := r.Watcher.Unique(random); source != "" {
-			return source, nil
+		if input := r.Watcher.Unique(random); input != "" {
+			return input, nil
 		}
 		if err := wait.For(ctx, 100*time.Millisecond); err != nil {
 			return "", err
@@ -252,14 +252,14 @@ func (r *Round) AwaitShadow(ctx context.Context, want int, patience time.Duratio
 		if err != nil {
 			return nil, err
 		}
-		sources := map[string]bool{}
+		inputsSeen := map[string]bool{}
 		for _, o := range records {
-			sources[judge.Source(o)] = true
+			inputsSeen[judge.Input(o)] = true
 		}
-		if len(sources) > before {
-			changed, before = time.Now(), len(sources)
+		if len(inputsSeen) > before {
+			changed, before = time.Now(), len(inputsSeen)
 		}
-		if len(sources) >= want || time.Since(changed) > patience {
+		if len(inputsSeen) >= want || time.Since(changed) > patience {
 			return slices.AppendSeq([]*kgo.Record{}, maps.Values(records)), r.Terminate(r.shadow)
 		}
 		if err := wait.For(ctx, time.Second); err != nil {

@@ -22,18 +22,18 @@ type Watcher struct {
 	client *kgo.Client
 	topics []string
 
-	mu       sync.Mutex
-	outputs  []*kgo.Record
-	sources  map[string]bool            // coordinates of the input records that have an output
-	position map[string]map[int32]int64 // next offset by topic and partition
-	changed  time.Time                  // when the last new source was seen
+	mu         sync.Mutex
+	outputs    []*kgo.Record
+	inputsSeen map[string]bool            // coordinates of the input records that have an output
+	position   map[string]map[int32]int64 // next offset by topic and partition
+	changed    time.Time                  // when the last new input was seen
 }
 
 // NewWatcher returns a watcher of the output topics.
 func NewWatcher(addrs []string, topics ...string) (*Watcher, error) {
 	w := &Watcher{
-		topics:  topics,
-		sources: map[string]bool{}, position: map[string]map[int32]int64{}, changed: time.Now(),
+		topics:     topics,
+		inputsSeen: map[string]bool{}, position: map[string]map[int32]int64{}, changed: time.Now(),
 	}
 	for _, t := range w.topics {
 		w.position[t] = map[int32]int64{}
@@ -61,8 +61,8 @@ func (w *Watcher) Run(ctx context.Context) {
 			}
 			w.outputs = append(w.outputs, r)
 			for _, h := range r.Headers {
-				if h.Key == pipeline.HeaderSource && !w.sources[string(h.Value)] {
-					w.sources[string(h.Value)] = true
+				if h.Key == pipeline.HeaderInput && !w.inputsSeen[string(h.Value)] {
+					w.inputsSeen[string(h.Value)] = true
 					w.changed = time.Now()
 				}
 			}
@@ -75,7 +75,7 @@ func (w *Watcher) Run(ctx context.Context) {
 func (w *Watcher) Decided() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.sources)
+	return len(w.inputsSeen)
 }
 
 // Unique draws an output with the verdict unique and returns the coordinates of its input record, or nothing if it met none.
@@ -85,7 +85,7 @@ func (w *Watcher) Unique(random *rand.Rand) string {
 	for range min(len(w.outputs), 50) {
 		h := ledger.Headers(w.outputs[random.IntN(len(w.outputs))])
 		if h[pipeline.HeaderVerdict] == article.Unique.String() && h[pipeline.HeaderRoot] != "" {
-			return h[pipeline.HeaderSource]
+			return h[pipeline.HeaderInput]
 		}
 	}
 	return ""
@@ -95,7 +95,7 @@ func (w *Watcher) Unique(random *rand.Rand) string {
 func (w *Watcher) Await(ctx context.Context, want int, patience time.Duration) error {
 	for {
 		w.mu.Lock()
-		have, idle := len(w.sources), time.Since(w.changed)
+		have, idle := len(w.inputsSeen), time.Since(w.changed)
 		w.mu.Unlock()
 		if have >= want || idle > patience {
 			return nil

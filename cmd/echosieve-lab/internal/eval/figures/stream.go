@@ -14,7 +14,7 @@ type StreamArticle struct {
 	ID, Title string
 	DupOf     string // id of the earlier article that it repeats; empty for an original
 	Language  string
-	Source    string // may be empty
+	Publisher string // may be empty
 	Kind      string // how the copy was edited; may be empty
 	Time      time.Time
 }
@@ -31,7 +31,7 @@ type StreamVerdict struct {
 	Reason    string // the test that decided
 }
 
-// StreamCounts counts the articles of a language, kind or source.
+// StreamCounts counts the articles of a language, kind or publisher.
 type StreamCounts struct {
 	Copies        int `json:"copies"`
 	Caught        int `json:"caught"`    // copies that are judged to be copies
@@ -93,7 +93,7 @@ type StreamResult struct {
 	OriginalMissing int                     `json:"original_missing"` // copies without their original in the stream: they count as originals
 	Languages       map[string]StreamCounts `json:"languages"`
 	Kinds           map[string]StreamCounts `json:"kinds"`
-	Sources         map[string]StreamCounts `json:"sources"`
+	Publishers      map[string]StreamCounts `json:"publishers"`
 	Gaps            []GapCounts             `json:"gaps"`
 	Delay           Delay                   `json:"delay_seconds"`
 	Lookups         float64                 `json:"lookups_per_article"`
@@ -103,10 +103,10 @@ type StreamResult struct {
 	Missed          []Repeat                `json:"missed_copies"`
 }
 
-// LargestSources returns the names of the sources, the one with most articles first.
-func (r *StreamResult) LargestSources() []string {
-	articles := func(source string) int { return r.Sources[source].Copies + r.Sources[source].Originals }
-	return slices.SortedFunc(maps.Keys(r.Sources), func(a, b string) int {
+// LargestPublishers returns the names of the publishers, the one with most articles first.
+func (r *StreamResult) LargestPublishers() []string {
+	articles := func(publisher string) int { return r.Publishers[publisher].Copies + r.Publishers[publisher].Originals }
+	return slices.SortedFunc(maps.Keys(r.Publishers), func(a, b string) int {
 		return cmp.Or(articles(b)-articles(a), cmp.Compare(a, b))
 	})
 }
@@ -135,7 +135,7 @@ func Stream(articles []StreamArticle, verdicts []StreamVerdict) (StreamResult, e
 	}
 	r := StreamResult{
 		Articles: len(articles), OriginalMissing: missing,
-		Languages: map[string]StreamCounts{}, Kinds: map[string]StreamCounts{}, Sources: map[string]StreamCounts{},
+		Languages: map[string]StreamCounts{}, Kinds: map[string]StreamCounts{}, Publishers: map[string]StreamCounts{},
 		Gaps:    make([]GapCounts, len(gaps)),
 		Dropped: []Repeat{}, Wrong: []Repeat{}, Missed: []Repeat{},
 	}
@@ -183,10 +183,10 @@ func Stream(articles []StreamArticle, verdicts []StreamVerdict) (StreamResult, e
 				r.Missed = append(r.Missed, repeat(articles, i, v.Original, v))
 			}
 		}
-		language, kind, source := cmp.Or(a.Language, "unknown"), kindOf(a), cmp.Or(a.Source, "unknown")
+		language, kind, publisher := cmp.Or(a.Language, "unknown"), kindOf(a), cmp.Or(a.Publisher, "unknown")
 		r.Languages[language] = r.Languages[language].plus(one)
 		r.Kinds[kind] = r.Kinds[kind].plus(one)
-		r.Sources[source] = r.Sources[source].plus(one)
+		r.Publishers[publisher] = r.Publishers[publisher].plus(one)
 	}
 	slices.Sort(delays)
 	r.Delay = Delay{Median: quantile(delays, 0.5), P90: quantile(delays, 0.9)}

@@ -119,10 +119,10 @@ func (r *LimitsResult) Sample(from, to, each int, seed uint64) []Nearest {
 
 // Side is one of the two articles of a pair that is shown side by side.
 type Side struct {
-	ID     string  `json:"id"`
-	Title  string  `json:"title"`
-	Source string  `json:"source"`
-	Text   []Piece `json:"text"`
+	ID        string  `json:"id"`
+	Title     string  `json:"title"`
+	Publisher string  `json:"publisher"`
+	Text      []Piece `json:"text"`
 }
 
 // SamplePair is a pair for the user to read.

@@ -26,7 +26,7 @@ func pages(t *testing.T) map[string]string {
 		ID: hostile, Title: hostile, Language: hostile, Kind: hostile, OriginalID: hostile, OriginalTitle: hostile, Reason: "overlap",
 	}}
 	counts := map[string]figures.StreamCounts{hostile: {Copies: 3, Caught: 2, Originals: 5, Dropped: 1}, "转载": {Copies: 1}}
-	side := figures.Side{ID: hostile, Title: hostile, Source: hostile, Text: []figures.Piece{{Text: hostile}, {Text: hostile, Differs: true}}}
+	side := figures.Side{ID: hostile, Title: hostile, Publisher: hostile, Text: []figures.Piece{{Text: hostile}, {Text: hostile, Differs: true}}}
 	distances := make([]figures.AtDistance, figures.MaxPlainDistance+1)
 	for k := range distances {
 		distances[k] = figures.AtDistance{K: k, Rates: figures.Rates{Recall: float64(k) / 32, Precision: 1}}
@@ -52,7 +52,7 @@ func pages(t *testing.T) map[string]string {
 		}),
 		"stream": render(func(w io.Writer) error {
 			return Stream(w, about, figures.StreamResult{
-				Languages: counts, Kinds: counts, Sources: counts, Dropped: repeats, Wrong: repeats, Missed: repeats,
+				Languages: counts, Kinds: counts, Publishers: counts, Dropped: repeats, Wrong: repeats, Missed: repeats,
 				Gaps: []figures.GapCounts{{From: "0", Copies: 2, Caught: 1}, {From: "1h"}},
 			})
 		}),

@@ -13,10 +13,10 @@ import (
 // mostMissed is the number of missed copies that a page lists. Dropped originals are all listed.
 const mostMissed = 500
 
-// mostSources is the number of sources that a page lists, the largest ones.
-const mostSources = 100
+// mostPublishers is the number of publishers that a page lists, the largest ones.
+const mostPublishers = 100
 
-// countsRow is a row of a table by language, kind or source.
+// countsRow is a row of a table by language, kind or publisher.
 type countsRow struct {
 	Name string
 	figures.StreamCounts
@@ -38,19 +38,19 @@ func Stream(w io.Writer, about About, r figures.StreamResult) error {
 			gapBars.addShare(gap.From+" and later", plainBar, share, nil, fmt.Sprintf("of %d", gap.Copies))
 		}
 	}
-	sources := r.LargestSources()
+	publishers := r.LargestPublishers()
 	return write(w, streamPage, "Stream", about, nil, struct {
 		figures.StreamResult
-		Total                              countsRow
-		LanguageRows, KindRows, SourceRows []countsRow
-		KindBars, GapBars                  bars
-		MissedRows                         []figures.Repeat
-		MedianDelay, LongerDelay           time.Duration
+		Total                                 countsRow
+		LanguageRows, KindRows, PublisherRows []countsRow
+		KindBars, GapBars                     bars
+		MissedRows                            []figures.Repeat
+		MedianDelay, LongerDelay              time.Duration
 	}{
 		r,
 		countsRow{"all", r.Total()},
 		countsRows(r.Languages, slices.Sorted(maps.Keys(r.Languages))), kinds,
-		countsRows(r.Sources, sources[:min(len(sources), mostSources)]),
+		countsRows(r.Publishers, publishers[:min(len(publishers), mostPublishers)]),
 		kindBars, gapBars,
 		r.Missed[:min(len(r.Missed), mostMissed)],
 		rounded(r.Delay.Median), rounded(r.Delay.P90),

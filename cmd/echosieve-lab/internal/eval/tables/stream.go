@@ -18,7 +18,7 @@ import (
 	"echosieve/internal/app/visible"
 )
 
-// MostListed is the number of rows of a list of articles, pairs or sources. --json has all of them.
+// MostListed is the number of rows of a list of articles, pairs or publishers. --json has all of them.
 const MostListed = 20
 
 // Stream writes the figures of eval stream.
@@ -42,11 +42,11 @@ func Stream(w io.Writer, r figures.StreamResult) error {
 	}{
 		{"language", r.Languages, sortedKeys(r.Languages)},
 		{"kind", r.Kinds, sortedKeys(r.Kinds)},
-		{"source", r.Sources, r.LargestSources()},
+		{"publisher", r.Publishers, r.LargestPublishers()},
 	} {
 		t := newTable(part.name, "copies", "caught", "share", "originals", "dropped", "published", "wrong\noriginal", "possible")
 		shown := part.order
-		if part.name == "source" {
+		if part.name == "publisher" {
 			shown = shown[:min(len(shown), MostListed)]
 		}
 		for _, name := range shown {
@@ -105,7 +105,7 @@ func testOf(r figures.Repeat) string {
 func newTable(columns ...any) table.Writer { return command.NewTable(columns...) }
 
 const (
-	nameWidth = 14 // of a kind, a source or a language
+	nameWidth = 14 // of a kind, a publisher or a language
 	pairWidth = 34 // of an article in a list of pairs
 )
 

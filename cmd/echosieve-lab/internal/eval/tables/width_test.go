@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	longName  = "a-name-of-a-kind-or-source-that-somebody-has-made-much-longer"
+	longName  = "a-name-of-a-kind-or-publisher-that-somebody-has-made-much-longer"
 	longTitle = "高校团队研制出可在土壤中降解的薄膜电池 and a title that goes on and on, as titles do"
 )
 
@@ -39,7 +39,7 @@ func TestStreamFitsATerminal(t *testing.T) {
 	repeats := []figures.Repeat{{Reason: "opposite", Possible: true, Distance: 64, Kind: longName, ID: longName, Title: longTitle, OriginalID: longName, OriginalTitle: longTitle}}
 	var b strings.Builder
 	require.NoError(t, Stream(&b, figures.StreamResult{
-		Articles: 1234567, Skipped: 12345, Dead: 12345, OriginalMissing: 12345, Languages: counts, Kinds: counts, Sources: counts,
+		Articles: 1234567, Skipped: 12345, Dead: 12345, OriginalMissing: 12345, Languages: counts, Kinds: counts, Publishers: counts,
 		Dropped: repeats, Wrong: repeats, Missed: repeats, Delay: figures.Delay{Median: 1e6, P90: 1e7},
 	}))
 	commandtest.FitsTerminal(t, b.String())

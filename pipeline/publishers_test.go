@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// labels returns the label values of sources that are exposed, sorted.
+// labels returns the label values of publishers that are exposed, sorted.
 func labels(t *testing.T, reg *prometheus.Registry) []string {
 	t.Helper()
 	families, err := reg.Gather()
@@ -22,7 +22,7 @@ func labels(t *testing.T, reg *prometheus.Registry) []string {
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			for _, l := range m.GetLabel() {
-				if l.GetName() == "source" {
+				if l.GetName() == "publisher" {
 					values = append(values, l.GetValue())
 				}
 			}
@@ -32,33 +32,33 @@ func labels(t *testing.T, reg *prometheus.Registry) []string {
 	return slices.Compact(values)
 }
 
-func counts(s *sourceCounter, source string, n int) {
+func counts(s *publisherCounter, publisher string, n int) {
 	for range n {
-		s.count(s.name(source), "near")
+		s.count(s.name(publisher), "near")
 	}
 }
 
-func TestSourcesBeyondTheLimitCountAsOther(t *testing.T) {
+func TestPublishersBeyondTheLimitCountAsOther(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	s := newSourceCounter(2, reg)
+	s := newPublisherCounter(2, reg)
 	counts(s, "a", 1)
 	counts(s, "b", 2)
-	for i := range 3 * maxRecentSources {
+	for i := range 3 * maxRecentPublishers {
 		counts(s, fmt.Sprint("c", i), 1)
 	}
 	counts(s, "", 4)
 	require.Equal(t, []string{"a", "b", "none", "other"}, labels(t, reg))
-	for source, want := range map[string]int{"a": 1, "b": 2, "none": 4, "other": 3 * maxRecentSources} {
-		require.InDelta(t, want, testutil.ToFloat64(s.counter.WithLabelValues(source, "near")), 0, source)
-		require.Zero(t, testutil.ToFloat64(s.counter.WithLabelValues(source, "unique")), source)
+	for publisher, want := range map[string]int{"a": 1, "b": 2, "none": 4, "other": 3 * maxRecentPublishers} {
+		require.InDelta(t, want, testutil.ToFloat64(s.counter.WithLabelValues(publisher, "near")), 0, publisher)
+		require.Zero(t, testutil.ToFloat64(s.counter.WithLabelValues(publisher, "unique")), publisher)
 	}
-	require.Len(t, s.recent, maxRecentSources, "memory is bounded")
+	require.Len(t, s.recent, maxRecentPublishers, "memory is bounded")
 }
 
-func TestTheMostFrequentSourcesGetLabels(t *testing.T) {
+func TestTheMostFrequentPublishersGetLabels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := prometheus.NewRegistry()
-		s := newSourceCounter(2, reg)
+		s := newPublisherCounter(2, reg)
 		counts(s, "early", 1)
 		counts(s, "steady", 20)
 		counts(s, "large", 30)
@@ -68,7 +68,7 @@ func TestTheMostFrequentSourcesGetLabels(t *testing.T) {
 		counts(s, "large", 1)
 		require.Equal(t, []string{"early", "none", "other", "steady"}, labels(t, reg), "nothing changes within an hour")
 
-		// By articles: larger, large, steady, middle, early. Only early is not among the first four, so only one source can move in.
+		// By articles: larger, large, steady, middle, early. Only early is not among the first four, so only one publisher can move in.
 		time.Sleep(time.Second)
 		counts(s, "larger", 1)
 		require.Equal(t, []string{"larger", "none", "other", "steady"}, labels(t, reg))
@@ -82,10 +82,10 @@ func TestTheMostFrequentSourcesGetLabels(t *testing.T) {
 	})
 }
 
-// A crawler decides what a source is called. Prometheus refuses label values that are not UTF-8, and keeps long ones in memory.
-func TestHostileNamesOfSources(t *testing.T) {
+// A crawler decides what a publisher is called. Prometheus refuses label values that are not UTF-8, and keeps long ones in memory.
+func TestHostileNamesOfPublishers(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	s := newSourceCounter(9, reg)
+	s := newPublisherCounter(9, reg)
 	for _, name := range []string{"\xff\xfe", strings.Repeat("x", 1<<20), strings.Repeat("新", 1000), "a\xffb", "other", "none"} {
 		s.count(s.name(name), "unique")
 	}
