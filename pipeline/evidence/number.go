@@ -17,8 +17,8 @@ import (
 //
 // A number is its significant digits: 1,200, 1200, 12 hundred and 0.12 are the same, because publishers write
 // amounts in thousands, in ten thousands (Chinese) and in millions. Numbers are decimal digits, of full width too, Chinese
-// numerals of two characters and more, single Chinese numerals before a measure word, the English words two to twelve, "one" before million
-// and the like, and fractions in words. "one" and other single Chinese numerals are parts of too many other words.
+// numerals of two characters and more, single Chinese numerals before a measure word, the English words two to twelve, and "one" before million
+// and the like. "one" and other single Chinese numerals are parts of too many other words.
 type numbers struct {
 	text string
 	pos  int
@@ -83,31 +83,23 @@ func (n *numbers) next() bool {
 	return false
 }
 
-// wordNumber returns the number that begins with the word just read, 0 if it is none. It skips the name of a fraction: "two thirds" is 23,
-// as is 2/3. "one" is a number only before a fraction or a scale.
+// wordNumber returns the number that the word just read stands for, 0 if it is none. "one" is a number only before a scale.
 func (n *numbers) wordNumber(word string) uint64 {
-	value := englishNumber(word)
-	one := word == "one"
-	if value == 0 && !one {
-		return 0
+	if word != "one" {
+		return englishNumber(word)
 	}
-	at := n.pos
-	for at < len(n.text) && (n.text[at] == ' ' || n.text[at] == '-') {
-		at++
+	from := n.pos
+	for from < len(n.text) && (n.text[from] == ' ' || n.text[from] == '-') {
+		from++
 	}
-	from := at
-	for at < len(n.text) && isPlain[n.text[at]&127] && n.text[at] < utf8.RuneSelf {
-		at++
+	end := from
+	for end < len(n.text) && n.text[end] < utf8.RuneSelf && isPlain[n.text[end]] {
+		end++
 	}
-	next := n.text[from:at]
-	if of := fraction(next); of != 0 {
-		n.pos = at
-		return max(value, 1)*10 + of
-	}
-	if one && isScale(next) {
+	if isScale(n.text[from:end]) {
 		return 1
 	}
-	return value
+	return 0
 }
 
 // found records a number. In the context of the next number it stands as '#', whatever its value.

@@ -1,9 +1,6 @@
 package evidence
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // englishNumber returns the significant digits of the words two to twelve, 0 for any other word.
 func englishNumber(word string) uint64 {
@@ -34,25 +31,6 @@ func englishNumber(word string) uint64 {
 	return 0
 }
 
-// fraction returns the denominator that a word such as "thirds" names, 0 for any other word.
-func fraction(word string) uint64 {
-	switch strings.TrimSuffix(word, "s") {
-	case "third":
-		return 3
-	case "quarter", "fourth":
-		return 4
-	case "fifth":
-		return 5
-	case "sixth":
-		return 6
-	case "eighth":
-		return 8
-	case "tenth":
-		return 1
-	}
-	return 0
-}
-
 // isScale tells whether a word makes a number of the word before it: "one billion".
 func isScale(word string) bool {
 	switch word {
@@ -64,18 +42,8 @@ func isScale(word string) bool {
 
 // chineseNumber reads the run of numerals at the beginning of s: its significant digits and its length in bytes. Both forms are read:
 // 二〇二四, digit by digit, and 二千零二十四, with units. Both results are 0 if the run is no number, such as the numerals in 一些 and 十分.
-//
-// 百分之五 is 5, as in 5 %, and 三分之二 is 23, as in 2/3.
 func chineseNumber(s string) (value uint64, length int) {
 	value, length, runes, units := numeralRun(s)
-	if rest, ok := strings.CutPrefix(s[length:], "分之"); ok && runes > 0 {
-		if over, n, _, _ := numeralRun(rest); n > 0 {
-			if value = significant(value); value != 1 {
-				over = over*10 + value
-			}
-			return significant(over), len(s) - len(rest) + n
-		}
-	}
 	switch runes {
 	case 0:
 		return 0, 0
