@@ -5,9 +5,9 @@
 // The index keeps a signature of every article in the window. The second check sees nothing else of an earlier article: everything that it
 // needs of a text must be in these 80 bytes.
 //
-// Layout of version 7. A flash has version 6 (flash.go), with a filter of its words in bytes 2 to 31 and nothing behind byte 61:
+// Layout of version 9. A flash has version 8 (flash.go), with a filter of its words in bytes 2 to 31 and nothing behind byte 61:
 //
-//	 0      version, 7
+//	 0      version, 9
 //	 1      number of word bigrams n as round(16 log2(n+1)), at most 255
 //	 2..31  MinHash of the word bigrams: 120 slots of 2 bits, slot 0 in the lowest bits of byte 2
 //	32..47  numbers: 16 slots with an 8-bit hash of what stands before a number, 0 = empty; the last 3 are for numbers that number the version

@@ -9,7 +9,7 @@ import (
 // flashVersion is the first byte of the signature of a flash. Instead of samples, this signature has a Bloom filter of all words and
 // bigrams. A flash has so few of them that the filters tell whether one article contains the other, and hence whether a single name was
 // replaced. The estimates of longer articles cannot tell that.
-const flashVersion = 6
+const flashVersion = 8
 
 // FlashNear is the least share of words and word pairs that relates two flashes. They are copies only if one contains the other, with all its
 // numbers: then a source, a time or a place was added before or after the text. With so few words, any other change can be the next

@@ -10,7 +10,7 @@ import (
 // zero Kind means different articles, also where a signature holds no information.
 //
 // Example with the default limits: the articles have a similarity of 0.45 and are not short. This is below Near, so they are possible
-// copies. If they have all of their five numbers and their foremost main words in common, Vouched is enough, and they are copies.
+// copies. If both have the same five numbers and the same foremost main words, Possible is enough, and they are copies.
 func (r *Rule) Judge(distance int, c Comparison) article.Judgement {
 	row, e := r.decide(distance, c)
 	if row == nil {
@@ -77,7 +77,7 @@ type evidence struct {
 	// restated and retold tell that neither text is a part of the other, both have the same numbers, and most main words: an editor rewrote
 	// the article. Different reports of one event differ in a number, and so do reports on one template.
 	restated, retold bool
-	// vouched tells that all numbers of one text are in the other.
+	// vouched tells that all numbers of one text are in the other, if it has any.
 	vouched bool
 	// differ counts the numbers that differ in places that both have, of all such places. common counts the numbers in common. In both, one
 	// number that was corrected counts as equal.
@@ -88,7 +88,7 @@ type evidence struct {
 func (r *Rule) evidence(distance int, c Comparison) evidence {
 	e := evidence{Rule: r, Comparison: c, distance: distance}
 	if c.Flash {
-		e.differ, e.places, e.common = c.Contradictions+c.HeadContradictions, c.SharedContexts, c.CommonValues
+		e.differ, e.places, e.common = c.Contradictions+c.HeadContradictions, c.SharedContexts+c.HeadContradictions, c.CommonValues
 		return e
 	}
 	e.short = c.Bigrams < r.ShortPairs
@@ -99,7 +99,7 @@ func (r *Rule) evidence(distance int, c Comparison) evidence {
 		e.restated = c.CommonAll >= r.FewWords && c.SameForemost && c.Contradictions == 0
 	}
 	e.countNumbers()
-	e.vouched = e.differ == 0 && !e.forgiven && c.CommonAll >= r.Numbers && c.CommonAll == c.LeastAll
+	e.vouched = e.differ == 0 && !e.forgiven && c.CommonAll == c.LeastAll
 	return e
 }
 
@@ -110,6 +110,7 @@ func (r *Rule) evidence(distance int, c Comparison) evidence {
 //
 // One number that differs or is missing is forgiven for the same reason: it is more likely a correction or a slip than a sign of another
 // report. If it stands in the same place, the foremost main words must be the same, too: where a name differs as well, it is another report.
+// So it is if a number at the beginning differs as well and neither is a part of the other.
 //
 // Example: two articles that are not short have a similarity of 0.9 and share five places, and one of the five numbers differs. It is
 // forgiven because the other four agree.
@@ -129,7 +130,7 @@ func (e *evidence) countNumbers() {
 			e.forgiven = true
 		}
 	case e.short || !e.SameForemost || !agree:
-	case alike:
+	case alike && e.HeadContradictions == 0:
 		e.differ--
 		e.forgiven = true
 	case e.part && missing <= 1:

@@ -46,7 +46,7 @@ func (c *Comparison) values(common, least int) {
 
 func TestJudge(t *testing.T) {
 	long := Comparison{
-		Known: true, J: .9, Containment: .84, Bigrams: 300, Longer: 1, SharedContexts: 8, Lead: 1, SameForemost: true,
+		Known: true, J: .9, Containment: .89, Bigrams: 300, Longer: 1, SharedContexts: 8, Lead: 1, SameForemost: true, OtherMain: 1,
 	}
 	long.values(8, 8)
 	checkJudge(t, long, map[string]judged{
@@ -55,13 +55,14 @@ func TestJudge(t *testing.T) {
 		"at the threshold":        {func(c *Comparison) { c.J = .46; c.values(2, 2) }, article.Near, article.ReasonOverlap},
 		"below":                   {func(c *Comparison) { c.J = .45; c.values(2, 2) }, article.Possible, article.ReasonOverlap},
 		"far below":               {func(c *Comparison) { c.J = .29 }, 0, article.ReasonOverlap},
-		"numbers vouch":           {func(c *Comparison) { c.J = .41; c.values(3, 3) }, article.Near, article.ReasonOverlap},
-		"but not below":           {func(c *Comparison) { c.J = .40 }, article.Possible, article.ReasonOverlap},
-		"other main words":        {func(c *Comparison) { c.J, c.SameForemost = .42, false }, article.Possible, article.ReasonOverlap},
-		"all but one":             {func(c *Comparison) { c.J = .42; c.values(6, 7) }, article.Possible, article.ReasonOverlap},
-		"all, with the version's": {func(c *Comparison) { c.J, c.CommonAll, c.LeastAll = .42, 8, 9 }, article.Possible, article.ReasonOverlap},
-		"vouch, contradicted":     {func(c *Comparison) { c.J, c.Contradictions = .42, 1 }, article.Possible, article.ReasonOverlap},
-		"contained, as long":      {func(c *Comparison) { c.J, c.Containment = .42, .85; c.values(0, 0) }, article.Possible, article.ReasonOverlap},
+		"all main words":          {func(c *Comparison) { c.J, c.OtherMain = .3, 0 }, article.Near, article.ReasonOverlap},
+		"but not below":           {func(c *Comparison) { c.J, c.OtherMain = .29, 0 }, 0, article.ReasonOverlap},
+		"all but one":             {func(c *Comparison) { c.J, c.OtherMain = .42, 0; c.values(6, 7) }, article.Possible, article.ReasonOverlap},
+		"all, with the version's": {func(c *Comparison) { c.J, c.OtherMain, c.CommonAll, c.LeastAll = .42, 0, 8, 9 }, article.Possible, article.ReasonOverlap},
+		"all, contradicted":       {func(c *Comparison) { c.J, c.OtherMain, c.Contradictions = .42, 0, 1 }, article.Possible, article.ReasonOverlap},
+		"contained, as long":      {func(c *Comparison) { c.J, c.Containment = .42, .9; c.values(0, 0) }, article.Possible, article.ReasonOverlap},
+		"other things":            {func(c *Comparison) { c.J, c.OtherMain = .63, 4 }, article.Possible, article.ReasonOverlap},
+		"other things, same text": {func(c *Comparison) { c.J, c.OtherMain = .64, 4 }, article.Near, article.ReasonOverlap},
 		"a few contradictions":    {func(c *Comparison) { c.J, c.Contradictions = .7, 1 }, article.Near, article.ReasonOverlap},
 		"one, other names":        {func(c *Comparison) { c.J, c.Contradictions, c.SameForemost = .8, 1, false }, 0, article.ReasonNumbers},
 		"many contradictions":     {func(c *Comparison) { c.Contradictions = 3 }, 0, article.ReasonNumbers},
@@ -77,6 +78,7 @@ func TestJudge(t *testing.T) {
 		"two values missing":      {func(c *Comparison) { c.values(1, 3) }, article.Possible, article.ReasonValues},
 		"in its place, too":       {func(c *Comparison) { c.Contradictions = 1; c.values(1, 2) }, article.Possible, article.ReasonValues},
 		"no values":               {func(c *Comparison) { c.values(0, 0) }, article.Near, article.ReasonOverlap},
+		"and another version":     {func(c *Comparison) { c.Contradictions, c.SharedContexts, c.HeadContradictions = 1, 3, 1 }, 0, article.ReasonNumbers},
 		"another version":         {func(c *Comparison) { c.J, c.HeadContradictions = .75, 2 }, article.Near, article.ReasonOverlap},
 		"or another report":       {func(c *Comparison) { c.J, c.HeadContradictions = .74, 2 }, 0, article.ReasonNumbers},
 		"other names":             {func(c *Comparison) { c.OtherSubject = true }, article.Possible, article.ReasonSubject},
@@ -87,13 +89,13 @@ func TestJudge(t *testing.T) {
 }
 
 func TestJudgeShort(t *testing.T) {
-	short := Comparison{Known: true, J: .9, Containment: .84, Bigrams: 79, Longer: 1, SharedContexts: 8, Lead: 1, SameForemost: true}
+	short := Comparison{Known: true, J: .9, Containment: .89, Bigrams: 79, Longer: 1, SharedContexts: 8, Lead: 1, SameForemost: true}
 	short.values(7, 7)
 	checkJudge(t, short, map[string]judged{
 		"short":                 {func(*Comparison) {}, article.Near, article.ReasonOverlap},
 		"lower":                 {func(c *Comparison) { c.J = .63 }, article.Possible, article.ReasonOverlap},
-		"numbers vouch":         {func(c *Comparison) { c.J, c.Containment = .41, .85 }, article.Near, article.ReasonOverlap},
-		"a part is not enough":  {func(c *Comparison) { c.J, c.Longer, c.Containment = .6, 1.5, .85; c.values(2, 2) }, article.Possible, article.ReasonOverlap},
+		"numbers vouch":         {func(c *Comparison) { c.J, c.Containment = .46, .9 }, article.Near, article.ReasonOverlap},
+		"a part is not enough":  {func(c *Comparison) { c.J, c.Longer, c.Containment = .6, 1.5, .9; c.values(2, 2) }, article.Possible, article.ReasonOverlap},
 		"a contradiction":       {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 6 }, 0, article.ReasonNumbers},
 		"one value missing":     {func(c *Comparison) { c.values(1, 2) }, article.Near, article.ReasonOverlap},
 		"the only value":        {func(c *Comparison) { c.values(0, 1) }, article.Possible, article.ReasonValues},
@@ -103,13 +105,13 @@ func TestJudgeShort(t *testing.T) {
 
 // A part of a text and its whole need less in common, if the whole is about the subject of the part.
 func TestJudgePart(t *testing.T) {
-	part := Comparison{Known: true, J: .3, Containment: .85, Bigrams: 300, Longer: 2, SharedContexts: 3, Lead: 1, SameForemost: true, OtherMain: 5, Growth: .3}
+	part := Comparison{Known: true, J: .3, Containment: .9, Bigrams: 300, Longer: 2, SharedContexts: 3, Lead: 1, SameForemost: true, OtherMain: 5, Growth: .3}
 	part.values(5, 5)
 	checkJudge(t, part, map[string]judged{
 		"a part":                   {func(*Comparison) {}, article.Near, article.ReasonOverlap},
 		"too small":                {func(c *Comparison) { c.J = .29 }, 0, article.ReasonOverlap},
 		"as long":                  {func(c *Comparison) { c.J, c.Longer = .4, 1.24 }, article.Possible, article.ReasonOverlap},
-		"not contained":            {func(c *Comparison) { c.Containment = .84; c.OtherMain = 3 }, article.Possible, article.ReasonOverlap},
+		"not contained":            {func(c *Comparison) { c.Containment = .89; c.OtherMain = 3 }, article.Possible, article.ReasonOverlap},
 		"in a round-up":            {func(c *Comparison) { c.J, c.Growth = .4, .29 }, article.Possible, article.ReasonOverlap},
 		"of other names":           {func(c *Comparison) { c.J, c.OtherMain = .4, 6 }, article.Possible, article.ReasonOverlap},
 		"on a page":                {func(c *Comparison) { c.Growth, c.OtherMain = 0, 2 }, article.Near, article.ReasonOverlap},
@@ -130,11 +132,11 @@ func TestJudgePart(t *testing.T) {
 
 // Main words that differ tell of another report if the distance is large, too.
 func TestOtherWords(t *testing.T) {
-	base := Comparison{Known: true, J: .6, Containment: .8, Bigrams: 300, Longer: 1.3, OtherMain: 4, Lead: 1}
+	base := Comparison{Known: true, J: .64, Containment: .8, Bigrams: 300, Longer: 1.3, OtherMain: 4, Lead: 1}
 	require.Equal(t, article.ReasonSubject, judge(13, base).Reason)
 	require.Equal(t, article.Near, judge(12, base).Kind)
 	part := base
-	part.Containment = .85
+	part.Containment = .9
 	require.Equal(t, article.Near, judge(13, part).Kind)
 	base.OtherMain = 3
 	require.Equal(t, article.Near, judge(13, base).Kind)

@@ -11,7 +11,7 @@ import (
 type Thresholds struct {
 	Near      float64 `setting:"near" range:"0..1" help:"Similarity (share of word pairs in common) of a copy. Raise it to drop fewer look-alikes, lower it to catch heavier rewrites."`
 	Possible  float64 `setting:"possible" range:"0..1" help:"Similarity of a possible copy, and of a copy that is a part of the other text or the other one reworded. Lower it to mark more."`
-	ShortNear float64 `setting:"short_near" range:"0..1" help:"Similarity of short copies (fewer than 80 word pairs). Raise it if short reports are joined, lower it to catch rewritten ones."`
+	ShortNear float64 `setting:"short_near" range:"0..1" help:"Similarity of copies that are short (fewer than 80 word pairs) or have other main words. Raise it if short reports are joined, lower it to catch rewritten ones."`
 	Values    float64 `setting:"values" range:"0..1" help:"Share of numbers that copies must share. Raise it if reports with other figures are joined."`
 }
 
@@ -53,7 +53,7 @@ type Limits struct {
 	// of a text has a standard error of 0.17: 0.65 is what four of five of them keep.
 	Beginning float64
 	// OtherWords is the largest number of an article's eight main words that are no main words of its copy, unless one is a part of the
-	// other. A part has at least as many main words in common with its whole.
+	// other or they have ShortNear in common. A part has at least as many main words in common with its whole.
 	OtherWords int
 	// OtherBits is the distance in bits above which OtherWords counts: names have large weights, so replacing them moves a fingerprint
 	// farther than replacing as many other words.
@@ -65,9 +65,7 @@ type Limits struct {
 	Growth float64
 	// Lead is the least share of the beginning of one article that stands in the other if more than FewWords main words differ.
 	Lead float64
-	// Vouched is the similarity that is enough if the articles have the same numbers and the same foremost main words.
-	Vouched float64
-	// Numbers is the least number of different numbers that vouch for a copy.
+	// Numbers is the least number of different numbers that vouch for a short copy. More of them vouch for a reworded one.
 	Numbers int
 	// Contradictions is the share of different numbers in the same places that rules out a copy.
 	Contradictions float64
@@ -79,8 +77,8 @@ type Limits struct {
 // 23 languages, the others on labelled pairs; docs/evaluation.md names the articles.
 func DefaultLimits() Limits {
 	return Limits{
-		WholeDistance: 16, ShortPairs: 80, Contained: 0.85, Longer: 1.25, Beginning: 0.65, OtherWords: 3, OtherBits: 12, FewWords: 2,
-		Growth: 0.3, Lead: 0.3, Vouched: 0.41, Numbers: 3, Contradictions: 0.14, Corrected: 0.75,
+		WholeDistance: 16, ShortPairs: 80, Contained: 0.9, Longer: 1.25, Beginning: 0.65, OtherWords: 3, OtherBits: 12, FewWords: 2,
+		Growth: 0.3, Lead: 0.3, Numbers: 3, Contradictions: 0.14, Corrected: 0.75,
 	}
 }
 
@@ -224,13 +222,15 @@ var needs = []Need{
 		func(evidence) float64 { return 1 },
 	},
 	{
-		"a short text that is in the other one with all its numbers", "",
-		func(e evidence) bool { return e.short && e.vouched && e.Containment >= e.Limits.Contained },
-		func(e evidence) float64 { return e.Vouched },
+		"a short text that is in the other one with all its numbers, at least three", "detection.near",
+		func(e evidence) bool {
+			return e.short && e.vouched && e.CommonAll >= e.Numbers && e.Containment >= e.Limits.Contained
+		},
+		func(e evidence) float64 { return e.Near },
 	},
 	{
-		"short texts", "detection.short_near",
-		func(e evidence) bool { return e.short },
+		"short texts, or more than three of eight main words differ and neither text is a part of the other", "detection.short_near",
+		func(e evidence) bool { return e.short || !e.part && e.OtherMain > e.OtherWords },
 		func(e evidence) float64 { return max(e.Near, e.ShortNear) },
 	},
 	{
@@ -254,9 +254,9 @@ var needs = []Need{
 		func(e evidence) float64 { return e.Possible },
 	},
 	{
-		"all numbers of one text, at least three, and the foremost main words", "",
-		func(e evidence) bool { return e.vouched && e.SameForemost && !e.part },
-		func(e evidence) float64 { return e.Vouched },
+		"all main words and all numbers of one text, which is no part of the other", "detection.possible",
+		func(e evidence) bool { return e.J < e.Near && e.vouched && e.OtherMain == 0 && !e.part },
+		func(e evidence) float64 { return e.Possible },
 	},
 	{
 		"no other evidence", "detection.near",

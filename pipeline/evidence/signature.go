@@ -10,7 +10,7 @@ import (
 )
 
 // Version is the version of the layout that Append writes, its first byte.
-const Version = 7
+const Version = 9
 
 // Size is the length of a signature in bytes.
 const Size = 80
@@ -220,14 +220,10 @@ func (b *Builder) numbers(raw *[Size]byte, clean string) {
 	copy(raw[bitmapAt:], le[:bitmapBits/8])
 }
 
-// Numbers near the beginning of a text often number the version, not the news: "UPDATE 2", "2nd lead", a dateline, a time. They are
-// written apart from the others and contradict nothing, if the rest of the text has leastOthers different numbers or more. The beginning
-// is headBytes long: ten English words, or 20 Chinese characters.
-const (
-	headBytes   = 64
-	headNumbers = 16
-	leastOthers = 3
-)
+// headBytes is the length of the beginning of a text in which numbers often number the version, not the news: "UPDATE 2", "2nd lead", a
+// dateline, a time. They are written apart from the others: see countNumbers. It is five English words, or ten Chinese characters; up to 24
+// bytes less is as good, and more takes numbers of the news for those of a version.
+const headBytes = 32
 
 // readNumbers reads the numbers of a clean text, once for each article. All reports on one form have its years and telephone numbers in
 // common. So these constants are no evidence of a copy, except of a flash, which has all numbers of its copy. A year that differs in the same
@@ -240,27 +236,16 @@ func (b *Builder) readNumbers(clean string) {
 	b.numbersRead = true
 	b.facts, b.phones, b.heads, b.values = b.facts[:0], b.phones[:0], b.heads[:0], leastHashes{}
 	b.bitmap, b.constants = 0, 0
-	var head [headNumbers]numbers
-	heads := 0
 	for n := (numbers{text: clean}); len(b.facts)+len(b.phones) < maxNumbers && n.next(); {
-		if n.at < headBytes && heads < headNumbers {
-			head[heads] = n
-			heads++
-			continue
-		}
-		b.addNumber(&n, false)
+		b.addNumber(&n)
 	}
-	versions := bits.OnesCount64(b.bitmap) >= leastOthers
-	for i := range head[:heads] {
-		b.addNumber(&head[i], versions)
-	}
-	if len(b.facts) == 0 {
+	if len(b.facts)+len(b.heads) == 0 {
 		b.facts = append(b.facts, b.phones...)
 	}
 }
 
-// addNumber adds a number; version says that it numbers the version.
-func (b *Builder) addNumber(n *numbers, version bool) {
+func (b *Builder) addNumber(n *numbers) {
+	version := n.at < headBytes
 	value := simhash.Mix(n.value + 1)
 	bit := uint64(1) << ((value >> 32) % bodyBits)
 	if version {

@@ -49,8 +49,8 @@ func seeded(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-const golden = "0740a43700d4fe053c082cea840c094746ac48b3298e80e34bba80affe2893fa" +
-	"000000000010b0c15e000000000000000000d0fd0f00000081000000100062c7937d99bbc60000000000000000000000"
+const golden = "0940a43700d4fe053c082cea840c094746ac48b3298e80e34bba80affe2893fa" +
+	"0000000000100cc15e000000000000b00000d0f80f0000d001000000108062c7937d99bbc60000000000000000000000"
 
 // Signatures are stored. If this test fails, raise the version.
 func TestGolden(t *testing.T) {
@@ -61,7 +61,7 @@ func TestGolden(t *testing.T) {
 
 // Years and telephone numbers are no evidence of a copy. A year in the same context is evidence against one, and a flash keeps all numbers.
 func TestConstantNumbers(t *testing.T) {
-	const office = "the office, founded in 1998, is at 020 7946 0958 and 010-65432198. "
+	const office = "the office on the northern quay, founded in 1998, is at 020 7946 0958 and 010-65432198. "
 	var b Builder
 	sign := func(text string) Signature {
 		s, ok := Decode(build(&b, text))
@@ -393,7 +393,7 @@ func TestGrowth(t *testing.T) {
 	require.InDelta(t, 0, Compare(&part, &strange).Growth, 0)
 }
 
-// Numbers near the beginning number the version, if the rest has enough numbers.
+// Numbers near the beginning number the version, also where the rest has none.
 func TestNumbersOfTheVersion(t *testing.T) {
 	body := " the ministry of transport said on behalf of all of the harbours of the country that 17 ships with 230 containers waited for 9 pilots"
 	one, two := of(t, "update 1 at 14:05"+body), of(t, "update 2 at 15:40"+body)
@@ -404,9 +404,10 @@ func TestNumbersOfTheVersion(t *testing.T) {
 	require.Less(t, c.CommonAll, c.LeastAll)
 	require.False(t, c.SameValues)
 
-	few := strings.ReplaceAll(body, "230", "many")
-	one, two = of(t, "update 1 at 14:05"+few), of(t, "update 2 at 15:40"+few)
+	none := " the ministry of transport said on behalf of all of the harbours of the country that many ships waited"
+	one, two = of(t, "update 1 at 14:05"+none), of(t, "update 2 at 15:40"+none)
 	c = Compare(&one, &two)
-	require.Positive(t, c.Contradictions, "the rest has too few numbers")
-	require.Zero(t, c.HeadContradictions)
+	require.Zero(t, c.Contradictions)
+	require.Positive(t, c.HeadContradictions)
+	require.Zero(t, c.LeastValues)
 }

@@ -38,7 +38,7 @@ func TestExplanationsFollowFromRows(t *testing.T) {
 		"main words that differ":          func(c *Comparison) { c.compared.OtherSubject = true },
 		"beginning of one in the other":   func(c *Comparison) { c.compared.Lead, c.compared.OtherMain = 0, 2 },
 		"0.90, a copy from 0.46":          func(*Comparison) {},
-		"0.45, a copy from 0.46":          func(c *Comparison) { c.compared.J = .45 },
+		"0.45, a copy from 0.46":          func(c *Comparison) { c.compared.J, c.compared.OtherMain = .45, 1 },
 	} {
 		c := Comparison{compared: base, MaxDistance: 21, Found: true, Topic: "duplicate"}
 		change(&c)

@@ -44,7 +44,6 @@ func Variants(t evidence.Thresholds) []Variant {
 	add("beginnings", func(r *evidence.Rule) { r.Beginning = 2 })
 	add("subject of a whole", func(r *evidence.Rule) { r.FewWords = 8 })
 	add("growth", func(r *evidence.Rule) { r.Growth = 1e9 })
-	add("numbers that vouch", func(r *evidence.Rule) { r.Vouched = r.Near })
 	add("numbers that vouch, rewrites", func(r *evidence.Rule) { r.Numbers = 1000 })
 	add("corrections", func(r *evidence.Rule) { r.Corrected = 2 })
 	add("share of contradictions", func(r *evidence.Rule) { r.Contradictions = 0 })
