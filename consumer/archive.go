@@ -149,6 +149,31 @@ func (a *Archive) Committed(ctx context.Context, group, topic string) ([]int64, 
 	return committedOffsets(known, func(label string) bool { return ofOtherTopic(label, id) }), err
 }
 
+// EarlierOwner says whether an output was published by another owner of its input partition than the one that has committed last for the
+// group. The later owner has found the output and not published it again. It is false if the group or the batch names no owner. It
+// needs the right Describe on the group.
+func (a *Archive) EarlierOwner(ctx context.Context, group string, source, output article.Coordinates) (bool, error) {
+	_, known, err := a.commits(ctx, group, source.Topic)
+	if err != nil {
+		return false, err
+	}
+	owner := wire.Identity{ID: wire.NoProducerID}
+	for _, p := range known {
+		if p.Partition == int(source.Partition) {
+			owner, _ = parseOwner(p.Metadata)
+		}
+	}
+	res, err := a.fetch(ctx, output, 1)
+	if err != nil || owner.ID == wire.NoProducerID {
+		return false, err
+	}
+	batch, err := wire.NewTail(res, output.Offset, 0).Next()
+	if err != nil || batch == nil || batch.Producer().ID == wire.NoProducerID {
+		return false, err
+	}
+	return batch.Producer() != owner, nil
+}
+
 // Notes returns the notes beside the offsets that a group has committed in a topic (Notes.Recall). It needs the right Describe on the
 // group.
 func (a *Archive) Notes(ctx context.Context, group, topic string) (map[article.Coordinates]string, error) {
@@ -185,18 +210,11 @@ var errStop = errors.New("stop")
 
 // read fetches once and calls fn with the records. It returns the offset to go on with.
 func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes int, reserve wire.Reserve, fn func(*record.Record) error) (next int64, err error) {
-	cfg := &a.cluster.cfg
-	res, err := retried(ctx, a, "fetch "+from.String(), func() (*wire.FetchResponse, error) {
-		res, err := a.cluster.wire.Fetch(ctx, wire.FetchRequest{
-			Topic: from.Topic, Partition: from.Partition, Offset: from.Offset, MaxWait: cfg.FetchMaxWait,
-			MaxBytes: maxBytes, MaxResponse: cfg.maxFetchBytes(), Reserve: func(int64) error { return nil },
-		})
-		return res, a.cluster.rootCause(ctx, err)
-	})
+	res, err := a.fetch(ctx, from, maxBytes)
 	if err != nil {
 		return from.Offset, err
 	}
-	records := wire.NewReader(res, from.Offset, cfg.MaxMessageBytes, reserve)
+	records := wire.NewReader(res, from.Offset, a.cluster.cfg.MaxMessageBytes, reserve)
 	defer records.Close()
 	for {
 		r, ok, err := records.Next()
@@ -214,6 +232,18 @@ func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes i
 			return records.Offset(), err
 		}
 	}
+}
+
+// fetch fetches once.
+func (a *Archive) fetch(ctx context.Context, from article.Coordinates, maxBytes int) (*wire.FetchResponse, error) {
+	cfg := &a.cluster.cfg
+	return retried(ctx, a, "fetch "+from.String(), func() (*wire.FetchResponse, error) {
+		res, err := a.cluster.wire.Fetch(ctx, wire.FetchRequest{
+			Topic: from.Topic, Partition: from.Partition, Offset: from.Offset, MaxWait: cfg.FetchMaxWait,
+			MaxBytes: maxBytes, MaxResponse: cfg.maxFetchBytes(), Reserve: func(int64) error { return nil },
+		})
+		return res, a.cluster.rootCause(ctx, err)
+	})
 }
 
 // retried calls request until it succeeds, fails for a reason that trying again does not remove, or has failed for archivePatience. Before

@@ -82,7 +82,7 @@ func (p *partition) ownerWords(m *mark) []label.Word {
 	if p.own == nil {
 		return nil
 	}
-	return ownerWords(p.own.as.ID, m.places)
+	return ownerWords(p.own.as, m.places)
 }
 
 // run fetches, prepares and finishes the partition's records until ctx ends, and finishes what is under way until work ends. It returns

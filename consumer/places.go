@@ -37,29 +37,28 @@ func placesIn(topics []wire.Topic, input int32) ([]place, error) {
 	return places, nil
 }
 
-// ownerWords returns the words of a label that say under which producer id the outputs were written, and from where the next owner of the
+// ownerWords returns the words of a label that say under which identity the outputs were written, and from where the next owner of the
 // partition reads them back.
-func ownerWords(pid int64, places []place) []label.Word {
+func ownerWords(as wire.Identity, places []place) []label.Word {
 	texts := make([]string, len(places))
 	for i, p := range places {
 		texts[i] = strings.Join([]string{p.Topic, strconv.Itoa(int(p.Partition)), p.topicID.String(), strconv.FormatInt(p.offset, 10)}, "/")
 	}
-	return []label.Word{{Name: label.Producer, Value: strconv.FormatInt(pid, 10)}, {Name: label.Outputs, Value: strings.Join(texts, ",")}}
+	return []label.Word{{Name: label.Producer, Value: fmt.Sprintf("%d/%d", as.ID, as.Epoch)}, {Name: label.Outputs, Value: strings.Join(texts, ",")}}
 }
 
 // parseOwner reads the words of ownerWords. The producer id is wire.NoProducerID if the label holds none: it was committed by an owner
 // without a transactional id, or by a tool. Places that cannot be read are left out.
-func parseOwner(text string) (pid int64, places []place) {
-	pid, err := strconv.ParseInt(label.Value(text, label.Producer), 10, 64)
-	if err != nil {
-		return wire.NoProducerID, nil
+func parseOwner(text string) (as wire.Identity, places []place) {
+	if _, err := fmt.Sscanf(label.Value(text, label.Producer), "%d/%d", &as.ID, &as.Epoch); err != nil {
+		return wire.Identity{ID: wire.NoProducerID, Epoch: -1}, nil
 	}
 	for one := range strings.SplitSeq(label.Value(text, label.Outputs), ",") {
 		if p, ok := parsePlace(one); ok {
 			places = append(places, p)
 		}
 	}
-	return pid, places
+	return as, places
 }
 
 func parsePlace(s string) (p place, ok bool) {

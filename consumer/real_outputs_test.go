@@ -8,6 +8,7 @@ import (
 
 	"echosieve/consumer/internal/label"
 	"echosieve/consumer/internal/wire"
+	"echosieve/pipeline/article"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/stretchr/testify/require"
@@ -17,7 +18,7 @@ import (
 // commitAt commits an offset of an owner's input partition with the label that names the producer id and the positions.
 func commitAt(t *testing.T, to *takeover, offset, pid int64, places []place) {
 	t.Helper()
-	commitLabel(t, to, offset, label.Make(ownerWords(pid, places)...))
+	commitLabel(t, to, offset, label.Make(ownerWords(wire.Identity{ID: pid}, places)...))
 }
 
 func commitLabel(t *testing.T, to *takeover, offset int64, text string) {
@@ -211,8 +212,17 @@ func realLostVerdicts(t *testing.T, cfg Config) {
 	require.Equal(t, 14.0, m.value(t, "echosieve_consumer_published_records_total"))
 	out := bySource(consumeUntil(t, cfg, cfg.Topics.out(), atLeast(20)))
 	require.Len(t, out, 20)
+	archive, err := NewArchive(cfg, cfg.Topics.All()...)
+	require.NoError(t, err)
+	defer archive.Close()
 	for source, records := range out {
 		require.Len(t, records, 1, source)
+		from, err := article.ParseCoordinates(source)
+		require.NoError(t, err)
+		at := article.Coordinates{Topic: records[0].Topic, Partition: records[0].Partition, Offset: records[0].Offset}
+		earlier, err := archive.EarlierOwner(t.Context(), cfg.Group, from, at)
+		require.NoError(t, err)
+		require.Equal(t, records[0].Topic == cfg.Topics.Unique, earlier, source)
 	}
 }
 

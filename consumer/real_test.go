@@ -40,6 +40,7 @@ func TestRealKafka(t *testing.T) {
 			t.Run("retries", func(t *testing.T) { retriesRepeatNothing(t, realConfig(s, "retries")) })
 			t.Run("given up", func(t *testing.T) { givenUpBatchesAreFenced(t, realConfig(s, "given-up")) })
 			t.Run("take-over", func(t *testing.T) { realTakeOver(t, realConfig(s, "take-over")) })
+			t.Run("fence", func(t *testing.T) { realFence(t, s, realConfig(s, "fence")) })
 			t.Run("positions", func(t *testing.T) { realPositions(t, realConfig(s, "positions")) })
 			t.Run("changed outputs", func(t *testing.T) { realChangedOutputs(t, realConfig(s, "changed")) })
 			t.Run("more partitions", func(t *testing.T) { realMorePartitions(t, realConfig(s, "more")) })

@@ -366,8 +366,8 @@ func (t *takeover) position(ctx context.Context) (mark, int64, error) {
 	case ofOtherTopic(at.Metadata, t.inputID):
 		return mark{next: kafka.FirstOffset}, t.as.ID, nil // nobody has published records of the present topic
 	}
-	pid, places := parseOwner(at.Metadata)
-	return mark{at.CommittedOffset, places}, pid, nil
+	owner, places := parseOwner(at.Metadata)
+	return mark{at.CommittedOffset, places}, owner.ID, nil
 }
 
 // missingFrom returns those of the places that name a partition which is not among known.

@@ -30,6 +30,10 @@ const (
 	interleaving = "^TestInterleaving$/^Mini$"
 	contract     = "^TestContract$/^Mini$"
 	takingOver   = "^TestRealKafka$/^4.3.1$/^take-over$"
+
+	fenceFirst    = "	if err := t.fence(ctx, places); err != nil {\n		return nil, err\n	}\n"
+	markerMissing = "		if next > offset {\n			retry.reset()\n"
+	endIsEnough   = "		if err == nil && next == offset {\n			return next, nil\n		}\n" + markerMissing
 )
 
 var mutants = []mutant{
@@ -240,7 +244,7 @@ var mutants = []mutant{
 		{"../redisindex/handover/handover.go", "if !ok || note.Names(h.index) || now.Sub(note.Seen) >= h.window {", "if ok || !ok || at.Offset >= 0 {"},
 	}, "^TestLack$"},
 	{"takes-the-end-for-the-marker", []edit{
-		{"../consumer/takeover.go", "		if next > offset {\n			retry.reset()\n", "		if err == nil && next == offset {\n			return next, nil\n		}\n		if next > offset {\n			retry.reset()\n"},
+		{"../consumer/takeover.go", markerMissing, endIsEnough},
 	}, takingOver},
 	{"positions-past-what-was-found", []edit{
 		{"../consumer/ownership.go", "if o.published.len > 0 && next <= o.published.highest {", "if false {"},
@@ -248,6 +252,39 @@ var mutants = []mutant{
 	{"reads-batches-of-others", []edit{
 		{"../consumer/takeover.go", "case by.ID == t.as.ID || by.ID == pid && pid != wire.NoProducerID:", "default:"},
 	}, takingOver},
+	{"owner-raises-its-epoch", []edit{
+		{"../consumer/publisher.go", "return fencedIdentity{own.as} })", "return &ownIdentity{ids: p.ids, as: own.as} })"},
+	}, takingOver},
+	{"takes-over-without-a-fence", []edit{
+		{"../consumer/takeover.go", fenceFirst, ""},
+		{"../consumer/takeover.go", markerMissing, endIsEnough},
+	}, takingOver},
+	{"reads-before-the-fence", []edit{
+		{"../consumer/takeover.go", fenceFirst, ""},
+		{"../consumer/takeover.go", markerMissing, endIsEnough},
+		{"../consumer/takeover.go", "	crashpoint.Here(crashpoint.AfterReadBack)\n", fenceFirst},
+	}, takingOver},
+	{"waits-for-a-forgotten-marker", []edit{
+		{"../consumer/takeover.go", "} else if time.Now().After(deadline) {", "} else if false && time.Now().After(deadline) {"},
+	}, takingOver},
+	{"keeps-its-epoch", []edit{
+		{"../consumer/takeover.go", "	t.node = -1\n	err := t.ask(", "	if t.begun {\n		return nil\n	}\n	t.node = -1\n	err := t.ask("},
+	}, takingOver},
+	{"positions-of-another-moment", []edit{
+		{"../consumer/partition.go", "return ownerWords(p.own.as, m.places)", "return ownerWords(p.own.as, p.own.places(m.next, p.writers))"},
+	}, "^TestPositionsBelongToTheirMark$"},
+	{"looks-in-one-topic-only", []edit{
+		{"../consumer/partition.go", "return p.own.published.has(o.Record.Offset) })", "return p.own.published.has(o.Record.Offset) && o.Destination == 0 })"},
+	}, "^TestRealKafka$/^4.3.1$/^lost_verdicts$"},
+	{"commits-for-any-generation", []edit{
+		{"../consumer/cluster.go", "GenerationID: int(gen.ID), MemberID: gen.MemberID,", "GenerationID: -1,"},
+	}, "^TestRealKafka$/^4.3.1$/^late_commit$"},
+	{"forgets-former-outputs", []edit{
+		{"../consumer/takeover.go", "missingFrom(committed.places, places))\n	if err", "nil)\n	if err"},
+	}, "^TestRealKafka$/^4.3.1$/^changed_outputs$"},
+	{"never-renews-its-fence", []edit{
+		{"../consumer/partition.go", "case time.Since(own.fencedAt) >= p.c.renewalInterval():", "case false:"},
+	}, "^TestForgetfulBrokers$/^4.3.1$"},
 	{"owner-chooses-its-epoch", []edit{
 		{"../consumer/takeover.go", "func (fencedIdentity) renew() error { return errStandingLost }", "func (fencedIdentity) renew() error { return nil }"},
 	}, "^TestFencedWritersLoseTheirStanding$"},
@@ -308,13 +345,16 @@ func write(t *testing.T, source string, edits []edit) string {
 	dir := t.TempDir()
 	replace := map[string]string{}
 	for _, e := range edits {
-		text, err := os.ReadFile(filepath.Join(source, e.file))
+		file := filepath.Join(source, e.file)
+		path, changed := replace[file]
+		if !changed {
+			path = file
+		}
+		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.Equal(t, 1, strings.Count(string(text), e.find), "%q in %s", e.find, e.file)
-		path := filepath.Join(dir, filepath.Base(e.file))
-		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), e.find, e.replace, 1)), 0o600))
-		require.NotContains(t, replace, filepath.Join(source, e.file), "one edit a file")
-		replace[filepath.Join(source, e.file)] = path
+		replace[file] = filepath.Join(dir, filepath.Base(e.file))
+		require.NoError(t, os.WriteFile(replace[file], []byte(strings.Replace(string(text), e.find, e.replace, 1)), 0o600))
 	}
 	data, err := json.Marshal(map[string]any{"Replace": replace})
 	require.NoError(t, err)

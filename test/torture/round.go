@@ -50,6 +50,7 @@ func runRound(g *rig.Rig, o *options, number int, seed uint64, s *rig.Summary) e
 	var watchers sync.WaitGroup
 	watchers.Go(func() { r.Watcher.Run(watching) })
 	watchers.Go(func() { r.WatchMemory(watching) })
+	watchers.Go(func() { r.WatchSkipped(watching) })
 	defer watchers.Wait()
 	defer stopWatching()
 
@@ -151,6 +152,9 @@ func (r *round) collect(ctx context.Context, sent int) (inputs map[string]*kgo.R
 	if outputs, err = r.Watcher.Drain(ctx, r.Admin); err != nil {
 		return nil, nil, err
 	}
+	if err := r.compareIsolation(ctx, outputs); err != nil {
+		return nil, nil, err
+	}
 	if inputs, err = traffic.ReadAll(ctx, r.KafkaAddrs, r.Admin, r.Topic); err != nil {
 		return nil, nil, err
 	}
@@ -158,6 +162,34 @@ func (r *round) collect(ctx context.Context, sent int) (inputs map[string]*kgo.R
 		return nil, nil, fmt.Errorf("the broker acknowledged %d records and has %d of them", sent, len(inputs))
 	}
 	return inputs, outputs, nil
+}
+
+// unequal says that readers of committed records see other outputs than readers of uncommitted ones.
+const unequal ledger.Kind = "isolation"
+
+// compareIsolation reads the output topics once more, as a reader of committed records. outputs are what a reader of uncommitted records sees.
+func (r *round) compareIsolation(ctx context.Context, outputs []*kgo.Record) error {
+	seen := map[string]bool{}
+	for _, o := range outputs {
+		seen[ledger.Coordinates(o)] = true
+	}
+	out := r.Topics()
+	for _, topic := range []string{out.Unique, out.Duplicate, out.Dead} {
+		committed, err := traffic.ReadAll(ctx, r.KafkaAddrs, r.Admin, topic)
+		if err != nil {
+			return err
+		}
+		for at := range committed {
+			if !seen[at] {
+				r.Violate(unequal, "%s is committed, and nobody saw it before", at)
+			}
+			delete(seen, at)
+		}
+	}
+	for at := range seen {
+		r.Violate(unequal, "%s is not committed", at)
+	}
+	return nil
 }
 
 // account checks every promise. It returns true if there was no violation.
@@ -172,6 +204,9 @@ func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, wr
 		checked.Count(inputs, found)
 		if len(excuses.Losses) > 0 {
 			checked[judge.Regained] = found.Regained
+		}
+		if skipped := r.Skipped(); skipped > 0 || r.plan.ends() > 2 {
+			checked[judge.Skipped] = skipped
 		}
 		if r.shadowed != nil {
 			checked[judge.Shadowed] = len(r.shadowed)

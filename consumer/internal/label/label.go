@@ -7,7 +7,7 @@
 // add words. The words:
 //
 //   - index: in which index the records below the offset were decided. The format is that of indexid.Note in redisindex.
-//   - producer: the producer id under which the partition's owner publishes; absent with delivery at least once.
+//   - producer: id/epoch under which the partition's owner publishes; absent with delivery at least once.
 //   - outputs: topic/partition/topic-id/offset of each output partition, with commas between them. No output of a record at or after the
 //     committed offset stands before that offset of the output partition. So the next owner reads from there what is published.
 //   - topic-id: the id of the topic whose offset it is. Brokers drop a group's offsets together with the topic, but an offset of the old

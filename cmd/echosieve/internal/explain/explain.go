@@ -143,6 +143,7 @@ func (e *explainer) output(ctx context.Context, o *published.Output) (*explanati
 		e.reader.SearchIn(o.Record.Topic)
 	}
 	x := &explanation{Output: o.Record.String(), Recipe: o.Recipe, Verdict: o.Verdict.Kind.String(), Distance: o.Verdict.Distance}
+	e.addOwner(ctx, x, o)
 	r := o.Record
 	if r.Value == nil && (o.Reject != nil || o.Verdict.Root != article.Ref{}) { // left out of the output: a shadow, or a large dead letter
 		var err error
@@ -175,6 +176,21 @@ func (e *explainer) output(ctx context.Context, o *published.Output) (*explanati
 		x.Notes = append(x.Notes, fmt.Sprintf("the fingerprints differ in %d bits now, the header says %d: was the topic of the original recreated, or a value changed?", c.Distance, x.Distance))
 	}
 	return x, nil
+}
+
+// addOwner adds that an earlier owner of the input partition has published the output. Without the right to see the group, and to the outputs
+// of another group, it adds nothing.
+func (e *explainer) addOwner(ctx context.Context, x *explanation, o *published.Output) {
+	if !slices.Contains(e.cfg.Kafka.Topics.All()[1:], o.Record.Topic) {
+		return
+	}
+	archive, err := e.reader.Archive(o.Record.Topic)
+	if err != nil {
+		return
+	}
+	if earlier, err := archive.EarlierOwner(ctx, e.cfg.Kafka.Group, o.Input, o.Record.Coordinates); err == nil && earlier {
+		x.Notes = append(x.Notes, "an earlier owner of the input partition has published the record; later owners do not publish it again, whatever they decide")
+	}
 }
 
 // origin is what fingerprints depend on besides the text.

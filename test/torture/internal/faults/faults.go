@@ -52,7 +52,10 @@ var All = map[string]Fault{
 	"term":   {Lane: Processes, Inject: terminate, About: "end a process with SIGTERM, start another"},
 	"storm":  {Lane: Processes, Inject: storm, About: "processes join and leave faster than the group settles"},
 	"zombie": {Lane: Processes, Inject: zombie, About: "freeze a process until others have its partitions, then let it resume"},
-	"crash":  {Lane: Processes, Inject: crash, About: "three processes end themselves at drawn crash points"},
+	"zombie-held": {
+		Lane: Processes, Inject: zombieHeld, needs: oneBroker, About: "freeze a process while the network holds its batches back, until others have its partitions",
+	},
+	"crash": {Lane: Processes, Inject: crash, About: "three processes end themselves at drawn crash points"},
 	"crash-every": {
 		Lane: Processes, Inject: crashEverywhere, named: true, About: "a process ends itself at every crash point, with SIGKILL and with SIGTERM",
 	},
@@ -83,6 +86,8 @@ var All = map[string]Fault{
 	"partitions":       {Lane: Kafka, Inject: addPartitions, About: "add partitions to the input topic"},
 	"leader-kill":      {Lane: Kafka, Inject: killLeader, needs: threeBrokers, About: "kill the leader of a partition until another broker leads"},
 	"leader-stop":      {Lane: Kafka, Inject: stopLeader, needs: threeBrokers, About: "end the leader of a partition with SIGTERM until another broker leads"},
+	"coordinator-kill": {Lane: Kafka, Inject: killCoordinator, needs: threeBrokers, About: "kill the coordinator of a transactional id until another broker coordinates it"},
+	"forget-producers": {Lane: Kafka, Inject: forgetProducers, needs: oneBroker, named: true, About: "the broker forgets producers that are silent for a moment"},
 	"broker-lost":      {Lane: Kafka, Inject: loseBroker, needs: threeBrokers, About: "one broker is away while everything else goes on"},
 	"broker-cut":       {Lane: Kafka, Inject: cutBroker, needs: threeBrokers, About: "cut the leader of a partition off from everybody"},
 	"two-brokers-lost": {Lane: Kafka, Inject: loseTwoBrokers, needs: threeBrokers, About: "two of three brokers are away"},

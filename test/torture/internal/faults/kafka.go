@@ -84,6 +84,68 @@ func moveLeader(ctx context.Context, r *rig.Round, random *rand.Rand, stop func(
 	return proof, inSync(ctx, r)
 }
 
+// killCoordinator kills the broker that coordinates the transactional id of a partition, until another broker does.
+func killCoordinator(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+	id := fmt.Sprintf("%[1]s/%[1]s/%[2]d", r.Topic, random.IntN(r.Partitions))
+	coordinator := func() (int, error) {
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		found := r.Admin.FindTxnCoordinators(ctx, id)
+		return int(found[id].NodeID) - 1, found.Error()
+	}
+	before, err := coordinator()
+	if err != nil {
+		return "", err
+	}
+	start := time.Now()
+	r.Brokers[before].Kill()
+	for after := before; after == before; {
+		if err := wait.For(ctx, 200*time.Millisecond); err != nil {
+			return "", err
+		}
+		if now, err := coordinator(); err == nil {
+			after = now
+		}
+		if time.Since(start) > rig.ReadyTimeout {
+			return "", fmt.Errorf("broker %d still coordinates %s", before+1, id)
+		}
+	}
+	took := time.Since(start)
+	r.Brokers[before].Restart()
+	return fmt.Sprintf("broker %d coordinated %s, another one %.1fs later", before+1, id, took.Seconds()), inSync(ctx, r)
+}
+
+// producerMemory is the broker setting that says for how long leaders remember a silent producer.
+const producerMemory = "producer.id.expiration.ms"
+
+// forgetProducers makes the broker forget producers at once, until it has forgotten all producers of an output partition.
+func forgetProducers(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (proof string, err error) {
+	set := func(value string) error {
+		res, err := r.Admin.AlterBrokerConfigs(context.WithoutCancel(ctx), []kadm.AlterConfig{{Name: producerMemory, Value: &value}})
+		for _, one := range res {
+			err = errors.Join(err, one.Err)
+		}
+		return err
+	}
+	if err := set("1"); err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, set("86400000")) }()
+	partition := int32(random.IntN(r.Partitions))
+	dead := kadm.TopicsSet{}
+	dead.Add(r.Topics().Dead, partition)
+	for end := time.Now().Add(rig.ReadyTimeout); time.Now().Before(end); {
+		producers, err := r.Admin.DescribeProducers(ctx, dead)
+		if err == nil && len(producers[r.Topics().Dead].Partitions[partition].ActiveProducers) == 0 {
+			return fmt.Sprintf("no producer of partition %d of the dead topic is known", partition), wait.For(ctx, atLeast(d, random, 3*time.Second, 6*time.Second))
+		}
+		if err := wait.For(ctx, 50*time.Millisecond); err != nil {
+			return "", err
+		}
+	}
+	return "", errors.New("the broker remembers its producers")
+}
+
 // cutBroker cuts the leader of a partition off from the clients and from the other brokers. The broker goes on running and believes that it
 // leads. With min.insync.replicas=2 it can acknowledge no record.
 func cutBroker(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {

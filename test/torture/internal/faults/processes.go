@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -104,6 +105,57 @@ func zombie(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duratio
 		return "", err
 	}
 	return p.Name + " was frozen meanwhile: " + proof, nil
+}
+
+// zombieHeld freezes a process whose requests the network holds back. They reach the broker when others have taken its partitions over: then
+// the process resumes, too, and goes on.
+func zombieHeld(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (proof string, err error) {
+	way, err := r.KafkaNet.Aside()
+	if err != nil {
+		return "", err
+	}
+	p, err := r.StartAside()
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, r.Terminate(p)) }()
+	if err := publishes(ctx, p); err != nil {
+		return "", err
+	}
+	held := rig.SessionTimeout + between(random, 4*time.Second, 6*time.Second)
+	defer way.RemoveToxics(context.WithoutCancel(ctx))
+	if err := way.AddToxic("latency", "upstream", 1, fmt.Sprintf(`"latency": %d`, held.Milliseconds())); err != nil {
+		return "", err
+	}
+	before, start := r.Generation(), time.Now()
+	if err := wait.For(ctx, between(random, 200*time.Millisecond, 500*time.Millisecond)); err != nil {
+		return "", err
+	}
+	thaw, err := p.Freeze()
+	if err != nil {
+		return "", err
+	}
+	defer thaw()
+	if proof, err = regrouped(ctx, r, before); err != nil {
+		return "", err
+	}
+	if err := wait.For(ctx, held-time.Since(start)+time.Second); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s was frozen, its requests were held for %.1fs: %s", p.Name, held.Seconds(), proof), nil
+}
+
+// publishes waits until the process has published a record.
+func publishes(ctx context.Context, p *process.Process) error {
+	for end := time.Now().Add(rig.ReadyTimeout); time.Now().Before(end); {
+		if n, err := p.Counter(ctx, "echosieve_consumer_published_records_total"); err == nil && n > 0 {
+			return nil
+		}
+		if err := wait.For(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s has published nothing", p.Name)
 }
 
 // joined waits until the process is in the group. The group does not notice the end of a process that has not joined it.

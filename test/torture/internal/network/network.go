@@ -81,6 +81,14 @@ func (n Network) Past(addr string) string {
 	return addr
 }
 
+// Aside returns the proxy of a single broker behind which a client is alone: see kafkaserver.Server.
+func (n Network) Aside() (Network, error) {
+	if len(n) != 1 || len(n[0]) != 2 {
+		return nil, ErrNoProxy
+	}
+	return Network{n[0][1:]}, nil
+}
+
 // Some draws links, at least one.
 func (n Network) Some(random *rand.Rand) Network {
 	if len(n) < 2 {

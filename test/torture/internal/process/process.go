@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -199,6 +201,23 @@ func (p *Process) Metrics(ctx context.Context) (string, error) {
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
 	return string(text), err
+}
+
+// Counter returns the sum of a metric over its labels.
+func (p *Process) Counter(ctx context.Context, name string) (int, error) {
+	text, err := p.Metrics(ctx)
+	sum := 0.0
+	for line := range strings.Lines(text) {
+		series, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if metric, _, _ := strings.Cut(series, "{"); metric == name {
+			n, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				return 0, err
+			}
+			sum += n
+		}
+	}
+	return int(sum), err
 }
 
 func (p *Process) get(ctx context.Context, path string) (*http.Response, error) {

@@ -97,7 +97,8 @@ func (g *Rig) startKafka() {
 	if g.BrokerCount > 1 {
 		g.Brokers = kafkaserver.StartClusterBehind(g.Host, front, kafkaserver.V4, g.BrokerCount).Servers
 	} else {
-		g.Brokers = []*kafkaserver.Server{kafkaserver.StartBehind(g.Host, front, kafkaserver.V4)}
+		g.Brokers = []*kafkaserver.Server{kafkaserver.StartBehind(g.Host, front, kafkaserver.V4,
+			kafkaserver.With("producer.id.expiration.check.interval.ms", "500"))} // for the fault forget-producers
 	}
 	for _, s := range g.Brokers {
 		g.KafkaAddrs = append(g.KafkaAddrs, strings.Split(s.Addr, ",")...)

@@ -62,6 +62,7 @@ type Round struct {
 	replay     bool
 	shadow     *process.Process // the last one; nil if there was none
 	processes  []*process.Process
+	skipped    map[string]int // records that a process, by its name, found published
 	started    int
 	generation int // the newest group generation
 	written    []Written
@@ -117,12 +118,17 @@ func (r *Round) Result() Result {
 }
 
 // Start starts a service process.
-func (r *Round) Start() (*process.Process, error) { return r.start(false) }
+func (r *Round) Start() (*process.Process, error) { return r.start(false, r.serviceKafka()) }
+
+// StartAside starts a service process that reaches the broker on a way of its own. No other fault picks this process.
+func (r *Round) StartAside() (*process.Process, error) { return r.start(true, r.Brokers[0].Aside) }
 
 // StartDoomed starts a service process with one more environment variable, which will end it. No other fault picks this process.
-func (r *Round) StartDoomed(env string) (*process.Process, error) { return r.start(true, env) }
+func (r *Round) StartDoomed(env string) (*process.Process, error) {
+	return r.start(true, r.serviceKafka(), env)
+}
 
-func (r *Round) start(doomed bool, env ...string) (*process.Process, error) {
+func (r *Round) start(doomed bool, kafka string, env ...string) (*process.Process, error) {
 	r.mu.Lock()
 	r.started++
 	name := fmt.Sprintf("service-%d", r.started)
@@ -130,7 +136,7 @@ func (r *Round) start(doomed bool, env ...string) (*process.Process, error) {
 	listed := make(chan struct{}) // a process may end before it is on the list
 	env = append(env, fmt.Sprintf("GOMEMLIMIT=%d", maxMemory))
 	p, err := process.Start(process.Command{
-		Name: name, Dir: r.Dir, Binary: r.Binary, Args: r.arguments("run"), Env: env, Doomed: doomed,
+		Name: name, Dir: r.Dir, Binary: r.Binary, Args: r.argumentsAt(kafka, "run"), Env: env, Doomed: doomed,
 	}, func(p *process.Process) {
 		<-listed
 		r.ended(p)
@@ -147,12 +153,16 @@ func (r *Round) start(doomed bool, env ...string) (*process.Process, error) {
 
 // arguments are those of a command, with the configuration of the service processes.
 func (r *Round) arguments(command ...string) []string {
+	return r.argumentsAt(r.serviceKafka(), command...)
+}
+
+func (r *Round) argumentsAt(kafka string, command ...string) []string {
 	topics, group := r.Topics(), r.Topic
 	if r.replay {
 		group += "-replay"
 	}
 	return slices.Concat(command, []string{
-		"--kafka.brokers", r.serviceKafka(), "--kafka.group", group, "--kafka.topics.input", r.Topic,
+		"--kafka.brokers", kafka, "--kafka.group", group, "--kafka.topics.input", r.Topic,
 		"--kafka.topics.unique", topics.Unique, "--kafka.topics.duplicate", topics.Duplicate, "--kafka.topics.dead", topics.Dead,
 		"--redis.namespace", r.Topic, "--window", window.String(), "--http.listen", "127.0.0.1:0",
 		// Short times, so that others serve the partitions of a killed process within the round.
@@ -236,6 +246,32 @@ func (r *Round) Generation() int {
 // WaitReady waits until all processes are ready. It returns false if they are not within ReadyTimeout.
 func (r *Round) WaitReady(ctx context.Context) bool {
 	return len(r.awaitState(ctx, r.witnesses(), ReadyTimeout, func(ready bool, _ map[string]bool) bool { return ready })) == 0
+}
+
+// WatchSkipped notes how many records the processes find published by an earlier owner, until ctx ends.
+func (r *Round) WatchSkipped(ctx context.Context) {
+	for wait.For(ctx, time.Second) == nil {
+		for _, p := range r.Running() {
+			if n, err := p.Counter(ctx, "echosieve_consumer_already_published_records_total"); err == nil {
+				r.mu.Lock()
+				if r.skipped == nil {
+					r.skipped = map[string]int{}
+				}
+				r.skipped[p.Name] = max(r.skipped[p.Name], n)
+				r.mu.Unlock()
+			}
+		}
+	}
+}
+
+// Skipped is the number of records that processes have found published.
+func (r *Round) Skipped() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range r.skipped {
+		n += one
+	}
+	return n
 }
 
 // WatchMemory notes the peak memory of the processes until ctx ends, on systems that report it.

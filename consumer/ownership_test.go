@@ -1,0 +1,52 @@
+package consumer
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"echosieve/consumer/internal/label"
+	"echosieve/consumer/internal/wire"
+	"echosieve/pipeline/article"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A commit names the positions of the moment at which its mark was set, however much later it is sent.
+func TestPositionsBelongToTheirMark(t *testing.T) {
+	own := &ownership{as: wire.Identity{ID: 7, Epoch: 3}, ends: []place{{TopicPartition: wire.TopicPartition{Topic: "unique"}, offset: 10}}}
+	unique := &writer{topic: "unique", end: 20}
+	p := &partition{own: own, writers: &writers{article.ToUnique: unique}}
+	text := func() string { return label.Make(p.ownerWords(p.mark.Load())...) }
+	p.setMark(5)
+	marked := text()
+	as, places := parseOwner(marked)
+	require.Equal(t, own.as, as)
+	require.Equal(t, int64(20), places[0].offset)
+	unique.end = 30 // an output of a record after the mark
+	require.Equal(t, marked, text())
+	p.setMark(6)
+	require.NotEqual(t, marked, text())
+
+	_, places = parseOwner("producer:7/3 outputs:unique/0/AQ/5")
+	require.Empty(t, places, "no topic id")
+	as, _ = parseOwner("topic-id:AQ")
+	require.Equal(t, int64(wire.NoProducerID), as.ID)
+}
+
+func TestRenewalInterval(t *testing.T) {
+	c := &Consumer{limits: &outputLimits{}}
+	for _, at := range []struct{ memory, retention, want time.Duration }{
+		{math.MaxInt64, math.MaxInt64, 6 * time.Hour},
+		{24 * time.Hour, 7 * 24 * time.Hour, 6 * time.Hour},
+		{24 * time.Hour, time.Hour, 20 * time.Minute},
+		{30 * time.Minute, time.Hour, 10 * time.Minute},
+	} {
+		c.fenceMemory = at.memory
+		c.limits.retention.Store(int64(at.retention))
+		require.Equal(t, at.want, c.renewalInterval())
+	}
+	require.Equal(t, time.Hour, topicSettings{cleanupPolicy: "delete", retentionTime: "3600000"}.retention())
+	require.Equal(t, time.Duration(math.MaxInt64), topicSettings{cleanupPolicy: "delete", retentionTime: "-1"}.retention())
+	require.Equal(t, time.Duration(math.MaxInt64), topicSettings{cleanupPolicy: "compact", retentionTime: "3600000"}.retention())
+}

@@ -1,0 +1,205 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"echosieve/consumer/internal/wire"
+	"echosieve/test/kafkaserver"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// realFence is what brokers promise to an owner that publishes plain batches beside the empty transaction of its fence.
+func realFence(t *testing.T, s *kafkaserver.Server, cfg Config) {
+	ensureTopics(t, cfg)
+	unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
+	a := testTakeOver(t, cfg)
+	first := takeOver(t, a)
+	stable := func(after string) {
+		t.Helper()
+		admin := kadm.NewClient(client(t, cfg))
+		read, err := admin.ListCommittedOffsets(t.Context(), unique.Topic)
+		require.NoError(t, err)
+		end, err := admin.ListEndOffsets(t.Context(), unique.Topic)
+		require.NoError(t, err)
+		last, _ := end.Lookup(unique.Topic, 0)
+		committed, _ := read.Lookup(unique.Topic, 0)
+		require.Equal(t, last.Offset, committed.Offset, "readers of committed records wait %s", after)
+	}
+	require.NoError(t, publishAs(a, first.as, 0, unique.Topic, 1))
+	stable("before the transaction")
+	require.NoError(t, a.ask(t.Context(), func(ctx context.Context) error {
+		return a.cluster.wire.AddPartitions(ctx, a.node, a.id, a.as, []wire.TopicPartition{unique})
+	}))
+	require.NoError(t, publishAs(a, first.as, 1, unique.Topic, 2), "a plain batch in the empty transaction")
+	stable("in the transaction")
+	require.NoError(t, a.ask(t.Context(), func(ctx context.Context) error { return a.cluster.wire.EndTransaction(ctx, a.node, a.id, a.as) }))
+	require.NoError(t, publishAs(a, first.as, 2, unique.Topic, 3))
+	_, before, err := a.cluster.offsets(t.Context(), unique.Topic, 0)
+	require.NoError(t, err)
+	require.NoError(t, publishAs(a, first.as, 2, unique.Topic, 3), "the same batch again")
+	_, after, err := a.cluster.offsets(t.Context(), unique.Topic, 0)
+	require.NoError(t, err)
+	require.LessOrEqual(t, after-before, int64(1), "the marker, and no second copy")
+	require.ErrorIs(t, publishAs(a, first.as, 9, unique.Topic, 4), kafka.OutOfOrderSequenceNumber)
+
+	b := testTakeOver(t, cfg)
+	second := takeOver(t, b)
+	refused := func(when string) {
+		t.Helper()
+		for _, sequence := range []int32{0, 2, 3} { // a new beginning, a repeated batch, the next one
+			require.ErrorIs(t, publishEventually(t, a, first.as, sequence, unique), kafka.InvalidProducerEpoch, when)
+		}
+	}
+	refused("at once")
+	admin := kadm.NewClient(client(t, cfg))
+	ends, err := admin.ListEndOffsets(t.Context(), unique.Topic)
+	require.NoError(t, err)
+	_, err = admin.DeleteRecords(t.Context(), ends.Offsets())
+	require.NoError(t, err)
+	refused("after the marker was deleted")
+	require.NoError(t, publishAs(b, second.as, 0, unique.Topic, 5))
+	if s.Pid() == 0 {
+		return
+	}
+	s.Restart()
+	refused("after a restart")
+	s.Kill()
+	s.Restart()
+	refused("after the broker was killed")
+	require.NoError(t, publishEventually(t, b, second.as, 1, unique), "the owner goes on")
+}
+
+// publishEventually sends a batch until a leader says whether it takes the batch.
+func publishEventually(t *testing.T, to *takeover, as wire.Identity, sequence int32, at wire.TopicPartition) (err error) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		err = publishTo(to, as, sequence, at, 100)
+		return err == nil || codeOf(err) == kafka.InvalidProducerEpoch || codeOf(err) == kafka.OutOfOrderSequenceNumber
+	}, patience, 20*time.Millisecond)
+	return err
+}
+
+func codeOf(err error) kafka.Error {
+	var code kafka.Error
+	errors.As(err, &code)
+	return code
+}
+
+// TestFenceOutlivesLeaders moves the leadership of a fenced partition, by SIGTERM and by SIGKILL.
+func TestFenceOutlivesLeaders(t *testing.T) {
+	for _, version := range []string{kafkaserver.V4, kafkaserver.V3} {
+		t.Run(version, func(t *testing.T) {
+			c := kafkaserver.StartCluster(t, version, 3)
+			cfg := testConfig(c.Addrs()...)
+			cfg.Partitions, cfg.Replication = 1, 3
+			ensureTopics(t, cfg)
+			unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
+			a, b := testTakeOver(t, cfg), testTakeOver(t, cfg)
+			first := takeOver(t, a)
+			require.NoError(t, publishEventually(t, a, first.as, 0, unique))
+			second := takeOver(t, b)
+			for i, end := range []func(*kafkaserver.Server){(*kafkaserver.Server).Stop, (*kafkaserver.Server).Kill} {
+				now, err := b.cluster.topic(t.Context(), unique.Topic)
+				require.NoError(t, err)
+				leader := now.Partitions[0].Leader
+				end(c.Servers[leader-1])
+				require.Eventually(t, func() bool {
+					now, err := b.cluster.topic(context.Background(), unique.Topic)
+					return err == nil && now.Partitions[0].Leader >= 0 && now.Partitions[0].Leader != leader
+				}, patience, 50*time.Millisecond)
+				require.ErrorIs(t, publishEventually(t, a, first.as, 1, unique), kafka.InvalidProducerEpoch)
+				require.NoError(t, publishEventually(t, b, second.as, int32(i), unique))
+				c.Servers[leader-1].Restart()
+				inSyncAgain(t, cfg, unique.Topic)
+			}
+		})
+	}
+}
+
+// inSyncAgain waits until all replicas of a topic have caught up: then the next broker may fail.
+func inSyncAgain(t *testing.T, cfg Config, topic string) {
+	t.Helper()
+	admin := kadm.NewClient(client(t, cfg))
+	require.Eventually(t, func() bool {
+		topics, err := admin.ListTopics(context.Background(), topic)
+		return err == nil && len(topics[topic].Partitions[0].ISR) == 3
+	}, patience, 100*time.Millisecond)
+}
+
+// TestForgetfulBrokers: brokers forget silent producers and transactional ids after seconds.
+func TestForgetfulBrokers(t *testing.T) {
+	for _, version := range []string{kafkaserver.V4, kafkaserver.V3} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel() // it mostly waits
+			const memory = 6 * time.Second
+			ms, often := "6000", "500"
+			s := kafkaserver.Start(t, version, kafkaserver.With(producerMemory, ms), kafkaserver.With(transactionalMemory, ms),
+				kafkaserver.With("producer.id.expiration.check.interval.ms", often),
+				kafkaserver.With("transaction.remove.expired.transaction.cleanup.interval.ms", often))
+			cfg := realConfig(s, "forget")
+			cfg.Partitions = 1
+			ensureTopics(t, cfg)
+			unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
+			zombie := testTakeOver(t, cfg)
+			first := takeOver(t, zombie)
+			require.NoError(t, publishAs(zombie, first.as, 0, unique.Topic, 0))
+
+			m := startMember(t, cfg, &router{})
+			require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_takeovers_total") == 1 }, patience, 10*time.Millisecond)
+			require.Equal(t, memory, m.fenceMemory)
+			idle := time.Now()
+			for time.Since(idle) < 3*memory {
+				require.ErrorIs(t, publishTo(zombie, first.as, 1, unique, 1), kafka.InvalidProducerEpoch, "the owner keeps its fence")
+				time.Sleep(memory / 10)
+			}
+			produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 1)...)
+			eventuallyCommitted(t, cfg)
+			require.Equal(t, 1.0, m.value(t, "echosieve_consumer_takeovers_total"), "it has never lost its standing")
+			m.stop(t)
+
+			// Nobody keeps the id now. Whoever comes after the brokers have forgotten it has another producer id, and counts as unfenced.
+			former := takeOver(t, testTakeOver(t, cfg))
+			require.Eventually(t, func() bool {
+				text, err := committedLabel(cfg)
+				require.NoError(t, err)
+				owner, _ := parseOwner(text)
+				return owner.ID == former.as.ID && forgotten(t, cfg)
+			}, patience, time.Second)
+			next := takeOver(t, testTakeOver(t, cfg))
+			require.NotEqual(t, former.as.ID, next.as.ID)
+			require.False(t, next.fenced)
+		})
+	}
+}
+
+// forgotten says whether the transaction coordinators know the id of partition 0 no longer.
+func forgotten(t *testing.T, cfg Config) bool {
+	t.Helper()
+	described, err := kadm.NewClient(client(t, cfg)).DescribeTransactions(t.Context(), transactionalID(cfg.Group, cfg.Topics.Input, 0))
+	require.NoError(t, err)
+	for _, d := range described {
+		return d.Err != nil
+	}
+	return true
+}
+
+func committedLabel(cfg Config) (string, error) {
+	cl, err := kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...))
+	if err != nil {
+		return "", err
+	}
+	defer cl.Close()
+	offsets, err := kadm.NewClient(cl).FetchOffsets(context.Background(), cfg.Group)
+	if err != nil {
+		return "", err
+	}
+	at, _ := offsets.Lookup(cfg.Topics.Input, 0)
+	return at.Metadata, at.Err
+}
