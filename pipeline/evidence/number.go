@@ -13,7 +13,8 @@ import (
 //
 // Punctuation does not count, as in the normalised text that exact copies share: it neither ends a number nor separates the characters
 // before it. Otherwise two exact copies, which may differ in punctuation, could contradict each other. Spaces count
-// only where they end a word: "covid19" has no number, and "two" is a number.
+// only where they end a word: "covid19" has no number, and "two" is a number. Digits go on across spaces, because a copy that lost its
+// punctuation has "3 5" for 3.5.
 //
 // A number is its significant digits: 1,200, 1200, 12 hundred and 0.12 are the same, because publishers write
 // amounts in thousands, in ten thousands (Chinese) and in millions. Numbers are decimal digits, of full width too, Chinese

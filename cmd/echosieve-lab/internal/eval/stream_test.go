@@ -84,7 +84,7 @@ func TestEvalStream(t *testing.T) {
 
 	code, out, _ = runEval(t, args...)
 	require.Equal(t, command.ExitOK, code)
-	require.Contains(t, out, "look-ups and")
+	require.Contains(t, out, "block lists read and")
 	require.Contains(t, out, "\nlookalike ")
 
 	// Within a window of a minute nothing repeats.
