@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+
+	"echosieve/pipeline/limits"
 )
 
 // Comparison is what two signatures tell about two articles.
@@ -34,7 +36,7 @@ type Comparison struct {
 	// Growth is how many times as often the longer text has the main words in common as the shorter one, less 1.
 	Growth float64
 	// Lead estimates the share of the first 20 bigrams of one article that stand anywhere in the other article, whichever way round is
-	// more. It is 1 if fewer than leastLeadSlots samples are of the beginning, which happens in long articles.
+	// more. It is 1 if fewer than limits.LeadSamples samples are of the beginning, which happens in long articles.
 	Lead float64
 	// SameLead tells that one article is longer, and that all samples of its beginning, at least four, are in the shorter one, too.
 	SameLead bool
@@ -128,8 +130,8 @@ func (s *Signature) times(i int) float64 {
 // growth compares how often s and a longer text t have the main words that both have.
 func (s *Signature) growth(t *Signature) float64 {
 	mine, other := 0.0, 0.0
-	for i, w := range s.raw[mainAt : mainAt+mainWords] {
-		if j := bytes.IndexByte(t.raw[mainAt:mainAt+mainWords], w); w != 0 && j >= 0 {
+	for i, w := range s.raw[mainAt : mainAt+limits.MainWords] {
+		if j := bytes.IndexByte(t.raw[mainAt:mainAt+limits.MainWords], w); w != 0 && j >= 0 {
 			mine, other = mine+s.times(i), other+t.times(j)
 		}
 	}
@@ -143,13 +145,6 @@ func (s *Signature) bitmap() uint64 {
 	return binary.LittleEndian.Uint64(s.raw[bitmapAt-2:]) >> (64 - bitmapBits)
 }
 
-// leastLeadSlots is the least number of samples of a beginning from which a share of it can be estimated.
-const leastLeadSlots = 5
-
-// leastSameLead is the least number of samples that show that two articles begin alike, if all are equal. Four unrelated ones are equal in one
-// case of 256.
-const leastSameLead = 4
-
 // compareLeads compares the beginnings of a and b, which have na and nb bigrams.
 func (c *Comparison) compareLeads(a, b *Signature, na, nb float64) {
 	samples, equal := a.leadIn(b)
@@ -158,7 +153,7 @@ func (c *Comparison) compareLeads(a, b *Signature, na, nb float64) {
 	if na < nb {
 		samples, equal = back, backEqual
 	}
-	c.SameLead = na != nb && samples >= leastSameLead && equal == samples
+	c.SameLead = na != nb && samples >= limits.LeadSamples && equal == samples
 }
 
 // leadIn counts the samples of the beginning of s, and the samples among them whose slots are equal in t.
@@ -179,7 +174,7 @@ func (s *Signature) leadIn(t *Signature) (samples, equal int) {
 
 // leadShare estimates the share of a beginning that stands in another article. It is 1 with too few samples.
 func leadShare(samples, equal int) float64 {
-	if samples < leastLeadSlots {
+	if samples < limits.LeadSamples {
 		return 1
 	}
 	return max(0, (float64(equal)/float64(samples)-0.25)/0.75)
@@ -187,7 +182,7 @@ func leadShare(samples, equal int) float64 {
 
 // hasOtherSubject tells whether s is about a word that is none of the main words of t.
 func (s *Signature) hasOtherSubject(t *Signature) bool {
-	for i, w := range s.raw[mainAt : mainAt+subjectWords] {
+	for i, w := range s.raw[mainAt : mainAt+limits.SubjectWords] {
 		if s.times(i) > 1 && !t.hasMainWord(w) {
 			return true
 		}
@@ -195,12 +190,9 @@ func (s *Signature) hasOtherSubject(t *Signature) bool {
 	return false
 }
 
-// foremostWords is how many of an article's main words are its foremost ones.
-const foremostWords = 5
-
 // foremostIn tells whether the foremost main words of s are main words of t, too.
 func (s *Signature) foremostIn(t *Signature) bool {
-	for _, w := range s.raw[mainAt : mainAt+foremostWords] {
+	for _, w := range s.raw[mainAt : mainAt+limits.ForemostWords] {
 		if w != 0 && !t.hasMainWord(w) {
 			return false
 		}
@@ -211,7 +203,7 @@ func (s *Signature) foremostIn(t *Signature) bool {
 // mainWordsNotIn counts the main words of s that are no main words of t.
 func (s *Signature) mainWordsNotIn(t *Signature) int {
 	n := 0
-	for _, w := range s.raw[mainAt : mainAt+mainWords] {
+	for _, w := range s.raw[mainAt : mainAt+limits.MainWords] {
 		if w != 0 && !t.hasMainWord(w) {
 			n++
 		}
@@ -220,5 +212,5 @@ func (s *Signature) mainWordsNotIn(t *Signature) int {
 }
 
 func (s *Signature) hasMainWord(word byte) bool {
-	return bytes.IndexByte(s.raw[mainAt:mainAt+mainWords], word) >= 0
+	return bytes.IndexByte(s.raw[mainAt:mainAt+limits.MainWords], word) >= 0
 }

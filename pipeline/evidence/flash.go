@@ -3,6 +3,7 @@ package evidence
 import (
 	"math/bits"
 
+	"echosieve/pipeline/limits"
 	"echosieve/simhash"
 )
 
@@ -11,19 +12,8 @@ import (
 // replaced. The estimates of longer articles cannot tell that.
 const flashVersion = 8
 
-// FlashNear is the least share of words and word pairs that relates two flashes. They are copies only if one contains the other, with all its
-// numbers: then a source, a time or a place was added before or after the text. With so few words, any other change can be the next
-// piece of news.
-const FlashNear = 0.6
-
 // filterBits is the number of bits of the filter, which takes the place of the MinHash.
 const filterBits = 2 * minSlots
-
-// maxFlashBits is the largest number of bits set, of 240, with which a filter is compared. Replacing one word changes its own bits (2
-// hashes) and the bits of the word pairs that it belongs to (2 hashes each): four or six bits that the other filter lacks. With 120 bits
-// set, all of them are set by chance, so that the replacement goes unseen, in at most 6 % of cases (1/2 to the power of 4). With 60 bits
-// set it is 0.3 %.
-const maxFlashBits = 120
 
 // AppendFlash is Append for a flash. words are all hashes that were given to Add.
 func (b *Builder) AppendFlash(dst []byte, clean string, words []uint64) []byte {
@@ -51,7 +41,7 @@ func (c *Comparison) compareFilters(a, b *Signature) {
 		x, y := a.raw[i], b.raw[i]
 		na, nb, both = na+bits.OnesCount8(x), nb+bits.OnesCount8(y), both+bits.OnesCount8(x&y)
 	}
-	if least := min(na, nb); least > 0 && max(na, nb) <= maxFlashBits {
+	if least := min(na, nb); least > 0 && max(na, nb) <= limits.FlashBits {
 		c.J = float64(both) / float64(na+nb-both)
 		c.Contained, c.Contains = float64(both)/float64(na), float64(both)/float64(nb)
 		c.Containment = max(c.Contained, c.Contains)

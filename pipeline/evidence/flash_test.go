@@ -44,7 +44,7 @@ func TestFlashContainment(t *testing.T) {
 		c := Compare(&a, &b)
 		require.InDelta(t, 1, c.Containment, 0)
 		judged := judge(0, c)
-		require.True(t, judged.Kind == article.Near || c.J < FlashNear, "%+v %s", c, judged.Reason)
+		require.True(t, judged.Kind == article.Near || c.J < DefaultThresholds().Possible, "%+v %s", c, judged.Reason)
 
 		list[r.IntN(len(list))] = "another"
 		other := ofFlash(t, strings.Join(list, " "))
@@ -60,7 +60,8 @@ func TestJudgeFlash(t *testing.T) {
 	flash := Comparison{Known: true, Flash: true, J: .6, Containment: 1, Bigrams: 10, SharedContexts: 1, LeastValues: 2, CommonValues: 2}
 	checkJudge(t, flash, map[string]judged{
 		"contained":         {func(*Comparison) {}, article.Near, article.ReasonOverlap},
-		"much added":        {func(c *Comparison) { c.J = .59 }, 0, article.ReasonOverlap},
+		"much added":        {func(c *Comparison) { c.J = .3 }, article.Near, article.ReasonOverlap},
+		"too much added":    {func(c *Comparison) { c.J = .29 }, 0, article.ReasonOverlap},
 		"a word in between": {func(c *Comparison) { c.J, c.Containment = .9, .99 }, article.Possible, article.ReasonOverlap},
 		"another number":    {func(c *Comparison) { c.J, c.Contradictions = .9, 1 }, 0, article.ReasonNumbers},
 		"a number less":     {func(c *Comparison) { c.J, c.CommonValues = .9, 1 }, article.Possible, article.ReasonValues},

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/limits"
 )
 
 // Judge decides about two articles whose fingerprints are distance bits apart, which must be within the recipe's maximal distance. The
@@ -92,7 +93,7 @@ func (r *Rule) evidence(distance int, c Comparison) evidence {
 		return e
 	}
 	e.short = c.Bigrams < r.ShortPairs
-	e.beginning = c.SameLead && c.Longer >= r.Longer && c.Containment >= r.Beginning && c.Contradictions == 0 && c.CommonValues >= c.LeastValues-1
+	e.beginning = c.SameLead && c.Longer >= r.Longer && c.Containment >= r.Corrected && c.Contradictions == 0 && c.CommonValues >= c.LeastValues-1
 	e.part = c.Longer >= r.Longer && (c.Containment >= r.Contained || e.beginning)
 	if same := !e.short && c.Longer < r.Longer && c.SameValues; same {
 		e.retold = c.CommonAll > r.Numbers && c.OtherMain <= r.OtherWords
@@ -142,9 +143,6 @@ func (e *evidence) countNumbers() {
 
 // least is the similarity below which articles are different.
 func (e evidence) least() float64 {
-	if e.Flash {
-		return FlashNear
-	}
 	return min(e.Possible, e.needed().similarity(e))
 }
 
@@ -172,7 +170,7 @@ func (e evidence) contradicts() bool {
 // onSubject tells whether the longer text is about the subject of its part: nearly all main words are the same, or most, and it has them more
 // often than its part. The other articles of a round-up, and what a site tells around an article, do not have them.
 func (e evidence) onSubject() bool {
-	return e.OtherMain <= e.FewWords || e.OtherMain <= mainWords-e.OtherWords && e.Growth >= e.Limits.Growth*(e.Longer-1)
+	return e.OtherMain <= e.FewWords || e.OtherMain <= limits.MainWords-e.OtherWords && e.Growth >= e.Limits.Growth*(e.Longer-1)
 }
 
 // needed returns the need that counts.

@@ -1,14 +1,8 @@
 package evidence
 
-import "echosieve/pipeline/article"
-
-const (
-	// equalShare is the share of each text that the other must have if neither counts as having words of its own. A source line in an
-	// article of 300 words is 3 % of it, and lengths are known to about 2 %.
-	equalShare = 0.95
-	// ownWords is how many times as much of its own the longer text must have if it counts as the shorter text with more: a text of 300
-	// word pairs without a sentence of 20 has next to none of its own. Of two texts in which words were replaced, each has about as much.
-	ownWords = 2
+import (
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/limits"
 )
 
 // likeness describes two articles of which one is a copy, or a possible copy, of the other.
@@ -35,11 +29,11 @@ func (e evidence) relation() article.Relation {
 		return article.Contained
 	case e.beginning:
 		return article.Extends
-	case contained >= e.Limits.Contained && own < lacks && ownWords*own <= lacks:
+	case contained >= e.Limits.Contained && own < lacks && limits.OwnWords*own <= lacks:
 		return article.Contained
-	case contains >= e.Limits.Contained && lacks < own && ownWords*lacks <= own:
+	case contains >= e.Limits.Contained && lacks < own && limits.OwnWords*lacks <= own:
 		return article.Extends
-	case min(contained, contains) >= equalShare:
+	case min(contained, contains) >= limits.EqualShare:
 		return article.Equal
 	default:
 		return article.Overlaps

@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"echosieve/pipeline/limits"
 	"echosieve/simhash"
 )
 
@@ -53,7 +54,7 @@ func (n *numbers) next() bool {
 		case r >= '0' && r <= '9':
 			value, digits := n.digits()
 			n.found(value)
-			n.phone = digits == 10 || digits == 11
+			n.phone = digits == limits.PhoneDigits || digits == limits.PhoneDigits+1
 			return true
 		case isHan(r):
 			v, length := uint64(0), 0
@@ -180,7 +181,7 @@ func (n *numbers) skipScale() {
 
 // isYear tells whether a number is a year, by its significant digits. Years that end in 0 are not recognised, because 2010 and 201 have the
 // same significant digits.
-func isYear(value uint64) bool { return value > 1900 && value < 2100 }
+func isYear(value uint64) bool { return value >= limits.FirstYear && value <= limits.LastYear }
 
 // isLetter tells whether a character is a letter. The caller has ruled out Han characters.
 func isLetter(r rune) bool {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/limits"
 )
 
 // Thresholds are the limits of the rule that are settings, because sites differ in what they call a copy. Similarity is the share of word
@@ -33,52 +34,31 @@ func (t Thresholds) Validate() error {
 
 // DefaultThresholds returns the thresholds of the recipe news. They were chosen on labelled pairs of Chinese and English articles.
 func DefaultThresholds() Thresholds {
-	return Thresholds{Near: 0.46, Possible: 0.3, ShortNear: 0.64, Values: 0.7}
+	return Thresholds{Near: limits.Near, Possible: limits.Possible, ShortNear: limits.ShortNear, Values: limits.Values}
 }
 
-// Limits are the other numbers of the rule: no site needs to change one. A change changes verdicts and needs a new version of the recipe.
-// The command eval ablate of echosieve-lab says what each is worth: it switches one off and counts the verdicts that change.
+// Limits are the other numbers of the rule: no site needs to change one. Package limits says what each is and what chose it. They are fields
+// so that measurements can change them, such as eval ablate of echosieve-lab.
 type Limits struct {
-	// WholeDistance is the largest distance in bits between two copies of about equal length. A text that was cut, extended or reworded may
-	// be farther away: all of Rule.MaxDistance is allowed. Above 16, chance candidates of look-ups by blocks multiply.
-	WholeDistance int
-	// ShortPairs is the number of word pairs below which an article is short. With fewer samples, an overlap proves less.
-	ShortPairs float64
-	// Contained is the least containment at which one article counts as containing the other. It is below 1 because containment is an
-	// estimate. Articles in which one sentence was replaced have it, too: Longer tells them apart.
-	Contained float64
-	// Longer is how many times as many word pairs the longer article has at least if the shorter one is a part of it.
-	Longer float64
-	// Beginning is the least containment of a part that has the beginning and the numbers of the longer article. The containment of a third
-	// of a text has a standard error of 0.17: 0.65 is what four of five of them keep.
-	Beginning float64
-	// OtherWords is the largest number of an article's eight main words that are no main words of its copy, unless one is a part of the
-	// other or they have ShortNear in common. A part has at least as many main words in common with its whole.
-	OtherWords int
-	// OtherBits is the distance in bits above which OtherWords counts: names have large weights, so replacing them moves a fingerprint
-	// farther than replacing as many other words.
-	OtherBits int
-	// FewWords is the number of main words that may differ by chance, in a part and below another beginning.
-	FewWords int
-	// Growth is how much more often a text must have the main words of its part, for each length of the part that it has more. Else it is
-	// about other things, too, as a round-up is.
-	Growth float64
-	// Lead is the least share of the beginning of one article that stands in the other if more than FewWords main words differ.
-	Lead float64
-	// Numbers is the least number of different numbers that vouch for a short copy. More of them vouch for a reworded one.
-	Numbers int
-	// Contradictions is the share of different numbers in the same places that rules out a copy.
+	WholeDistance  int
+	ShortPairs     float64
+	Contained      float64
+	Longer         float64
+	OtherWords     int
+	OtherBits      int
+	FewWords       int
+	Growth         float64
+	Numbers        int
 	Contradictions float64
-	// Corrected is the similarity from which one number that differs or is missing is taken for a correction.
-	Corrected float64
+	Corrected      float64
 }
 
-// DefaultLimits returns the limits of the recipe news. Those of main words, growth and beginnings were chosen on made pairs of articles in
-// 23 languages, the others on labelled pairs; docs/evaluation.md names the articles.
+// DefaultLimits returns the limits of the recipe news.
 func DefaultLimits() Limits {
 	return Limits{
-		WholeDistance: 16, ShortPairs: 80, Contained: 0.9, Longer: 1.25, Beginning: 0.65, OtherWords: 3, OtherBits: 12, FewWords: 2,
-		Growth: 0.3, Lead: 0.3, Numbers: 3, Contradictions: 0.14, Corrected: 0.75,
+		WholeDistance: limits.WholeDistance, ShortPairs: limits.ShortPairs, Contained: limits.Contained, Longer: limits.Longer,
+		OtherWords: limits.OtherWords, OtherBits: limits.OtherBits, FewWords: limits.FewWords, Growth: limits.Growth, Numbers: limits.Numbers,
+		Contradictions: limits.Contradictions, Corrected: limits.Corrected,
 	}
 }
 
@@ -119,7 +99,7 @@ func Rows() []Row { return rows }
 var rows = []Row{
 	{
 		Reason:  article.ReasonDistance,
-		When:    "more than 16 bits differ, and neither text is a part of the other or the other one reworded",
+		When:    fmt.Sprintf("more than %d bits differ, and neither text is a part of the other or the other one reworded", limits.WholeDistance),
 		Says:    "their fingerprints are too far apart for two texts of which neither is a part of the other, nor the other one reworded",
 		Example: "two matches of one evening, in reports of about equal length",
 		applies: func(e evidence) bool {
@@ -131,7 +111,7 @@ var rows = []Row{
 	},
 	{
 		Reason:  article.ReasonOverlap,
-		When:    "fewer than 30 % of the word pairs are in both (`possible`), of a beginning or a retold text half of that",
+		When:    "fewer than " + percent(limits.Possible) + " of the word pairs are in both (`possible`), of a beginning or a retold text half of that",
 		Says:    "they have too few word pairs in common",
 		Example: "two outlets' own accounts of one event",
 		applies: func(e evidence) bool { return e.J < e.least() },
@@ -141,7 +121,7 @@ var rows = []Row{
 	},
 	{
 		Reason:  article.ReasonNumbers,
-		When:    "14 % or more of the numbers in the same places differ, or any if the main words differ, and it is no correction",
+		When:    percent(limits.Contradictions) + " or more of the numbers in the same places differ, or any if the main words differ, and it is no correction",
 		Says:    "in the same places they have different numbers",
 		Example: "the inflation rates of March and of April",
 		applies: evidence.contradicts,
@@ -151,7 +131,7 @@ var rows = []Row{
 	},
 	{
 		Kind: article.Possible, Reason: article.ReasonValues,
-		When:    "fewer than 70 % of the numbers are in both (`values`)",
+		When:    "fewer than " + percent(limits.Values) + " of the numbers are in both (`values`)",
 		Says:    "too many numbers of one are missing in the other",
 		Example: "the same storm a day later, with new figures",
 		applies: func(e evidence) bool {
@@ -163,31 +143,33 @@ var rows = []Row{
 	},
 	{
 		Kind: article.Possible, Reason: article.ReasonSubject,
-		When:    "neither is a part of the other, and more than three of eight main words and 12 bits differ, or the subjects do",
+		When: fmt.Sprintf("neither is a part of the other, and more than %d of %d main words and %d bits differ, or the subjects do",
+			limits.OtherWords, limits.MainWords, limits.OtherBits),
 		Says:    "they are about different names or things",
 		Example: "two appointments, worded alike, of other people",
 		applies: func(e evidence) bool {
 			return !e.part && (e.OtherSubject || e.OtherMain > e.OtherWords && e.distance > e.OtherBits)
 		},
 		figure: func(e evidence) Figure {
-			return Figure{"main words that differ", fmt.Sprintf("%d of %d", e.OtherMain, mainWords), fmt.Sprintf("at most %d", e.OtherWords), ""}
+			return Figure{"main words that differ", fmt.Sprintf("%d of %d", e.OtherMain, limits.MainWords), fmt.Sprintf("at most %d", e.OtherWords), ""}
 		},
 	},
 	{
 		Kind: article.Possible, Reason: article.ReasonLead,
-		When:    "neither is a part of the other, less than 30 % of one's beginning is in the other, and two main words differ",
+		When: fmt.Sprintf("neither is a part of the other, less than %s (`possible`) of one's beginning is in the other, and %d main words differ",
+			percent(limits.Possible), limits.FewWords),
 		Says:    "they begin differently: two reports above the same list or notice",
 		Example: "two reports of five lines above one list of related news",
 		applies: func(e evidence) bool {
-			return !e.part && e.Lead < e.Limits.Lead && e.OtherMain >= e.FewWords
+			return !e.part && e.Lead < e.Possible && e.OtherMain >= e.FewWords
 		},
 		figure: func(e evidence) Figure {
-			return Figure{"beginning of one in the other", share(e.Lead), "at least " + share(e.Limits.Lead), ""}
+			return Figure{"beginning of one in the other", share(e.Lead), "at least " + share(e.Possible), "detection.possible"}
 		},
 	},
 	{
 		Kind: article.Near, Reason: article.ReasonOverlap,
-		When:    "46 % of the word pairs are in both (`near`), or what the table of evidence says",
+		When:    percent(limits.Near) + " of the word pairs are in both (`near`), or as many as its evidence needs",
 		Says:    "they have enough word pairs in common",
 		Example: "the article on another site, a fifth of its words replaced",
 		applies: func(e evidence) bool { return e.similarity() >= e.needed().similarity(e) },
@@ -212,6 +194,12 @@ type Need struct {
 	similarity func(e evidence) float64
 }
 
+// Default is the similarity needed if all settings have their defaults.
+func (n *Need) Default() float64 {
+	rule := NewRule(DefaultThresholds())
+	return n.similarity(evidence{Rule: &rule})
+}
+
 // Needs returns the needs, in order. The last one always counts.
 func Needs() []Need { return needs }
 
@@ -229,12 +217,12 @@ var needs = []Need{
 		func(e evidence) float64 { return e.Near },
 	},
 	{
-		"short texts, or more than three of eight main words differ and neither text is a part of the other", "detection.short_near",
+		fmt.Sprintf("fewer than %d word pairs, or more than %d main words differ and neither is a part", limits.ShortPairs, limits.OtherWords), "detection.short_near",
 		func(e evidence) bool { return e.short || !e.part && e.OtherMain > e.OtherWords },
 		func(e evidence) float64 { return max(e.Near, e.ShortNear) },
 	},
 	{
-		"the same numbers, at least four, and most main words", "detection.possible",
+		"the same numbers, more than three, and most main words: reworded", "detection.possible",
 		func(e evidence) bool { return e.retold },
 		func(e evidence) float64 { return e.Possible / 2 },
 	},
@@ -249,7 +237,7 @@ var needs = []Need{
 		func(e evidence) float64 { return e.Possible },
 	},
 	{
-		"the same numbers, at least two, and the foremost main words", "detection.possible",
+		"the same numbers, two or more, and the foremost main words", "detection.possible",
 		func(e evidence) bool { return e.restated },
 		func(e evidence) float64 { return e.Possible },
 	},
@@ -264,5 +252,8 @@ var needs = []Need{
 		func(e evidence) float64 { return e.Near },
 	},
 }
+
+// percent writes a share of limits for the documentation.
+func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
 func share(x float64) string { return fmt.Sprintf("%.2f", x) }

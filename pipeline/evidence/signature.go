@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"echosieve/pipeline/limits"
 	"echosieve/simhash"
 )
 
@@ -31,13 +32,8 @@ const (
 	bitmapBits  = 48
 	bodyBits    = 40 // of the bitmap; the others are for numbers that number the version
 	leadSlots   = 8  // numbers of slots at leadAt, 7 bits each
-	leadBigrams = 20 // bigrams that count as the beginning of a text: about a sentence
-	mainWords   = 8  // main words at mainAt, a byte each; how often each occurs at timesAt, 3 bits each
 	leadMask    = 1<<7 - 1
 )
-
-// subjectWords is how many main words the article can be about: those of them that it has more than once.
-const subjectWords = 2
 
 // timesLevels are the numbers of occurrences that a signature tells apart: at least so many.
 var timesLevels = [8]int32{0, 2, 3, 4, 5, 7, 10, 15}
@@ -85,8 +81,8 @@ type Builder struct {
 	beginning uint64      // least hash of those within the first words
 	times     uint32      // levels of the main words
 	mains     int         // words in main
-	main      [mainWords]byte
-	lead      [leadBigrams]uint64 // the first bigrams
+	main      [limits.MainWords]byte
+	lead      [limits.LeadPairs]uint64 // the first bigrams
 }
 
 // Reset forgets the words added.
@@ -95,7 +91,7 @@ func (b *Builder) Reset() {
 	clear(b.mins[:])
 	b.before, b.anchors = [2]uint64{}, leastHashes{}
 	b.numbersRead = false
-	b.times, b.mains, b.main = 0, 0, [mainWords]byte{}
+	b.times, b.mains, b.main = 0, 0, [limits.MainWords]byte{}
 }
 
 // Add adds the next words of an article, as many at a time as the caller likes. words are the hashes, in order, of the words that hold a
@@ -120,7 +116,7 @@ func (b *Builder) Add(words []uint64) {
 		}
 		before[0], before[1] = before[1], h
 		n++
-		if n <= leadBigrams+1 { // the first bigram makes n 2
+		if n <= limits.LeadPairs+1 { // the first bigram makes n 2
 			b.lead[n-2] = h
 		}
 		if slot, rest := slotOf(h); b.mins[slot] == 0 || rest < b.mins[slot] {
@@ -161,7 +157,7 @@ func (b *Builder) Append(dst []byte, clean string) []byte {
 
 // AddMainWord adds one of the weightiest words of the article, the weightiest first, and how often it occurs. The first eight calls count.
 func (b *Builder) AddMainWord(word uint64, times int32) {
-	if b.mains == mainWords {
+	if b.mains == limits.MainWords {
 		return
 	}
 	b.main[b.mains] = byte(1 + simhash.Mix(word)%255)
@@ -187,7 +183,7 @@ func (b *Builder) minHash(raw *[Size]byte) {
 func (b *Builder) sampleLead(raw *[Size]byte, bigrams int) {
 	var slots [leadSlots]uint64
 	n := 0
-	for _, h := range b.lead[:min(leadBigrams, bigrams)] {
+	for _, h := range b.lead[:min(limits.LeadPairs, bigrams)] {
 		slot, rest := slotOf(h)
 		if n < leadSlots && b.mins[slot] == rest && !slices.Contains(slots[:n], slot) {
 			slots[n] = slot
@@ -220,11 +216,6 @@ func (b *Builder) numbers(raw *[Size]byte, clean string) {
 	copy(raw[bitmapAt:], le[:bitmapBits/8])
 }
 
-// headBytes is the length of the beginning of a text in which numbers often number the version, not the news: "UPDATE 2", "2nd lead", a
-// dateline, a time. They are written apart from the others: see countNumbers. It is five English words, or ten Chinese characters; up to 24
-// bytes less is as good, and more takes numbers of the news for those of a version.
-const headBytes = 32
-
 // readNumbers reads the numbers of a clean text, once for each article. All reports on one form have its years and telephone numbers in
 // common. So these constants are no evidence of a copy, except of a flash, which has all numbers of its copy. A year that differs in the same
 // context is evidence against a copy. A telephone number is that only in a text without other numbers: it tells who published the text, and
@@ -245,7 +236,7 @@ func (b *Builder) readNumbers(clean string) {
 }
 
 func (b *Builder) addNumber(n *numbers) {
-	version := n.at < headBytes
+	version := n.at < limits.HeadBytes
 	value := simhash.Mix(n.value + 1)
 	bit := uint64(1) << ((value >> 32) % bodyBits)
 	if version {

@@ -264,7 +264,7 @@ func TestLead(t *testing.T) {
 		"other texts":           {sign(two, words(200)), false},
 	} {
 		got := Compare(&a, &c.other)
-		require.Equal(t, c.common, got.Lead >= DefaultLimits().Lead, "%s: %v", name, got.Lead)
+		require.Equal(t, c.common, got.Lead >= DefaultThresholds().Possible, "%s: %v", name, got.Lead)
 		require.Equal(t, got, mirrored(Compare(&c.other, &a)), name)
 	}
 	long, other := sign(one, words(3000)), sign(two, words(3000))

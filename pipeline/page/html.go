@@ -3,6 +3,8 @@ package page
 import (
 	"strings"
 
+	"echosieve/pipeline/limits"
+
 	"codeberg.org/readeck/go-readability/v2"
 	"golang.org/x/net/html"
 )
@@ -20,11 +22,6 @@ const (
 	maxPageBytes    = 1 << 20
 	maxPageElements = 10_000
 	maxPageWork     = 8 << 20
-	// minMain is the least length of the article of a page, in bytes of text: 50 Chinese characters, or 150 letters. Shorter, the library
-	// has found a caption or a notice, and the page is treated as text. Below minMainRunes characters the library tries again less
-	// strictly; its default of 500 leaves sidebars around short Chinese reports.
-	minMain      = 150
-	minMainRunes = 150
 )
 
 // isPage tells whether a text is a whole HTML document, not a text with some tags.
@@ -57,7 +54,7 @@ func mainContent(page string) (text string) {
 		return ""
 	}
 	parser := readability.NewParser()
-	parser.CharThresholds = minMainRunes
+	parser.CharThresholds = limits.MainBytes
 	parser.MaxElemsToParse = maxPageElements
 	parser.DisableJSONLD = true // only for metadata
 	found, err := parser.ParseAndMutate(document, nil)
@@ -65,7 +62,7 @@ func mainContent(page string) (text string) {
 		return ""
 	}
 	var b strings.Builder
-	if found.RenderText(&b) != nil || len(strings.TrimSpace(b.String())) < minMain {
+	if found.RenderText(&b) != nil || len(strings.TrimSpace(b.String())) < limits.MainBytes {
 		return ""
 	}
 	return b.String()

@@ -13,6 +13,7 @@ import (
 	"echosieve/pipeline/classic"
 	"echosieve/pipeline/dict"
 	"echosieve/pipeline/evidence"
+	"echosieve/pipeline/limits"
 	"echosieve/pipeline/page"
 	"echosieve/pipeline/text"
 	"echosieve/simhash"
@@ -64,7 +65,9 @@ const (
 // one article in a hundred is that short. With fewer than 4, a fingerprint means nothing. The classic recipes have one block more than
 // MaxDistance, so that their look-ups miss no candidate.
 var (
-	newsDefaults    = Config{MaxDistance: 21, Blocks: 4, Probes: 3, Anchors: 5, MinFeatures: 4, FlashFeatures: 16}
+	newsDefaults = Config{
+		MaxDistance: limits.MaxDistance, Blocks: 4, Probes: 3, Anchors: 5, MinFeatures: limits.MinFeatures, FlashFeatures: limits.FlashFeatures,
+	}
 	classicDefaults = Config{MaxDistance: simhash.DefaultMaxDistance, MinFeatures: 1}
 )
 

@@ -48,6 +48,20 @@ func TestEqualDigestsMeanEqualFingerprints(t *testing.T) {
 	require.NotEqual(t, a.Digest, b.Digest)
 }
 
+// wrapped returns a text in lines of at most 60 columns.
+func wrapped(text string) string {
+	var b strings.Builder
+	width := 0
+	for word := range strings.FieldsSeq(text) {
+		if width += len(word) + 1; width > 60 {
+			b.WriteString("\r\n")
+			width = len(word) + 1
+		}
+		b.WriteString(word + " ")
+	}
+	return b.String()
+}
+
 // Changes that re-publishers make to the form of a text must not change the fingerprint. Most of them must not change the digest either.
 func TestFormDoesNotMatter(t *testing.T) {
 	r := testRecipe(t)
@@ -72,7 +86,7 @@ func TestFormDoesNotMatter(t *testing.T) {
 		"traditional":   {zhArticle, traditional.Replace, true},
 		"upper case":    {enArticle, strings.ToUpper, true},
 		"zero width":    {zhArticle, func(s string) string { return strings.ReplaceAll(s, "市", "\u200b市\ufeff") }, true},
-		"line wrapping": {enArticle, func(s string) string { return strings.ReplaceAll(s, " ", "\r\n") }, true},
+		"line wrapping": {enArticle, wrapped, true},
 		"no commas":     {zhArticle, func(s string) string { return strings.ReplaceAll(s, "，", " ") }, false},
 		"byte order":    {zhArticle, func(s string) string { return "\ufeff" + s }, true},
 	} {

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"echosieve/pipeline/dict"
+	"echosieve/pipeline/limits"
 	"echosieve/pipeline/text/marks"
 
 	"golang.org/x/text/unicode/norm"
@@ -39,7 +40,7 @@ type traits uint8
 const (
 	maybeNotCanonical traits = 1 << iota // the result may not be in form NFKC
 	hasForeign                           // a Greek, Cyrillic or Armenian character
-	hasSpacedHan                         // at least minSpacedPairs spaces between two Han characters or kana
+	hasSpacedHan                         // at least limits.SpacedCharacters-1 spaces between two Han characters or kana
 )
 
 // fold appends s to dst in lower case and Simplified Chinese, with white space collapsed and trimmed, without invisible characters.
@@ -105,7 +106,7 @@ func fold(dst []byte, s string) (out []byte, seen traits) {
 			}
 		}
 	}
-	if spaced >= minSpacedPairs {
+	if spaced >= limits.SpacedCharacters-1 {
 		seen |= hasSpacedHan
 	}
 	return dst, seen

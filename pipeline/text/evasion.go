@@ -5,6 +5,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"echosieve/pipeline/limits"
+
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -13,14 +15,6 @@ import (
 // and digits for letters ("pr1ce"). Evasions are undone before fingerprint and digest are made, so neither sees them. A text that was
 // written like that without bad intent is folded as well, and so are its copies. Folding does not make copies of different articles,
 // because it only changes characters by which readers do not tell texts apart.
-
-// minSpaced is the least number of single characters in a row with spaces between them whose spaces are removed. Headlines have fewer:
-// "女排 神话" keeps its space.
-const minSpaced = 5
-
-// minSpacedPairs is the least number of spaces between two Han characters or kana in a text that may be spaced out. Most texts have fewer,
-// and joinSpaced is skipped.
-const minSpacedPairs = 4
 
 // maxEvasionPasses bounds how often evasions are looked for. Ordinary texts take one pass, and texts with several evasions two or three:
 // in "ԍ0a0a0a0a" the first letter must become a Latin g before its zero stands between two Latin letters. Only a text that was made for it
@@ -39,7 +33,7 @@ func undoEvasions(clean []byte, seen traits) []byte {
 		if seen&hasForeign != 0 {
 			folded, changed = foldLookAlikes(clean)
 		}
-		if !changed && (leet < minLeet || !foldLeet(clean)) {
+		if !changed && (leet < limits.LeetDigits || !foldLeet(clean)) {
 			break
 		}
 		clean = norm.NFC.Bytes(folded) // a folded letter and the accent behind it can form one character
@@ -48,7 +42,7 @@ func undoEvasions(clean []byte, seen traits) []byte {
 }
 
 // joinSpaced removes spaces beside Han characters and kana: all of them in a line where most of these characters are separated by spaces
-// (isSpaced); in other lines, the spaces in runs of at least minSpaced single characters, of which at least three are Han or kana.
+// (isSpaced); in other lines, the spaces in runs of at least limits.SpacedCharacters single characters, of which at least three are Han or kana.
 func joinSpaced(clean []byte) []byte {
 	out := clean[:0]
 	for start := 0; start < len(clean); {
@@ -57,7 +51,7 @@ func joinSpaced(clean []byte) []byte {
 			end = len(clean)
 		}
 		switch line := clean[start:end]; {
-		case bytes.Count(line, []byte{' '}) < minSpaced-1: // most lines: neither function below can remove a space
+		case bytes.Count(line, []byte{' '}) < limits.SpacedCharacters-1: // most lines: neither function below can remove a space
 			out = append(out, line...)
 		case isSpaced(line):
 			out = appendUnspaced(out, line)
@@ -82,7 +76,7 @@ func isSpaced(line []byte) bool {
 		}
 		before = [2]rune{before[1], r}
 	}
-	return spaced > joined && spaced >= minSpaced
+	return spaced > joined && spaced >= limits.SpacedCharacters
 }
 
 // appendUnspaced appends a line without its spaces, except the spaces between two ASCII words of at least two letters or digits.
@@ -102,8 +96,8 @@ func isASCIIWord(line []byte, far, near int) bool {
 	return plain(near) && plain(far)
 }
 
-// appendRunsJoined appends a line. In runs of at least minSpaced pieces of single characters it leaves out the spaces, if the pieces hold
-// at least three Han characters or kana.
+// appendRunsJoined appends a line. In runs of at least limits.SpacedCharacters pieces of single characters it leaves out the spaces, if at least half
+// of the pieces hold a Han character or kana.
 func appendRunsJoined(dst, line []byte) []byte {
 	for i := 0; i < len(line); {
 		end, pieces, cjk := i, 0, 0
@@ -114,7 +108,7 @@ func appendRunsJoined(dst, line []byte) []byte {
 			}
 			pieces, cjk, end = pieces+1, cjk+n, end+length
 		}
-		if pieces < minSpaced || cjk < 3 {
+		if pieces < limits.SpacedCharacters || 2*cjk < pieces {
 			if end == i {
 				length, _, _ := piece(line[i:])
 				end += length
@@ -257,9 +251,6 @@ func wordKindOf(r rune) wordKind {
 	}
 	return noWord
 }
-
-// minLeet is the least number of digits between two letters in a text that writes digits for letters. Other texts have hardly any.
-const minLeet = 4
 
 // leetLetter is the letter for which a digit or '!' stands; 0 for none.
 var leetLetter = [256]byte{'0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't', '8': 'b', '9': 'g', '!': 'i'}

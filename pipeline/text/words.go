@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"echosieve/pipeline/limits"
 	"echosieve/pipeline/text/language"
 	"echosieve/simhash"
 )
@@ -59,16 +60,6 @@ func (c *Counter) Weights() []WeightedWord {
 	}
 	return words
 }
-
-// numberIDF is the largest IDF of a word that begins with a digit. The tables have hardly any of these words, so without a bound each would
-// get the IDF of an unknown word, about 12, and a line of telephone numbers would outweigh a page of text. The numbers of an article are
-// compared by its signature.
-const numberIDF = 4
-
-// latinIDF is the largest IDF of a word that begins with an ASCII letter. The English table was made from few articles of one field, and
-// jieba's table from Chinese news with some English words. Both give a name or a misspelt word more weight than the words that the article
-// is about, so that a copy with a few added lines would be too far from its original.
-const latinIDF = 8.5
 
 // slotSeed differs from process to process. With a known seed, an article could be made of words that all belong into one slot, which would
 // take quadratic time.
@@ -147,9 +138,9 @@ func (c *Counter) Weigh() {
 		idf := c.terms.of(c.words[i].hash)
 		switch first := c.words[i].text[0]; {
 		case first >= '0' && first <= '9':
-			idf = min(idf, numberIDF)
+			idf = min(idf, limits.WeakIDF)
 		case first < utf8.RuneSelf:
-			idf = min(idf, latinIDF)
+			idf = min(idf, limits.RareIDF)
 		case first < 0xe4 || first > 0xe9: // no Han character of the basic plane
 			if kind, _ := scriptOf(c.words[i].text); kind != cutByJieba && idf != 0 {
 				c.words[i].alien, idf = true, unlisted(c.words[i].text)
@@ -161,14 +152,9 @@ func (c *Counter) Weigh() {
 	c.words = slices.DeleteFunc(c.words, func(w word) bool { return w.idf == 0 })
 }
 
-// A word is worth the less, the more of the text's words are function words of a language that has it among its own. Up to seldomFunction of
-// them nothing changes: names and foreign words reach as much, at most 0.06 in English news. From oftenFunction on, the language's function
+// A word is worth the less, the more of the text's words are function words of a language that has it among its own. Up to limits.SeldomFunction of
+// them nothing changes: names and foreign words reach as much, at most 0.06 in English news. From limits.OftenFunction on, the language's function
 // words are worth nothing; most articles have 0.2 to 0.6 of them. In between, a copy that lost a few words keeps nearly the same weights.
-const (
-	seldomFunction = 0.06
-	oftenFunction  = 0.18
-)
-
 // mixedLanguages is how many languages of a text count, the one with the most function words first.
 const mixedLanguages = 2
 
@@ -185,7 +171,7 @@ func (c *Counter) weighFunctionWords() {
 			}
 		}
 	}
-	if float32(listed) <= seldomFunction*float32(all) { // most Chinese texts
+	if float32(listed) <= limits.SeldomFunction*float32(all) { // most Chinese texts
 		return
 	}
 	done := language.Set(0)
@@ -198,10 +184,10 @@ func (c *Counter) weighFunctionWords() {
 		}
 		most, n := counts.Most()
 		share := float32(n) / float32(max(1, all))
-		if share <= seldomFunction {
+		if share <= limits.SeldomFunction {
 			return
 		}
-		worth := max(0, (oftenFunction-share)/(oftenFunction-seldomFunction))
+		worth := max(0, (limits.OftenFunction-share)/(limits.OftenFunction-limits.SeldomFunction))
 		for i := range c.words {
 			if w := &c.words[i]; w.functionOf&most != 0 && w.functionOf&done == 0 && most != c.terms.english {
 				w.idf *= worth
@@ -211,25 +197,22 @@ func (c *Counter) weighFunctionWords() {
 	}
 }
 
-// mainWords is how many main words a text has at most.
-const mainWords = 8
-
 // MainWords iterates over the weightiest words of the article, after Weigh, the weightiest first: their hashes and how often they occur.
 // Rarity counts more than in the fingerprint, so that names come first: reports of one form about different people or places have the same
 // frequent words and other names. A word that occurs once is not what the article is about: in a copy, another rare word may take its place.
 func (c *Counter) MainWords(yield func(hash uint64, count int32) bool) {
-	var scores [mainWords]float32
-	var mains [mainWords]*word
+	var scores [limits.MainWords]float32
+	var mains [limits.MainWords]*word
 	for i := range c.words {
 		w := &c.words[i]
 		if first := w.text[0]; first >= '0' && first <= '9' {
 			continue
 		}
-		score, at := float32(w.count)*w.idf*w.idf, mainWords
+		score, at := float32(w.count)*w.idf*w.idf, limits.MainWords
 		for at > 0 && (score > scores[at-1] || score == scores[at-1] && w.hash > mains[at-1].hash) {
 			at--
 		}
-		if at < mainWords {
+		if at < limits.MainWords {
 			copy(scores[at+1:], scores[at:])
 			copy(mains[at+1:], mains[at:])
 			scores[at], mains[at] = score, w
@@ -243,15 +226,8 @@ func (c *Counter) MainWords(yield func(hash uint64, count int32) bool) {
 }
 
 // The IDF of words in scripts other than Chinese and ASCII, which no table has. Frequent words are short in all languages, so a word gets
-// more the longer it is: with 3 letters 3.5, with 7 letters or more maxUnlisted. Of the pairs of characters that stand for words in
+// more the longer it is: with 3 letters 3.5, with 7 letters or more limits.RareIDF. Of the pairs of characters that stand for words in
 // Japanese, Thai and the like, each belongs to many words and gets little; pairs of hiragana are mostly endings and particles.
-const (
-	maxUnlisted  = 9
-	perLetter    = 1.5
-	pairWeight   = 4
-	hiraganaPair = 2
-)
-
 // unlisted is the IDF of a word that begins with neither a Han nor an ASCII character. A Hangul syllable counts as two letters.
 func unlisted(word string) float32 {
 	r, _ := utf8.DecodeRuneInString(word)
@@ -259,13 +235,13 @@ func unlisted(word string) float32 {
 	letters := utf8.RuneCountInString(word)
 	switch {
 	case kind == cutInPairs && r >= 0x3041 && r <= 0x309f:
-		return hiraganaPair
+		return limits.HiraganaIDF
 	case kind == cutInPairs:
-		return pairWeight
+		return limits.WeakIDF
 	case unicode.Is(unicode.Hangul, r):
 		letters *= 2
 	}
-	return min(maxUnlisted, perLetter*float32(letters)-1)
+	return min(limits.RareIDF, limits.LetterIDF*float32(letters)-1)
 }
 
 // damped is the weight of an unlisted word that occurs count times. The count enters by its square root: no table says which words of the

@@ -3,6 +3,8 @@ package text
 import (
 	"testing"
 
+	"echosieve/pipeline/limits"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -11,7 +13,7 @@ func TestWeights(t *testing.T) {
 	require.Equal(t, 4, table["新华社"].Count)
 	require.InDelta(t, 4*table["新华社"].IDF, table["新华社"].Weight, 1e-9)
 	require.InDelta(t, 11.7392, table["强哥"].IDF, 1e-4, "unknown words have the average IDF")
-	require.InDelta(t, latinIDF, table["qwertyuiop"].IDF, 1e-4)
-	require.InDelta(t, numberIDF, table["1234567"].IDF, 1e-4)
+	require.InDelta(t, limits.RareIDF, table["qwertyuiop"].IDF, 1e-4)
+	require.InDelta(t, limits.WeakIDF, table["1234567"].IDF, 1e-4)
 	require.NotContains(t, table, "the")
 }

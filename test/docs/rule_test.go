@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,20 +13,40 @@ import (
 	"echosieve/pipeline/evidence"
 )
 
-// The list of rows in docs/detection.md is that of the code.
-func TestRowsOfTheRuleAreDocumented(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "detection.md"))
+var update = flag.Bool("update", false, "write the lists of docs/detection.md instead of comparing them")
+
+// The lists of rows and needs in docs/detection.md are those of the code. With -update, the test writes them.
+func TestRuleIsDocumented(t *testing.T) {
+	name := filepath.Join("..", "..", "docs", "detection.md")
+	page, err := os.ReadFile(name)
 	require.NoError(t, err)
-	var list strings.Builder
+	text := string(page)
+	var rows, needs strings.Builder
 	for i, row := range evidence.Rows() {
 		verdict := "different"
 		if row.Kind != 0 {
 			verdict = row.Kind.String()
 		}
-		fmt.Fprintf(&list, "%d. %s%s: %s, `%s`. *%s.*\n", i+1, strings.ToUpper(row.When[:1]), row.When[1:], verdict, row.Reason, row.Example)
+		fmt.Fprintf(&rows, "%d. %s%s: %s, `%s`. *%s.*\n", i+1, strings.ToUpper(row.When[:1]), row.When[1:], verdict, row.Reason, row.Example)
 	}
-	require.Contains(t, string(page), list.String())
 	for _, need := range evidence.Needs() {
-		require.Contains(t, string(page), need.With)
+		setting := ""
+		if need.Setting != "" {
+			setting = fmt.Sprintf(" (`%s`)", strings.TrimPrefix(need.Setting, "detection."))
+		}
+		fmt.Fprintf(&needs, "- %.2f%s: %s\n", need.Default(), setting, need.With)
+	}
+	for name, list := range map[string]string{"rows": rows.String(), "needs": needs.String()} {
+		before, rest, found := strings.Cut(text, "<!-- "+name+" -->\n\n")
+		_, after, closed := strings.Cut(rest, "\n<!-- end -->")
+		require.True(t, found && closed, name)
+		if want := before + "<!-- " + name + " -->\n\n" + list + "\n<!-- end -->" + after; *update {
+			text = want
+		} else {
+			require.Equal(t, want, text, "go test ./test/docs -run TestRuleIsDocumented -update writes the list")
+		}
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
 	}
 }

@@ -40,11 +40,10 @@ func Variants(t evidence.Thresholds) []Variant {
 		}
 	}
 	add("short texts", func(r *evidence.Rule) { r.ShortPairs = 0 })
-	add("parts", func(r *evidence.Rule) { r.Contained, r.Beginning = 2, 2 })
-	add("beginnings", func(r *evidence.Rule) { r.Beginning = 2 })
+	add("parts", func(r *evidence.Rule) { r.Contained, r.Corrected = 2, 2 })
 	add("subject of a whole", func(r *evidence.Rule) { r.FewWords = 8 })
 	add("growth", func(r *evidence.Rule) { r.Growth = 1e9 })
-	add("numbers that vouch, rewrites", func(r *evidence.Rule) { r.Numbers = 1000 })
+	add("numbers that vouch", func(r *evidence.Rule) { r.Numbers = 1000 })
 	add("corrections", func(r *evidence.Rule) { r.Corrected = 2 })
 	add("share of contradictions", func(r *evidence.Rule) { r.Contradictions = 0 })
 	add("all about numbers", off(article.ReasonNumbers, article.ReasonValues))
