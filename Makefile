@@ -13,7 +13,7 @@ SEED ?= $(shell date +%s)
 # Packages whose goroutines share memory: their tests run under the race detector. Elsewhere it would only make tests slow.
 # Tests that read large values in one goroutine, or that measure memory and time, run without it, too.
 UNRACED := TestPeakMemory|TestHostileTexts|TestHostileTextsTakeLinearTime|TestLongFieldsTakeLinearTime|TestLargeBatchesAreReadRecordByRecord|TestOversizeRecordsAreCut
-RACED := ./consumer/... ./redisindex ./pipeline ./pipeline/recipe ./pipeline/page ./pipeline/memindex ./cmd/... ./internal/...
+RACED := ./consumer/... ./redisindex/... ./pipeline ./pipeline/recipe ./pipeline/page ./pipeline/memindex ./cmd/... ./internal/...
 
 .PHONY: help build release demo check test test-race test-rest setup-build setup-test torture lint fuzz bench up down clean
 

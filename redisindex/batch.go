@@ -2,7 +2,6 @@ package redisindex
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -10,11 +9,14 @@ import (
 
 	"echosieve/internal/base/tracing"
 	"echosieve/pipeline/article"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
+	"echosieve/simhash"
 )
 
 // task is one article of a batch on its way to its verdict. It embeds the article's entry, as it is stored or will be stored.
 type task struct {
-	entry
+	keyspace.Entry
 	number  uint64 // drawn for the article in this run; becomes its ticket unless the entry has one
 	repeats *task  // the article's exact original in the same span, whose entry is stored; the task stores none itself then
 	// candidates are the fingerprints to fetch entries of, the nearest first.
@@ -26,13 +28,6 @@ type task struct {
 	verdict   article.Verdict // the verdict that is written in the entry; zero Kind: none yet
 }
 
-// identity tells articles apart. Coordinates would be enough if the same coordinates always came with the same text. The digest is a
-// guard: a topic that was deleted and recreated gives the same coordinates to another text.
-type identity struct {
-	article.Coordinates
-	digest article.Digest
-}
-
 // batch is one run of the steps for the articles of one call of Claim.
 //
 // An article may repeat, exactly, an article that another worker has stored but not decided. The batch then has a task for that
@@ -42,28 +37,28 @@ type batch struct {
 	x          *Index
 	tasks      []*task
 	claimed    []*task // for each article of the call; articles with the same identity share a task
-	byIdentity map[identity]*task
-	spans      map[int64]bool // for each span in reach: whether it exists
-	fetched    [][]*entry     // entries of the fields that were fetched; see candidate.fetched
+	byIdentity map[keyspace.Identity]*task
+	spans      map[int64]bool      // for each span in reach: whether it exists
+	fetched    [][]*keyspace.Entry // entries of the fields that were fetched; see candidate.fetched
 	call       *call
 }
 
 func newBatch(x *Index, articles []article.Article, c *call) *batch {
-	b := &batch{x: x, claimed: make([]*task, len(articles)), byIdentity: make(map[identity]*task, len(articles)), call: c}
+	b := &batch{x: x, claimed: make([]*task, len(articles)), byIdentity: make(map[keyspace.Identity]*task, len(articles)), call: c}
 	for i := range articles {
 		a := &articles[i]
-		b.claimed[i] = b.task(entry{Article: *a, span: x.layout.span(windowTime(a.Time))})
+		b.claimed[i] = b.task(x.keys.EntryOf(a))
 	}
 	return b
 }
 
 // task returns the batch's task for an article. If there is none, it adds one.
-func (b *batch) task(e entry) *task {
-	id := e.identity()
+func (b *batch) task(e keyspace.Entry) *task {
+	id := e.Identity()
 	if t := b.byIdentity[id]; t != nil {
 		return t
 	}
-	t := &task{entry: e}
+	t := &task{Entry: e}
 	b.byIdentity[id] = t
 	b.tasks = append(b.tasks, t)
 	return t
@@ -91,23 +86,10 @@ func (b *batch) exec(ctx context.Context, step string, pipe redis.Pipeliner) (er
 	start := time.Now()
 	cmds, err := pipe.Exec(ctx)
 	b.x.metrics.roundTrip.WithLabelValues(step).Observe(time.Since(start).Seconds())
-	if err := firstError(cmds, err); err != nil {
+	if err := connection.FirstError(cmds, err); err != nil {
 		return fmt.Errorf("%s: %w", step, err)
 	}
 	return nil
-}
-
-// firstError returns the first error of a pipeline's commands, with the key if the value there is the cause. A missing key is no error.
-func firstError(cmds []redis.Cmder, err error) error {
-	for _, cmd := range cmds {
-		if e := cmd.Err(); e != nil && !errors.Is(e, redis.Nil) {
-			return withKey(cmd, e)
-		}
-	}
-	if errors.Is(err, redis.Nil) {
-		return nil
-	}
-	return err
 }
 
 // storeLists is step 1: it adds the fingerprints to the lists of their blocks, and registers the spans.
@@ -121,7 +103,7 @@ func (b *batch) storeLists(ctx context.Context) error {
 	b.registerSpans(ctx, pipe)
 	// The ticket counter must outlive every entry: if it started over below existing tickets, copies would pass as unique. Replays and
 	// exact repeats prolong the life of entries but draw no tickets, so the counter's life is prolonged here.
-	pipe.Expire(ctx, x.keys.sequence(), 2*x.layout.lifetime)
+	pipe.Expire(ctx, x.keys.Sequence(), 2*x.layout.Lifetime)
 	if err := b.exec(ctx, "place", pipe); err != nil {
 		return err
 	}
@@ -132,11 +114,11 @@ func (b *batch) storeLists(ctx context.Context) error {
 func (b *batch) registerSpans(ctx context.Context, pipe redis.Pipeliner) {
 	registered := map[int64]bool{}
 	for _, t := range b.tasks {
-		if !registered[t.span] {
-			registered[t.span] = true
-			key := b.x.keys.exists(t.span)
+		if !registered[t.Span] {
+			registered[t.Span] = true
+			key := b.x.keys.Exists(t.Span)
 			pipe.HSet(ctx, key, "", "")
-			pipe.Expire(ctx, key, 2*b.x.layout.lifetime)
+			pipe.Expire(ctx, key, 2*b.x.layout.Lifetime)
 		}
 	}
 }
@@ -147,11 +129,11 @@ func (b *batch) storeEntries(ctx context.Context) error {
 	x, pipe := b.x, b.x.client.Pipeline()
 	entries, isNew := make([][]byte, len(b.tasks)), make([]*redis.BoolCmd, len(b.tasks))
 	for i, t := range b.tasks {
-		f := t.field()
-		key := x.keys.entries(f)
-		entries[i] = t.append(nil, x.layout.start(t.span))
-		isNew[i] = pipe.HSetNX(ctx, key, f.name(), entries[i])
-		pipe.Expire(ctx, key, x.layout.lifetime)
+		f := t.Field()
+		key := x.keys.Entries(f)
+		entries[i] = t.Append(nil, x.layout.Start(t.Span))
+		isNew[i] = pipe.HSetNX(ctx, key, f.Name(), entries[i])
+		pipe.Expire(ctx, key, x.layout.Lifetime)
 	}
 	if err := b.exec(ctx, "insert", pipe); err != nil {
 		return err
@@ -163,10 +145,10 @@ func (b *batch) storeEntries(ctx context.Context) error {
 		if isNew[i].Val() {
 			continue
 		}
-		f := t.field()
+		f := t.Field()
 		tasks = append(tasks, t)
-		replies = append(replies, storeScript.EvalSha(ctx, pipe, []string{x.keys.entries(f)},
-			f.name(), t.Digest[:], entries[i], x.maxEntries, x.layout.lifetimeSeconds(), t.hiddenDigest()))
+		replies = append(replies, storeScript.EvalSha(ctx, pipe, []string{x.keys.Entries(f)},
+			f.Name(), t.Digest[:], entries[i], x.keys.Layout.MaxEntries, x.layout.LifetimeSeconds(), t.HiddenDigest()))
 	}
 	if err := b.exec(ctx, "insert", pipe); err != nil {
 		return err
@@ -191,12 +173,12 @@ func (b *batch) stored(t *task, reply any) error {
 		}
 		return nil
 	case string:
-		e, _, err := cutEntry(t.field(), b.x.layout.start(t.span), r)
+		e, _, err := keyspace.CutEntry(t.Field(), b.x.layout.Start(t.Span), r)
 		if err != nil {
-			return b.x.damaged(&t.entry)
+			return b.x.keys.Damage(&t.Entry)
 		}
 		if e.Coordinates == t.Coordinates { // the article's own entry: its record was delivered before
-			if len(e.verdictBytes) > 0 {
+			if len(e.VerdictBytes) > 0 {
 				b.x.metrics.replayed.Inc()
 			}
 			return b.useStored(t, &e)
@@ -213,13 +195,13 @@ func (b *batch) stored(t *task, reply any) error {
 
 // useStored takes over what the stored entry of a task's article says: the verdict, if there is one, and the id. The id differs if the
 // setting of the id's field was changed since the article was stored.
-func (b *batch) useStored(t *task, e *entry) (err error) {
+func (b *batch) useStored(t *task, e *keyspace.Entry) (err error) {
 	t.ID = e.ID
-	if len(e.verdictBytes) == 0 {
+	if len(e.VerdictBytes) == 0 {
 		return nil
 	}
-	if t.verdict, err = decodeVerdict(e.verdictBytes, t.Ref()); err != nil {
-		return b.x.damaged(&t.entry)
+	if t.verdict, err = keyspace.DecodeVerdict(e.VerdictBytes, t.Ref()); err != nil {
+		return b.x.keys.Damage(&t.Entry)
 	}
 	return nil
 }
@@ -239,17 +221,17 @@ func (b *batch) draw(ctx context.Context, n int) (first uint64, err error) {
 	if n == 0 {
 		return 0, nil
 	}
-	pipe, key, highest := b.x.client.Pipeline(), b.x.keys.sequence(), b.x.watermarks.highest.Load()
+	pipe, key, highest := b.x.client.Pipeline(), b.x.keys.Sequence(), b.x.losses.HighestTicket()
 	last := pipe.IncrBy(ctx, key, int64(n))
-	pipe.Expire(ctx, key, 2*b.x.layout.lifetime)
+	pipe.Expire(ctx, key, 2*b.x.layout.Lifetime)
 	if err := b.exec(ctx, "ticket", pipe); err != nil {
 		return 0, err
 	}
-	if v := last.Val(); v < int64(n) || v >= withdrawn {
-		return 0, &keyError{key: key, err: fmt.Errorf("the ticket counter is %d", v)}
+	if v := last.Val(); v < int64(n) || v >= keyspace.Withdrawn {
+		return 0, &keyspace.KeyError{Key: key, Err: fmt.Errorf("the ticket counter is %d", v)}
 	}
 	first = uint64(last.Val()) - uint64(n) + 1
-	b.x.watermarks.noteDrawn(highest, first, uint64(last.Val()))
+	b.x.losses.Drawn(highest, first, uint64(last.Val()))
 	return first, nil
 }
 
@@ -274,7 +256,7 @@ func (b *batch) setTickets(ctx context.Context) error {
 	pipe := b.x.client.Pipeline()
 	replies := make([]*redis.Cmd, len(open))
 	for i, t := range open {
-		replies[i] = b.setTicket(ctx, pipe, &t.entry, t.number)
+		replies[i] = b.setTicket(ctx, pipe, &t.Entry, t.number)
 	}
 	if err := b.fetchSpans(ctx, pipe, open); err != nil {
 		return err
@@ -285,10 +267,10 @@ func (b *batch) setTickets(ctx context.Context) error {
 		if !ok {
 			return errLost
 		}
-		if t.ticket = ticketNumber(reply); isWithdrawn(t.ticket) {
+		if t.Ticket = keyspace.TicketNumber(reply); keyspace.IsWithdrawn(t.Ticket) {
 			return errTicketChanged // another worker gave the entry a ticket above this number, and a third one withdrew it
 		}
-		givenByOther = givenByOther || t.ticket > t.number
+		givenByOther = givenByOther || t.Ticket > t.number
 	}
 	if givenByOther {
 		return b.fetchSpans(ctx, b.x.client.Pipeline(), open)
@@ -297,18 +279,18 @@ func (b *batch) setTickets(ctx context.Context) error {
 }
 
 // setTicket queues the command that gives the entry a ticket unless it has one.
-func (b *batch) setTicket(ctx context.Context, pipe redis.Pipeliner, e *entry, number uint64) *redis.Cmd {
-	f := e.field()
-	return ticketScript.EvalSha(ctx, pipe, []string{b.x.keys.entries(f)}, f.name(), e.Digest[:], ticketBytes(number))
+func (b *batch) setTicket(ctx context.Context, pipe redis.Pipeliner, e *keyspace.Entry, number uint64) *redis.Cmd {
+	f := e.Field()
+	return ticketScript.EvalSha(ctx, pipe, []string{b.x.keys.Entries(f)}, f.Name(), e.Digest[:], keyspace.TicketBytes(number))
 }
 
 // fetchSpans adds to the pipeline the commands that read which spans in reach of the tasks exist, and runs the pipeline.
 func (b *batch) fetchSpans(ctx context.Context, pipe redis.Pipeliner, open []*task) error {
 	exist := map[int64]*redis.StringCmd{}
 	for _, t := range open {
-		for s, last := b.x.layout.reach(t.ms()); s <= last; s++ {
+		for s, last := b.x.layout.Reach(t.Millis()); s <= last; s++ {
 			if exist[s] == nil {
-				exist[s] = pipe.HGet(ctx, b.x.keys.exists(s), "")
+				exist[s] = pipe.HGet(ctx, b.x.keys.Exists(s), "")
 			}
 		}
 	}
@@ -328,7 +310,7 @@ func (b *batch) verdicts() []article.Verdict {
 	for i, t := range b.claimed {
 		verdicts[i] = t.verdict
 		if o := t.repeats; o != nil {
-			verdicts[i] = exactRepeat(&o.entry, o.verdict)
+			verdicts[i] = exactRepeat(&o.Entry, o.verdict)
 		}
 	}
 	return verdicts
@@ -336,6 +318,25 @@ func (b *batch) verdicts() []article.Verdict {
 
 // exactRepeat is the verdict of an article that stores no entry, because an entry with its digest is in the same span. The argument
 // verdict is that of the stored article.
-func exactRepeat(o *entry, verdict article.Verdict) article.Verdict {
+func exactRepeat(o *keyspace.Entry, verdict article.Verdict) article.Verdict {
 	return article.ExactVerdict(o.Ref(), verdict.Root)
+}
+
+// addWitnesses offers the stored articles of a batch whose steps began at start.
+func (b *batch) addWitnesses(start time.Time) {
+	for _, t := range b.claimed {
+		if t.repeats != nil {
+			continue // it has no entry
+		}
+		b.x.losses.AddWitness(start, t.Field(), func() (lists []keyspace.ListRef) {
+			if t.LittleText {
+				return nil
+			}
+			var blocks []simhash.Block
+			for _, block := range b.x.layout.Plan.AppendStored(blocks, &t.Article) {
+				lists = append(lists, keyspace.ListRef{Span: t.Span, Block: block.Index, Value: block.Value})
+			}
+			return lists
+		})
+	}
 }

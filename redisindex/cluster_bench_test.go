@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
+	"echosieve/redisindex/connection"
 	"echosieve/test/child"
+	"echosieve/test/redisrig"
 	"echosieve/test/redisserver"
 )
 
@@ -25,7 +27,7 @@ func BenchmarkServers(b *testing.B) {
 	}{{"Single", 0, 0, 0}, {"Masters=1", 1, 0, 0}, {"Masters=3", 3, 0, 0}, {"Masters=3,Replicas=3", 3, 1, 0}, {"Masters=3,Replicas=3,Wait", 3, 1, 1}} {
 		b.Run(setup.name, func(b *testing.B) {
 			settings := []string{"--hash-max-listpack-value", "1024"}
-			o := DefaultOptions()
+			o := connection.DefaultOptions()
 			var masters []*redisserver.Server
 			if setup.masters == 0 {
 				masters = append(masters, redisserver.Start(b, settings...))
@@ -33,10 +35,10 @@ func BenchmarkServers(b *testing.B) {
 			} else {
 				cluster := redisserver.StartCluster(b, setup.masters, setup.replicas, settings...)
 				masters = cluster.Servers[:setup.masters]
-				o = clusterOptions(cluster)
+				o = redisrig.ClusterOptions(cluster)
 				o.WaitReplicas = setup.wait
 			}
-			x := newIndex(b, connect(b, o), testConfig(benchParams))
+			x := newIndex(b, redisrig.Connect(b, o), redisrig.Config(benchParams))
 			r := rand.New(rand.NewPCG(1, 2))
 			claim := func(from, to int) {
 				claims := make([]article.Article, 0, 128)

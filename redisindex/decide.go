@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"echosieve/pipeline/article"
+	"echosieve/redisindex/keyspace"
 )
 
 // errTicketChanged says that a ticket was withdrawn, or withdrawn and drawn again, since the batch looked up. The batch is run again
@@ -56,7 +57,7 @@ func (b *batch) decide(ctx context.Context) error {
 // propose reaches the verdicts of the open tasks whose originals are decided, and returns these tasks. It also returns the undecided
 // originals of the other tasks, each once. Originals that this batch will decide itself are left out.
 func (b *batch) propose() (ready []*task, awaited []relative, err error) {
-	seen := map[*entry]bool{}
+	seen := map[*keyspace.Entry]bool{}
 	for _, t := range b.open() {
 		original, decided, err := b.proposal(t)
 		if err != nil {
@@ -66,9 +67,9 @@ func (b *batch) propose() (ready []*task, awaited []relative, err error) {
 			ready = append(ready, t)
 			continue
 		}
-		own := b.byIdentity[original.identity()]
-		if (own == nil || own.repeats != nil) && !seen[original.entry] {
-			seen[original.entry] = true
+		own := b.byIdentity[original.Identity()]
+		if (own == nil || own.repeats != nil) && !seen[original.Entry] {
+			seen[original.Entry] = true
 			awaited = append(awaited, original)
 		}
 	}
@@ -90,12 +91,12 @@ func (b *batch) proposal(t *task) (original relative, decided bool, err error) {
 			// Redis lost this article's entry after r was decided to be its copy. Two copies must not name each other.
 			continue
 		}
-		t.proposal = b.x.verdict(r, root)
+		t.proposal = b.verdictOf(r, root)
 		return relative{}, true, nil
 	}
 	for _, r := range t.relatives {
 		if r.judged.Kind == article.Possible {
-			t.proposal = b.x.verdict(r, t.Ref())
+			t.proposal = b.verdictOf(r, t.Ref())
 			return relative{}, true, nil
 		}
 	}
@@ -103,26 +104,26 @@ func (b *batch) proposal(t *task) (original relative, decided bool, err error) {
 	return relative{}, true, nil
 }
 
-// verdict is the verdict of an article whose original is r. The destination is chosen here, before the verdict is written: if processes
+// verdictOf is the verdict of an article whose original is r. The destination is chosen here, before the verdict is written: if processes
 // have different policies, the destination of the first verdict that is written counts, as its kind does.
-func (x *Index) verdict(r relative, root article.Ref) article.Verdict {
+func (b *batch) verdictOf(r relative, root article.Ref) article.Verdict {
 	return article.Verdict{
 		Kind: r.judged.Kind, Reason: r.judged.Reason, Likeness: r.judged.Likeness, Original: r.Ref(), Root: root, Distance: r.distance,
-		Destination: x.policy.Load().Destination(r.judged),
+		Destination: b.x.policy.Load().Destination(r.judged),
 	}
 }
 
 // rootOf returns the article at the end of the chain of originals that starts at r. That article is no copy. Until r has a verdict,
 // the root is not known, and decided is false.
 func (b *batch) rootOf(r relative) (root article.Ref, decided bool, err error) {
-	if len(r.verdictBytes) > 0 {
-		verdict, err := decodeVerdict(r.verdictBytes, r.Ref())
+	if len(r.VerdictBytes) > 0 {
+		verdict, err := keyspace.DecodeVerdict(r.VerdictBytes, r.Ref())
 		if err != nil {
-			return article.Ref{}, false, b.x.damaged(r.entry)
+			return article.Ref{}, false, b.x.keys.Damage(r.Entry)
 		}
 		return verdict.Root, true, nil
 	}
-	if t := b.byIdentity[r.identity()]; t != nil && t.verdict.Kind != 0 {
+	if t := b.byIdentity[r.Identity()]; t != nil && t.verdict.Kind != 0 {
 		return t.verdict.Root, true, nil
 	}
 	return article.Ref{}, false, nil
@@ -134,9 +135,9 @@ func (b *batch) writeVerdicts(ctx context.Context, ready []*task) error {
 	pipe := b.x.client.Pipeline()
 	replies := make([]*redis.Cmd, len(ready))
 	for i, t := range ready {
-		f := t.field()
-		replies[i] = decideScript.EvalSha(ctx, pipe, []string{b.x.keys.entries(f)},
-			f.name(), t.Digest[:], ticketBytes(t.ticket), appendVerdict(nil, t.proposal, t.Ref()))
+		f := t.Field()
+		replies[i] = decideScript.EvalSha(ctx, pipe, []string{b.x.keys.Entries(f)},
+			f.Name(), t.Digest[:], keyspace.TicketBytes(t.Ticket), keyspace.AppendVerdict(nil, t.proposal, t.Ref()))
 	}
 	if err := b.exec(ctx, "decide", pipe); err != nil {
 		return err
@@ -144,9 +145,9 @@ func (b *batch) writeVerdicts(ctx context.Context, ready []*task) error {
 	for i, t := range ready {
 		switch reply := replies[i].Val().(type) {
 		case string:
-			verdict, err := decodeVerdict([]byte(reply), t.Ref())
+			verdict, err := keyspace.DecodeVerdict([]byte(reply), t.Ref())
 			if err != nil {
-				return b.x.damaged(&t.entry)
+				return b.x.keys.Damage(&t.Entry)
 			}
 			t.verdict = verdict
 		case int64:
@@ -174,14 +175,14 @@ func (b *batch) wait(ctx context.Context, awaited []relative, pause time.Duratio
 	pipe := b.x.client.Pipeline()
 	values := make([]*redis.StringCmd, len(awaited))
 	for i, r := range awaited {
-		f := r.field()
-		values[i] = pipe.HGet(ctx, b.x.keys.entries(f), f.name())
+		f := r.Field()
+		values[i] = pipe.HGet(ctx, b.x.keys.Entries(f), f.Name())
 	}
 	if err := b.exec(ctx, "wait", pipe); err != nil {
 		return err
 	}
 	for i, r := range awaited {
-		entries, err := b.x.decodeField(r.field(), values[i].Val())
+		entries, err := b.x.keys.DecodeField(r.Field(), values[i].Val())
 		if err != nil {
 			return err
 		}
@@ -193,15 +194,15 @@ func (b *batch) wait(ctx context.Context, awaited []relative, pause time.Duratio
 }
 
 // update sets the verdict of the relative, if there is one by now, from the newly fetched entries of its field.
-func (r relative) update(fetched []*entry) error {
+func (r relative) update(fetched []*keyspace.Entry) error {
 	for _, e := range fetched {
-		if e.identity() != r.identity() {
+		if e.Identity() != r.Identity() {
 			continue
 		}
-		if len(e.verdictBytes) == 0 && e.ticket != r.ticket {
+		if len(e.VerdictBytes) == 0 && e.Ticket != r.Ticket {
 			return errTicketChanged
 		}
-		r.verdictBytes = e.verdictBytes
+		r.VerdictBytes = e.VerdictBytes
 		return nil
 	}
 	return errLost
@@ -213,9 +214,9 @@ func (b *batch) waitedEnough(r relative) bool {
 		return true
 	}
 	now := b.x.now()
-	since, waiting := b.call.undecided[r.identity()]
+	since, waiting := b.call.undecided[r.Identity()]
 	if !waiting {
-		b.call.undecided[r.identity()], since = now, now
+		b.call.undecided[r.Identity()], since = now, now
 	}
 	return now.Sub(since) >= b.x.cfg.UndecidedTimeout
 }
@@ -241,16 +242,16 @@ func (b *batch) comesLater(at article.Coordinates) bool {
 // the later one of the two. A verdict that this worker reached before is not written, because decide.lua requires the ticket with which
 // the verdict was reached.
 func (b *batch) withdraw(ctx context.Context, r relative) error {
-	pipe, f := b.x.client.Pipeline(), r.field()
-	cmd := withdrawScript.EvalSha(ctx, pipe, []string{b.x.keys.entries(f)}, f.name(), r.Digest[:], ticketBytes(r.ticket))
+	pipe, f := b.x.client.Pipeline(), r.Field()
+	cmd := withdrawScript.EvalSha(ctx, pipe, []string{b.x.keys.Entries(f)}, f.Name(), r.Digest[:], keyspace.TicketBytes(r.Ticket))
 	if err := b.exec(ctx, "wait", pipe); err != nil {
 		return err
 	}
-	delete(b.call.undecided, r.identity())
+	delete(b.call.undecided, r.Identity())
 	if withdrawn, _ := cmd.Val().(int64); withdrawn == 1 {
 		b.x.metrics.withdrawn.Inc()
 		b.x.log.WarnContext(ctx, "an article had no verdict in time, so its copies no longer wait for it: its record was not delivered again (it was deleted or skipped, or its worker is away)",
-			"article", r.Ref().String(), "id", r.ID, "ticket", r.ticket, "limit", b.x.cfg.UndecidedTimeout)
+			"article", r.Ref().String(), "id", r.ID, "ticket", r.Ticket, "limit", b.x.cfg.UndecidedTimeout)
 	}
 	return errTicketChanged
 }

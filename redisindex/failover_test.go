@@ -4,12 +4,17 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
+	"echosieve/redisindex/watch"
+	"echosieve/test/redisrig"
 	"echosieve/test/redisserver"
 )
 
@@ -22,7 +27,7 @@ func faultTime(t *testing.T) context.Context {
 
 // Slots that hold keys move to another master and back under load. Nothing is lost, so no verdict may change.
 func TestSlotMigrationUnderLoad(t *testing.T) {
-	for _, buckets := range kinds {
+	for _, buckets := range redisrig.Kinds {
 		t.Run(buckets, func(t *testing.T) { slotMigrationUnderLoad(t, buckets) })
 	}
 }
@@ -31,9 +36,9 @@ func slotMigrationUnderLoad(t *testing.T, buckets string) {
 	t.Parallel()
 	cluster := redisserver.StartCluster(t, 3, 0)
 	ctx := faultTime(t)
-	cfg := kindConfig(standard, buckets)
+	cfg := redisrig.KindConfig(redisrig.Standard, buckets)
 	cfg.ExpectedArticles = 8_000_000 // many keys, in many slots
-	l := startLoadOn(t, clusterOptions(cluster), cfg)
+	l := startLoadOn(t, redisrig.ClusterOptions(cluster), cfg)
 	from, err := cluster.Owner(ctx, l.counterSlot(t))
 	require.NoError(t, err)
 	var moved []int
@@ -71,15 +76,14 @@ func TestClusterFailoverUnderLoad(t *testing.T) {
 	for name, test := range map[string]struct {
 		wait    int
 		buckets string
-	}{"wait 1": {1, bucketsPacked}, "wait 0": {0, bucketsPacked}, "wait 1, sets": {1, bucketsSets}} {
+	}{"wait 1": {1, keyspace.BucketsPacked}, "wait 0": {0, keyspace.BucketsPacked}, "wait 1, sets": {1, keyspace.BucketsSets}} {
 		t.Run(name, func(t *testing.T) {
 			cluster, wait := redisserver.StartCluster(t, 3, 1), test.wait
 			ctx := faultTime(t)
-			o := clusterOptions(cluster)
+			o := redisrig.ClusterOptions(cluster)
 			o.WaitReplicas = wait
-			l := startLoadOn(t, o, kindConfig(standard, test.buckets))
-			w := watch(t, connect(t, o), l.indexes[0].cfg)
-			w.Recall(nil)
+			l := startLoadOn(t, o, redisrig.KindConfig(redisrig.Standard, test.buckets))
+			w := watchLosses(t, l.indexes[0])
 			w.waitRound(t)
 			slot := l.counterSlot(t)
 			_, err := cluster.Promote(ctx, slot, "")
@@ -115,11 +119,10 @@ func TestSentinelFailoverUnderLoad(t *testing.T) {
 		t.Run(fmt.Sprint("wait ", wait), func(t *testing.T) {
 			servers := redisserver.StartSentinel(t)
 			ctx := faultTime(t)
-			o := sentinelOptions(servers)
+			o := redisrig.SentinelOptions(servers)
 			o.WaitReplicas = wait
 			l := startLoad(t, o)
-			w := watch(t, connect(t, o), l.indexes[0].cfg)
-			w.Recall(nil)
+			w := watchLosses(t, l.indexes[0])
 			w.waitRound(t)
 			_, err := servers.Failover(ctx)
 			require.NoError(t, err)
@@ -149,9 +152,9 @@ func TestSentinelFailoverUnderLoad(t *testing.T) {
 func TestReadOnlyUnderLoad(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
-	o := DefaultOptions()
+	o := connection.DefaultOptions()
 	o.Addrs = []string{server.Addr}
-	client := connect(t, o)
+	client := redisrig.Connect(t, o)
 	l := startLoad(t, o)
 	for range 3 {
 		before := client.Info(t.Context(), "errorstats").Val()
@@ -169,20 +172,61 @@ func TestReadOnlyUnderLoad(t *testing.T) {
 	require.True(t, lost.none(), lost.example)
 }
 
+// watched is what the monitor of an index under load says.
+type watched struct {
+	*watch.Losses
+	mu       sync.Mutex
+	warnings map[string]string
+}
+
+func watchLosses(t *testing.T, x *Index) *watched {
+	t.Helper()
+	w := &watched{Losses: x.Losses(), warnings: map[string]string{}}
+	w.Recall(nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	var monitor sync.WaitGroup
+	monitor.Go(func() {
+		w.Monitor(ctx, func(kind, text string) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.warnings[kind] = text
+		})
+	})
+	t.Cleanup(func() { cancel(); monitor.Wait() })
+	return w
+}
+
+func (w *watched) warning(kind string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.warnings[kind]
+}
+
+// waitRound waits until the monitor has made another full round: each round raises the numbers of the label.
+func (w *watched) waitRound(t *testing.T) {
+	t.Helper()
+	seen := func() time.Time {
+		l, _ := watch.ParseLabel(w.Label())
+		return l.Seen
+	}
+	for range 2 { // the first may have begun before the call
+		before := seen()
+		require.Eventually(t, func() bool { return seen().After(before) }, time.Minute, 10*time.Millisecond)
+	}
+}
+
 // sawRollback requires that a monitor has noticed that Redis lost its latest writes, or, if nothing was lost, that it has raised no
 // alarm.
 func (w *watched) sawRollback(t *testing.T, want bool) {
 	t.Helper()
 	if want {
-		require.Eventually(t, func() bool {
-			kinds, _ := w.warns()
-			return kinds[lossRollback] != ""
-		}, time.Minute, 20*time.Millisecond)
+		require.Eventually(t, func() bool { return w.warning("rollback") != "" }, time.Minute, 20*time.Millisecond)
 		return
 	}
 	w.waitRound(t)
-	kinds, _ := w.warns()
-	require.Empty(t, kinds)
+	for _, kind := range []string{"missing", "rollback", "eviction", "damage", "memory", "save"} {
+		require.Empty(t, w.warning(kind))
+	}
 }
 
 // whileCut waits until the load has written what the replicas lack. If claims wait for the replicas, no claim gets a verdict meanwhile:
@@ -204,7 +248,7 @@ func (l *load) whileCut(t *testing.T, wait int) {
 func (l *load) counterSlot(t *testing.T) int {
 	x := l.indexes[0]
 	pipe := x.client.Pipeline()
-	slot := pipe.ClusterKeySlot(t.Context(), x.keys.sequence())
+	slot := pipe.ClusterKeySlot(t.Context(), x.keys.Sequence())
 	_, err := pipe.Exec(t.Context())
 	require.NoError(t, err)
 	return int(slot.Val())

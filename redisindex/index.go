@@ -2,7 +2,6 @@ package redisindex
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,33 +16,29 @@ import (
 	"echosieve/internal/base/metricset"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
-	"echosieve/redisindex/indexid"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
+	"echosieve/redisindex/watch"
 )
 
 // Index is the article index in Redis. It holds no articles in memory, so any number of processes can share one namespace. Safe for
 // concurrent use.
 type Index struct {
-	client         redis.UniversalClient
-	cfg            Config
-	layout         layout
-	id             indexid.ID
-	keys           keys
-	lists          blockLists
-	metrics        *metrics
-	monitorMetrics *monitorMetrics
-	log            *slog.Logger
-	health         func(component string, call fmt.Stringer, err error)
-	policy         atomic.Pointer[article.Policy]
-	scriptsLoaded  atomic.Bool // as far as this process knows; a server may have been restarted since
-	watermarks     *watermarks
-	witnesses      witnesses
-	gaps           gaps
+	client  redis.UniversalClient
+	cfg     keyspace.Config
+	layout  keyspace.Layout
+	keys    keyspace.Keys
+	lists   blockLists
+	metrics *metrics
+	log     *slog.Logger
+	health  func(component string, call fmt.Stringer, err error)
+	policy  atomic.Pointer[article.Policy]
+	session *connection.Session
+	losses  *watch.Losses
 
-	// Tests replace these: the number of entries that the field of a fingerprint holds, and the clock by which articles wait for the
-	// verdicts of their originals.
-	maxEntries int
-	now        func() time.Time
-	sleep      func(ctx context.Context, d time.Duration) error
+	// Tests replace the clock by which articles wait for the verdicts of their originals.
+	now   func() time.Time
+	sleep func(ctx context.Context, d time.Duration) error
 }
 
 var _ pipeline.Index = (*Index)(nil)
@@ -54,26 +49,24 @@ var _ pipeline.Index = (*Index)(nil)
 // after each failed attempt of the call; and a nil error when this call waits no longer. Calls that never fail are not reported. A nil
 // health is not called. A nil reg leaves the metrics unregistered. Single retries are logged at level debug only, because health
 // reports when the state changes.
-func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, log *slog.Logger, health func(component string, call fmt.Stringer, err error)) (*Index, error) {
+func New(client redis.UniversalClient, cfg keyspace.Config, reg prometheus.Registerer, log *slog.Logger, health func(component string, call fmt.Stringer, err error)) (*Index, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("redisindex: %w", err)
 	}
 	if health == nil {
 		health = func(string, fmt.Stringer, error) {}
 	}
-	l := newLayout(cfg)
-	id := IDOf(cfg, databaseOf(client))
-	k := newKeys(id, l)
-	_, cluster := client.(*redis.ClusterClient)
+	k := keyspace.New(cfg, databaseOf(client))
 	set := metricset.New(reg)
 	x := &Index{
-		client: client, cfg: cfg, layout: l, id: id, keys: k, metrics: newMetrics(set), monitorMetrics: newMonitorMetrics(set),
-		log: log, health: health, watermarks: newWatermarks(id, k, l, cluster),
-		maxEntries: maxEntries, now: time.Now, sleep: sleep,
+		client: client, cfg: cfg, layout: k.Layout, keys: k, metrics: newMetrics(set),
+		log: log, health: health, losses: watch.NewLosses(client, k, cfg.Window, set, log),
+		now: time.Now, sleep: sleep,
 	}
 	if err := set.Err(); err != nil {
 		return nil, fmt.Errorf("redisindex: %w", err)
 	}
+	x.session = connection.NewSession(client, cfg.BaseNamespace(), scripts...)
 	x.SetPolicy(cfg.Policy)
 	x.lists = newBlockLists(x)
 	return x, nil
@@ -82,8 +75,11 @@ func New(client redis.UniversalClient, cfg Config, reg prometheus.Registerer, lo
 // Client returns the client that the index uses.
 func (x *Index) Client() redis.UniversalClient { return x.client }
 
-// ID says which index this is.
-func (x *Index) ID() indexid.ID { return x.id }
+// Keys says which index this is, and where it keeps its data.
+func (x *Index) Keys() keyspace.Keys { return x.keys }
+
+// Losses notices that Redis has lost a part of the index.
+func (x *Index) Losses() *watch.Losses { return x.losses }
 
 // SetPolicy replaces the policy of the configuration. It touches only articles that have no verdict yet. Safe for concurrent use.
 func (x *Index) SetPolicy(p article.Policy) { x.policy.Store(&p) }
@@ -144,7 +140,7 @@ func (x *Index) attempt(ctx context.Context, articles []article.Article, c *call
 			return verdicts, nil
 		}
 		var again bool
-		if again, err = x.repair(ctx, err); !again {
+		if again, err = x.Repair(ctx, err); !again {
 			break
 		}
 		x.metrics.retries.Inc()
@@ -164,13 +160,13 @@ func (x *Index) attempt(ctx context.Context, articles []article.Article, c *call
 type call struct {
 	x         *Index
 	articles  []article.Article
-	undecided map[identity]time.Time // since when the call waits for the verdict of an article
-	answered  int                    // attempts without success though Redis answered
-	waits     bool                   // as far as health knows
+	undecided map[keyspace.Identity]time.Time // since when the call waits for the verdict of an article
+	answered  int                             // attempts without success though Redis answered
+	waits     bool                            // as far as health knows
 }
 
 func newCall(x *Index, articles []article.Article) *call {
-	return &call{x: x, articles: articles, undecided: map[identity]time.Time{}}
+	return &call{x: x, articles: articles, undecided: map[keyspace.Identity]time.Time{}}
 }
 
 // String says whose work the call is.
@@ -186,7 +182,7 @@ func (c *call) failed(err error, answered bool) {
 		}
 	}
 	c.waits = true
-	c.x.health("redis", c, Explain(err, c.x.client, c.x.cfg.base()))
+	c.x.health("redis", c, explain(err, c.x.client, c.x.cfg.BaseNamespace()))
 }
 
 // served reports that the call no longer waits for Redis.
@@ -197,17 +193,14 @@ func (c *call) served() {
 	}
 }
 
-// repair removes the cause of a run's error where that needs no pause. It says whether to run the batch again at once, and returns the
+// Repair removes the cause of a run's error where that needs no pause. It says whether to run the batch again at once, and returns the
 // error that is left.
-func (x *Index) repair(ctx context.Context, err error) (again bool, left error) {
-	var damaged *damagedError
+func (x *Index) Repair(ctx context.Context, err error) (again bool, left error) {
+	var damaged *keyspace.DamagedError
 	switch {
 	case ctx.Err() != nil:
 		return false, err
-	case redis.HasErrorPrefix(err, "NOSCRIPT"):
-		x.scriptsLoaded.Store(false)
-		return true, err
-	case errors.Is(err, errTicketChanged):
+	case x.session.Lacks(err), errors.Is(err, errTicketChanged):
 		return true, err
 	case errors.As(err, &damaged):
 		failed := x.setAside(ctx, damaged)
@@ -215,18 +208,6 @@ func (x *Index) repair(ctx context.Context, err error) (again bool, left error) 
 	default:
 		return false, err
 	}
-}
-
-// ensureScripts loads the scripts, unless this process has loaded them.
-func (x *Index) ensureScripts(ctx context.Context) error {
-	if x.scriptsLoaded.Load() {
-		return nil
-	}
-	if err := loadScripts(ctx, x.client); err != nil {
-		return err
-	}
-	x.scriptsLoaded.Store(true)
-	return nil
 }
 
 // sleep waits for d, or until ctx ends.
@@ -247,10 +228,20 @@ var crashPoints = [...]crashpoint.Point{
 	crashpoint.AfterLook, crashpoint.AfterRead, crashpoint.AfterDecide,
 }
 
+// StoreLists adds articles to their block lists and registers their spans, as the first step of a claim does. It is for tools.
+func (x *Index) StoreLists(ctx context.Context, articles []article.Article) error {
+	err := x.session.EnsureScripts(ctx)
+	if err == nil {
+		err = newBatch(x, articles, nil).storeLists(ctx)
+	}
+	x.session.Lacks(err)
+	return err
+}
+
 // run runs the seven steps once. The index is correct only because Redis has acknowledged each step before the next step begins (see
 // the package comment).
 func (x *Index) run(ctx context.Context, articles []article.Article, c *call) ([]article.Verdict, error) {
-	if err := x.ensureScripts(ctx); err != nil {
+	if err := x.session.EnsureScripts(ctx); err != nil {
 		return nil, err
 	}
 	start, b := time.Now(), newBatch(x, articles, c)
@@ -265,62 +256,10 @@ func (x *Index) run(ctx context.Context, articles []article.Article, c *call) ([
 	return b.verdicts(), nil
 }
 
-// The scripts. Redis' Lua hashes every byte of each string that a script makes or reads, so scripts must not build long values step by
-// step.
-var (
-	//go:embed lua/find.lua
-	findSource string
-	//go:embed lua/add.lua
-	addSource string
-	//go:embed lua/store.lua
-	storeSource string
-	//go:embed lua/restore.lua
-	restoreSource string
-	//go:embed lua/lease.lua
-	leaseSource string
-	//go:embed lua/ticket.lua
-	ticketSource string
-	//go:embed lua/decide.lua
-	decideSource string
-	//go:embed lua/withdraw.lua
-	withdrawSource string
-	//go:embed lua/mend.lua
-	mendSource string
-	//go:embed lua/marker.lua
-	markerSource string
-	//go:embed lua/counter.lua
-	counterSource string
-
-	addScript      = redis.NewScript(fmt.Sprintf("local TABLE_BYTES = %d\n", tableBytes) + addSource)
-	storeScript    = redis.NewScript(findSource + storeSource)
-	restoreScript  = redis.NewScript(findSource + restoreSource)
-	leaseScript    = redis.NewScript(leaseSource)
-	ticketScript   = redis.NewScript(findSource + ticketSource)
-	decideScript   = redis.NewScript(findSource + decideSource)
-	withdrawScript = redis.NewScript(findSource + withdrawSource)
-	mendScript     = redis.NewScript(mendSource)
-	markerScript   = redis.NewScript(markerSource)
-	counterScript  = redis.NewScript(counterSource)
-
-	scripts = []*redis.Script{addScript, storeScript, restoreScript, leaseScript, ticketScript, decideScript, withdrawScript, mendScript}
-)
-
-// loadScripts loads the scripts into the server; on a cluster into every master. Afterwards they are called by their hash. A server
-// that does not have them (after a restart, a failover, or as a new master) replies NOSCRIPT, and Index.repair has them loaded
-// again. The monitor loads its own two scripts.
-func loadScripts(ctx context.Context, client redis.UniversalClient) error {
-	load := func(ctx context.Context, c redis.Scripter) error {
-		for _, s := range scripts {
-			if err := s.Load(ctx, c).Err(); err != nil {
-				return fmt.Errorf("load scripts: %w", err)
-			}
-		}
-		return nil
+// databaseOf returns the number of the database that a client uses.
+func databaseOf(client redis.UniversalClient) int {
+	if server, ok := client.(*redis.Client); ok {
+		return server.Options().DB
 	}
-	if cluster, ok := client.(*redis.ClusterClient); ok {
-		return cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
-			return load(ctx, master)
-		})
-	}
-	return load(ctx, client)
+	return 0 // a cluster has no other
 }

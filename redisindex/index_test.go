@@ -19,94 +19,31 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/indextest"
+	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
+	"echosieve/test/redisrig"
 	"echosieve/test/redisserver"
 )
 
-// servers are the kinds of server that the tests run on. Each start returns an address.
-var servers = []struct {
-	name  string
-	start func(t testing.TB) string
-}{
-	{"Mini", func(t testing.TB) string { return miniredis.RunT(t).Addr() }},
-	{"Real", redisserver.Addr},
-	{"Lua54", startLua54},
-}
-
-func newClient(t testing.TB, addr string) redis.UniversalClient {
-	t.Helper()
-	o := DefaultOptions()
-	o.Addrs, o.Timeout = []string{addr}, 30*time.Second // a crowded machine takes its time
-	return connect(t, o)
-}
-
-// testConfig returns a configuration whose namespace no other test uses.
-func testConfig(p indextest.Params) Config {
-	cfg := DefaultConfig()
-	cfg.Namespace = fmt.Sprintf("test-%x", time.Now().UnixNano())
-	cfg.Window, cfg.Generations, cfg.Search, cfg.Policy = p.Window, p.Generations, p.Search(), p.Policy
-	return cfg
-}
-
-func newIndex(t testing.TB, client redis.UniversalClient, cfg Config) *Index {
+func newIndex(t testing.TB, client redis.UniversalClient, cfg keyspace.Config) *Index {
 	t.Helper()
 	x, err := New(client, cfg, nil, slog.New(slog.DiscardHandler), nil)
 	require.NoError(t, err)
 	return x
 }
 
-// kinds are the values of redis.buckets, by the suffix of the names of tests that run with each of them.
-var kinds = map[string]string{"": bucketsPacked, "Sets": bucketsSets}
-
-// kindConfig is testConfig with a value of redis.buckets.
-func kindConfig(p indextest.Params, buckets string) Config {
-	cfg := testConfig(p)
-	cfg.Buckets = buckets
-	return cfg
-}
-
-// leftToReal says that a long suite leaves out sets on servers that are not real. The suite then runs with sets on a real server, which needs less
-// than a third of this process' CPU time under the race detector. With -short there are no real servers.
-func leftToReal(server, buckets string) bool {
-	return !testing.Short() && server != "Real" && buckets == bucketsSets
-}
-
-// onServers runs a test on each kind of server, with each value of redis.buckets. addr is that of a server which has no data yet.
-func onServers(t *testing.T, run func(t *testing.T, addr, buckets string)) {
-	t.Helper()
-	for _, server := range servers {
-		for suffix, buckets := range kinds {
-			if !leftToReal(server.name, buckets) {
-				t.Run(server.name+suffix, func(t *testing.T) { run(t, server.start(t), buckets) })
-			}
-		}
-	}
-}
-
 func TestContract(t *testing.T) {
-	onServers(t, func(t *testing.T, addr, buckets string) {
-		client := newClient(t, addr)
+	redisrig.OnServers(t, func(t *testing.T, addr, buckets string) {
+		client := redisrig.Client(t, addr)
 		indextest.Run(t, func(t *testing.T, p indextest.Params) pipeline.Index {
-			return newIndex(t, client, kindConfig(p, buckets))
+			return newIndex(t, client, redisrig.KindConfig(p, buckets))
 		})
 	})
 }
 
-var standard = indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 3}
-
-// newArticle makes article number n, at a fixed time.
-func newArticle(n int, fp simhash.Fingerprint) article.Article {
-	c := article.Article{
-		Coordinates: article.Coordinates{Topic: "t", Offset: int64(n)}, ID: fmt.Sprint(n),
-		Time: time.UnixMilli(1_700_000_000_000), Fingerprint: fp,
-	}
-	copy(c.Digest[:], fmt.Sprint(n))
-	return c
-}
-
 // entryOf is the entry that the index makes of an article.
-func (x *Index) entryOf(a article.Article) *entry {
-	return &entry{Article: a, span: x.layout.span(windowTime(a.Time))}
+func (x *Index) entryOf(a article.Article) *keyspace.Entry {
+	return &keyspace.Entry{Article: a, Span: x.layout.Span(keyspace.WindowTime(a.Time))}
 }
 
 func claimOne(t testing.TB, x *Index, c article.Article) article.Verdict {
@@ -117,15 +54,15 @@ func claimOne(t testing.TB, x *Index, c article.Article) article.Verdict {
 }
 
 func TestEveryKeyExpires(t *testing.T) {
-	for _, server := range servers {
-		for suffix, buckets := range kinds {
-			t.Run(server.name+suffix, func(t *testing.T) { everyKeyExpires(t, newClient(t, server.start(t)), buckets) })
+	for _, server := range redisrig.Servers {
+		for suffix, buckets := range redisrig.Kinds {
+			t.Run(server.Name+suffix, func(t *testing.T) { everyKeyExpires(t, redisrig.Client(t, server.Start(t)), buckets) })
 		}
 	}
 }
 
 func everyKeyExpires(t *testing.T, client redis.UniversalClient, buckets string) {
-	cfg := kindConfig(standard, buckets)
+	cfg := redisrig.KindConfig(redisrig.Standard, buckets)
 	x := newIndex(t, client, cfg)
 	start := time.Now()
 	kinds := map[string]bool{}
@@ -140,46 +77,46 @@ func everyKeyExpires(t *testing.T, client redis.UniversalClient, buckets string)
 		return keys
 	}
 	for n := range 20 {
-		claimOne(t, x, newArticle(n, simhash.Fingerprint(n)*0x123456789abcdef1))
+		claimOne(t, x, redisrig.Article(n, simhash.Fingerprint(n)*0x123456789abcdef1))
 		if n == 0 { // also keys that are written only once
 			require.Positive(t, check())
 		}
 	}
 	require.Greater(t, check(), 30)
-	lists := map[string]string{bucketsPacked: "b", bucketsSets: "s"}[buckets]
+	lists := map[string]string{keyspace.BucketsPacked: "b", keyspace.BucketsSets: "s"}[buckets]
 	require.Equal(t, map[string]bool{lists: true, "o": true, "g": true, "seq": true}, kinds)
 }
 
 func TestScriptsAreLoadedAgain(t *testing.T) {
-	for _, server := range servers {
-		t.Run(server.name, func(t *testing.T) {
-			client := newClient(t, server.start(t))
-			x := newIndex(t, client, testConfig(standard))
-			want := claimOne(t, x, newArticle(1, 1))
+	for _, server := range redisrig.Servers {
+		t.Run(server.Name, func(t *testing.T) {
+			client := redisrig.Client(t, server.Start(t))
+			x := newIndex(t, client, redisrig.Config(redisrig.Standard))
+			want := claimOne(t, x, redisrig.Article(1, 1))
 			require.NoError(t, client.ScriptFlush(t.Context()).Err())
-			require.Equal(t, want, claimOne(t, x, newArticle(1, 1)))
-			require.Equal(t, article.Near, claimOne(t, x, newArticle(2, 1)).Kind)
+			require.Equal(t, want, claimOne(t, x, redisrig.Article(1, 1)))
+			require.Equal(t, article.Near, claimOne(t, x, redisrig.Article(2, 1)).Kind)
 		})
 	}
 }
 
 // Redis loses the entry of an article after a copy named the article as its original. The article must not become a copy of that copy.
 func TestLostOriginalStaysUnique(t *testing.T) {
-	client := newClient(t, miniredis.RunT(t).Addr())
-	x := newIndex(t, client, testConfig(standard))
-	a, b := newArticle(1, 0xff), newArticle(2, 0xfe)
+	client := redisrig.Client(t, miniredis.RunT(t).Addr())
+	x := newIndex(t, client, redisrig.Config(redisrig.Standard))
+	a, b := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
 	require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 	require.Equal(t, a.Coordinates, claimOne(t, x, b).Original.Coordinates)
-	field := x.entryOf(a).field()
-	require.EqualValues(t, 1, client.HDel(t.Context(), x.keys.entries(field), field.name()).Val())
+	field := x.entryOf(a).Field()
+	require.EqualValues(t, 1, client.HDel(t.Context(), x.keys.Entries(field), field.Name()).Val())
 	require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 }
 
 // A worker died after it stored the article b. Then an exact repeat of b is claimed: its verdict depends on the verdict of b.
 func TestRepeatOfUndecidedArticle(t *testing.T) {
-	client := newClient(t, miniredis.RunT(t).Addr())
-	x := newIndex(t, client, testConfig(standard))
-	a, b, c := newArticle(1, 0xff), newArticle(2, 0xfe), newArticle(3, 0xfe)
+	client := redisrig.Client(t, miniredis.RunT(t).Addr())
+	x := newIndex(t, client, redisrig.Config(redisrig.Standard))
+	a, b, c := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe), redisrig.Article(3, 0xfe)
 	c.Digest = b.Digest
 	require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 	require.NoError(t, newBatch(x, []article.Article{b}, newCall(x, nil)).storeEntries(t.Context()))
@@ -192,12 +129,12 @@ func TestRepeatOfUndecidedArticle(t *testing.T) {
 
 func TestWaitsForRedis(t *testing.T) {
 	server := redisserver.Start(t, "--appendonly", "yes", "--appendfsync", "always")
-	client := newClient(t, server.Addr)
+	client := redisrig.Client(t, server.Addr)
 	waits, was := map[fmt.Stringer]error{}, 0
 	down := make(chan struct{})
 	noticed := sync.OnceFunc(func() { close(down) })
 	reg := prometheus.NewRegistry()
-	x, err := New(client, testConfig(standard), reg, slog.New(slog.DiscardHandler), func(component string, call fmt.Stringer, err error) {
+	x, err := New(client, redisrig.Config(redisrig.Standard), reg, slog.New(slog.DiscardHandler), func(component string, call fmt.Stringer, err error) {
 		require.Equal(t, "redis", component)
 		if err == nil {
 			delete(waits, call)
@@ -208,7 +145,7 @@ func TestWaitsForRedis(t *testing.T) {
 		noticed()
 	})
 	require.NoError(t, err)
-	want := claimOne(t, x, newArticle(1, 1))
+	want := claimOne(t, x, redisrig.Article(1, 1))
 	require.Zero(t, was)
 	server.Kill()
 	restarted := make(chan struct{})
@@ -217,7 +154,7 @@ func TestWaitsForRedis(t *testing.T) {
 		<-down
 		server.Restart()
 	}()
-	require.Equal(t, want, claimOne(t, x, newArticle(1, 1)))
+	require.Equal(t, want, claimOne(t, x, redisrig.Article(1, 1)))
 	<-restarted
 	require.Positive(t, was)
 	require.Empty(t, waits)
@@ -238,8 +175,8 @@ func TestWaitsForRedis(t *testing.T) {
 // Whatever timestamps records have, every key expires, a look-up visits only the spans within a window of its article, and each article
 // needs only a few keys. So nobody can make the index grow faster than by publishing articles.
 func TestHostileTimestamps(t *testing.T) {
-	client := newClient(t, redisserver.Addr(t))
-	cfg := testConfig(standard)
+	client := redisrig.Client(t, redisserver.Addr(t))
+	cfg := redisrig.Config(redisrig.Standard)
 	x := newIndex(t, client, cfg)
 	stamps := []int64{math.MinInt64, -1, 0, 1, math.MaxInt64 - 1, math.MaxInt64, time.Now().Add(1e6 * time.Hour).UnixMilli()}
 	seed := uint64(time.Now().UnixNano())
@@ -250,9 +187,9 @@ func TestHostileTimestamps(t *testing.T) {
 	}
 	claims := make([]article.Article, len(stamps))
 	for i, ms := range stamps {
-		claims[i] = newArticle(i, simhash.Fingerprint(random.Uint64()))
+		claims[i] = redisrig.Article(i, simhash.Fingerprint(random.Uint64()))
 		claims[i].Time = time.UnixMilli(ms)
-		first, last := x.layout.reach(windowTime(claims[i].Time))
+		first, last := x.layout.Reach(keyspace.WindowTime(claims[i].Time))
 		require.LessOrEqual(t, last-first, int64(2*cfg.Generations+1))
 	}
 	verdicts, err := x.Claim(t.Context(), claims)
@@ -271,7 +208,7 @@ func TestHostileTimestamps(t *testing.T) {
 		ttl, err := client.TTL(t.Context(), keys.Val()).Result()
 		require.NoError(t, err)
 		require.Positive(t, ttl, keys.Val())
-		require.LessOrEqual(t, ttl, 2*x.layout.lifetime, keys.Val())
+		require.LessOrEqual(t, ttl, 2*x.layout.Lifetime, keys.Val())
 	}
 	require.NoError(t, keys.Err())
 	blocks := cfg.Blocks

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -20,7 +19,10 @@ import (
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/indextest"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
+	"echosieve/test/redisrig"
 )
 
 // TestInterleaving runs the index in several workers. A scheduler lets their commands pass one by one, in an order drawn from a
@@ -34,8 +36,8 @@ import (
 // of seed s+i.
 func TestInterleaving(t *testing.T) {
 	schedules, seed := interleavings(t)
-	onServers(t, func(t *testing.T, addr, buckets string) {
-		interleave(t, schedules, seed, buckets, func() redis.UniversalClient { return newClient(t, addr) })
+	redisrig.OnServers(t, func(t *testing.T, addr, buckets string) {
+		interleave(t, schedules, seed, buckets, func() redis.UniversalClient { return redisrig.Client(t, addr) })
 	})
 }
 
@@ -57,7 +59,7 @@ func interleavings(t *testing.T) (schedules int, seed uint64) {
 
 // interleave runs the schedules on indexes with a value of redis.buckets. The function connect makes the client of each worker.
 func interleave(t *testing.T, schedules int, seed uint64, buckets string, connect func() redis.UniversalClient) {
-	require.NoError(t, loadScripts(t.Context(), connect()))
+	require.NoError(t, connection.LoadScripts(t.Context(), connect(), scripts...))
 	var clients []*steppedClient
 	for range 4 {
 		clients = append(clients, newSteppedClient(connect()))
@@ -86,13 +88,13 @@ type worker struct {
 	verdicts []article.Verdict
 	err      error
 	restores bool // the call restores articles, see TestInterleavingRestore
-	outcomes []Restored
+	outcomes []string
 }
 
 // world is one schedule.
 type world struct {
 	r        *rand.Rand
-	cfg      Config
+	cfg      keyspace.Config
 	claims   []article.Article
 	verdicts [][]article.Verdict // all published ones, by article
 	idle     []*steppedClient
@@ -137,7 +139,7 @@ func (w *world) schedule(t *testing.T, complete bool) string {
 // newWorld draws a schedule. It is complete if look-ups find every relative.
 func newWorld(t *testing.T, clients []*steppedClient, seed uint64, buckets string, seen map[string]int) (w *world, complete bool) {
 	r := rand.New(rand.NewPCG(seed, 1))
-	w = &world{r: r, cfg: kindConfig(standard, buckets), seen: seen, indexes: map[*steppedClient]*Index{}, bursts: 1 + 19*r.IntN(2)}
+	w = &world{r: r, cfg: redisrig.KindConfig(redisrig.Standard, buckets), seen: seen, indexes: map[*steppedClient]*Index{}, bursts: 1 + 19*r.IntN(2)}
 	w.cfg.Namespace += fmt.Sprintf("-%x", seed)
 	w.cfg.UndecidedTimeout = time.Duration(1+r.IntN(500)) * time.Millisecond // of a clock that only pauses move
 	if w.patient = r.IntN(4) == 0; w.patient {
@@ -163,14 +165,14 @@ func newWorld(t *testing.T, clients []*steppedClient, seed uint64, buckets strin
 			}
 		})
 		require.NoError(t, err)
-		x.scriptsLoaded.Store(true)
+		x.session = connection.NewSession(c, "") // the server has the scripts
 		x.now = func() time.Time { return time.UnixMilli(0).Add(w.clock) }
 		x.sleep = func(_ context.Context, d time.Duration) error {
 			w.clock += d
 			return nil
 		}
 		if crowded {
-			x.maxEntries = 1
+			x.keys.Layout.MaxEntries = 1
 		}
 		w.indexes[c] = x
 	}
@@ -187,7 +189,7 @@ func (w *world) articles(n int, varied bool) {
 	signatures := w.r.IntN(2) == 0
 	partitions := w.patient || w.r.IntN(2) == 0 // else an article's original may be one that its own partition delivers later
 	for i := range n {
-		c := newArticle(i, prints[w.r.IntN(family)])
+		c := redisrig.Article(i, prints[w.r.IntN(family)])
 		if partitions {
 			c.Partition = int32(i)
 		}
@@ -284,7 +286,7 @@ func (w *world) deliver(ctx context.Context, call []int, restores bool) {
 	go func() {
 		defer close(k.done)
 		if restores {
-			k.outcomes, k.err = (&Restorer{x, restoreCeiling}).Restore(ctx, claims, published)
+			k.outcomes, k.err = Restore(ctx, x, restoredAt, claims, published)
 			return
 		}
 		k.verdicts, k.err = x.Claim(ctx, claims)
@@ -369,24 +371,13 @@ func (w *world) problem(complete bool) string {
 	if w.forgot {
 		return w.badRoot(final)
 	}
-	return indextest.Inconsistent(standard, w.claims, final, complete)
+	return indextest.Inconsistent(redisrig.Standard, w.claims, final, complete)
 }
-
-// noHook implements the methods of redis.Hook that the tests do not need.
-type noHook struct{}
-
-// DialHook implements redis.Hook.
-func (noHook) DialHook(next redis.DialHook) redis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
-}
-
-// ProcessHook implements redis.Hook.
-func (noHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
 
 // steppedClient is a client that sends one command at a time, when the scheduler lets it.
 type steppedClient struct {
 	redis.UniversalClient
-	noHook
+	redisrig.NoHook
 	wants chan struct{} // the worker stands before a command
 	pass  chan bool     // the scheduler lets it pass, or makes it crash
 	nodes *rand.Rand    // draws the order in which the nodes of a cluster come to the commands of a pipeline; nil: a single server
@@ -428,10 +419,10 @@ func (c *steppedClient) order(cmds []redis.Cmder) []redis.Cmder {
 	ranks := c.nodes.Perm(len(cmds))
 	cmds = slices.Clone(cmds)
 	for i, cmd := range cmds {
-		if key := keyOf(cmd); rank[key] == 0 {
+		if key := connection.KeyOf(cmd); rank[key] == 0 {
 			rank[key] = 1 + ranks[i]
 		}
 	}
-	slices.SortStableFunc(cmds, func(a, b redis.Cmder) int { return cmp.Compare(rank[keyOf(a)], rank[keyOf(b)]) })
+	slices.SortStableFunc(cmds, func(a, b redis.Cmder) int { return cmp.Compare(rank[connection.KeyOf(a)], rank[connection.KeyOf(b)]) })
 	return cmds
 }

@@ -8,21 +8,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
+	"echosieve/test/redisrig"
 	"echosieve/test/redisserver"
 )
 
 func TestKeysStayCompact(t *testing.T) {
-	client := newClient(t, redisserver.Addr(t))
-	x := newIndex(t, client, testConfig(standard))
+	client := redisrig.Client(t, redisserver.Addr(t))
+	x := newIndex(t, client, redisrig.Config(redisrig.Standard))
 	for n := range 100 {
-		claimOne(t, x, newArticle(n, 1<<63|simhash.Fingerprint(n%50)*0x123456789abcdef1))
+		claimOne(t, x, redisrig.Article(n, 1<<63|simhash.Fingerprint(n%50)*0x123456789abcdef1))
 	}
 	members := 0
-	for _, key := range client.Keys(t.Context(), x.keys.prefix+"b:*").Val() {
+	for _, key := range client.Keys(t.Context(), x.keys.Prefix+"b:*").Val() {
 		for field, list := range client.HGetAll(t.Context(), key).Val() {
 			if field != "" {
-				members += len(list) / fingerprintBytes
+				members += len(list) / keyspace.FingerprintBytes
 			}
 		}
 	}
@@ -30,13 +33,13 @@ func TestKeysStayCompact(t *testing.T) {
 }
 
 func TestAddToLists(t *testing.T) {
-	for _, server := range servers {
-		t.Run(server.name, func(t *testing.T) {
-			client := newClient(t, server.start(t))
-			key := testConfig(standard).Namespace + ":lists"
+	for _, server := range redisrig.Servers {
+		t.Run(server.Name, func(t *testing.T) {
+			client := redisrig.Client(t, server.Start(t))
+			key := redisrig.Config(redisrig.Standard).Namespace + ":lists"
 			add := func(fieldsThenLists ...any) {
 				for range 2 { // the second time, the lists hold all fingerprints
-					reply, err := addScript.Run(t.Context(), client, []string{key}, append([]any{60, maxListBytes}, fieldsThenLists...)...).Int64Slice()
+					reply, err := addScript.Run(t.Context(), client, []string{key}, append([]any{60, keyspace.MaxListBytes}, fieldsThenLists...)...).Int64Slice()
 					require.NoError(t, err)
 					require.Equal(t, []int64{0, 0}, reply)
 				}
@@ -49,7 +52,7 @@ func TestAddToLists(t *testing.T) {
 			require.Equal(t, want, client.HGet(t.Context(), key, "x").Val())
 			require.Equal(t, b, client.HGet(t.Context(), key, "y").Val())
 			for n := range 1000 { // a flood
-				fp := fieldRef{fingerprint: simhash.Fingerprint(n)}.name()
+				fp := keyspace.FieldRef{Fingerprint: simhash.Fingerprint(n)}.Name()
 				add("x", fp)
 				want += fp
 			}
@@ -60,11 +63,11 @@ func TestAddToLists(t *testing.T) {
 }
 
 func TestFullList(t *testing.T) {
-	x := newIndex(t, newClient(t, redisserver.Addr(t)), testConfig(standard))
-	const most = maxListBytes / fingerprintBytes
+	x := newIndex(t, redisrig.Client(t, redisserver.Addr(t)), redisrig.Config(redisrig.Standard))
+	const most = keyspace.MaxListBytes / keyspace.FingerprintBytes
 	claims := make([]article.Article, most+3)
 	for n := range claims {
-		claims[n] = newArticle(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16) // all of one block, else apart
+		claims[n] = redisrig.Article(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16) // all of one block, else apart
 	}
 	last := claims[most:]
 	for range 2 { // the second time nothing changes
@@ -76,7 +79,7 @@ func TestFullList(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, len(last), counted(x.metrics.full))
 	for i, c := range last {
-		copied := newArticle(1_000_000+i, c.Fingerprint^1<<60)
+		copied := redisrig.Article(1_000_000+i, c.Fingerprint^1<<60)
 		require.Equal(t, c.ID, claimOne(t, x, copied).Original.ID, "its other blocks find it")
 	}
 }
@@ -84,10 +87,10 @@ func TestFullList(t *testing.T) {
 // Hashes of block lists must be hash tables from the start. Redis searches a listpack from the front, which makes every look-up in
 // a young index slow.
 func TestListsAreHashTables(t *testing.T) {
-	client := newClient(t, redisserver.Start(t, "--hash-max-listpack-value", strconv.Itoa(listpackBytes)).Addr)
-	x := newIndex(t, client, testConfig(standard))
-	claimOne(t, x, newArticle(1, 5))
-	keys := client.Keys(t.Context(), x.keys.prefix+"b:*").Val()
+	client := redisrig.Client(t, redisserver.Start(t, "--hash-max-listpack-value", strconv.Itoa(connection.ListpackBytes)).Addr)
+	x := newIndex(t, client, redisrig.Config(redisrig.Standard))
+	claimOne(t, x, redisrig.Article(1, 5))
+	keys := client.Keys(t.Context(), x.keys.Prefix+"b:*").Val()
 	require.Len(t, keys, 4)
 	for _, key := range keys {
 		require.Equal(t, "hashtable", client.ObjectEncoding(t.Context(), key).Val(), key)
@@ -96,17 +99,17 @@ func TestListsAreHashTables(t *testing.T) {
 
 // The lists of one hash share commands, up to listsPerCommand lists in a command.
 func TestListsShareCommands(t *testing.T) {
-	var refs []listRef
+	var refs []keyspace.ListRef
 	for value := range uint64(300) {
-		refs = append(refs, listRef{1, 0, value}, listRef{1, 1, value}, listRef{2, 0, value | 1<<listFieldBits})
+		refs = append(refs, keyspace.ListRef{Span: 1, Block: 0, Value: value}, keyspace.ListRef{Span: 1, Block: 1, Value: value}, keyspace.ListRef{Span: 2, Block: 0, Value: value | 1<<keyspace.ListFieldBits})
 	}
-	seen := map[listRef]bool{}
-	groups := groupByHash(refs)
+	seen := map[keyspace.ListRef]bool{}
+	groups := keyspace.GroupByHash(refs)
 	require.Len(t, groups, 3*3)
 	for _, group := range groups {
-		require.LessOrEqual(t, len(group), listsPerCommand)
+		require.LessOrEqual(t, len(group), keyspace.ListsPerCommand)
 		for _, n := range group {
-			require.Equal(t, refs[group[0]].hash(), refs[n].hash())
+			require.Equal(t, refs[group[0]].Hash(), refs[n].Hash())
 			seen[refs[n]] = true
 		}
 	}
@@ -116,12 +119,12 @@ func TestListsShareCommands(t *testing.T) {
 // A set holds the fingerprints of a block value as signed decimal numbers, so that other programs can read it, and Redis keeps it
 // as an intset.
 func TestSetsCanBeRead(t *testing.T) {
-	client := newClient(t, redisserver.Start(t, "--set-max-intset-entries", "2048").Addr)
-	x := newIndex(t, client, kindConfig(standard, bucketsSets))
-	a := newArticle(1, 1<<63|0xff)
+	client := redisrig.Client(t, redisserver.Start(t, "--set-max-intset-entries", "2048").Addr)
+	x := newIndex(t, client, redisrig.KindConfig(redisrig.Standard, keyspace.BucketsSets))
+	a := redisrig.Article(1, 1<<63|0xff)
 	a.Anchors = []uint64{0xabcd << 48, 0x1234 << 48}
 	claimOne(t, x, a)
-	prefix := x.keys.prefix + "s:" + strconv.FormatInt(x.layout.span(windowTime(a.Time)), 10)
+	prefix := x.keys.Prefix + "s:" + strconv.FormatInt(x.layout.Span(keyspace.WindowTime(a.Time)), 10)
 	var keys []string
 	for _, value := range []string{":0:8000", ":1:0", ":2:0", ":3:ff", ":4:1579a", ":4:2468"} {
 		keys = append(keys, prefix+value)
@@ -129,19 +132,19 @@ func TestSetsCanBeRead(t *testing.T) {
 		require.Equal(t, []string{strconv.FormatInt(int64(fp), 10)}, client.SMembers(t.Context(), prefix+value).Val(), value)
 		require.Equal(t, "intset", client.ObjectEncoding(t.Context(), prefix+value).Val())
 	}
-	require.ElementsMatch(t, keys, client.Keys(t.Context(), x.keys.prefix+"s:*").Val())
-	require.Empty(t, client.Keys(t.Context(), x.keys.prefix+"b:*").Val())
+	require.ElementsMatch(t, keys, client.Keys(t.Context(), x.keys.Prefix+"s:*").Val())
+	require.Empty(t, client.Keys(t.Context(), x.keys.Prefix+"b:*").Val())
 }
 
 // Of a set that is too long only maxSetRead members are read. Look-ups in other sets still find all articles.
 func TestLongSet(t *testing.T) {
-	for _, server := range servers {
-		t.Run(server.name, func(t *testing.T) {
-			x := newIndex(t, newClient(t, server.start(t)), kindConfig(standard, bucketsSets))
+	for _, server := range redisrig.Servers {
+		t.Run(server.Name, func(t *testing.T) {
+			x := newIndex(t, redisrig.Client(t, server.Start(t)), redisrig.KindConfig(redisrig.Standard, keyspace.BucketsSets))
 			const more = 100
-			claims := make([]article.Article, maxSetRead+more)
+			claims := make([]article.Article, keyspace.MaxSetRead+more)
 			for n := range claims {
-				claims[n] = newArticle(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16) // all of one block, else apart
+				claims[n] = redisrig.Article(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16) // all of one block, else apart
 			}
 			verdicts, err := x.Claim(t.Context(), claims)
 			require.NoError(t, err)
@@ -151,39 +154,39 @@ func TestLongSet(t *testing.T) {
 			require.Equal(t, verdicts, again)
 			require.Equal(t, before, counted(x.metrics.members), "replays look up nothing")
 			last := claims[len(claims)-1]
-			copied := newArticle(1_000_000, last.Fingerprint^1<<60)
+			copied := redisrig.Article(1_000_000, last.Fingerprint^1<<60)
 			require.Equal(t, last.ID, claimOne(t, x, copied).Original.ID, "its other blocks find it")
-			copied = newArticle(1_000_001, last.Fingerprint^1)
+			copied = redisrig.Article(1_000_001, last.Fingerprint^1)
 			claimOne(t, x, copied)
-			require.LessOrEqual(t, counted(x.metrics.members)-before, maxSetRead+50, "of one long set and seven short ones")
+			require.LessOrEqual(t, counted(x.metrics.members)-before, keyspace.MaxSetRead+50, "of one long set and seven short ones")
 		})
 	}
 }
 
 // Members that another program wrote are ignored.
 func TestForeignMembers(t *testing.T) {
-	client := newClient(t, redisserver.Addr(t))
-	x := newIndex(t, client, kindConfig(standard, bucketsSets))
-	a := newArticle(1, 0xff)
-	g := x.layout.span(windowTime(a.Time))
-	for _, block := range x.layout.plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
-		require.NoError(t, client.SAdd(t.Context(), x.keys.listSet(listRef{g, block.Index, block.Value}), "hello", "1e3", "99999999999999999999", "").Err())
+	client := redisrig.Client(t, redisserver.Addr(t))
+	x := newIndex(t, client, redisrig.KindConfig(redisrig.Standard, keyspace.BucketsSets))
+	a := redisrig.Article(1, 0xff)
+	g := x.layout.Span(keyspace.WindowTime(a.Time))
+	for _, block := range x.layout.Plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
+		require.NoError(t, client.SAdd(t.Context(), x.keys.ListSet(keyspace.ListRef{Span: g, Block: block.Index, Value: block.Value}), "hello", "1e3", "99999999999999999999", "").Err())
 	}
 	claimSoon(t, x, a)
-	require.Equal(t, a.Coordinates, claimSoon(t, x, newArticle(2, 0xfe)).Original.Coordinates)
+	require.Equal(t, a.Coordinates, claimSoon(t, x, redisrig.Article(2, 0xfe)).Original.Coordinates)
 }
 
 // Packed lists and sets are two separate indexes. With sets, block values have 16 bits, unless they would overlap or redis.block_bits is
 // set.
 func TestKindsNeverMeet(t *testing.T) {
-	client := newClient(t, redisserver.Addr(t))
-	cfg := testConfig(standard)
+	client := redisrig.Client(t, redisserver.Addr(t))
+	cfg := redisrig.Config(redisrig.Standard)
 	cfg.BlockBits = 16
-	first := newArticle(1, 5)
-	for n, buckets := range []string{bucketsPacked, bucketsSets} {
+	first := redisrig.Article(1, 5)
+	for n, buckets := range []string{keyspace.BucketsPacked, keyspace.BucketsSets} {
 		cfg.Buckets = buckets
 		for i, want := range []article.Kind{article.Unique, article.Exact} {
-			c := newArticle(10*n+i, 5)
+			c := redisrig.Article(10*n+i, 5)
 			c.Digest = first.Digest
 			require.Equal(t, want, claimOne(t, newIndex(t, client, cfg), c).Kind, buckets)
 		}

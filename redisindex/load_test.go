@@ -13,7 +13,10 @@ import (
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/indextest"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
+	"echosieve/test/redisrig"
 )
 
 // load claims articles in families of copies on several indexes, while a test makes servers fail. Each index has a client of its
@@ -33,19 +36,19 @@ type load struct {
 }
 
 // startLoad starts about 800 claims a second. The test ends them with account.
-func startLoad(t *testing.T, o Options) *load {
-	return startLoadOn(t, o, testConfig(standard))
+func startLoad(t *testing.T, o connection.Options) *load {
+	return startLoadOn(t, o, redisrig.Config(redisrig.Standard))
 }
 
 // startLoadOn is startLoad with the given configuration.
-func startLoadOn(t *testing.T, o Options, cfg Config) *load {
+func startLoadOn(t *testing.T, o connection.Options, cfg keyspace.Config) *load {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	l := &load{stop: make(chan struct{}), r: rand.New(rand.NewPCG(seed, 0)), verdicts: map[article.Coordinates][]article.Verdict{}}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	t.Cleanup(func() { cancel(); l.workers.Wait() })
 	for range 3 {
-		x := newIndex(t, connect(t, o), cfg)
+		x := newIndex(t, redisrig.Connect(t, o), cfg)
 		x.metrics = newMetrics(prometheus.NewRegistry())
 		l.indexes = append(l.indexes, x)
 		l.workers.Go(func() { l.work(ctx, x) })
@@ -85,7 +88,7 @@ func (l *load) next() []article.Article {
 			continue
 		}
 		n := len(l.claims)
-		c := newArticle(n, simhash.Fingerprint(l.r.Uint64()))
+		c := redisrig.Article(n, simhash.Fingerprint(l.r.Uint64()))
 		family := len(l.families)
 		if family == 0 || l.r.IntN(3) == 0 {
 			l.families = append(l.families, nil)
@@ -168,7 +171,7 @@ func (l *load) account(t *testing.T) losses {
 		}
 	}
 	for _, family := range l.families {
-		if problem := indextest.Inconsistent(standard, family, first, true); problem != "" {
+		if problem := indextest.Inconsistent(redisrig.Standard, family, first, true); problem != "" {
 			s.families++
 			s.example = problem
 		}

@@ -8,12 +8,13 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"echosieve/pipeline/article"
+	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 )
 
 // candidate is a stored fingerprint that a look-up for an article found within its reach, see lookup.Plan.
 type candidate struct {
-	fieldRef
+	keyspace.FieldRef
 	distance int // bits
 	fetched  int // index of its entries in batch.fetched, once they are fetched
 }
@@ -25,25 +26,25 @@ type candidate struct {
 func (b *batch) lookUp(ctx context.Context) error {
 	x, open := b.x, b.open()
 	most := len(open) * (x.cfg.Blocks + 1) * (x.cfg.Probes + 1)
-	refs := make([]listRef, 0, most) // each list once
-	at := make(map[listRef]int32, most)
+	refs := make([]keyspace.ListRef, 0, most) // each list once
+	at := make(map[keyspace.ListRef]int32, most)
 	needs := make([][]int32, len(open)) // for each task the indexes of its lists in refs
 	var blocks []simhash.Block
 	for i, t := range open {
-		blocks = x.layout.plan.AppendLookups(blocks[:0], &t.Article)
-		for span, last := x.layout.reach(t.ms()); span <= last; span++ {
+		blocks = x.layout.Plan.AppendLookups(blocks[:0], &t.Article)
+		for span, last := x.layout.Reach(t.Millis()); span <= last; span++ {
 			if !b.spans[span] {
 				continue
 			}
 			if t.LittleText {
-				t.candidates = append(t.candidates, candidate{fieldRef: fieldRef{span, t.Fingerprint}})
+				t.candidates = append(t.candidates, candidate{FieldRef: keyspace.FieldRef{Span: span, Fingerprint: t.Fingerprint}})
 				continue
 			}
 			if needs[i] == nil {
 				needs[i] = make([]int32, 0, 2*len(blocks))
 			}
 			for _, block := range blocks {
-				ref := listRef{span, block.Index, block.Value}
+				ref := keyspace.ListRef{Span: span, Block: block.Index, Value: block.Value}
 				n, seen := at[ref]
 				if !seen {
 					n = int32(len(refs))
@@ -64,7 +65,7 @@ func (b *batch) lookUp(ctx context.Context) error {
 		if !t.LittleText {
 			near.reset()
 			for _, n := range needs[i] {
-				near.offerList(refs[n].span, lists[n], t.Fingerprint, x.layout.plan.Reach(refs[n].block))
+				near.offerList(refs[n].Span, lists[n], t.Fingerprint, x.layout.Plan.Reach(refs[n].Block))
 			}
 			t.candidates = near.take()
 			if near.capped {
@@ -99,8 +100,8 @@ func (n *nearest) reset() {
 
 // offerList offers the fingerprints of a block list that lie within reach of fp, in bits.
 func (n *nearest) offerList(span int64, list string, fp simhash.Fingerprint, reach int) {
-	for ; len(list) >= fingerprintBytes; list = list[fingerprintBytes:] {
-		other := firstFingerprint(list)
+	for ; len(list) >= keyspace.FingerprintBytes; list = list[keyspace.FingerprintBytes:] {
+		other := keyspace.FirstFingerprint(list)
 		switch d := simhash.Distance(fp, other); {
 		case d > reach:
 		case d > n.cutoff:
@@ -108,7 +109,7 @@ func (n *nearest) offerList(span int64, list string, fp simhash.Fingerprint, rea
 		case d == n.cutoff && n.capped && n.kept == n.most:
 			// There is no room at this distance, and capped is set already: no need to search for the candidate.
 		default:
-			n.offer(candidate{fieldRef: fieldRef{span, other}, distance: d})
+			n.offer(candidate{FieldRef: keyspace.FieldRef{Span: span, Fingerprint: other}, distance: d})
 		}
 	}
 }
@@ -150,7 +151,7 @@ func (n *nearest) take() []candidate {
 // relative is a stored article that a task's article resembles. If the stored article is the earlier one, the task's article is a copy
 // or possibly a copy of it, as judged says.
 type relative struct {
-	*entry
+	*keyspace.Entry
 	judged   article.Judgement
 	distance int // bits
 }
@@ -161,7 +162,7 @@ func (r relative) precedes(s relative) bool {
 	if r.judged.SameID != s.judged.SameID {
 		return r.judged.SameID
 	}
-	return r.before(s.entry)
+	return r.Before(s.Entry)
 }
 
 // fetchEntries is step 6: it fetches the entries of the candidates. For each open task it notes the relatives with a lower ticket,
@@ -179,7 +180,7 @@ func (b *batch) fetchEntries(ctx context.Context) error {
 	}
 	for _, t := range open {
 		t.relatives = slices.DeleteFunc(t.relatives, func(r relative) bool {
-			return r.ticket == 0 || !r.before(&t.entry) || r.ticket == maxTicket
+			return r.Ticket == 0 || !r.Before(&t.Entry) || r.Ticket == keyspace.MaxTicket
 		})
 		slices.SortFunc(t.relatives, func(r, s relative) int {
 			if r.precedes(s) {
@@ -194,34 +195,34 @@ func (b *batch) fetchEntries(ctx context.Context) error {
 // fetchCandidates fetches the entries of all candidates. A field that is a candidate of several tasks is fetched once.
 func (b *batch) fetchCandidates(ctx context.Context, open []*task) error {
 	pipe, now := b.x.client.Pipeline(), time.Now()
-	at := map[fieldRef]int{}
-	var fields []fieldRef
+	at := map[keyspace.FieldRef]int{}
+	var fields []keyspace.FieldRef
 	var values []*redis.StringCmd
 	var listed []bool // the list of another fingerprint led to the field
 	for _, t := range open {
 		for i := range t.candidates {
 			c := &t.candidates[i]
-			n, seen := at[c.fieldRef]
+			n, seen := at[c.FieldRef]
 			if !seen {
 				n = len(values)
-				at[c.fieldRef] = n
-				fields = append(fields, c.fieldRef)
+				at[c.FieldRef] = n
+				fields = append(fields, c.FieldRef)
 				listed = append(listed, false)
-				values = append(values, pipe.HGet(ctx, b.x.keys.entries(c.fieldRef), c.name()))
+				values = append(values, pipe.HGet(ctx, b.x.keys.Entries(c.FieldRef), c.Name()))
 			}
 			c.fetched = n
-			listed[n] = listed[n] || !t.LittleText && c.fieldRef != t.field()
+			listed[n] = listed[n] || !t.LittleText && c.FieldRef != t.Field()
 		}
 	}
 	if err := b.exec(ctx, "read", pipe); err != nil {
 		return err
 	}
-	b.fetched = make([][]*entry, len(values))
+	b.fetched = make([][]*keyspace.Entry, len(values))
 	for n, cmd := range values {
 		if listed[n] {
-			b.x.gaps.note(cmd.Err() != nil, b.x.layout.keeps(fields[n].span, now), b.x.metrics.missing)
+			b.x.losses.CountCandidate(cmd.Err() != nil, b.x.layout.Keeps(fields[n].Span, now), b.x.metrics.missing)
 		}
-		entries, err := b.x.decodeField(fields[n], cmd.Val())
+		entries, err := b.x.keys.DecodeField(fields[n], cmd.Val())
 		if err != nil {
 			return err
 		}
@@ -235,7 +236,7 @@ func (b *batch) fetchCandidates(ctx context.Context, open []*task) error {
 func (b *batch) judge(t *task) {
 	for _, c := range t.candidates {
 		for _, e := range b.fetched[c.fetched] {
-			if e.Coordinates == t.Coordinates || !b.x.layout.within(e.ms(), t.ms()) {
+			if e.Coordinates == t.Coordinates || !b.x.layout.Within(e.Millis(), t.Millis()) {
 				continue
 			}
 			if j := b.x.cfg.Compare(&t.Article, &e.Article); j.Kind != 0 {
@@ -249,13 +250,13 @@ func (b *batch) judge(t *task) {
 // this ticket and uses it. The ticket is drawn after the tickets of the open tasks, so it is higher, unless the relative's own worker
 // set its ticket first.
 func (b *batch) giveTickets(ctx context.Context, open []*task) error {
-	var without []*entry
-	seen := map[*entry]bool{}
+	var without []*keyspace.Entry
+	seen := map[*keyspace.Entry]bool{}
 	for _, t := range open {
 		for _, r := range t.relatives {
-			if r.ticket == 0 && !seen[r.entry] {
-				seen[r.entry] = true
-				without = append(without, r.entry)
+			if r.Ticket == 0 && !seen[r.Entry] {
+				seen[r.Entry] = true
+				without = append(without, r.Entry)
 			}
 		}
 	}
@@ -274,7 +275,7 @@ func (b *batch) giveTickets(ctx context.Context, open []*task) error {
 	for i, e := range without {
 		// Without a reply the entry is lost. If its record is delivered again, it draws a later ticket.
 		if reply, ok := replies[i].Val().(string); ok {
-			if e.ticket = ticketNumber(reply); isWithdrawn(e.ticket) {
+			if e.Ticket = keyspace.TicketNumber(reply); keyspace.IsWithdrawn(e.Ticket) {
 				return errTicketChanged
 			}
 			b.x.metrics.ticketsGiven.Inc()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 )
 
@@ -31,7 +32,7 @@ func TestNearest(t *testing.T) {
 					fp |= 1 << r.IntN(12)
 				}
 				list = binary.BigEndian.AppendUint64(list, uint64(fp))
-				c := candidate{fieldRef: fieldRef{span, fp}, distance: simhash.Distance(0, fp)}
+				c := candidate{FieldRef: keyspace.FieldRef{Span: span, Fingerprint: fp}, distance: simhash.Distance(0, fp)}
 				if c.distance <= reach && !slices.Contains(all, c) {
 					all = append(all, c)
 				}
@@ -62,7 +63,7 @@ func BenchmarkNearest(b *testing.B) {
 	lists := make([]string, 24)
 	for i := range lists {
 		var list []byte
-		for range maxListBytes / fingerprintBytes {
+		for range keyspace.MaxListBytes / keyspace.FingerprintBytes {
 			fp := uint64(0)
 			for range 6 {
 				fp ^= 1 << r.IntN(16)
@@ -71,7 +72,7 @@ func BenchmarkNearest(b *testing.B) {
 		}
 		lists[i] = string(list)
 	}
-	near := newNearest(DefaultConfig().MaxCandidates)
+	near := newNearest(keyspace.DefaultConfig().MaxCandidates)
 	b.ReportAllocs()
 	for b.Loop() {
 		near.reset()

@@ -19,6 +19,7 @@ import (
 	"echosieve/pipeline/indextest"
 	"echosieve/simhash"
 	"echosieve/test/child"
+	"echosieve/test/redisrig"
 	"echosieve/test/redisserver"
 )
 
@@ -36,8 +37,8 @@ func BenchmarkClaim(b *testing.B) {
 	}{{"OneSpan", time.Hour}, {"OneWindow", 48 * time.Hour}} {
 		b.Run(span.name, func(b *testing.B) {
 			server := redisserver.Start(b, "--hash-max-listpack-value", "1024")
-			client := newClient(b, server.Addr)
-			cfg := testConfig(benchParams)
+			client := redisrig.Client(b, server.Addr)
+			cfg := redisrig.Config(benchParams)
 			cfg.Namespace, cfg.Window = "echosieve:news-1-0123abcd", 48*time.Hour
 			x := newIndex(b, client, cfg)
 			r := rand.New(rand.NewPCG(1, 2))
@@ -59,9 +60,9 @@ func BenchmarkClaim(b *testing.B) {
 			b.ReportMetric(per((clientSeconds()-cpu)*1e6), "client-us/op")
 			b.ReportMetric(per((child.CPU(b, server.Pid())-serverCPU)*1e6), "server-us/op")
 			full := usedMemory(b, client)
-			deleteKeys(b, client, x.keys.prefix+"o:")
+			deleteKeys(b, client, x.keys.Prefix+"o:")
 			withoutEntries := usedMemory(b, client)
-			deleteKeys(b, client, x.keys.prefix+"b:")
+			deleteKeys(b, client, x.keys.Prefix+"b:")
 			rest := usedMemory(b, client)
 			b.ReportMetric(per(full-withoutEntries), "entry-B/op")
 			b.ReportMetric(per(withoutEntries-rest), "lists-B/op")

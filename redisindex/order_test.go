@@ -11,13 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
+	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
+	"echosieve/test/redisrig"
 )
 
 // onCluster runs the commands of a pipeline for which first returns true before the others, as the nodes of a cluster may. In
 // between it calls then; an error of then ends the pipeline.
 type onCluster struct {
-	noHook
+	redisrig.NoHook
 	first func(redis.Cmder) bool
 	then  func() error
 }
@@ -53,11 +55,11 @@ func (c *onCluster) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 // higher ticket. The article must find the copy in that span, although it fetched the spans before it was given the ticket.
 func TestGivenATicketWhileItFetchesSpans(t *testing.T) {
 	addr := miniredis.RunT(t).Addr()
-	cfg := testConfig(standard)
-	slow, quick := newClient(t, addr), newIndex(t, newClient(t, addr), cfg)
-	late, earlier := newArticle(1, 5), newArticle(2, 5)
+	cfg := redisrig.Config(redisrig.Standard)
+	slow, quick := redisrig.Client(t, addr), newIndex(t, redisrig.Client(t, addr), cfg)
+	late, earlier := redisrig.Article(1, 5), redisrig.Article(2, 5)
 	earlier.Time = earlier.Time.Add(45 * time.Minute)
-	require.NotEqual(t, quick.layout.span(windowTime(late.Time)), quick.layout.span(windowTime(earlier.Time)))
+	require.NotEqual(t, quick.layout.Span(keyspace.WindowTime(late.Time)), quick.layout.Span(keyspace.WindowTime(earlier.Time)))
 	var got article.Verdict
 	slow.AddHook(&onCluster{
 		first: func(cmd redis.Cmder) bool { return cmd.Name() == "hget" },
@@ -75,16 +77,16 @@ func TestGivenATicketWhileItFetchesSpans(t *testing.T) {
 // give it a ticket before all its lists hold it: a later copy that looks only into the missing list would not find it.
 func TestNodeAwayDuringStore(t *testing.T) {
 	addr := miniredis.RunT(t).Addr()
-	cfg := testConfig(standard)
-	cut, x := newClient(t, addr), newIndex(t, newClient(t, addr), cfg)
-	a, similar, copied := newArticle(1, 0), newArticle(2, 1), newArticle(3, 1<<15|1<<31|1<<63)
+	cfg := redisrig.Config(redisrig.Standard)
+	cut, x := redisrig.Client(t, addr), newIndex(t, redisrig.Client(t, addr), cfg)
+	a, similar, copied := redisrig.Article(1, 0), redisrig.Article(2, 1), redisrig.Article(3, 1<<15|1<<31|1<<63)
 	a.Signature, similar.Signature, copied.Signature = []byte{1}, []byte{2}, []byte{1}
 	away := errors.New("node away")
 	common := simhash.Block{Index: 1, Value: 0}
-	for i, block := range x.layout.plan.AppendLookups(nil, &article.Article{Fingerprint: copied.Fingerprint}) {
+	for i, block := range x.layout.Plan.AppendLookups(nil, &article.Article{Fingerprint: copied.Fingerprint}) {
 		require.Equal(t, i == common.Index, block.Value == 0, "the only block in common")
 	}
-	missing := x.keys.listHash(listRef{x.layout.span(windowTime(a.Time)), common.Index, common.Value})
+	missing := x.keys.ListHash(keyspace.ListRef{Span: x.layout.Span(keyspace.WindowTime(a.Time)), Block: common.Index, Value: common.Value})
 	cut.AddHook(&onCluster{
 		first: func(cmd redis.Cmder) bool { return cmd.Name() == "evalsha" && cmd.Args()[3] != missing },
 		then:  func() error { return away },
@@ -100,13 +102,13 @@ func TestNodeAwayDuringStore(t *testing.T) {
 // Replays and exact repeats prolong the life of entries without drawing tickets. The counter must not expire before the entries.
 func TestCounterOutlivesReplayedEntries(t *testing.T) {
 	server := miniredis.RunT(t)
-	x := newIndex(t, newClient(t, server.Addr()), testConfig(standard))
-	claimOne(t, x, newArticle(1, 0xff<<32))
-	a := newArticle(2, 0)
+	x := newIndex(t, redisrig.Client(t, server.Addr()), redisrig.Config(redisrig.Standard))
+	claimOne(t, x, redisrig.Article(1, 0xff<<32))
+	a := redisrig.Article(2, 0)
 	want := claimOne(t, x, a)
 	for range 5 {
-		server.FastForward(x.layout.lifetime * 2 / 3)
+		server.FastForward(x.layout.Lifetime * 2 / 3)
 		require.Equal(t, want, claimOne(t, x, a))
 	}
-	require.Equal(t, a.Coordinates, claimOne(t, x, newArticle(3, 1)).Original.Coordinates)
+	require.Equal(t, a.Coordinates, claimOne(t, x, redisrig.Article(3, 1)).Original.Coordinates)
 }

@@ -7,15 +7,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
+	"echosieve/test/redisrig"
 )
 
 // A change of policy touches only articles that have no verdict: a record that is delivered again goes to the topic that it went to.
 func TestChangeOfPolicy(t *testing.T) {
-	for _, server := range servers {
-		t.Run(server.name, func(t *testing.T) {
-			client, cfg := newClient(t, server.start(t)), testConfig(standard)
+	for _, server := range redisrig.Servers {
+		t.Run(server.Name, func(t *testing.T) {
+			client, cfg := redisrig.Client(t, server.Start(t)), redisrig.Config(redisrig.Standard)
 			signed := func(n int, text byte, length byte) article.Article {
-				c := newArticle(n, 0xff)
+				c := redisrig.Article(n, 0xff)
 				c.Digest[15], c.Signature = text, []byte{7, length}
 				return c
 			}
@@ -50,10 +51,10 @@ func TestChangeOfPolicy(t *testing.T) {
 // Two processes with different policies decide one article. The slower one has chosen a destination when the other one writes its
 // verdict. The first verdict written counts, and both processes publish alike.
 func TestTwoPolicies(t *testing.T) {
-	for _, server := range servers {
-		t.Run(server.name, func(t *testing.T) {
-			client, cfg := newClient(t, server.start(t)), testConfig(standard)
-			a, b := newArticle(1, 0xff), newArticle(2, 0xff)
+	for _, server := range redisrig.Servers {
+		t.Run(server.Name, func(t *testing.T) {
+			client, cfg := redisrig.Client(t, server.Start(t)), redisrig.Config(redisrig.Standard)
+			a, b := redisrig.Article(1, 0xff), redisrig.Article(2, 0xff)
 			a.Signature, b.Signature = []byte{7, 10}, []byte{7, 20}
 			cfg.Extends = "possible"
 			fast := newIndex(t, client, cfg)

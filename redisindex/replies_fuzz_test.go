@@ -9,11 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/pipeline/article"
-
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/article"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
+	"echosieve/test/redisrig"
 )
 
 // parrot is a server with prepared replies: it sends one each time that it receives bytes, whatever they are.
@@ -67,7 +70,7 @@ func (d *dictaphone) Write(b []byte) (int, error) {
 const handshake = 2
 
 // over returns an index whose client uses the given connection only.
-func over(t testing.TB, cfg Config, conn net.Conn) *Index {
+func over(t testing.TB, cfg keyspace.Config, conn net.Conn) *Index {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{
 		Addr: "127.0.0.1:1", Protocol: 2, MaxRetries: -1, DialerRetries: 1, ReadTimeout: 10 * time.Second, DisableIdentity: true, ClientName: "echosieve",
@@ -75,7 +78,7 @@ func over(t testing.TB, cfg Config, conn net.Conn) *Index {
 	})
 	t.Cleanup(func() { _ = client.Close() })
 	x := newIndex(t, client, cfg)
-	x.scriptsLoaded.Store(true)
+	x.session = connection.NewSession(client, "") // the server has the scripts
 	return x
 }
 
@@ -89,11 +92,11 @@ type recording struct {
 // record claims an article on a server that knows other articles, and records the replies.
 func record(t testing.TB, c article.Article, name string, kind article.Kind, before ...article.Article) recording {
 	t.Helper()
-	addr, cfg := miniredis.RunT(t).Addr(), testConfig(standard)
+	addr, cfg := miniredis.RunT(t).Addr(), redisrig.Config(redisrig.Standard)
 	for _, b := range before {
-		claimOne(t, newIndex(t, newClient(t, addr), cfg), b)
+		claimOne(t, newIndex(t, redisrig.Client(t, addr), cfg), b)
 	}
-	require.NoError(t, loadScripts(t.Context(), newClient(t, addr)))
+	require.NoError(t, connection.LoadScripts(t.Context(), redisrig.Client(t, addr), scripts...))
 	conn, err := net.Dial("tcp", addr)
 	require.NoError(t, err)
 	d := &dictaphone{Conn: conn}
@@ -108,7 +111,7 @@ func record(t testing.TB, c article.Article, name string, kind article.Kind, bef
 
 func recordAll(t testing.TB, c article.Article) []recording {
 	t.Helper()
-	near, repeated := newArticle(2, c.Fingerprint^1), newArticle(3, c.Fingerprint)
+	near, repeated := redisrig.Article(2, c.Fingerprint^1), redisrig.Article(3, c.Fingerprint)
 	repeated.Digest = c.Digest
 	return []recording{
 		record(t, c, "first", article.Unique),
@@ -122,7 +125,7 @@ func recordAll(t testing.TB, c article.Article) []recording {
 func repeatTo(t testing.TB, c article.Article, replies string) ([]article.Verdict, error) {
 	t.Helper()
 	hello := []string{"-ERR unknown command\r\n", "+OK\r\n"} // always good: the client library handles a failed handshake
-	x := over(t, testConfig(standard), &parrot{replies: slices.Concat(hello, strings.Split(replies, "~"))})
+	x := over(t, redisrig.Config(redisrig.Standard), &parrot{replies: slices.Concat(hello, strings.Split(replies, "~"))})
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	verdicts, err := x.run(ctx, []article.Article{c}, newCall(x, nil))
@@ -132,7 +135,7 @@ func repeatTo(t testing.TB, c article.Article, replies string) ([]article.Verdic
 	return verdicts, err
 }
 
-var fuzzed = newArticle(1, 5)
+var fuzzed = redisrig.Article(1, 5)
 
 // The recorded replies from which FuzzReplies starts lead through every step to a verdict.
 func TestRecordedReplies(t *testing.T) {

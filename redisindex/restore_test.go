@@ -1,6 +1,7 @@
 package redisindex
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -11,15 +12,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
+	"echosieve/redisindex/connection"
+	"echosieve/test/redisrig"
 )
 
-// restoreCeiling is the ceiling in schedules. Times of articles are above it, so their tickets are equal and coordinates decide.
-const restoreCeiling = 1000
+// Restore restores articles by package admin, which the tests of this package cannot import: tests beside it set the function. It returns
+// what became of each article.
+var Restore func(ctx context.Context, x *Index, now time.Time, articles []article.Article, verdicts []article.Verdict) (outcomes []string, err error)
+
+// restoredAt is the time of refills in schedules. Times of articles are above it, so their tickets are equal and coordinates decide.
+var restoredAt = time.UnixMilli(1000)
 
 // restored notes the outcomes of a worker that has restored articles.
 func (w *world) restored(k *worker) {
 	for i, number := range k.call {
-		w.seen[[]string{"new", "held", "hidden", "differs"}[k.outcomes[i]]]++
+		w.seen[k.outcomes[i]]++
 		w.lost = slices.DeleteFunc(w.lost, func(n int) bool { return n == number })
 	}
 }
@@ -47,8 +54,7 @@ func (w *world) loseMemory(t *testing.T, client redis.UniversalClient) {
 		published[c.Coordinates] = w.verdicts[i][0]
 	}
 	require.NoError(t, client.FlushDB(t.Context()).Err())
-	require.NoError(t, client.IncrBy(t.Context(), x.keys.sequence(), restoreCeiling).Err())
-	require.NoError(t, loadScripts(t.Context(), client)) // a flush leaves them, except in miniredis
+	require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...)) // a flush leaves them, except in miniredis
 	committed := map[article.Coordinates]bool{}
 	for _, c := range w.claims {
 		committed[c.Coordinates] = w.r.IntN(3) > 0
@@ -71,19 +77,19 @@ func (w *world) loseMemory(t *testing.T, client redis.UniversalClient) {
 // A replay of a restored article must get its first verdict, and the root of every copy must be unique. Copies may pass.
 func TestInterleavingRestore(t *testing.T) {
 	schedules, seed := interleavings(t)
-	for suffix, buckets := range kinds {
-		if leftToReal("Mini", buckets) {
+	for suffix, buckets := range redisrig.Kinds {
+		if redisrig.LeftToReal("Mini", buckets) {
 			continue
 		}
 		t.Run("Mini"+suffix, func(t *testing.T) {
 			addr := miniredis.RunT(t).Addr()
 			var clients []*steppedClient
 			for range 4 {
-				clients = append(clients, newSteppedClient(newClient(t, addr)))
+				clients = append(clients, newSteppedClient(redisrig.Client(t, addr)))
 			}
 			seen := map[string]int{}
 			for i := range schedules {
-				problem := restoreSchedule(t, newClient(t, addr), clients, seed+uint64(i), buckets, seen)
+				problem := restoreSchedule(t, redisrig.Client(t, addr), clients, seed+uint64(i), buckets, seen)
 				require.Empty(t, problem, "seed %d", seed+uint64(i))
 			}
 			t.Logf("seed %d, %d schedules: %v", seed, schedules, seen)
@@ -116,7 +122,7 @@ func restoreSchedule(t *testing.T, client redis.UniversalClient, clients []*step
 		return problem
 	}
 	x := newIndex(t, client, w.cfg)
-	x.maxEntries = w.indexes[clients[0]].maxEntries
+	x.keys.Layout.MaxEntries = w.indexes[clients[0]].keys.Layout.MaxEntries
 	for _, i := range restored {
 		if v := claimOne(t, x, w.claims[i]); v != w.verdicts[i][0] {
 			return fmt.Sprintf("article %d was published as %+v, and a replay gets %+v", i, w.verdicts[i][0], v)
@@ -131,76 +137,19 @@ func restoreSchedule(t *testing.T, client redis.UniversalClient, clients []*step
 	return ""
 }
 
-func startRestore(t *testing.T, x *Index) *Restorer {
-	t.Helper()
-	r, err := x.StartRestore(t.Context())
-	require.NoError(t, err)
-	return r
-}
-
-func restoreOne(t *testing.T, r *Restorer, a article.Article, v article.Verdict) Restored {
-	t.Helper()
-	outcomes, err := r.Restore(t.Context(), []article.Article{a}, []article.Verdict{v})
-	require.NoError(t, err)
-	return outcomes[0]
-}
-
-func TestRestore(t *testing.T) {
-	onServers(t, func(t *testing.T, addr, buckets string) {
-		client := newClient(t, addr)
-		testRestore(t, client, newIndex(t, client, kindConfig(standard, buckets)))
-	})
-}
-
-func testRestore(t *testing.T, client redis.UniversalClient, x *Index) {
-	original, copied, second := newArticle(1, 0xF0), newArticle(2, 0xF1), newArticle(3, 0xF1)
-	second.Digest, second.Time = copied.Digest, second.Time.Add(time.Second) // an exact repeat of the copy
-	alone := newArticle(4, 0xABCDEF0123456789)
-	all := []article.Article{original, copied, second, alone}
-	published, err := x.Claim(t.Context(), all)
-	require.NoError(t, err)
-	require.Equal(t, article.Exact, published[2].Kind)
-	flush(t, client)
-
-	live := newArticle(5, alone.Fingerprint) // the same text comes before its restored original
-	live.Digest = alone.Digest
-	require.Equal(t, article.Unique, claimOne(t, x, live).Kind)
-
-	r := startRestore(t, x)
-	require.Equal(t, RestoredNew, restoreOne(t, r, second, published[2]), "before its original")
-	outcomes, err := r.Restore(t.Context(), all, published)
-	require.NoError(t, err)
-	require.Equal(t, []Restored{RestoredNew, RestoredHidden, RestoredHeld, RestoredHidden}, outcomes)
-	outcomes, err = r.Restore(t.Context(), all, published)
-	require.NoError(t, err)
-	require.Equal(t, []Restored{RestoredHeld, RestoredHeld, RestoredHeld, RestoredHeld}, outcomes, "it is idempotent")
-
-	replayed, err := x.Claim(t.Context(), all)
-	require.NoError(t, err)
-	require.Equal(t, published, replayed)
-	require.Equal(t, article.Verdict{Kind: article.Unique, Root: live.Ref()}, claimOne(t, x, live))
-
-	later := newArticle(6, 0xF0^1<<60)
-	v := claimOne(t, x, later)
-	require.Equal(t, article.Near, v.Kind)
-	require.Equal(t, original.Ref(), v.Original, "the earliest by time, not by the order of the refill")
-	near := newArticle(7, alone.Fingerprint^1)
-	require.Equal(t, live.Ref(), claimOne(t, x, near).Original, "a hidden entry is no original")
-	require.Equal(t, RestoredDiffers, restoreOne(t, r, live, article.Verdict{Kind: article.Exact, Reason: article.ReasonDigest, Original: alone.Ref(), Root: alone.Ref()}))
-	require.Equal(t, live.Ref(), claimOne(t, x, live).Root, "a verdict stays")
-}
-
 // A worker has stored an entry and not decided it. A refill writes the published verdict.
 func TestRestoreDecidesForAnother(t *testing.T) {
-	client := newClient(t, miniredis.RunT(t).Addr())
-	x := newIndex(t, client, standardConfig())
-	original, copied := newArticle(1, 0xF0), newArticle(2, 0xF1)
+	client := redisrig.Client(t, miniredis.RunT(t).Addr())
+	x := newIndex(t, client, redisrig.Config(redisrig.Standard))
+	original, copied := redisrig.Article(1, 0xF0), redisrig.Article(2, 0xF1)
 	claimOne(t, x, original)
 	b := newBatch(x, []article.Article{copied}, newCall(x, nil))
 	require.NoError(t, b.storeLists(t.Context()))
 	require.NoError(t, b.storeEntries(t.Context()))
 	published := article.Verdict{Kind: article.Unique, Root: copied.Ref()}
-	require.Equal(t, RestoredNew, restoreOne(t, startRestore(t, x), copied, published))
+	outcomes, err := Restore(t.Context(), x, time.Now(), []article.Article{copied}, []article.Verdict{published})
+	require.NoError(t, err)
+	require.Equal(t, []string{"new"}, outcomes)
 	for _, step := range []func() error{
 		func() error { return b.drawTickets(t.Context()) }, func() error { return b.setTickets(t.Context()) },
 		func() error { return b.lookUp(t.Context()) }, func() error { return b.fetchEntries(t.Context()) }, func() error { return b.decide(t.Context()) },
@@ -209,29 +158,3 @@ func TestRestoreDecidesForAnother(t *testing.T) {
 	}
 	require.Equal(t, published, b.verdicts()[0])
 }
-
-func TestRestoreOverflow(t *testing.T) {
-	client := newClient(t, miniredis.RunT(t).Addr())
-	x := newIndex(t, client, standardConfig())
-	x.maxEntries = 1
-	var all []article.Article
-	var published []article.Verdict
-	for n := range 3 {
-		a := newArticle(n, 0xF0)
-		all = append(all, a)
-		published = append(published, article.Verdict{Kind: article.Unique, Root: a.Ref()})
-	}
-	r := startRestore(t, x)
-	for range 2 {
-		_, err := r.Restore(t.Context(), all, published)
-		require.NoError(t, err)
-		replayed, err := x.Claim(t.Context(), all)
-		require.NoError(t, err)
-		require.Equal(t, published, replayed)
-	}
-	repeat := newArticle(9, 0xF0) // of an overflow entry
-	repeat.Digest = all[2].Digest
-	require.Equal(t, all[2].Ref(), claimOne(t, x, repeat).Original)
-}
-
-func standardConfig() Config { return testConfig(standard) }

@@ -1,6 +1,7 @@
 package redisindex
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -11,14 +12,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/internal/base/diag"
 	"echosieve/pipeline/article"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 	"echosieve/test/loopback"
+	"echosieve/test/redisrig"
 	"echosieve/test/redisserver"
 )
 
@@ -30,13 +33,13 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 	for _, kind := range []struct {
 		setting string // that the server is about
 		args    []string
-		change  func(*Options)
+		change  func(*connection.Options)
 	}{
-		{"", nil, func(*Options) {}},
-		{whenSets, nil, func(*Options) {}},
-		{"redis.db", nil, func(o *Options) { o.DB = 1 }},
-		{"redis.cluster", []string{"--cluster-enabled", "yes"}, func(o *Options) { o.Cluster = true }},
-		{"redis.wait_replicas", nil, func(o *Options) { o.WaitReplicas, o.Timeout, o.WaitTimeout = 1, time.Minute, 30*time.Second }},
+		{"", nil, func(*connection.Options) {}},
+		{connection.WhenSets, nil, func(*connection.Options) {}},
+		{"redis.db", nil, func(o *connection.Options) { o.DB = 1 }},
+		{"redis.cluster", []string{"--cluster-enabled", "yes"}, func(o *connection.Options) { o.Cluster = true }},
+		{"redis.wait_replicas", nil, func(o *connection.Options) { o.WaitReplicas, o.Timeout, o.WaitTimeout = 1, time.Minute, 30*time.Second }},
 	} {
 		t.Run("server "+kind.setting, func(t *testing.T) {
 			t.Parallel()
@@ -44,7 +47,7 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 				kind.args = append(kind.args, "--cluster-port", strconv.Itoa(loopback.Ports(t, 1)[0]))
 			}
 			server := redisserver.Start(t, kind.args...)
-			admin := newClient(t, server.Addr)
+			admin := redisrig.Client(t, server.Addr)
 			if kind.setting == "redis.wait_replicas" {
 				host, port, _ := net.SplitHostPort(server.Addr)
 				redisserver.Start(t, "--replicaof", host, port)
@@ -58,13 +61,13 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 					return strings.Contains(admin.ClusterInfo(t.Context()).Val(), "cluster_state:ok")
 				}, time.Minute, 20*time.Millisecond)
 			}
-			cfg := testConfig(standard)
+			cfg := redisrig.Config(redisrig.Standard)
 			cfg.Namespace += ":news-1-01234567"
-			buckets := whenPacked
-			if kind.setting == whenSets {
-				cfg.Buckets, buckets = bucketsSets, whenSets
+			buckets := connection.WhenPacked
+			if kind.setting == connection.WhenSets {
+				cfg.Buckets, buckets = keyspace.BucketsSets, connection.WhenSets
 			}
-			setRules(t, admin, cfg, "")
+			redisrig.SetRules(t, admin, connection.ACLRule(cfg.BaseNamespace()), "")
 			require.NoError(t, admin.ConfigResetStat(t.Context()).Err())
 			require.NoError(t, work(t, server.Addr, kind.change, cfg))
 			for _, f := range checkAs(t, server.Addr, kind.change, cfg) {
@@ -72,13 +75,13 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 				require.NotContains(t, f.Problem, "NOPERM")
 			}
 			used := commandsUsed(t, admin)
-			for _, r := range Rights() {
+			for _, r := range connection.Rights() {
 				if r.When != "" && r.When != kind.setting && r.When != buckets {
 					continue
 				}
 				require.Contains(t, used, r.Command, "nobody uses this right")
 				t.Run(r.Command, func(t *testing.T) {
-					setRules(t, admin, cfg, r.Command)
+					redisrig.SetRules(t, admin, connection.ACLRule(cfg.BaseNamespace()), r.Command)
 					require.NoError(t, admin.ScriptFlush(t.Context()).Err())
 					err := work(t, server.Addr, kind.change, cfg)
 					findings := checkAs(t, server.Addr, kind.change, cfg)
@@ -91,7 +94,7 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 					}
 					command, sub, _ := strings.Cut(r.Command, "|")
 					var p *diag.Problem
-					require.ErrorAs(t, Explain(err, connectAs(t, server.Addr, kind.change), cfg.base()), &p)
+					require.ErrorAs(t, connection.Explain(err, redisrig.ConnectAs(t, server.Addr, kind.change), cfg.BaseNamespace()), &p)
 					require.Equal(t, "a right is missing in Redis", p.Cause, err)
 					require.Contains(t, p.Remedy, "+"+r.Command)
 					if !strings.Contains(err.Error(), "executing the script") { // Redis 7.0 does not name it there
@@ -100,238 +103,31 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 					}
 					require.NotEmpty(t, findings)
 					require.Equal(t, diag.Failure, findings[0].Severity)
-					require.Contains(t, findings[0].Remedy, "ACL SETUSER sieve ~"+cfg.base()+":* +ping")
+					require.Contains(t, findings[0].Remedy, "ACL SETUSER sieve ~"+cfg.BaseNamespace()+":* +ping")
 				})
 			}
-			setRules(t, admin, cfg, "")
+			redisrig.SetRules(t, admin, connection.ACLRule(cfg.BaseNamespace()), "")
 			cfg.Namespace = "elsewhere:news-1-01234567"
 			err := work(t, server.Addr, kind.change, cfg)
-			require.ErrorContains(t, Explain(err, connectAs(t, server.Addr, kind.change), cfg.base()), "ACL SETUSER sieve ~elsewhere:*")
+			require.ErrorContains(t, connection.Explain(err, redisrig.ConnectAs(t, server.Addr, kind.change), cfg.BaseNamespace()), "ACL SETUSER sieve ~elsewhere:*")
 		})
 	}
-}
-
-// setRules gives the user "sieve" the documented rule without one command.
-func setRules(t *testing.T, admin redis.UniversalClient, cfg Config, without string) {
-	t.Helper()
-	rules := []any{"ACL", "SETUSER", "sieve", "reset", "on", ">pass"}
-	for rule := range strings.FieldsSeq(ACLRule(cfg.base())) {
-		if rule != "+"+without {
-			rules = append(rules, rule)
-		}
-	}
-	require.NoError(t, admin.Do(t.Context(), rules...).Err())
-}
-
-// A user with the rights of ToolRule can do what the commands "echosieve index" do, and lacks no right less than that.
-func TestToolRights(t *testing.T) {
-	for suffix, buckets := range kinds {
-		t.Run("Real"+suffix, func(t *testing.T) {
-			server := redisserver.Start(t)
-			admin := newClient(t, server.Addr)
-			cfg := kindConfig(standard, buckets)
-			cfg.Namespace += ":news-1-01234567"
-			maintain := func(without string) error {
-				setRules(t, admin, cfg, without)
-				rules := []any{"ACL", "SETUSER", "sieve"}
-				for _, r := range toolRights {
-					if r != without {
-						rules = append(rules, "+"+r)
-					}
-				}
-				require.NoError(t, admin.Do(t.Context(), rules...).Err())
-				x := newIndex(t, connectAs(t, server.Addr, func(*Options) {}), cfg)
-				return maintainAll(t, x)
-			}
-			require.NoError(t, maintain(""))
-			for _, r := range toolRights {
-				err := maintain(r)
-				if r == "dbsize" { // without it no total is known
-					require.NoError(t, err)
-					continue
-				}
-				require.ErrorContains(t, err, strings.Split(r, "|")[0], r)
-				require.ErrorContains(t, err, "+"+r)
-				require.ErrorContains(t, err, "ACL SETUSER sieve ")
-			}
-		})
-	}
-}
-
-// maintainAll uses everything that the commands "echosieve index" use.
-func maintainAll(t *testing.T, x *Index) error {
-	t.Helper()
-	a := newArticle(1, 0xF0)
-	r, err := x.StartRestore(t.Context())
-	if err != nil {
-		return err
-	}
-	progress, err := x.OpenRefill(t.Context(), "test", true)
-	if err != nil {
-		return err
-	}
-	for _, step := range []func() error{
-		func() error { _, _, err := progress.Take(t.Context(), "part", 0); return err },
-		func() error { return progress.Note(t.Context(), "part", Range{0, 7}) },
-		func() error { return progress.NoteGap(t.Context()) },
-		func() error { return progress.Release(t.Context(), "part") },
-		func() error { _, err := progress.Cure(t.Context()); return err },
-		func() error {
-			_, err := r.Restore(t.Context(), []article.Article{a}, []article.Verdict{{Kind: article.Unique, Root: a.Ref()}})
-			return err
-		},
-		func() error { _, err := x.Stored(t.Context(), &a); return err },
-		func() error { _, err := x.Candidates(t.Context(), &a); return err },
-	} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return x.Walk(t.Context(), func(int64, int64) {}, func(k Keys) error {
-		if _, err := k.Bytes(t.Context()); err != nil {
-			return err
-		}
-		found, _, err := k.Articles(t.Context())
-		if err != nil {
-			return err
-		}
-		for _, s := range found {
-			if _, err := x.Hide(t.Context(), s); err != nil {
-				return err
-			}
-		}
-		if _, err := x.Unlisted(t.Context(), found); err != nil {
-			return err
-		}
-		return k.Lists(t.Context(), func(lists []List) error {
-			_, err := x.Missing(t.Context(), lists)
-			return err
-		})
-	})
-}
-
-// Refills of several processes share their parts, and go on where one of them was.
-func TestRefillProgress(t *testing.T) {
-	client := newClient(t, redisserver.Addr(t))
-	x := newIndex(t, client, testConfig(standard))
-	open := func(anew bool) *Refill {
-		r, err := x.OpenRefill(t.Context(), "outputs", anew)
-		require.NoError(t, err)
-		return r
-	}
-	take := func(r *Refill, from int64) (Range, bool) {
-		done, ok, err := r.Take(t.Context(), "topic/0", from)
-		require.NoError(t, err)
-		return done, ok
-	}
-	first, second := open(false), open(false)
-	done, ok := take(first, 5)
-	require.True(t, ok)
-	require.Equal(t, Range{5, 5}, done)
-	require.NoError(t, first.Note(t.Context(), "topic/0", Range{5, 10}))
-	done, ok = take(second, 5)
-	require.False(t, ok, "the other process has it")
-	require.Equal(t, Range{5, 10}, done)
-	require.NoError(t, first.Release(t.Context(), "topic/0"))
-	_, ok = take(second, 5)
-	require.True(t, ok)
-	require.NoError(t, second.Release(t.Context(), "topic/0"))
-	for from, want := range map[int64]Range{
-		4: {4, 4}, 5: {5, 10}, 7: {5, 10}, 10: {5, 10}, 11: {11, 11},
-	} {
-		done, _ := take(second, from)
-		require.Equal(t, want, done, "wanted from %d on", from)
-	}
-	require.NoError(t, second.Release(t.Context(), "topic/0"))
-
-	done, _ = take(open(true), 5)
-	require.Equal(t, Range{5, 5}, done, "begun again")
-	require.NoError(t, first.Note(t.Context(), "topic/0", Range{5, 20}))
-	lost, err := first.LostMore(t.Context())
-	require.NoError(t, err)
-	require.False(t, lost)
-	require.NoError(t, client.HSet(t.Context(), x.watermarks.markerKeys[0], "lost", "1 missing").Err())
-	lost, err = first.LostMore(t.Context())
-	require.NoError(t, err)
-	require.True(t, lost)
-	done, _ = take(open(false), 5)
-	require.Equal(t, Range{5, 5}, done, "progress from before a loss is not used")
-}
-
-// A complete refill ends the warnings of the losses that were known when it began, in all processes and in those that start later.
-func TestCure(t *testing.T) {
-	server := redisserver.Start(t)
-	client := newClient(t, server.Addr)
-	cfg := testConfig(standard)
-	w, other := watch(t, client, cfg), watch(t, client, cfg)
-	for _, w := range []*watched{w, other} {
-		w.Recall(nil)
-		w.requireNoLoss(t)
-	}
-	open := func() *Refill {
-		r, err := w.OpenRefill(t.Context(), "outputs", false)
-		require.NoError(t, err)
-		return r
-	}
-	cure := func(r *Refill) bool {
-		cured, err := r.Cure(t.Context())
-		require.NoError(t, err)
-		return cured
-	}
-	require.False(t, cure(open()), "there was no loss")
-	before := open()
-	flush(t, client)
-	w.requireLoss(t, lossMissing)
-	other.requireLoss(t, lossMissing)
-	require.False(t, cure(before), "the loss came after it began")
-	gap := open()
-	require.NoError(t, gap.NoteGap(t.Context()))
-	require.False(t, cure(gap))
-	require.False(t, cure(open()), "another process of the same run has left something out")
-
-	_, err := w.OpenRefill(t.Context(), "outputs", true)
-	require.NoError(t, err)
-	require.True(t, cure(open()))
-	for _, w := range []*watched{w, other} {
-		require.Eventually(t, func() bool { kinds, _ := w.warns(); return len(kinds) == 0 }, time.Minute, 10*time.Millisecond)
-		require.Zero(t, testutil.ToFloat64(w.monitorMetrics.lastLoss))
-	}
-	later := watch(t, client, cfg)
-	later.Recall([]string{w.Note()})
-	later.requireNoLoss(t)
-
-	require.NoError(t, client.HSet(t.Context(), w.watermarks.markerKeys[0], "seen", 1).Err())
-	require.Eventually(t, func() bool { kinds, _ := later.warns(); return kinds[lossRollback] != "" }, time.Minute, 10*time.Millisecond, "a further loss")
-	later.waitRound(t)
-	kinds, _ := later.warns()
-	require.NotEmpty(t, kinds[lossRollback], "the earlier refill has not cured it")
-}
-
-func connectAs(t *testing.T, addr string, change func(*Options)) redis.UniversalClient {
-	t.Helper()
-	o := DefaultOptions()
-	o.Addrs, o.Username, o.Password = []string{addr}, "sieve", "pass"
-	change(&o)
-	client, err := Connect(o)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = client.Close() })
-	return client
 }
 
 // work does what the service does: a probe, and batches with copies and little text.
-func work(t *testing.T, addr string, change func(*Options), cfg Config) error {
+func work(t *testing.T, addr string, change func(*connection.Options), cfg keyspace.Config) error {
 	t.Helper()
-	client := connectAs(t, addr, change)
+	client := redisrig.ConnectAs(t, addr, change)
 	if err := client.Ping(t.Context()).Err(); err != nil {
 		return err
 	}
 	x, err := New(client, cfg, nil, slog.New(slog.DiscardHandler), nil)
 	require.NoError(t, err)
-	little := newArticle(3, 77)
+	little := redisrig.Article(3, 77)
 	little.LittleText = true
 	base := int(time.Now().UnixNano())
 	for i := range 2 {
-		claims := []article.Article{newArticle(base+4*i, 5), newArticle(base+4*i+1, 4), newArticle(base+4*i+2, simhash.Fingerprint(base+4*i)), little} // the third is new to the lists
+		claims := []article.Article{redisrig.Article(base+4*i, 5), redisrig.Article(base+4*i+1, 4), redisrig.Article(base+4*i+2, simhash.Fingerprint(base+4*i)), little} // the third is new to the lists
 		if _, err := x.run(t.Context(), claims, newCall(x, nil)); err != nil {
 			return err
 		}
@@ -339,9 +135,10 @@ func work(t *testing.T, addr string, change func(*Options), cfg Config) error {
 	return nil
 }
 
-func checkAs(t *testing.T, addr string, change func(*Options), cfg Config) []diag.Finding {
+func checkAs(t *testing.T, addr string, change func(*connection.Options), cfg keyspace.Config) []diag.Finding {
 	t.Helper()
-	return Check(t.Context(), connectAs(t, addr, change), cfg)
+	client := redisrig.ConnectAs(t, addr, change)
+	return connection.Check(t.Context(), client, cfg, func(ctx context.Context) error { return Trial(ctx, client, cfg) })
 }
 
 // commandsUsed asks the server which commands were called.
@@ -363,15 +160,15 @@ func commandsUsed(t *testing.T, admin redis.UniversalClient) []string {
 func TestSecurityDocs(t *testing.T) {
 	const path, begin, end = "../docs/security.md", "<!-- redis rights: generated, do not edit -->\n", "<!-- end of redis rights -->"
 	var b strings.Builder
-	fmt.Fprintf(&b, "```sh\nredis-cli ACL SETUSER echosieve on '>PASSWORD' '%s' \\\n ", strings.Fields(ACLRule("echosieve"))[0])
-	for i, r := range Rights() {
+	fmt.Fprintf(&b, "```sh\nredis-cli ACL SETUSER echosieve on '>PASSWORD' '%s' \\\n ", strings.Fields(connection.ACLRule("echosieve"))[0])
+	for i, r := range connection.Rights() {
 		if i > 0 && i%6 == 0 {
 			b.WriteString(" \\\n ")
 		}
 		fmt.Fprintf(&b, " '+%s'", r.Command)
 	}
 	b.WriteString("\n```\n\n| right | needed |\n|---|---|\n")
-	for _, r := range Rights() {
+	for _, r := range connection.Rights() {
 		var needed string
 		switch {
 		case r.Optional:

@@ -2,7 +2,6 @@ package redisindex
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -18,8 +17,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 	"echosieve/test/child"
+	"echosieve/test/redisrig"
 	"echosieve/test/redisserver"
 )
 
@@ -43,12 +45,12 @@ func BenchmarkStored(b *testing.B) {
 		for _, width := range benchNumbers(b, "BITS", "15,20") {
 			b.Run(fmt.Sprintf("Stored=%d/Bits=%d", stored, width), func(b *testing.B) {
 				server := redisserver.Start(b, "--hash-max-listpack-value", "1024", "--set-max-intset-entries", "2048", "--appendonly", cmp.Or(os.Getenv("ECHOSIEVE_BENCH_APPENDONLY"), "no"))
-				cfg := testConfig(benchParams)
+				cfg := redisrig.Config(benchParams)
 				cfg.Namespace, cfg.BlockBits, cfg.MaxDistance, cfg.BlockDistance = "echosieve:news-1-0123abcd", width, distance, blockDistance
-				cfg.Buckets = cmp.Or(os.Getenv("ECHOSIEVE_BENCH_BUCKETS"), bucketsPacked)
+				cfg.Buckets = cmp.Or(os.Getenv("ECHOSIEVE_BENCH_BUCKETS"), keyspace.BucketsPacked)
 				cfg.ExpectedArticles = cmp.Or(benchNumbers(b, "EXPECTED", "0")[0], stored)
 				p := preload{
-					client: newClient(b, server.Addr), r: rand.New(rand.NewPCG(1, 2)), stored: stored, anchors: anchors,
+					client: redisrig.Client(b, server.Addr), r: rand.New(rand.NewPCG(1, 2)), stored: stored, anchors: anchors,
 					span: time.Duration(benchNumbers(b, "HOURS", "0")[0]) * time.Hour, spans: map[int64]bool{},
 				}
 				p.store(b, newIndex(b, p.client, cfg))
@@ -108,30 +110,30 @@ func (p *preload) next() article.Article {
 // store writes what the steps of a batch would write, except that many articles share a command. So it needs a fraction of their time.
 func (p *preload) store(b testing.TB, x *Index) {
 	empty := usedMemory(b, p.client)
-	lists := map[listRef][]byte{}
+	lists := map[keyspace.ListRef][]byte{}
 	for p.made < p.stored {
 		p.storeEntries(b, x, min(p.stored-p.made, 200_000), lists)
 	}
 	withEntries := usedMemory(b, p.client)
 	pipe := p.client.Pipeline()
 	p.storeLists(b, x, pipe, lists)
-	pipe.IncrBy(b.Context(), x.keys.sequence(), int64(p.made))
+	pipe.IncrBy(b.Context(), x.keys.Sequence(), int64(p.made))
 	for g := range p.spans {
-		pipe.HSet(b.Context(), x.keys.exists(g), "", "")
+		pipe.HSet(b.Context(), x.keys.Exists(g), "", "")
 	}
 	p.flush(b, pipe, 1)
 	p.entriesMemory, p.listsMemory = withEntries-empty, usedMemory(b, p.client)-withEntries
 }
 
 // storeLists stores the lists, several packed ones with a command.
-func (p *preload) storeLists(b testing.TB, x *Index, pipe redis.Pipeliner, lists map[listRef][]byte) {
-	require.NoError(b, loadScripts(b.Context(), p.client))
+func (p *preload) storeLists(b testing.TB, x *Index, pipe redis.Pipeliner, lists map[keyspace.ListRef][]byte) {
+	require.NoError(b, connection.LoadScripts(b.Context(), p.client, scripts...))
 	for ref, list := range lists {
-		if x.cfg.Buckets == bucketsSets {
-			x.lists.add(b.Context(), pipe, []listRef{ref}, []string{string(list)})
+		if x.cfg.Buckets == keyspace.BucketsSets {
+			x.lists.add(b.Context(), pipe, []keyspace.ListRef{ref}, []string{string(list)})
 		} else {
-			x.lists.add(b.Context(), pipe, []listRef{ref}, []string{string(list[:fingerprintBytes])}) // makes the hash
-			pipe.HSet(b.Context(), x.keys.listHash(ref), ref.field(), list)
+			x.lists.add(b.Context(), pipe, []keyspace.ListRef{ref}, []string{string(list[:keyspace.FingerprintBytes])}) // makes the hash
+			pipe.HSet(b.Context(), x.keys.ListHash(ref), ref.Field(), list)
 		}
 		p.flush(b, pipe, 2000)
 	}
@@ -139,27 +141,26 @@ func (p *preload) storeLists(b testing.TB, x *Index, pipe redis.Pipeliner, lists
 }
 
 // storeEntries stores the entries of some articles, and adds their fingerprints to lists.
-func (p *preload) storeEntries(b testing.TB, x *Index, articles int, lists map[listRef][]byte) {
+func (p *preload) storeEntries(b testing.TB, x *Index, articles int, lists map[keyspace.ListRef][]byte) {
 	entries := map[string][]any{}
 	var blocks []simhash.Block
 	for range articles {
 		c := p.next()
-		field := x.entryOf(c).field()
-		p.spans[field.span] = true
-		blocks = x.layout.plan.AppendStored(blocks[:0], &c)
+		field := x.entryOf(c).Field()
+		p.spans[field.Span] = true
+		blocks = x.layout.Plan.AppendStored(blocks[:0], &c)
 		for _, block := range blocks {
-			ref := listRef{field.span, block.Index, block.Value}
-			lists[ref] = append(lists[ref], field.name()...)
+			ref := keyspace.ListRef{Span: field.Span, Block: block.Index, Value: block.Value}
+			lists[ref] = append(lists[ref], field.Name()...)
 		}
-		entry := append((&entry{Article: c}).append(nil, x.layout.start(field.span)), byte(article.Unique))
-		binary.BigEndian.PutUint16(entry, uint16(len(entry)))
-		copy(entry[ticketAt:], ticketBytes(uint64(p.made)))
-		entries[x.keys.entries(field)] = append(entries[x.keys.entries(field)], field.name(), entry)
+		e := keyspace.Entry{Article: c, Ticket: uint64(p.made)}
+		entry := e.AppendDecided(nil, x.layout.Start(field.Span), article.Verdict{Kind: article.Unique})
+		entries[x.keys.Entries(field)] = append(entries[x.keys.Entries(field)], field.Name(), entry)
 	}
 	pipe := p.client.Pipeline()
 	for key, fields := range entries {
 		pipe.HSet(b.Context(), key, fields...)
-		pipe.Expire(b.Context(), key, x.layout.lifetime)
+		pipe.Expire(b.Context(), key, x.layout.Lifetime)
 		p.flush(b, pipe, 2000)
 	}
 	p.flush(b, pipe, 1)

@@ -7,15 +7,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
+	"echosieve/test/redisrig"
 )
 
 func TestStored(t *testing.T) {
-	x := newIndex(t, newClient(t, miniredis.RunT(t).Addr()), testConfig(standard))
-	x.maxEntries = 2
-	original, near := newArticle(1, 0xF0), newArticle(2, 0xF0)
+	x := newIndex(t, redisrig.Client(t, miniredis.RunT(t).Addr()), redisrig.Config(redisrig.Standard))
+	x.keys.Layout.MaxEntries = 2
+	original, near := redisrig.Article(1, 0xF0), redisrig.Article(2, 0xF0)
 	claimOne(t, x, original)
 	claimOne(t, x, near)
-	overflow := newArticle(3, 0xF0)
+	overflow := redisrig.Article(3, 0xF0)
 	claimOne(t, x, overflow)
 
 	found, err := x.Stored(t.Context(), &original)
@@ -32,7 +33,7 @@ func TestStored(t *testing.T) {
 	require.True(t, found[2].Overflow)
 	require.Equal(t, overflow.Coordinates, found[2].Coordinates)
 
-	other := newArticle(4, 0xF0)
+	other := redisrig.Article(4, 0xF0)
 	other.Time = other.Time.Add(-10 * x.cfg.Window)
 	found, err = x.Stored(t.Context(), &other)
 	require.NoError(t, err)
@@ -40,12 +41,12 @@ func TestStored(t *testing.T) {
 }
 
 func TestCandidates(t *testing.T) {
-	client := newClient(t, miniredis.RunT(t).Addr())
-	x := newIndex(t, client, testConfig(standard))
-	original := newArticle(1, 0xF0)
+	client := redisrig.Client(t, miniredis.RunT(t).Addr())
+	x := newIndex(t, client, redisrig.Config(redisrig.Standard))
+	original := redisrig.Article(1, 0xF0)
 	claimOne(t, x, original)
 	before := client.Keys(t.Context(), "*").Val()
-	later := newArticle(2, 0xF1)
+	later := redisrig.Article(2, 0xF1)
 	found, err := x.Candidates(t.Context(), &later)
 	require.NoError(t, err)
 	require.Len(t, found, 1)

@@ -18,13 +18,16 @@ import (
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/indextest"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
+	"echosieve/test/redisrig"
 )
 
 // leave runs the steps up to the tickets for an article and leaves its entry undecided, like a worker that dies there.
 func leave(t *testing.T, x *Index, c article.Article) {
 	t.Helper()
-	require.NoError(t, loadScripts(t.Context(), x.client))
+	require.NoError(t, connection.LoadScripts(t.Context(), x.client, scripts...))
 	b := newBatch(x, []article.Article{c}, newCall(x, nil))
 	for _, step := range []func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets} {
 		require.NoError(t, step(t.Context()))
@@ -52,12 +55,12 @@ func (h *hands) drive(t *testing.T, x *Index) {
 // The worker of an original died after it drew a ticket, and nobody takes over its record. The copy waits for the timeout, withdraws the
 // ticket, and becomes the earlier one of the two.
 func TestUndecidedOriginalIsWithdrawn(t *testing.T) {
-	client := newClient(t, miniredis.RunT(t).Addr())
-	cfg := testConfig(standard)
+	client := redisrig.Client(t, miniredis.RunT(t).Addr())
+	cfg := redisrig.Config(redisrig.Standard)
 	cfg.UndecidedTimeout = 10 * time.Second
 	x, clock := newIndex(t, client, cfg), &hands{}
 	clock.drive(t, x)
-	a, b := newArticle(1, 0xff), newArticle(2, 0xfe)
+	a, b := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
 	a.Partition, b.Partition = 1, 2
 	leave(t, x, a)
 	require.Equal(t, article.Unique, claimOne(t, x, b).Kind)
@@ -69,13 +72,13 @@ func TestUndecidedOriginalIsWithdrawn(t *testing.T) {
 // The worker of an original is only slow: it has fetched everything when its ticket is withdrawn. It must not write the verdict
 // that it has reached.
 func TestVerdictOfAWithdrawnTicketIsNotWritten(t *testing.T) {
-	client := newClient(t, miniredis.RunT(t).Addr())
-	cfg := testConfig(standard)
+	client := redisrig.Client(t, miniredis.RunT(t).Addr())
+	cfg := redisrig.Config(redisrig.Standard)
 	x := newIndex(t, client, cfg)
 	(&hands{}).drive(t, x)
-	a, b := newArticle(1, 0xff), newArticle(2, 0xfe)
+	a, b := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
 	a.Partition, b.Partition = 1, 2
-	require.NoError(t, loadScripts(t.Context(), client))
+	require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
 	slow := newBatch(x, []article.Article{a}, newCall(x, nil))
 	for _, step := range []func(context.Context) error{slow.storeLists, slow.storeEntries, slow.drawTickets, slow.setTickets, slow.lookUp, slow.fetchEntries} {
 		require.NoError(t, step(t.Context()))
@@ -88,13 +91,13 @@ func TestVerdictOfAWithdrawnTicketIsNotWritten(t *testing.T) {
 // The worker of an original pauses after it drew a number. Meanwhile its article gets a higher ticket, a copy is decided as the earlier one,
 // and that ticket is withdrawn. The worker must not set its number then: neither of the two copies would find an earlier one.
 func TestNumberBelowAWithdrawnTicketIsNotSet(t *testing.T) {
-	for _, server := range servers {
-		t.Run(server.name, func(t *testing.T) {
-			client := newClient(t, server.start(t))
-			x := newIndex(t, client, testConfig(standard))
+	for _, server := range redisrig.Servers {
+		t.Run(server.Name, func(t *testing.T) {
+			client := redisrig.Client(t, server.Start(t))
+			x := newIndex(t, client, redisrig.Config(redisrig.Standard))
 			(&hands{}).drive(t, x)
-			require.NoError(t, loadScripts(t.Context(), client))
-			early, slow := newArticle(1, 0xff), newArticle(2, 0xfe)
+			require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
+			early, slow := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
 			early.Partition, slow.Partition = 1, 2
 			b := newBatch(x, []article.Article{slow}, newCall(x, nil))
 			for _, step := range []func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets} {
@@ -102,8 +105,8 @@ func TestNumberBelowAWithdrawnTicketIsNotSet(t *testing.T) {
 			}
 			require.EqualValues(t, 1, b.tasks[0].number)
 			require.Equal(t, article.Unique, claimOne(t, x, early).Kind, "with the ticket 2; it gives the slow article the ticket 3")
-			f := b.tasks[0].field()
-			withdrew, err := withdrawScript.EvalSha(t.Context(), client, []string{x.keys.entries(f)}, f.name(), slow.Digest[:], ticketBytes(3)).Int()
+			f := b.tasks[0].Field()
+			withdrew, err := withdrawScript.EvalSha(t.Context(), client, []string{x.keys.Entries(f)}, f.Name(), slow.Digest[:], keyspace.TicketBytes(3)).Int()
 			require.NoError(t, err)
 			require.Equal(t, 1, withdrew)
 			require.ErrorIs(t, b.setTickets(t.Context()), errTicketChanged)
@@ -115,10 +118,10 @@ func TestNumberBelowAWithdrawnTicketIsNotSet(t *testing.T) {
 // After a crash, a record can have a higher ticket than a record that follows it in its partition. A worker decides its partition
 // in order, so it must not wait for a record that it will process later.
 func TestDoesNotWaitForItself(t *testing.T) {
-	client := newClient(t, miniredis.RunT(t).Addr())
-	x, clock := newIndex(t, client, testConfig(standard)), &hands{}
+	client := redisrig.Client(t, miniredis.RunT(t).Addr())
+	x, clock := newIndex(t, client, redisrig.Config(redisrig.Standard)), &hands{}
 	clock.drive(t, x)
-	first, second := newArticle(1, 0xff), newArticle(2, 0xfe)
+	first, second := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
 	leave(t, x, second)
 	require.Equal(t, article.Unique, claimOne(t, x, first).Kind)
 	require.Zero(t, clock.pauses)
@@ -128,14 +131,14 @@ func TestDoesNotWaitForItself(t *testing.T) {
 // Each of two batches holds a copy of an article of the other one. Both batches end, because each writes the verdict that the other
 // waits for.
 func TestBatchesDoNotWaitAsAWhole(t *testing.T) {
-	client := newClient(t, miniredis.RunT(t).Addr())
-	cfg := testConfig(standard)
+	client := redisrig.Client(t, miniredis.RunT(t).Addr())
+	cfg := redisrig.Config(redisrig.Standard)
 	cfg.UndecidedTimeout = 1 << 62
 	x := newIndex(t, client, cfg)
-	require.NoError(t, loadScripts(t.Context(), client))
+	require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
 	articles := make([]article.Article, 4) // by ticket: the third repeats the first, the fourth the second
 	for i := range articles {
-		articles[i] = newArticle(i, []simhash.Fingerprint{0xff, 0xff << 32, 0xfe, 0xfe << 32}[i])
+		articles[i] = redisrig.Article(i, []simhash.Fingerprint{0xff, 0xff << 32, 0xfe, 0xfe << 32}[i])
 		articles[i].Partition = int32(i)
 	}
 	batches := []*batch{
@@ -150,7 +153,7 @@ func TestBatchesDoNotWaitAsAWhole(t *testing.T) {
 	for i, a := range articles {
 		batches[0].setTicket(t.Context(), pipe, x.entryOf(a), uint64(i+1))
 	}
-	pipe.IncrBy(t.Context(), x.keys.sequence(), int64(len(articles)))
+	pipe.IncrBy(t.Context(), x.keys.Sequence(), int64(len(articles)))
 	_, err := pipe.Exec(t.Context())
 	require.NoError(t, err)
 	for _, b := range batches {
@@ -174,9 +177,9 @@ func TestBatchesDoNotWaitAsAWhole(t *testing.T) {
 
 // When the context of the caller ends, the wait ends.
 func TestWaitEndsWithTheCaller(t *testing.T) {
-	client := newClient(t, miniredis.RunT(t).Addr())
-	x := newIndex(t, client, testConfig(standard))
-	a, b := newArticle(1, 0xff), newArticle(2, 0xfe)
+	client := redisrig.Client(t, miniredis.RunT(t).Addr())
+	x := newIndex(t, client, redisrig.Config(redisrig.Standard))
+	a, b := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
 	a.Partition, b.Partition = 1, 2
 	leave(t, x, a)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -198,9 +201,9 @@ func TestChainsNameTheirRoot(t *testing.T) {
 		chains, err = strconv.Atoi(s)
 		require.NoError(t, err)
 	}
-	for _, server := range servers {
-		t.Run(server.name, func(t *testing.T) {
-			addr, cfg := server.start(t), testConfig(standard)
+	for _, server := range redisrig.Servers {
+		t.Run(server.Name, func(t *testing.T) {
+			addr, cfg := server.Start(t), redisrig.Config(redisrig.Standard)
 			const workers = 3
 			claims := make([][]article.Article, workers) // by partition
 			r := rand.New(rand.NewPCG(uint64(chains), 1))
@@ -208,7 +211,7 @@ func TestChainsNameTheirRoot(t *testing.T) {
 			for n := range chains {
 				base := simhash.Fingerprint(r.Uint64())
 				for i, w := range r.Perm(workers) {
-					c := newArticle(n, base^[]simhash.Fingerprint{0, 3, 31}[i])
+					c := redisrig.Article(n, base^[]simhash.Fingerprint{0, 3, 31}[i])
 					c.Partition, c.ID = int32(w), fmt.Sprintf("%d/%d", n, i)
 					copy(c.Digest[:], c.ID)
 					claims[w] = append(claims[w], c)
@@ -218,7 +221,7 @@ func TestChainsNameTheirRoot(t *testing.T) {
 			verdicts := make([][]article.Verdict, workers)
 			var group sync.WaitGroup
 			for w := range workers {
-				client := newClient(t, addr)
+				client := redisrig.Client(t, addr)
 				client.AddHook(crasher{})
 				x, err := New(client, cfg, nil, slog.New(slog.DiscardHandler), nil)
 				require.NoError(t, err)
@@ -236,7 +239,7 @@ func TestChainsNameTheirRoot(t *testing.T) {
 					}
 				}
 			}
-			require.Empty(t, indextest.Inconsistent(standard, all, final, true))
+			require.Empty(t, indextest.Inconsistent(redisrig.Standard, all, final, true))
 			require.Greater(t, long, chains/20, "chains of three")
 		})
 	}
@@ -251,7 +254,7 @@ type crash struct {
 type crashKey struct{}
 
 // crasher is the hook that makes crashes.
-type crasher struct{ noHook }
+type crasher struct{ redisrig.NoHook }
 
 // ProcessPipelineHook implements redis.Hook.
 func (crasher) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {

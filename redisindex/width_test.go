@@ -17,19 +17,21 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/indextest"
 	"echosieve/pipeline/memindex"
+	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 	"echosieve/test/loopback"
+	"echosieve/test/redisrig"
 	"echosieve/test/redisserver"
 )
 
 // With every width of blocks, narrower and wider than the 16 bits of a quarter of a fingerprint, the index gives the same verdicts as
 // the index in memory. Copies differ in weak bits, like copies of real texts.
 func TestBlockWidths(t *testing.T) {
-	client := newClient(t, redisserver.Addr(t))
+	client := redisrig.Client(t, redisserver.Addr(t))
 	for _, width := range []int{12, 16, 20, 24, 32} {
 		for _, probes := range []int{0, 8, 32} {
 			t.Run(fmt.Sprintf("Bits=%d,Probes=%d", width, probes), func(t *testing.T) {
-				cfg := testConfig(indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 16, Blocks: 4, Probes: probes})
+				cfg := redisrig.Config(indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 16, Blocks: 4, Probes: probes})
 				cfg.BlockBits = width
 				require.Equal(t, simhash.Layout{Count: 4, Bits: width}, cfg.Plan().Layout)
 				want, err := memindex.New(memindex.Config{Window: cfg.Window, Generations: cfg.Generations, Search: cfg.Search, BlockBits: width}).
@@ -77,8 +79,8 @@ func weakFamilies() []article.Article {
 
 // Blocks of 20 bits overlap. Two bits in the overlaps can change all four blocks, and then only probes find the copy.
 func TestWideBlocksNeedProbes(t *testing.T) {
-	client := newClient(t, servers[0].start(t))
-	a, b := newArticle(1, 0x0123456789abcdef), newArticle(2, 0x0123456789abcdef^1<<46^1<<14)
+	client := redisrig.Client(t, redisrig.Servers[0].Start(t))
+	a, b := redisrig.Article(1, 0x0123456789abcdef), redisrig.Article(2, 0x0123456789abcdef^1<<46^1<<14)
 	b.Sums = new(simhash.Sums)
 	for bit := range b.Sums {
 		b.Sums[bit] = 100
@@ -88,7 +90,7 @@ func TestWideBlocksNeedProbes(t *testing.T) {
 		width, probes int
 		want          article.Kind
 	}{{16, 0, article.Near}, {20, 0, article.Unique}, {20, 1, article.Near}, {24, 0, article.Unique}, {24, 1, article.Near}} {
-		cfg := testConfig(indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 3, Blocks: 4, Probes: test.probes})
+		cfg := redisrig.Config(indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 3, Blocks: 4, Probes: test.probes})
 		cfg.BlockBits = test.width
 		x := newIndex(t, client, cfg)
 		require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
@@ -108,7 +110,7 @@ func TestWiderKeysServeMoreArticles(t *testing.T) {
 		stored, err = strconv.Atoi(text)
 		require.NoError(t, err)
 	}
-	fits := max(minKeyBits, bits.Len(uint(stored/16/4))-1) // a sixteenth of the articles makes lists of 4 to 8
+	fits := max(keyspace.MinKeyBits, bits.Len(uint(stored/16/4))-1) // a sixteenth of the articles makes lists of 4 to 8
 	small := readByLookups(t, stored/16, fits)
 	large := readByLookups(t, stored, fits)
 	wide := readByLookups(t, stored, fits+4)
@@ -121,7 +123,7 @@ func TestWiderKeysServeMoreArticles(t *testing.T) {
 func readByLookups(t *testing.T, stored, width int) (members float64) {
 	t.Run(fmt.Sprintf("Stored=%d,Bits=%d", stored, width), func(t *testing.T) {
 		server := redisserver.Start(t, "--hash-max-listpack-value", "1024")
-		cfg := testConfig(benchParams)
+		cfg := redisrig.Config(benchParams)
 		cfg.BlockBits, cfg.ExpectedArticles = width, stored
 		cfg.Check = func(_ int, a, b []byte) article.Judgement {
 			if bytes.Equal(a, b) {
@@ -129,7 +131,7 @@ func readByLookups(t *testing.T, stored, width int) (members float64) {
 			}
 			return article.Judgement{Reason: article.ReasonNumbers}
 		}
-		p := preload{client: newClient(t, server.Addr), r: rand.New(rand.NewPCG(1, 2)), stored: stored, anchors: 2, spans: map[int64]bool{}}
+		p := preload{client: redisrig.Client(t, server.Addr), r: rand.New(rand.NewPCG(1, 2)), stored: stored, anchors: 2, spans: map[int64]bool{}}
 		x := newIndex(t, p.client, cfg)
 		p.store(t, x)
 

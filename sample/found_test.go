@@ -11,7 +11,7 @@ import (
 	judged "echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
-	"echosieve/redisindex"
+	"echosieve/redisindex/keyspace"
 	"echosieve/sample"
 	"echosieve/simhash"
 )
@@ -28,7 +28,7 @@ func feed(t *testing.T, n int) (counts fed) {
 	t.Helper()
 	made, err := recipe.Load(recipe.DefaultConfig())
 	require.NoError(t, err)
-	layout := redisindex.DefaultConfig()
+	layout := keyspace.DefaultConfig()
 	layout.Search, layout.Window = made.Search(), 168*time.Hour
 	plan := layout.Plan()
 	index := memindex.New(memindex.Config{Window: layout.Window, Generations: 1, Search: made.Search(), BlockBits: plan.Layout.Bits})
@@ -88,5 +88,5 @@ func TestServiceOnFeed(t *testing.T) {
 	require.Greater(t, counts.found, counts.copies*98/100)
 	// On average, half of the articles were stored before.
 	atTheEnd := float64(counts.candidates) / float64(counts.originals) * 2 * day / n
-	require.Less(t, atTheEnd, float64(redisindex.DefaultConfig().MaxCandidates)/2, "candidates of an article after a day")
+	require.Less(t, atTheEnd, float64(keyspace.DefaultConfig().MaxCandidates)/2, "candidates of an article after a day")
 }

@@ -5,10 +5,10 @@ import (
 	"os"
 
 	"echosieve/internal/app/command"
-	"echosieve/redisindex"
+	"echosieve/redisindex/connection"
 )
 
 func main() {
-	redisindex.SilenceClients() // commands and logs explain the errors
+	connection.SilenceClients() // commands and logs explain the errors
 	os.Exit(command.Main(newRootCommand()))
 }

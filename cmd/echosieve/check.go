@@ -21,6 +21,7 @@ import (
 	"echosieve/pipeline/page"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
+	"echosieve/redisindex/connection"
 )
 
 // checkTimeout bounds all checks of one component.
@@ -152,18 +153,19 @@ func checkKafka(ctx context.Context, cfg config.Config) []diag.Finding {
 func checkRedis(parent context.Context, cfg config.Config, recipeID string, noKafka bool) []diag.Finding {
 	ctx, cancel := context.WithTimeout(parent, checkTimeout)
 	defer cancel()
-	client, err := redisindex.Connect(cfg.Redis.Options)
+	client, err := connection.Connect(cfg.Redis.Options)
 	if err != nil {
 		return []diag.Finding{{
 			Severity: diag.Failure, Subject: "connection", Problem: err.Error(), Remedy: "correct the settings under redis",
 		}}
 	}
 	defer client.Close()
-	found := redisindex.Check(ctx, client, cfg.IndexConfig(recipeID))
-	found = append(found, redisindex.CheckReplicas(ctx, client, cfg.Redis.Options)...)
+	index := cfg.IndexConfig(recipeID)
+	found := connection.Check(ctx, client, index, func(ctx context.Context) error { return redisindex.Trial(ctx, client, index) })
+	found = append(found, connection.CheckReplicas(ctx, client, cfg.Redis.Options)...)
 	if slices.ContainsFunc(found, failed) {
 		// If the servers are of another kind than the settings say, all other findings follow from that.
-		if modes := redisindex.CheckMode(ctx, cfg.Redis.Options); len(modes) > 0 {
+		if modes := connection.CheckMode(ctx, cfg.Redis.Options); len(modes) > 0 {
 			found = modes
 		}
 		return found
@@ -171,7 +173,7 @@ func checkRedis(parent context.Context, cfg config.Config, recipeID string, noKa
 	if noKafka || recipeID == "" {
 		return found
 	}
-	x, err := redisindex.New(client, cfg.IndexConfig(recipeID), nil, slog.New(slog.DiscardHandler), nil)
+	x, err := redisindex.New(client, index, nil, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		return append(found, diag.New(diag.Failure, "index", err.Error(), "correct the settings under redis"))
 	}

@@ -8,7 +8,7 @@ import (
 	"echosieve/internal/app/service"
 	"echosieve/internal/base/diag"
 	"echosieve/redisindex"
-	"echosieve/redisindex/handover"
+	"echosieve/redisindex/watch"
 )
 
 // checkIndex compares the index of the configuration with the index that the group's commits name. If Kafka or Redis does not answer, it says
@@ -26,9 +26,9 @@ func checkIndex(ctx context.Context, cfg config.Config, x *redisindex.Index) []d
 	if err != nil {
 		return nil
 	}
-	lack, err := handover.Of(x, cfg.Kafka.Group, cfg.Window).Lack(ctx, notes)
+	lack, err := watch.NewHandover(x.Client(), x.Keys(), cfg.Kafka.Group, cfg.Window).Lack(ctx, notes)
 	if err != nil || lack == nil {
 		return nil
 	}
-	return []diag.Finding{diag.New(diag.Failure, "index "+x.ID().String(), lack.Text(x.ID()), service.Cure(cfg).Remedy(x.ID(), lack.Other))}
+	return []diag.Finding{diag.New(diag.Failure, "index "+x.Keys().ID.String(), lack.Text(x.Keys().ID), service.Cure(cfg).Remedy(x.Keys().ID, lack.Other))}
 }

@@ -13,6 +13,7 @@ import (
 	"echosieve/internal/app/config"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
+	"echosieve/redisindex/connection"
 	"echosieve/test/redisserver"
 )
 
@@ -28,7 +29,7 @@ func filledIndex(t *testing.T) (flags []string, x *redisindex.Index, claimed []a
 	cfg.Redis.Addrs = []string{addr}
 	recipe, err := cfg.LoadRecipe()
 	require.NoError(t, err)
-	client, err := redisindex.Connect(cfg.Redis.Options)
+	client, err := connection.Connect(cfg.Redis.Options)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	x, err = redisindex.New(client, cfg.IndexConfig(recipe.ID()), nil, slog.New(slog.DiscardHandler), nil)

@@ -10,7 +10,7 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
-	"echosieve/redisindex"
+	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 	"echosieve/test/ledger"
 )
@@ -50,7 +50,7 @@ func reason(r *recipe.Recipe, in *kgo.Record) pipeline.RejectReason {
 
 // checkVerdicts checks every verdict against a comparison of all articles with all others. The original of a copy must be one that the copy
 // repeats. Of two copies of each other that look-ups find, one must be published as a copy.
-func checkVerdicts(t testing.TB, r *recipe.Recipe, index redisindex.Config, decode pipeline.DecodeConfig, windowMillis int64,
+func checkVerdicts(t testing.TB, r *recipe.Recipe, index keyspace.Config, decode pipeline.DecodeConfig, windowMillis int64,
 	inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome,
 ) (copies int) {
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/recipe"
-	"echosieve/redisindex"
+	"echosieve/redisindex/keyspace"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/promserver"
@@ -101,8 +101,8 @@ func watch(t testing.TB, c cluster, want int, progress func(sources int)) []*kgo
 }
 
 // indexConfig is how the service under test finds and judges articles.
-func indexConfig(recipe *recipe.Recipe) redisindex.Config {
-	cfg := redisindex.DefaultConfig()
+func indexConfig(recipe *recipe.Recipe) keyspace.Config {
+	cfg := keyspace.DefaultConfig()
 	cfg.Search = recipe.Search()
 	return cfg
 }

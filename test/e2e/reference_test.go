@@ -12,14 +12,14 @@ import (
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
-	"echosieve/redisindex"
+	"echosieve/redisindex/keyspace"
 	"echosieve/test/ledger"
 )
 
 // checkAgainstReference runs the articles of each input partition through the in-memory index, in order, and compares its verdicts with those
 // of the service. It compares only articles whose whole cluster (all copies of copies) lies in one partition: the verdicts of others depend
 // on which partition was faster. It returns the number of compared articles.
-func checkAgainstReference(t testing.TB, recipe *recipe.Recipe, index redisindex.Config, inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome) int {
+func checkAgainstReference(t testing.TB, recipe *recipe.Recipe, index keyspace.Config, inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome) int {
 	t.Helper()
 	decode := pipeline.DefaultDecodeConfig()
 	var claims []article.Article
@@ -71,7 +71,7 @@ func checkAgainstReference(t testing.TB, recipe *recipe.Recipe, index redisindex
 
 // mixedClusters says for each claim whether its cluster has members in several partitions. It ignores the window of the index, which could
 // only make clusters smaller.
-func mixedClusters(claims []article.Article, index redisindex.Config) []bool {
+func mixedClusters(claims []article.Article, index keyspace.Config) []bool {
 	parent := make([]int, len(claims))
 	for i := range parent {
 		parent[i] = i

@@ -1,5 +1,5 @@
 // Package mutants shows that the tests of the index notice mistakes: each mutant is one mistake in package redisindex, or in the package
-// that its file's path leads to, and a test of that package must fail because of it. test/torture has the mutants of the delivery. To add
+// that its file's path leads to, and a test must fail because of it. test/torture has the mutants of the delivery. To add
 // a mutant: add the text that it replaces, and the cheapest test that notices it, to the list.
 package mutants
 
@@ -20,7 +20,7 @@ import (
 type mutant struct {
 	name  string
 	edits []edit
-	run   string // pattern for go test -run
+	run   string // pattern for go test -run; before it can stand, with a space, a directory below package redisindex
 }
 
 // edit replaces text in a file, whose path starts from package redisindex; find must occur exactly once.
@@ -51,13 +51,13 @@ var mutants = []mutant{
 		{"batch.go", "if givenByOther {", "if false {"},
 	}, "^TestGivenATicketWhileItFetchesSpans$"},
 	{"replays-forget-the-counter", []edit{
-		{"batch.go", "pipe.Expire(ctx, x.keys.sequence(), 2*x.layout.lifetime)", "_ = x"},
+		{"batch.go", "pipe.Expire(ctx, x.keys.Sequence(), 2*x.layout.Lifetime)", "_ = x"},
 	}, "^TestCounterOutlivesReplayedEntries$"},
 	{"no-ticket", []edit{
-		{"lookup.go", "return r.ticket == 0 || !r.before(&t.entry) || r.ticket == maxTicket", "return false"},
+		{"lookup.go", "return r.Ticket == 0 || !r.Before(&t.Entry) || r.Ticket == keyspace.MaxTicket", "return false"},
 	}, interleaving},
 	{"no-help", []edit{
-		{"lookup.go", "if r.ticket == 0 && !seen[r.entry]", "if false && !seen[r.entry]"},
+		{"lookup.go", "if r.Ticket == 0 && !seen[r.Entry]", "if false && !seen[r.Entry]"},
 	}, interleaving},
 	{"no-decide", []edit{
 		{"decide.go", "t.verdict = verdict", "t.verdict, _ = t.proposal, verdict"},
@@ -81,7 +81,7 @@ var mutants = []mutant{
 		{"decide.go", "if b.comesLater(r.Coordinates) {", "if false {"},
 	}, "^TestDoesNotWaitForItself$"},
 	{"damage-is-taken-for-the-end", []edit{
-		{"lua/find.lua", "error('ECHOSIEVE_DAMAGED', 0)", "break"},
+		{"keyspace/lua/find.lua", "error('ECHOSIEVE_DAMAGED', 0)", "break"},
 	}, "^TestDamagedOwnEntry$"},
 	{"keeps-the-farthest", []edit{
 		{"lookup.go", "if c.distance == n.cutoff {\n\t\t\treturn", "if true {\n\t\t\treturn"},
@@ -105,44 +105,44 @@ var mutants = []mutant{
 		{"batch.go", "article.ExactVerdict(o.Ref(), verdict.Root)", "article.ExactVerdict(o.Ref(), o.Ref())"},
 	}, contract + "/^ExactRepeats$"},
 	{"restored-articles-lose-their-place", []edit{
-		{"restore.go", "return RestoredHidden, nil", "return RestoredHeld, nil"},
-	}, "^TestRestore$/^Mini$"},
+		{"admin/restore.go", "return RestoredHidden, nil", "return RestoredHeld, nil"},
+	}, "admin ^TestRestore$/^Mini$"},
 	{"refill-leaves-articles-undecided", []edit{
-		{"lua/restore.lua", "elseif len == head and", "elseif false and"},
+		{"admin/lua/restore.lua", "elseif len == head and", "elseif false and"},
 	}, "^TestRestoreDecidesForAnother$"},
 	{"refused-articles-stay-originals", []edit{
-		{"walk.go", "if s.Coordinates == a.Coordinates && !s.Hidden {", "if false {"},
+		{"retract.go", "if s.Coordinates == a.Coordinates && !s.Hidden {", "if false {"},
 	}, contract + "/^Retract$"},
 	{"a-refused-repeat-hides-its-original", []edit{
-		{"walk.go", "if s.Coordinates == a.Coordinates && !s.Hidden {", "if !s.Hidden {"},
+		{"retract.go", "if s.Coordinates == a.Coordinates && !s.Hidden {", "if !s.Hidden {"},
 	}, contract + "/^Retract$"},
 	{"replays-of-hidden-entries-are-new", []edit{
 		{"lua/store.lua", "find(value, digest, hidden)", "find(value, digest)"},
-	}, "^TestHide$/^Mini$"},
+	}, "admin ^TestHide$/^Mini$"},
 	{"hidden-entries-have-repeats", []edit{
-		{"entry.go", "return hidden[:]", "return append(hidden[:0], e.Digest[:]...)"},
-	}, "^TestHide$/^Mini$"},
+		{"keyspace/entry.go", "return hidden[:]", "return append(hidden[:0], e.Digest[:]...)"},
+	}, "admin ^TestHide$/^Mini$"},
 	{"copy-of-its-copy", []edit{
 		{"decide.go", "if root.Coordinates == t.Coordinates {", "if false {"},
 	}, "^TestLostOriginalStaysUnique$"},
 	{"entries-never-expire", []edit{
 		{"lua/store.lua", "redis.call('EXPIRE', key, ARGV[5])", ""},
-		{"batch.go", "pipe.Expire(ctx, key, x.layout.lifetime)", ""},
+		{"batch.go", "pipe.Expire(ctx, key, x.layout.Lifetime)", ""},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"lists-never-expire", []edit{
 		{"lua/add.lua", "  redis.call('EXPIRE', key, ARGV[1])\nend", "end"},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"spans-never-expire", []edit{
-		{"batch.go", `pipe.HSet(ctx, key, "", "")` + "\n\t\t\tpipe.Expire(ctx, key, 2*b.x.layout.lifetime)", `pipe.HSet(ctx, key, "", "")`},
+		{"batch.go", `pipe.HSet(ctx, key, "", "")` + "\n\t\t\tpipe.Expire(ctx, key, 2*b.x.layout.Lifetime)", `pipe.HSet(ctx, key, "", "")`},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"window-edge-outside", []edit{
-		{"layout.go", "<= l.windowMs", "< l.windowMs"},
+		{"keyspace/layout.go", "<= l.windowMs", "< l.windowMs"},
 	}, contract + "/^WindowEdges$"},
 	{"only-earlier-spans", []edit{
-		{"layout.go", "l.span(saturate(ms, l.windowMs))", "l.span(ms)"},
+		{"keyspace/layout.go", "l.Span(saturate(ms, l.windowMs))", "l.Span(ms)"},
 	}, contract + "/^WindowEdges$"},
 	{"little-texts-collapse", []edit{
-		{"entry.go", "e.LittleText = raw[formAt]&flagLittle != 0", "_ = raw"},
+		{"keyspace/entry.go", "e.LittleText = raw[formAt]&flagLittle != 0", "_ = raw"},
 	}, contract + "/^LittleText$"},
 	{"look-alikes-before-copies", []edit{
 		{"decide.go", "if !r.judged.Kind.IsCopy() {", "if r.judged.Kind == 0 {"},
@@ -157,19 +157,19 @@ var mutants = []mutant{
 		{"lookup.go", "if r.judged.SameID != s.judged.SameID {", "if false {"},
 	}, contract + "/^SameID$"},
 	{"no-probes", []edit{
-		{"lookup.go", "x.layout.plan.AppendLookups(blocks[:0], &t.Article)", "x.layout.plan.AppendStored(blocks[:0], &t.Article)"},
+		{"lookup.go", "x.layout.Plan.AppendLookups(blocks[:0], &t.Article)", "x.layout.Plan.AppendStored(blocks[:0], &t.Article)"},
 	}, contract + "/^Probes$"},
 	{"no-anchors", []edit{
-		{"lookup.go", "x.layout.plan.AppendLookups(blocks[:0], &t.Article)", "func(a article.Article) []simhash.Block { a.Anchors = nil; return x.layout.plan.AppendLookups(nil, &a) }(t.Article)"},
+		{"lookup.go", "x.layout.Plan.AppendLookups(blocks[:0], &t.Article)", "func(a article.Article) []simhash.Block { a.Anchors = nil; return x.layout.Plan.AppendLookups(nil, &a) }(t.Article)"},
 	}, contract + "/^Anchors$"},
 	{"blocks-reach-as-far-as-anchors", []edit{
-		{"lookup.go", "x.layout.plan.Reach(refs[n].block)", "x.cfg.MaxDistance"},
+		{"lookup.go", "x.layout.Plan.Reach(refs[n].Block)", "x.cfg.MaxDistance"},
 	}, contract + "/^Reach$"},
 	{"anchors-reach-no-farther-than-blocks", []edit{
-		{"lookup.go", "x.layout.plan.Reach(refs[n].block)", "x.layout.plan.Reach(0)"},
+		{"lookup.go", "x.layout.Plan.Reach(refs[n].Block)", "x.layout.Plan.Reach(0)"},
 	}, contract + "/^Reach$"},
 	{"stored-without-anchors", []edit{
-		{"lists.go", "b.x.layout.plan.AppendStored(blocks[:0], &t.Article)", "b.x.layout.plan.Layout.AppendBlocks(blocks[:0], t.Fingerprint)"},
+		{"lists.go", "b.x.layout.Plan.AppendStored(blocks[:0], &t.Article)", "b.x.layout.Plan.Layout.AppendBlocks(blocks[:0], t.Fingerprint)"},
 	}, contract + "/^Anchors$"},
 	{"lists-without-end", []edit{
 		{"lua/add.lua", "if #list < most then", "if true then"},
@@ -178,25 +178,25 @@ var mutants = []mutant{
 		{"lua/add.lua", "if list ~= before then", "if not before then"},
 	}, "^TestAddToLists$/^Mini$"},
 	{"sets-never-expire", []edit{
-		{"lists.go", "pipe.Expire(ctx, key, s.x.layout.lifetime)", ""},
+		{"lists.go", "pipe.Expire(ctx, key, s.x.layout.Lifetime)", ""},
 	}, "^TestEveryKeyExpires$/^MiniSets$"},
 	{"sets-are-read-whole", []edit{
-		{"lists.go", "s.x.keys.listSet(ref), maxSetRead)", "s.x.keys.listSet(ref), 1<<30)"},
+		{"keyspace/blocklists.go", "k.ListSet(ref), MaxSetRead)", "k.ListSet(ref), 1<<30)"},
 	}, "^TestLongSet$/^Mini$"},
 	{"unsigned-members", []edit{
-		{"lists.go", "args = append(args, int64(firstFingerprint(packed)))", "args = append(args, uint64(firstFingerprint(packed)))"},
+		{"lists.go", "args = append(args, int64(keyspace.FirstFingerprint(packed)))", "args = append(args, uint64(keyspace.FirstFingerprint(packed)))"},
 	}, "^TestSetsCanBeRead$"},
 	{"kinds-share-their-keys", []edit{
-		{"layout.go", "kind = bucketsSets", "_ = bucketsSets"},
+		{"keyspace/layout.go", "kind = BucketsSets", "_ = BucketsSets"},
 	}, "^TestKindsNeverMeet$"},
 	{"does-not-wait-for-replicas", []edit{
-		{"connection.go", "wait.Val() < int64(r.replicas)", "wait.Val() < 0"},
+		{"connection/replication.go", "wait.Val() < int64(r.replicas)", "wait.Val() < 0"},
 	}, "^TestTooFewReplicas$/^Single$"},
 	{"believes-a-master-without-replicas", []edit{
-		{"connection.go", "append(slices.Clip(cmds), fence, wait)", "append(slices.Clip(cmds), wait)"},
+		{"connection/replication.go", "append(slices.Clip(cmds), fence, wait)", "append(slices.Clip(cmds), wait)"},
 	}, "^TestReadsNeedReplicas$"},
 	{"forgets-replicas-of-a-cluster", []edit{
-		{"connection.go", "cluster.OnNewNode(func(node *redis.Client) { node.AddHook(r) })", "_ = cluster"},
+		{"connection/replication.go", "cluster.OnNewNode(func(node *redis.Client) { node.AddHook(r) })", "_ = cluster"},
 	}, "^TestTooFewReplicas$/^Cluster$"},
 	{"straddling-members", []edit{
 		{"lua/add.lua", "while at and at % 8 ~= 1 do", "while false do"},
@@ -209,28 +209,28 @@ var mutants = []mutant{
 	}, "^TestScriptsRunInLua54$"},
 	{"no-witnesses", []edit{
 		{"index.go", "b.addWitnesses(start)", "_ = start"},
-	}, "^TestDeletedKeysAreNoticedOrHarmless$/^packed_o$"},
+	}, "watch ^TestDeletedKeysAreNoticedOrHarmless$/^packed_o$"},
 	{"witnesses-of-entries-only", []edit{
-		{"witnesses.go", "case slices.ContainsFunc(k.lists", "case false && slices.ContainsFunc(k.lists"},
-	}, "^TestDeletedKeysAreNoticedOrHarmless$/_[bs]$"},
+		{"watch/witnesses.go", "case slices.ContainsFunc(k.lists", "case false && slices.ContainsFunc(k.lists"},
+	}, "watch ^TestDeletedKeysAreNoticedOrHarmless$/_[bs]$"},
 	{"witnesses-never-expire", []edit{
-		{"witnesses.go", "return !now.Before(k.until)", "return false"},
-	}, "^TestWitnessesAreASample$"},
+		{"watch/witnesses.go", "return !now.Before(k.until)", "return false"},
+	}, "watch ^TestWitnessesAreASample$"},
 	{"candidates-without-entries-are-ordinary", []edit{
-		{"monitor.go", "if gaps && !m.x.watermarks.hasLoss(time.Now()) {", "if gaps && false {"},
-	}, "^TestEntriesDeletedWhileTheServiceWasStopped$/^packed$"},
+		{"watch/monitor.go", "if gaps && !m.l.watermarks.hasLoss(time.Now()) {", "if gaps && false {"},
+	}, "watch ^TestEntriesDeletedWhileTheServiceWasStopped$/^packed$"},
 	{"traces-of-a-known-loss-are-a-new-one", []edit{
-		{"monitor.go", "if gaps && !m.x.watermarks.hasLoss(time.Now()) {", "if gaps {"},
-	}, "^TestTracesOfAKnownLoss$"},
+		{"watch/monitor.go", "if gaps && !m.l.watermarks.hasLoss(time.Now()) {", "if gaps {"},
+	}, "watch ^TestTracesOfAKnownLoss$"},
 	{"a-refill-cures-later-losses", []edit{
-		{"watermarks.go", "return w.cured > 0 && w.cured >= w.lastLossAt()", "return w.cured > 0"},
-	}, "^TestCure$"},
+		{"watch/watermarks.go", "return w.cured > 0 && w.cured >= w.lastLossAt()", "return w.cured > 0"},
+	}, "watch ^TestCure$"},
 	{"a-refill-cures-what-it-left-out", []edit{
-		{"refill.go", "if cured = gap.Err() != nil ||", "if cured = true || gap.Err() != nil ||"},
-	}, "^TestCure$"},
+		{"admin/refill.go", "if cured = gap.Err() != nil ||", "if cured = true || gap.Err() != nil ||"},
+	}, "watch ^TestCure$"},
 	{"a-refill-goes-on-where-it-never-was", []edit{
-		{"refill.go", "if r.From <= from && from <= r.To {", "if from <= r.To {"},
-	}, "^TestRefillProgress$"},
+		{"admin/refill.go", "if r.From <= from && from <= r.To {", "if from <= r.To {"},
+	}, "admin ^TestRefillProgress$"},
 	{"waits-for-ever-in-readyz", []edit{
 		{"index.go", "defer c.served()", "_ = c"},
 	}, "^TestWaitsForRedis$"},
@@ -238,11 +238,11 @@ var mutants = []mutant{
 		{"../internal/app/service/health.go", "delete(c.waits, call)", "clear(c.waits)"},
 	}, "^TestHealthChanges$"},
 	{"blind-to-another-process", []edit{
-		{"../redisindex/handover/watch.go", "if w.committed == nil || before[place] == commit {", "if before[place] != commit || true {"},
-	}, "^TestWatcher$"},
+		{"watch/reporter.go", "if r.committed == nil || before[place] == commit {", "if before[place] != commit || true {"},
+	}, "watch ^TestReporter$"},
 	{"blind-to-another-index", []edit{
-		{"../redisindex/handover/handover.go", "if !ok || note.Names(h.index) || now.Sub(note.Seen) >= h.window {", "if ok || !ok || at.Offset >= 0 {"},
-	}, "^TestLack$"},
+		{"watch/handover.go", "if !ok || note.Index.Same(h.index) || now.Sub(note.Seen) >= h.window {", "if ok || !ok || at.Offset >= 0 {"},
+	}, "watch ^TestLack$"},
 	{"takes-the-end-for-the-marker", []edit{
 		{"../consumer/takeover.go", markerMissing, endIsEnough},
 	}, takingOver},
@@ -293,12 +293,16 @@ var mutants = []mutant{
 	}, "^TestFencedWritersLoseTheirStanding$"},
 }
 
-// dir is the directory of the package whose tests must notice the mutant, from package redisindex.
-func (m mutant) dir() string {
-	if file := m.edits[0].file; strings.HasPrefix(file, "../") {
-		return filepath.Dir(file)
+// test returns the directory of the package whose tests must notice the mutant, from package redisindex, and the pattern of the tests. If run
+// names no directory, it is redisindex or, for a file outside of it, the directory of the file.
+func (m mutant) test() (dir, run string) {
+	if dir, run, found := strings.Cut(m.run, " "); found {
+		return dir, run
 	}
-	return "."
+	if file := m.edits[0].file; strings.HasPrefix(file, "../") {
+		return filepath.Dir(file), m.run
+	}
+	return ".", m.run
 }
 
 func TestMutants(t *testing.T) {
@@ -308,8 +312,9 @@ func TestMutants(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel() // some tests notice a mistake by waiting
-			cmd := exec.CommandContext(t.Context(), build(t, source, m), "-test.timeout=10m", "-test.failfast", "-test.run", m.run)
-			cmd.Dir = filepath.Join(source, m.dir())
+			dir, run := m.test()
+			cmd := exec.CommandContext(t.Context(), build(t, source, m), "-test.timeout=10m", "-test.failfast", "-test.run", run)
+			cmd.Dir = filepath.Join(source, dir)
 			cmd.Env = append(os.Environ(), "ECHOSIEVE_TEST_SCHEDULES=4000")
 			output, err := cmd.CombinedOutput()
 			var exit *exec.ExitError
@@ -334,7 +339,8 @@ func TestMutantsFitTheCode(t *testing.T) {
 func build(t *testing.T, source string, m mutant) string {
 	binary := filepath.Join(t.TempDir(), "package.test")
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-gcflags=-N -l -dwarf=false", "-ldflags=-s -w", "-overlay", write(t, source, m.edits), "-o", binary, ".")
-	cmd.Dir = filepath.Join(source, m.dir())
+	dir, _ := m.test()
+	cmd.Dir = filepath.Join(source, dir)
 	output, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", output)
 	return binary

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/redisindex"
+	"echosieve/redisindex/connection"
 	"echosieve/test/certs"
 	"echosieve/test/service"
 )
@@ -145,12 +145,12 @@ func (f *fortress) testMistakes(t *testing.T) {
 		{
 			"redis: missing right",
 			settings{"redis.username": "lame", "redis.password_file": "", "redis.password": "lame-password"},
-			"a right is missing in Redis", "ACL SETUSER lame " + redisindex.ACLRule("echosieve"), false, true,
+			"a right is missing in Redis", "ACL SETUSER lame " + connection.ACLRule("echosieve"), false, true,
 		},
 		{
 			"redis: keys of others",
 			settings{"redis.namespace": "theirs"},
-			"a right is missing in Redis", "ACL SETUSER echosieve " + redisindex.ACLRule("theirs"), false, true,
+			"a right is missing in Redis", "ACL SETUSER echosieve " + connection.ACLRule("theirs"), false, true,
 		},
 	} {
 		t.Run(m.name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"echosieve/redisindex"
+	"echosieve/redisindex/connection"
 	"echosieve/test/service"
 )
 
@@ -19,7 +19,7 @@ import (
 func (f *fortress) allowRedis(t *testing.T, user, namespace, password, without string) {
 	t.Helper()
 	rules := []any{"ACL", "SETUSER", user, "reset", "on", ">" + password}
-	for rule := range strings.FieldsSeq(redisindex.ACLRule(namespace)) {
+	for rule := range strings.FieldsSeq(connection.ACLRule(namespace)) {
 		if rule != "+"+without {
 			rules = append(rules, rule)
 		}

@@ -91,7 +91,7 @@ var mutants = []mutant{
 		{"consumer/partition.go", "	ch, size, bad := p.readChunk(records)\n", openDecompressor + "	ch, size, bad := p.readChunk(records)\n"},
 	}, faults: "hostile-frames", want: []ledger.Kind{ledger.Lost}, args: []string{"--processes", "1", "--service-flag", "--kafka.max_in_flight_records=256"}},
 	{name: "wait-for-no-replica", edits: []edit{
-		{"redisindex/connection.go", "	if o.WaitReplicas > 0 {\n", "	if false {\n"},
+		{"redisindex/connection/options.go", "	if o.WaitReplicas > 0 {\n", "	if false {\n"},
 	}, faults: "redis-master-behind", want: []ledger.Kind{ledger.Twin, ledger.Contradiction}, redis: rig.SentinelRedis},
 }
 

@@ -6,7 +6,7 @@
 // A word is a name, a colon and a value without spaces. Readers look up the names that they know and ignore all others, so a version may
 // add words. The words:
 //
-//   - index: in which index the records below the offset were decided. The format is that of indexid.Note in redisindex.
+//   - index: in which index the records below the offset were decided. The format is that of Label in redisindex/watch.
 //   - producer: id/epoch under which the partition's owner publishes; absent with delivery at least once.
 //   - outputs: topic/partition/topic-id/offset of each output partition, with commas between them. No output of a record at or after the
 //     committed offset stands before that offset of the output partition. So the next owner reads from there what is published.

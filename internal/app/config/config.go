@@ -18,7 +18,8 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
-	"echosieve/redisindex"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
 )
 
 // Config holds all settings. Package schema makes flags, environment variables and the reference file from the tags of the
@@ -41,8 +42,8 @@ type Config struct {
 // RedisConfig says where the index is and how it is laid out.
 type RedisConfig struct {
 	Namespace          string `setting:"namespace" help:"First part of all keys; processes that share it share the index."`
-	redisindex.Options `setting:",squash"`
-	Index              redisindex.Config `setting:",squash"`
+	connection.Options `setting:",squash"`
+	Index              keyspace.Config `setting:",squash"`
 }
 
 // HTTPConfig holds the settings of the listener for metrics and health.
@@ -66,8 +67,8 @@ func Default() Config {
 		Kafka: consumer.DefaultConfig(),
 		Redis: RedisConfig{
 			Namespace: "echosieve",
-			Options:   redisindex.DefaultOptions(),
-			Index:     redisindex.DefaultConfig(),
+			Options:   connection.DefaultOptions(),
+			Index:     keyspace.DefaultConfig(),
 		},
 		Window:    168 * time.Hour,
 		Recipe:    "news",
@@ -88,7 +89,7 @@ func (c Config) RecipeConfig() recipe.Config {
 
 // IndexConfig returns the settings of the index for a recipe: c.Redis.Index and everything that other sections decide, such as
 // the namespace and the window. The configuration must be valid.
-func (c Config) IndexConfig(recipeID string) redisindex.Config {
+func (c Config) IndexConfig(recipeID string) keyspace.Config {
 	index := c.indexSettings(recipeID, c.RecipeConfig())
 	// When a process dies, Kafka notices it after one session timeout and gives its partitions to another process. After a second
 	// session timeout that process has had time to decide the articles that the dead one left undecided.
@@ -106,7 +107,7 @@ func (c Config) LoadRecipe() (*recipe.Recipe, error) {
 }
 
 // indexSettings is IndexConfig without UndecidedTimeout.
-func (c Config) indexSettings(recipeID string, recipe recipe.Config) redisindex.Config {
+func (c Config) indexSettings(recipeID string, recipe recipe.Config) keyspace.Config {
 	index := c.Redis.Index
 	index.Namespace = c.Redis.Namespace + ":" + recipeID
 	index.Window = c.Window
@@ -222,7 +223,7 @@ func (c Config) validateDetection() error {
 }
 
 func (c Config) validWindow() bool {
-	return c.Window >= redisindex.MinWindow && c.Window <= redisindex.MaxWindow
+	return c.Window >= keyspace.MinWindow && c.Window <= keyspace.MaxWindow
 }
 
 // inSection puts "section." before each of the joined errors. Each of them begins with a key of that section.

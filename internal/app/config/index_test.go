@@ -17,7 +17,8 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
-	"echosieve/redisindex/indexid"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 )
 
@@ -121,7 +122,7 @@ func TestEverySettingThatMovesTheKeys(t *testing.T) {
 }
 
 // indexOf returns the id of the index of a configuration, and the keys, each behind its database, that it uses for one article.
-func indexOf(t *testing.T, cfg Config, recipes map[recipe.Config]string) (id indexid.ID, keys map[string]bool) {
+func indexOf(t *testing.T, cfg Config, recipes map[recipe.Config]string) (id keyspace.ID, keys map[string]bool) {
 	t.Helper()
 	server := miniredis.RunT(t)
 	cfg.Redis.Addrs = []string{server.Addr()}
@@ -133,7 +134,7 @@ func indexOf(t *testing.T, cfg Config, recipes map[recipe.Config]string) (id ind
 		recipeID = made.ID()
 		recipes[cfg.RecipeConfig()] = recipeID
 	}
-	client, err := redisindex.Connect(cfg.Redis.Options)
+	client, err := connection.Connect(cfg.Redis.Options)
 	require.NoError(t, err)
 	defer client.Close()
 	x, err := redisindex.New(client, cfg.IndexConfig(recipeID), nil, slog.New(slog.DiscardHandler), nil)
@@ -149,5 +150,5 @@ func indexOf(t *testing.T, cfg Config, recipes map[recipe.Config]string) (id ind
 			keys[strconv.Itoa(db)+" "+key] = true
 		}
 	}
-	return x.ID(), keys
+	return x.Keys().ID, keys
 }

@@ -17,7 +17,7 @@ import (
 	"echosieve/consumer"
 	"echosieve/pipeline"
 	"echosieve/pipeline/recipe"
-	"echosieve/redisindex"
+	"echosieve/redisindex/keyspace"
 )
 
 // Path is the path of the page. All other paths of the console are below it.
@@ -35,7 +35,7 @@ type Config struct {
 	Decode pipeline.DecodeConfig
 	Recipe *recipe.Recipe
 	// Index says how the index of the service looks articles up and judges them.
-	Index redisindex.Config
+	Index keyspace.Config
 }
 
 // Console shows one service. New makes it, and Close ends it. Safe for concurrent use.

@@ -18,6 +18,8 @@ import (
 
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 	"echosieve/test/redisserver"
 )
@@ -109,12 +111,12 @@ func TestHealthNamesTheCallsThatWait(t *testing.T) {
 // One partition waits for ever at a key of another program. The verdicts of the others do not hide it.
 func TestReadinessWhileOnePartitionWaits(t *testing.T) {
 	server := redisserver.Start(t)
-	options := redisindex.DefaultOptions()
+	options := connection.DefaultOptions()
 	options.Addrs = []string{server.Addr}
-	client, err := redisindex.Connect(options)
+	client, err := connection.Connect(options)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
-	cfg := redisindex.DefaultConfig()
+	cfg := keyspace.DefaultConfig()
 	cfg.Namespace, cfg.Window = "news:recipe", time.Hour
 	cfg.Search = article.Search{Blocks: 4}
 	h := newHealth(nil, discardLog(), "redis")

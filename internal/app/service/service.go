@@ -26,7 +26,9 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
-	"echosieve/redisindex/handover"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
+	"echosieve/redisindex/watch"
 )
 
 // Service is one Echosieve process.
@@ -37,7 +39,7 @@ type Service struct {
 	recipe   *recipe.Recipe
 	redis    redis.UniversalClient
 	index    *redisindex.Index
-	watcher  *handover.Watcher
+	reporter *watch.Reporter
 	consumer *consumer.Consumer
 	console  *console.Console // nil without http.console
 	listener net.Listener
@@ -61,11 +63,11 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	}
 	// Loading the dictionaries leaves garbage of the same size. Without this call an idle process would keep that memory for minutes.
 	debug.FreeOSMemory()
-	registerBuildInfo(set, s.recipe.ID(), redisindex.IDOf(cfg.IndexConfig(s.recipe.ID()), cfg.Redis.DB).String(), cfg.IsShadow())
+	registerBuildInfo(set, s.recipe.ID(), keyspace.IDOf(cfg.IndexConfig(s.recipe.ID()), cfg.Redis.DB).String(), cfg.IsShadow())
 	if err := set.Err(); err != nil {
 		return nil, err
 	}
-	if s.redis, err = redisindex.Connect(cfg.Redis.Options); err != nil {
+	if s.redis, err = connection.Connect(cfg.Redis.Options); err != nil {
 		return nil, err
 	}
 	s.index, err = redisindex.New(s.redis, cfg.IndexConfig(s.recipe.ID()), s.registry, log.With("component", "index"), s.health.report)
@@ -94,11 +96,11 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	// The index knows the highest numbers that Redis has shown it. Offsets are committed together with these numbers: a process that
 	// starts later compares them with Redis, and so notices if Redis has lost writes meanwhile.
 	// The commits also name the index: a process on another index than its group says so.
-	s.watcher, err = handover.NewWatcher(handover.Of(s.index, cfg.Kafka.Group, cfg.Window), Cure(cfg), s.registry, log.With("component", "index"))
+	s.reporter, err = watch.NewReporter(watch.NewHandover(s.index.Client(), s.index.Keys(), cfg.Kafka.Group, cfg.Window), Cure(cfg), s.registry, log.With("component", "index"))
 	if err != nil {
 		return nil, errors.Join(err, s.redis.Close())
 	}
-	s.consumer.KeepNotes(notes{s.index, s.watcher})
+	s.consumer.KeepNotes(notes{s.index, s.reporter})
 	s.consumer.WarnWith(func(kind, text string) { s.health.warn("kafka", kind, text) })
 	if s.tracing, err = otlp.New(build.Version(), s.registry, log.With("component", "tracing")); err != nil {
 		return nil, errors.Join(err, s.redis.Close())
@@ -135,17 +137,17 @@ func (s *Service) Run(ctx context.Context) error {
 	group.Go(func() error { return serveHTTP(ctx, s.listener, handler, s.log) })
 	group.Go(func() error {
 		s.health.probe(ctx, "redis", func(ctx context.Context) error {
-			return redisindex.Explain(redisindex.Ping(ctx, s.redis), s.redis, s.cfg.Redis.Namespace)
+			return connection.Explain(connection.Ping(ctx, s.redis), s.redis, s.cfg.Redis.Namespace)
 		})
 		return nil
 	})
 	group.Go(func() error { s.health.probe(ctx, "kafka", s.consumer.Ping); return nil })
 	group.Go(func() error {
-		s.index.Monitor(ctx, func(kind, text string) { s.health.warn("redis", kind, text) })
+		s.index.Losses().Monitor(ctx, func(kind, text string) { s.health.warn("redis", kind, text) })
 		return nil
 	})
 	group.Go(func() error {
-		s.watcher.Watch(ctx, func(kind, text string) { s.health.warn("redis", kind, text) })
+		s.reporter.Watch(ctx, func(kind, text string) { s.health.warn("redis", kind, text) })
 		return nil
 	})
 	group.Go(func() error { s.reloader.run(ctx); return nil })

@@ -40,7 +40,7 @@ const (
 	// numbers leave a gap, which is allowed.
 	AfterDraw Point = "after-draw"
 	// AfterTicket fires after the entries got their tickets, and before the batch looks up. Recovery must keep the tickets. Until then
-	// copies of these articles wait for the verdicts, at most redisindex.Config.UndecidedTimeout.
+	// copies of these articles wait for the verdicts, at most keyspace.Config.UndecidedTimeout.
 	AfterTicket Point = "after-ticket"
 	// AfterLook fires after the block lists were fetched. Nothing was written since AfterTicket, so recovery must guarantee the same.
 	AfterLook Point = "after-look"

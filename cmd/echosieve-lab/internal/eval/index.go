@@ -14,6 +14,8 @@ import (
 	"echosieve/internal/app/config"
 	"echosieve/pipeline"
 	"echosieve/redisindex"
+	"echosieve/redisindex/admin"
+	"echosieve/redisindex/connection"
 )
 
 // configuredRedis is the value of --redis without an address.
@@ -45,7 +47,7 @@ func openIndex(ctx context.Context, cfg config.Config, recipeID, addr string, lo
 			return nil, err
 		}
 		stop = store.Close
-		server.Options = redisindex.DefaultOptions()
+		server.Options = connection.DefaultOptions()
 		server.Addrs = []string{store.Addr()}
 	case configuredRedis:
 	default:
@@ -63,7 +65,7 @@ func openIndex(ctx context.Context, cfg config.Config, recipeID, addr string, lo
 		// The keys are removed after an interruption, too.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
 		defer cancel()
-		return redisindex.Remove(ctx, client, layout.Namespace)
+		return admin.Remove(ctx, client, layout.Namespace)
 	}
 	closeAll := func() error {
 		defer stop()

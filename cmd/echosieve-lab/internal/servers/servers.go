@@ -14,7 +14,7 @@ import (
 	"echosieve/consumer"
 	"echosieve/internal/app/config"
 	"echosieve/internal/base/tlsfiles"
-	"echosieve/redisindex"
+	"echosieve/redisindex/connection"
 )
 
 // Servers are a Kafka and a Redis in this process.
@@ -44,7 +44,7 @@ func Start() (*Servers, error) {
 func (s *Servers) Configure(cfg config.Config) config.Config {
 	cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL = s.kafka.ListenAddrs(), tlsfiles.Config{}, consumer.SASL{}
 	cfg.Kafka.CreateTopics, cfg.Kafka.Replication = true, 1
-	cfg.Redis.Options = redisindex.DefaultOptions()
+	cfg.Redis.Options = connection.DefaultOptions()
 	cfg.Redis.Addrs = []string{s.redis.Addr()}
 	return cfg
 }
@@ -66,11 +66,11 @@ func StartRedis() (*miniredis.Miniredis, error) {
 
 // DialRedis connects to a Redis, and returns an error if it does not answer. The index alone would wait for the Redis.
 func DialRedis(ctx context.Context, cfg config.RedisConfig) (redis.UniversalClient, error) {
-	client, err := redisindex.Connect(cfg.Options)
+	client, err := connection.Connect(cfg.Options)
 	if err != nil {
 		return nil, err
 	}
-	if err := redisindex.Explain(redisindex.Ping(ctx, client), client, cfg.Namespace); err != nil {
+	if err := connection.Explain(connection.Ping(ctx, client), client, cfg.Namespace); err != nil {
 		return nil, errors.Join(fmt.Errorf("redis at %s does not answer: %w", strings.Join(cfg.Addrs, ", "), err), client.Close())
 	}
 	return client, nil

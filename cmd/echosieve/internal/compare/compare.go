@@ -6,13 +6,12 @@ import (
 	"slices"
 
 	"echosieve/internal/app/sidebyside"
-	"echosieve/pipeline/lookup"
-	"echosieve/pipeline/text"
-	"echosieve/redisindex"
-
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/evidence"
+	"echosieve/pipeline/lookup"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/text"
+	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 )
 
@@ -75,7 +74,7 @@ type comparedWord struct {
 }
 
 // compareTexts compares two texts of one origin as the service does, and keeps every intermediate result.
-func compareTexts(recipe *recipe.Recipe, index redisindex.Config, from article.Origin, names, texts [2]string, cfg recipe.Config) Comparison {
+func compareTexts(recipe *recipe.Recipe, index keyspace.Config, from article.Origin, names, texts [2]string, cfg recipe.Config) Comparison {
 	a, _ := recipe.Fingerprint(texts[0], from)
 	b, _ := recipe.Fingerprint(texts[1], from)
 	c := Articles(recipe.ID(), index, names, &a, &b, cfg, false)
@@ -95,7 +94,7 @@ func compareTexts(recipe *recipe.Recipe, index redisindex.Config, from article.O
 // Articles compares two articles whose texts may be lost. It needs SimHash, Fingerprint, Digest, LittleText and Signature of each, and
 // compares no words. Look-ups are those that the other fields allow. found says that the service has found a when b came: the anchor that
 // did so may be lost with the text, and b is judged as if it were there.
-func Articles(recipeID string, index redisindex.Config, names [2]string, a, b *article.Article, cfg recipe.Config, found bool) Comparison {
+func Articles(recipeID string, index keyspace.Config, names [2]string, a, b *article.Article, cfg recipe.Config, found bool) Comparison {
 	plan := index.Plan()
 	c := Comparison{
 		Recipe:      recipeID,

@@ -22,6 +22,7 @@ import (
 	"echosieve/internal/app/sidebyside"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
+	"echosieve/redisindex/connection"
 )
 
 const help = `Explain says why the service reached its verdict about an article: the verdict, the article that it repeats and
@@ -134,7 +135,7 @@ func newExplainer(cfg config.Config, cmd *cobra.Command) (*connected, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := redisindex.Connect(cfg.Redis.Options)
+	client, err := connection.Connect(cfg.Redis.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +146,7 @@ func newExplainer(cfg config.Config, cmd *cobra.Command) (*connected, error) {
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), indexTimeout)
 	defer cancel()
-	if c.away = redisindex.Explain(redisindex.Ping(ctx, client), client, cfg.Redis.Namespace); c.away != nil {
+	if c.away = connection.Explain(connection.Ping(ctx, client), client, cfg.Redis.Namespace); c.away != nil {
 		return c, nil
 	}
 	c.index, err = redisindex.New(client, cfg.IndexConfig(news.ID()), nil, slog.New(slog.DiscardHandler), nil)

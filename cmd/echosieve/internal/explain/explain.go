@@ -19,6 +19,7 @@ import (
 	"echosieve/pipeline/record"
 	"echosieve/pipeline/text"
 	"echosieve/redisindex"
+	"echosieve/redisindex/keyspace"
 )
 
 // explanation is the result of the command. Its JSON names must not change.
@@ -243,7 +244,7 @@ func (e *explainer) fetch(ctx context.Context, x *explanation, ref article.Ref, 
 }
 
 // setStored adds what the index has. It replaces what is not known from the text.
-func (d *described) setStored(s redisindex.StoredArticle) {
+func (d *described) setStored(s keyspace.StoredArticle) {
 	d.Index = &stored{Fingerprint: s.Fingerprint.String(), Ticket: s.Ticket, Overflow: s.Overflow, Hidden: s.Hidden, verdict: s.Verdict}
 	if s.Verdict.Kind != 0 {
 		d.Index.Verdict = s.Verdict.Kind.String()

@@ -67,5 +67,5 @@ func accept(ctx context.Context, index *opened) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return lack.Text(index.ID()), index.handover().Fill(ctx, kafka.Topics.Input, committed)
+	return lack.Text(index.Keys().ID), index.handover().Fill(ctx, kafka.Topics.Input, committed)
 }

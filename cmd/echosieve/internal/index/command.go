@@ -10,7 +10,9 @@ import (
 	"echosieve/internal/app/config"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
-	"echosieve/redisindex/handover"
+	"echosieve/redisindex/admin"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/watch"
 )
 
 const help = `The index is what Redis keeps of the articles of one window. It belongs to one recipe and one layout: these
@@ -27,6 +29,7 @@ func Command() *cobra.Command {
 // opened is an index with the settings and connections that a command needs to read and to close it.
 type opened struct {
 	*redisindex.Index
+	*admin.Tools
 	cfg    config.Config
 	recipe *recipe.Recipe
 	client io.Closer
@@ -42,15 +45,16 @@ func open(cmd *cobra.Command) (*opened, error) {
 	if o.recipe, err = cfg.LoadRecipe(); err != nil {
 		return nil, err
 	}
-	client, err := redisindex.Connect(cfg.Redis.Options)
+	client, err := connection.Connect(cfg.Redis.Options)
 	if err != nil {
 		return nil, err
 	}
 	o.client = client
 	o.Index, err = redisindex.New(client, cfg.IndexConfig(o.recipe.ID()), nil, slog.New(slog.DiscardHandler), nil)
 	if err == nil {
+		o.Tools = admin.New(o.Index)
 		// A wrong address is reported at once. Later failures are tried again for a minute.
-		err = redisindex.Explain(redisindex.Ping(cmd.Context(), client), client, cfg.Redis.Namespace)
+		err = connection.Explain(connection.Ping(cmd.Context(), client), client, cfg.Redis.Namespace)
 	}
 	if err != nil {
 		_ = client.Close()
@@ -60,6 +64,6 @@ func open(cmd *cobra.Command) (*opened, error) {
 }
 
 // handover compares the index with the commits of the group of the configuration.
-func (o *opened) handover() *handover.Handover {
-	return handover.Of(o.Index, o.cfg.Kafka.Group, o.cfg.Window)
+func (o *opened) handover() *watch.Handover {
+	return watch.NewHandover(o.Client(), o.Keys(), o.cfg.Kafka.Group, o.cfg.Window)
 }

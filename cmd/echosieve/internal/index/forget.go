@@ -9,7 +9,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/pipeline/article"
-	"echosieve/redisindex"
+	"echosieve/redisindex/keyspace"
 )
 
 const forgetHelp = `After forget, no later article is a copy of this article. Use it after a takedown, or if a wrong original (an error
@@ -99,7 +99,7 @@ func forget(cmd *cobra.Command, index *opened, wanted func(article.Ref) bool) (*
 	for pass := range maxPasses {
 		f.left = 0
 		before := len(f.hidden)
-		if _, err := index.articles(cmd.Context(), cmd.ErrOrStderr(), func(found []redisindex.StoredArticle) error { return f.hide(cmd, found) }); err != nil {
+		if _, err := index.articles(cmd.Context(), cmd.ErrOrStderr(), func(found []keyspace.StoredArticle) error { return f.hide(cmd, found) }); err != nil {
 			return nil, err
 		}
 		if len(f.found) == 0 || f.left == 0 && len(f.hidden) == before && pass > 0 {
@@ -121,7 +121,7 @@ type forgetter struct {
 	left   int                          // entries of this pass that could not be hidden yet
 }
 
-func (f *forgetter) hide(cmd *cobra.Command, found []redisindex.StoredArticle) error {
+func (f *forgetter) hide(cmd *cobra.Command, found []keyspace.StoredArticle) error {
 	for _, s := range found {
 		switch {
 		case f.wanted(s.Ref()):

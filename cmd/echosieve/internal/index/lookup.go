@@ -15,7 +15,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/pipeline/article"
-	"echosieve/redisindex"
+	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 )
 
@@ -165,7 +165,7 @@ func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []know
 		}
 		return found, err
 	}
-	_, err = index.articles(ctx, cmd.ErrOrStderr(), func(articles []redisindex.StoredArticle) error {
+	_, err = index.articles(ctx, cmd.ErrOrStderr(), func(articles []keyspace.StoredArticle) error {
 		for i := range articles {
 			if s := &articles[i]; kind == "id" && s.ID == value || kind == "coordinates" && s.String() == value {
 				found = append(found, newKnown(s))
@@ -176,7 +176,7 @@ func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []know
 	return found, err
 }
 
-func newKnown(s *redisindex.StoredArticle) known {
+func newKnown(s *keyspace.StoredArticle) known {
 	k := known{
 		Coordinates: s.String(), ID: s.ID, Time: s.Time.UTC(), Fingerprint: s.Fingerprint.String(), Ticket: s.Ticket,
 		Verdict: "undecided",

@@ -107,7 +107,7 @@ func (r *refiller) refill(ctx context.Context, restart bool) (*summary, error) {
 		return nil, err
 	}
 	if r.from == fromOutputs {
-		if r.restorer, err = r.index.StartRestore(ctx); err != nil {
+		if r.restorer, err = r.index.StartRestore(ctx, time.Now()); err != nil {
 			return nil, err
 		}
 	}

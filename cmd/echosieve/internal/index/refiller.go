@@ -12,7 +12,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
-	"echosieve/redisindex"
+	"echosieve/redisindex/admin"
 )
 
 const (
@@ -43,8 +43,8 @@ type refiller struct {
 	oldest    time.Time // records from before are left out
 	committed []int64
 	parts     []part
-	shared    *redisindex.Refill
-	restorer  *redisindex.Restorer // nil with fromInput
+	shared    *admin.Refill
+	restorer  *admin.Restorer // nil with fromInput
 	pipeline  *pipeline.Pipeline
 	progress  *progress
 	cut       []string // topics whose records of the window may be deleted in part
@@ -250,10 +250,10 @@ func (b *batch) flush(ctx context.Context, upTo int64) error {
 		err = b.restore(ctx, prepared)
 	}
 	if err == nil && b.gap {
-		err = b.r.shared.NoteGap(ctx)
+		err = b.r.shared.LeaveOut(ctx)
 	}
 	if err == nil {
-		err = b.r.shared.Note(ctx, b.part.name(), redisindex.Range{From: b.begun, To: upTo})
+		err = b.r.shared.Done(ctx, b.part.name(), admin.Range{From: b.begun, To: upTo})
 	}
 	b.r.progress.done.Add(b.read)
 	b.records, b.published, b.bytes, b.read = nil, nil, 0, 0

@@ -4,11 +4,12 @@ import (
 	"context"
 	"io"
 
-	"echosieve/redisindex"
+	"echosieve/redisindex/admin"
+	"echosieve/redisindex/keyspace"
 )
 
 // scan goes through all keys of the index and shows the progress.
-func (o *opened) scan(ctx context.Context, errOut io.Writer, fn func(redisindex.Keys) error) error {
+func (o *opened) scan(ctx context.Context, errOut io.Writer, fn func(admin.Keys) error) error {
 	p := &progress{out: errOut, what: "keys of Redis"}
 	stop := p.start()
 	defer stop()
@@ -19,8 +20,8 @@ func (o *opened) scan(ctx context.Context, errOut io.Writer, fn func(redisindex.
 }
 
 // articles goes through all articles of the index, and returns the number of damaged fields.
-func (o *opened) articles(ctx context.Context, errOut io.Writer, fn func([]redisindex.StoredArticle) error) (damaged int, err error) {
-	err = o.scan(ctx, errOut, func(k redisindex.Keys) error {
+func (o *opened) articles(ctx context.Context, errOut io.Writer, fn func([]keyspace.StoredArticle) error) (damaged int, err error) {
+	err = o.scan(ctx, errOut, func(k admin.Keys) error {
 		found, bad, err := k.Articles(ctx)
 		damaged += bad
 		if err != nil {

@@ -14,8 +14,9 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/visible"
-	"echosieve/redisindex"
-	"echosieve/redisindex/handover"
+	"echosieve/redisindex/admin"
+	"echosieve/redisindex/keyspace"
+	"echosieve/redisindex/watch"
 )
 
 const statsHelp = `Stats goes through all keys of the index in Redis and prints the number of articles by verdict and by span, the memory
@@ -30,17 +31,17 @@ the rights allow. The exit code is 1 then.`
 
 // stats is what the command stats prints.
 type stats struct {
-	Articles    int64                        `json:"articles"`
-	ByVerdict   map[string]int64             `json:"by_verdict"` // none: undecided
-	Overflow    int64                        `json:"overflow"`
-	Hidden      int64                        `json:"hidden"`
-	Damaged     int                          `json:"damaged_fields"`
-	Spans       []span                       `json:"spans"`
-	Bytes       map[redisindex.KeyKind]int64 `json:"bytes"`
-	Lists       int64                        `json:"block_lists"`
-	MeanLength  float64                      `json:"mean_length"`
-	FullLists   int64                        `json:"full_lists"`
-	LongestList []hotList                    `json:"longest"`
+	Articles    int64                      `json:"articles"`
+	ByVerdict   map[string]int64           `json:"by_verdict"` // none: undecided
+	Overflow    int64                      `json:"overflow"`
+	Hidden      int64                      `json:"hidden"`
+	Damaged     int                        `json:"damaged_fields"`
+	Spans       []span                     `json:"spans"`
+	Bytes       map[keyspace.KeyKind]int64 `json:"bytes"`
+	Lists       int64                      `json:"block_lists"`
+	MeanLength  float64                    `json:"mean_length"`
+	FullLists   int64                      `json:"full_lists"`
+	LongestList []hotList                  `json:"longest"`
 }
 
 // span counts the articles of a span.
@@ -91,9 +92,9 @@ func newStatsCommand() *cobra.Command {
 }
 
 func count(ctx context.Context, index *opened, top int, errOut io.Writer) (*stats, error) {
-	s := &stats{ByVerdict: map[string]int64{}, Bytes: map[redisindex.KeyKind]int64{}}
+	s := &stats{ByVerdict: map[string]int64{}, Bytes: map[keyspace.KeyKind]int64{}}
 	spans, members := map[time.Time]int64{}, int64(0)
-	err := index.scan(ctx, errOut, func(k redisindex.Keys) error {
+	err := index.scan(ctx, errOut, func(k admin.Keys) error {
 		articles, damaged, err := k.Articles(ctx)
 		if err != nil {
 			return err
@@ -110,7 +111,7 @@ func count(ctx context.Context, index *opened, top int, errOut io.Writer) (*stat
 		for kind, n := range bytes {
 			s.Bytes[kind] += n
 		}
-		return k.Lists(ctx, func(lists []redisindex.List) error {
+		return k.Lists(ctx, func(lists []admin.List) error {
 			for _, l := range lists {
 				members += int64(len(l.Fingerprints))
 				s.addList(l, top)
@@ -127,7 +128,7 @@ func count(ctx context.Context, index *opened, top int, errOut io.Writer) (*stat
 	return s, err
 }
 
-func (s *stats) add(a *redisindex.StoredArticle) {
+func (s *stats) add(a *keyspace.StoredArticle) {
 	s.Articles++
 	s.ByVerdict[a.Verdict.Kind.String()]++
 	if a.Overflow {
@@ -138,7 +139,7 @@ func (s *stats) add(a *redisindex.StoredArticle) {
 	}
 }
 
-func (s *stats) addList(l redisindex.List, top int) {
+func (s *stats) addList(l admin.List, top int) {
 	s.Lists++
 	if l.Full {
 		s.FullLists++
@@ -166,7 +167,7 @@ func (s *stats) print(w io.Writer) error {
 	for _, p := range s.Spans {
 		out.line("span from %s: %d articles", p.From.UTC().Format(time.RFC3339), p.Articles)
 	}
-	for _, kind := range []redisindex.KeyKind{redisindex.KeyEntries, redisindex.KeyLists, redisindex.KeyDamaged, redisindex.KeyOthers} {
+	for _, kind := range []keyspace.KeyKind{keyspace.KeyEntries, keyspace.KeyLists, keyspace.KeyDamaged, keyspace.KeyOthers} {
 		out.line("%s: %s", kind, units.BytesSize(float64(s.Bytes[kind])))
 	}
 	out.line("%d block lists, %.1f fingerprints on average, %d full", s.Lists, s.MeanLength, s.FullLists)
@@ -178,14 +179,14 @@ func (s *stats) print(w io.Writer) error {
 
 // missing is the answer about an index without articles. It names the indexes that there are.
 func (o *opened) missing(ctx context.Context) error {
-	text := fmt.Sprintf("the index %s does not exist", o.ID())
+	text := fmt.Sprintf("the index %s does not exist", o.Keys().ID)
 	others, err := o.Others(ctx)
 	if err != nil {
 		return err
 	}
 	for _, other := range others {
 		text += fmt.Sprintf("\nthere is %s", other)
-		if n, err := handover.Tickets(ctx, o.Client(), other); err == nil { // else the rights end at the namespace
+		if n, err := watch.Tickets(ctx, o.Client(), other); err == nil { // else the rights end at the namespace
 			text += fmt.Sprintf(", with up to %d articles", n)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"echosieve/internal/app/command"
 	"echosieve/pipeline/article"
-	"echosieve/redisindex"
+	"echosieve/redisindex/admin"
 )
 
 // summary counts the records that this process has read, by result.
@@ -39,11 +39,11 @@ func (s *summary) count(counter *int64) {
 }
 
 // outcome returns the counter of an outcome.
-func (s *summary) outcome(o redisindex.Restored) *int64 {
+func (s *summary) outcome(o admin.Restored) *int64 {
 	switch o {
-	case redisindex.RestoredHeld:
+	case admin.RestoredHeld:
 		return &s.Held
-	case redisindex.RestoredDiffers:
+	case admin.RestoredDiffers:
 		return &s.Differs
 	default:
 		return &s.Restored

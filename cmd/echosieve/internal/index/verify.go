@@ -5,7 +5,7 @@ import (
 
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
-	"echosieve/redisindex"
+	"echosieve/redisindex/admin"
 )
 
 const verifyHelp = `Verify checks that every article of the index is in the block lists of its fingerprint, so that later copies find it,
@@ -66,7 +66,7 @@ func newVerifyCommand() *cobra.Command {
 
 func verify(cmd *cobra.Command, index *opened, repair bool) (v verified, err error) {
 	ctx := cmd.Context()
-	err = index.scan(ctx, cmd.ErrOrStderr(), func(k redisindex.Keys) error {
+	err = index.scan(ctx, cmd.ErrOrStderr(), func(k admin.Keys) error {
 		articles, damaged, err := k.Articles(ctx)
 		if err != nil {
 			return err
@@ -82,7 +82,7 @@ func verify(cmd *cobra.Command, index *opened, repair bool) (v verified, err err
 			}
 			v.Repaired += len(unlisted)
 		}
-		return k.Lists(ctx, func(lists []redisindex.List) error {
+		return k.Lists(ctx, func(lists []admin.List) error {
 			for _, l := range lists {
 				v.Fingerprints += int64(len(l.Fingerprints))
 			}

@@ -14,7 +14,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
-	"echosieve/redisindex"
+	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 )
 
@@ -86,7 +86,7 @@ type Writer struct {
 	// Reasons are those for which broken records must become dead letters, by the record's key.
 	Reasons map[string]pipeline.RejectReason
 	// Index finds and judges copies as a service with the default configuration does.
-	Index redisindex.Config
+	Index keyspace.Config
 
 	random   *rand.Rand
 	recipe   *recipe.Recipe
@@ -104,7 +104,7 @@ type Writer struct {
 // NewWriter returns a writer. Its ids begin with the prefix: writers with different prefixes write different ids. A mixed writer writes
 // chains, broken records and null values between the articles.
 func NewWriter(seed uint64, prefix string, recipe *recipe.Recipe, mixed bool) *Writer {
-	index := redisindex.DefaultConfig()
+	index := keyspace.DefaultConfig()
 	index.Search = recipe.Search()
 	w := &Writer{
 		random: rand.New(rand.NewPCG(seed, 0)), recipe: recipe, Index: index, now: time.Now(), prefix: prefix, mixed: mixed,

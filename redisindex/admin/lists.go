@@ -1,0 +1,74 @@
+package admin
+
+import (
+	"context"
+	"time"
+
+	"echosieve/redisindex/keyspace"
+	"echosieve/simhash"
+)
+
+// List is a block list, or what a look-up reads of it.
+type List struct {
+	From         time.Time // the beginning of its span
+	Block        int       // its number; Config.Blocks is that of anchors
+	Value        uint64    // of the block
+	Fingerprints []simhash.Fingerprint
+	Full         bool // it takes no more fingerprints
+
+	span int64
+}
+
+// SpanStart returns the beginning of the span in which a time lies.
+func (t *Tools) SpanStart(at time.Time) time.Time {
+	return time.UnixMilli(t.keys.Layout.Start(t.keys.Layout.Span(keyspace.WindowTime(at))))
+}
+
+// Lists calls fn with the block lists of each key.
+func (k Keys) Lists(ctx context.Context, fn func([]List) error) error {
+	for _, key := range k.names {
+		if k.tools.keys.KindOf(key) != keyspace.KeyLists {
+			continue
+		}
+		var lists []List
+		err := k.tools.session.Patiently(ctx, "block lists", func() (err error) {
+			lists, err = k.listsOf(ctx, key)
+			return err
+		})
+		if err == nil {
+			err = fn(lists)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listsOf returns the block lists of a key: all fields of a hash, or a set.
+func (k Keys) listsOf(ctx context.Context, key string) ([]List, error) {
+	ref, err := k.tools.keys.ListOf(key)
+	if err != nil {
+		return nil, err
+	}
+	if k.tools.keys.Layout.Sets {
+		members, err := k.node.SRandMemberN(ctx, key, keyspace.MaxSetRead).Result()
+		return []List{k.tools.newList(ref, keyspace.PackMembers(members), keyspace.MaxSetRead*keyspace.FingerprintBytes)}, err
+	}
+	fields, err := k.node.HGetAll(ctx, key).Result()
+	var lists []List
+	for field, packed := range fields {
+		if len(field) == 2 { // the field without a name is padding, see add.lua
+			lists = append(lists, k.tools.newList(ref.InHash(field), packed, keyspace.MaxListBytes))
+		}
+	}
+	return lists, err
+}
+
+func (t *Tools) newList(ref keyspace.ListRef, packed string, most int) List {
+	l := List{From: time.UnixMilli(t.keys.Layout.Start(ref.Span)), Block: ref.Block, Value: ref.Value, Full: len(packed) >= most, span: ref.Span}
+	for ; len(packed) >= keyspace.FingerprintBytes; packed = packed[keyspace.FingerprintBytes:] {
+		l.Fingerprints = append(l.Fingerprints, keyspace.FirstFingerprint(packed))
+	}
+	return l
+}

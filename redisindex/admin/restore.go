@@ -1,0 +1,220 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"echosieve/pipeline/article"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
+)
+
+// Restorer gives articles back to an index that has lost them, with the verdicts that were published. Services may claim at the same
+// time. Safe for concurrent use.
+//
+// An entry is stored with its ticket and its verdict in one step, so a restored article is never undecided: nobody waits for it, and
+// nobody decides it again. That is safe under three conditions:
+//
+//  1. The caller restores an article only if its record, its original and its root are all below the committed offsets. So the root was
+//     published, is not delivered again, and keeps its verdict. Otherwise this could happen: the copy C is restored, with the root O;
+//     O was not published before the loss, and is delivered again; O becomes a copy of P; the chain of C then ends in an article that
+//     was not published as unique.
+//  2. A restored article counts as earlier than every article that is claimed after StartRestore. The ticket of a restored article is
+//     the time of its record in milliseconds, but at most the ceiling; StartRestore raises the counter to the ceiling, so tickets drawn
+//     later are above it. An article that is claimed while its original is not yet restored passes as unique, as it would
+//     without a refill. An article that finds a restored entry becomes its copy, and takes over its root. By 1 the root is
+//     unique.
+//  3. Among restored articles tickets only decide which of several relatives is named as original. The times of records give every
+//     process, and a refill that is run again, the same order.
+//
+// So every chain of originals ends in a published article, and nothing is lost, whatever is claimed in between, and wherever a refill is
+// killed.
+//
+// A field finds entries by digest. If the entry of another article with the same digest is there (a service has claimed the same text
+// before the refill came to it, or an exact repeat was restored before its original), the article gets a hidden entry: replays of its
+// record get the published verdict, and new articles find the other entry.
+type Restorer struct {
+	tools   *Tools
+	ceiling uint64
+}
+
+// maxCeiling bounds Restorer.ceiling in case the clock of this machine is wrong. It leaves nearly all tickets for claims.
+const maxCeiling = 1 << 46
+
+// StartRestore raises the ticket counter to a time, that of the call, and returns a Restorer. Entries of articles that are claimed from now
+// on have higher tickets than restored entries.
+func (t *Tools) StartRestore(ctx context.Context, now time.Time) (*Restorer, error) {
+	ceiling := min(max(1, now.UnixMilli()), maxCeiling)
+	err := t.session.Patiently(ctx, "raise the ticket counter", func() error {
+		key, pipe := t.keys.Sequence(), t.client.Pipeline()
+		held := pipe.IncrBy(ctx, key, 0)
+		if err := connection.Execute(ctx, pipe); err != nil {
+			return err
+		}
+		pipe = t.client.Pipeline()
+		// Two processes that raise the counter at the same time raise it too far. The tickets in between are not used.
+		pipe.IncrBy(ctx, key, max(0, ceiling-held.Val()))
+		pipe.Expire(ctx, key, 2*t.keys.Layout.Lifetime)
+		return connection.Execute(ctx, pipe)
+	})
+	return &Restorer{t, uint64(ceiling)}, err
+}
+
+// Restored is what became of an article that was given to Restorer.Restore.
+type Restored uint8
+
+// The outcomes.
+const (
+	RestoredNew     Restored = iota // its entry was stored
+	RestoredHeld                    // nothing had to be stored: a replay gets the verdict already
+	RestoredHidden                  // its entry was stored as a hidden one, because another article of the same text has the place
+	RestoredDiffers                 // the index has another verdict for it, which stays
+)
+
+// Restore stores articles with their verdicts; verdicts[i] belongs to articles[i]. It may be called again with the same articles, after
+// an error too. It tries again for a minute while Redis is away.
+func (r *Restorer) Restore(ctx context.Context, articles []article.Article, verdicts []article.Verdict) (outcomes []Restored, err error) {
+	if len(articles) == 0 {
+		return nil, nil
+	}
+	err = r.tools.session.Patiently(ctx, "restore", func() (err error) {
+		for range repairs {
+			if outcomes, err = r.run(ctx, articles, verdicts); err == nil {
+				return nil
+			}
+			again := r.tools.session.Lacks(err)
+			if !again {
+				again, err = r.tools.index.Repair(ctx, err)
+			}
+			if !again {
+				return err
+			}
+		}
+		return err
+	})
+	return outcomes, err
+}
+
+// repairs bounds the runs that follow each other without a pause because damage was set aside.
+const repairs = 10
+
+// decided is the entry of an article with the verdict that was published.
+type decided struct {
+	keyspace.Entry
+	verdict article.Verdict
+}
+
+// run stores block lists and then entries, as the first two steps of a claim do.
+func (r *Restorer) run(ctx context.Context, articles []article.Article, verdicts []article.Verdict) ([]Restored, error) {
+	if err := r.tools.session.EnsureScripts(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.tools.index.StoreLists(ctx, articles); err != nil {
+		return nil, err
+	}
+	var entries []*decided
+	known := map[keyspace.Identity]*decided{}
+	of := make([]*decided, len(articles))
+	for i := range articles {
+		e := r.tools.keys.EntryOf(&articles[i])
+		if known[e.Identity()] == nil { // of a record that was published twice, the first verdict counts
+			e.Ticket = min(max(1, uint64(e.Millis())), r.ceiling)
+			known[e.Identity()] = &decided{e, verdicts[i]}
+			entries = append(entries, known[e.Identity()])
+		}
+		of[i] = known[e.Identity()]
+	}
+	outcomes, hide, err := r.store(ctx, entries)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range hide {
+		d.Digest, d.Ticket = article.Digest(d.HiddenDigest()), keyspace.MaxTicket
+	}
+	hidden, _, err := r.store(ctx, hide)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]Restored, len(articles))
+	for i, d := range of {
+		results[i] = outcomes[d]
+		if outcome, ok := hidden[d]; ok {
+			if results[i] = outcome; outcome == RestoredNew {
+				results[i] = RestoredHidden
+			}
+		}
+	}
+	return results, nil
+}
+
+// store stores the entries with their verdicts. It returns the entries that must be hidden: that of another article with their digest is
+// there.
+func (r *Restorer) store(ctx context.Context, entries []*decided) (outcomes map[*decided]Restored, hide []*decided, err error) {
+	tools := r.tools
+	pipe := tools.client.Pipeline()
+	replies := make([]*redis.Cmd, len(entries))
+	for i, d := range entries {
+		f, hidden := d.Field(), d.HiddenDigest()
+		if d.Ticket == keyspace.MaxTicket {
+			hidden = d.Digest[:]
+		}
+		replies[i] = restoreScript.EvalSha(ctx, pipe, []string{tools.keys.Entries(f)}, f.Name(), d.Digest[:], d.AppendDecided(nil, tools.keys.Layout.Start(d.Span), d.verdict),
+			tools.keys.Layout.MaxEntries, tools.keys.Layout.LifetimeSeconds(), hidden, len(keyspace.AppendCoordinates(nil, d.Coordinates)))
+	}
+	if err := connection.Execute(ctx, pipe); err != nil {
+		return nil, nil, err
+	}
+	outcomes = make(map[*decided]Restored, len(entries))
+	for i, d := range entries {
+		switch reply := replies[i].Val().(type) {
+		case int64:
+			outcomes[d] = RestoredNew
+		case string:
+			outcome, err := r.compare(d, reply)
+			if err != nil {
+				return nil, nil, err
+			}
+			outcomes[d] = outcome
+			if outcome == RestoredHidden {
+				hide = append(hide, d)
+			}
+		default:
+			return nil, nil, fmt.Errorf("restore: reply of type %T", reply)
+		}
+	}
+	return outcomes, hide, nil
+}
+
+// compare returns the outcome for an entry in whose place another one is stored.
+func (r *Restorer) compare(d *decided, stored string) (Restored, error) {
+	e, _, err := keyspace.CutEntry(d.Field(), r.tools.keys.Layout.Start(d.Span), stored)
+	if err != nil {
+		return 0, r.tools.keys.Damage(&d.Entry)
+	}
+	var verdict article.Verdict // that a replay of the record would get
+	if len(e.VerdictBytes) > 0 {
+		if verdict, err = keyspace.DecodeVerdict(e.VerdictBytes, e.Ref()); err != nil {
+			return 0, r.tools.keys.Damage(&d.Entry)
+		}
+	}
+	switch {
+	case e.Coordinates == d.Coordinates && sameDecision(verdict, d.verdict):
+		return RestoredHeld, nil
+	case e.Coordinates == d.Coordinates:
+		return RestoredDiffers, nil
+	case verdict.Kind != 0 && sameDecision(d.verdict, article.ExactVerdict(e.Ref(), verdict.Root)):
+		return RestoredHeld, nil
+	default:
+		return RestoredHidden, nil
+	}
+}
+
+// sameDecision compares what decides. It leaves out the figures, which headers hold rounded, and the destination: a refill knows only the
+// topic of an output, and the destinations unique and possible may have one topic. If the topics do differ, because the policy was changed
+// between two deliveries of the record, the destination that is stored stays.
+func sameDecision(a, b article.Verdict) bool {
+	return a.Kind == b.Kind && a.Reason == b.Reason && a.Original == b.Original && a.Root == b.Root
+}

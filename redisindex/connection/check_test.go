@@ -1,0 +1,223 @@
+package connection_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/internal/base/diag"
+	"echosieve/redisindex"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
+	"echosieve/test/redisrig"
+	"echosieve/test/redisserver"
+)
+
+// problems returns the findings as "severity setting".
+func problems(findings []diag.Finding) []string {
+	var out []string
+	for _, f := range findings {
+		out = append(out, string(f.Severity)+" "+f.Subject[strings.LastIndex(f.Subject, " ")+1:])
+	}
+	return out
+}
+
+// checkAll is what the command check asks of the index.
+func checkAll(ctx context.Context, client redis.UniversalClient, cfg keyspace.Config) []diag.Finding {
+	return connection.Check(ctx, client, cfg, func(ctx context.Context) error { return redisindex.Trial(ctx, client, cfg) })
+}
+
+func TestCheck(t *testing.T) {
+	good := []string{"--maxmemory-policy", "noeviction", "--hash-max-listpack-value", "1024", "--appendonly", "yes"}
+	for _, test := range []struct {
+		name string
+		args []string
+		acl  []any
+		want []string
+	}{
+		{"good", nil, nil, nil},
+		{"no persistence", []string{"--appendonly", "no"}, nil, []string{"warning appendonly"}},
+		{"evicts", []string{"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"}, nil, []string{"warning maxmemory-policy"}},
+		{"may evict later", []string{"--maxmemory-policy", "volatile-ttl"}, nil, []string{"note maxmemory-policy"}},
+		{"large hashes", []string{"--hash-max-listpack-value", "64"}, nil, []string{"warning hash-max-listpack-value"}},
+		{"very large hashes", []string{"--hash-max-listpack-value", "2048"}, nil, []string{"warning hash-max-listpack-value"}},
+		{"many fields", []string{"--hash-max-listpack-entries", "16"}, nil, []string{"warning hash-max-listpack-entries"}},
+		{"password", []string{"--requirepass", "x"}, nil, []string{"failure redis"}},
+		{"no rights", nil, []any{"-hmget"}, []string{"failure redis"}},
+		{"no rights to ask", nil, []any{"-config", "-info"}, []string{"note INFO", "note settings"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var args []string
+			for i := 0; i < len(good); i += 2 {
+				if len(test.args) == 0 || !contains(test.args, good[i]) {
+					args = append(args, good[i], good[i+1])
+				}
+			}
+			server := redisserver.Start(t, append(args, test.args...)...)
+			client := redisrig.Client(t, server.Addr)
+			if test.acl != nil {
+				require.NoError(t, client.Do(t.Context(), append([]any{"ACL", "SETUSER", "default"}, test.acl...)...).Err())
+			}
+			require.Equal(t, test.want, problems(checkAll(t.Context(), client, redisrig.Config(redisrig.Standard))))
+		})
+	}
+}
+
+// With redis.buckets: sets, Check requires a setting for sets, and none for hashes of block lists.
+func TestCheckSets(t *testing.T) {
+	server := redisserver.Start(t, "--hash-max-listpack-value", "2048", "--appendonly", "yes", "--set-max-intset-entries", "512")
+	client := redisrig.Client(t, server.Addr)
+	findings := checkAll(t.Context(), client, redisrig.KindConfig(redisrig.Standard, keyspace.BucketsSets))
+	require.Equal(t, []string{"warning set-max-intset-entries"}, problems(findings))
+	require.Equal(t, "CONFIG SET set-max-intset-entries 2048", findings[0].Remedy)
+	require.NoError(t, client.ConfigSet(t.Context(), "set-max-intset-entries", "2048").Err())
+	require.Empty(t, checkAll(t.Context(), client, redisrig.KindConfig(redisrig.Standard, keyspace.BucketsSets)))
+}
+
+func contains(args []string, name string) bool {
+	for i := 0; i < len(args); i += 2 {
+		if args[i] == name {
+			return true
+		}
+	}
+	return false
+}
+
+func TestCheckWithoutServerCommands(t *testing.T) {
+	findings := checkAll(t.Context(), redisrig.Client(t, miniredis.RunT(t).Addr()), redisrig.Config(redisrig.Standard))
+	for _, f := range findings {
+		require.Equal(t, diag.Note, f.Severity, "%+v", f)
+	}
+	require.NotEmpty(t, findings)
+}
+
+func TestCheckWithoutServer(t *testing.T) {
+	o := connection.DefaultOptions()
+	o.Addrs, o.Timeout = []string{"127.0.0.1:1"}, time.Second
+	client, err := connection.Connect(o)
+	require.NoError(t, err)
+	defer client.Close()
+	require.Equal(t, []string{"failure redis"}, problems(checkAll(t.Context(), client, redisrig.Config(redisrig.Standard))))
+}
+
+// Each kind of server is used with the settings for every other kind. Check names the setting that does not fit. The log of the
+// service knows only the error, and names the cause.
+func TestWrongMode(t *testing.T) {
+	t.Parallel()
+	server := redisserver.Start(t).Addr
+	locked := redisserver.Start(t, "--requirepass", "secret").Addr
+	cluster := redisserver.StartCluster(t, 3, 0).Addrs()
+	sentinels := redisserver.StartSentinel(t).Addrs()
+	single := func(addr string) connection.Options {
+		o := connection.DefaultOptions()
+		o.Addrs = []string{addr}
+		return o
+	}
+	clustered := func(addrs ...string) connection.Options {
+		o := connection.DefaultOptions()
+		o.Addrs, o.Cluster = addrs, true
+		return o
+	}
+	watched := func(name string, addrs ...string) connection.Options {
+		o := connection.DefaultOptions()
+		o.Addrs, o.MasterName = addrs, name
+		return o
+	}
+	withPassword := func(o connection.Options) connection.Options {
+		o.Password = "secret"
+		return o
+	}
+	for name, c := range map[string]struct {
+		options                connection.Options
+		problem, remedy, cause string // cause: as the log names it, which knows only the error
+	}{
+		"node of a cluster as server":   {single(cluster[0]), "is a node of a Redis Cluster", "set redis.cluster: true", "this Redis is a node of a Redis Cluster"},
+		"server as cluster":             {clustered(server), "is not part of a Redis Cluster", "set redis.cluster: false", "this Redis is not part of a Redis Cluster"},
+		"server with password, cluster": {withPassword(clustered(locked)), "is not part of a Redis Cluster", "set redis.cluster: false", "this Redis is not part of a Redis Cluster"},
+		"sentinel as server":            {single(sentinels[0]), "is a sentinel, not a server", "the master that it watches: news", "this is no Redis server that the index can use"},
+		"sentinel as server, password":  {withPassword(single(sentinels[0])), "is a sentinel, not a server", "the master that it watches: news", "this is no Redis server that the index can use"},
+		"sentinel as cluster":           {clustered(sentinels...), "is a sentinel, but redis.cluster is set", "redis.master_name to the master that it watches: news", "this is no Redis server that the index can use"},
+		"server as sentinel":            {watched("news", server), "is a server, not a sentinel", "remove redis.master_name", "the servers of redis.addrs are no sentinels"},
+		"server with password, watched": {withPassword(watched("news", locked)), "is a server, not a sentinel", "remove redis.master_name", "the sentinels refused the login"},
+		"cluster as sentinels":          {watched("news", cluster...), "is a node of a Redis Cluster, not a sentinel", "set redis.cluster: true", "the servers of redis.addrs are no sentinels"},
+		"another master's name":         {watched("nwes", sentinels...), `watches no master named "nwes"`, "to one that it watches: news", "the sentinels watch no master of this name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := redisrig.Connect(t, c.options)
+			found := checkAll(t.Context(), client, redisrig.Config(redisrig.Standard))
+			require.Equal(t, diag.Failure, found[0].Severity)
+			require.Contains(t, found[0].Problem, c.cause)
+			require.NotContains(t, found[0].Remedy, "log")
+			require.NotContains(t, found[0].Problem, "\n")
+			modes := connection.CheckMode(t.Context(), c.options)
+			require.Len(t, modes, len(c.options.Addrs))
+			for i, f := range modes {
+				require.Equal(t, diag.Failure, f.Severity)
+				require.Equal(t, c.options.Addrs[i], f.Subject)
+				require.Contains(t, f.Problem, c.problem)
+				require.Contains(t, f.Remedy, c.remedy)
+			}
+		})
+	}
+	for name, o := range map[string]connection.Options{
+		"server": single(server), "cluster": clustered(cluster...), "sentinels": watched("news", sentinels...),
+		"nobody there": single("127.0.0.1:1"),
+	} {
+		require.Empty(t, connection.CheckMode(t.Context(), o), name)
+	}
+}
+
+// Sentinels can require a separate login. If it is missing or wrong, the error says so.
+func TestSentinelsWantALogin(t *testing.T) {
+	t.Parallel()
+	servers := redisserver.StartSentinel(t)
+	for _, s := range servers.Sentinels {
+		require.NoError(t, servers.Client(s).Do(t.Context(), "ACL", "SETUSER", "watcher", "on", ">right", "+@all", "&*", "~*").Err())
+		require.NoError(t, servers.Client(s).Do(t.Context(), "ACL", "SETUSER", "default", "resetpass", ">other").Err())
+	}
+	o := redisrig.SentinelOptions(servers)
+	for _, login := range []struct{ user, password, cause string }{
+		{"", "", "the sentinels refused the login"},
+		{"watcher", "wrong", "the sentinels refused the login"},
+		{"watcher", "right", ""},
+		{"", "other", ""},
+	} {
+		o.SentinelUsername, o.SentinelPassword = login.user, login.password
+		client := redisrig.Connect(t, o)
+		err := connection.Explain(connection.Ping(t.Context(), client), client, "echosieve")
+		if login.cause == "" {
+			require.NoError(t, err)
+			continue
+		}
+		var p *diag.Problem
+		require.ErrorAs(t, err, &p)
+		require.Equal(t, login.cause, p.Cause, err)
+	}
+}
+
+// Check asks every node of a cluster, because the settings of a replica count once it is a master.
+func TestCheckAsksAllNodes(t *testing.T) {
+	t.Parallel()
+	cluster := redisserver.StartCluster(t, 3, 1, "--appendonly", "yes", "--hash-max-listpack-value", "1024")
+	o := redisrig.Crowded(redisrig.ClusterOptions(cluster))
+	check := func() []string {
+		client := redisrig.Connect(t, o)
+		return problems(append(checkAll(t.Context(), client, redisrig.Config(redisrig.Standard)), connection.CheckReplicas(t.Context(), client, o)...))
+	}
+	require.Equal(t, []string{"note replicas", "note replicas", "note replicas"}, check())
+	o.WaitReplicas = 1
+	require.Empty(t, check())
+	replica := cluster.Servers[4]
+	require.NoError(t, cluster.Client(replica).ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
+	require.Equal(t, []string{"note maxmemory-policy"}, check())
+	o.WaitReplicas, o.WaitTimeout = 2, time.Second
+	findings := check()
+	require.Contains(t, findings, "failure redis", "a trial claim fails")
+	require.Contains(t, findings, "failure replicas")
+}

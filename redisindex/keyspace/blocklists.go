@@ -1,0 +1,151 @@
+package keyspace
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"echosieve/simhash"
+)
+
+// The values of the setting redis.buckets: the ways in which Redis can hold block lists.
+const (
+	BucketsPacked = "packed"
+	BucketsSets   = "sets"
+)
+
+// FingerprintBytes is the size of a fingerprint in a block list and as a field's name.
+const FingerprintBytes = 8
+
+// FirstFingerprint decodes the first fingerprint of a list.
+func FirstFingerprint(list string) simhash.Fingerprint {
+	return simhash.Fingerprint(binary.BigEndian.Uint64([]byte(list[:FingerprintBytes])))
+}
+
+const (
+	// ListFieldBits is the number of low bits of a block value that name the field of its list. The other bits are in the key of the
+	// hash. More bits would leave few keys to spread over a cluster, and hashes so large that Redis stands still while one expires.
+	ListFieldBits = 11
+	// ListsPerCommand bounds the lists of one command, so that no command occupies the server for long.
+	ListsPerCommand = 128
+	// TableBytes is the length of the value with which add.lua makes a hash of block lists a hash table. It must be longer than
+	// hash-max-listpack-value. Redis searches a listpack from the front: without the value, an article cost the server 150 us while the
+	// index was young.
+	TableBytes = 2048
+	// MaxListBytes bounds a list to 2,048 fingerprints. Articles on one template, or a phrase that everybody uses (anchors are
+	// samples of the wording), make one list ever longer: without a bound all other articles would read more and more, and so would
+	// the log of Redis and its replicas, as a list is written as a whole. An article that finds its list full is not added, so
+	// later articles do not find it through this list.
+	MaxListBytes = 2048 * FingerprintBytes
+)
+
+// Hash is the part of the name that lists in one hash have in common: the value without the bits of the field.
+func (r ListRef) Hash() ListRef {
+	r.Value >>= ListFieldBits
+	return r
+}
+
+// Field is the name of the list within its hash.
+func (r ListRef) Field() any { return listFields[r.Value%uint64(len(listFields))] }
+
+// InHash is the list in a field of the hash r.
+func (r ListRef) InHash(field string) ListRef {
+	r.Value = r.Value<<ListFieldBits | uint64(binary.BigEndian.Uint16([]byte(field)))
+	return r
+}
+
+// listFields are the names of all fields of a hash. They are made once, because an article uses about thirty of them.
+var listFields = func() (names [1 << ListFieldBits]any) {
+	for i := range names {
+		names[i] = string(binary.BigEndian.AppendUint16(nil, uint16(i)))
+	}
+	return names
+}()
+
+// GroupByHash groups the lists that can share a command. A group holds indexes of refs.
+func GroupByHash(refs []ListRef) [][]int32 {
+	var groups [][]int32
+	at := map[ListRef]int{}
+	for n, ref := range refs {
+		i, seen := at[ref.Hash()]
+		if !seen || len(groups[i]) == ListsPerCommand {
+			i = len(groups)
+			at[ref.Hash()] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], int32(n))
+	}
+	return groups
+}
+
+const (
+	// setBlockBits is the width of block values with redis.buckets: sets, unless Config.BlockBits says otherwise.
+	setBlockBits = 16
+	// MaxSetRead bounds the members that are read of a set, for the reason of maxListBytes.
+	MaxSetRead = 2048
+)
+
+// FetchLists queues the commands that read block lists, all different. When the pipeline has run, the caller calls lists, which returns
+// list i for refs[i] as packed fingerprints: 8 bytes each, big-endian, one after another.
+func (k Keys) FetchLists(ctx context.Context, pipe redis.Pipeliner, refs []ListRef) (lists func() ([]string, error)) {
+	if k.Layout.Sets {
+		return k.fetchSets(ctx, pipe, refs)
+	}
+	return k.fetchPacked(ctx, pipe, refs)
+}
+
+func (k Keys) fetchPacked(ctx context.Context, pipe redis.Pipeliner, refs []ListRef) (lists func() ([]string, error)) {
+	groups := GroupByHash(refs)
+	cmds := make([]*redis.SliceCmd, len(groups))
+	for i, group := range groups {
+		args := make([]any, 2, 2+len(group))
+		args[0], args[1] = "hmget", k.ListHash(refs[group[0]])
+		for _, n := range group {
+			args = append(args, refs[n].Field())
+		}
+		cmds[i] = redis.NewSliceCmd(ctx, args...) // pipe.HMGet would copy the arguments
+		_ = pipe.Process(ctx, cmds[i])            // in a pipeline it only queues the command, so there is no error
+	}
+	return func() ([]string, error) {
+		lists := make([]string, len(refs))
+		for i, group := range groups {
+			replies := cmds[i].Val()
+			if len(replies) != len(group) {
+				return nil, fmt.Errorf("look: %d replies for %d block values", len(replies), len(group))
+			}
+			for j, n := range group {
+				value, _ := replies[j].(string)                  // nil: no article has the value
+				lists[n] = value[:min(len(value), MaxListBytes)] // only a value that another program wrote is longer
+			}
+		}
+		return lists, nil
+	}
+}
+
+func (k Keys) fetchSets(ctx context.Context, pipe redis.Pipeliner, refs []ListRef) (lists func() ([]string, error)) {
+	cmds := make([]*redis.StringSliceCmd, len(refs))
+	for n, ref := range refs {
+		cmds[n] = pipe.SRandMemberN(ctx, k.ListSet(ref), MaxSetRead)
+	}
+	return func() ([]string, error) {
+		lists := make([]string, len(refs))
+		for n, cmd := range cmds {
+			lists[n] = PackMembers(cmd.Val())
+		}
+		return lists, nil
+	}
+}
+
+// PackMembers packs the members of a set. A member that is no number was written by another program.
+func PackMembers(members []string) string {
+	packed := make([]byte, 0, len(members)*FingerprintBytes)
+	for _, member := range members {
+		if fp, err := strconv.ParseInt(member, 10, 64); err == nil {
+			packed = binary.BigEndian.AppendUint64(packed, uint64(fp))
+		}
+	}
+	return string(packed)
+}

@@ -1,0 +1,109 @@
+package keyspace
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/article"
+	"echosieve/simhash"
+)
+
+func someArticle(fp simhash.Fingerprint) article.Article {
+	return article.Article{Coordinates: article.Coordinates{Topic: "t", Offset: 7}, ID: "7", Time: time.UnixMilli(1_700_000_000_000), Fingerprint: fp}
+}
+
+func TestEntryRoundTrip(t *testing.T) {
+	little := Entry{Span: 3, Article: article.Article{
+		Coordinates: article.Coordinates{Topic: strings.Repeat("t", 249), Partition: -1, Offset: math.MinInt64},
+		ID:          "\x00新", Time: time.UnixMilli(math.MaxInt64), Fingerprint: 5, Digest: article.Digest{1, 2, 3, 15: 9}, LittleText: true,
+	}}
+	plain := Entry{Span: 3, Article: someArticle(5)}
+	plain.Signature, plain.Time = []byte("signature"), time.UnixMilli(12)
+	data := string(plain.Append(little.Append(nil, 7), 7))
+	for _, want := range []Entry{little, plain} {
+		var got Entry
+		var err error
+		got, data, err = CutEntry(FieldRef{3, 5}, 7, data)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	require.Empty(t, data)
+}
+
+func TestVerdictRoundTrip(t *testing.T) {
+	self := article.Ref{ID: "self", Coordinates: article.Coordinates{Topic: "t", Partition: 3, Offset: 1<<40 + 1}}
+	a := article.Ref{ID: "a", Coordinates: article.Coordinates{Topic: "t", Partition: 3, Offset: 1 << 40}}
+	b := article.Ref{ID: "", Coordinates: article.Coordinates{Topic: "u"}}
+	noID := article.Ref{ID: "t/1/2", Coordinates: article.Coordinates{Topic: "t", Partition: 1, Offset: 2}}
+	revised := article.Ref{ID: "self", Coordinates: article.Coordinates{Topic: "", Partition: 1, Offset: 2}}
+	half := article.Likeness{Relation: article.Overlaps, Similarity: 50, Contained: 67, Contains: 66}
+	for n, m := range []struct {
+		verdict article.Verdict
+		bytes   int
+	}{
+		{article.Verdict{Kind: article.Unique, Root: self}, 1},
+		{article.Verdict{Kind: article.Near, Original: a, Root: a, Distance: 3}, 16},
+		{article.Verdict{Kind: article.Near, Reason: article.ReasonOverlap, Likeness: half, Original: a, Root: b, Distance: 31, Destination: article.ToPossible}, 21},
+		{article.Verdict{Kind: article.Near, Reason: article.ReasonSubject, Likeness: half, Original: noID, Root: noID, Distance: 64, Destination: article.ToDuplicate}, 10},
+		{article.Verdict{Kind: article.Possible, Reason: article.ReasonValues, Likeness: half, Original: revised, Root: self, Distance: 16, Destination: article.ToPossible}, 10},
+		{article.Verdict{Kind: article.Exact, Likeness: article.SameText, Original: b, Root: a, Destination: article.ToUnique}, 21},
+	} {
+		data := AppendVerdict(nil, m.verdict, self)
+		require.Len(t, data, m.bytes, n)
+		got, err := DecodeVerdict(data, self)
+		require.NoError(t, err)
+		require.Equal(t, m.verdict, got)
+		for n := range data {
+			_, err := DecodeVerdict(data[:n], self)
+			require.ErrorIs(t, err, ErrCorrupt, "cut to %d bytes", n)
+		}
+		_, err = DecodeVerdict(append(data, 0), self)
+		require.ErrorIs(t, err, ErrCorrupt, "a byte too many")
+	}
+}
+
+// All numbers that the enumerations have now fit their bits.
+func TestVerdictBits(t *testing.T) {
+	self := article.Ref{ID: "self"}
+	for kind := article.Near; kind.String() != "none"; kind++ {
+		for _, relation := range article.Relations() {
+			for _, to := range article.VerdictDestinations() {
+				v := article.Verdict{Kind: kind, Reason: article.ReasonSubject, Likeness: article.Likeness{Relation: relation}, Root: self, Destination: to}
+				got, err := DecodeVerdict(AppendVerdict(nil, v, self), self)
+				require.NoError(t, err)
+				require.Equal(t, v, got)
+			}
+		}
+	}
+}
+
+func TestTicketsKeepTheirOrder(t *testing.T) {
+	for _, n := range []uint64{1, 255, 256, 1 << 24, 1<<48 - 1} {
+		require.Len(t, TicketBytes(n), 6)
+		require.Equal(t, n, TicketNumber(TicketBytes(n)))
+	}
+}
+
+func FuzzCutEntry(f *testing.F) {
+	good := string((&Entry{Article: someArticle(1)}).Append(nil, 0))
+	for _, seed := range []string{"", good, good + good, good[:30], strings.Repeat("\x00", 60), strings.Repeat("\xff", 60)} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, data string) {
+		for data != "" {
+			e, rest, err := CutEntry(FieldRef{}, 0, data)
+			if err != nil {
+				return
+			}
+			if len(rest) >= len(data) {
+				t.Fatal("no progress")
+			}
+			_, _ = DecodeVerdict(e.VerdictBytes, e.Ref())
+			data = rest
+		}
+	})
+}

@@ -1,0 +1,125 @@
+// Package keyspace says where an index keeps what in Redis: its settings, the names and the layout of its keys, and the bytes of entries,
+// verdicts and block lists. It decides nothing, and sends no command itself. DESIGN.md lists the keys.
+package keyspace
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"echosieve/pipeline/article"
+	"echosieve/simhash"
+)
+
+// Config says how long the index remembers an article, and how large its keys are.
+//
+// Window, Generations, ExpectedArticles, Buckets, BlockBits and Search.Blocks decide in which key an article lies, so every key
+// holds them in its name. A change of ExpectedArticles within its size class has no effect. Any other change starts a new, empty
+// index beside the old one. The old index expires by itself. Change these settings like the recipe: in all processes at once, and
+// at a time when copies may pass.
+type Config struct {
+	// Namespace begins every key. It holds the recipe id, so that two recipes never mix.
+	Namespace string
+	// Window is how far apart the timestamps of two articles may be for one to be a copy of the other.
+	Window time.Duration
+	// Search is what the recipe requires of the index. The number of blocks decides under which keys an article is stored. The
+	// number of probes and the rule only decide which articles are found, and may be changed while an index is in use.
+	article.Search
+	// Policy chooses the topics of copies. It may be changed while an index is in use (Index.SetPolicy): it touches only articles without a
+	// verdict.
+	article.Policy
+	// UndecidedTimeout is how long a copy waits for the verdict of its original. If the worker of the original is dead, its partition
+	// goes to another process after the session timeout of the consumer group, and that process decides the original. So the timeout
+	// must be longer than the session timeout. If nobody decides the original in time, its record was deleted, and its copies go
+	// on without it.
+	UndecidedTimeout time.Duration
+
+	// Generations is the number of spans into which the window is cut. A key belongs to one span and expires with it. With one
+	// span, most articles look up in two spans; with two spans, in three; and so on. Look-ups are most of what an article costs,
+	// and each further span in reach makes as many look-ups again, so the default is one. More spans free memory sooner: Redis
+	// holds two windows of articles on average with one span, and 1.75 with two.
+	Generations int `setting:"generations" range:"1..8" help:"Spans of the window, 1 to 8; each expires as a whole. Raised: memory is freed sooner, more look-ups. A change starts an empty index."`
+	// MaxCandidates bounds the fingerprints whose entries are fetched for one article. The nearest are taken. If the original is
+	// beyond the bound, its copy passes as unique. A verdict that was written does not change when the bound does.
+	MaxCandidates int `setting:"max_candidates" range:"1..1000" help:"Most fingerprints compared with an article, nearest first. Raise it if copies pass in floods, lower it to save CPU."`
+	// ExpectedArticles is the number of articles in one window. Keys are sized for it: too many small keys waste memory, and large
+	// ones time. It is rounded up to its size class, a power of two.
+	ExpectedArticles int `setting:"expected_articles" range:"1..1099511627776" help:"Articles in one window, rounded up to a power of two. Too low costs CPU, too high memory. A change starts an empty index."`
+	// Buckets is the form of block lists in Redis. With "packed" a list is a field of a hash (packedLists). With "sets" it is a
+	// Redis set, which other programs can read (setLists). Sets write less to the log of Redis where lists are long, but cost the
+	// server more CPU time.
+	Buckets string `setting:"buckets" help:"Form of block lists: packed (cheaper) or sets (readable by other tools; docs/tuning.md). A change starts an empty index."`
+	// BlockBits is the width of block values in bits; 0 computes it from ExpectedArticles. With 4 blocks, 16 bits serve a few million
+	// articles, 20 bits about 60 million, and 24 bits a billion. Wider blocks find fewer copies with the same number of probes.
+	BlockBits int `setting:"block_bits" range:"0,6..32" help:"Width of block values, 6 to 32 bits. Raised: shorter lists, more memory, fewer copies found (docs/scale.md). 0: from expected_articles, at most 64 / blocks; sets: 16. A change starts an empty index."`
+}
+
+// Bounds of Config.Window.
+const (
+	MinWindow = time.Minute
+	MaxWindow = 100 * 365 * 24 * time.Hour
+)
+
+// DefaultConfig returns the defaults of the settings. Namespace, Window and Search are left empty, because they have none.
+func DefaultConfig() Config {
+	return Config{UndecidedTimeout: time.Minute, Generations: 1, MaxCandidates: 24, ExpectedArticles: 1_000_000, Buckets: BucketsPacked}
+}
+
+// maxNamespaceBytes bounds a namespace without its recipe id. Every key begins with it, and it is committed beside each offset, where 1 KiB is for the index.
+const maxNamespaceBytes = 160
+
+// oneHashTag matches the braces that a namespace may have: exactly one hash tag of a Redis Cluster. With other braces fenceKey could not
+// make a key in the slot of a given key.
+var oneHashTag = regexp.MustCompile(`^[^{}]*\{[^{}]+\}[^{}]*$`)
+
+// Validate returns all mistakes in the configuration, joined; nil if there are none.
+func (c Config) Validate() error {
+	var errs []error
+	if c.Namespace == "" {
+		errs = append(errs, errors.New("namespace is empty"))
+	}
+	if len(c.BaseNamespace()) > maxNamespaceBytes {
+		errs = append(errs, fmt.Errorf("namespace has %d bytes, at most %d are allowed", len(c.BaseNamespace()), maxNamespaceBytes))
+	}
+	if strings.ContainsAny(c.Namespace, "{}") && !oneHashTag.MatchString(c.Namespace) {
+		errs = append(errs, fmt.Errorf("namespace %q has braces that are not one hash tag", c.Namespace))
+	}
+	for _, f := range []struct {
+		name          string
+		val, min, max int
+	}{
+		{"max_distance", c.MaxDistance, 0, 64},
+		{"blocks", c.Blocks, 1, 64},
+		{"probes", c.Probes, 0, simhash.MaxProbes},
+		{"generations", c.Generations, 1, 8},
+		{"max_candidates", c.MaxCandidates, 1, 1000},
+		{"expected_articles", c.ExpectedArticles, 1, 1 << 40},
+	} {
+		if f.val < f.min || f.val > f.max {
+			errs = append(errs, fmt.Errorf("%s is %d, must be between %d and %d", f.name, f.val, f.min, f.max))
+		}
+	}
+	if c.Buckets != BucketsPacked && c.Buckets != BucketsSets {
+		errs = append(errs, fmt.Errorf("buckets is %q, must be %s or %s", c.Buckets, BucketsPacked, BucketsSets))
+	}
+	if c.BlockBits != 0 && (c.BlockBits < MinKeyBits || c.BlockBits > maxKeyBits) {
+		errs = append(errs, fmt.Errorf("block_bits is %d, must be 0 or between %d and %d", c.BlockBits, MinKeyBits, maxKeyBits))
+	}
+	if c.Window < MinWindow || c.Window > MaxWindow {
+		errs = append(errs, fmt.Errorf("window is %s, must be between 1 minute and 100 years", c.Window))
+	}
+	if c.UndecidedTimeout <= 0 {
+		errs = append(errs, fmt.Errorf("the timeout of undecided articles is %s, must be above 0", c.UndecidedTimeout))
+	}
+	return errors.Join(errs...)
+}
+
+// BaseNamespace is the namespace without the recipe id, which is the setting redis.namespace. Rights are granted for all recipes.
+func (c Config) BaseNamespace() string {
+	if i := strings.LastIndexByte(c.Namespace, ':'); i > 0 {
+		return c.Namespace[:i]
+	}
+	return c.Namespace
+}

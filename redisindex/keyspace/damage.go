@@ -1,0 +1,53 @@
+package keyspace
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+)
+
+// ErrCorrupt says that bytes are not an entry or a verdict, as when another program has written into the namespace.
+var ErrCorrupt = errors.New("bytes in Redis are no entry")
+
+// KeyError says that the value of a key below the namespace prevents the work of the index. Usually another program wrote it. Only an
+// operator can know whether that program needs it, so the index leaves it alone.
+type KeyError struct {
+	Key string
+	Err error
+}
+
+func (e *KeyError) Error() string { return fmt.Sprintf("key %q: %v", e.Key, e.Err) }
+func (e *KeyError) Unwrap() error { return e.Err }
+
+// DamagedError says that at least one of the fields holds bytes that are not entries.
+type DamagedError struct {
+	Key    string
+	Fields []string // at least one
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("key %q, field %s: %v", e.Key, hex.EncodeToString([]byte(e.Fields[0])), ErrCorrupt)
+}
+func (e *DamagedError) Unwrap() error { return ErrCorrupt }
+
+// Damage returns the error about the stored entry of an article. The entry lies in the field of its fingerprint or, if it is an
+// overflow entry, in a separate field, whose name also depends on whether the entry is hidden.
+func (k Keys) Damage(e *Entry) error {
+	f := e.Field()
+	return &DamagedError{Key: k.Entries(f), Fields: []string{f.Name(), f.Name() + string(e.Digest[:]), f.Name() + string(e.HiddenDigest())}}
+}
+
+// IntactBytes is the length of the whole entries at the beginning of a field's value.
+func IntactBytes(value string) int {
+	for rest := value; rest != ""; {
+		e, after, err := CutEntry(FieldRef{}, 0, rest)
+		if err == nil && len(e.VerdictBytes) > 0 {
+			_, err = DecodeVerdict(e.VerdictBytes, e.Ref())
+		}
+		if err != nil {
+			return len(value) - len(rest)
+		}
+		rest = after
+	}
+	return len(value)
+}

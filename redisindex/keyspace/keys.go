@@ -1,0 +1,134 @@
+package keyspace
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"echosieve/simhash"
+)
+
+// Keys names every key of one index. Only the namespace may hold a cluster hash tag. Without a hash tag the keys spread over all
+// nodes of a cluster.
+type Keys struct {
+	ID     ID
+	Layout Layout
+	Prefix string
+}
+
+// New returns the keys of the index that a configuration makes in a database of Redis.
+func New(c Config, database int) Keys {
+	id := IDOf(c, database)
+	return Keys{ID: id, Layout: NewLayout(c), Prefix: id.Prefix()}
+}
+
+// Sequence is the ticket counter.
+func (k Keys) Sequence() string { return k.Prefix + SequenceKey }
+
+// SequenceKey ends the name of the ticket counter. Every index that was used has one.
+const SequenceKey = "seq"
+
+// Counter is the key of the ticket counter of an index.
+func Counter(of Name) string { return of.Prefix() + SequenceKey }
+
+// Exists is the hash whose existence says that the span holds entries. Redis expires it by its own clock, because the clocks of
+// processes may differ.
+func (k Keys) Exists(span int64) string {
+	return k.Prefix + "g:" + strconv.FormatInt(span, 10)
+}
+
+// ListRef names one block list: the fingerprints of a span that are stored under the value of the block.
+type ListRef struct {
+	Span  int64
+	Block int
+	Value uint64
+}
+
+// ListHash is the hash that holds the list as a field.
+func (k Keys) ListHash(r ListRef) string { return k.ofBlock("b:", r.Hash()) }
+
+// ListSet is the Redis set that is the list.
+func (k Keys) ListSet(r ListRef) string { return k.ofBlock("s:", r) }
+
+func (k Keys) ofBlock(kind string, r ListRef) string {
+	buf := make([]byte, 0, 128)
+	buf = append(append(buf, k.Prefix...), kind...)
+	buf = append(strconv.AppendInt(buf, r.Span, 10), ':')
+	buf = append(strconv.AppendInt(buf, int64(r.Block), 10), ':')
+	return string(strconv.AppendUint(buf, r.Value, 16))
+}
+
+// FieldRef names one field of entries: the entries that have a fingerprint in a span.
+type FieldRef struct {
+	Span        int64
+	Fingerprint simhash.Fingerprint
+}
+
+// Entries is the hash that holds the field. Fingerprints of articles on one template differ in few bits. The multiplication spreads
+// them over all hashes: they would crowd one hash otherwise.
+func (k Keys) Entries(f FieldRef) string {
+	shard := uint64(f.Fingerprint) * 0x9E3779B97F4A7C15 >> (64 - k.Layout.shardBits)
+	buf := make([]byte, 0, 128)
+	buf = append(append(buf, k.Prefix...), "o:"...)
+	buf = append(strconv.AppendInt(buf, f.Span, 10), ':')
+	return string(strconv.AppendUint(buf, shard, 16))
+}
+
+// Name is the field's name within the hash.
+func (f FieldRef) Name() string {
+	return string(binary.BigEndian.AppendUint64(nil, uint64(f.Fingerprint)))
+}
+
+// DamagedCopy is the hash that holds a copy of a damaged field of another key.
+func (k Keys) DamagedCopy(key, field string) string {
+	return k.Prefix + "d:" + strings.TrimPrefix(key, k.Prefix) + ":" + hex.EncodeToString([]byte(field))
+}
+
+// Refill is the hash of a refill's progress. Keys that begin with its name and a colon are the leases of its parts.
+func (k Keys) Refill(name string, losses uint32) string {
+	return k.Prefix + "r:" + name + ":" + strconv.FormatUint(uint64(losses), 36)
+}
+
+// Handover is the hash that says where the commits of a group in other indexes end, and up to where this index was filled.
+func (k Keys) Handover(group string) string { return k.Prefix + "h:" + group }
+
+// clusterMarkers is the number of markers on a cluster. They are spread evenly over the slots, so every master that serves 512 slots
+// in a row holds at least one. If a master without a marker loses its data, nobody notices.
+const clusterMarkers = 64
+
+// slotCount is the number of slots of every Redis Cluster.
+const slotCount = 16384
+
+// Markers names the markers of an index (see watermarks). A single server has one marker. A namespace with a hash tag has one marker
+// as well, because all its keys lie on one node.
+func (k Keys) Markers(cluster bool) []string {
+	if !cluster || strings.Contains(k.Prefix, "{") {
+		return []string{k.Prefix + "life"}
+	}
+	names := make([]string, clusterMarkers)
+	for n, missing := 0, clusterMarkers; missing > 0; n++ {
+		tag := strconv.Itoa(n)
+		if at := slotOf(tag) * clusterMarkers / slotCount; names[at] == "" {
+			names[at] = k.Prefix + "life:{" + tag + "}"
+			missing--
+		}
+	}
+	return names
+}
+
+// slotOf is the slot of a hash tag: CRC-16/XMODEM modulo the number of slots, as Redis' cluster specification says.
+func slotOf(tag string) int {
+	crc := uint16(0)
+	for _, c := range []byte(tag) {
+		crc ^= uint16(c) << 8
+		for range 8 {
+			if carry := crc&0x8000 != 0; carry {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+	}
+	return int(crc) % slotCount
+}

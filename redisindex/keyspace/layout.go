@@ -1,0 +1,108 @@
+package keyspace
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"strconv"
+	"time"
+
+	"echosieve/pipeline/lookup"
+)
+
+// Numbers of entries in a hash, and of fingerprints in a block list, at the expected volume: at least so many, and less than twice as
+// many. With fewer, the overhead of each hash or list takes most of the memory. With more, each look-up reads more, and Redis
+// searches hashes of entries, which are listpacks, from the front. Example: 16 entries in a hash instead of 4 save 6 bytes for each
+// article, but the server compares up to 32 entries.
+const (
+	EntriesPerHash = 4
+	// One bit less in a block value doubles the length of every list: each look-up then finds more of the copies whose bits differ,
+	// and reads twice as many fingerprints.
+	fingerprintsPerList = 32
+)
+
+// Bounds, in bits, of the numbers in names of keys: the number of a hash of entries, and the value of a block.
+const (
+	MinKeyBits = 6
+	maxKeyBits = 32
+)
+
+// Plan returns where an index of this configuration stores an article and looks it up. The configuration must be valid. It is for
+// tools that explain why an index finds an article or does not.
+func (c Config) Plan() lookup.Plan { return NewLayout(c).Plan }
+
+// Layout says in which keys the index keeps entries and block lists, and how long. It follows from a Config. Only NewLayout
+// computes it.
+type Layout struct {
+	windowMs   int64
+	spanMs     int64         // length of a span; whole seconds, at most windowMs
+	Lifetime   time.Duration // of a key after its last write: the window, and the time by which processing may fall behind
+	shardBits  int           // width of the number of a hash of entries
+	Sets       bool          // block lists are Redis sets, else fields of hashes
+	Plan       lookup.Plan   // where an article is stored and looked up
+	MaxEntries int           // number of entries that the field of a fingerprint holds; tests set a smaller one
+	tag        string        // names the layout in every key, so that two layouts never use one key
+}
+
+// NewLayout returns the layout that a configuration makes. The configuration must be valid.
+func NewLayout(c Config) Layout {
+	seconds := max(1, (int64(c.Window/time.Second)+int64(c.Generations)-1)/int64(c.Generations))
+	class := bits.Len(uint(max(1, c.ExpectedArticles/c.Generations-1)))
+	keyBits := func(perKey uint) int { return min(max(MinKeyBits, class-bits.Len(perKey)), maxKeyBits) }
+	blockBits := c.BlockBits
+	kind := strconv.Itoa(ListFieldBits)
+	if c.Buckets == BucketsSets {
+		kind = BucketsSets
+		blockBits = cmp.Or(blockBits, min(setBlockBits, 64/c.Blocks))
+	}
+	if blockBits == 0 {
+		// Wider blocks would overlap. Then one bit changes two blocks, and copies within the distance can have no block in common.
+		blockBits = min(keyBits(fingerprintsPerList), 64/c.Blocks)
+	}
+	shardBits := keyBits(EntriesPerHash)
+	return Layout{
+		windowMs:   c.Window.Milliseconds(),
+		spanMs:     seconds * 1000,
+		Lifetime:   c.Window + min(c.Window/2, time.Duration(seconds)*time.Second) + time.Second,
+		shardBits:  shardBits,
+		MaxEntries: MaxEntries,
+		Sets:       c.Buckets == BucketsSets,
+		Plan:       lookup.New(c.Search, blockBits),
+		tag:        fmt.Sprintf("%s.%d.%dx%d.%s.%d", strconv.FormatInt(seconds, 36), shardBits, c.Blocks, blockBits, kind, version),
+	}
+}
+
+// LifetimeSeconds is lifetime in the unit of EXPIRE.
+func (l Layout) LifetimeSeconds() int64 { return int64(l.Lifetime / time.Second) }
+
+// Span returns the number of the span in which a time lies, counted from 1970. The time is in milliseconds since 1970.
+func (l Layout) Span(ms int64) int64 { return ms / l.spanMs }
+
+// Start returns when a span starts, in milliseconds since 1970.
+func (l Layout) Start(span int64) int64 { return span * l.spanMs }
+
+// Reach returns the first and the last span that can hold a copy of an article of that time.
+func (l Layout) Reach(ms int64) (first, last int64) {
+	return l.Span(max(0, ms-l.windowMs)), l.Span(saturate(ms, l.windowMs))
+}
+
+// Keeps says whether no entry of the span can have expired yet. It counts on records that are processed after the time of their timestamps.
+func (l Layout) Keeps(span int64, now time.Time) bool {
+	return now.UnixMilli() < saturate(l.Start(span), l.Lifetime.Milliseconds())
+}
+
+// Within says whether two times are at most the window apart. Neither time is negative, so nothing overflows.
+func (l Layout) Within(a, b int64) bool {
+	return max(a, b)-min(a, b) <= l.windowMs
+}
+
+// saturate adds two numbers that are not negative. If the sum would overflow, it returns the largest number.
+func saturate(a, b int64) int64 {
+	if sum := a + b; sum >= 0 {
+		return sum
+	}
+	return 1<<63 - 1
+}
+
+// WindowTime is an article's time in the window: milliseconds since 1970, and 0 for earlier times.
+func WindowTime(t time.Time) int64 { return max(0, t.UnixMilli()) }

@@ -1,0 +1,98 @@
+package keyspace
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/indextest"
+)
+
+func testConfig() Config {
+	cfg := DefaultConfig()
+	p := indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 3}
+	cfg.Namespace, cfg.Window, cfg.Generations, cfg.Search = "test", p.Window, p.Generations, p.Search()
+	return cfg
+}
+
+// docs/operations.md and docs/scale.md say how many windows of articles Redis holds, on average and at most, when articles come
+// evenly. Operators plan memory by it.
+func TestWindowsHeld(t *testing.T) {
+	for _, c := range []struct {
+		generations   int
+		average, most float64
+	}{{1, 2, 2.5}, {2, 1.75, 2}} {
+		cfg := testConfig()
+		cfg.Window, cfg.Generations = 100*time.Hour, c.generations
+		l := NewLayout(cfg)
+		length := time.Duration(l.spanMs) * time.Millisecond
+		const steps = 1000
+		most, sum := 0.0, 0.0
+		for i := range steps {
+			now := 10*cfg.Window + time.Duration(i)*cfg.Window/steps
+			held := time.Duration(0)
+			for begin := time.Duration(0); begin < now; begin += length {
+				if end := begin + length; end > now {
+					held += now - begin
+				} else if now < end+l.Lifetime {
+					held += length
+				}
+			}
+			windows := float64(held) / float64(cfg.Window)
+			most, sum = max(most, windows), sum+windows
+		}
+		require.InDelta(t, c.average, sum/steps, 0.01)
+		require.InDelta(t, c.most, most, 0.01)
+	}
+}
+
+func TestConfigValidate(t *testing.T) {
+	require.NoError(t, testConfig().Validate())
+	for name, breakIt := range map[string]func(*Config){
+		"namespace is": func(c *Config) { c.Namespace = "" }, "window": func(c *Config) { c.Window = time.Second },
+		"max_distance": func(c *Config) { c.MaxDistance = -1 }, "generations": func(c *Config) { c.Generations = 0 },
+		"blocks": func(c *Config) { c.Blocks = 0 }, "probes": func(c *Config) { c.Probes = 64 },
+		"block_bits":     func(c *Config) { c.BlockBits = 33 },
+		"max_candidates": func(c *Config) { c.MaxCandidates = 0 }, "expected_articles": func(c *Config) { c.ExpectedArticles = 0 },
+	} {
+		cfg := testConfig()
+		breakIt(&cfg)
+		require.ErrorContains(t, cfg.Validate(), name)
+	}
+	for namespace, good := range map[string]bool{
+		strings.Repeat("n", maxNamespaceBytes) + ":news-4-3fa9c1d2": true, strings.Repeat("n", maxNamespaceBytes+1): false,
+		"a{tag}b": true, "{tag}": true, "a{}b": false, "a}b": false, "a{b": false, "{a}{b}": false, "{{a}}": false,
+	} {
+		cfg := testConfig()
+		cfg.Namespace = namespace
+		require.Equal(t, good, cfg.Validate() == nil, namespace)
+	}
+}
+
+func TestLayout(t *testing.T) {
+	for _, test := range []struct {
+		window      time.Duration
+		generations int
+		articles    int
+		shards      int
+		blocks      int
+		tag         string
+	}{
+		{7 * 24 * time.Hour, 2, 1_000_000, 16, 13, "6hc0.16.4x13.11.3"},
+		{7 * 24 * time.Hour, 2, 1_040_000, 16, 13, "6hc0.16.4x13.11.3"}, // the same size class
+		{time.Minute, 8, 1, 6, 6, "8.6.4x6.11.3"},
+		{24 * time.Hour, 1, 100_000_000, 24, 16, "1uo0.24.4x16.11.3"}, // without block_bits, blocks do not overlap
+	} {
+		cfg := testConfig()
+		cfg.Window, cfg.Generations, cfg.ExpectedArticles = test.window, test.generations, test.articles
+		l := NewLayout(cfg)
+		require.Equal(t, test.shards, l.shardBits)
+		require.Equal(t, test.blocks, l.Plan.Layout.Bits)
+		require.Equal(t, test.tag, l.tag)
+		require.LessOrEqual(t, l.spanMs, l.windowMs)
+		require.Greater(t, l.Lifetime, cfg.Window)
+		require.Less(t, l.Lifetime, cfg.Window+cfg.Window/2+2*time.Second)
+	}
+}

@@ -1,0 +1,68 @@
+package keyspace
+
+import "echosieve/pipeline/article"
+
+// StoredArticle is what the index keeps of one article, for tools that show the index. Of the article it has Coordinates, ID, Time (of
+// the window), Fingerprint, Digest, LittleText and Signature.
+type StoredArticle struct {
+	article.Article
+	// Ticket orders the articles: a copy names an article with a lower ticket. 0: not drawn yet.
+	Ticket uint64
+	// Verdict is zero as long as the article is undecided.
+	Verdict article.Verdict
+	// Overflow says that the entry lies beyond the limit of one fingerprint: only a replay or an exact repeat of the article finds it.
+	Overflow bool
+	// Hidden says that only a replay of the article's own record finds the entry. Its Digest is not that of the text.
+	Hidden bool
+
+	At location
+}
+
+// location says which bytes an entry is.
+type location struct {
+	Key, Field string
+	Value      string // of the whole field
+	Entry      string // the part of value that is the entry
+}
+
+// AsHidden returns the entry as a hidden one, and its digest.
+func (s *StoredArticle) AsHidden() (entry, digest string) {
+	e := Entry{Article: s.Article}
+	digest = string(e.HiddenDigest())
+	return s.At.Entry[:ticketAt] + TicketBytes(MaxTicket) + digest + s.At.Entry[formAt:], digest
+}
+
+// Describe makes a StoredArticle of an entry.
+func (k Keys) Describe(e *Entry, overflow bool) (StoredArticle, error) {
+	s := StoredArticle{Article: e.Article, Ticket: e.Ticket, Overflow: overflow, Hidden: e.Ticket == MaxTicket}
+	if len(e.VerdictBytes) == 0 {
+		return s, nil
+	}
+	var err error
+	if s.Verdict, err = DecodeVerdict(e.VerdictBytes, e.Ref()); err != nil {
+		return s, k.Damage(e)
+	}
+	return s, nil
+}
+
+// InField decodes the articles of a field. It is bad if a part of the field is damaged.
+func (k Keys) InField(key string, span int64, field, value string) (articles []StoredArticle, bad bool) {
+	if len(field) < FingerprintBytes {
+		return nil, true
+	}
+	f := FieldRef{span, FirstFingerprint(field)}
+	for rest := value; rest != ""; {
+		e, after, err := CutEntry(f, k.Layout.Start(span), rest)
+		if err != nil {
+			return articles, true
+		}
+		s, err := k.Describe(&e, len(field) > FingerprintBytes)
+		if err != nil {
+			return articles, true
+		}
+		s.At = location{key, field, value, rest[:len(rest)-len(after)]}
+		articles = append(articles, s)
+		rest = after
+	}
+	return articles, false
+}

@@ -1,0 +1,25 @@
+package redisindex_test
+
+import (
+	"context"
+	"time"
+
+	"echosieve/pipeline/article"
+	"echosieve/redisindex"
+	"echosieve/redisindex/admin"
+)
+
+func init() {
+	redisindex.Restore = func(ctx context.Context, x *redisindex.Index, now time.Time, articles []article.Article, verdicts []article.Verdict) ([]string, error) {
+		r, err := admin.New(x).StartRestore(ctx, now)
+		if err != nil {
+			return nil, err
+		}
+		results, err := r.Restore(ctx, articles, verdicts)
+		outcomes := make([]string, len(results))
+		for i, result := range results {
+			outcomes[i] = []string{"new", "held", "hidden", "differs"}[result]
+		}
+		return outcomes, err
+	}
+}

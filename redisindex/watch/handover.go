@@ -1,0 +1,251 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"echosieve/pipeline/article"
+	"echosieve/redisindex/keyspace"
+)
+
+// Handover notices that a consumer group has worked on another index than this process: its articles stand there, so their copies pass
+// here as unique.
+//
+// Each commit of the group names the index in which the records below the offset were decided (Label). Two findings follow:
+//
+//   - This index lacks articles: a partition's commit names another index, and nobody has filled this one up to that offset. It does not matter
+//     whether that other process still runs. The finding is over when index refill has filled the index up to there, when index accept says to do
+//     without, or one window after that commit, because then its articles are too old to be originals.
+//   - Another process of the group runs with other settings: a commit that names another index has changed while this process watched.
+//
+// A commit is compared by its offset, not by its time: the commits of idle partitions stay as they are for as long as the group lives, and an
+// index that was filled or accepted once is so up to their offsets for ever. Where commits of another index end is written into Redis,
+// because the next commits of this process overwrite the evidence, and a restart must not end the finding.
+//
+// Safe for concurrent use.
+type Handover struct {
+	client redis.UniversalClient
+	index  keyspace.ID
+	key    string
+	window time.Duration
+}
+
+// NewHandover returns the handover of a group to an index, which has this window.
+func NewHandover(client redis.UniversalClient, index keyspace.Keys, group string, window time.Duration) *Handover {
+	return &Handover{client: client, index: index.ID, key: index.Handover(group), window: window}
+}
+
+// The fields of the key. Their values are in JSON.
+const (
+	fieldEnds   = "ends"   // ends
+	fieldFilled = "filled" // offsets
+)
+
+// offsets are offsets by "topic/partition".
+type offsets map[string]int64
+
+// raise takes over the higher offsets, and says whether there was one.
+func (o offsets) raise(others offsets) (raised bool) {
+	for place, offset := range others {
+		if held, known := o[place]; !known || offset > held {
+			o[place], raised = offset, true
+		}
+	}
+	return raised
+}
+
+// ends say up to where other indexes hold the articles of the group.
+type ends struct {
+	Note    string  `json:"note"` // of the latest commit
+	Offsets offsets `json:"offsets"`
+}
+
+// Lack is what the index lacks of the articles of the last window.
+type Lack struct {
+	Other    keyspace.ID // the index that has them
+	Articles uint64      // at most so many stand there
+	Until    time.Time   // from then on they are too old to be originals
+}
+
+// Lack returns what the index lacks, nil if it lacks nothing. The argument holds the notes of the group's commits, by the offsets beside
+// which they stand.
+func (h *Handover) Lack(ctx context.Context, committed map[article.Coordinates]string) (*Lack, error) {
+	var stored ends
+	filled := offsets{}
+	if err := errors.Join(h.read(ctx, fieldEnds, &stored), h.read(ctx, fieldFilled, &filled)); err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	found := h.ends(committed, now)
+	found, changed := merge(stored, found, now, h.window)
+	lacks := false
+	for place, offset := range found.Offsets {
+		lacks = lacks || offset > filled[place]
+	}
+	if !lacks {
+		return nil, nil
+	}
+	if changed {
+		if err := h.write(ctx, fieldEnds, found); err != nil {
+			return nil, err
+		}
+	}
+	note, _ := ParseLabel(found.Note)
+	return &Lack{Other: note.Index, Articles: max(1, h.tickets(ctx, note)), Until: note.Seen.Add(h.window)}, nil
+}
+
+// ends returns up to where other indexes hold the articles of the group, as far as its commits of the last window say so.
+func (h *Handover) ends(committed map[article.Coordinates]string, now time.Time) ends {
+	found, latest := ends{Offsets: offsets{}}, time.Time{}
+	for at, text := range committed {
+		note, ok := ParseLabel(text)
+		if !ok || note.Index.Same(h.index) || now.Sub(note.Seen) >= h.window {
+			continue
+		}
+		found.Offsets[place(at)] = at.Offset
+		if note.Seen.After(latest) {
+			latest, found.Note = note.Seen, text
+		}
+	}
+	return found
+}
+
+// merge joins the ends that are stored with those that were found now, and says whether that changes those that are stored. Ends that are a
+// window ago are forgotten.
+func merge(stored, found ends, now time.Time, window time.Duration) (merged ends, changed bool) {
+	old, ok := ParseLabel(stored.Note)
+	if !ok || now.Sub(old.Seen) >= window {
+		return found, len(found.Offsets) > 0
+	}
+	if stored.Offsets == nil {
+		stored.Offsets = offsets{}
+	}
+	changed = stored.Offsets.raise(found.Offsets)
+	if latest, ok := ParseLabel(found.Note); ok && latest.Seen.After(old.Seen) {
+		stored.Note, changed = found.Note, true
+	}
+	return stored, changed
+}
+
+// Fill notes that the index lacks nothing below these offsets of a topic, by partition.
+func (h *Handover) Fill(ctx context.Context, topic string, below []int64) error {
+	filled, more := offsets{}, offsets{}
+	if err := h.read(ctx, fieldFilled, &filled); err != nil {
+		return err
+	}
+	for p, offset := range below {
+		more[place(article.Coordinates{Topic: topic, Partition: int32(p)})] = offset
+	}
+	filled.raise(more)
+	return h.write(ctx, fieldFilled, filled)
+}
+
+func place(at article.Coordinates) string { return fmt.Sprintf("%s/%d", at.Topic, at.Partition) }
+
+func (h *Handover) read(ctx context.Context, field string, into any) error {
+	text, err := h.client.HGet(ctx, h.key, field).Result()
+	if errors.Is(err, redis.Nil) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("handover: %w", err)
+	}
+	_ = json.Unmarshal([]byte(text), into) // what another program has written counts as nothing
+	return nil
+}
+
+func (h *Handover) write(ctx context.Context, field string, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("handover: %w", err)
+	}
+	pipe := h.client.Pipeline()
+	pipe.HSet(ctx, h.key, field, text)
+	pipe.Expire(ctx, h.key, 2*h.window+time.Hour) // commits of a window ago count for nothing
+	if _, err := pipe.Exec(ctx); err != nil {
+		return fmt.Errorf("handover: %w", err)
+	}
+	return nil
+}
+
+// ticketScript reads a ticket counter with rights that the service has, and leaves no key where there was none.
+var ticketScript = redis.NewScript(`
+local held = redis.call('INCRBY', KEYS[1], 0)
+if held == 0 then redis.call('EXPIRE', KEYS[1], 0) end
+return held`)
+
+// tickets returns the ticket counter of the index that a note names: how many articles were decided there. If it cannot be read (another
+// database or namespace), it is the counter at the time of the note.
+func (h *Handover) tickets(ctx context.Context, note Label) uint64 {
+	if note.Index.Database == h.index.Database {
+		if n, err := Tickets(ctx, h.client, note.Index.Name); err == nil && n > 0 {
+			return n
+		}
+	}
+	return note.Ticket
+}
+
+// Tickets returns the ticket counter of an index in the database of the client: how many articles were decided in it; 0 if it does not exist.
+func Tickets(ctx context.Context, client redis.UniversalClient, of keyspace.Name) (uint64, error) {
+	key := []string{keyspace.Counter(of)}
+	n, err := ticketScript.EvalSha(ctx, client, key).Uint64()
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		if err = ticketScript.Load(ctx, client).Err(); err == nil {
+			n, err = ticketScript.EvalSha(ctx, client, key).Uint64()
+		}
+	}
+	return n, err
+}
+
+// Cure says how to end a lack.
+type Cure struct {
+	Arguments string // of commands with the settings of this process, such as " --config echosieve.yaml"
+	Shadow    bool   // the process is a shadow
+}
+
+// Remedy returns what to do if articles stand in another index.
+func (c Cure) Remedy(mine, other keyspace.ID) string {
+	if c.Shadow {
+		return "start the shadow with another shadow.group: then it begins at the oldest record"
+	}
+	from := ""
+	if other.Recipe != mine.Recipe {
+		from = " --from input" // published verdicts of another recipe cannot be kept
+	}
+	return "go back to the other settings, or fill this index: echosieve index refill" + from + c.Arguments +
+		"; or do without: echosieve index accept" + c.Arguments
+}
+
+// Text says in words what is lacking and what follows.
+func (l *Lack) Text(mine keyspace.ID) string {
+	return fmt.Sprintf("the group's articles are in another index (%s): up to %d articles stand there, and until %s their copies pass as unique",
+		mine.Compare(l.Other), l.Articles, l.Until.UTC().Format(time.RFC3339))
+}
+
+// otherOf returns the index that a note names, if it is another one than mine.
+func otherOf(text string, mine keyspace.ID) (other keyspace.ID, is bool) {
+	note, ok := ParseLabel(text)
+	return note.Index, ok && !note.Index.Same(mine)
+}
+
+// byPlace returns the notes by partition, with their offsets.
+func byPlace(committed map[article.Coordinates]string) map[string]string {
+	found := map[string]string{}
+	for at, text := range maps.All(committed) {
+		found[place(at)] = fmt.Sprint(at.Offset, " ", text)
+	}
+	return found
+}
+
+// noteIn is the note in a value of byPlace.
+func noteIn(commit string) string {
+	_, note, _ := strings.Cut(commit, " ")
+	return note
+}

@@ -1,0 +1,181 @@
+package watch
+
+import (
+	"bytes"
+	"log/slog"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/article"
+	"echosieve/redisindex/keyspace"
+)
+
+// commits are what a group has committed, by partition: an offset and a note.
+type commits map[int32]struct {
+	offset int64
+	note   string
+}
+
+func (c commits) notes() map[article.Coordinates]string {
+	notes := map[article.Coordinates]string{}
+	for p, commit := range c {
+		notes[article.Coordinates{Topic: "in", Partition: p, Offset: commit.offset}] = commit.note
+	}
+	return notes
+}
+
+// rig is a server and indexes with several windows in it.
+type rig struct {
+	t      *testing.T
+	client redis.UniversalClient
+}
+
+func newRig(t *testing.T) *rig {
+	client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	t.Cleanup(func() { _ = client.Close() })
+	return &rig{t, client}
+}
+
+// index returns the keys of the index of a window, in which some articles were decided.
+func (r *rig) index(window time.Duration, articles int64) (keyspace.Keys, *Handover) {
+	cfg := keyspace.DefaultConfig()
+	cfg.Namespace, cfg.Window = "ns:news-4-3fa9c1d2", window
+	cfg.Blocks = 4
+	x := keyspace.New(cfg, 0)
+	require.NoError(r.t, r.client.IncrBy(r.t.Context(), x.Sequence(), articles).Err())
+	return x, NewHandover(r.client, x, "group", window)
+}
+
+func note(x keyspace.Keys, age time.Duration) string {
+	return Label{Index: x.ID, Markers: 1, Seen: time.Now().Add(-age), Ticket: 12}.String()
+}
+
+// TestLack walks the cases in which the commits of a group name other indexes.
+func TestLack(t *testing.T) {
+	r := newRig(t)
+	old, _ := r.index(168*time.Hour, 3)
+	x, h := r.index(72*time.Hour, 1)
+	elsewhere := old.ID
+	elsewhere.Database = 2
+	for _, c := range []struct {
+		name      string
+		committed commits
+		filled    []int64
+		articles  uint64 // 0: nothing lacks
+	}{
+		{"a brand-new group", commits{}, nil, 0},
+		{"the same index", commits{0: {5, note(x, 0)}, 1: {7, note(x, time.Hour)}}, nil, 0},
+		{"a tool has reset the offsets", commits{0: {5, ""}, 1: {7, "junk"}}, nil, 0},
+		{"another window", commits{0: {5, note(old, time.Minute)}}, nil, 3},
+		{"one partition of two", commits{0: {5, note(x, 0)}, 1: {7, note(old, time.Hour)}}, nil, 3},
+		{"filled up to there", commits{0: {5, note(x, 0)}, 1: {7, note(old, time.Hour)}}, []int64{0, 7}, 0},
+		{"filled, and then the old index went on", commits{0: {5, note(x, 0)}, 1: {8, note(old, time.Minute)}}, []int64{9, 7}, 3},
+		{"a partition idle for longer than the window", commits{0: {5, note(x, 0)}, 1: {7, note(old, 73*time.Hour)}}, nil, 0},
+		{"another database", commits{0: {5, Label{Index: elsewhere, Seen: time.Now(), Ticket: 12}.String()}}, nil, 12},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			require.NoError(t, r.client.Del(t.Context(), h.key).Err())
+			if c.filled != nil {
+				require.NoError(t, h.Fill(t.Context(), "in", c.filled))
+			}
+			lack, err := h.Lack(t.Context(), c.committed.notes())
+			require.NoError(t, err)
+			if c.articles == 0 {
+				require.Nil(t, lack)
+				require.Zero(t, r.client.HExists(t.Context(), h.key, fieldEnds).Val(), "nothing is remembered")
+				return
+			}
+			require.NotNil(t, lack)
+			require.Equal(t, c.articles, lack.Articles)
+			require.Positive(t, r.client.TTL(t.Context(), h.key).Val())
+		})
+	}
+}
+
+// The next commits overwrite the evidence: a restart does not end a lack. Filling ends it, and later commits of idle partitions that still
+// name the other index change nothing.
+func TestLackOutlivesTheEvidence(t *testing.T) {
+	r := newRig(t)
+	old, back := r.index(168*time.Hour, 3)
+	x, h := r.index(72*time.Hour, 1)
+	lack := func(h *Handover, c commits) *Lack {
+		l, err := h.Lack(t.Context(), c.notes())
+		require.NoError(t, err)
+		return l
+	}
+	idle := note(old, time.Hour)
+	require.NotNil(t, lack(h, commits{0: {5, note(old, 0)}, 1: {7, idle}}))
+	require.NotNil(t, lack(h, commits{0: {6, note(x, 0)}, 1: {8, note(x, 0)}}), "after a restart")
+	require.NotNil(t, lack(back, commits{0: {6, note(x, 0)}, 1: {7, idle}}), "whoever goes back lacks what was decided meanwhile")
+	require.NoError(t, h.Fill(t.Context(), "in", []int64{6, 6}))
+	require.NotNil(t, lack(h, commits{0: {9, note(x, 0)}, 1: {7, idle}}), "not up to there")
+	require.NoError(t, h.Fill(t.Context(), "in", []int64{0, 7}))
+	require.Nil(t, lack(h, commits{0: {9, note(x, 0)}, 1: {7, idle}}))
+	require.Zero(t, r.client.Exists(t.Context(), "ns:news-4-3fa9c1d2:none:seq").Val())
+	n, err := Tickets(t.Context(), r.client, keyspace.Name{Namespace: "ns", Layout: "none"})
+	require.NoError(t, err)
+	require.Zero(t, n)
+	require.Zero(t, r.client.Exists(t.Context(), "ns:none:seq").Val(), "a counter that is read is not made")
+}
+
+// TestReporter follows a process whose group is on another index, beside another process, and alone again.
+func TestReporter(t *testing.T) {
+	r := newRig(t)
+	old, _ := r.index(168*time.Hour, 3)
+	x, h := r.index(72*time.Hour, 1)
+	idle := note(old, time.Hour)
+	var log bytes.Buffer
+	w, err := NewReporter(h, Cure{Arguments: " --config new.yaml"}, nil, slog.New(slog.NewTextHandler(&log, nil)))
+	require.NoError(t, err)
+	warnings := map[string]string{}
+	round := func(c commits) map[string]string {
+		if c != nil {
+			w.Recall(c.notes())
+		}
+		w.round(t.Context(), func(kind, text string) {
+			warnings[kind] = text
+			if text == "" {
+				delete(warnings, kind)
+			}
+		})
+		return maps.Clone(warnings)
+	}
+	require.Empty(t, round(nil), "before it knows what the group has committed")
+	require.Empty(t, round(commits{0: {1, note(x, 0)}}))
+
+	warned := round(commits{0: {2, note(x, 0)}, 1: {7, idle}})
+	require.Contains(t, warned[warnOther], "another process of this group runs with other settings: window 72h here, 168h there")
+	require.Contains(t, warned[warnLack], "the group's articles are in another index (window 72h here, 168h there): up to 3 articles stand there")
+	require.Contains(t, warned[warnLack], "echosieve index refill --config new.yaml; or do without: echosieve index accept --config new.yaml")
+	require.InDelta(t, 3, testutil.ToFloat64(w.lacking), 0)
+	require.InDelta(t, time.Now().Unix(), testutil.ToFloat64(w.other), 60)
+	require.Contains(t, log.String(), "another process of this group runs with other settings")
+
+	require.NoError(t, h.Fill(t.Context(), "in", []int64{9, 9}))
+	warned = round(commits{0: {3, note(x, 0)}, 1: {7, idle}})
+	require.Empty(t, warned[warnLack])
+	require.NotEmpty(t, warned[warnOther])
+	require.Zero(t, testutil.ToFloat64(w.lacking))
+	w.seen = time.Now().Add(-quiet)
+	require.Empty(t, round(commits{0: {4, note(x, 0)}, 1: {7, idle}}), "an idle partition keeps its note")
+	require.Contains(t, log.String(), "no process of this group commits with other settings any more")
+
+	fresh, err := NewReporter(h, Cure{}, nil, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	w = fresh
+	require.Empty(t, round(commits{1: {7, idle}}), "a commit from before the start says nothing about a running process")
+	require.Empty(t, round(commits{1: {7, idle}}))
+}
+
+func TestRemedy(t *testing.T) {
+	mine := keyspace.ID{Name: keyspace.Name{Recipe: "news-4-a"}}
+	require.Contains(t, Cure{}.Remedy(mine, keyspace.ID{Name: keyspace.Name{Recipe: "news-4-b"}}), "index refill --from input;")
+	require.Contains(t, Cure{}.Remedy(mine, keyspace.ID{}), "index refill --from input;")
+	require.NotContains(t, Cure{Shadow: true}.Remedy(mine, mine), "refill")
+}

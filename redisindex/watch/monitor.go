@@ -1,0 +1,231 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"echosieve/redisindex/connection"
+)
+
+// The kinds of loss: values of the metric label kind, and of the last loss in a marker.
+const (
+	lossMissing  = "missing"  // a number that must exist is gone
+	lossRollback = "rollback" // a number is lower than it was
+	lossEviction = "eviction" // INFO says that Redis evicted keys
+	lossDamage   = "damage"   // entries or block lists held bytes of another program
+)
+
+var lossKinds = []string{lossMissing, lossRollback, lossEviction, lossDamage}
+
+// lossCauses names the possible causes of each kind of loss.
+var lossCauses = map[string]string{
+	lossMissing:  "it was flushed, keys were deleted, or it came back without its data",
+	lossRollback: "it came back from an older snapshot, crashed before its last writes were on disk, or failed over to a replica that lacked them",
+	lossEviction: "it evicted keys to free memory",
+	lossDamage:   "another program wrote into entries or block lists",
+}
+
+// loss is one piece of evidence that Redis has forgotten a part of the index.
+type loss struct {
+	kind string
+	at   time.Time // when it was noticed
+	own  bool      // this process noticed it; otherwise another process did, and wrote it into a marker
+	past bool      // another process noticed it before this process checked for the first time
+}
+
+const (
+	// monitorInterval is the longest time that a loss goes unnoticed while Redis replies.
+	monitorInterval = 3 * time.Second
+	// monitorTimeout bounds one round. Without it, a node that does not reply would keep the monitor from checking the other nodes.
+	monitorTimeout = 5 * time.Second
+	// lossQuiet is how long after a loss further evidence of the same kind is not logged. A server that evicts keys does so all the
+	// time, and other processes report the same loss.
+	lossQuiet = time.Minute
+)
+
+// monitor is the state of one call of Losses.Monitor.
+type monitor struct {
+	l        *Losses
+	warn     func(kind, text string)
+	noticed  map[string]time.Time // by kind of loss: when the latest evidence was noticed, by the clock of this machine
+	standing map[string]time.Time // by kind of loss: when it happened; for losses whose warning stands
+	unsaid   map[string]bool      // kinds of loss that other processes must still be told of
+	states   map[string]string    // the texts of warnMemory and warnSave
+	nodes    map[string]connection.ServerInfo
+	refused  bool // the servers refuse INFO
+}
+
+func newMonitor(l *Losses, warn func(kind, text string)) *monitor {
+	return &monitor{
+		l: l, warn: warn, noticed: map[string]time.Time{}, standing: map[string]time.Time{}, unsaid: map[string]bool{}, states: map[string]string{},
+		nodes: map[string]connection.ServerInfo{},
+	}
+}
+
+func (m *monitor) round(ctx context.Context) {
+	m.askServers(ctx)
+	m.checkLosses(ctx)
+	m.clearOld()
+}
+
+// checkLosses looks for losses and reports them.
+func (m *monitor) checkLosses(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, monitorTimeout)
+	defer cancel()
+	for kind := range m.unsaid {
+		m.writeLoss(ctx, kind)
+	}
+	// The witnesses are asked first: whatever took their keys by then shows in the numbers.
+	lost, lacking, err := m.l.checkWitnesses(ctx)
+	if err != nil && ctx.Err() == nil {
+		m.l.log.Debug("a sample of the articles could not be read", "err", err)
+	}
+	if m.checkNumbers(ctx) {
+		m.reportKeys(ctx, lost, lacking)
+	}
+	if len(m.unsaid) == 0 && m.l.watermarks.isCured() {
+		for kind := range m.standing {
+			m.l.log.Info("a refill has given the lost articles back: copies of them are found again", "kind", kind)
+			m.clear(kind)
+		}
+	}
+}
+
+// checkNumbers compares the numbers and reports losses. It returns false if a node did not show its numbers.
+func (m *monitor) checkNumbers(ctx context.Context) bool {
+	losses, err := m.l.watermarks.check(ctx, m.l.client)
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		_ = connection.EachMaster(ctx, m.l.client, func(ctx context.Context, node *redis.Client) {
+			for _, s := range []*redis.Script{markerScript, counterScript} {
+				_ = s.Load(ctx, node).Err() // if it fails, the check below fails as well
+			}
+		})
+		var more []loss
+		more, err = m.l.watermarks.check(ctx, m.l.client)
+		losses = append(losses, more...)
+	}
+	if err != nil && ctx.Err() == nil {
+		m.l.log.Debug("the markers of the index could not be read", "err", err)
+	}
+	if m.l.watermarks.damaged.Swap(false) {
+		losses = append(losses, loss{kind: lossDamage, at: time.Now(), own: true})
+		m.writeLoss(ctx, lossDamage)
+	}
+	for kind, l := range byKind(losses) {
+		if kind == lossMissing && time.Since(m.noticed[lossEviction]) < lossQuiet {
+			kind = lossEviction // the marker itself was evicted
+		}
+		m.report(kind, l)
+	}
+	return err == nil
+}
+
+// reportKeys reports that keys are gone: witnesses lack them, or too many candidates have no entry. That is no loss of its own if something
+// else that was noticed shortly before explains it, or if a loss of the time of the candidates is known.
+func (m *monitor) reportKeys(ctx context.Context, lost []witness, lacking []string) {
+	gaps := m.l.gaps.loss()
+	if gaps && !m.l.watermarks.hasLoss(time.Now()) {
+		lacking = append(lacking, "entries of candidates")
+	}
+	if len(lacking) == 0 {
+		return
+	}
+	m.l.witnesses.forget(lost)
+	m.askServers(ctx) // perhaps the keys were evicted
+	for _, at := range m.noticed {
+		if time.Since(at) < lossQuiet {
+			return
+		}
+	}
+	m.report(lossMissing, loss{kind: lossMissing, at: time.Now(), own: true}, "lacking", lacking)
+	m.writeLoss(ctx, lossMissing)
+}
+
+// writeLoss makes a loss known to other processes. If that fails, it is tried again in the next round.
+func (m *monitor) writeLoss(ctx context.Context, kind string) {
+	err := m.l.watermarks.writeLoss(ctx, m.l.client, kind)
+	delete(m.unsaid, kind)
+	if err != nil {
+		m.unsaid[kind] = true
+		m.l.log.Debug("the loss could not be reported to other processes", "err", err)
+	}
+}
+
+// byKind merges the losses of each kind: a cluster has many markers.
+func byKind(losses []loss) map[string]loss {
+	kinds := map[string]loss{}
+	for _, l := range losses {
+		if known, ok := kinds[l.kind]; ok {
+			l.own, l.past = l.own || known.own, l.past && known.past
+			if known.at.After(l.at) {
+				l.at = known.at
+			}
+		}
+		kinds[l.kind] = l
+	}
+	return kinds
+}
+
+// report counts and logs a loss, and makes its warning stand. A loss that is a window ago is ignored, and so is one that a refill has cured.
+func (m *monitor) report(kind string, l loss, details ...any) {
+	now, until := time.Now(), l.at.Add(m.l.window)
+	if !until.After(now) || !l.own && m.l.watermarks.isCured() {
+		return
+	}
+	if l.own {
+		m.l.metrics.losses.WithLabelValues(kind).Inc()
+	}
+	if now.Sub(m.noticed[kind]) > lossQuiet {
+		m.l.log.Warn("Redis has lost articles: copies of them can pass as unique", append([]any{
+			"kind", kind, "cause", lossCauses[kind], "noticed_before_start", l.past, "noticed", stamp(l.at), "until", stamp(until),
+			"help", "docs/operations.md, When Redis lost articles",
+		}, details...)...)
+	}
+	m.noticed[kind] = now
+	if l.at.After(m.standing[kind]) {
+		m.standing[kind] = l.at
+	}
+	m.l.metrics.lastLoss.Set(seconds(m.lastLoss()))
+	m.warn(kind, fmt.Sprintf("Redis lost articles (%s): noticed %s; until %s copies of articles from before can pass as unique, unless echosieve index refill gives them back",
+		lossCauses[kind], stamp(m.standing[kind]), stamp(m.standing[kind].Add(m.l.window))))
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// seconds is a time in seconds since 1970; 0 for the zero time.
+func seconds(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) / 1000
+}
+
+// lastLoss is the time of the latest loss whose warning stands.
+func (m *monitor) lastLoss() (last time.Time) {
+	for _, at := range m.standing {
+		if at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
+
+// clearOld ends the warnings of losses that are a window ago.
+func (m *monitor) clearOld() {
+	for kind, at := range m.standing {
+		if time.Since(at) >= m.l.window {
+			m.l.log.Info("the loss in Redis is a window ago: no article that was lost can be an original any more", "kind", kind)
+			m.clear(kind)
+		}
+	}
+}
+
+// clear ends the warning of a kind of loss.
+func (m *monitor) clear(kind string) {
+	delete(m.standing, kind)
+	m.l.metrics.lastLoss.Set(seconds(m.lastLoss()))
+	m.warn(kind, "")
+}

@@ -1,0 +1,454 @@
+package watch_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/internal/base/diag"
+	"echosieve/pipeline/article"
+	"echosieve/redisindex"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
+	"echosieve/redisindex/watch"
+	"echosieve/simhash"
+	"echosieve/test/redisrig"
+	"echosieve/test/redisserver"
+)
+
+// watched is an index with a running monitor, like a process of the service.
+type watched struct {
+	*redisindex.Index
+	*watch.Losses
+	stop func()
+	reg  *prometheus.Registry
+
+	mu       sync.Mutex
+	warnings map[string]string
+	log      bytes.Buffer
+}
+
+// startWatched starts a monitor. The test calls Recall, as a process does when it knows what its consumer group has stored.
+func startWatched(t testing.TB, client redis.UniversalClient, cfg keyspace.Config) *watched {
+	t.Helper()
+	w := &watched{warnings: map[string]string{}, reg: prometheus.NewRegistry()}
+	var err error
+	w.Index, err = redisindex.New(client, cfg, w.reg, slog.New(slog.NewTextHandler(w, nil)), nil)
+	require.NoError(t, err)
+	w.Losses = w.Index.Losses()
+	w.SetInterval(50 * time.Millisecond)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.Monitor(ctx, func(kind, text string) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.warnings[kind] = text
+			if text == "" {
+				delete(w.warnings, kind)
+			}
+		})
+	}()
+	w.stop = func() {
+		cancel()
+		<-ended
+	}
+	t.Cleanup(w.stop)
+	return w
+}
+
+// Write implements io.Writer for the log.
+func (w *watched) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.Write(p)
+}
+
+// warns returns the kinds of the standing warnings and the number of log lines about losses.
+func (w *watched) warns() (kinds map[string]string, lines int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.warnings), strings.Count(w.log.String(), "copies of them can pass as unique")
+}
+
+// waitRound waits until the monitor has made another full round and has reported everything that the round showed.
+func (w *watched) waitRound(t testing.TB) {
+	t.Helper()
+	for range 2 { // the first may have begun before the call
+		before := w.LastShown()
+		require.Eventually(t, func() bool { return w.LastShown().After(before) }, time.Minute, 10*time.Millisecond)
+	}
+}
+
+func newIndex(t testing.TB, client redis.UniversalClient, cfg keyspace.Config) *redisindex.Index {
+	t.Helper()
+	x, err := redisindex.New(client, cfg, nil, slog.New(slog.DiscardHandler), nil)
+	require.NoError(t, err)
+	return x
+}
+
+func claimOne(t testing.TB, x *redisindex.Index, a article.Article) article.Verdict {
+	t.Helper()
+	v, err := x.Claim(t.Context(), []article.Article{a})
+	require.NoError(t, err)
+	return v[0]
+}
+
+func fieldOf(x *redisindex.Index, a *article.Article) keyspace.FieldRef {
+	e := x.Keys().EntryOf(a)
+	return e.Field()
+}
+
+func infoOf(t testing.TB, client redis.UniversalClient) connection.ServerInfo {
+	t.Helper()
+	info, err := connection.AskInfo(t.Context(), client.(*redis.Client))
+	require.NoError(t, err)
+	return info
+}
+
+// checkWarns says whether Check warns of a subject, too.
+func checkWarns(t testing.TB, client redis.UniversalClient, subject string) bool {
+	t.Helper()
+	found := connection.Check(t.Context(), client, redisrig.Config(redisrig.Standard), func(context.Context) error { return nil })
+	return slices.ContainsFunc(found, func(f diag.Finding) bool {
+		return f.Severity == diag.Warning && strings.HasSuffix(f.Subject, " "+subject)
+	})
+}
+
+// claimNew claims n new articles.
+func (w *watched) claimNew(t testing.TB, n int) {
+	t.Helper()
+	for range n {
+		at := int(time.Now().UnixNano())
+		claimOne(t, w.Index, redisrig.Article(at, simhash.Fingerprint(at)*0x9E3779B97F4A7C15))
+	}
+}
+
+// requireLoss waits for the warning of a kind of loss, and requires that it was logged once, and that there is no warning of another kind.
+func (w *watched) requireLoss(t testing.TB, kind string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		kinds, _ := w.warns()
+		return kinds[kind] != ""
+	}, time.Minute, 10*time.Millisecond, "no warning of kind %s", kind)
+	w.claimNew(t, 3)
+	w.waitRound(t)
+	kinds, lines := w.warns()
+	require.Len(t, kinds, 1, "%v", kinds)
+	require.Contains(t, kinds[kind], "Redis lost articles")
+	require.Equal(t, 1, lines, w.log.String())
+	require.InDelta(t, time.Now().Unix(), testutil.ToFloat64(w.LastLoss()), 120)
+}
+
+// requireNoLoss requires that no loss is noticed, now or after more articles.
+func (w *watched) requireNoLoss(t testing.TB) {
+	t.Helper()
+	w.claimNew(t, 3)
+	w.waitRound(t)
+	kinds, lines := w.warns()
+	require.Empty(t, kinds)
+	require.Zero(t, lines, w.log.String())
+	for _, kind := range watch.LossKinds {
+		require.Zero(t, w.Counted(kind), kind)
+	}
+}
+
+// restartOlder saves a snapshot, calls more, and restarts the server with the snapshot.
+func restartOlder(t testing.TB, server *redisserver.Server, client redis.UniversalClient, more func()) {
+	t.Helper()
+	require.NoError(t, client.Save(t.Context()).Err())
+	more()
+	server.Kill()
+	server.Restart()
+}
+
+func TestLossesOfARunningService(t *testing.T) {
+	for _, test := range []struct {
+		name, kind string // no kind: nothing is lost
+		args       []string
+		happens    func(t *testing.T, w *watched, server *redisserver.Server, client redis.UniversalClient)
+	}{
+		{"first start", "", nil, func(*testing.T, *watched, *redisserver.Server, redis.UniversalClient) {}},
+		{"flushed", watch.LossMissing, nil, func(t *testing.T, _ *watched, _ *redisserver.Server, client redis.UniversalClient) {
+			redisrig.Flush(t, client)
+		}},
+		{"flushed while articles flow", watch.LossMissing, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
+			redisrig.Flush(t, client)
+			w.claimNew(t, 1)
+		}},
+		{"counter gone", watch.LossMissing, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
+			require.EqualValues(t, 1, client.Del(t.Context(), w.Keys().Sequence()).Val())
+		}},
+		{"counter back, overtaken before anybody looks", watch.LossRollback, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
+			defer w.Hold()()
+			require.NoError(t, client.Set(t.Context(), w.Keys().Sequence(), 1, 0).Err())
+			w.claimNew(t, 20)
+		}},
+		{"marker gone", watch.LossMissing, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
+			require.EqualValues(t, 1, client.Del(t.Context(), w.Keys().Markers(false)...).Val())
+		}},
+		{"marker back", watch.LossRollback, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
+			require.NoError(t, client.HSet(t.Context(), w.Keys().Markers(false)[0], "seen", 1).Err())
+		}},
+		{"older snapshot", watch.LossRollback, nil, func(t *testing.T, w *watched, server *redisserver.Server, client redis.UniversalClient) {
+			restartOlder(t, server, client, func() { w.claimNew(t, 1) })
+		}},
+		{"came back empty", watch.LossMissing, nil, func(_ *testing.T, _ *watched, server *redisserver.Server, _ redis.UniversalClient) {
+			server.Kill()
+			server.Restart()
+		}},
+		{"restarted with its data", "", []string{"--appendonly", "yes", "--appendfsync", "always"}, func(_ *testing.T, _ *watched, server *redisserver.Server, _ redis.UniversalClient) {
+			server.Kill()
+			server.Restart()
+		}},
+		{"reloaded", "", nil, func(t *testing.T, _ *watched, _ *redisserver.Server, client redis.UniversalClient) {
+			require.NoError(t, client.Do(t.Context(), "DEBUG", "RELOAD").Err())
+		}},
+		{"scripts forgotten", "", nil, func(t *testing.T, _ *watched, _ *redisserver.Server, client redis.UniversalClient) {
+			require.NoError(t, client.ScriptFlush(t.Context()).Err())
+		}},
+		{"foreign bytes in an entry", watch.LossDamage, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
+			a := redisrig.Article(1, 0xff)
+			field := fieldOf(w.Index, &a)
+			require.NoError(t, client.HSet(t.Context(), w.Keys().Entries(field), field.Name(), "hello").Err())
+			require.Equal(t, article.Unique, claimOne(t, w.Index, a).Kind)
+		}},
+		{"evicts again and again", watch.LossEviction, []string{"--maxmemory-policy", "allkeys-lru"}, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
+			info := func() connection.ServerInfo { return infoOf(t, client) }
+			require.NoError(t, client.ConfigSet(t.Context(), "maxmemory", fmt.Sprint(info().MemoryUsed+2<<20)).Err())
+			for n, before := 0, int64(0); n < 3; n, before = n+1, info().Evicted {
+				for i := 0; info().Evicted == before; i++ {
+					require.NoError(t, client.Set(t.Context(), fmt.Sprint("filler", n, i), strings.Repeat("x", 1000), 0).Err())
+				}
+				w.waitRound(t)
+			}
+			require.GreaterOrEqual(t, w.Counted(watch.LossEviction), 2)
+			require.NoError(t, client.ConfigSet(t.Context(), "maxmemory", "0").Err())
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			server := redisserver.Start(t, append([]string{"--enable-debug-command", "yes"}, test.args...)...)
+			client := redisrig.Client(t, server.Addr)
+			w := startWatched(t, client, redisrig.Config(redisrig.Standard))
+			w.Recall(nil)
+			w.claimNew(t, 10)
+			w.waitRound(t)
+			drawn := w.HighestTicket()
+			test.happens(t, w, server, client)
+			if test.kind == "" {
+				w.requireNoLoss(t)
+				return
+			}
+			w.requireLoss(t, test.kind)
+			if test.kind != watch.LossEviction {
+				require.Equal(t, 1, w.Counted(test.kind))
+			}
+			require.Greater(t, w.HighestTicket(), drawn, "tickets do not start over")
+		})
+	}
+}
+
+func TestLossesWhileTheServiceWasStopped(t *testing.T) {
+	for _, test := range []struct {
+		name, kind string
+		happens    func(t *testing.T, server *redisserver.Server, client redis.UniversalClient)
+		change     func(cfg *keyspace.Config, note *string)
+	}{
+		{"nothing", "", nil, nil},
+		{"flushed", watch.LossMissing, func(t *testing.T, _ *redisserver.Server, client redis.UniversalClient) { redisrig.Flush(t, client) }, nil},
+		{
+			"flushed, a new recipe", "", func(t *testing.T, _ *redisserver.Server, client redis.UniversalClient) { redisrig.Flush(t, client) },
+			func(cfg *keyspace.Config, _ *string) { cfg.Namespace += "-other" },
+		},
+		{"a new recipe", "", nil, func(cfg *keyspace.Config, _ *string) { cfg.Namespace += "-other" }},
+		{"a new layout", "", nil, func(cfg *keyspace.Config, _ *string) { cfg.ExpectedArticles *= 4 }},
+		{
+			"a group that remembers nothing", "", func(t *testing.T, _ *redisserver.Server, client redis.UniversalClient) { redisrig.Flush(t, client) },
+			func(_ *keyspace.Config, note *string) { *note = "" },
+		},
+		{
+			"everything has expired", "", func(t *testing.T, _ *redisserver.Server, client redis.UniversalClient) { redisrig.Flush(t, client) },
+			func(cfg *keyspace.Config, note *string) {
+				n, _ := watch.ParseLabel(*note)
+				n.Seen = time.Now().Add(-keyspace.NewLayout(*cfg).Lifetime - time.Second)
+				*note = n.String()
+			},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			server := redisserver.Start(t)
+			client := redisrig.Client(t, server.Addr)
+			cfg := redisrig.Config(redisrig.Standard)
+			first := startWatched(t, client, cfg)
+			require.Empty(t, first.Label(), "before Redis showed anything")
+			first.Recall(nil)
+			first.claimNew(t, 5)
+			first.waitRound(t)
+			note := first.Label()
+			require.NotEmpty(t, note)
+			first.stop()
+			if test.happens != nil {
+				test.happens(t, server, client)
+			}
+			if test.change != nil {
+				test.change(&cfg, &note)
+			}
+			standby := startWatched(t, client, cfg) // looks before anybody knows what the group remembers
+			standby.waitRound(t)
+			second := startWatched(t, client, cfg)
+			second.waitRound(t)
+			second.Recall([]string{note, "another.1.2", "junk", ""})
+			if test.kind == "" {
+				second.requireNoLoss(t)
+				return
+			}
+			second.requireLoss(t, test.kind)
+			require.Equal(t, 1, second.Counted(test.kind))
+			second.stop()
+
+			third := startWatched(t, client, cfg) // the next start knows that it was noticed
+			third.Recall([]string{note})
+			third.requireLoss(t, test.kind)
+			require.Zero(t, third.Counted(test.kind))
+			require.Contains(t, third.log.String(), "noticed_before_start=true")
+		})
+	}
+}
+
+// The ticket counter shows an older snapshot even if the snapshot is only a moment old.
+func TestOlderSnapshotWhileStopped(t *testing.T) {
+	server := redisserver.Start(t)
+	client := redisrig.Client(t, server.Addr)
+	cfg := redisrig.Config(redisrig.Standard)
+	first := startWatched(t, client, cfg)
+	first.Recall(nil)
+	first.claimNew(t, 1)
+	first.waitRound(t)
+	var note string
+	restartOlder(t, server, client, func() {
+		first.stop()
+		first.claimNew(t, 1)
+		note = first.Label()
+	})
+	second := startWatched(t, client, cfg)
+	second.Recall([]string{note})
+	second.requireLoss(t, watch.LossRollback)
+}
+
+// All processes that share an index notice a loss, whichever of them checks first. They raise no alarm because of each other.
+func TestLossWithSeveralProcesses(t *testing.T) {
+	client := redisrig.Client(t, redisserver.Start(t).Addr)
+	cfg := redisrig.Config(redisrig.Standard)
+	a, b := startWatched(t, client, cfg), startWatched(t, client, cfg)
+	a.Recall(nil)
+	b.Recall(nil)
+	a.claimNew(t, 5)
+	b.claimNew(t, 5)
+	c := startWatched(t, client, cfg)
+	c.Recall([]string{a.Label(), b.Label()})
+	for _, w := range []*watched{a, b, c} {
+		w.requireNoLoss(t)
+	}
+	redisrig.Flush(t, client)
+	total := 0
+	for _, w := range []*watched{a, b, c} {
+		w.requireLoss(t, watch.LossMissing)
+		total += w.Counted(watch.LossMissing)
+	}
+	require.Positive(t, total)
+}
+
+// Without the right to INFO a flush is still noticed, and the log says once that evictions, memory and saves are not watched.
+func TestMonitorWithoutInfo(t *testing.T) {
+	client := redisrig.Client(t, redisserver.Start(t).Addr)
+	require.NoError(t, client.Do(t.Context(), "ACL", "SETUSER", "default", "-info").Err())
+	w := startWatched(t, client, redisrig.Config(redisrig.Standard))
+	w.Recall(nil)
+	w.requireNoLoss(t)
+	redisrig.Flush(t, client)
+	w.requireLoss(t, watch.LossMissing)
+	require.Equal(t, 1, strings.Count(w.log.String(), "Redis does not answer INFO"))
+}
+
+func TestMonitorMemoryAndSaves(t *testing.T) {
+	dir := t.TempDir() + "/gone"
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	server := redisserver.Start(t, "--enable-protected-configs", "yes")
+	client := redisrig.Client(t, server.Addr)
+	w := startWatched(t, client, redisrig.Config(redisrig.Standard))
+	w.Recall(nil)
+	set := func(name, value string) { require.NoError(t, client.ConfigSet(t.Context(), name, value).Err()) }
+	warning := func(kind, text string) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			kinds, _ := w.warns()
+			return strings.Contains(kinds[kind], text) && (text != "") == (kinds[kind] != "")
+		}, time.Minute, 10*time.Millisecond)
+	}
+	limit := infoOf(t, client).MemoryUsed * 11 / 10
+	set("maxmemory", fmt.Sprint(limit))
+	warning(watch.WarnMemory, server.Addr+" uses")
+	require.InDelta(t, float64(limit), testutil.ToFloat64(w.MemoryLimit(server.Addr)), 0)
+	require.Greater(t, testutil.ToFloat64(w.MemoryUsed(server.Addr)), 0.8*float64(limit))
+	require.True(t, checkWarns(t, client, "memory"))
+	set("maxmemory", "0")
+	warning(watch.WarnMemory, "")
+
+	set("dir", dir)
+	require.NoError(t, os.Remove(dir))
+	require.Error(t, client.Save(t.Context()).Err())
+	_ = client.BgSave(t.Context()).Err()
+	warning(watch.WarnSave, "rdb_last_bgsave_status")
+	require.InDelta(t, 1, testutil.ToFloat64(w.SaveFailing(server.Addr)), 0)
+	require.True(t, checkWarns(t, client, "save"))
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	set("dir", dir)
+	require.NoError(t, client.BgSave(t.Context()).Err())
+	warning(watch.WarnSave, "")
+}
+
+// The loss of any one master of a cluster is noticed, while the service runs and at its next start.
+func TestLossOfOneMaster(t *testing.T) {
+	cluster := redisserver.StartCluster(t, 3, 0)
+	client := redisrig.Connect(t, redisrig.ClusterOptions(cluster))
+	for _, master := range cluster.Servers {
+		flush := func(t *testing.T) { require.NoError(t, cluster.Client(master).FlushAll(t.Context()).Err()) }
+		t.Run("running "+master.Addr, func(t *testing.T) {
+			w := startWatched(t, client, redisrig.Config(redisrig.Standard))
+			w.Recall(nil)
+			w.requireNoLoss(t)
+			require.Positive(t, testutil.ToFloat64(w.MemoryUsed(master.Addr)))
+			flush(t)
+			w.requireLoss(t, watch.LossMissing)
+		})
+		t.Run("stopped "+master.Addr, func(t *testing.T) {
+			cfg := redisrig.Config(redisrig.Standard)
+			first := startWatched(t, client, cfg)
+			first.Recall(nil)
+			first.requireNoLoss(t)
+			first.stop()
+			flush(t)
+			standby := startWatched(t, client, cfg) // looks before anybody knows what the group remembers
+			standby.waitRound(t)
+			second := startWatched(t, client, cfg)
+			second.Recall([]string{first.Label()})
+			second.requireLoss(t, watch.LossMissing)
+		})
+	}
+}
