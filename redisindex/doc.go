@@ -28,20 +28,19 @@
 // original, the copy waits for that, usually a few milliseconds. There is always progress, because the article with the lowest
 // ticket of all undecided ones waits for nobody (see batch.decide). If the worker of the original is dead, its partition goes to
 // another process, which decides the original. If the record of the original was deleted, nobody decides it. The wait then ends
-// after Config.UndecidedTimeout, and the ticket of the original is withdrawn: the copy is decided as if the original had not
+// after keyspace.Config.UndecidedTimeout, and the ticket of the original is withdrawn: the copy is decided as if the original had not
 // arrived.
 //
 // The original of a copy is the article with the lowest ticket among all articles that it is a copy of and that have its id, or,
 // without one, among all that it is a copy of. Exact repeats within one span are an exception: their original is the article whose
 // entry is stored, and they store nothing.
 //
-// Articles that Redis has lost are given back by a Restorer, which does not decide them. Index.Walk goes through an index, for tools.
+// Package admin gives back articles that Redis has lost, without deciding them, and has the other tools of operators.
 //
 // Redis 6.2 or later is needed. The package owns every key below its namespace, and touches no other key. It does not know
 // Kafka, and it does not make fingerprints.
 //
 // Redis can lose writes that it has acknowledged: by evicting keys, or by a failover to a replica that lacks the latest writes. A
-// copy of a lost article passes as unique, and a redelivered record may then get another verdict than the first time. Check warns
-// of set-ups in which that can happen, Options.WaitReplicas prevents it for failovers, and Index.Monitor notices it (see watermarks,
-// witnesses and serverInfo).
+// copy of a lost article passes as unique, and a redelivered record may then get another verdict than the first time. Package connection warns
+// of set-ups in which that can happen, and waits for replicas so that a failover loses nothing; package watch notices it.
 package redisindex

@@ -67,7 +67,7 @@ const (
 	formAt   = 26
 
 	// The form is the version with flags. An entry of an unknown version is treated as damaged, so the version is in every key
-	// (newLayout): processes of two versions beside each other share no entry.
+	// (NewLayout): processes of two versions beside each other share no entry.
 	version    = 3
 	flagLittle = 1 << 7 // the article has little text
 )
@@ -94,8 +94,8 @@ const (
 
 // HiddenDigest is the digest of the article's entry if the entry is hidden. Only a replay of the article's own record finds a hidden
 // entry: scripts find entries by their digests, and this digest belongs to this record alone. Look-ups find the entry, but its ticket
-// is maxTicket, so it is the original of nothing. Entries are hidden by Index.Hide and, if they cannot be stored otherwise, by
-// Index.Restore.
+// is maxTicket, so it is the original of nothing. Entries are hidden by redisindex.Index.Hide and, if they cannot be stored otherwise,
+// by a refill.
 func (e *Entry) HiddenDigest() []byte {
 	h := fnv.New64a()
 	h.Write(AppendCoordinates(make([]byte, 0, 64), e.Coordinates)) // writing to a hash never fails
