@@ -47,6 +47,7 @@ func TestRealKafka(t *testing.T) {
 			t.Run("deleted markers", func(t *testing.T) { realDeletedMarkers(t, realConfig(s, "markers")) })
 			t.Run("lost verdicts", func(t *testing.T) { realLostVerdicts(t, realConfig(s, "verdicts")) })
 			t.Run("late commit", func(t *testing.T) { realLateCommit(t, realConfig(s, "late")) })
+			t.Run("mixed delivery", func(t *testing.T) { realMixedDelivery(t, realConfig(s, "mixed")) })
 			t.Run("recreated output", func(t *testing.T) { realRecreatedOutput(t, realConfig(s, "output")) })
 			t.Run("check", func(t *testing.T) { realCheck(t, realConfig(s, "check")) })
 			if s.Pid() != 0 {

@@ -1,0 +1,50 @@
+package consumer
+
+import (
+	"testing"
+	"time"
+
+	"echosieve/consumer/internal/label"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// realMixedDelivery replaces members one by one, forth and back, as an upgrade and a downgrade do: a member without exactly once commits
+// labels without positions, and reads those of others.
+func realMixedDelivery(t *testing.T, cfg Config) {
+	cfg.Partitions = 6
+	ensureTopics(t, cfg)
+	const n = 6000
+	wait := feed(t, cfg, n, 60*time.Millisecond)
+	start := func(delivery string) *member {
+		t.Helper()
+		own := cfg
+		own.Delivery = delivery
+		m := startMember(t, own, &router{})
+		require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_published_records_total") > 0 }, patience, 10*time.Millisecond)
+		return m
+	}
+	first := start(AtLeastOnce)
+	upgraded := start(ExactlyOnce)
+	require.Positive(t, upgraded.value(t, "echosieve_consumer_takeovers_total"))
+	first.stop(t)
+	downgraded := start(AtLeastOnce)
+	upgraded.stop(t)
+	last := start(ExactlyOnce)
+	downgraded.stop(t)
+	wait()
+	all := consumeUntil(t, cfg, cfg.Topics.out(), func(all []*kgo.Record) bool { return len(bySource(all)) == n })
+	eventuallyCommitted(t, cfg)
+	last.stop(t)
+	t.Logf("%d of %d records delivered again", len(all)-n, n)
+	require.Less(t, len(all)-n, n/10)
+
+	// What the last member has committed names positions again, and its input topic.
+	text, err := committedLabel(cfg)
+	require.NoError(t, err)
+	as, places := parseOwner(text)
+	require.Positive(t, as.ID)
+	require.Len(t, places, 3)
+	require.NotEmpty(t, label.Value(text, label.TopicID))
+}
