@@ -42,6 +42,10 @@ const (
 	fenceRenewal = 6 * time.Hour
 	// renewalsInMemory is how often a fence is renewed, at least, while brokers remember it.
 	renewalsInMemory = 3
+	// producerForgotten is producer.id.expiration.ms by default.
+	producerForgotten = 24 * time.Hour
+	// fadingRenewal is the time between two renewals of a fence that a leader may forget at any moment: see partition.fades.
+	fadingRenewal = 10 * time.Second
 	// upkeepInterval is the time between two looks whether there is something to do for the ownership of a partition.
 	upkeepInterval = time.Second
 )

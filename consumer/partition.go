@@ -324,12 +324,30 @@ func (p *partition) upkeep(ctx context.Context) error {
 	switch own := p.own; {
 	case own.moved(p.c.outputs.Load()):
 		return errors.Join(errStandingLost, errOutputsChanged)
-	case time.Since(own.fencedAt) >= p.c.renewalInterval():
+	case time.Since(own.fencedAt) >= p.c.renewalInterval(), time.Since(own.fencedAt) >= fadingRenewal && p.fades():
+		for _, w := range p.writers {
+			if w != nil {
+				w.latest = time.Time{}
+			}
+		}
 		return own.renew(ctx)
 	case time.Since(own.refreshed) >= placesInterval:
 		p.refreshPlaces(ctx)
 	}
 	return nil
+}
+
+// fades says whether a leader may forget this owner soon. Brokers take the latest timestamp in a producer's latest batch for the time at which
+// they heard of the producer, and outputs have the timestamps of the input: after an old article, the next look at expired producers removes
+// this one, and a former owner could publish. A marker has the time of the broker's clock. While the owner publishes, each of its batches
+// makes the leader remember it again.
+func (p *partition) fades() bool {
+	for _, w := range p.writers {
+		if w != nil && !w.latest.IsZero() && time.Since(w.latest) > min(p.c.fenceMemory, producerForgotten)/renewalsInMemory {
+			return true
+		}
+	}
+	return false
 }
 
 // refreshPlaces moves the positions to the ends of the output partitions. Partitions that publish little would otherwise keep old

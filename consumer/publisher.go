@@ -218,6 +218,7 @@ func (p *publisher) send(ctx context.Context, w *writer, partition int32, batch 
 			return nil, err
 		}
 	}
+	w.latest = slices.MaxFunc(part, func(a, b record.Record) int { return a.Time.Compare(b.Time) }).Time
 	p.reporter.ok(opPublish, subject)
 	p.metrics.published.WithLabelValues(w.to.String()).Add(float64(len(part)))
 	return nil, nil

@@ -179,6 +179,34 @@ func TestForgetfulBrokers(t *testing.T) {
 	}
 }
 
+// TestOldArticlesKeepTheFence: brokers forget a producer whose latest batch has old timestamps, and the owner makes them remember it.
+func TestOldArticlesKeepTheFence(t *testing.T) {
+	for _, version := range []string{kafkaserver.V4, kafkaserver.V3} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel() // it mostly waits
+			s := kafkaserver.Start(t, version, kafkaserver.With("producer.id.expiration.check.interval.ms", "500"))
+			cfg := realConfig(s, "old")
+			cfg.Partitions = 1
+			ensureTopics(t, cfg)
+			unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
+			zombie := testTakeOver(t, cfg)
+			first := takeOver(t, zombie)
+			m := startMember(t, cfg, &router{})
+			require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_takeovers_total") == 1 }, patience, 10*time.Millisecond)
+			old := numbered(cfg.Topics.Input, "u", 1, 1)[0]
+			old.Timestamp = time.Now().Add(-48 * time.Hour)
+			produce(t, client(t, cfg), old)
+			published := consumeUntil(t, cfg, []string{unique.Topic}, atLeast(1))[0]
+			require.Eventually(t, func() bool {
+				_, end, err := zombie.cluster.offsets(context.Background(), unique.Topic, 0)
+				return err == nil && end > published.Offset+1
+			}, patience, 10*time.Millisecond, "a marker follows the article")
+			require.ErrorIs(t, publishTo(zombie, first.as, 0, unique, 9), kafka.InvalidProducerEpoch)
+			m.stop(t)
+		})
+	}
+}
+
 // forgotten says whether the transaction coordinators know the id of partition 0 no longer.
 func forgotten(t *testing.T, cfg Config) bool {
 	t.Helper()

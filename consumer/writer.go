@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"sync/atomic"
+	"time"
 
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/diag"
@@ -33,10 +34,11 @@ type writer struct {
 	topic    string
 	choose   func(partitions int) int // returns the partition of a batch; partitions is how many the topic has
 
-	partition int   // of the latest batch; -1: none yet
-	next      int32 // sequence number of the next record
-	pending   bool  // a batch was sent, it is not known whether it was appended, and it is not given up
-	end       int64 // offset after the latest acknowledged batch; -1: not known
+	partition int       // of the latest batch; -1: none yet
+	next      int32     // sequence number of the next record
+	pending   bool      // a batch was sent, it is not known whether it was appended, and it is not given up
+	end       int64     // offset after the latest acknowledged batch; -1: not known
+	latest    time.Time // latest timestamp in the latest acknowledged batch since the fence; zero: there was none
 }
 
 func newWriter(c *cluster, as identity, to article.Destination, topic string, choose func(partitions int) int) *writer {

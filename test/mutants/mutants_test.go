@@ -283,7 +283,7 @@ var mutants = []mutant{
 		{"../consumer/takeover.go", "missingFrom(committed.places, places))\n	if err", "nil)\n	if err"},
 	}, "^TestRealKafka$/^4.3.1$/^changed_outputs$"},
 	{"never-renews-its-fence", []edit{
-		{"../consumer/partition.go", "case time.Since(own.fencedAt) >= p.c.renewalInterval():", "case false:"},
+		{"../consumer/partition.go", "case time.Since(own.fencedAt) >= p.c.renewalInterval(), ", "case "},
 	}, "^TestForgetfulBrokers$/^4.3.1$"},
 	{"owner-chooses-its-epoch", []edit{
 		{"../consumer/takeover.go", "func (fencedIdentity) renew() error { return errStandingLost }", "func (fencedIdentity) renew() error { return nil }"},
