@@ -152,14 +152,14 @@ func (a *Archive) Committed(ctx context.Context, group, topic string) ([]int64, 
 // EarlierOwner says whether an output was published by another owner of its input partition than the one that has committed last for the
 // group. The later owner has found the output and not published it again. It is false if the group or the batch names no owner. It
 // needs the right Describe on the group.
-func (a *Archive) EarlierOwner(ctx context.Context, group string, source, output article.Coordinates) (bool, error) {
-	_, known, err := a.commits(ctx, group, source.Topic)
+func (a *Archive) EarlierOwner(ctx context.Context, group string, input, output article.Coordinates) (bool, error) {
+	_, known, err := a.commits(ctx, group, input.Topic)
 	if err != nil {
 		return false, err
 	}
 	owner := wire.Identity{ID: wire.NoProducerID}
 	for _, p := range known {
-		if p.Partition == int(source.Partition) {
+		if p.Partition == int(input.Partition) {
 			owner, _ = parseOwner(p.Metadata)
 		}
 	}
@@ -174,11 +174,11 @@ func (a *Archive) EarlierOwner(ctx context.Context, group string, source, output
 	return batch.Producer() != owner, nil
 }
 
-// Notes returns the notes beside the offsets that a group has committed in a topic (Notes.Recall). It needs the right Describe on the
+// Labels returns the words of the index beside the offsets that a group has committed in a topic (Labels.Recall). It needs the right Describe on the
 // group.
-func (a *Archive) Notes(ctx context.Context, group, topic string) (map[article.Coordinates]string, error) {
+func (a *Archive) Labels(ctx context.Context, group, topic string) (map[article.Coordinates]string, error) {
 	_, known, err := a.commits(ctx, group, topic)
-	return notesOf(topic, known), err
+	return labelsOf(topic, known), err
 }
 
 // commits returns the id of a topic, and a group's commits in all its partitions.

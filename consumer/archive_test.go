@@ -184,7 +184,7 @@ func TestArchiveOfAGroupThatDoesNotExist(t *testing.T) {
 	defer a.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), archivePatience/2)
 	defer cancel()
-	notes, err := a.Notes(ctx, "nobody", cfg.Topics.Input)
+	notes, err := a.Labels(ctx, "nobody", cfg.Topics.Input)
 	require.NoError(t, err)
 	require.Empty(t, notes)
 	offsets, err := a.Committed(ctx, "nobody", cfg.Topics.Input)

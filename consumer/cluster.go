@@ -190,20 +190,20 @@ func (c *cluster) offsets(ctx context.Context, topic string, partition int32) (f
 	return 0, 0, protocol.NewErrNoPartition(topic, partition)
 }
 
-// moveToEnds sets the offset of each place to the end of its log, records of open transactions included.
-func (c *cluster) moveToEnds(ctx context.Context, places []place) error {
+// moveToEnds sets the offset of each position to the end of its log, records of open transactions included.
+func (c *cluster) moveToEnds(ctx context.Context, positions []position) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	req := &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{}, IsolationLevel: kafka.ReadUncommitted}
-	for _, p := range places {
+	for _, p := range positions {
 		req.Topics[p.Topic] = append(req.Topics[p.Topic], kafka.LastOffsetOf(int(p.Partition)))
 	}
 	res, err := c.client.ListOffsets(ctx, req)
 	if err != nil {
 		return c.rootCause(ctx, err)
 	}
-	for i := range places {
-		p := &places[i]
+	for i := range positions {
+		p := &positions[i]
 		at := slices.IndexFunc(res.Topics[p.Topic], func(o kafka.PartitionOffsets) bool { return o.Partition == int(p.Partition) })
 		if at < 0 {
 			return protocol.NewErrNoPartition(p.Topic, p.Partition)

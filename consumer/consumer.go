@@ -32,8 +32,8 @@ type Handler interface {
 	// output that has the smallest form already, the topic's refusal counts as a failure, which is tried again. Refused blocks while the
 	// index does not answer, and returns an error when ctx ends. Any other error ends Run.
 	Refused(ctx context.Context, b *pipeline.Batch, out *pipeline.Output, why *pipeline.RejectError) (pipeline.Output, error)
-	// Published is called when all outputs of a batch are acknowledged. took is the time from the decision until then.
-	Published(outputs []pipeline.Output, took time.Duration)
+	// Acknowledged is called when all outputs of a batch are acknowledged. took is the time from the decision until then.
+	Acknowledged(outputs []pipeline.Output, took time.Duration)
 }
 
 // Consumer is one member of the consumer group. New makes it, and Run may be called once.
@@ -44,14 +44,14 @@ type Consumer struct {
 	publisher                *publisher
 	limits                   *outputLimits
 	handler                  Handler
-	notes                    Notes // may be nil
-	notesInterval            time.Duration
+	labels                   Labels // may be nil
+	labelsInterval           time.Duration
 	tracer                   trace.Tracer // nil: nothing is traced
 	limiter                  *limiter
 	metrics                  *metrics
 	reporter                 *reporter
 	log                      *slog.Logger
-	chunkRecords, chunkBytes int // limits of one chunk; its last record may exceed chunkBytes
+	batchRecords, batchBytes int // limits of one batch; its last record may exceed batchBytes
 	warn                     func(kind, text string)
 	exactlyOnce              bool                         // how records are delivered; set by prepare
 	fenceMemory              time.Duration                // how long brokers remember a fence; set by prepare
@@ -63,8 +63,8 @@ type Consumer struct {
 	fail                     func(error)                  // ends Run with an error
 }
 
-// maxChunkBytes bounds the payload of one chunk, as far as single records allow.
-const maxChunkBytes = 4 << 20
+// maxBatchBytes bounds the payload of one batch, as far as single records allow.
+const maxBatchBytes = 4 << 20
 
 // New validates the configuration and reads certificate and password files. It does not dial. health learns which operations fail: it
 // gets "kafka", the operation, and the reason after each failure, and a nil error when that operation works again or is given up. It
@@ -83,14 +83,14 @@ func New(cfg Config, handler Handler, reg prometheus.Registerer, log *slog.Logge
 	}
 	r := &reporter{metrics: m, log: log, health: health, failing: map[failure]error{}, rebalancing: map[failure]time.Time{}, rebalanceTime: 2 * cfg.SessionTimeout}
 	c := &Consumer{
-		cfg: cfg, cluster: cl, input: &inputTopic{cluster: cl, name: cfg.Topics.Input}, publisher: newPublisher(cl, m, r), handler: handler, metrics: m, reporter: r, log: log, notesInterval: notesInterval,
+		cfg: cfg, cluster: cl, input: &inputTopic{cluster: cl, name: cfg.Topics.Input}, publisher: newPublisher(cl, m, r), handler: handler, metrics: m, reporter: r, log: log, labelsInterval: labelsInterval,
 		limits:      &outputLimits{cluster: cl, log: log, stale: make(chan struct{}, 1), interval: limitsInterval},
 		limiter:     newLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m),
 		fenceMemory: math.MaxInt64, upkeepInterval: upkeepInterval,
 		warn:         func(string, string) {},
 		takeovers:    semaphore.NewWeighted(parallelTakeOvers),
-		chunkRecords: min(cfg.BatchRecords, cfg.MaxInFlightRecords),
-		chunkBytes:   min(maxChunkBytes, max(cfg.MaxInFlightBytes/8, 1)),
+		batchRecords: min(cfg.BatchRecords, cfg.MaxInFlightRecords),
+		batchBytes:   min(maxBatchBytes, max(cfg.MaxInFlightBytes/8, 1)),
 	}
 	c.input.id.Store(&wire.TopicID{})
 	c.assigned.Store(-1)
@@ -127,7 +127,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 		_ = group.Close()
 		close(left)
 	}()
-	go c.watchNotes(ctx)
+	go c.watchLabels(ctx)
 	err = c.serveGenerations(ctx, group)
 	cancel(err)
 	c.waitUntilLeft(left)

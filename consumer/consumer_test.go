@@ -52,7 +52,7 @@ func TestRecordsReachTheirTopicsInOrder(t *testing.T) {
 	require.Zero(t, m.value(t, "echosieve_consumer_in_flight_records"))
 	require.Zero(t, m.value(t, "echosieve_consumer_in_flight_bytes"))
 	require.EqualValues(t, n, m.value(t, "echosieve_consumer_fetched_records_total"))
-	require.EqualValues(t, n*3/4, m.value(t, "echosieve_consumer_published_records_total"))
+	require.EqualValues(t, n*3/4, m.value(t, "echosieve_consumer_acknowledged_records_total"))
 	require.NoError(t, m.health.last())
 }
 
@@ -141,12 +141,12 @@ func TestMetricsHaveTheirNames(t *testing.T) {
 	}
 	sort.Strings(names)
 	require.Equal(t, []string{
-		"echosieve_consumer_already_published_records_total",
+		"echosieve_consumer_acknowledged_records_total", "echosieve_consumer_already_acknowledged_records_total",
 		"echosieve_consumer_assigned_partitions", "echosieve_consumer_commits_total", "echosieve_consumer_errors_total",
 		"echosieve_consumer_exactly_once",
 		"echosieve_consumer_fetched_bytes_total", "echosieve_consumer_fetched_records_total",
 		"echosieve_consumer_in_flight_bytes", "echosieve_consumer_in_flight_records", "echosieve_consumer_lost_records_total",
-		"echosieve_consumer_offset_resets_total", "echosieve_consumer_published_records_total",
+		"echosieve_consumer_offset_resets_total",
 		"echosieve_consumer_rebalances_total", "echosieve_consumer_retries_total", "echosieve_consumer_skipped_records_total",
 		"echosieve_consumer_takeover_seconds", "echosieve_consumer_takeovers_total",
 	}, names, "lag_records appears with the first partition")

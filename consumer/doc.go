@@ -11,7 +11,7 @@
 // the number of output partitions.
 //
 // The path of a record: Consumer.Run joins the group (consumer.go), groupGeneration.start starts three goroutines for each assigned
-// partition (generation.go), and they fetch, prepare and finish chunks of records (partition.go). finish calls the Handler, publisher.publish
+// partition (generation.go), and they fetch, prepare and finish batches of records (partition.go). finish calls the Handler, publisher.publish
 // waits for acknowledgements (publisher.go, writer.go), and groupGeneration.commit commits the marks.
 //
 // kafka-go forms the group and keeps connections. Its Reader and Writer are not used by the service: package wire reads and writes

@@ -168,7 +168,7 @@ func TestLeaderMovesBetweenBrokers(t *testing.T) {
 		}
 		produce(t, cl, numbered(cfg.Topics.Input, fmt.Sprintf("u%d-", i), 50, 1)...)
 		// The next move comes while some of these are under way.
-		require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_published_records_total") > float64(50*i) }, patience, time.Millisecond)
+		require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_acknowledged_records_total") > float64(50*i) }, patience, time.Millisecond)
 	}
 	out := consumeUntil(t, cfg, outputs, atLeast(300))
 	m.stop(t)

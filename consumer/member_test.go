@@ -67,7 +67,7 @@ func (r *router) Refused(_ context.Context, _ *pipeline.Batch, out *pipeline.Out
 	return dead, nil
 }
 
-func (r *router) Published(outputs []pipeline.Output, _ time.Duration) {
+func (r *router) Acknowledged(outputs []pipeline.Output, _ time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.published += len(outputs)

@@ -17,7 +17,7 @@ import (
 // There is no deadlock, because a partition waits for permits in a fixed order: responses, decompressors, records, bytes. A partition
 // that holds records never waits for a response or a decompressor. So the records that hold permits are always finished, which frees
 // permits for those who wait. In another order: A has a batch half read and waits for records; all records are held by B, which waits
-// for the decompressor of A. A decompressor stays open while its batch is handed on in several chunks.
+// for the decompressor of A. A decompressor stays open while its record batch is handed on in several batches.
 //
 // Waiters are served in order. A request for more than a whole share waits until nobody else holds any part of the share, and then
 // exceeds it. For example, with 64 MiB a fetch response of 20 MiB waits until it is the only response in memory.
@@ -64,13 +64,13 @@ func (l *limiter) releaseDecoder(n int64) {
 	l.decoders.Release(min(n, l.maxDecoders))
 }
 
-// permit is the share of the limiter that a chunk of records holds.
+// permit is the share of the limiter that a batch of records holds.
 type permit struct {
 	records, bytes int64
 	counted        bool // in the metrics
 }
 
-// acquire waits for a permit for a chunk that is not decompressed yet. records and bytes are the most that it can need.
+// acquire waits for a permit for a batch that is not decompressed yet. records and bytes are the most that it can need.
 func (l *limiter) acquire(ctx context.Context, records, bytes int) (permit, error) {
 	p := permit{records: min(int64(records), l.maxRecords), bytes: min(int64(bytes), l.maxBytes)}
 	if err := l.records.Acquire(ctx, p.records); err != nil {
@@ -83,7 +83,7 @@ func (l *limiter) acquire(ctx context.Context, records, bytes int) (permit, erro
 	return p, nil
 }
 
-// reduce gives back the part of the permit that the chunk did not need.
+// reduce gives back the part of the permit that the batch did not need.
 func (l *limiter) reduce(p permit, records, bytes int) permit {
 	used := permit{min(int64(records), p.records), min(int64(bytes), p.bytes), true}
 	l.records.Release(p.records - used.records)

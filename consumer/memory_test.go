@@ -97,12 +97,12 @@ func TestMemoryIsBoundedWithManyPartitions(t *testing.T) {
 	t.Logf("%.1f MiB in use, limit %d MiB", most/(1<<20), limit>>20)
 	require.Less(t, most, 1.25*limit)
 	close(away)
-	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_published_records_total") == float64(n) }, patience, 50*time.Millisecond, "every record is published")
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_acknowledged_records_total") == float64(n) }, patience, 50*time.Millisecond, "every record is published")
 	require.NoError(t, m.health.last())
 	m.stop(t)
 }
 
-// Each batch is handed on in many chunks, one chunk may hold all records in flight, and one decompressor takes the whole share. A
+// Each record batch is handed on in many batches, one batch may hold all records in flight, and one decompressor takes the whole share. A
 // partition that held records while it waits for its decompressor would wait for a partition that has the decompressor and waits for
 // records.
 func TestDecompressorsAreWaitedForBeforeRecords(t *testing.T) {

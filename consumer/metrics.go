@@ -9,24 +9,24 @@ import (
 
 // metrics are described in docs/metrics.md.
 type metrics struct {
-	lag              *prometheus.GaugeVec
-	assigned         prometheus.Gauge
-	inFlightRecords  prometheus.Gauge
-	inFlightBytes    prometheus.Gauge
-	fetchedRecords   prometheus.Counter
-	fetchedBytes     prometheus.Counter
-	skipped          *prometheus.CounterVec
-	published        *prometheus.CounterVec
-	alreadyPublished prometheus.Counter
-	exactlyOnce      prometheus.Gauge
-	takeovers        *prometheus.CounterVec
-	takeoverSeconds  prometheus.Histogram
-	commits          *prometheus.CounterVec
-	rebalances       prometheus.Counter
-	retries          *prometheus.CounterVec
-	errors           *prometheus.CounterVec
-	offsetResets     prometheus.Counter
-	lostRecords      prometheus.Counter
+	lag                 *prometheus.GaugeVec
+	assigned            prometheus.Gauge
+	inFlightRecords     prometheus.Gauge
+	inFlightBytes       prometheus.Gauge
+	fetchedRecords      prometheus.Counter
+	fetchedBytes        prometheus.Counter
+	skipped             *prometheus.CounterVec
+	acknowledged        *prometheus.CounterVec
+	alreadyAcknowledged prometheus.Counter
+	exactlyOnce         prometheus.Gauge
+	takeovers           *prometheus.CounterVec
+	takeoverSeconds     prometheus.Histogram
+	commits             *prometheus.CounterVec
+	rebalances          prometheus.Counter
+	retries             *prometheus.CounterVec
+	errors              *prometheus.CounterVec
+	offsetResets        prometheus.Counter
+	lostRecords         prometheus.Counter
 }
 
 // Outcomes of take-overs, as label values.
@@ -47,8 +47,8 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m.fetchedRecords = counter(f, "fetched_records_total", "Records fetched.")
 	m.fetchedBytes = counter(f, "fetched_bytes_total", "Payload of the records fetched.")
 	m.skipped = counterVec(f, "skipped_records_total", "Records not processed: of aborted transactions, and transaction markers.", "reason")
-	m.published = counterVec(f, "published_records_total", "Acknowledged records by output topic.", "topic")
-	m.alreadyPublished = counter(f, "already_published_records_total", "Records decided again and not published again, because an earlier owner of the partition had published them.")
+	m.acknowledged = counterVec(f, "acknowledged_records_total", "Acknowledged records by output topic.", "topic")
+	m.alreadyAcknowledged = counter(f, "already_acknowledged_records_total", "Records decided again and not published again, because an earlier owner of the partition had published them.")
 	m.exactlyOnce = gauge(f, "exactly_once", "1 if delivery is exactly once, 0 if it is at least once.")
 	m.takeovers = counterVec(f, "takeovers_total", "Take-overs of input partitions: fenced, unfenced (an earlier owner may have published records again), lost to another process.", "outcome")
 	m.takeoverSeconds = f.NewHistogram(prometheus.HistogramOpts{
@@ -66,7 +66,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		m.skipped.WithLabelValues(v)
 	}
 	for _, v := range []string{"unique", "possible", "duplicate", "dead"} {
-		m.published.WithLabelValues(v)
+		m.acknowledged.WithLabelValues(v)
 	}
 	for _, v := range []string{outcomeFenced, outcomeUnfenced, outcomeLost} {
 		m.takeovers.WithLabelValues(v)

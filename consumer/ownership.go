@@ -15,16 +15,16 @@ type ownership struct {
 	as wire.Identity
 	// next is the offset to go on with, negative if the group has committed none.
 	next int64
-	// published are the records from next on whose outputs stand in the output topics.
-	published offsetSet
-	// before are the positions from which the output partitions were read back. As long as records in published lie ahead, they are
+	// acknowledged are the records from next on whose outputs stand in the output topics.
+	acknowledged offsetSet
+	// before are the positions from which the output partitions were read back. As long as records in acknowledged lie ahead, they are
 	// committed again.
-	before []place
+	before []position
 	// ends are the output partitions of this input partition, each with a position of which every output before it belongs to a record
-	// before the mark, or is in published.
-	ends []place
-	// noted says that the commit of next names a position in every output partition.
-	noted bool
+	// before the mark, or is in acknowledged.
+	ends []position
+	// labelled says that the commit of next names a position in every output partition.
+	labelled bool
 	// fenced says that no earlier owner can publish, or has published, anything that this owner does not know.
 	fenced bool
 
@@ -34,9 +34,9 @@ type ownership struct {
 }
 
 const (
-	// placesInterval is the time between two refreshes of the positions of a partition: see partition.refreshPlaces. In that time the other
+	// positionsInterval is the time between two refreshes of the positions of a partition: see partition.refreshPositions. In that time the other
 	// writers of an output partition write no more than a take-over can read in a moment.
-	placesInterval = 30 * time.Second
+	positionsInterval = 30 * time.Second
 	// fenceRenewal is the longest time between two renewals of a fence. Brokers forget a silent producer after a day, and a transactional id
 	// after seven days, by default.
 	fenceRenewal = 6 * time.Hour
@@ -63,20 +63,20 @@ func (o *ownership) renew(ctx context.Context) error {
 	return nil
 }
 
-// places returns the positions to commit with the mark next, while no output is on its way.
-func (o *ownership) places(next int64, ws *writers) []place {
-	if o.published.len > 0 && next <= o.published.highest {
+// positions returns the positions to commit with the mark next, while no output is on its way.
+func (o *ownership) positions(next int64, ws *writers) []position {
+	if o.acknowledged.len > 0 && next <= o.acknowledged.highest {
 		return o.before
 	}
-	places := slices.Clone(o.ends)
-	for i := range places {
+	positions := slices.Clone(o.ends)
+	for i := range positions {
 		for _, w := range ws {
-			if w != nil && w.topic == places[i].Topic && w.end > places[i].offset {
-				places[i].offset = w.end
+			if w != nil && w.topic == positions[i].Topic && w.end > positions[i].offset {
+				positions[i].offset = w.end
 			}
 		}
 	}
-	return places
+	return positions
 }
 
 // outputTopics are the output topics as a broker has described them.
@@ -91,9 +91,9 @@ func (o *ownership) moved(now *outputTopics) bool {
 	if now == nil || !now.asked.After(o.began) {
 		return false
 	}
-	places, err := placesIn(now.topics, o.by.partition)
-	return err == nil && slices.ContainsFunc(places, func(p place) bool {
-		return !slices.ContainsFunc(o.ends, func(e place) bool { return e.TopicPartition == p.TopicPartition && e.topicID == p.topicID })
+	positions, err := positionsIn(now.topics, o.by.partition)
+	return err == nil && slices.ContainsFunc(positions, func(p position) bool {
+		return !slices.ContainsFunc(o.ends, func(e position) bool { return e.TopicPartition == p.TopicPartition && e.topicID == p.topicID })
 	})
 }
 

@@ -14,22 +14,22 @@ import (
 
 // A commit names the positions of the moment at which its mark was set, however much later it is sent.
 func TestPositionsBelongToTheirMark(t *testing.T) {
-	own := &ownership{as: wire.Identity{ID: 7, Epoch: 3}, ends: []place{{TopicPartition: wire.TopicPartition{Topic: "unique"}, offset: 10}}}
+	own := &ownership{as: wire.Identity{ID: 7, Epoch: 3}, ends: []position{{TopicPartition: wire.TopicPartition{Topic: "unique"}, offset: 10}}}
 	unique := &writer{topic: "unique", end: 20}
 	p := &partition{own: own, writers: &writers{article.ToUnique: unique}}
 	text := func() string { return label.Make(p.ownerWords(p.mark.Load())...) }
 	p.setMark(5)
 	marked := text()
-	as, places := parseOwner(marked)
+	as, positions := parseOwner(marked)
 	require.Equal(t, own.as, as)
-	require.Equal(t, int64(20), places[0].offset)
+	require.Equal(t, int64(20), positions[0].offset)
 	unique.end = 30 // an output of a record after the mark
 	require.Equal(t, marked, text())
 	p.setMark(6)
 	require.NotEqual(t, marked, text())
 
-	_, places = parseOwner("producer:7/3 outputs:unique/0/AQ/5")
-	require.Empty(t, places, "no topic id")
+	_, positions = parseOwner("producer:7/3 outputs:unique/0/AQ/5")
+	require.Empty(t, positions, "no topic id")
 	as, _ = parseOwner("topic-id:AQ")
 	require.Equal(t, int64(wire.NoProducerID), as.ID)
 }

@@ -22,7 +22,7 @@ import (
 )
 
 // partition is one input partition in one group generation. Three goroutines serve it: fetch, prepare and finish. Channels of
-// capacity 1 connect them, so several chunks are in flight. All chunks pass in order, so one offset says how far the work is done.
+// capacity 1 connect them, so several batches are in flight. All batches pass in order, so one offset says how far the work is done.
 type partition struct {
 	c     *Consumer
 	topic string
@@ -39,19 +39,19 @@ type partition struct {
 	highWatermark atomic.Int64 // the offset after the last record that all in-sync replicas have
 }
 
-// chunk is a run of records that goes through the stages together.
-type chunk struct {
-	records []record.Record // may be empty: then only the offset moves
-	next    int64           // offset to commit when the chunk is done
-	permit  permit
-	batch   *pipeline.Batch // nil before prepare, and if there are no records
-	span    trace.Span      // nil if the chunk is not traced
+// batch is a run of records that goes through the stages together.
+type batch struct {
+	records  []record.Record // may be empty: then only the offset moves
+	next     int64           // offset to commit when the batch is done
+	permit   permit
+	prepared *pipeline.Batch // nil before prepare, and if there are no records
+	span     trace.Span      // nil if the batch is not traced
 }
 
 // mark is an offset and the positions that belong to it. Both are committed together.
 type mark struct {
-	next   int64   // every output of the records before it is acknowledged
-	places []place // in no output partition does an output of a record at or after next stand before its position
+	next      int64      // every output of the records before it is acknowledged
+	positions []position // in no output partition does an output of a record at or after next stand before its position
 }
 
 // newPartition returns a partition of the input topic. offset is the offset that the group has committed in it, negative if there
@@ -72,7 +72,7 @@ func newPartition(c *Consumer, id int32, offset int64, own *ownership) *partitio
 func (p *partition) setMark(next int64) {
 	m := &mark{next: next}
 	if p.own != nil {
-		m.places = p.own.places(next, p.writers)
+		m.positions = p.own.positions(next, p.writers)
 	}
 	p.mark.Store(m)
 }
@@ -82,7 +82,7 @@ func (p *partition) ownerWords(m *mark) []label.Word {
 	if p.own == nil {
 		return nil
 	}
-	return ownerWords(p.own.as, m.places)
+	return ownerWords(p.own.as, m.positions)
 }
 
 // run fetches, prepares and finishes the partition's records until ctx ends, and finishes what is under way until work ends. It returns
@@ -94,7 +94,7 @@ func (p *partition) run(ctx, work context.Context) error {
 	defer abort()
 	p.stop = func(err error) { stop(err); abort() }
 	var stages sync.WaitGroup
-	fetched, prepared := make(chan *chunk, 1), make(chan *chunk, 1)
+	fetched, prepared := make(chan *batch, 1), make(chan *batch, 1)
 	offset := p.mark.Load().next
 	stages.Go(func() { p.fetch(ctx, offset, fetched) })
 	stages.Go(func() { p.prepare(work, fetched, prepared) })
@@ -108,7 +108,7 @@ func (p *partition) run(ctx, work context.Context) error {
 
 // fetch fetches records from offset on, or from the log start if offset is negative, until ctx ends. Then it closes out.
 // After an error it waits and tries again.
-func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *chunk) {
+func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *batch) {
 	defer close(out)
 	var retry backoff
 	for ctx.Err() == nil {
@@ -135,9 +135,9 @@ func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *chunk) 
 	}
 }
 
-// fetchOnce sends one fetch and hands on the records, chunk by chunk. It returns the offset to go on with, also with an error: the
+// fetchOnce sends one fetch and hands on the records, batch by batch. It returns the offset to go on with, also with an error: the
 // records before a damaged batch have been handed on.
-func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *chunk) (int64, error) {
+func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *batch) (int64, error) {
 	if offset < 0 {
 		first, _, err := p.c.cluster.offsets(ctx, p.topic, p.id)
 		if err != nil {
@@ -164,7 +164,7 @@ func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *chu
 		p.c.metrics.skipped.WithLabelValues("control").Add(float64(control))
 	}()
 	for records.More() && err == nil {
-		offset, err = p.handOnChunk(ctx, records, offset, out)
+		offset, err = p.handOn(ctx, records, offset, out)
 	}
 	if err == nil && res.HasRecords() && records.Offset() == requested {
 		err = wire.ErrTruncated // brokers send the first batch whole
@@ -173,57 +173,57 @@ func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *chu
 	return offset, err
 }
 
-// handOnChunk waits for memory, reads one chunk and hands it on. It returns the offset to go on with, also with an error.
-func (p *partition) handOnChunk(ctx context.Context, records *wire.Reader, offset int64, out chan<- *chunk) (int64, error) {
-	// Memory of the decompressor comes before that of records, or there is a deadlock: see limiter. A chunk goes on into the next batch
-	// if that batch's decompressor need not be waited for. If the batch is damaged, readChunk returns the error.
+// handOn waits for memory, reads one batch and hands it on. It returns the offset to go on with, also with an error.
+func (p *partition) handOn(ctx context.Context, records *wire.Reader, offset int64, out chan<- *batch) (int64, error) {
+	// Memory of the decompressor comes before that of records, or there is a deadlock: see limiter. A batch goes on into the next record batch
+	// if that record batch's decompressor need not be waited for. If the record batch is damaged, readBatch returns the error.
 	if err := records.Open(p.c.limiter.waitDecoder(ctx)); err != nil && ctx.Err() != nil {
 		return offset, ctx.Err()
 	}
-	permit, err := p.c.limiter.acquire(ctx, p.c.chunkRecords, p.c.chunkBytes+p.c.cfg.MaxMessageBytes)
+	permit, err := p.c.limiter.acquire(ctx, p.c.batchRecords, p.c.batchBytes+p.c.cfg.MaxMessageBytes)
 	if err != nil {
 		return offset, err
 	}
-	ch, size, bad := p.readChunk(records)
-	ch.permit = p.c.limiter.reduce(permit, len(ch.records), size)
-	if ch.next == offset {
-		p.c.limiter.release(ch.permit)
+	b, size, bad := p.readBatch(records)
+	b.permit = p.c.limiter.reduce(permit, len(b.records), size)
+	if b.next == offset {
+		p.c.limiter.release(b.permit)
 		return offset, bad
 	}
-	p.startTrace(ch)
-	p.c.metrics.fetchedRecords.Add(float64(len(ch.records)))
+	p.startTrace(b)
+	p.c.metrics.fetchedRecords.Add(float64(len(b.records)))
 	p.c.metrics.fetchedBytes.Add(float64(size))
-	if err := p.send(ctx, ch, out); err != nil {
+	if err := p.send(ctx, b, out); err != nil {
 		return offset, err
 	}
-	return ch.next, bad
+	return b.next, bad
 }
 
-// readChunk reads records until the chunk is full, the response is at its end, the next batch must wait for its decompressor, or a record
-// is damaged. The last record may exceed chunkBytes, by at most MaxMessageBytes: longer records come without their value.
-func (p *partition) readChunk(records *wire.Reader) (ch *chunk, size int, err error) {
-	ch = &chunk{}
-	for len(ch.records) < p.c.chunkRecords && size < p.c.chunkBytes {
+// readBatch reads records until the batch is full, the response is at its end, the next record batch must wait for its decompressor, or a record
+// is damaged. The last record may exceed batchBytes, by at most MaxMessageBytes: longer records come without their value.
+func (p *partition) readBatch(records *wire.Reader) (b *batch, size int, err error) {
+	b = &batch{}
+	for len(b.records) < p.c.batchRecords && size < p.c.batchBytes {
 		rec, ok, bad := records.Next()
 		if bad != nil || !ok {
 			err = bad
 			break
 		}
 		rec.Topic, rec.Partition = p.topic, p.id
-		ch.records = append(ch.records, rec)
+		b.records = append(b.records, rec)
 		size += rec.Size()
 	}
-	ch.next = records.Offset()
-	return ch, size, err
+	b.next = records.Offset()
+	return b, size, err
 }
 
-// send hands the chunk on. If ctx ends first, it releases the chunk's permit.
-func (p *partition) send(ctx context.Context, ch *chunk, out chan<- *chunk) error {
+// send hands the batch on. If ctx ends first, it releases the batch's permit.
+func (p *partition) send(ctx context.Context, b *batch, out chan<- *batch) error {
 	select {
-	case out <- ch:
+	case out <- b:
 		return nil
 	case <-ctx.Done():
-		p.release(ch)
+		p.release(b)
 		return ctx.Err()
 	}
 }
@@ -234,7 +234,7 @@ var errRecreated = errors.New("the topic was recreated")
 // reset returns the offset to go on with when the broker no longer has offset: the log start, both if records were deleted before they
 // were read and if the end of the log was lost. The loss is counted and logged. The number of lost records is a distance of offsets:
 // it includes transaction markers and records that compaction had removed.
-func (p *partition) reset(ctx context.Context, offset int64, out chan<- *chunk) (int64, error) {
+func (p *partition) reset(ctx context.Context, offset int64, out chan<- *batch) (int64, error) {
 	first, last, err := p.c.cluster.offsets(ctx, p.topic, p.id)
 	if err != nil {
 		return offset, err
@@ -245,7 +245,7 @@ func (p *partition) reset(ctx context.Context, offset int64, out chan<- *chunk) 
 	if p.c.input.wasRecreated(ctx) {
 		return offset, errRecreated
 	}
-	if err := p.send(ctx, &chunk{next: first}, out); err != nil {
+	if err := p.send(ctx, &batch{next: first}, out); err != nil {
 		return offset, err
 	}
 	lost := max(first-offset, 0)
@@ -256,28 +256,28 @@ func (p *partition) reset(ctx context.Context, offset int64, out chan<- *chunk) 
 	return first, nil
 }
 
-// prepare runs the first half of the handler on each chunk, until in is closed.
-func (p *partition) prepare(ctx context.Context, in <-chan *chunk, out chan<- *chunk) {
+// prepare runs the first half of the handler on each batch, until in is closed.
+func (p *partition) prepare(ctx context.Context, in <-chan *batch, out chan<- *batch) {
 	defer close(out)
-	for ch := range in {
-		if ctx.Err() == nil && len(ch.records) > 0 {
-			_, span := tracing.Start(ch.traced(ctx), "prepare")
-			ch.batch = p.c.handler.Prepare(ch.records)
+	for b := range in {
+		if ctx.Err() == nil && len(b.records) > 0 {
+			_, span := tracing.Start(b.traced(ctx), "prepare")
+			b.prepared = p.c.handler.Prepare(b.records)
 			span.End()
 			crashpoint.Here(crashpoint.AfterPrepare)
 		}
 		select {
-		case out <- ch:
+		case out <- b:
 		case <-ctx.Done():
-			p.release(ch)
+			p.release(b)
 		}
 	}
 }
 
-// finish decides, publishes and marks chunk by chunk, until in is closed. After the first failure, and when ctx ends, it drops
-// the remaining chunks without a mark: their records will be delivered again. Between chunks it looks after what the take-over has
+// finish decides, publishes and marks batch by batch, until in is closed. After the first failure, and when ctx ends, it drops
+// the remaining batches without a mark: their records will be delivered again. Between batches it looks after what the take-over has
 // established: then no output is on its way.
-func (p *partition) finish(ctx context.Context, in <-chan *chunk) {
+func (p *partition) finish(ctx context.Context, in <-chan *batch) {
 	var upkeep <-chan time.Time // never ticks without exactly once
 	if p.own != nil {
 		ticker := time.NewTicker(p.c.upkeepInterval)
@@ -293,14 +293,14 @@ func (p *partition) finish(ctx context.Context, in <-chan *chunk) {
 	}
 	for {
 		select {
-		case ch, more := <-in:
+		case b, more := <-in:
 			if !more {
 				return
 			}
 			if !failed && ctx.Err() == nil {
-				check(p.finishChunk(ctx, ch))
+				check(p.finishBatch(ctx, b))
 			}
-			p.release(ch)
+			p.release(b)
 		case <-upkeep:
 			if !failed {
 				check(p.upkeep(ctx))
@@ -331,15 +331,15 @@ func (p *partition) upkeep(ctx context.Context) error {
 			}
 		}
 		return own.renew(ctx)
-	case time.Since(own.refreshed) >= placesInterval:
-		p.refreshPlaces(ctx)
+	case time.Since(own.refreshed) >= positionsInterval:
+		p.refreshPositions(ctx)
 	}
 	return nil
 }
 
-// fades says whether a leader may forget this owner soon. Brokers take the latest timestamp in a producer's latest batch for the time at which
+// fades says whether a leader may forget this owner soon. Brokers take the latest timestamp in a producer's latest record batch for the time at which
 // they heard of the producer, and outputs have the timestamps of the input: after an old article, the next look at expired producers removes
-// this one, and a former owner could publish. A marker has the time of the broker's clock. While the owner publishes, each of its batches
+// this one, and a former owner could publish. A marker has the time of the broker's clock. While the owner publishes, each of its record batches
 // makes the leader remember it again.
 func (p *partition) fades() bool {
 	for _, w := range p.writers {
@@ -350,55 +350,55 @@ func (p *partition) fades() bool {
 	return false
 }
 
-// refreshPlaces moves the positions to the ends of the output partitions. Partitions that publish little would otherwise keep old
+// refreshPositions moves the positions to the ends of the output partitions. Partitions that publish little would otherwise keep old
 // positions, and their next owner would read all that others have published since.
-func (p *partition) refreshPlaces(ctx context.Context) {
+func (p *partition) refreshPositions(ctx context.Context) {
 	ends := slices.Clone(p.own.ends)
 	if p.c.cluster.moveToEnds(ctx, ends) != nil {
 		return // the next refresh does it
 	}
 	p.own.ends, p.own.refreshed = ends, time.Now()
-	if now := p.mark.Load(); !slices.Equal(now.places, p.own.places(now.next, p.writers)) {
+	if now := p.mark.Load(); !slices.Equal(now.positions, p.own.positions(now.next, p.writers)) {
 		p.setMark(now.next)
 	}
 }
 
-// finishChunk returns nil when the chunk is marked, which is only after all its outputs are acknowledged.
-func (p *partition) finishChunk(ctx context.Context, ch *chunk) error {
-	if ch.batch != nil {
-		ch.batch.Traceparent = ch.traceparent()
-		ch.batch.Limits = p.c.limits.now()
-		decide, span := tracing.Start(ch.traced(ctx), "decide")
-		outputs, err := p.c.handler.Decide(decide, ch.batch)
+// finishBatch returns nil when the batch is marked, which is only after all its outputs are acknowledged.
+func (p *partition) finishBatch(ctx context.Context, b *batch) error {
+	if b.prepared != nil {
+		b.prepared.Traceparent = b.traceparent()
+		b.prepared.Limits = p.c.limits.now()
+		decide, span := tracing.Start(b.traced(ctx), "decide")
+		outputs, err := p.c.handler.Decide(decide, b.prepared)
 		tracing.End(span, err)
 		if err != nil {
 			return err
 		}
 		crashpoint.Here(crashpoint.BeforePublish)
 		start := time.Now()
-		publish, span := tracing.Start(ch.traced(ctx), "publish")
-		outputs = p.unpublished(outputs)
-		err = p.c.publishBatch(publish, p.writers, p.id, ch.batch, outputs)
+		publish, span := tracing.Start(b.traced(ctx), "publish")
+		outputs = p.unacknowledged(outputs)
+		err = p.c.publishBatch(publish, p.writers, p.id, b.prepared, outputs)
 		tracing.End(span, err)
 		if err != nil {
 			return err
 		}
 		crashpoint.Here(crashpoint.AfterPublish)
-		p.c.handler.Published(outputs, time.Since(start))
+		p.c.handler.Acknowledged(outputs, time.Since(start))
 	}
-	p.setMark(ch.next)
+	p.setMark(b.next)
 	crashpoint.Here(crashpoint.AfterMark)
 	p.observeLag()
 	return nil
 }
 
-// unpublished returns the outputs that the take-over has not found in the output topics.
-func (p *partition) unpublished(outputs []pipeline.Output) []pipeline.Output {
-	if p.own == nil || p.own.published.len == 0 {
+// unacknowledged returns the outputs that the take-over has not found in the output topics.
+func (p *partition) unacknowledged(outputs []pipeline.Output) []pipeline.Output {
+	if p.own == nil || p.own.acknowledged.len == 0 {
 		return outputs
 	}
-	left := slices.DeleteFunc(outputs, func(o pipeline.Output) bool { return p.own.published.has(o.Record.Offset) })
-	p.c.metrics.alreadyPublished.Add(float64(len(outputs) - len(left)))
+	left := slices.DeleteFunc(outputs, func(o pipeline.Output) bool { return p.own.acknowledged.has(o.Record.Offset) })
+	p.c.metrics.alreadyAcknowledged.Add(float64(len(outputs) - len(left)))
 	return left
 }
 

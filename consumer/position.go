@@ -1,7 +1,6 @@
 package consumer
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -14,38 +13,38 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// maxNoteBytes bounds a note, so that the label has room for other words.
-const maxNoteBytes = 1024
+// maxLabelBytes bounds the word index, so that the label has room for other words.
+const maxLabelBytes = 1024
 
-// notesInterval is the time between two looks at the notes of all partitions; tests set a shorter one.
-const notesInterval = 5 * time.Second
+// labelsInterval is the time between two looks at the labels of all partitions; tests set a shorter one.
+const labelsInterval = 5 * time.Second
 
-// Notes are stored beside the group's committed offsets (package label), and survive a restart of all members. The index stores which one
+// Labels are stored beside the group's committed offsets (package label), and survive a restart of all members. The index stores which one
 // it is and how far it has counted. So it notices after a restart that Redis has lost data, and that another index was used.
-type Notes interface {
-	// Note returns the note to store: one word without spaces, at most 1 KiB, or "". It is called before each commit.
-	Note() string
-	// Recall is called whenever partitions are assigned, and every 5 seconds, with the notes of all partitions of the input topic that
-	// have one, by the offset beside which the note stands. Calls may be concurrent. The map belongs to Recall.
-	Recall(notes map[article.Coordinates]string)
+type Labels interface {
+	// Label returns the words of the index to store: one word without spaces, at most 1 KiB, or "". It is called before each commit.
+	Label() string
+	// Recall is called whenever partitions are assigned, and every 5 seconds, with the labels of all partitions of the input topic that
+	// have one, by the offset beside which the label stands. Calls may be concurrent. The map belongs to Recall.
+	Recall(labels map[article.Coordinates]string)
 }
 
-// KeepNotes makes the consumer commit and recall notes. It may be called once, before Run.
-func (c *Consumer) KeepNotes(n Notes) { c.notes = n }
+// KeepLabels makes the consumer commit and recall labels. It may be called once, before Run.
+func (c *Consumer) KeepLabels(l Labels) { c.labels = l }
 
 // label returns the metadata to commit beside an offset of the topic. words are those of the partition's owner, or none.
 func (c *Consumer) label(id wire.TopicID, words ...label.Word) string {
-	note, of := "", ""
-	if c.notes != nil {
-		note = c.notes.Note()
+	index, of := "", ""
+	if c.labels != nil {
+		index = c.labels.Label()
 	}
-	if len(note) > maxNoteBytes {
-		note = ""
+	if len(index) > maxLabelBytes {
+		index = ""
 	}
 	if id.Known() {
 		of = id.String()
 	}
-	words = append([]label.Word{{Name: label.Index, Value: note}}, words...)
+	words = append([]label.Word{{Name: label.Index, Value: index}}, words...)
 	return label.Make(append(words, label.Word{Name: label.TopicID, Value: of})...)
 }
 
@@ -89,7 +88,7 @@ func (c *Consumer) startPositionsOnce(ctx context.Context, assigned []kafka.Part
 		return nil, err
 	}
 	c.input.id.Store(&now.ID)
-	// Offsets of all partitions are read, for their notes: the members of the group must know the same before one of them writes.
+	// Offsets of all partitions are read, for their labels: the members of the group must know the same before one of them writes.
 	partitions := firstPartitions(len(now.Partitions))
 	for _, a := range assigned {
 		if a.ID >= len(now.Partitions) {
@@ -100,7 +99,7 @@ func (c *Consumer) startPositionsOnce(ctx context.Context, assigned []kafka.Part
 	if err != nil {
 		return nil, err
 	}
-	c.recallNotes(committed)
+	c.recallLabels(committed)
 	starts := make([]start, 0, len(assigned))
 	for _, p := range committed {
 		if !slices.ContainsFunc(assigned, func(a kafka.PartitionAssignment) bool { return a.ID == p.Partition }) {
@@ -120,30 +119,30 @@ func (c *Consumer) startPositionsOnce(ctx context.Context, assigned []kafka.Part
 	return starts, nil
 }
 
-func (c *Consumer) recallNotes(committed []kafka.OffsetFetchPartition) {
-	if c.notes != nil {
-		c.notes.Recall(notesOf(c.input.name, committed))
+func (c *Consumer) recallLabels(committed []kafka.OffsetFetchPartition) {
+	if c.labels != nil {
+		c.labels.Recall(labelsOf(c.input.name, committed))
 	}
 }
 
-// notesOf returns the notes beside committed offsets of a topic.
-func notesOf(topic string, committed []kafka.OffsetFetchPartition) map[article.Coordinates]string {
-	notes := map[article.Coordinates]string{}
+// labelsOf returns the words of the index beside committed offsets of a topic.
+func labelsOf(topic string, committed []kafka.OffsetFetchPartition) map[article.Coordinates]string {
+	labels := map[article.Coordinates]string{}
 	for _, p := range committed {
-		if note := cmp.Or(label.Value(p.Metadata, label.Index), label.Value(p.Metadata, label.Note)); note != "" && p.CommittedOffset >= 0 {
-			notes[article.Coordinates{Topic: topic, Partition: int32(p.Partition), Offset: p.CommittedOffset}] = note
+		if index := label.Value(p.Metadata, label.Index); index != "" && p.CommittedOffset >= 0 {
+			labels[article.Coordinates{Topic: topic, Partition: int32(p.Partition), Offset: p.CommittedOffset}] = index
 		}
 	}
-	return notes
+	return labels
 }
 
-// watchNotes recalls the notes until ctx ends, because members that commit beside this one do not tell it. A request
+// watchLabels recalls the labels until ctx ends, because members that commit beside this one do not tell it. A request
 // that fails is left to the next time: what the members need to work reports the fault.
-func (c *Consumer) watchNotes(ctx context.Context) {
-	if c.notes == nil {
+func (c *Consumer) watchLabels(ctx context.Context) {
+	if c.labels == nil {
 		return
 	}
-	tick := time.NewTicker(c.notesInterval)
+	tick := time.NewTicker(c.labelsInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -156,7 +155,7 @@ func (c *Consumer) watchNotes(ctx context.Context) {
 			continue
 		}
 		if committed, err := c.cluster.committed(ctx, c.cfg.Group, c.input.name, firstPartitions(n)); err == nil {
-			c.recallNotes(committed)
+			c.recallLabels(committed)
 		}
 	}
 }

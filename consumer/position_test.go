@@ -26,7 +26,7 @@ type notebook struct {
 	recalled [][]string
 }
 
-func (n *notebook) Note() string { return n.note }
+func (n *notebook) Label() string { return n.note }
 
 func (n *notebook) Recall(notes map[article.Coordinates]string) {
 	n.mu.Lock()
@@ -58,7 +58,7 @@ func TestNotesAreRecalled(t *testing.T) {
 	cl := client(t, cfg)
 	produce(t, cl, numbered(cfg.Topics.Input, "u", 30, 3)...)
 	first := &notebook{note: "index.1.2"}
-	m := startMember(t, cfg, &router{}, func(c *Consumer) { c.KeepNotes(first) })
+	m := startMember(t, cfg, &router{}, func(c *Consumer) { c.KeepLabels(first) })
 	require.Eventually(t, func() bool {
 		n, err := askCommitted(cl, cfg)
 		return err == nil && n == 30
@@ -68,10 +68,10 @@ func TestNotesAreRecalled(t *testing.T) {
 	require.True(t, ok, "a first start is told that nothing is remembered")
 	require.Empty(t, recalled)
 
-	books := []*notebook{{}, {note: strings.Repeat("x", maxNoteBytes+1)}} // no note, and one that is too long
+	books := []*notebook{{}, {note: strings.Repeat("x", maxLabelBytes+1)}} // no note, and one that is too long
 	var members []*member
 	for _, book := range books {
-		members = append(members, startMember(t, cfg, &router{}, func(c *Consumer) { c.KeepNotes(book) }))
+		members = append(members, startMember(t, cfg, &router{}, func(c *Consumer) { c.KeepLabels(book) }))
 	}
 	for _, book := range books {
 		require.Eventually(t, func() bool {
@@ -100,8 +100,8 @@ func TestNotesAreWatched(t *testing.T) {
 	books := []*notebook{{note: "first"}, {note: "second"}}
 	for _, book := range books {
 		startMember(t, cfg, &router{}, func(c *Consumer) {
-			c.KeepNotes(book)
-			c.notesInterval = 20 * time.Millisecond
+			c.KeepLabels(book)
+			c.labelsInterval = 20 * time.Millisecond
 		})
 	}
 	produce(t, cl, numbered(cfg.Topics.Input, "u", 1, 1)...)
@@ -112,15 +112,15 @@ func TestNotesAreWatched(t *testing.T) {
 	}, patience, 20*time.Millisecond)
 }
 
-// Versions without notes compare a label that begins with the topic's id as a whole: a label with a note must not begin with it.
+// A label with words of the index does not begin with the topic's id: versions without such words compare a label that does as a whole.
 func TestLabels(t *testing.T) {
 	id, other := wire.TopicID{1}, wire.TopicID{2}
 	c := &Consumer{}
-	require.Equal(t, "topic-id:AQAAAAAAAAAAAAAAAAAAAA", c.label(id), "as versions without notes write it")
+	require.Equal(t, "topic-id:AQAAAAAAAAAAAAAAAAAAAA", c.label(id), "without words of the index")
 	require.Empty(t, c.label(wire.TopicID{}))
-	c.KeepNotes(&notebook{note: "x=1&y=2"})
+	c.KeepLabels(&notebook{note: "x=1&y=2"})
 	require.Equal(t, "index:x=1&y=2 topic-id:AQAAAAAAAAAAAAAAAAAAAA", c.label(id))
-	for _, l := range []string{c.label(id), (&Consumer{}).label(id), "note:abc.1.2 later:x topic-id:AQAAAAAAAAAAAAAAAAAAAA"} {
+	for _, l := range []string{c.label(id), (&Consumer{}).label(id), "later:x topic-id:AQAAAAAAAAAAAAAAAAAAAA"} {
 		require.False(t, ofOtherTopic(l, id))
 		require.True(t, ofOtherTopic(l, other))
 		require.False(t, ofOtherTopic(l, wire.TopicID{}), "a broker without ids")
@@ -130,12 +130,12 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// An upgrade process by process meets notes of versions that wrote another word, and offsets without a label.
-func TestNotesOfOtherVersions(t *testing.T) {
+// A group has offsets that other tools have committed, and offsets with words that this version does not know.
+func TestLabelsOfOthers(t *testing.T) {
 	require.Equal(t, map[article.Coordinates]string{
-		{Topic: "in", Partition: 0, Offset: 5}: "abc.1.2", {Topic: "in", Partition: 2, Offset: 7}: "x=1",
-	}, notesOf("in", []kafka.OffsetFetchPartition{
-		{Partition: 0, CommittedOffset: 5, Metadata: "note:abc.1.2 topic-id:AQ"},
+		{Topic: "in", Partition: 2, Offset: 7}: "x=1",
+	}, labelsOf("in", []kafka.OffsetFetchPartition{
+		{Partition: 0, CommittedOffset: 5, Metadata: "topic-id:AQ"},
 		{Partition: 1, CommittedOffset: 6, Metadata: "a tool's"},
 		{Partition: 2, CommittedOffset: 7, Metadata: "later:y index:x=1 topic-id:AQ"},
 		{Partition: 3, CommittedOffset: -1},

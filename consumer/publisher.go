@@ -68,17 +68,17 @@ func (p *publisher) ownWriters(partition int32) *writers {
 	return p.own[partition]
 }
 
-// places returns the output partitions of an input partition, with the ends of their logs.
-func (p *publisher) places(ctx context.Context, partition int32) ([]place, error) {
+// positions returns the output partitions of an input partition, with the ends of their logs.
+func (p *publisher) positions(ctx context.Context, partition int32) ([]position, error) {
 	m, err := p.cluster.metadata(ctx, p.cluster.cfg.Topics.All()[1:])
 	if err != nil {
 		return nil, err
 	}
-	places, err := placesIn(m.Topics, partition)
+	positions, err := positionsIn(m.Topics, partition)
 	if err != nil {
 		return nil, err
 	}
-	return places, p.cluster.moveToEnds(ctx, places)
+	return positions, p.cluster.moveToEnds(ctx, positions)
 }
 
 // fencedWriters returns the writers of an input partition that this process has taken over. They write only to the partitions that
@@ -131,8 +131,8 @@ type refused struct {
 	why    *pipeline.RejectError
 }
 
-// published is what goes into one topic: records, and the outputs that they were made of.
-type published struct {
+// outgoing is what goes into one topic: records, and the outputs that they were made of.
+type outgoing struct {
 	records []record.Record
 	outputs []*pipeline.Output
 }
@@ -141,7 +141,7 @@ type published struct {
 // the topics in parallel, with one Produce request for each topic and kafka.max_message_bytes. It tries until ctx ends and returns
 // ctx's error, or errStandingLost or errTakenOver. Calls for one input partition follow each other, and the outputs of each topic keep their order.
 func (p *publisher) publish(ctx context.Context, ws *writers, partition int32, outputs []*pipeline.Output) ([]refused, error) {
-	var topics [article.DestinationCount]published
+	var topics [article.DestinationCount]outgoing
 	for _, o := range outputs {
 		rec := record.Record{Key: o.Record.Key, Value: o.Record.Value, Headers: o.Headers, Time: o.Time}
 		if o.OmitValue {
@@ -173,12 +173,12 @@ func (p *publisher) publish(ctx context.Context, ws *writers, partition int32, o
 
 // publishTo sends the records through one writer, part after part. A part is sent only when the one before is acknowledged, so that
 // a retry cannot change the order.
-func (p *publisher) publishTo(ctx context.Context, w *writer, partition int32, all published) (refusals []refused, err error) {
+func (p *publisher) publishTo(ctx context.Context, w *writer, partition int32, all outgoing) (refusals []refused, err error) {
 	ctx, span := tracing.Start(ctx, "publish "+w.topic, trace.WithSpanKind(trace.SpanKindProducer),
 		trace.WithAttributes(attribute.Int("messaging.batch.message_count", len(all.records))))
 	defer func() { tracing.End(span, err) }()
 	for part := range wire.Split(all.records, p.cluster.cfg.MaxMessageBytes) {
-		more, err := p.send(ctx, w, partition, published{part, all.outputs[:len(part)]})
+		more, err := p.send(ctx, w, partition, outgoing{part, all.outputs[:len(part)]})
 		if err != nil {
 			return nil, err
 		}
@@ -189,7 +189,7 @@ func (p *publisher) publishTo(ctx context.Context, w *writer, partition int32, a
 
 // send publishes one record batch, as often as needed, except for the records that the topic refuses permanently, which it returns. The
 // writer keeps a retry from repeating records.
-func (p *publisher) send(ctx context.Context, w *writer, partition int32, batch published) ([]refused, error) {
+func (p *publisher) send(ctx context.Context, w *writer, partition int32, batch outgoing) ([]refused, error) {
 	part, subject := batch.records, w.topic+"<"+strconv.Itoa(int(partition))
 	raw, err := wire.EncodeBatch(part, p.cluster.codec)
 	if err != nil {
@@ -220,13 +220,13 @@ func (p *publisher) send(ctx context.Context, w *writer, partition int32, batch 
 	}
 	w.latest = slices.MaxFunc(part, func(a, b record.Record) int { return a.Time.Compare(b.Time) }).Time
 	p.reporter.ok(opPublish, subject)
-	p.metrics.published.WithLabelValues(w.to.String()).Add(float64(len(part)))
+	p.metrics.acknowledged.WithLabelValues(w.to.String()).Add(float64(len(part)))
 	return nil, nil
 }
 
 // sendHalves goes on after a topic has refused a batch. Brokers refuse a batch as a whole, so halves are sent until single records
 // are left: those that the topic refuses alone are returned.
-func (p *publisher) sendHalves(ctx context.Context, w *writer, partition int32, batch published, why *pipeline.RejectError) ([]refused, error) {
+func (p *publisher) sendHalves(ctx context.Context, w *writer, partition int32, batch outgoing, why *pipeline.RejectError) ([]refused, error) {
 	if err := w.giveUp(); err != nil {
 		return nil, err
 	}
@@ -234,11 +234,11 @@ func (p *publisher) sendHalves(ctx context.Context, w *writer, partition int32, 
 	if half == 0 {
 		return []refused{{batch.outputs[0], why}}, nil
 	}
-	first, err := p.send(ctx, w, partition, published{batch.records[:half], batch.outputs[:half]})
+	first, err := p.send(ctx, w, partition, outgoing{batch.records[:half], batch.outputs[:half]})
 	if err != nil {
 		return nil, err
 	}
-	second, err := p.send(ctx, w, partition, published{batch.records[half:], batch.outputs[half:]})
+	second, err := p.send(ctx, w, partition, outgoing{batch.records[half:], batch.outputs[half:]})
 	return append(first, second...), err
 }
 

@@ -16,9 +16,9 @@ import (
 )
 
 // commitAt commits an offset of an owner's input partition with the label that names the producer id and the positions.
-func commitAt(t *testing.T, to *takeover, offset, pid int64, places []place) {
+func commitAt(t *testing.T, to *takeover, offset, pid int64, positions []position) {
 	t.Helper()
-	commitLabel(t, to, offset, label.Make(ownerWords(wire.Identity{ID: pid}, places)...))
+	commitLabel(t, to, offset, label.Make(ownerWords(wire.Identity{ID: pid}, positions)...))
 }
 
 func commitLabel(t *testing.T, to *takeover, offset int64, text string) {
@@ -31,9 +31,9 @@ func commitLabel(t *testing.T, to *takeover, offset int64, text string) {
 // requirePublished checks which input records a take-over has found.
 func requirePublished(t *testing.T, own *ownership, offsets ...int64) {
 	t.Helper()
-	require.Equal(t, len(offsets), own.published.len)
+	require.Equal(t, len(offsets), own.acknowledged.len)
 	for _, o := range offsets {
-		require.True(t, own.published.has(o), "offset %d", o)
+		require.True(t, own.acknowledged.has(o), "offset %d", o)
 	}
 }
 
@@ -53,7 +53,7 @@ func realPositions(t *testing.T, cfg Config) {
 	own = takeOver(t, testTakeOver(t, cfg))
 	require.Equal(t, int64(2), own.next)
 	require.False(t, own.fenced, "a tool or a version without exactly once has committed")
-	require.False(t, own.noted)
+	require.False(t, own.labelled)
 	requirePublished(t, own)
 
 	// The coordinator has forgotten the id since, so the owner has another producer id than the commit names.
@@ -63,7 +63,7 @@ func realPositions(t *testing.T, cfg Config) {
 	require.NoError(t, publishAs(to, former, 0, cfg.Topics.Duplicate, 2, 3))
 	own = takeOver(t, testTakeOver(t, cfg))
 	require.False(t, own.fenced)
-	require.False(t, own.noted)
+	require.False(t, own.labelled)
 	requirePublished(t, own, 2, 3)
 
 	commitAt(t, to, 4, own.as.ID, own.ends)
@@ -91,15 +91,15 @@ func realChangedOutputs(t *testing.T, cfg Config) {
 	ensureTopics(t, renamed)
 	second := testTakeOver(t, renamed)
 	next := takeOver(t, second)
-	require.True(t, next.fenced, "the earlier owner wrote only to places that the commit names")
-	require.False(t, next.noted, "positions are committed before the first output")
+	require.True(t, next.fenced, "the earlier owner wrote only to positions that the commit names")
+	require.False(t, next.labelled, "positions are committed before the first output")
 	requirePublished(t, next, 2, 3, 5)
 	require.Len(t, next.ends, 3)
 	require.Len(t, next.before, 4)
 	require.Equal(t, cfg.Topics.Unique, next.before[3].Topic)
-	require.ErrorIs(t, publishAs(first, own.as, 2, cfg.Topics.Unique, 6), kafka.InvalidProducerEpoch, "the old place is fenced, too")
-	require.Equal(t, next.before, next.places(5, &writers{}), "the next owner must find them, too")
-	require.Equal(t, next.ends, next.places(6, &writers{}))
+	require.ErrorIs(t, publishAs(first, own.as, 2, cfg.Topics.Unique, 6), kafka.InvalidProducerEpoch, "the old position is fenced, too")
+	require.Equal(t, next.before, next.positions(5, &writers{}), "the next owner must find them, too")
+	require.Equal(t, next.ends, next.positions(6, &writers{}))
 
 	// The old topic is deleted, and another one is recreated. An owner that has not noticed that yet publishes there.
 	commitAt(t, second, 2, next.as.ID, next.before)
@@ -189,7 +189,7 @@ func realDeletedMarkers(t *testing.T, cfg Config) {
 		return err == nil && end > unique.offset+1
 	}, patience, 10*time.Millisecond)
 	truncate(cfg.Topics.Unique, 0)
-	_, err := second.readPlace(t.Context(), &ownership{}, unique.TopicPartition, unique.offset, wire.NoProducerID, time.Now())
+	_, err := second.readPosition(t.Context(), &ownership{}, unique.TopicPartition, unique.offset, wire.NoProducerID, time.Now())
 	require.ErrorIs(t, err, errNoMarker)
 	requirePublished(t, takeOver(t, second)) // fences anew
 }
@@ -208,8 +208,8 @@ func realLostVerdicts(t *testing.T, cfg Config) {
 	m := startMember(t, cfg, &router{}) // its verdict is duplicate
 	eventuallyCommitted(t, cfg)
 	m.stop(t)
-	require.Equal(t, 6.0, m.value(t, alreadyPublished))
-	require.Equal(t, 14.0, m.value(t, "echosieve_consumer_published_records_total"))
+	require.Equal(t, 6.0, m.value(t, alreadyAcknowledged))
+	require.Equal(t, 14.0, m.value(t, "echosieve_consumer_acknowledged_records_total"))
 	out := bySource(consumeUntil(t, cfg, cfg.Topics.out(), atLeast(20)))
 	require.Len(t, out, 20)
 	archive, err := NewArchive(cfg, cfg.Topics.All()...)
@@ -275,6 +275,6 @@ func realRecreatedOutput(t *testing.T, cfg Config) {
 	// Whoever comes next finds the positions of the present topic.
 	next := takeOver(t, testTakeOver(t, cfg))
 	require.True(t, next.fenced)
-	require.True(t, next.noted)
+	require.True(t, next.labelled)
 	requirePublished(t, next)
 }

@@ -29,16 +29,16 @@ func testTakeOver(t *testing.T, cfg Config) *takeover {
 }
 
 // outputEnds are the output partitions of a take-over, as they are now.
-func outputEnds(t *testing.T, to *takeover) []place {
+func outputEnds(t *testing.T, to *takeover) []position {
 	t.Helper()
 	p := &publisher{cluster: to.cluster, topics: to.cluster.cfg.Topics.destinations()}
-	var places []place
+	var positions []position
 	require.Eventually(t, func() bool { // a topic may be new
 		var err error
-		places, err = p.places(context.Background(), to.partition)
+		positions, err = p.positions(context.Background(), to.partition)
 		return err == nil
 	}, patience, 10*time.Millisecond)
-	return places
+	return positions
 }
 
 // takeOver repeats attempts until one succeeds, as long as no other owner is met.
@@ -86,7 +86,7 @@ func realTakeOver(t *testing.T, cfg Config) {
 	a := testTakeOver(t, cfg)
 	first := takeOver(t, a)
 	require.Negative(t, first.next, "nothing is committed")
-	require.Zero(t, first.published.len)
+	require.Zero(t, first.acknowledged.len)
 	require.Len(t, first.ends, 3)
 
 	// The first owner commits offset 4, and publishes 4 to 9 afterwards.
@@ -98,18 +98,18 @@ func realTakeOver(t *testing.T, cfg Config) {
 	b := testTakeOver(t, cfg)
 	second := takeOver(t, b)
 	require.Equal(t, int64(4), second.next)
-	require.True(t, second.noted)
+	require.True(t, second.labelled)
 	require.Equal(t, first.as.ID, second.as.ID)
 	require.Greater(t, second.as.Epoch, first.as.Epoch)
 	for offset := range int64(12) {
-		require.Equal(t, 4 <= offset && offset <= 8, second.published.has(offset), "offset %d", offset)
+		require.Equal(t, 4 <= offset && offset <= 8, second.acknowledged.has(offset), "offset %d", offset)
 	}
-	require.Equal(t, int64(8), second.published.highest)
+	require.Equal(t, int64(8), second.acknowledged.highest)
 	require.ElementsMatch(t, first.ends, second.before)
-	require.Equal(t, second.before, second.places(8, &writers{}), "as long as a published record lies ahead")
-	require.Equal(t, second.ends, second.places(9, &writers{}))
+	require.Equal(t, second.before, second.positions(8, &writers{}), "as long as a published record lies ahead")
+	require.Equal(t, second.ends, second.positions(9, &writers{}))
 
-	// The first owner goes on: the next batch, a repeated one, another partition, and a new beginning.
+	// The first owner goes on: the next record batch, a repeated one, another partition, and a new beginning.
 	for _, topic := range cfg.Topics.out() {
 		for _, sequence := range []int32{0, 2, 3} {
 			require.ErrorIs(t, publishAs(a, first.as, sequence, topic, 20, 21), kafka.InvalidProducerEpoch, "%s, sequence %d", topic, sequence)
@@ -151,18 +151,18 @@ func readsToItsOwnMarker(t *testing.T, cfg Config, former *takeover) {
 	require.NoError(t, err)
 	short, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	_, err = c.readPlace(short, own, unique, end, wire.NoProducerID, time.Now().Add(patience))
+	_, err = c.readPosition(short, own, unique, end, wire.NoProducerID, time.Now().Add(patience))
 	require.ErrorIs(t, err, context.DeadlineExceeded, "the end of the log is not the end of the reading")
 	bounded, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	_, err = c.readPlace(bounded, own, unique, end, wire.NoProducerID, time.Now())
+	_, err = c.readPosition(bounded, own, unique, end, wire.NoProducerID, time.Now())
 	require.ErrorIs(t, err, errNoMarker)
 	require.Equal(t, startOver, react(err))
 
 	require.NoError(t, publishAs(former, former.as, 1, unique.Topic, 30), "the marker is not there yet")
-	require.NoError(t, c.fence(t.Context(), []place{{TopicPartition: unique}}))
-	_, err = c.readPlace(t.Context(), own, unique, end, wire.NoProducerID, time.Now().Add(patience))
+	require.NoError(t, c.fence(t.Context(), []position{{TopicPartition: unique}}))
+	_, err = c.readPosition(t.Context(), own, unique, end, wire.NoProducerID, time.Now().Add(patience))
 	require.NoError(t, err)
-	require.True(t, own.published.has(30), "the former owner's last batch")
+	require.True(t, own.acknowledged.has(30), "the former owner's last batch")
 	require.ErrorIs(t, publishAs(former, former.as, 2, unique.Topic, 31), kafka.InvalidProducerEpoch)
 }

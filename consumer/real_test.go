@@ -187,7 +187,7 @@ func realRestart(t *testing.T, s *kafkaserver.Server, cfg Config) {
 	const n = 8000
 	wait := feed(t, cfg, n, 40*time.Millisecond)
 	m := startMember(t, cfg, &router{})
-	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_published_records_total") > 0 }, patience, 20*time.Millisecond, "records are being published")
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_acknowledged_records_total") > 0 }, patience, 20*time.Millisecond, "records are being published")
 	s.Kill()
 	require.Eventually(t, func() bool { return m.health.last() != nil }, patience, 20*time.Millisecond, "the loss is reported")
 	require.Error(t, m.Ping(context.Background()))

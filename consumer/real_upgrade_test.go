@@ -22,7 +22,7 @@ func realMixedDelivery(t *testing.T, cfg Config) {
 		own := cfg
 		own.Delivery = delivery
 		m := startMember(t, own, &router{})
-		require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_published_records_total") > 0 }, patience, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_acknowledged_records_total") > 0 }, patience, 10*time.Millisecond)
 		return m
 	}
 	first := start(AtLeastOnce)
@@ -43,8 +43,8 @@ func realMixedDelivery(t *testing.T, cfg Config) {
 	// What the last member has committed names positions again, and its input topic.
 	text, err := committedLabel(cfg)
 	require.NoError(t, err)
-	as, places := parseOwner(text)
+	as, positions := parseOwner(text)
 	require.Positive(t, as.ID)
-	require.Len(t, places, 3)
+	require.Len(t, positions, 3)
 	require.NotEmpty(t, label.Value(text, label.TopicID))
 }

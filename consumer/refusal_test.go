@@ -92,8 +92,8 @@ func produceError(req kmsg.Request, code kafka.Error) kmsg.Response {
 	return res
 }
 
-// alreadyPublished counts the records that a take-over has found in the outputs.
-const alreadyPublished = "echosieve_consumer_already_published_records_total"
+// alreadyAcknowledged counts the records that a take-over has found in the outputs.
+const alreadyAcknowledged = "echosieve_consumer_already_acknowledged_records_total"
 
 // The acknowledgement of a record is lost, and its retry is refused. The next record has as many bytes and records: the broker must not
 // take it for a repeat of the first.
@@ -131,13 +131,13 @@ func recordAfterARefusalIsNoRepeat(t *testing.T, delivery string) {
 	if delivery == AtLeastOnce {
 		consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(1))
 	} else {
-		require.Eventually(t, func() bool { return m.value(t, alreadyPublished) == 1 }, patience, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return m.value(t, alreadyAcknowledged) == 1 }, patience, 10*time.Millisecond)
 	}
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u-other", 1, 1)...)
 	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(2))
 	m.stop(t)
 	if delivery == AtLeastOnce {
-		require.Zero(t, m.value(t, alreadyPublished))
+		require.Zero(t, m.value(t, alreadyAcknowledged))
 	}
 	require.Equal(t, []string{"u-first000000", "u-other000000"}, values(out))
 }

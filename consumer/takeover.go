@@ -37,7 +37,7 @@ import (
 //     reads to its own marker and not to the end that it sees. If it comes to the batch after the marker, it refuses the batch.
 //   - A reads back, and B takes over meanwhile. A's own marker has an older epoch than B's. A's first batch is refused.
 //   - B commits a new offset while records that step 4 has found still lie ahead, and C takes over from B. The commit holds the old
-//     positions until the mark has passed all records that were found (see ownership.places): so C finds them, too.
+//     positions until the mark has passed all records that were found (see ownership.positions): so C finds them, too.
 //   - A commits after B has read the position. The group's coordinator refuses it, because B is in a later group generation.
 //   - Redis has lost a verdict, and B decides a record differently from A. B looks for the record in all output partitions, not only in
 //     that of the new verdict.
@@ -184,16 +184,16 @@ func (g *groupGeneration) takeOver(ctx context.Context, partition int32) (*owner
 
 func (g *groupGeneration) takeOverOnce(ctx context.Context, t *takeover) (*ownership, error) {
 	began := time.Now()
-	places, err := g.c.publisher.places(ctx, t.partition)
+	positions, err := g.c.publisher.positions(ctx, t.partition)
 	if err != nil {
 		return nil, fmt.Errorf("output partitions: %w", err)
 	}
-	own, err := t.once(ctx, places)
+	own, err := t.once(ctx, positions)
 	if err != nil {
 		return nil, err
 	}
 	own.began, own.refreshed = began, began
-	if own.noted {
+	if own.labelled {
 		return own, nil
 	}
 	if own.next < 0 {
@@ -205,13 +205,13 @@ func (g *groupGeneration) takeOverOnce(ctx context.Context, t *takeover) (*owner
 	return own, g.commitMarks(ctx, map[*partition]*mark{p: p.mark.Load()})
 }
 
-// once makes one attempt. places are the output partitions of this input partition as they are now.
-func (t *takeover) once(ctx context.Context, places []place) (*ownership, error) {
+// once makes one attempt. positions are the output partitions of this input partition as they are now.
+func (t *takeover) once(ctx context.Context, positions []position) (*ownership, error) {
 	if err := t.init(ctx); err != nil {
 		return nil, err
 	}
 	crashpoint.Here(crashpoint.AfterInit)
-	if err := t.fence(ctx, places); err != nil {
+	if err := t.fence(ctx, positions); err != nil {
 		return nil, err
 	}
 	own := &ownership{by: t, as: t.as, fencedAt: time.Now()}
@@ -219,21 +219,21 @@ func (t *takeover) once(ctx context.Context, places []place) (*ownership, error)
 	if err != nil {
 		return nil, err
 	}
-	own.next, own.published.from = committed.next, committed.next
-	own.noted = pid == t.as.ID && committed.next >= 0 && len(missingFrom(places, committed.places)) == 0
+	own.next, own.acknowledged.from = committed.next, committed.next
+	own.labelled = pid == t.as.ID && committed.next >= 0 && len(missingFrom(positions, committed.positions)) == 0
 	// Without a commit, the first epoch of a producer id shows that nobody has published under the id before.
 	own.fenced = pid == t.as.ID || committed.next < 0 && t.first == 0
-	old, err := t.formerPlaces(ctx, own, missingFrom(committed.places, places))
+	old, err := t.formerPositions(ctx, own, missingFrom(committed.positions, positions))
 	if err != nil {
 		return nil, err
 	}
 	deadline := time.Now().Add(markerPatience)
-	for _, p := range places {
-		if p.offset, err = t.readFrom(ctx, p, committed.places); err != nil {
+	for _, p := range positions {
+		if p.offset, err = t.readFrom(ctx, p, committed.positions); err != nil {
 			return nil, err
 		}
 		own.before = append(own.before, p)
-		if p.offset, err = t.readPlace(ctx, own, p.TopicPartition, p.offset, pid, deadline); err != nil {
+		if p.offset, err = t.readPosition(ctx, own, p.TopicPartition, p.offset, pid, deadline); err != nil {
 			return nil, fmt.Errorf("read back %s/%d: %w", p.Topic, p.Partition, err)
 		}
 		own.ends = append(own.ends, p)
@@ -264,13 +264,13 @@ func (t *takeover) init(ctx context.Context) error {
 	return nil
 }
 
-// formerPlaces fences those of the places that still exist, and returns them. The former owner wrote there: the number of partitions has
+// formerPositions fences those of the positions that still exist, and returns them. The former owner wrote there: the number of partitions has
 // changed since, or an output topic has got another name. Where this user may no longer write, own is not fenced.
-func (t *takeover) formerPlaces(ctx context.Context, own *ownership, places []place) (left []place, err error) {
-	for _, p := range places {
+func (t *takeover) formerPositions(ctx context.Context, own *ownership, positions []position) (left []position, err error) {
+	for _, p := range positions {
 		now, err := t.cluster.topic(ctx, p.Topic)
 		if err == nil && now.ID == p.topicID && int(p.Partition) < len(now.Partitions) {
-			err = t.fence(ctx, []place{p})
+			err = t.fence(ctx, []position{p})
 			if err == nil {
 				left = append(left, p)
 			}
@@ -285,10 +285,10 @@ func (t *takeover) formerPlaces(ctx context.Context, own *ownership, places []pl
 	return left, nil
 }
 
-// readFrom returns the offset from which a place is read back: its position in the commit, or its present offset if the commit names none.
+// readFrom returns the offset from which a position is read back: its position in the commit, or its present offset if the commit names none.
 // A topic that was recreated since the commit is read from its start: an owner who did not notice that may have published there.
-func (t *takeover) readFrom(ctx context.Context, p place, committed []place) (int64, error) {
-	at := slices.IndexFunc(committed, func(c place) bool { return c.TopicPartition == p.TopicPartition })
+func (t *takeover) readFrom(ctx context.Context, p position, committed []position) (int64, error) {
+	at := slices.IndexFunc(committed, func(c position) bool { return c.TopicPartition == p.TopicPartition })
 	switch {
 	case at < 0:
 		return p.offset, nil
@@ -331,10 +331,10 @@ func (t *takeover) found(ctx context.Context) (err error) {
 	return err
 }
 
-// fence sends the markers of our epoch into the places.
-func (t *takeover) fence(ctx context.Context, places []place) error {
-	partitions := make([]wire.TopicPartition, len(places))
-	for i, p := range places {
+// fence sends the markers of our epoch into the positions.
+func (t *takeover) fence(ctx context.Context, positions []position) error {
+	partitions := make([]wire.TopicPartition, len(positions))
+	for i, p := range positions {
 		partitions[i] = p.TopicPartition
 	}
 	err := t.ask(ctx, func(ctx context.Context) error {
@@ -366,25 +366,25 @@ func (t *takeover) position(ctx context.Context) (mark, int64, error) {
 	case ofOtherTopic(at.Metadata, t.inputID):
 		return mark{next: kafka.FirstOffset}, t.as.ID, nil // nobody has published records of the present topic
 	}
-	owner, places := parseOwner(at.Metadata)
-	return mark{at.CommittedOffset, places}, owner.ID, nil
+	owner, positions := parseOwner(at.Metadata)
+	return mark{at.CommittedOffset, positions}, owner.ID, nil
 }
 
-// missingFrom returns those of the places that name a partition which is not among known.
-func missingFrom(places, known []place) []place {
-	var missing []place
-	for _, p := range places {
-		if !slices.ContainsFunc(known, func(k place) bool { return k.TopicPartition == p.TopicPartition }) {
+// missingFrom returns those of the positions that name a partition which is not among known.
+func missingFrom(positions, known []position) []position {
+	var missing []position
+	for _, p := range positions {
+		if !slices.ContainsFunc(known, func(k position) bool { return k.TopicPartition == p.TopicPartition }) {
 			missing = append(missing, p)
 		}
 	}
 	return missing
 }
 
-// readPlace reads one partition from the offset to our own marker, and returns the marker's offset. It adds the records at or after
-// own.next to own.published. pid is the producer id of the commit: if the coordinator has given the transactional id another producer id
+// readPosition reads one partition from the offset to our own marker, and returns the marker's offset. It adds the records at or after
+// own.next to own.acknowledged. pid is the producer id of the commit: if the coordinator has given the transactional id another producer id
 // since, batches of both are ours.
-func (t *takeover) readPlace(ctx context.Context, own *ownership, p wire.TopicPartition, offset, pid int64, deadline time.Time) (int64, error) {
+func (t *takeover) readPosition(ctx context.Context, own *ownership, p wire.TopicPartition, offset, pid int64, deadline time.Time) (int64, error) {
 	var retry backoff
 	for {
 		next, marker, err := t.readTail(ctx, own, p, offset, pid)
@@ -413,8 +413,8 @@ func (t *takeover) readPlace(ctx context.Context, own *ownership, p wire.TopicPa
 	}
 }
 
-// readFormer is readPlace for a topic that may no longer be among the configured ones. kafka-go's transport finds the leaders of those only.
-func (t *takeover) readFormer(ctx context.Context, own *ownership, p place, pid int64, deadline time.Time) error {
+// readFormer is readPosition for a topic that may no longer be among the configured ones. kafka-go's transport finds the leaders of those only.
+func (t *takeover) readFormer(ctx context.Context, own *ownership, p position, pid int64, deadline time.Time) error {
 	c, err := newCluster(t.cluster.cfg, p.Topic)
 	if err != nil {
 		return err
@@ -422,7 +422,7 @@ func (t *takeover) readFormer(ctx context.Context, own *ownership, p place, pid 
 	defer c.close()
 	there := *t
 	there.cluster = c
-	_, err = there.readPlace(ctx, own, p.TopicPartition, p.offset, pid, deadline)
+	_, err = there.readPosition(ctx, own, p.TopicPartition, p.offset, pid, deadline)
 	return err
 }
 
@@ -460,7 +460,7 @@ func (t *takeover) collect(own *ownership, r *record.Record) error {
 		return err
 	}
 	if own.next >= 0 && input.Topic == t.input && input.Partition == t.partition && input.Offset >= own.next {
-		own.published.add(input.Offset)
+		own.acknowledged.add(input.Offset)
 	}
 	return nil
 }

@@ -18,45 +18,45 @@ import (
 // a batch has many producers, so none of them can be its parent.
 func (c *Consumer) TraceWith(t trace.Tracer) { c.tracer = t }
 
-// startTrace begins the trace of a chunk that has records.
-func (p *partition) startTrace(ch *chunk) {
-	if p.c.tracer == nil || len(ch.records) == 0 {
+// startTrace begins the trace of a batch that has records.
+func (p *partition) startTrace(b *batch) {
+	if p.c.tracer == nil || len(b.records) == 0 {
 		return
 	}
-	_, ch.span = p.c.tracer.Start(context.Background(), "batch",
+	_, b.span = p.c.tracer.Start(context.Background(), "batch",
 		trace.WithSpanKind(trace.SpanKindConsumer),
-		trace.WithLinks(tracing.Links(carriers(ch.records))...),
+		trace.WithLinks(tracing.Links(carriers(b.records))...),
 		trace.WithAttributes(
 			attribute.String("messaging.system", "kafka"),
 			attribute.String("messaging.destination.name", p.topic),
 			attribute.String("messaging.destination.partition.id", p.name),
 			attribute.String("messaging.consumer.group.name", p.c.cfg.Group),
-			attribute.Int("messaging.batch.message_count", len(ch.records)),
-			attribute.Int64("messaging.kafka.offset", ch.records[0].Offset),
+			attribute.Int("messaging.batch.message_count", len(b.records)),
+			attribute.Int64("messaging.kafka.offset", b.records[0].Offset),
 		))
 }
 
-// traced returns ctx with the span of the chunk, if it has one.
-func (ch *chunk) traced(ctx context.Context) context.Context {
-	if ch.span == nil {
+// traced returns ctx with the span of the batch, if it has one.
+func (b *batch) traced(ctx context.Context) context.Context {
+	if b.span == nil {
 		return ctx
 	}
-	return trace.ContextWithSpan(ctx, ch.span)
+	return trace.ContextWithSpan(ctx, b.span)
 }
 
-// traceparent returns the identity of the chunk's span; empty if it has none.
-func (ch *chunk) traceparent() string {
-	if ch.span == nil {
+// traceparent returns the identity of the batch's span; empty if it has none.
+func (b *batch) traceparent() string {
+	if b.span == nil {
 		return ""
 	}
-	return tracing.Traceparent(ch.span)
+	return tracing.Traceparent(b.span)
 }
 
-// release returns the memory of a chunk that is done or dropped, and ends its trace.
-func (p *partition) release(ch *chunk) {
-	p.c.limiter.release(ch.permit)
-	if ch.span != nil {
-		ch.span.End()
+// release returns the memory of a batch that is done or dropped, and ends its trace.
+func (p *partition) release(b *batch) {
+	p.c.limiter.release(b.permit)
+	if b.span != nil {
+		b.span.End()
 	}
 }
 

@@ -83,7 +83,7 @@ func (w *writer) write(ctx context.Context, raw []byte, n int) error {
 	return err
 }
 
-// giveUp allows the next batch to differ from the batch that was written last. The last batch may have been appended: if the next
+// giveUp allows the next record batch to differ from the batch that was written last. The last batch may have been appended: if the next
 // one carried the same numbers, the broker would take it for a repeat and drop it. After an error no batch may be written any more.
 func (w *writer) giveUp() error {
 	if !w.pending {
@@ -99,7 +99,7 @@ func (w *writer) restart() error {
 	return w.identity.renew()
 }
 
-// choosePartition sets the partition of the next batch. A pending batch keeps its partition as long as the topic has that
+// choosePartition sets the partition of the next record batch. A pending batch keeps its partition as long as the topic has that
 // partition: if partitions are added meanwhile, only the leader to which the batch was sent knows whether it was appended.
 func (w *writer) choosePartition(ctx context.Context) error {
 	n, err := w.cluster.partitions(ctx, w.topic)
@@ -118,7 +118,7 @@ func (w *writer) choosePartition(ctx context.Context) error {
 
 // identity is the producer id and the epoch of a writer's batches.
 type identity interface {
-	// current returns the identity of the next batch. wire.NoProducerID: batches carry no sequence numbers.
+	// current returns the identity of the next record batch. wire.NoProducerID: batches carry no sequence numbers.
 	current(ctx context.Context) (wire.Identity, error)
 	// renew is called before a new sequence begins. After an error no batch may be written any more.
 	renew() error

@@ -90,7 +90,7 @@ func retriesRepeatNothing(t *testing.T, cfg Config) {
 			late := 0
 			require.Eventually(t, func() bool {
 				late += f.release(t)
-				return m.value(t, "echosieve_consumer_published_records_total") == n
+				return m.value(t, "echosieve_consumer_acknowledged_records_total") == n
 			}, patience, 5*time.Millisecond)
 			late += f.release(t)
 			require.Greater(t, m.value(t, "echosieve_consumer_retries_total"), 3.0, "the fault fired")

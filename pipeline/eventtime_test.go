@@ -28,7 +28,7 @@ func TestDelayOfTimestampsAheadOfTheClock(t *testing.T) {
 	recs[2].Time = time.UnixMilli(math.MaxInt64) // in microseconds instead of milliseconds, for example
 	outputs, err := p.Decide(t.Context(), p.Prepare(recs))
 	require.NoError(t, err)
-	p.Published(outputs, time.Millisecond)
+	p.Acknowledged(outputs, time.Millisecond)
 	families, err := reg.Gather()
 	require.NoError(t, err)
 	for _, family := range families {
@@ -72,7 +72,7 @@ func TestTimestampsFarFromTheClock(t *testing.T) {
 	for i := range outputs {
 		require.Equal(t, want[i], header(outputs[i], pipeline.HeaderVerdict), recs[i].Time)
 	}
-	p.Published(outputs, time.Millisecond)
+	p.Acknowledged(outputs, time.Millisecond)
 	require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
 # HELP echosieve_pipeline_event_time_total Records with an acknowledged verdict whose timestamp is far from the clock.
 # TYPE echosieve_pipeline_event_time_total counter

@@ -194,8 +194,8 @@ func (p *Pipeline) rejectBeyondLimits(b *Batch) {
 	}
 }
 
-// Published counts outputs that the broker has acknowledged. took is how long publishing them took.
-func (p *Pipeline) Published(outputs []Output, took time.Duration) {
+// Acknowledged counts outputs that the broker has acknowledged. took is how long publishing them took.
+func (p *Pipeline) Acknowledged(outputs []Output, took time.Duration) {
 	now := p.now()
 	for i := range outputs {
 		o := &outputs[i]

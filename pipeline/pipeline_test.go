@@ -92,7 +92,7 @@ func TestPolicyChoosesTheTopic(t *testing.T) {
 		require.Equal(t, want.to, outputs[i].Destination, i)
 		require.Equal(t, "articles/0/0", header(outputs[i], pipeline.HeaderRoot), i)
 	}
-	p.Published(outputs, time.Millisecond)
+	p.Acknowledged(outputs, time.Millisecond)
 	require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
 # HELP echosieve_pipeline_relations_total Copies with an acknowledged verdict, by their relation to the original and the topic that the policy chose.
 # TYPE echosieve_pipeline_relations_total counter
@@ -154,7 +154,7 @@ func TestBatchThroughAllStages(t *testing.T) {
 	require.Equal(t, "a", header(outputs[2], pipeline.HeaderOriginalID))
 	require.True(t, outputs[6].OmitValue, "not even the dead topic takes it")
 
-	p.Published(outputs, time.Millisecond)
+	p.Acknowledged(outputs, time.Millisecond)
 	require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
 # HELP echosieve_pipeline_records_total Records with an acknowledged verdict.
 # TYPE echosieve_pipeline_records_total counter
@@ -291,7 +291,7 @@ func TestVerdictsByPublisher(t *testing.T) {
 		p := newPipeline(t, index, reg, func(c *pipeline.Config) { c.Decode.PublisherLabels = limit })
 		outputs, err := p.Decide(t.Context(), p.Prepare(recs()))
 		require.NoError(t, err)
-		p.Published(outputs, time.Millisecond)
+		p.Acknowledged(outputs, time.Millisecond)
 		if limit == 0 {
 			require.Zero(t, testutil.CollectAndCount(reg, name))
 			continue

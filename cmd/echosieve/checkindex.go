@@ -22,11 +22,11 @@ func checkIndex(ctx context.Context, cfg config.Config, x *redisindex.Index) []d
 		return nil
 	}
 	defer archive.Close()
-	notes, err := archive.Notes(ctx, cfg.Kafka.Group, topic)
+	labels, err := archive.Labels(ctx, cfg.Kafka.Group, topic)
 	if err != nil {
 		return nil
 	}
-	lack, err := watch.NewHandover(x.Client(), x.Keys(), cfg.Kafka.Group, cfg.Window).Lack(ctx, notes)
+	lack, err := watch.NewHandover(x.Client(), x.Keys(), cfg.Kafka.Group, cfg.Window).Lack(ctx, labels)
 	if err != nil || lack == nil {
 		return nil
 	}

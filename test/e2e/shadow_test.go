@@ -57,8 +57,8 @@ func TestShadowDisturbsNothing(t *testing.T) {
 	require.Len(t, shadowed, len(records), "the second shadow publishes nothing that the killed one had published")
 	// The service counts a record after the broker has acknowledged it. A consumer may see the record before.
 	require.Eventually(t, func() bool {
-		already := shadow.Metric(t, "echosieve_consumer_already_published_records_total")
-		return already > 0 && already+shadow.Metric(t, `echosieve_consumer_published_records_total{topic="shadow"}`) == float64(len(records))
+		already := shadow.Metric(t, "echosieve_consumer_already_acknowledged_records_total")
+		return already > 0 && already+shadow.Metric(t, `echosieve_consumer_acknowledged_records_total{topic="shadow"}`) == float64(len(records))
 	}, service.Patience, 50*time.Millisecond)
 	require.Contains(t, shadow.Get("/metrics"), `shadow="true"`)
 	require.Contains(t, product.Get("/metrics"), `shadow="false"`)

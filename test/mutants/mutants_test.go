@@ -31,7 +31,7 @@ const (
 	contract     = "^TestContract$/^Mini$"
 	takingOver   = "^TestRealKafka$/^4.3.1$/^take-over$"
 
-	fenceFirst    = "	if err := t.fence(ctx, places); err != nil {\n		return nil, err\n	}\n"
+	fenceFirst    = "	if err := t.fence(ctx, positions); err != nil {\n		return nil, err\n	}\n"
 	markerMissing = "		if next > offset {\n			retry.reset()\n"
 	endIsEnough   = "		if err == nil && next == offset {\n			return next, nil\n		}\n" + markerMissing
 )
@@ -247,7 +247,7 @@ var mutants = []mutant{
 		{"../consumer/takeover.go", markerMissing, endIsEnough},
 	}, takingOver},
 	{"positions-past-what-was-found", []edit{
-		{"../consumer/ownership.go", "if o.published.len > 0 && next <= o.published.highest {", "if false {"},
+		{"../consumer/ownership.go", "if o.acknowledged.len > 0 && next <= o.acknowledged.highest {", "if false {"},
 	}, takingOver},
 	{"reads-batches-of-others", []edit{
 		{"../consumer/takeover.go", "case by.ID == t.as.ID || by.ID == pid && pid != wire.NoProducerID:", "default:"},
@@ -271,16 +271,16 @@ var mutants = []mutant{
 		{"../consumer/takeover.go", "	t.node = -1\n	err := t.ask(", "	if t.begun {\n		return nil\n	}\n	t.node = -1\n	err := t.ask("},
 	}, takingOver},
 	{"positions-of-another-moment", []edit{
-		{"../consumer/partition.go", "return ownerWords(p.own.as, m.places)", "return ownerWords(p.own.as, p.own.places(m.next, p.writers))"},
+		{"../consumer/partition.go", "return ownerWords(p.own.as, m.positions)", "return ownerWords(p.own.as, p.own.positions(m.next, p.writers))"},
 	}, "^TestPositionsBelongToTheirMark$"},
 	{"looks-in-one-topic-only", []edit{
-		{"../consumer/partition.go", "return p.own.published.has(o.Record.Offset) })", "return p.own.published.has(o.Record.Offset) && o.Destination == 0 })"},
+		{"../consumer/partition.go", "return p.own.acknowledged.has(o.Record.Offset) })", "return p.own.acknowledged.has(o.Record.Offset) && o.Destination == 0 })"},
 	}, "^TestRealKafka$/^4.3.1$/^lost_verdicts$"},
 	{"commits-for-any-generation", []edit{
 		{"../consumer/cluster.go", "GenerationID: int(gen.ID), MemberID: gen.MemberID,", "GenerationID: -1,"},
 	}, "^TestRealKafka$/^4.3.1$/^late_commit$"},
 	{"forgets-former-outputs", []edit{
-		{"../consumer/takeover.go", "missingFrom(committed.places, places))\n	if err", "nil)\n	if err"},
+		{"../consumer/takeover.go", "missingFrom(committed.positions, positions))\n	if err", "nil)\n	if err"},
 	}, "^TestRealKafka$/^4.3.1$/^changed_outputs$"},
 	{"never-renews-its-fence", []edit{
 		{"../consumer/partition.go", "case time.Since(own.fencedAt) >= p.c.renewalInterval(), ", "case "},

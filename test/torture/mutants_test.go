@@ -31,7 +31,7 @@ type mutant struct {
 // edit replaces text in a file of the module; find must occur exactly once.
 type edit struct{ file, find, replace string }
 
-const decideCall = "\t\toutputs, err := p.c.handler.Decide(decide, ch.batch)\n"
+const decideCall = "\t\toutputs, err := p.c.handler.Decide(decide, b.prepared)\n"
 
 const openDecompressor = "	if err := records.Open(p.c.limiter.waitDecoder(ctx)); err != nil && ctx.Err() != nil {\n		return offset, ctx.Err()\n	}\n"
 
@@ -47,13 +47,13 @@ var mutants = []mutant{
 		{"consumer/internal/wire/compress.go", "	case 4:\n", "	case 5:\n"},
 	}, faults: "kill", want: []ledger.Kind{ledger.Lost}},
 	{name: "commit-before-publish", edits: []edit{
-		{"consumer/partition.go", decideCall, "		p.setMark(ch.next)\n" + decideCall},
+		{"consumer/partition.go", decideCall, "		p.setMark(b.next)\n" + decideCall},
 	}, faults: "redis-stall,redis-stall,kill,kill,kill,kill", want: []ledger.Kind{ledger.Lost}, often: true},
 	{name: "retry-that-skips", edits: []edit{
 		{"consumer/publisher.go", "		if err := retry.wait(ctx); err != nil {\n			_ = w.giveUp()\n			return nil, err\n		}\n", "		_ = retry\n		break\n"},
 	}, faults: "kafka-hang-ups,kafka-hang-ups", want: []ledger.Kind{ledger.Lost, ledger.Order}},
 	{name: "publishes-what-is-published", edits: []edit{
-		{"consumer/partition.go", "	if p.own == nil || p.own.published.len == 0 {\n", "	if true {\n"},
+		{"consumer/partition.go", "	if p.own == nil || p.own.acknowledged.len == 0 {\n", "	if true {\n"},
 	}, faults: "kill,kill,kill,kill", want: []ledger.Kind{ledger.Twice}, often: true},
 	{name: "look-before-insert", edits: []edit{
 		{"redisindex/index.go", "{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.lookUp, b.fetchEntries, b.decide}", "{b.lookUp, b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.fetchEntries, b.decide}"},
@@ -65,11 +65,11 @@ var mutants = []mutant{
 		{"consumer/publisher.go", "	var retry backoff\n", ""},
 	}, faults: "broker-kill,kill", want: []ledger.Kind{ledger.Lost, ledger.Order}},
 	{name: "failure-counts-as-done", edits: []edit{
-		{"consumer/partition.go", "				check(p.finishChunk(ctx, ch))\n", "				_ = p.finishChunk(ctx, ch)\n				p.setMark(ch.next)\n"},
+		{"consumer/partition.go", "				check(p.finishBatch(ctx, b))\n", "				_ = p.finishBatch(ctx, b)\n				p.setMark(b.next)\n"},
 	}, faults: "redis-stall,term,storm", want: []ledger.Kind{ledger.Lost}},
 	{name: "marker-across-generations", edits: []edit{
 		{"consumer/partition.go", "	for ctx.Err() == nil {\n		next, err := p.fetchOnce(ctx, offset, out)\n", "	key := p.topic + p.name\n	if old, ok := markers.Load(key); ok {\n		offset = max(offset, old.(int64))\n	}\n	defer func() { markers.Store(key, offset) }()\n	for ctx.Err() == nil {\n		next, err := p.fetchOnce(ctx, offset, out)\n"},
-		{"consumer/partition.go", "// chunk is a run of records", "var markers sync.Map\n\n// chunk is a run of records"},
+		{"consumer/partition.go", "// batch is a run of records", "var markers sync.Map\n\n// batch is a run of records"},
 	}, faults: "redis-stall,storm,storm", want: []ledger.Kind{ledger.Lost}},
 	{name: "redelivery-is-a-copy-of-itself", edits: []edit{
 		{"redisindex/batch.go", "if e.Coordinates == t.Coordinates {", "if false {"},
@@ -85,10 +85,10 @@ var mutants = []mutant{
 		{"consumer/memory.go", "		if err := l.decoders.Acquire(ctx, min(n, l.maxDecoders)); err != nil {\n			return nil, err\n		}\n		return func() { l.releaseDecoder(n) }, nil\n", "		return wire.Unbounded(n)\n"},
 		{"consumer/memory.go", "	if !l.decoders.TryAcquire(min(n, l.maxDecoders)) {\n		return nil, wire.ErrNoMemory\n	}\n	return func() { l.releaseDecoder(n) }, nil\n", "	return wire.Unbounded(n)\n"},
 	}, faults: "hostile-frames", want: []ledger.Kind{rig.Swollen}, args: []string{"--processes", "1"}},
-	// A chunk of one partition takes all records in flight, and a decompressor its whole share.
+	// A batch of one partition takes all records in flight, and a decompressor its whole share.
 	{name: "records-before-decompressors", edits: []edit{
 		{"consumer/partition.go", openDecompressor, ""},
-		{"consumer/partition.go", "	ch, size, bad := p.readChunk(records)\n", openDecompressor + "	ch, size, bad := p.readChunk(records)\n"},
+		{"consumer/partition.go", "	b, size, bad := p.readBatch(records)\n", openDecompressor + "	b, size, bad := p.readBatch(records)\n"},
 	}, faults: "hostile-frames", want: []ledger.Kind{ledger.Lost}, args: []string{"--processes", "1", "--service-flag", "--kafka.max_in_flight_records=256"}},
 	{name: "wait-for-no-replica", edits: []edit{
 		{"redisindex/connection/options.go", "	if o.WaitReplicas > 0 {\n", "	if false {\n"},

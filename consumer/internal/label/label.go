@@ -14,7 +14,6 @@
 //     topic can come back: the topic is deleted and recreated, a member that has not noticed this commits an offset of the old topic once
 //     more, and is killed before it notices. The word tells the next member that the offset belongs to another log. It is the last word,
 //     because versions without other words compare a label that begins with it as a whole.
-//   - note: what earlier versions wrote in place of index. It is read, so that an upgrade process by process loses no note.
 //
 // Offsets that others have committed, for example a tool that resets a group, have no label and are used as they are.
 package label
@@ -26,7 +25,6 @@ const (
 	Index    = "index"
 	Producer = "producer"
 	Outputs  = "outputs"
-	Note     = "note"
 	TopicID  = "topic-id"
 )
 

@@ -13,9 +13,7 @@ func TestMake(t *testing.T) {
 	require.Equal(t, "index:a=1&b=2 later:x topic-id:AQ", l)
 	require.Equal(t, "a=1&b=2", Value(l, Index))
 	require.Equal(t, "AQ", Value(l, TopicID))
-	require.Empty(t, Value(l, Note))
 	require.Empty(t, Value("", Index))
-	require.Equal(t, "abc.1.2", Value("note:abc.1.2 topic-id:AQ", Note), "as earlier versions write it")
 }
 
 // A broker refuses the commit of a label that is too long.

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"echosieve/consumer"
-	"echosieve/internal/app/published"
+	"echosieve/internal/app/outputs"
 	"echosieve/internal/app/sidebyside"
 	"echosieve/internal/app/visible"
 	"echosieve/pipeline"
@@ -95,13 +95,13 @@ func (c *Console) verdict(ctx context.Context, at string, ms int64) (found *row,
 	if ms == 0 { // whole partitions would be searched
 		return nil, "The record is gone, and its verdict is not among the last of this process."
 	}
-	reader := published.New(c.cfg.Kafka, c.cfg.Decode, io.Discard)
+	reader := outputs.New(c.cfg.Kafka, c.cfg.Decode, io.Discard)
 	defer reader.Close()
 	o, err := reader.Verdict(ctx, input, time.UnixMilli(ms))
 	if err != nil {
 		return nil, err.Error()
 	}
-	return publishedRow(&o.Published), ""
+	return publishedRow(&o.OutputHeaders), ""
 }
 
 // maxTitles bounds the titles of one request: each costs a read from Kafka.
@@ -181,7 +181,7 @@ func align(left, right string) []sidebyside.Run {
 }
 
 // publishedRow is what the headers of a published record say, as a row of the feed.
-func publishedRow(p *pipeline.Published) *row {
+func publishedRow(p *pipeline.OutputHeaders) *row {
 	o := pipeline.Output{Record: &record.Record{Coordinates: p.Input}, Verdict: p.Verdict}
 	if p.Reject != nil {
 		o.Destination, o.Reason = article.ToDead, string(p.Reject.Reason)

@@ -84,10 +84,10 @@ type watched struct {
 	feed *feed
 }
 
-// Published implements consumer.Handler.
-func (w watched) Published(outputs []pipeline.Output, took time.Duration) {
-	w.Handler.Published(outputs, took)
-	w.feed.note(outputs)
+// Acknowledged implements consumer.Handler.
+func (w watched) Acknowledged(outputs []pipeline.Output, took time.Duration) {
+	w.Handler.Acknowledged(outputs, took)
+	w.feed.show(outputs)
 }
 
 // ServeHTTP serves the page and its data, below Path.

@@ -61,8 +61,8 @@ func newFeed(now func() time.Time) *feed {
 	return &feed{now: now, pages: map[*page]struct{}{}, byAt: map[string]int64{}}
 }
 
-// note shows acknowledged outputs.
-func (f *feed) note(outputs []pipeline.Output) {
+// show takes in acknowledged outputs.
+func (f *feed) show(outputs []pipeline.Output) {
 	now := f.now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,7 +75,7 @@ func (f *feed) note(outputs []pipeline.Output) {
 		f.keep(r)
 		bar.counts[r.Verdict]++
 		for p := range f.pages {
-			p.note(&r)
+			p.draw(&r)
 		}
 	}
 }
@@ -125,9 +125,9 @@ func (f *feed) bar(now time.Time) *historyBar {
 	return b
 }
 
-// note adds a row to the page's sample. Every matching row since the last tick has the same chance to be in the sample (reservoir
+// draw adds a row to the page's sample. Every matching row since the last tick has the same chance to be in the sample (reservoir
 // sampling, Vitter, "Random Sampling with a Reservoir", ACM TOMS 1985).
-func (p *page) note(r *row) {
+func (p *page) draw(r *row) {
 	p.counts[r.Verdict]++
 	if !p.filter.selects(r) {
 		return

@@ -23,7 +23,7 @@ import (
 )
 
 // outputs makes n acknowledged outputs of a kind, with ids from first on.
-func outputs(kind article.Kind, first, n int) []pipeline.Output {
+func made(kind article.Kind, first, n int) []pipeline.Output {
 	list := make([]pipeline.Output, n)
 	for i := range list {
 		at := article.Coordinates{Topic: "articles", Offset: int64(first + i)}
@@ -47,9 +47,9 @@ func TestFeedSamples(t *testing.T) {
 	f := newFeed(clock(&now))
 	all, _ := f.open(newFilter(nil))
 	near, _ := f.open(newFilter(url.Values{"verdict": {"near"}, "min": {"15"}, "relation": {"contained"}}))
-	f.note(outputs(article.Unique, 0, 1000))
-	f.note(outputs(article.Near, 1000, 1000))
-	f.note([]pipeline.Output{{Record: &record.Record{}, Destination: article.ToDead, Reason: "no_text"}})
+	f.show(made(article.Unique, 0, 1000))
+	f.show(made(article.Near, 1000, 1000))
+	f.show([]pipeline.Output{{Record: &record.Record{}, Destination: article.ToDead, Reason: "no_text"}})
 
 	got := f.take(all)
 	require.Equal(t, counts{"unique": 1000, "near": 1000, "dead": 1}, got.Counts)
@@ -68,7 +68,7 @@ func TestFeedSamples(t *testing.T) {
 	}
 	require.Equal(t, tick{Counts: counts{}}, f.take(near), "nothing happened since")
 	f.leave(near)
-	f.note(outputs(article.Near, 0, 1))
+	f.show(made(article.Near, 0, 1))
 	require.Empty(t, near.rows, "a page that has left still gets rows")
 }
 
@@ -81,7 +81,7 @@ func TestSampleIsFair(t *testing.T) {
 	const runs, n = 400, 100
 	for range runs {
 		first := f.number
-		f.note(outputs(article.Unique, 0, n))
+		f.show(made(article.Unique, 0, n))
 		for _, r := range f.take(p).Rows {
 			if r.Number-first >= n/2 {
 				late++
@@ -95,10 +95,10 @@ func TestSampleIsFair(t *testing.T) {
 func TestFeedOpensWithTheLastVerdicts(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	f := newFeed(clock(&now))
-	f.note(outputs(article.Unique, 0, 10))
+	f.show(made(article.Unique, 0, 10))
 	now = now.Add(historyStep)
-	f.note(outputs(article.Near, 10, 5))
-	f.note(outputs(article.Unique, 15, keptRows))
+	f.show(made(article.Near, 10, 5))
+	f.show(made(article.Unique, 15, keptRows))
 	_, first := f.open(newFilter(nil))
 	require.Len(t, first.Rows, openingRows)
 	require.Equal(t, fmt.Sprint("id", 14+keptRows), first.Rows[openingRows-1].ID, "the newest comes last")
@@ -122,21 +122,21 @@ func TestFeedOpensWithTheLastVerdicts(t *testing.T) {
 // A copy names its original by its title, as long as the verdict about the original is kept.
 func TestCopiesHaveTheTitleOfTheOriginal(t *testing.T) {
 	f := newFeed(time.Now)
-	original, copies := outputs(article.Unique, 0, 1), outputs(article.Near, 1, 2)
+	original, copies := made(article.Unique, 0, 1), made(article.Near, 1, 2)
 	original[0].Content.Title = "New ferry"
 	copies[0].Verdict.Original = article.Ref{ID: "id0", Coordinates: original[0].Record.Coordinates}
 	copies[1].Verdict.Original = article.Ref{ID: "gone", Coordinates: article.Coordinates{Topic: "articles", Offset: 1 << 40}}
-	f.note(original)
-	f.note(copies)
+	f.show(original)
+	f.show(copies)
 	require.Equal(t, "New ferry", f.verdict("articles/0/1").OriginalTitle)
 	require.Empty(t, f.verdict("articles/0/2").OriginalTitle)
-	f.note(outputs(article.Unique, 10, keptRows))
+	f.show(made(article.Unique, 10, keptRows))
 	require.Nil(t, f.verdict("articles/0/0"), "no longer kept")
 	require.Len(t, f.byAt, keptRows)
-	f.note(copies[:1])
+	f.show(copies[:1])
 	require.Empty(t, f.verdict("articles/0/1").OriginalTitle)
 	for range 3 { // delivered again and again
-		f.note(outputs(article.Unique, 5, keptRows/2))
+		f.show(made(article.Unique, 5, keptRows/2))
 	}
 	require.LessOrEqual(t, len(f.byAt), keptRows)
 	for at, number := range f.byAt {
@@ -151,7 +151,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 }
 
 func TestRowsHoldNoLongTexts(t *testing.T) {
-	o := outputs(article.Unique, 0, 1)[0]
+	o := made(article.Unique, 0, 1)[0]
 	o.Content.Title = strings.Repeat("长", 1000)
 	r := newRow(&o, 0, time.Time{})
 	require.LessOrEqual(t, len(r.Title), maxRowText+len("…"))
@@ -165,9 +165,9 @@ func TestRowsHoldNoLongTexts(t *testing.T) {
 // Ids are shortened in the rows of the feed: a search for the whole id finds the row.
 func TestLongIDsAreFound(t *testing.T) {
 	f := newFeed(time.Now)
-	o := outputs(article.Unique, 0, 2)
+	o := made(article.Unique, 0, 2)
 	o[1].Content.ID = strings.Repeat("https://news.example/", 20)
-	f.note(o)
+	f.show(o)
 	found, _ := f.find(o[1].Content.ID)
 	require.Len(t, found, 1)
 	require.Equal(t, "articles/0/1", found[0].At)
@@ -223,7 +223,7 @@ func TestFeedOverHTTP(t *testing.T) {
 	for range 12 {
 		require.Contains(t, next(), `"matched":0`)
 	}
-	c.feed.note(outputs(article.Near, 7, 1))
+	c.feed.show(made(article.Near, 7, 1))
 	seen := next()
 	for ; !strings.Contains(seen, `"matched":1`); seen = next() {
 		require.NotEmpty(t, seen, "the feed ended")

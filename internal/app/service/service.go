@@ -100,7 +100,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	if err != nil {
 		return nil, errors.Join(err, s.redis.Close())
 	}
-	s.consumer.KeepNotes(notes{s.index, s.reporter})
+	s.consumer.KeepLabels(labels{s.index, s.reporter})
 	s.consumer.WarnWith(func(kind, text string) { s.health.warn("kafka", kind, text) })
 	if s.tracing, err = otlp.New(build.Version(), s.registry, log.With("component", "tracing")); err != nil {
 		return nil, errors.Join(err, s.redis.Close())

@@ -28,7 +28,7 @@ const (
 	// AfterFetch fires when a partition has received a fetch response with records. Nothing is durable yet: the records are fetched
 	// again.
 	AfterFetch Point = "after-fetch"
-	// AfterPrepare fires when a chunk is decoded and fingerprinted, before the index sees it. Nothing is durable yet.
+	// AfterPrepare fires when a batch is decoded and fingerprinted, before the index sees it. Nothing is durable yet.
 	AfterPrepare Point = "after-prepare"
 	// AfterPlace fires after the fingerprints of the batch were added to their block lists, and before its entries are stored. Until
 	// recovery, look-ups find fingerprints without entries and must ignore them. Recovery must not add a fingerprint twice.

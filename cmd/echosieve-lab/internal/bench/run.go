@@ -92,7 +92,7 @@ func measureWhole(ctx context.Context, cfg config.Config, news *recipe.Recipe, r
 		if err != nil {
 			return 0, nil, err
 		}
-		p.Published(outputs, 0)
+		p.Acknowledged(outputs, 0)
 	}
 	cpu = cpuTime() - start
 	sums, err := stageSeconds(registry)

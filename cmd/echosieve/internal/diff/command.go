@@ -14,7 +14,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/config/schema"
-	"echosieve/internal/app/published"
+	"echosieve/internal/app/outputs"
 	"echosieve/internal/app/sidebyside"
 )
 
@@ -60,7 +60,7 @@ func Command() *cobra.Command {
 		case *most <= 0:
 			return errors.New("--most must be above 0")
 		}
-		reader := published.New(cfg.Kafka, cfg.Input, cmd.ErrOrStderr())
+		reader := outputs.New(cfg.Kafka, cfg.Input, cmd.ErrOrStderr())
 		defer reader.Close()
 		l := &loader{reader: reader, places: places{numbers: map[place]uint32{}}, most: *most}
 		if *since > 0 {

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"echosieve/consumer"
-	"echosieve/internal/app/published"
+	"echosieve/internal/app/outputs"
 	"echosieve/internal/app/sidebyside"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -14,7 +14,7 @@ import (
 
 // sampler completes samples with their texts, which it reads at the coordinates of the input records. Verdicts of a shadow have no values.
 type sampler struct {
-	reader *published.Reader
+	reader *outputs.Reader
 	decode pipeline.DecodeConfig
 	places *places
 	away   error // why no texts are read any more

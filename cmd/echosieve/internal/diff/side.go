@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"echosieve/internal/app/files"
-	"echosieve/internal/app/published"
+	"echosieve/internal/app/outputs"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 )
@@ -76,7 +76,7 @@ type side struct {
 
 // loader reads sides.
 type loader struct {
-	reader *published.Reader
+	reader *outputs.Reader
 	places places
 	since  time.Time
 	most   int // verdicts of a side
@@ -85,7 +85,7 @@ type loader struct {
 // load reads a side: topics or files, with commas between them.
 func (l *loader) load(ctx context.Context, name string) (*side, error) {
 	s := &side{Name: name, Kinds: map[string]int{}}
-	add := func(o *published.Output) error {
+	add := func(o *outputs.Output) error {
 		if len(s.verdicts) == l.most {
 			return fmt.Errorf("%s has more than %d verdicts; read fewer with --since, or allow more with --most (32 bytes of memory each)", name, l.most)
 		}
@@ -120,7 +120,7 @@ func kindName(k article.Kind) string {
 	return k.String()
 }
 
-func (l *loader) verdict(o *published.Output) verdict {
+func (l *loader) verdict(o *outputs.Output) verdict {
 	v := verdict{offset: o.Input.Offset, place: l.places.number(o.Input)}
 	if o.Reject != nil {
 		return v
@@ -156,7 +156,7 @@ type line struct {
 // longestLine is the longest line of a file, in bytes.
 const longestLine = 64 << 20
 
-func (l *loader) readFile(name string, add func(*published.Output) error) error {
+func (l *loader) readFile(name string, add func(*outputs.Output) error) error {
 	f, err := files.Open(name, holdsVerdicts)
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (l *loader) readFile(name string, add func(*published.Output) error) error 
 	}
 }
 
-func parseLine(text []byte) (*published.Output, error) {
+func parseLine(text []byte) (*outputs.Output, error) {
 	var r line
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, err
@@ -201,5 +201,5 @@ func parseLine(text []byte) (*published.Output, error) {
 			rec.Headers = append(rec.Headers, record.Header{Key: h[0], Value: []byte(h[1])})
 		}
 	}
-	return published.Parse(rec)
+	return outputs.Parse(rec)
 }

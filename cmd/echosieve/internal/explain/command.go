@@ -18,7 +18,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/config/schema"
-	"echosieve/internal/app/published"
+	"echosieve/internal/app/outputs"
 	"echosieve/internal/app/sidebyside"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
@@ -121,7 +121,7 @@ func named(args []string, id string, since time.Duration) (article.Coordinates, 
 
 // answer makes the absence of what was asked for an answer.
 func answer(err error) error {
-	if errors.Is(err, consumer.ErrNoRecord) || errors.Is(err, published.ErrNoVerdict) {
+	if errors.Is(err, consumer.ErrNoRecord) || errors.Is(err, outputs.ErrNoVerdict) {
 		return &command.AnswerError{Text: err.Error()}
 	}
 	return err
@@ -139,7 +139,7 @@ func newExplainer(cfg config.Config, cmd *cobra.Command) (*connected, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &connected{explainer: explainer{cfg: cfg, recipe: news, reader: published.New(cfg.Kafka, cfg.Input, cmd.ErrOrStderr())}}
+	c := &connected{explainer: explainer{cfg: cfg, recipe: news, reader: outputs.New(cfg.Kafka, cfg.Input, cmd.ErrOrStderr())}}
 	c.close = func() {
 		c.reader.Close()
 		_ = client.Close() // nothing was written
@@ -176,7 +176,7 @@ func (c *connected) run(ctx context.Context, at article.Coordinates, id string, 
 		if len(found) == 0 {
 			return nil, &command.AnswerError{Text: fmt.Sprintf("no article with the id %q is in the output topics of the last %s; search further back with --since", id, since)}
 		}
-		slices.SortStableFunc(found, func(a, b *published.Output) int {
+		slices.SortStableFunc(found, func(a, b *outputs.Output) int {
 			return cmp.Or(a.Record.Time.Compare(b.Record.Time), cmp.Compare(a.Input.Offset, b.Input.Offset))
 		})
 		last := found[len(found)-1]

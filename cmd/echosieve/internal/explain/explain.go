@@ -11,7 +11,7 @@ import (
 	"echosieve/cmd/echosieve/internal/compare"
 	"echosieve/consumer"
 	"echosieve/internal/app/config"
-	"echosieve/internal/app/published"
+	"echosieve/internal/app/outputs"
 	"echosieve/internal/app/sidebyside"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -99,7 +99,7 @@ type numbers struct {
 type explainer struct {
 	cfg    config.Config
 	recipe *recipe.Recipe
-	reader *published.Reader
+	reader *outputs.Reader
 	index  *redisindex.Index // nil: not in reach
 }
 
@@ -111,11 +111,11 @@ func (e *explainer) record(ctx context.Context, at article.Coordinates) (*explan
 		return nil, err
 	}
 	if at.Topic != e.cfg.Kafka.Topics.Input && !gone {
-		o, err := published.Parse(r)
+		o, err := outputs.Parse(r)
 		switch {
 		case err == nil:
 			return e.output(ctx, o)
-		case !errors.Is(err, pipeline.ErrNotPublished):
+		case !errors.Is(err, pipeline.ErrNoOutput):
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}
 	}
@@ -127,7 +127,7 @@ func (e *explainer) record(ctx context.Context, at article.Coordinates) (*explan
 	switch {
 	case verdictErr == nil:
 		return e.output(ctx, o)
-	case !errors.Is(verdictErr, published.ErrNoVerdict):
+	case !errors.Is(verdictErr, outputs.ErrNoVerdict):
 		return nil, verdictErr
 	case gone:
 		return nil, fmt.Errorf("%w; %w", err, verdictErr)
@@ -139,7 +139,7 @@ func (e *explainer) record(ctx context.Context, at article.Coordinates) (*explan
 
 // output explains an output. If it is in another topic than the configured ones, such as that of a shadow, the verdicts about earlier
 // articles are searched there.
-func (e *explainer) output(ctx context.Context, o *published.Output) (*explanation, error) {
+func (e *explainer) output(ctx context.Context, o *outputs.Output) (*explanation, error) {
 	if !slices.Contains(e.reader.Topics(), o.Record.Topic) {
 		e.reader.SearchIn(o.Record.Topic)
 	}
@@ -181,7 +181,7 @@ func (e *explainer) output(ctx context.Context, o *published.Output) (*explanati
 
 // addOwner adds that an earlier owner of the input partition has published the output. Without the right to see the group, and to the outputs
 // of another group, it adds nothing.
-func (e *explainer) addOwner(ctx context.Context, x *explanation, o *published.Output) {
+func (e *explainer) addOwner(ctx context.Context, x *explanation, o *outputs.Output) {
 	if !slices.Contains(e.cfg.Kafka.Topics.All()[1:], o.Record.Topic) {
 		return
 	}

@@ -55,11 +55,11 @@ func accept(ctx context.Context, index *opened) (string, error) {
 		return "", err
 	}
 	defer archive.Close()
-	notes, err := archive.Notes(ctx, kafka.Group, kafka.Topics.Input)
+	labels, err := archive.Labels(ctx, kafka.Group, kafka.Topics.Input)
 	if err != nil {
 		return "", err
 	}
-	lack, err := index.handover().Lack(ctx, notes)
+	lack, err := index.handover().Lack(ctx, labels)
 	if err != nil || lack == nil {
 		return "", err
 	}

@@ -151,11 +151,11 @@ func (r *refiller) cure(ctx context.Context) (err error) {
 func (r *refiller) noteFilled(ctx context.Context) error {
 	kafka, h := r.index.cfg.Kafka, r.index.handover()
 	if r.from == fromOutputs {
-		notes, err := r.archive.Notes(ctx, kafka.Group, kafka.Topics.Input)
+		labels, err := r.archive.Labels(ctx, kafka.Group, kafka.Topics.Input)
 		if err != nil {
 			return err
 		}
-		lack, err := h.Lack(ctx, notes)
+		lack, err := h.Lack(ctx, labels)
 		if err != nil || lack != nil && lack.Other.Recipe != r.index.recipe.ID() {
 			return err
 		}

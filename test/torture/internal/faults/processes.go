@@ -148,7 +148,7 @@ func zombieHeld(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Dur
 // publishes waits until the process has published a record.
 func publishes(ctx context.Context, p *process.Process) error {
 	for end := time.Now().Add(rig.ReadyTimeout); time.Now().Before(end); {
-		if n, err := p.Counter(ctx, "echosieve_consumer_published_records_total"); err == nil && n > 0 {
+		if n, err := p.Counter(ctx, "echosieve_consumer_acknowledged_records_total"); err == nil && n > 0 {
 			return nil
 		}
 		if err := wait.For(ctx, 50*time.Millisecond); err != nil {

@@ -252,7 +252,7 @@ func (r *Round) WaitReady(ctx context.Context) bool {
 func (r *Round) WatchSkipped(ctx context.Context) {
 	for wait.For(ctx, time.Second) == nil {
 		for _, p := range r.Running() {
-			if n, err := p.Counter(ctx, "echosieve_consumer_already_published_records_total"); err == nil {
+			if n, err := p.Counter(ctx, "echosieve_consumer_already_acknowledged_records_total"); err == nil {
 				r.mu.Lock()
 				if r.skipped == nil {
 					r.skipped = map[string]int{}

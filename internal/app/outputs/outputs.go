@@ -1,6 +1,6 @@
-// Package published finds records in Kafka, and the verdicts that Echosieve published about them, for the commands that explain and
+// Package outputs finds records in Kafka, and the verdicts that Echosieve published about them, for the commands that explain and
 // compare verdicts. It needs Read on the topics, joins no consumer group and commits nothing.
-package published
+package outputs
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 
 // Output is a record of an output topic.
 type Output struct {
-	pipeline.Published
+	pipeline.OutputHeaders
 	Record record.Record
 }
 

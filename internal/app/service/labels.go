@@ -11,19 +11,19 @@ import (
 	"echosieve/redisindex/watch"
 )
 
-// notes joins the index and the consumer: what the index wants to be remembered is committed beside the offsets.
-type notes struct {
+// labels joins the index and the consumer: what the index wants to be remembered is committed beside the offsets.
+type labels struct {
 	index    *redisindex.Index
 	reporter *watch.Reporter
 }
 
-// Note implements consumer.Notes.
-func (n notes) Note() string { return n.index.Losses().Label() }
+// Label implements consumer.Labels.
+func (l labels) Label() string { return l.index.Losses().Label() }
 
-// Recall implements consumer.Notes.
-func (n notes) Recall(committed map[article.Coordinates]string) {
-	n.index.Losses().Recall(slices.Collect(maps.Values(committed)))
-	n.reporter.Recall(committed)
+// Recall implements consumer.Labels.
+func (l labels) Recall(committed map[article.Coordinates]string) {
+	l.index.Losses().Recall(slices.Collect(maps.Values(committed)))
+	l.reporter.Recall(committed)
 }
 
 // Cure returns how an operator of this configuration fills its index.

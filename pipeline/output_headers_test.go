@@ -25,7 +25,7 @@ func TestParseHeadersReadsWhatWasPublished(t *testing.T) {
 		"possible": {Kind: article.Possible, Reason: article.ReasonValues, Original: original, Root: self, Distance: 9, Likeness: likeness, Destination: article.ToPossible},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want := Published{Verdict: v, Fingerprint: &fingerprint, Input: r.Coordinates, Recipe: "news-1-00000000"}
+			want := OutputHeaders{Verdict: v, Fingerprint: &fingerprint, Input: r.Coordinates, Recipe: "news-1-00000000"}
 			got, err := ParseHeaders(verdictOutput(r, &article.Article{Fingerprint: fingerprint}, &v, want.Recipe).Headers)
 			require.NoError(t, err)
 			require.Equal(t, want, got)
@@ -39,17 +39,17 @@ func TestParseHeadersReadsWhatWasPublished(t *testing.T) {
 
 	got, err := ParseHeaders(tombstoneOutput(r, "x").Headers)
 	require.NoError(t, err)
-	require.Equal(t, Published{Verdict: article.Verdict{Kind: article.Unique}, Input: r.Coordinates, Recipe: "x"}, got)
+	require.Equal(t, OutputHeaders{Verdict: article.Verdict{Kind: article.Unique}, Input: r.Coordinates, Recipe: "x"}, got)
 
 	reject := &RejectError{NoText, "none of the fields"}
 	got, err = ParseHeaders(deadOutput(r, reject, 1<<20).Headers)
 	require.NoError(t, err)
-	require.Equal(t, Published{Input: r.Coordinates, Reject: reject}, got)
+	require.Equal(t, OutputHeaders{Input: r.Coordinates, Reject: reject}, got)
 }
 
 func TestParseHeadersNamesTheBadHeader(t *testing.T) {
 	_, err := ParseHeaders(recordOf("{}").Headers)
-	require.ErrorIs(t, err, ErrNotPublished)
+	require.ErrorIs(t, err, ErrNoOutput)
 	r := recordOf("{}")
 	self := article.Ref{Coordinates: r.Coordinates}
 	good := verdictOutput(r, &article.Article{}, &article.Verdict{Kind: article.Near, Reason: article.ReasonOverlap, Original: self, Root: self}, "x").Headers

@@ -1,4 +1,4 @@
-package published
+package outputs
 
 import (
 	"testing"

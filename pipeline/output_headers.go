@@ -10,9 +10,9 @@ import (
 	"echosieve/simhash"
 )
 
-// Published is what the headers of a record of an output topic say about the article: the reverse of the headers that Pipeline.Decide
+// OutputHeaders is what the headers of a record of an output topic say about the article: the reverse of the headers that Pipeline.Decide
 // adds.
-type Published struct {
+type OutputHeaders struct {
 	// Verdict is zero for a dead letter. Its Root is zero for a tombstone. Its Destination is the usual one of the kind: the headers do not
 	// tell that the policy chose another topic.
 	Verdict article.Verdict
@@ -26,20 +26,20 @@ type Published struct {
 	Reject *RejectError
 }
 
-// ErrNotPublished says that a record does not come from an output topic of Echosieve.
-var ErrNotPublished = errors.New("the record has no header " + HeaderInput + ": it is not from an output topic of Echosieve")
+// ErrNoOutput says that a record does not come from an output topic of Echosieve.
+var ErrNoOutput = errors.New("the record has no header " + HeaderInput + ": it is not from an output topic of Echosieve")
 
-// ParseHeaders reads the headers of a record of an output topic. An error names the header that cannot be read, or is ErrNotPublished.
-func ParseHeaders(headers []record.Header) (Published, error) {
+// ParseHeaders reads the headers of a record of an output topic. An error names the header that cannot be read, or is ErrNoOutput.
+func ParseHeaders(headers []record.Header) (OutputHeaders, error) {
 	values := map[string]string{}
 	for _, h := range headers {
 		values[h.Key] = string(h.Value)
 	}
 	if _, ok := values[HeaderInput]; !ok {
-		return Published{}, ErrNotPublished
+		return OutputHeaders{}, ErrNoOutput
 	}
 	d := headerDecoder{values: values}
-	p := Published{Input: d.coordinates(HeaderInput), Recipe: values[HeaderRecipe]}
+	p := OutputHeaders{Input: d.coordinates(HeaderInput), Recipe: values[HeaderRecipe]}
 	if _, ok := values[HeaderVerdict]; !ok {
 		p.Reject = &RejectError{Reason: RejectReason(values[HeaderReason]), Detail: values[HeaderDetail]}
 		return p, d.err
@@ -52,7 +52,7 @@ func ParseHeaders(headers []record.Header) (Published, error) {
 	return p, d.err
 }
 
-// SourceOf returns the coordinates of the input record that an output with these headers was made of. The error is ErrNotPublished if the
+// InputOf returns the coordinates of the input record that an output with these headers was made of. The error is ErrNoOutput if the
 // headers name none.
 func InputOf(headers []record.Header) (article.Coordinates, error) {
 	for _, h := range headers {
@@ -60,12 +60,12 @@ func InputOf(headers []record.Header) (article.Coordinates, error) {
 			return article.ParseCoordinates(string(h.Value))
 		}
 	}
-	return article.Coordinates{}, ErrNotPublished
+	return article.Coordinates{}, ErrNoOutput
 }
 
 // Restored returns the input record of a record of an output topic, as far as the output holds it: without our headers, and with the
 // coordinates of the input record. Incoming headers that had our names are gone.
-func (p *Published) Restored(r *record.Record) record.Record {
+func (p *OutputHeaders) Restored(r *record.Record) record.Record {
 	input := *r
 	input.Coordinates, input.Headers = p.Input, withHeaders(r)
 	return input
