@@ -368,8 +368,8 @@ func (p *partition) finishBatch(ctx context.Context, b *batch) error {
 	if b.prepared != nil {
 		b.prepared.Traceparent = b.traceparent()
 		b.prepared.Limits = p.c.limits.now()
-		decide, span := tracing.Start(b.traced(ctx), "decide")
-		outputs, err := p.c.handler.Decide(decide, b.prepared)
+		claim, span := tracing.Start(b.traced(ctx), "claim")
+		outputs, err := p.c.handler.Decide(claim, b.prepared)
 		tracing.End(span, err)
 		if err != nil {
 			return err

@@ -75,8 +75,8 @@ func (b *batch) open() []*task {
 	return open
 }
 
-// exec sends a pipeline and returns the first error of any of its commands. A missing key is no error. The step is the label of the
-// metric and the name of the span.
+// exec sends a pipeline and returns the first error of any of its commands. A missing key is no error. The step is the label of
+// the metric and the name of the trace's span.
 func (b *batch) exec(ctx context.Context, step string, pipe redis.Pipeliner) (err error) {
 	if pipe.Len() == 0 {
 		return nil
@@ -104,7 +104,7 @@ func (b *batch) storeLists(ctx context.Context) error {
 	// The ticket counter must outlive every entry: if it started over below existing tickets, copies would pass as unique. Replays and
 	// exact repeats prolong the life of entries but draw no tickets, so the counter's life is prolonged here.
 	pipe.Expire(ctx, x.keys.Sequence(), 2*x.layout.Lifetime)
-	if err := b.exec(ctx, "place", pipe); err != nil {
+	if err := b.exec(ctx, "store_lists", pipe); err != nil {
 		return err
 	}
 	return added()
@@ -135,7 +135,7 @@ func (b *batch) storeEntries(ctx context.Context) error {
 		isNew[i] = pipe.HSetNX(ctx, key, f.Name(), entries[i])
 		pipe.Expire(ctx, key, x.layout.Lifetime)
 	}
-	if err := b.exec(ctx, "insert", pipe); err != nil {
+	if err := b.exec(ctx, "store_entries", pipe); err != nil {
 		return err
 	}
 	pipe = x.client.Pipeline()
@@ -150,7 +150,7 @@ func (b *batch) storeEntries(ctx context.Context) error {
 		replies = append(replies, storeScript.EvalSha(ctx, pipe, []string{x.keys.Entries(f)},
 			f.Name(), t.Digest[:], entries[i], x.keys.Layout.MaxEntries, x.layout.LifetimeSeconds(), t.HiddenDigest()))
 	}
-	if err := b.exec(ctx, "insert", pipe); err != nil {
+	if err := b.exec(ctx, "store_entries", pipe); err != nil {
 		return err
 	}
 	for i, cmd := range replies {
@@ -189,7 +189,7 @@ func (b *batch) stored(t *task, reply any) error {
 		t.repeats = b.task(e)
 		return b.useStored(t.repeats, &e)
 	default:
-		return fmt.Errorf("insert: reply of type %T", reply)
+		return fmt.Errorf("store_entries: reply of type %T", reply)
 	}
 }
 
@@ -209,7 +209,7 @@ func (b *batch) useStored(t *task, e *keyspace.Entry) (err error) {
 // drawTickets is step 3: it draws a number for each open task, in the order of the call.
 func (b *batch) drawTickets(ctx context.Context) error {
 	open := b.open()
-	first, err := b.draw(ctx, len(open))
+	first, err := b.draw(ctx, "draw_tickets", len(open))
 	for i, t := range open {
 		t.number = first + uint64(i)
 	}
@@ -217,14 +217,14 @@ func (b *batch) drawTickets(ctx context.Context) error {
 }
 
 // draw draws n consecutive numbers from the ticket counter and returns the first one.
-func (b *batch) draw(ctx context.Context, n int) (first uint64, err error) {
+func (b *batch) draw(ctx context.Context, step string, n int) (first uint64, err error) {
 	if n == 0 {
 		return 0, nil
 	}
 	pipe, key, highest := b.x.client.Pipeline(), b.x.keys.Sequence(), b.x.losses.HighestTicket()
 	last := pipe.IncrBy(ctx, key, int64(n))
 	pipe.Expire(ctx, key, 2*b.x.layout.Lifetime)
-	if err := b.exec(ctx, "ticket", pipe); err != nil {
+	if err := b.exec(ctx, step, pipe); err != nil {
 		return 0, err
 	}
 	if v := last.Val(); v < int64(n) || v >= keyspace.Withdrawn {
@@ -294,7 +294,7 @@ func (b *batch) fetchSpans(ctx context.Context, pipe redis.Pipeliner, open []*ta
 			}
 		}
 	}
-	if err := b.exec(ctx, "ticket", pipe); err != nil {
+	if err := b.exec(ctx, "set_tickets", pipe); err != nil {
 		return err
 	}
 	b.spans = make(map[int64]bool, len(exist))

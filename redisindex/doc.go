@@ -6,14 +6,15 @@
 // Index.Claim decides a batch of articles in seven steps. Each step is a pipelined round trip, or two for storeEntries if a
 // fingerprint is stored already. Redis has acknowledged each step before the next step begins:
 //
-//	step           metric   what it does
-//	storeLists     place    adds the fingerprints to their block lists
-//	storeEntries   insert   stores the entries, without tickets and verdicts
-//	drawTickets    ticket   draws one number for each article from a counter
-//	setTickets     ticket   gives each entry its number as its ticket, unless the entry has a ticket already
-//	lookUp         look     fetches the block lists of the spans in reach, and selects candidates
-//	fetchEntries   read     fetches the entries of the candidates, and judges them; gives a ticket to each relative without one
-//	decide         decide   writes the verdicts, in the order of tickets
+//	storeLists     adds the fingerprints to their block lists
+//	storeEntries   stores the entries, without tickets and verdicts
+//	drawTickets    draws one number for each article from a counter
+//	setTickets     gives each entry its number as its ticket, unless the entry has a ticket already
+//	lookUp         fetches the block lists of the spans in reach, and selects candidates
+//	fetchEntries   fetches the entries of the candidates, and judges them; giveTickets gives a ticket to each relative without one
+//	decide         writes the verdicts, in the order of tickets
+//
+// The metric and the trace call the steps by these names in snake case (store_lists).
 //
 // An article is a copy if an article that it resembles has a lower ticket. The later of two copies always finds the earlier one:
 // the article with the higher ticket drew it after the other article's entry was stored, and looks up only after that. The other

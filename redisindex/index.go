@@ -222,10 +222,10 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// crashPoints are passed after the steps of run, in this order.
+// crashPoints are passed after the steps, in their order.
 var crashPoints = [...]crashpoint.Point{
-	crashpoint.AfterPlace, crashpoint.AfterInsert, crashpoint.AfterDraw, crashpoint.AfterTicket,
-	crashpoint.AfterLook, crashpoint.AfterRead, crashpoint.AfterDecide,
+	crashpoint.AfterStoreLists, crashpoint.AfterStoreEntries, crashpoint.AfterDrawTickets, crashpoint.AfterSetTickets,
+	crashpoint.AfterLookUp, crashpoint.AfterFetchEntries, crashpoint.AfterDecide,
 }
 
 // StoreLists adds articles to their block lists and registers their spans, as the first step of a claim does. It is for tools.
@@ -245,8 +245,7 @@ func (x *Index) run(ctx context.Context, articles []article.Article, c *call) ([
 		return nil, err
 	}
 	start, b := time.Now(), newBatch(x, articles, c)
-	steps := [...]func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.lookUp, b.fetchEntries, b.decide}
-	for i, step := range steps {
+	for i, step := range b.steps() {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -254,6 +253,11 @@ func (x *Index) run(ctx context.Context, articles []article.Article, c *call) ([
 	}
 	b.addWitnesses(start)
 	return b.verdicts(), nil
+}
+
+// steps returns the steps in their order.
+func (b *batch) steps() [len(crashPoints)]func(context.Context) error {
+	return [...]func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.lookUp, b.fetchEntries, b.decide}
 }
 
 // databaseOf returns the number of the database that a client uses.

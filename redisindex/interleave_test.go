@@ -72,7 +72,7 @@ func interleave(t *testing.T, schedules int, seed uint64, buckets string, connec
 	}
 	t.Logf("seed %d, %d schedules: %v", seed, schedules, seen)
 	// What is meant to happen in the schedules must have happened.
-	for _, what := range []string{"commands", "crashes", "zombies", "replays", "near", "exact", "unique", "helped", "capped", "crowded", "waits", "withdrawn", "chains"} {
+	for _, what := range []string{"commands", "crashes", "zombies", "replays", "near", "exact", "unique", "given", "capped", "crowded", "waits", "withdrawn", "chains"} {
 		if seen[what] == 0 && schedules >= 100 {
 			t.Errorf("no schedule had %s", what)
 		}
@@ -354,7 +354,7 @@ func (w *world) problem(complete bool) string {
 		final[w.claims[i].Coordinates] = verdicts[0]
 	}
 	for _, x := range w.indexes {
-		w.seen["helped"] += counted(x.metrics.ticketsGiven)
+		w.seen["given"] += counted(x.metrics.ticketsGiven)
 		w.seen["capped"] += counted(x.metrics.capped)
 		w.seen["crowded"] += counted(x.metrics.overflow)
 		w.seen["waits"] += counted(x.metrics.waits)

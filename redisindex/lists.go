@@ -56,7 +56,7 @@ func (b *batch) addToLists(ctx context.Context, pipe redis.Pipeliner) (done func
 func (b *batch) fetchLists(ctx context.Context, refs []keyspace.ListRef) ([]string, error) {
 	pipe := b.x.client.Pipeline()
 	fetched := b.x.keys.FetchLists(ctx, pipe, refs)
-	if err := b.exec(ctx, "look", pipe); err != nil {
+	if err := b.exec(ctx, "look_up", pipe); err != nil {
 		return nil, err
 	}
 	lists, err := fetched()
@@ -106,7 +106,7 @@ func (p packedLists) add(ctx context.Context, pipe redis.Pipeliner, refs []keysp
 func (p packedLists) added(ctx context.Context, cmd *redis.Cmd) error {
 	reply, _ := cmd.Int64Slice()
 	if len(reply) != 2 {
-		return fmt.Errorf("place: reply %v", cmd.Val())
+		return fmt.Errorf("store_lists: reply %v", cmd.Val())
 	}
 	p.x.metrics.full.Add(float64(reply[0]))
 	if reply[1] > 0 {

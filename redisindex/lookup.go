@@ -214,7 +214,7 @@ func (b *batch) fetchCandidates(ctx context.Context, open []*task) error {
 			listed[n] = listed[n] || !t.LittleText && c.FieldRef != t.Field()
 		}
 	}
-	if err := b.exec(ctx, "read", pipe); err != nil {
+	if err := b.exec(ctx, "fetch_entries", pipe); err != nil {
 		return err
 	}
 	b.fetched = make([][]*keyspace.Entry, len(values))
@@ -260,7 +260,7 @@ func (b *batch) giveTickets(ctx context.Context, open []*task) error {
 			}
 		}
 	}
-	first, err := b.draw(ctx, len(without))
+	first, err := b.draw(ctx, "give_tickets", len(without))
 	if err != nil {
 		return err
 	}
@@ -269,7 +269,7 @@ func (b *batch) giveTickets(ctx context.Context, open []*task) error {
 	for i, e := range without {
 		replies[i] = b.setTicket(ctx, pipe, e, first+uint64(i))
 	}
-	if err := b.exec(ctx, "ticket", pipe); err != nil {
+	if err := b.exec(ctx, "give_tickets", pipe); err != nil {
 		return err
 	}
 	for i, e := range without {

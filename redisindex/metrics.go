@@ -24,8 +24,8 @@ type metrics struct {
 	errors       *prometheus.CounterVec
 }
 
-// steps are the values of the label step (see the package comment). Pauses for undecided originals are "wait".
-var steps = []string{"place", "insert", "ticket", "look", "read", "decide", "wait"}
+// stepLabels are the values of the label step: the steps of the package comment in snake case, and "wait" for originals without a verdict.
+var stepLabels = []string{"store_lists", "store_entries", "draw_tickets", "set_tickets", "look_up", "fetch_entries", "give_tickets", "decide", "wait"}
 
 // newMetrics registers the metrics with reg. With a nil reg they are not registered.
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -49,7 +49,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		missing:      counter("missing_entries_total", "Fingerprints of candidates without an entry, though it cannot have expired."),
 		full:         counter("full_lists_total", "Fingerprints not added because their block list was full."),
 		overflow:     counter("overflow_entries_total", "Entries beyond eight per fingerprint, which only exact repeats find."),
-		ticketsGiven: counter("helped_total", "Articles whose ticket another batch drew."),
+		ticketsGiven: counter("tickets_given_total", "Articles whose ticket another batch drew."),
 		waits:        counter("waits_total", "Times a batch waited for another process to decide an original."),
 		withdrawn:    counter("withdrawn_total", "Originals that stayed undecided too long and lost their ticket, so that their copies no longer waited."),
 		damaged:      counter("damaged_total", "Entries and block lists with bytes of another program, set aside."),
@@ -59,7 +59,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "echosieve_redisindex_errors_total", Help: "Failed round trips.",
 		}, []string{"kind"}),
 	}
-	for _, step := range steps {
+	for _, step := range stepLabels {
 		m.roundTrip.WithLabelValues(step)
 	}
 	for _, kind := range errorKinds {

@@ -114,7 +114,7 @@ func (k Keys) fetchPacked(ctx context.Context, pipe redis.Pipeliner, refs []List
 		for i, group := range groups {
 			replies := cmds[i].Val()
 			if len(replies) != len(group) {
-				return nil, fmt.Errorf("look: %d replies for %d block values", len(replies), len(group))
+				return nil, fmt.Errorf("look_up: %d replies for %d block values", len(replies), len(group))
 			}
 			for j, n := range group {
 				value, _ := replies[j].(string)                  // nil: no article has the value

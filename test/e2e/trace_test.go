@@ -49,7 +49,7 @@ func TestTraceOfABatch(t *testing.T) {
 	for id, root := range roots {
 		require.Equal(t, "batch", root.GetName())
 		names := stageNames(children, id)
-		for _, want := range []string{"prepare", "decide", "publish"} {
+		for _, want := range []string{"prepare", "claim", "publish"} {
 			require.Contains(t, names, want, "of %v", names)
 		}
 	}
@@ -96,7 +96,7 @@ func spanTree(t *testing.T, spans []*tracepb.Span) (roots map[string]*tracepb.Sp
 		children[parent] = append(children[parent], s)
 	}
 	require.NotEmpty(t, roots)
-	for _, under := range []struct{ stage, child string }{{"decide", "insert"}, {"decide", "ticket"}, {"publish", "publish "}} {
+	for _, under := range []struct{ stage, child string }{{"claim", "store_entries"}, {"claim", "draw_tickets"}, {"publish", "publish "}} {
 		found := slices.ContainsFunc(spans, func(s *tracepb.Span) bool {
 			parent := all[identity(s.GetTraceId(), s.GetParentSpanId())]
 			return strings.HasPrefix(s.GetName(), under.child) && parent != nil && parent.GetName() == under.stage

@@ -37,14 +37,14 @@ const (
 )
 
 var mutants = []mutant{
-	{"look-first", []edit{
+	{"look-up-first", []edit{
 		{"index.go", "{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.lookUp, b.fetchEntries, b.decide}", "{b.lookUp, b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.fetchEntries, b.decide}"},
 		{"lookup.go", "if !b.spans[span] {", "if false {"},
 	}, interleaving},
-	{"ticket-before-insert", []edit{
+	{"draws-tickets-before-it-stores-entries", []edit{
 		{"index.go", "{b.storeLists, b.storeEntries, b.drawTickets,", "{b.drawTickets, b.storeLists, b.storeEntries,"},
 	}, interleaving},
-	{"entry-before-its-lists", []edit{
+	{"stores-entries-before-lists", []edit{
 		{"index.go", "{b.storeLists, b.storeEntries,", "{b.storeEntries, b.storeLists,"},
 	}, "^TestNodeAwayDuringStore$"},
 	{"spans-from-before-a-ticket-was-given", []edit{
@@ -53,10 +53,10 @@ var mutants = []mutant{
 	{"replays-forget-the-counter", []edit{
 		{"batch.go", "pipe.Expire(ctx, x.keys.Sequence(), 2*x.layout.Lifetime)", "_ = x"},
 	}, "^TestCounterOutlivesReplayedEntries$"},
-	{"no-ticket", []edit{
+	{"ignores-tickets", []edit{
 		{"lookup.go", "return r.Ticket == 0 || !r.Before(&t.Entry) || r.Ticket == keyspace.MaxTicket", "return false"},
 	}, interleaving},
-	{"no-help", []edit{
+	{"gives-no-tickets", []edit{
 		{"lookup.go", "if r.Ticket == 0 && !seen[r.Entry]", "if false && !seen[r.Entry]"},
 	}, interleaving},
 	{"no-decide", []edit{

@@ -55,7 +55,7 @@ var mutants = []mutant{
 	{name: "publishes-what-is-published", edits: []edit{
 		{"consumer/partition.go", "	if p.own == nil || p.own.acknowledged.len == 0 {\n", "	if true {\n"},
 	}, faults: "kill,kill,kill,kill", want: []ledger.Kind{ledger.Twice}, often: true},
-	{name: "look-before-insert", edits: []edit{
+	{name: "look-up-before-store-entries", edits: []edit{
 		{"redisindex/index.go", "{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.lookUp, b.fetchEntries, b.decide}", "{b.lookUp, b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.fetchEntries, b.decide}"},
 		{"redisindex/lookup.go", "if !b.spans[span] {", "if false {"},
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin}},

@@ -30,23 +30,23 @@ const (
 	AfterFetch Point = "after-fetch"
 	// AfterPrepare fires when a batch is decoded and fingerprinted, before the index sees it. Nothing is durable yet.
 	AfterPrepare Point = "after-prepare"
-	// AfterPlace fires after the fingerprints of the batch were added to their block lists, and before its entries are stored. Until
+	// AfterStoreLists fires after the fingerprints of the batch were added to their block lists, and before its entries are stored. Until
 	// recovery, look-ups find fingerprints without entries and must ignore them. Recovery must not add a fingerprint twice.
-	AfterPlace Point = "after-place"
-	// AfterInsert fires after the entries were stored, and before ticket numbers are drawn. Recovery finds the batch's own entries by
+	AfterStoreLists Point = "after-store-lists"
+	// AfterStoreEntries fires after the entries were stored, and before ticket numbers are drawn. Recovery finds the batch's own entries by
 	// their coordinates, and must not take an article for a copy of itself. Other articles may have given an entry a ticket by then.
-	AfterInsert Point = "after-insert"
-	// AfterDraw fires after ticket numbers were drawn, and before any entry holds one. Recovery draws new numbers. The unused
+	AfterStoreEntries Point = "after-store-entries"
+	// AfterDrawTickets fires after ticket numbers were drawn, and before any entry holds one. Recovery draws new numbers. The unused
 	// numbers leave a gap, which is allowed.
-	AfterDraw Point = "after-draw"
-	// AfterTicket fires after the entries got their tickets, and before the batch looks up. Recovery must keep the tickets. Until then
+	AfterDrawTickets Point = "after-draw-tickets"
+	// AfterSetTickets fires after the entries got their tickets, and before the batch looks up. Recovery must keep the tickets. Until then
 	// copies of these articles wait for the verdicts, at most keyspace.Config.UndecidedTimeout.
-	AfterTicket Point = "after-ticket"
-	// AfterLook fires after the block lists were fetched. Nothing was written since AfterTicket, so recovery must guarantee the same.
-	AfterLook Point = "after-look"
-	// AfterRead fires after the candidates were judged, and before any verdict is written. Relatives may have been given tickets.
+	AfterSetTickets Point = "after-set-tickets"
+	// AfterLookUp fires after the block lists were fetched. Nothing was written since AfterSetTickets, so recovery must guarantee the same.
+	AfterLookUp Point = "after-look-up"
+	// AfterFetchEntries fires after the candidates were judged, and before any verdict is written. Relatives may have been given tickets.
 	// Recovery must keep these tickets.
-	AfterRead Point = "after-read"
+	AfterFetchEntries Point = "after-fetch-entries"
 	// AfterDecide fires after the verdicts were written, and before anything is published. Recovery must publish exactly these verdicts.
 	AfterDecide Point = "after-decide"
 	// BeforePublish fires when the verdicts of a batch are stored in Redis and no output is sent. The records are delivered again and
@@ -69,7 +69,7 @@ const (
 // Points returns all points, in the order in which a take-over and a batch pass them.
 func Points() []Point {
 	return append(TakeOver(),
-		AfterFetch, AfterPrepare, AfterPlace, AfterInsert, AfterDraw, AfterTicket, AfterLook, AfterRead, AfterDecide,
+		AfterFetch, AfterPrepare, AfterStoreLists, AfterStoreEntries, AfterDrawTickets, AfterSetTickets, AfterLookUp, AfterFetchEntries, AfterDecide,
 		BeforePublish, BetweenPublishes, AfterPublish, AfterMark, BeforeCommit, AfterCommit,
 	)
 }

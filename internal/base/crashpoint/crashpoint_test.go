@@ -16,7 +16,7 @@ const passing = "ECHOSIEVE_TEST_PASSES"
 func TestMain(m *testing.M) {
 	if os.Getenv(passing) != "" {
 		for range 3 {
-			Here(AfterInsert)
+			Here(AfterStoreEntries)
 			Here(AfterCommit)
 			_, _ = os.Stdout.WriteString("passed\n")
 		}
@@ -30,7 +30,7 @@ func TestCrashAtTheNthPassage(t *testing.T) {
 	binary := t.TempDir() + "/test"
 	out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-tags", "crashpoints", "-o", binary, ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	for setting, want := range map[string]int{"": 3, "after-insert:2": 1, "after-commit:3": 2, "after-look:1": 3} {
+	for setting, want := range map[string]int{"": 3, "after-store-entries:2": 1, "after-commit:3": 2, "after-look-up:1": 3} {
 		cmd := exec.CommandContext(t.Context(), binary)
 		cmd.Env = append(os.Environ(), passing+"=1", Variable+"="+setting)
 		out, err := cmd.Output()
