@@ -67,7 +67,7 @@ func odd(random *rand.Rand) []record {
 	article := func() string { return strings.Join(words(random, 40, latin), " ") }
 	first := article()
 	forged := []kgo.RecordHeader{{Key: "crawler", Value: []byte("kept")}}
-	for _, name := range []string{"verdict", "source", "original", "root", "recipe", "reason", "fingerprint"} {
+	for _, name := range []string{"verdict", "input", "original", "root", "recipe", "reason", "fingerprint"} {
 		forged = append(forged, kgo.RecordHeader{Key: "echosieve-" + name, Value: []byte("forged")}, kgo.RecordHeader{Key: "echosieve-" + name})
 	}
 	var many []kgo.RecordHeader

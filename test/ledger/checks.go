@@ -42,7 +42,7 @@ func verdicts(r Run, seen map[string]*Outcome) (bad []Violation) {
 	return bad
 }
 
-// of returns the topic for an outcome. A record without a verdict is a dead letter.
+// of returns the topic for an outcome under the default policy. A record without a verdict is a dead letter.
 func (t Topics) of(o *Outcome) (topic string, known bool) {
 	switch o.Verdict() {
 	case "":
@@ -55,10 +55,19 @@ func (t Topics) of(o *Outcome) (topic string, known bool) {
 		}
 		return t.Possible, true
 	case article.Near.String(), article.Exact.String():
+		if extendsByMost(o) {
+			return t.Unique, true
+		}
 		return t.Duplicate, true
 	default:
 		return "", false
 	}
+}
+
+// extendsByMost says whether more than half of a near copy is not in its original, which the copy contains.
+func extendsByMost(o *Outcome) bool {
+	contained, err := strconv.ParseFloat(o.Headers[pipeline.HeaderContained], 64)
+	return err == nil && o.Headers[pipeline.HeaderRelation] == article.Extends.String() && contained < 0.5
 }
 
 // chains checks that no record is a copy of itself, that the chain of originals of every copy ends in an article that is no copy, and that

@@ -47,6 +47,12 @@ func copyOf(input, of, end string) *kgo.Record {
 	return output("d", input, verdict, "near", original, of, originalID, "id of "+of, root, end, rootID, "id of "+end)
 }
 
+// extending is a copy of article a in a topic. The share contained of it is in article a.
+func extending(input, contained, topic string) *kgo.Record {
+	return output(topic, input, verdict, "near", original, a, originalID, "id of "+a, root, a, rootID, "id of "+a,
+		"echosieve-relation", "extends", "echosieve-contained", contained)
+}
+
 func dead(input, reason string) *kgo.Record { return output("x", input, "echosieve-reason", reason) }
 
 // withoutValue is the dead letter of the broken record with the size of its value.
@@ -106,6 +112,9 @@ func TestViolationsAreFound(t *testing.T) {
 		"wrong root id":        {outputs: []*kgo.Record{unique(a), set(copyOf(b, a, a), rootID, "id of "+b), unique(c)}, want: []Kind{WrongRoot}},
 		"wrong original id":    {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), set(copyOf(c, a, a), originalID, "id of "+b)}, want: []Kind{WrongRoot}},
 		"near in unique":       {outputs: []*kgo.Record{unique(a), change(copyOf(b, a, a), func(r *kgo.Record) { r.Topic = "u" }), unique(c)}, want: []Kind{Misplaced}},
+		"longer version":       {outputs: []*kgo.Record{unique(a), extending(b, "0.49", "u"), extending(c, "0.50", "d")}},
+		"longer, in duplicate": {outputs: []*kgo.Record{unique(a), extending(b, "0.49", "d"), unique(c)}, want: []Kind{Misplaced}},
+		"little longer":        {outputs: []*kgo.Record{unique(a), extending(b, "0.50", "u"), unique(c)}, want: []Kind{Misplaced}},
 		"unknown verdict":      {outputs: []*kgo.Record{unique(a), set(unique(b), verdict, "similar"), unique(c)}, want: []Kind{Misplaced}},
 		"verdict in dead":      {outputs: []*kgo.Record{unique(a), change(unique(b), func(r *kgo.Record) { r.Topic = "x" }), unique(c)}, want: []Kind{Misplaced}},
 		"wrong partition":      {outputs: []*kgo.Record{unique(a), unique(b), change(unique(c), func(r *kgo.Record) { r.Partition = 0 })}, want: []Kind{Misplaced}},
