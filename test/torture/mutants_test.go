@@ -31,7 +31,7 @@ type mutant struct {
 // edit replaces text in a file of the module; find must occur exactly once.
 type edit struct{ file, find, replace string }
 
-const decideCall = "\t\toutputs, err := p.c.handler.Decide(decide, b.prepared)\n"
+const decideCall = "\t\toutputs, err := p.c.handler.Decide(claim, b.prepared)\n"
 
 const openDecompressor = "	if err := records.Open(p.c.limiter.waitDecoder(ctx)); err != nil && ctx.Err() != nil {\n		return offset, ctx.Err()\n	}\n"
 
