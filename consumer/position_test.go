@@ -18,30 +18,30 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 )
 
-// notebook implements Notes and stores the recalled notes.
-type notebook struct {
-	note string
+// labeler implements Labels and stores the recalled labels.
+type labeler struct {
+	label string
 
 	mu       sync.Mutex
 	recalled [][]string
 }
 
-func (n *notebook) Label() string { return n.note }
+func (n *labeler) Label() string { return n.label }
 
-func (n *notebook) Recall(notes map[article.Coordinates]string) {
+func (n *labeler) Recall(labels map[article.Coordinates]string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.recalled = append(n.recalled, slices.Collect(maps.Values(notes)))
+	n.recalled = append(n.recalled, slices.Collect(maps.Values(labels)))
 }
 
-func (n *notebook) calls() int {
+func (n *labeler) calls() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.recalled)
 }
 
-// last returns the notes of the last call of Recall, sorted, and whether there was one.
-func (n *notebook) last() ([]string, bool) {
+// last returns the labels of the last call of Recall, sorted, and whether there was one.
+func (n *labeler) last() ([]string, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if len(n.recalled) == 0 {
@@ -50,14 +50,14 @@ func (n *notebook) last() ([]string, bool) {
 	return slices.Sorted(slices.Values(n.recalled[len(n.recalled)-1])), true
 }
 
-// TestNotesAreRecalled: every member is given the committed notes at its next start, also notes of partitions that are assigned to
+// TestLabelsAreRecalled: every member is given the committed labels at its next start, also labels of partitions that are assigned to
 // other members. The offsets do not change.
-func TestNotesAreRecalled(t *testing.T) {
+func TestLabelsAreRecalled(t *testing.T) {
 	_, cfg := fake(t)
 	ensureTopics(t, cfg)
 	cl := client(t, cfg)
 	produce(t, cl, numbered(cfg.Topics.Input, "u", 30, 3)...)
-	first := &notebook{note: "index.1.2"}
+	first := &labeler{label: "index.1.2"}
 	m := startMember(t, cfg, &router{}, func(c *Consumer) { c.KeepLabels(first) })
 	require.Eventually(t, func() bool {
 		n, err := askCommitted(cl, cfg)
@@ -68,14 +68,14 @@ func TestNotesAreRecalled(t *testing.T) {
 	require.True(t, ok, "a first start is told that nothing is remembered")
 	require.Empty(t, recalled)
 
-	books := []*notebook{{}, {note: strings.Repeat("x", maxLabelBytes+1)}} // no note, and one that is too long
+	labelers := []*labeler{{}, {label: strings.Repeat("x", maxLabelBytes+1)}} // no label, and one that is too long
 	var members []*member
-	for _, book := range books {
-		members = append(members, startMember(t, cfg, &router{}, func(c *Consumer) { c.KeepLabels(book) }))
+	for _, l := range labelers {
+		members = append(members, startMember(t, cfg, &router{}, func(c *Consumer) { c.KeepLabels(l) }))
 	}
-	for _, book := range books {
+	for _, l := range labelers {
 		require.Eventually(t, func() bool {
-			recalled, ok := book.last()
+			recalled, ok := l.last()
 			return ok && slices.Equal(recalled, []string{"index.1.2", "index.1.2", "index.1.2"})
 		}, patience, 20*time.Millisecond)
 	}
@@ -91,24 +91,24 @@ func TestNotesAreRecalled(t *testing.T) {
 	offsets.Each(func(o kadm.OffsetResponse) { require.NotContains(t, o.Metadata, label.Index+":") })
 }
 
-// Members see the notes that others commit while they run: a member that stands by is told where the group is.
+// Members see the labels that others commit while they run: a member that stands by is told where the group is.
 func TestNotesAreWatched(t *testing.T) {
 	_, cfg := fake(t)
 	cfg.Partitions = 1
 	ensureTopics(t, cfg)
 	cl := client(t, cfg)
-	books := []*notebook{{note: "first"}, {note: "second"}}
-	for _, book := range books {
+	labelers := []*labeler{{label: "first"}, {label: "second"}}
+	for _, l := range labelers {
 		startMember(t, cfg, &router{}, func(c *Consumer) {
-			c.KeepLabels(book)
+			c.KeepLabels(l)
 			c.labelsInterval = 20 * time.Millisecond
 		})
 	}
 	produce(t, cl, numbered(cfg.Topics.Input, "u", 1, 1)...)
 	require.Eventually(t, func() bool {
-		a, _ := books[0].last()
-		b, _ := books[1].last()
-		return len(a) == 1 && slices.Equal(a, b) && books[0].calls() > 5 && books[1].calls() > 5 // far fewer generations begin
+		a, _ := labelers[0].last()
+		b, _ := labelers[1].last()
+		return len(a) == 1 && slices.Equal(a, b) && labelers[0].calls() > 5 && labelers[1].calls() > 5 // far fewer generations begin
 	}, patience, 20*time.Millisecond)
 }
 
@@ -118,7 +118,7 @@ func TestLabels(t *testing.T) {
 	c := &Consumer{}
 	require.Equal(t, "topic-id:AQAAAAAAAAAAAAAAAAAAAA", c.label(id), "without words of the index")
 	require.Empty(t, c.label(wire.TopicID{}))
-	c.KeepLabels(&notebook{note: "x=1&y=2"})
+	c.KeepLabels(&labeler{label: "x=1&y=2"})
 	require.Equal(t, "index:x=1&y=2 topic-id:AQAAAAAAAAAAAAAAAAAAAA", c.label(id))
 	for _, l := range []string{c.label(id), (&Consumer{}).label(id), "later:x topic-id:AQAAAAAAAAAAAAAAAAAAAA"} {
 		require.False(t, ofOtherTopic(l, id))

@@ -71,7 +71,7 @@ func interleave(t *testing.T, schedules int, seed uint64, buckets string, connec
 		}
 	}
 	t.Logf("seed %d, %d schedules: %v", seed, schedules, seen)
-	// What is meant to happen in the schedules must have happened.
+	// Each of these events must happen in at least one schedule.
 	for _, what := range []string{"commands", "crashes", "zombies", "replays", "near", "exact", "unique", "given", "capped", "crowded", "waits", "withdrawn", "chains"} {
 		if seen[what] == 0 && schedules >= 100 {
 			t.Errorf("no schedule had %s", what)

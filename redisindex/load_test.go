@@ -74,7 +74,7 @@ func (l *load) work(ctx context.Context, x *Index) {
 			l.mu.Unlock()
 			return
 		}
-		l.note(call, verdicts)
+		l.record(call, verdicts)
 		l.mu.Unlock()
 	}
 }
@@ -109,7 +109,7 @@ func (l *load) next() []article.Article {
 	return call
 }
 
-func (l *load) note(call []article.Article, verdicts []article.Verdict) {
+func (l *load) record(call []article.Article, verdicts []article.Verdict) {
 	for i, c := range call {
 		l.verdicts[c.Coordinates] = append(l.verdicts[c.Coordinates], verdicts[i])
 	}
@@ -151,7 +151,7 @@ func (l *load) account(t *testing.T) losses {
 		call := l.claims[from:min(from+100, len(l.claims))]
 		verdicts, err := l.indexes[0].Claim(t.Context(), call)
 		require.NoError(t, err)
-		l.note(call, verdicts)
+		l.record(call, verdicts)
 	}
 	s := losses{articles: len(l.claims)}
 	for _, x := range l.indexes {

@@ -165,7 +165,7 @@ func (r relative) precedes(s relative) bool {
 	return r.Before(s.Entry)
 }
 
-// fetchEntries is step 6: it fetches the entries of the candidates. For each open task it notes the relatives with a lower ticket,
+// fetchEntries is step 6: it fetches the entries of the candidates. For each open task it keeps the relatives with a lower ticket,
 // the best original first. Relatives without a ticket are given one first.
 func (b *batch) fetchEntries(ctx context.Context) error {
 	open := b.open()
@@ -231,8 +231,8 @@ func (b *batch) fetchCandidates(ctx context.Context, open []*task) error {
 	return nil
 }
 
-// judge notes the relatives among the entries of the task's candidates, whatever their tickets. This is the one place where articles
-// are compared.
+// judge collects the relatives among the entries of the task's candidates, whatever their tickets. Only here are articles
+// compared.
 func (b *batch) judge(t *task) {
 	for _, c := range t.candidates {
 		for _, e := range b.fetched[c.fetched] {

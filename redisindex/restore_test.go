@@ -17,13 +17,13 @@ import (
 )
 
 // Restore restores articles by package admin, which the tests of this package cannot import: tests beside it set the function. It returns
-// what became of each article.
+// the outcome for each article.
 var Restore func(ctx context.Context, x *Index, now time.Time, articles []article.Article, verdicts []article.Verdict) (outcomes []string, err error)
 
 // restoredAt is the time of refills in schedules. Times of articles are above it, so their tickets are equal and coordinates decide.
 var restoredAt = time.UnixMilli(1000)
 
-// restored notes the outcomes of a worker that has restored articles.
+// restored counts the outcomes of a worker that has restored articles.
 func (w *world) restored(k *worker) {
 	for i, number := range k.call {
 		w.seen[k.outcomes[i]]++

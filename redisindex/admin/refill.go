@@ -14,7 +14,7 @@ import (
 	"echosieve/redisindex/connection"
 )
 
-// leaseTime is how long a part of a refill stays with a process that does not note any progress.
+// leaseTime is how long a part of a refill stays with a process that writes down no progress.
 const leaseTime = 15 * time.Second
 
 // Refill is the progress of a refill: which processes work at which parts, and how far they have come. It is kept in Redis, below the

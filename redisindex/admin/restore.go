@@ -63,14 +63,14 @@ func (t *Tools) StartRestore(ctx context.Context, now time.Time) (*Restorer, err
 	return &Restorer{t, uint64(ceiling)}, err
 }
 
-// Restored is what became of an article that was given to Restorer.Restore.
+// Restored is the outcome for one article of a call of Restorer.Restore.
 type Restored uint8
 
 // The outcomes.
 const (
 	RestoredNew     Restored = iota // its entry was stored
 	RestoredHeld                    // nothing had to be stored: a replay gets the verdict already
-	RestoredHidden                  // its entry was stored as a hidden one, because another article of the same text has the place
+	RestoredHidden                  // its entry was stored as a hidden one, because an entry of the same text is stored already
 	RestoredDiffers                 // the index has another verdict for it, which stays
 )
 

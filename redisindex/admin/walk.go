@@ -58,9 +58,9 @@ func (t *Tools) Others(ctx context.Context) (others []keyspace.Name, err error) 
 			mu.Lock()
 			defer mu.Unlock()
 			for _, key := range keys {
-				if place, ok := keyspace.ParsePrefix(strings.TrimSuffix(key, keyspace.SequenceKey)); ok {
-					place.Database = t.keys.ID.Database
-					others = append(others, place)
+				if name, ok := keyspace.ParsePrefix(strings.TrimSuffix(key, keyspace.SequenceKey)); ok {
+					name.Database = t.keys.ID.Database
+					others = append(others, name)
 				}
 			}
 			return nil

@@ -103,11 +103,11 @@ func explainReply(err error, namespace string) *diag.Problem {
 		return &diag.Problem{Cause: "an entry in Redis is damaged and could not be set aside", Remedy: "delete the field named here: HDEL with the key, and the field in hexadecimal"}
 	case strings.Contains(err.Error(), "DB index is out of range"): // Redis replies it with the general code ERR
 		return &diag.Problem{Cause: "this Redis has no database of the number in redis.db", Remedy: "lower redis.db; servers have 16 databases, 0 to 15, unless their setting databases says otherwise"}
-	case saysSentinels(err, "") && Kind(err) == "auth":
+	case noMasterNamed(err, "") && Kind(err) == "auth":
 		return &diag.Problem{Cause: "the sentinels refused the login", Remedy: "set redis.sentinel_username and redis.sentinel_password_file to what they expect"}
-	case saysSentinels(err, "unknown command"):
+	case noMasterNamed(err, "unknown command"):
 		return &diag.Problem{Cause: "the servers of redis.addrs are no sentinels", Remedy: "set redis.addrs to the sentinels (port 26379 as a rule), or remove redis.master_name"}
-	case saysSentinels(err, redis.Nil.Error()):
+	case noMasterNamed(err, redis.Nil.Error()):
 		return &diag.Problem{Cause: "the sentinels watch no master of this name", Remedy: "set redis.master_name to one that SENTINEL MASTERS lists"}
 	case strings.Contains(err.Error(), "cluster support disabled"): // Redis replies it with the general code ERR
 		return &diag.Problem{Cause: "this Redis is not part of a Redis Cluster", Remedy: "set redis.cluster: false, or redis.addrs to nodes of the cluster"}
@@ -136,9 +136,9 @@ func explainReply(err error, namespace string) *diag.Problem {
 	}
 }
 
-// saysSentinels says whether the error is that no sentinel named a master, and holds the reason. go-redis 9 gives this error no type, so
+// noMasterNamed says whether the error is that no sentinel named a master, for a reason that contains this text. go-redis 9 gives this error no type, so
 // its text is compared.
-func saysSentinels(err error, reason string) bool {
+func noMasterNamed(err error, reason string) bool {
 	return strings.Contains(err.Error(), "all sentinels") && strings.Contains(err.Error(), reason)
 }
 

@@ -32,7 +32,7 @@ const (
 	// gapsLeast is the least number of missing entries that is called a loss.
 	gapsLeast = 20
 	// gapsShare is the share of missing entries from which on it is called a loss. Ordinarily there are none: 0 of 597,000 candidates in
-	// four windows of a minute, with batches that were cut off and repeated. If one batch in 200 is cut off for good, which no
+	// four windows of a minute, with batches that were cut off and repeated. If one batch in 200 is cut off and never run again, which no
 	// redelivery leaves so, 7, 1,097, 1,395 and 1,811 of a million candidates lacked their entries in four runs
 	// (BenchmarkOrdinaryGaps). In spans that do not count, where entries expire before their lists, it is up to 56,000 of a million.
 	gapsShare = 0.05

@@ -19,7 +19,7 @@ import (
 )
 
 // BenchmarkOrdinaryGaps measures how many candidates lack their entries although nothing was deleted: four workers claim articles, half of
-// which resemble earlier ones, and are cut off now and then, some for good. It takes b.N seconds; windows are of one minute:
+// which resemble earlier ones, and are cut off now and then, some for ever. It takes b.N seconds; windows are of one minute:
 //
 //	go test ./redisindex/watch -run NONE -bench OrdinaryGaps -benchtime 240x
 //

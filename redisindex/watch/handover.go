@@ -53,9 +53,9 @@ type offsets map[string]int64
 
 // raise takes over the higher offsets, and says whether there was one.
 func (o offsets) raise(others offsets) (raised bool) {
-	for place, offset := range others {
-		if held, known := o[place]; !known || offset > held {
-			o[place], raised = offset, true
+	for partition, offset := range others {
+		if held, known := o[partition]; !known || offset > held {
+			o[partition], raised = offset, true
 		}
 	}
 	return raised
@@ -63,7 +63,7 @@ func (o offsets) raise(others offsets) (raised bool) {
 
 // ends say up to where other indexes hold the articles of the group.
 type ends struct {
-	Note    string  `json:"note"` // of the latest commit
+	Label   string  `json:"label"` // of the latest commit
 	Offsets offsets `json:"offsets"`
 }
 
@@ -74,7 +74,7 @@ type Lack struct {
 	Until    time.Time   // from then on they are too old to be originals
 }
 
-// Lack returns what the index lacks, nil if it lacks nothing. The argument holds the notes of the group's commits, by the offsets beside
+// Lack returns what the index lacks, nil if it lacks nothing. The argument holds the labels of the group's commits, by the offsets beside
 // which they stand.
 func (h *Handover) Lack(ctx context.Context, committed map[article.Coordinates]string) (*Lack, error) {
 	var stored ends
@@ -86,8 +86,8 @@ func (h *Handover) Lack(ctx context.Context, committed map[article.Coordinates]s
 	found := h.ends(committed, now)
 	found, changed := merge(stored, found, now, h.window)
 	lacks := false
-	for place, offset := range found.Offsets {
-		lacks = lacks || offset > filled[place]
+	for partition, offset := range found.Offsets {
+		lacks = lacks || offset > filled[partition]
 	}
 	if !lacks {
 		return nil, nil
@@ -97,21 +97,21 @@ func (h *Handover) Lack(ctx context.Context, committed map[article.Coordinates]s
 			return nil, err
 		}
 	}
-	note, _ := ParseLabel(found.Note)
-	return &Lack{Other: note.Index, Articles: max(1, h.tickets(ctx, note)), Until: note.Seen.Add(h.window)}, nil
+	label, _ := ParseLabel(found.Label)
+	return &Lack{Other: label.Index, Articles: max(1, h.tickets(ctx, label)), Until: label.Seen.Add(h.window)}, nil
 }
 
 // ends returns up to where other indexes hold the articles of the group, as far as its commits of the last window say so.
 func (h *Handover) ends(committed map[article.Coordinates]string, now time.Time) ends {
 	found, latest := ends{Offsets: offsets{}}, time.Time{}
 	for at, text := range committed {
-		note, ok := ParseLabel(text)
-		if !ok || note.Index.Same(h.index) || now.Sub(note.Seen) >= h.window {
+		label, ok := ParseLabel(text)
+		if !ok || label.Index.Same(h.index) || now.Sub(label.Seen) >= h.window {
 			continue
 		}
-		found.Offsets[place(at)] = at.Offset
-		if note.Seen.After(latest) {
-			latest, found.Note = note.Seen, text
+		found.Offsets[partitionOf(at)] = at.Offset
+		if label.Seen.After(latest) {
+			latest, found.Label = label.Seen, text
 		}
 	}
 	return found
@@ -120,7 +120,7 @@ func (h *Handover) ends(committed map[article.Coordinates]string, now time.Time)
 // merge joins the ends that are stored with those that were found now, and says whether that changes those that are stored. Ends that are a
 // window ago are forgotten.
 func merge(stored, found ends, now time.Time, window time.Duration) (merged ends, changed bool) {
-	old, ok := ParseLabel(stored.Note)
+	old, ok := ParseLabel(stored.Label)
 	if !ok || now.Sub(old.Seen) >= window {
 		return found, len(found.Offsets) > 0
 	}
@@ -128,26 +128,26 @@ func merge(stored, found ends, now time.Time, window time.Duration) (merged ends
 		stored.Offsets = offsets{}
 	}
 	changed = stored.Offsets.raise(found.Offsets)
-	if latest, ok := ParseLabel(found.Note); ok && latest.Seen.After(old.Seen) {
-		stored.Note, changed = found.Note, true
+	if latest, ok := ParseLabel(found.Label); ok && latest.Seen.After(old.Seen) {
+		stored.Label, changed = found.Label, true
 	}
 	return stored, changed
 }
 
-// Fill notes that the index lacks nothing below these offsets of a topic, by partition.
+// Fill remembers that the index lacks nothing below these offsets of a topic, by partition.
 func (h *Handover) Fill(ctx context.Context, topic string, below []int64) error {
 	filled, more := offsets{}, offsets{}
 	if err := h.read(ctx, fieldFilled, &filled); err != nil {
 		return err
 	}
 	for p, offset := range below {
-		more[place(article.Coordinates{Topic: topic, Partition: int32(p)})] = offset
+		more[partitionOf(article.Coordinates{Topic: topic, Partition: int32(p)})] = offset
 	}
 	filled.raise(more)
 	return h.write(ctx, fieldFilled, filled)
 }
 
-func place(at article.Coordinates) string { return fmt.Sprintf("%s/%d", at.Topic, at.Partition) }
+func partitionOf(at article.Coordinates) string { return fmt.Sprintf("%s/%d", at.Topic, at.Partition) }
 
 func (h *Handover) read(ctx context.Context, field string, into any) error {
 	text, err := h.client.HGet(ctx, h.key, field).Result()
@@ -181,15 +181,15 @@ local held = redis.call('INCRBY', KEYS[1], 0)
 if held == 0 then redis.call('EXPIRE', KEYS[1], 0) end
 return held`)
 
-// tickets returns the ticket counter of the index that a note names: how many articles were decided there. If it cannot be read (another
-// database or namespace), it is the counter at the time of the note.
-func (h *Handover) tickets(ctx context.Context, note Label) uint64 {
-	if note.Index.Database == h.index.Database {
-		if n, err := Tickets(ctx, h.client, note.Index.Name); err == nil && n > 0 {
+// tickets returns the ticket counter of the index that a label names: how many articles were decided there. If it cannot be read (another
+// database or namespace), it is the counter at the time of the label.
+func (h *Handover) tickets(ctx context.Context, label Label) uint64 {
+	if label.Index.Database == h.index.Database {
+		if n, err := Tickets(ctx, h.client, label.Index.Name); err == nil && n > 0 {
 			return n
 		}
 	}
-	return note.Ticket
+	return label.Ticket
 }
 
 // Tickets returns the ticket counter of an index in the database of the client: how many articles were decided in it; 0 if it does not exist.
@@ -229,23 +229,23 @@ func (l *Lack) Text(mine keyspace.ID) string {
 		mine.Compare(l.Other), l.Articles, l.Until.UTC().Format(time.RFC3339))
 }
 
-// otherOf returns the index that a note names, if it is another one than mine.
+// otherOf returns the index that a label names, if it is another one than mine.
 func otherOf(text string, mine keyspace.ID) (other keyspace.ID, is bool) {
-	note, ok := ParseLabel(text)
-	return note.Index, ok && !note.Index.Same(mine)
+	label, ok := ParseLabel(text)
+	return label.Index, ok && !label.Index.Same(mine)
 }
 
-// byPlace returns the notes by partition, with their offsets.
-func byPlace(committed map[article.Coordinates]string) map[string]string {
+// byPartition returns the labels by partition, with their offsets.
+func byPartition(committed map[article.Coordinates]string) map[string]string {
 	found := map[string]string{}
 	for at, text := range maps.All(committed) {
-		found[place(at)] = fmt.Sprint(at.Offset, " ", text)
+		found[partitionOf(at)] = fmt.Sprint(at.Offset, " ", text)
 	}
 	return found
 }
 
-// noteIn is the note in a value of byPlace.
-func noteIn(commit string) string {
-	_, note, _ := strings.Cut(commit, " ")
-	return note
+// labelIn is the label in a value of byPartition.
+func labelIn(commit string) string {
+	_, label, _ := strings.Cut(commit, " ")
+	return label
 }

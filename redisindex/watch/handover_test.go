@@ -16,18 +16,18 @@ import (
 	"echosieve/redisindex/keyspace"
 )
 
-// commits are what a group has committed, by partition: an offset and a note.
+// commits are what a group has committed, by partition: an offset and a label.
 type commits map[int32]struct {
 	offset int64
-	note   string
+	label  string
 }
 
-func (c commits) notes() map[article.Coordinates]string {
-	notes := map[article.Coordinates]string{}
+func (c commits) labels() map[article.Coordinates]string {
+	labels := map[article.Coordinates]string{}
 	for p, commit := range c {
-		notes[article.Coordinates{Topic: "in", Partition: p, Offset: commit.offset}] = commit.note
+		labels[article.Coordinates{Topic: "in", Partition: p, Offset: commit.offset}] = commit.label
 	}
-	return notes
+	return labels
 }
 
 // rig is a server and indexes with several windows in it.
@@ -52,7 +52,7 @@ func (r *rig) index(window time.Duration, articles int64) (keyspace.Keys, *Hando
 	return x, NewHandover(r.client, x, "group", window)
 }
 
-func note(x keyspace.Keys, age time.Duration) string {
+func label(x keyspace.Keys, age time.Duration) string {
 	return Label{Index: x.ID, Markers: 1, Seen: time.Now().Add(-age), Ticket: 12}.String()
 }
 
@@ -70,13 +70,13 @@ func TestLack(t *testing.T) {
 		articles  uint64 // 0: nothing lacks
 	}{
 		{"a brand-new group", commits{}, nil, 0},
-		{"the same index", commits{0: {5, note(x, 0)}, 1: {7, note(x, time.Hour)}}, nil, 0},
+		{"the same index", commits{0: {5, label(x, 0)}, 1: {7, label(x, time.Hour)}}, nil, 0},
 		{"a tool has reset the offsets", commits{0: {5, ""}, 1: {7, "junk"}}, nil, 0},
-		{"another window", commits{0: {5, note(old, time.Minute)}}, nil, 3},
-		{"one partition of two", commits{0: {5, note(x, 0)}, 1: {7, note(old, time.Hour)}}, nil, 3},
-		{"filled up to there", commits{0: {5, note(x, 0)}, 1: {7, note(old, time.Hour)}}, []int64{0, 7}, 0},
-		{"filled, and then the old index went on", commits{0: {5, note(x, 0)}, 1: {8, note(old, time.Minute)}}, []int64{9, 7}, 3},
-		{"a partition idle for longer than the window", commits{0: {5, note(x, 0)}, 1: {7, note(old, 73*time.Hour)}}, nil, 0},
+		{"another window", commits{0: {5, label(old, time.Minute)}}, nil, 3},
+		{"one partition of two", commits{0: {5, label(x, 0)}, 1: {7, label(old, time.Hour)}}, nil, 3},
+		{"filled up to there", commits{0: {5, label(x, 0)}, 1: {7, label(old, time.Hour)}}, []int64{0, 7}, 0},
+		{"filled, and then the old index went on", commits{0: {5, label(x, 0)}, 1: {8, label(old, time.Minute)}}, []int64{9, 7}, 3},
+		{"a partition idle for longer than the window", commits{0: {5, label(x, 0)}, 1: {7, label(old, 73*time.Hour)}}, nil, 0},
 		{"another database", commits{0: {5, Label{Index: elsewhere, Seen: time.Now(), Ticket: 12}.String()}}, nil, 12},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestLack(t *testing.T) {
 			if c.filled != nil {
 				require.NoError(t, h.Fill(t.Context(), "in", c.filled))
 			}
-			lack, err := h.Lack(t.Context(), c.committed.notes())
+			lack, err := h.Lack(t.Context(), c.committed.labels())
 			require.NoError(t, err)
 			if c.articles == 0 {
 				require.Nil(t, lack)
@@ -105,18 +105,18 @@ func TestLackOutlivesTheEvidence(t *testing.T) {
 	old, back := r.index(168*time.Hour, 3)
 	x, h := r.index(72*time.Hour, 1)
 	lack := func(h *Handover, c commits) *Lack {
-		l, err := h.Lack(t.Context(), c.notes())
+		l, err := h.Lack(t.Context(), c.labels())
 		require.NoError(t, err)
 		return l
 	}
-	idle := note(old, time.Hour)
-	require.NotNil(t, lack(h, commits{0: {5, note(old, 0)}, 1: {7, idle}}))
-	require.NotNil(t, lack(h, commits{0: {6, note(x, 0)}, 1: {8, note(x, 0)}}), "after a restart")
-	require.NotNil(t, lack(back, commits{0: {6, note(x, 0)}, 1: {7, idle}}), "whoever goes back lacks what was decided meanwhile")
+	idle := label(old, time.Hour)
+	require.NotNil(t, lack(h, commits{0: {5, label(old, 0)}, 1: {7, idle}}))
+	require.NotNil(t, lack(h, commits{0: {6, label(x, 0)}, 1: {8, label(x, 0)}}), "after a restart")
+	require.NotNil(t, lack(back, commits{0: {6, label(x, 0)}, 1: {7, idle}}), "whoever goes back lacks what was decided meanwhile")
 	require.NoError(t, h.Fill(t.Context(), "in", []int64{6, 6}))
-	require.NotNil(t, lack(h, commits{0: {9, note(x, 0)}, 1: {7, idle}}), "not up to there")
+	require.NotNil(t, lack(h, commits{0: {9, label(x, 0)}, 1: {7, idle}}), "not up to there")
 	require.NoError(t, h.Fill(t.Context(), "in", []int64{0, 7}))
-	require.Nil(t, lack(h, commits{0: {9, note(x, 0)}, 1: {7, idle}}))
+	require.Nil(t, lack(h, commits{0: {9, label(x, 0)}, 1: {7, idle}}))
 	require.Zero(t, r.client.Exists(t.Context(), "ns:news-4-3fa9c1d2:none:seq").Val())
 	n, err := Tickets(t.Context(), r.client, keyspace.Name{Namespace: "ns", Layout: "none"})
 	require.NoError(t, err)
@@ -129,14 +129,14 @@ func TestReporter(t *testing.T) {
 	r := newRig(t)
 	old, _ := r.index(168*time.Hour, 3)
 	x, h := r.index(72*time.Hour, 1)
-	idle := note(old, time.Hour)
+	idle := label(old, time.Hour)
 	var log bytes.Buffer
 	w, err := NewReporter(h, Cure{Arguments: " --config new.yaml"}, nil, slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
 	warnings := map[string]string{}
 	round := func(c commits) map[string]string {
 		if c != nil {
-			w.Recall(c.notes())
+			w.Recall(c.labels())
 		}
 		w.round(t.Context(), func(kind, text string) {
 			warnings[kind] = text
@@ -147,9 +147,9 @@ func TestReporter(t *testing.T) {
 		return maps.Clone(warnings)
 	}
 	require.Empty(t, round(nil), "before it knows what the group has committed")
-	require.Empty(t, round(commits{0: {1, note(x, 0)}}))
+	require.Empty(t, round(commits{0: {1, label(x, 0)}}))
 
-	warned := round(commits{0: {2, note(x, 0)}, 1: {7, idle}})
+	warned := round(commits{0: {2, label(x, 0)}, 1: {7, idle}})
 	require.Contains(t, warned[warnOther], "another process of this group runs with other settings: window 72h here, 168h there")
 	require.Contains(t, warned[warnLack], "the group's articles are in another index (window 72h here, 168h there): up to 3 articles stand there")
 	require.Contains(t, warned[warnLack], "echosieve index refill --config new.yaml; or do without: echosieve index accept --config new.yaml")
@@ -158,12 +158,12 @@ func TestReporter(t *testing.T) {
 	require.Contains(t, log.String(), "another process of this group runs with other settings")
 
 	require.NoError(t, h.Fill(t.Context(), "in", []int64{9, 9}))
-	warned = round(commits{0: {3, note(x, 0)}, 1: {7, idle}})
+	warned = round(commits{0: {3, label(x, 0)}, 1: {7, idle}})
 	require.Empty(t, warned[warnLack])
 	require.NotEmpty(t, warned[warnOther])
 	require.Zero(t, testutil.ToFloat64(w.lacking))
 	w.seen = time.Now().Add(-quiet)
-	require.Empty(t, round(commits{0: {4, note(x, 0)}, 1: {7, idle}}), "an idle partition keeps its note")
+	require.Empty(t, round(commits{0: {4, label(x, 0)}, 1: {7, idle}}), "an idle partition keeps its label")
 	require.Contains(t, log.String(), "no process of this group commits with other settings any more")
 
 	fresh, err := NewReporter(h, Cure{}, nil, slog.New(slog.DiscardHandler))

@@ -267,7 +267,7 @@ func TestLossesWhileTheServiceWasStopped(t *testing.T) {
 	for _, test := range []struct {
 		name, kind string
 		happens    func(t *testing.T, server *redisserver.Server, client redis.UniversalClient)
-		change     func(cfg *keyspace.Config, note *string)
+		change     func(cfg *keyspace.Config, label *string)
 	}{
 		{"nothing", "", nil, nil},
 		{"flushed", watch.LossMissing, func(t *testing.T, _ *redisserver.Server, client redis.UniversalClient) { redisrig.Flush(t, client) }, nil},
@@ -279,14 +279,14 @@ func TestLossesWhileTheServiceWasStopped(t *testing.T) {
 		{"a new layout", "", nil, func(cfg *keyspace.Config, _ *string) { cfg.ExpectedArticles *= 4 }},
 		{
 			"a group that remembers nothing", "", func(t *testing.T, _ *redisserver.Server, client redis.UniversalClient) { redisrig.Flush(t, client) },
-			func(_ *keyspace.Config, note *string) { *note = "" },
+			func(_ *keyspace.Config, label *string) { *label = "" },
 		},
 		{
 			"everything has expired", "", func(t *testing.T, _ *redisserver.Server, client redis.UniversalClient) { redisrig.Flush(t, client) },
-			func(cfg *keyspace.Config, note *string) {
-				n, _ := watch.ParseLabel(*note)
+			func(cfg *keyspace.Config, label *string) {
+				n, _ := watch.ParseLabel(*label)
 				n.Seen = time.Now().Add(-keyspace.NewLayout(*cfg).Lifetime - time.Second)
-				*note = n.String()
+				*label = n.String()
 			},
 		},
 	} {
@@ -300,20 +300,20 @@ func TestLossesWhileTheServiceWasStopped(t *testing.T) {
 			first.Recall(nil)
 			first.claimNew(t, 5)
 			first.waitRound(t)
-			note := first.Label()
-			require.NotEmpty(t, note)
+			label := first.Label()
+			require.NotEmpty(t, label)
 			first.stop()
 			if test.happens != nil {
 				test.happens(t, server, client)
 			}
 			if test.change != nil {
-				test.change(&cfg, &note)
+				test.change(&cfg, &label)
 			}
 			standby := startWatched(t, client, cfg) // looks before anybody knows what the group remembers
 			standby.waitRound(t)
 			second := startWatched(t, client, cfg)
 			second.waitRound(t)
-			second.Recall([]string{note, "another.1.2", "junk", ""})
+			second.Recall([]string{label, "another.1.2", "junk", ""})
 			if test.kind == "" {
 				second.requireNoLoss(t)
 				return
@@ -323,7 +323,7 @@ func TestLossesWhileTheServiceWasStopped(t *testing.T) {
 			second.stop()
 
 			third := startWatched(t, client, cfg) // the next start knows that it was noticed
-			third.Recall([]string{note})
+			third.Recall([]string{label})
 			third.requireLoss(t, test.kind)
 			require.Zero(t, third.Counted(test.kind))
 			require.Contains(t, third.log.String(), "noticed_before_start=true")
@@ -340,14 +340,14 @@ func TestOlderSnapshotWhileStopped(t *testing.T) {
 	first.Recall(nil)
 	first.claimNew(t, 1)
 	first.waitRound(t)
-	var note string
+	var label string
 	restartOlder(t, server, client, func() {
 		first.stop()
 		first.claimNew(t, 1)
-		note = first.Label()
+		label = first.Label()
 	})
 	second := startWatched(t, client, cfg)
-	second.Recall([]string{note})
+	second.Recall([]string{label})
 	second.requireLoss(t, watch.LossRollback)
 }
 

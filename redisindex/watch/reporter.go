@@ -52,7 +52,7 @@ func NewReporter(h *Handover, cure Cure, reg prometheus.Registerer, log *slog.Lo
 		handover: h, cure: cure, log: log, wake: make(chan struct{}, 1), standing: map[string]string{},
 		lacking: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "echosieve_handover_articles",
-			Help: "At most so many articles of the last window stand in another index and not in this one; 0: none.",
+			Help: "Articles of the last window that are in another index and not in this one, at most; 0: none.",
 		}),
 		other: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "echosieve_handover_other_settings_timestamp_seconds",
@@ -65,15 +65,15 @@ func NewReporter(h *Handover, cure Cure, reg prometheus.Registerer, log *slog.Lo
 	return r, nil
 }
 
-// Recall takes the notes of all commits of the group.
+// Recall takes the labels of all commits of the group.
 func (r *Reporter) Recall(committed map[article.Coordinates]string) {
 	r.mu.Lock()
-	before := byPlace(r.committed)
-	for place, commit := range byPlace(committed) {
-		if r.committed == nil || before[place] == commit {
+	before := byPartition(r.committed)
+	for partition, commit := range byPartition(committed) {
+		if r.committed == nil || before[partition] == commit {
 			continue // before this process watched, or long ago
 		}
-		if other, is := otherOf(noteIn(commit), r.handover.index); is {
+		if other, is := otherOf(labelIn(commit), r.handover.index); is {
 			r.seen, r.differs = time.Now(), r.handover.index.Compare(other)
 		}
 	}

@@ -104,7 +104,7 @@ var mutants = []mutant{
 	{"repeat-of-undecided-guesses-its-root", []edit{
 		{"batch.go", "article.ExactVerdict(o.Ref(), verdict.Root)", "article.ExactVerdict(o.Ref(), o.Ref())"},
 	}, contract + "/^ExactRepeats$"},
-	{"restored-articles-lose-their-place", []edit{
+	{"restored-articles-lose-their-position", []edit{
 		{"admin/restore.go", "return RestoredHidden, nil", "return RestoredHeld, nil"},
 	}, "admin ^TestRestore$/^Mini$"},
 	{"refill-leaves-articles-undecided", []edit{
@@ -238,10 +238,10 @@ var mutants = []mutant{
 		{"../internal/app/service/health.go", "delete(c.waits, call)", "clear(c.waits)"},
 	}, "^TestHealthChanges$"},
 	{"blind-to-another-process", []edit{
-		{"watch/reporter.go", "if r.committed == nil || before[place] == commit {", "if before[place] != commit || true {"},
+		{"watch/reporter.go", "if r.committed == nil || before[partition] == commit {", "if before[partition] != commit || true {"},
 	}, "watch ^TestReporter$"},
 	{"blind-to-another-index", []edit{
-		{"watch/handover.go", "if !ok || note.Index.Same(h.index) || now.Sub(note.Seen) >= h.window {", "if ok || !ok || at.Offset >= 0 {"},
+		{"watch/handover.go", "if !ok || label.Index.Same(h.index) || now.Sub(label.Seen) >= h.window {", "if ok || !ok || at.Offset >= 0 {"},
 	}, "watch ^TestLack$"},
 	{"takes-the-end-for-the-marker", []edit{
 		{"../consumer/takeover.go", markerMissing, endIsEnough},
