@@ -1,5 +1,23 @@
 // Package keyspace says where an index keeps what in Redis: its settings, the names and the layout of its keys, and the bytes of entries,
-// verdicts and block lists. It decides nothing, and sends no command itself. DESIGN.md lists the keys.
+// verdicts and block lists. It decides nothing, and sends no command itself.
+//
+// Every key begins with a prefix, here ns: <redis.namespace>:<recipe id>:<layout>. The layout names the length of a span, the size class,
+// the kind of block lists and the version of entries. g is the number of a span: milliseconds since 1970, divided by the length. A span
+// is as long as window / redis.generations.
+//
+//	key                                 type    content
+//	ns:b:<g>:<block>:<high bits, hex>   hash    field: the low 11 bits of a block value; value: its block list; the last block: anchors
+//	ns:s:<g>:<block>:<value, hex>       set     with redis.buckets: sets, in place of ns:b: fingerprints as signed decimal numbers
+//	ns:o:<g>:<shard, hex>               hash    field: a fingerprint; value: its entries (entry.go)
+//	ns:g:<g>                            hash    the span exists; written before tickets are drawn, read after
+//	ns:d:<key>:<field, hex>             hash    copy of a damaged field
+//	ns:seq                              string  ticket counter
+//	ns:r:<name>:...                     hash    how far a refill is, and who works at which partition
+//	ns:h:<group>                        hash    where the group's commits of other indexes end, and up to where this index was filled
+//	ns:life, cluster: 64 ns:life:{n}    hash    seen: raised every 3 seconds; lost: the last loss; cured: the last loss that was refilled
+//
+// Keys expire one window plus the lesser of a span and half a window after their last write, which allows for lag. The counter and seen
+// only grow, so a lower number shows that Redis has lost writes. The process that notices it raises both.
 package keyspace
 
 import (
