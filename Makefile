@@ -39,17 +39,17 @@ check: lint ## in two minutes: build, lint (with vet) and the unit tests, which 
 
 test: setup-test ## everything: race detector, real Redis, real Kafka, mutants, fuzz seeds, without cgo, other platforms, benchmarks once; installs what it needs
 	$(MAKE) --jobs 2 --output-sync=line test-race test-rest
-	go test -count=1 -p 1 -timeout 30m -run '^($(UNRACED))$$' ./pipeline ./pipeline/recipe ./consumer/...
+	go test -count=1 -p 1 -timeout 60m -run '^($(UNRACED))$$' ./pipeline ./pipeline/recipe ./consumer/...
 	mkdir -p bin
-	go test -timeout 30m -run NONE -bench . -benchtime 1x ./... > bin/benchmarks.txt || { cat bin/benchmarks.txt; exit 1; }
+	go test -timeout 60m -run NONE -bench . -benchtime 1x ./... > bin/benchmarks.txt || { cat bin/benchmarks.txt; exit 1; }
 
 # Tests wait for servers more than they compute, so packages run beside each other. Results are never taken from the cache: it does not
 # know that a test builds the service.
 test-race:
-	go test -count=1 -p 2 -parallel 4 -race -skip '^($(UNRACED))$$' -timeout 30m $(RACED)
+	go test -count=1 -p 2 -parallel 4 -race -skip '^($(UNRACED))$$' -timeout 60m $(RACED)
 
 test-rest:
-	go test -count=1 -p 3 -timeout 30m $(filter-out $(shell go list $(RACED)),$(shell go list ./...))
+	go test -count=1 -p 3 -timeout 60m $(filter-out $(shell go list $(RACED)),$(shell go list ./...))
 	CGO_ENABLED=0 go test -count=1 -short ./pipeline/... ./cmd/... ./internal/...
 	for p in linux/arm64 darwin/arm64; do CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -o /dev/null ./cmd/...; done
 
