@@ -39,6 +39,9 @@ type RejectError struct {
 
 func (e *RejectError) Error() string { return string(e.Reason) + ": " + e.Detail }
 
+// IsDeletion says whether the envelope of the record reports a deletion. Such a record counts as one with a null value and is no dead letter.
+func (e *RejectError) IsDeletion() bool { return e != nil && e.Reason == Deleted }
+
 // Decode finds the article in a record's value. For a record that is rejected because of its text, it still returns the id. It is safe for
 // concurrent use and takes time linear in the length of the value.
 func (c *DecodeConfig) Decode(r *record.Record) (article.Content, *RejectError) {

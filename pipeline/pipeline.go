@@ -103,7 +103,7 @@ func (p *Pipeline) prepare(r *record.Record) prepared {
 	start := time.Now()
 	content, err := p.cfg.Decode.Decode(r)
 	p.metrics.observe(StageDecode, time.Since(start))
-	if err != nil && err.Reason == Deleted {
+	if err.IsDeletion() {
 		return prepared{tombstone: true}
 	}
 	if err != nil {

@@ -86,7 +86,7 @@ func (s *inputSample) add(input pipeline.DecodeConfig, made *recipe.Recipe, r *r
 		return
 	}
 	content, reject := input.Decode(r)
-	if reject != nil && reject.Reason == pipeline.Deleted {
+	if reject.IsDeletion() {
 		return
 	}
 	s.records++

@@ -166,7 +166,7 @@ func (l *Lines) record(line []byte) (record.Record, error) {
 	if reject != nil && reject.Reason == pipeline.NotJSON {
 		return r, errors.New(reject.Detail)
 	}
-	if reject != nil {
+	if reject != nil && !reject.IsDeletion() {
 		if l.refused++; l.refused == 1 {
 			l.reason = reject.Reason
 		}

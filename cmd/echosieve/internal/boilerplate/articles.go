@@ -11,7 +11,6 @@ import (
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
 	"echosieve/internal/app/produce"
-	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 )
@@ -32,7 +31,7 @@ func readArticles(cmd *cobra.Command, cfg config.Config, from string, add func(a
 			return
 		}
 		content, reject := cfg.Input.Decode(rec)
-		if reject != nil && reject.Reason == pipeline.Deleted {
+		if reject.IsDeletion() {
 			return
 		}
 		if rec.Oversize != nil || reject != nil || !add(content) {
