@@ -44,11 +44,11 @@ const (
 	renewalsInMemory = 3
 	// producerForgotten is producer.id.expiration.ms by default.
 	producerForgotten = 24 * time.Hour
-	// fadingRenewal is the time between two renewals of a fence that a leader may forget at any moment: see partition.fades.
-	fadingRenewal = 10 * time.Second
 	// upkeepInterval is the time between two looks whether there is something to do for the ownership of a partition.
 	upkeepInterval = time.Second
 )
+
+func (o *ownership) identity() fencedIdentity { return fencedIdentity{o.as, o.by.memory} }
 
 // renew writes markers of the same epoch once more. So brokers do not forget the transactional id, the leaders do not forget the epoch,
 // and retention does not remove the last marker. The error is errTakenOver or errStandingLost.
@@ -57,7 +57,7 @@ func (o *ownership) renew(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // the work ends
 		}
-		return fmt.Errorf("%w: %w", fencedIdentity{o.as}.refused(err), err)
+		return fmt.Errorf("%w: %w", o.identity().refused(err), err)
 	}
 	o.fencedAt = time.Now()
 	return nil

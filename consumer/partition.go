@@ -324,7 +324,7 @@ func (p *partition) upkeep(ctx context.Context) error {
 	switch own := p.own; {
 	case own.moved(p.c.outputs.Load()):
 		return errors.Join(errStandingLost, errOutputsChanged)
-	case time.Since(own.fencedAt) >= p.c.renewalInterval(), time.Since(own.fencedAt) >= fadingRenewal && p.fades():
+	case time.Since(own.fencedAt) >= p.c.renewalInterval(), p.fades():
 		for _, w := range p.writers {
 			if w != nil {
 				w.latest = time.Time{}
@@ -343,7 +343,7 @@ func (p *partition) upkeep(ctx context.Context) error {
 // makes the leader remember it again.
 func (p *partition) fades() bool {
 	for _, w := range p.writers {
-		if w != nil && !w.latest.IsZero() && time.Since(w.latest) > min(p.c.fenceMemory, producerForgotten)/renewalsInMemory {
+		if w != nil && !w.latest.IsZero() && !w.identity.remembered(w.latest) {
 			return true
 		}
 	}

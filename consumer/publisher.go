@@ -84,7 +84,7 @@ func (p *publisher) positions(ctx context.Context, partition int32) ([]position,
 // fencedWriters returns the writers of an input partition that this process has taken over. They write only to the partitions that
 // the take-over has fenced.
 func (p *publisher) fencedWriters(partition int32, own *ownership) *writers {
-	ws := p.newWriters(partition, func() identity { return fencedIdentity{own.as} })
+	ws := p.newWriters(partition, func() identity { return own.identity() })
 	for _, w := range ws {
 		for _, e := range own.ends {
 			if w != nil && w.topic == e.Topic {
@@ -195,9 +195,10 @@ func (p *publisher) send(ctx context.Context, w *writer, partition int32, batch 
 	if err != nil {
 		return nil, fmt.Errorf("consumer: publish to %s: %w", w.topic, err)
 	}
+	latest := slices.MaxFunc(part, func(a, b record.Record) int { return a.Time.Compare(b.Time) }).Time
 	var retry backoff
 	for {
-		if err = w.write(ctx, raw, len(part)); err == nil {
+		if err = w.write(ctx, raw, len(part), latest); err == nil {
 			break
 		}
 		if ctx.Err() != nil {
@@ -218,7 +219,6 @@ func (p *publisher) send(ctx context.Context, w *writer, partition int32, batch 
 			return nil, err
 		}
 	}
-	w.latest = slices.MaxFunc(part, func(a, b record.Record) int { return a.Time.Compare(b.Time) }).Time
 	p.reporter.ok(opPublish, subject)
 	p.metrics.acknowledged.WithLabelValues(w.to.String()).Add(float64(len(part)))
 	return nil, nil

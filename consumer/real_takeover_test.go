@@ -24,7 +24,7 @@ func testTakeOver(t *testing.T, cfg Config) *takeover {
 	require.NoError(t, err)
 	return &takeover{
 		cluster: c, limiter: newLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m), group: cfg.Group,
-		input: cfg.Topics.Input, partition: 0, node: -1, id: transactionalID(cfg.Group, cfg.Topics.Input, 0),
+		input: cfg.Topics.Input, partition: 0, node: -1, id: transactionalID(cfg.Group, cfg.Topics.Input, 0), memory: producerForgotten,
 	}
 }
 
@@ -125,7 +125,7 @@ func realTakeOver(t *testing.T, cfg Config) {
 	p := &publisher{cluster: a.cluster, topics: cfg.Topics.destinations(), ids: &producerIDs{cluster: a.cluster}}
 	w := p.fencedWriters(0, first)[article.ToUnique]
 	for range 3 {
-		require.ErrorIs(t, w.write(t.Context(), batchWith(t, "late"), 1), errTakenOver)
+		require.ErrorIs(t, w.write(t.Context(), batchWith(t, "late"), 1, time.Now()), errTakenOver)
 	}
 	w.pending = true
 	require.ErrorIs(t, w.giveUp(), errStandingLost)

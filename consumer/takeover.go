@@ -39,6 +39,9 @@ import (
 //   - B commits a new offset while records that step 4 has found still lie ahead, and C takes over from B. The commit holds the old
 //     positions until the mark has passed all records that were found (see ownership.positions): so C finds them, too.
 //   - A commits after B has read the position. The group's coordinator refuses it, because B is in a later group generation.
+//   - A sends a batch of old articles, and the acknowledgement is lost. Leaders measure their memory of a producer by the timestamps in its
+//     batches, so a restarted leader may have forgotten A, and would append the same batch again. A sends no such batch again: it takes the
+//     partition over anew, and step 4 finds the batch if it was appended.
 //   - Redis has lost a verdict, and B decides a record differently from A. B looks for the record in all output partitions, not only in
 //     that of the new verdict.
 //
@@ -51,7 +54,8 @@ type takeover struct {
 	input     string // topic
 	inputID   wire.TopicID
 	partition int32
-	id        string // transactional id
+	id        string        // transactional id
+	memory    time.Duration // how long leaders remember a producer
 
 	node  int32 // of the id's coordinator; -1: not known
 	as    wire.Identity
@@ -128,9 +132,16 @@ var (
 )
 
 // fencedIdentity is the identity that a take-over has established. It is never changed: a new one comes from a new take-over.
-type fencedIdentity struct{ as wire.Identity }
+type fencedIdentity struct {
+	as     wire.Identity
+	memory time.Duration // how long leaders remember a producer
+}
 
 func (f fencedIdentity) current(context.Context) (wire.Identity, error) { return f.as, nil }
+
+func (f fencedIdentity) remembered(latest time.Time) bool {
+	return time.Since(latest) <= f.memory/renewalsInMemory
+}
 
 func (fencedIdentity) renew() error { return errStandingLost }
 
@@ -154,7 +165,8 @@ func (g *groupGeneration) takeOver(ctx context.Context, partition int32) (*owner
 	defer c.takeovers.Release(1)
 	t := &takeover{
 		cluster: c.cluster, limiter: c.limiter, group: c.cfg.Group, input: c.input.name, inputID: g.topicID, partition: partition,
-		id: transactionalID(c.cfg.transactionalIDPrefix(), c.input.name, partition),
+		id:     transactionalID(c.cfg.transactionalIDPrefix(), c.input.name, partition),
+		memory: min(c.fenceMemory, producerForgotten),
 	}
 	subject, began := strconv.Itoa(int(partition)), time.Now()
 	var retry backoff

@@ -45,12 +45,15 @@ func newWriter(c *cluster, as identity, to article.Destination, topic string, ch
 	return &writer{cluster: c, identity: as, to: to, topic: topic, choose: choose, partition: -1, end: -1}
 }
 
-// write sends the encoded batch of n records once. After an error the caller has three choices: write the same batch again,
+// write sends the encoded batch of n records once. latest is the latest of their timestamps. After an error the caller has three choices: write the same batch again,
 // write parts of it if the broker refused the batch, or call giveUp. After errStandingLost and errTakenOver no batch can be
 // written any more.
-func (w *writer) write(ctx context.Context, raw []byte, n int) error {
+func (w *writer) write(ctx context.Context, raw []byte, n int, latest time.Time) error {
 	if err := w.choosePartition(ctx); err != nil {
 		return err
+	}
+	if w.pending && !w.identity.remembered(latest) {
+		return errors.Join(errForgetful, w.restart())
 	}
 	as, err := w.identity.current(ctx)
 	if err != nil {
@@ -65,6 +68,7 @@ func (w *writer) write(ctx context.Context, raw []byte, n int) error {
 	case err == nil, errors.Is(err, kafka.DuplicateSequenceNumber): // a duplicate: an earlier attempt was appended
 		w.next = int32((int64(w.next) + int64(n)) & math.MaxInt32) // 0 follows the largest number
 		w.pending = false
+		w.latest = latest
 		if err == nil {
 			w.end = base + int64(n)
 		}
@@ -118,6 +122,10 @@ func (w *writer) choosePartition(ctx context.Context) error {
 
 // identity is the producer id and the epoch of a writer's batches.
 type identity interface {
+	// remembered says whether a leader that has appended a batch with this latest timestamp still knows the batch's numbers, and does not append the
+	// batch again.
+	remembered(latest time.Time) bool
+
 	// current returns the identity of the next record batch. wire.NoProducerID: batches carry no sequence numbers.
 	current(ctx context.Context) (wire.Identity, error)
 	// renew is called before a new sequence begins. After an error no batch may be written any more.
@@ -125,6 +133,9 @@ type identity interface {
 	// refused is called when a leader has refused the identity for the reason err. After an error no batch may be written any more.
 	refused(err error) error
 }
+
+// errForgetful says why a batch is not sent again.
+var errForgetful = errors.New("the leader may have forgotten a batch of old articles that it has appended")
 
 // transactionAbortable is the code 120, which kafka-go v0.4.51 does not name.
 const transactionAbortable = kafka.Error(120)
@@ -150,6 +161,9 @@ func (o *ownIdentity) current(ctx context.Context) (as wire.Identity, err error)
 	}
 	return o.as, err
 }
+
+// remembered is always true: where a leader has forgotten the batch, its records are repeated, as any redelivery may.
+func (o *ownIdentity) remembered(time.Time) bool { return true }
 
 // renew takes the next epoch, or a new id after the last epoch. It sends no request for the epoch.
 func (o *ownIdentity) renew() error {

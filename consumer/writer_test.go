@@ -46,7 +46,7 @@ func batchWith(t *testing.T, value string) []byte {
 func writeUntilTaken(t *testing.T, w *writer, value string) {
 	t.Helper()
 	raw := batchWith(t, value)
-	require.Eventually(t, func() bool { return w.write(t.Context(), raw, 1) == nil }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return w.write(t.Context(), raw, 1, time.Now()) == nil }, patience, time.Millisecond)
 }
 
 func values(recs []*kgo.Record) (all []string) {
@@ -127,11 +127,11 @@ func givenUpBatchesAreFenced(t *testing.T, cfg Config) {
 	f := &faults{key: int16(kmsg.Produce), choose: func(int64) fault { return what }}
 	f.into(w.cluster)
 	require.Eventually(t, func() bool { // before the fault, a broker that has just started may give no producer id
-		return w.write(t.Context(), batchWith(t, "held"), 1) != nil && f.seen.Load() == 1
+		return w.write(t.Context(), batchWith(t, "held"), 1, time.Now()) != nil && f.seen.Load() == 1
 	}, patience, 10*time.Millisecond)
 	require.NoError(t, w.giveUp())
 	what = loseAnswer
-	require.Error(t, w.write(t.Context(), batchWith(t, "appended"), 1))
+	require.Error(t, w.write(t.Context(), batchWith(t, "appended"), 1, time.Now()))
 	require.EqualValues(t, 2, f.seen.Load())
 	require.NoError(t, w.giveUp())
 	what = pass
@@ -154,7 +154,7 @@ func TestSequenceNumbersThatABrokerLostAreRenewed(t *testing.T) {
 	require.NoError(t, k.CreateTopic(cfg.Topics.Unique, 1, nil))
 	var refused error
 	require.Eventually(t, func() bool { // the metadata can be from the moment between the two topics
-		refused = w.write(t.Context(), batchWith(t, "after"), 1)
+		refused = w.write(t.Context(), batchWith(t, "after"), 1, time.Now())
 		return !errors.Is(refused, kafka.UnknownTopicOrPartition) && !errors.Is(refused, protocol.ErrNoTopic)
 	}, patience, 10*time.Millisecond)
 	require.ErrorIs(t, refused, kafka.OutOfOrderSequenceNumber, "a log that was never written wants 0")
@@ -217,10 +217,30 @@ func TestFencedWritersLoseTheirStanding(t *testing.T) {
 			return res, nil, true
 		})
 		w := oneWriter(t, cfg)
-		as := fencedIdentity{wire.Identity{ID: 7, Epoch: 3}}
+		as := fencedIdentity{as: wire.Identity{ID: 7, Epoch: 3}, memory: time.Hour}
 		w.identity = as
-		require.ErrorIs(t, w.write(t.Context(), batchWith(t, "x"), 1), want, "%v", code)
-		require.Equal(t, fencedIdentity{wire.Identity{ID: 7, Epoch: 3}}, w.identity)
+		require.ErrorIs(t, w.write(t.Context(), batchWith(t, "x"), 1, time.Now()), want, "%v", code)
+		require.Equal(t, fencedIdentity{as: wire.Identity{ID: 7, Epoch: 3}, memory: time.Hour}, w.identity)
+	}
+}
+
+// An acknowledgement is lost. A leader that may have forgotten the batch would append it again, so only a take-over finds out whether it has it.
+func TestOldBatchesAreNotSentAgain(t *testing.T) {
+	for age, want := range map[time.Duration]error{time.Minute: nil, 48 * time.Hour: errStandingLost} {
+		_, cfg := fake(t)
+		ensureTopics(t, cfg)
+		w := oneWriter(t, cfg)
+		w.identity = fencedIdentity{as: wire.Identity{ID: 7, Epoch: 3}, memory: producerForgotten}
+		what := loseAnswer
+		f := &faults{key: int16(kmsg.Produce), choose: func(int64) fault { return what }}
+		f.into(w.cluster)
+		raw, latest := batchWith(t, "pending"), time.Now().Add(-age)
+		err := w.write(t.Context(), raw, 1, latest)
+		require.Error(t, err)
+		require.NotErrorIs(t, err, errStandingLost)
+		what = pass
+		require.ErrorIs(t, w.write(t.Context(), raw, 1, latest), want, "%s", age)
+		require.Equal(t, []string{"pending"}, values(consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(1))))
 	}
 }
 
@@ -235,14 +255,14 @@ func TestPendingBatchKeepsItsPartition(t *testing.T) {
 	f := &faults{key: int16(kmsg.Produce), choose: func(int64) fault { return what }}
 	f.into(w.cluster)
 	raw := batchWith(t, "pending")
-	require.Error(t, w.write(t.Context(), raw, 1))
+	require.Error(t, w.write(t.Context(), raw, 1, time.Now()))
 	addPartitions(t, cfg, cfg.Topics.Unique, 2)
 	require.Eventually(t, func() bool {
 		n, err := w.cluster.partitions(t.Context(), cfg.Topics.Unique)
 		return err == nil && n == 2
 	}, patience, 10*time.Millisecond)
 	what = pass
-	require.NoError(t, w.write(t.Context(), raw, 1))
+	require.NoError(t, w.write(t.Context(), raw, 1, time.Now()))
 	writeUntilTaken(t, w, "next")
 	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(2))
 	require.Len(t, out, 2)

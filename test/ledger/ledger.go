@@ -87,6 +87,8 @@ type Outcome struct {
 	Headers    map[string]string
 	Deliveries int
 	Null       bool // the input record has a null value
+
+	first *kgo.Record
 }
 
 // Verdict returns the verdict, empty for a dead letter.
@@ -103,6 +105,11 @@ func (o *Outcome) IsThrough() bool { return o.Verdict() != "" && !o.IsCopy() }
 // Coordinates returns topic, partition and offset of a record in the form of the headers.
 func Coordinates(r *kgo.Record) string {
 	return article.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}.String()
+}
+
+// written says where an output record stands and which producer wrote it.
+func written(out *kgo.Record) string {
+	return fmt.Sprintf("%s (producer %d, epoch %d)", Coordinates(out), out.ProducerID, out.ProducerEpoch)
 }
 
 // Headers returns a record's headers. If several have the same name, the last one counts.
@@ -133,12 +140,12 @@ func account(r Run) (map[string]*Outcome, []Violation) {
 		}
 		o := seen[input]
 		if o == nil {
-			seen[input] = &Outcome{Topic: out.Topic, Headers: h, Deliveries: 1, Null: in.Value == nil}
+			seen[input] = &Outcome{Topic: out.Topic, Headers: h, Deliveries: 1, Null: in.Value == nil, first: out}
 			continue
 		}
 		o.Deliveries++
 		if !r.MayRepeat {
-			bad = append(bad, Violation{Twice, fmt.Sprintf("%s is in %s, and was published before", input, Coordinates(out))})
+			bad = append(bad, Violation{Twice, fmt.Sprintf("%s is in %s and before in %s", input, written(out), written(o.first))})
 		}
 		if o.Topic != out.Topic || !maps.Equal(o.Headers, h) {
 			bad = append(bad, Violation{Contradiction, fmt.Sprintf("%s was delivered as %s %v and as %s %v",

@@ -253,8 +253,11 @@ var mutants = []mutant{
 		{"../consumer/takeover.go", "case by.ID == t.as.ID || by.ID == pid && pid != wire.NoProducerID:", "default:"},
 	}, takingOver},
 	{"owner-raises-its-epoch", []edit{
-		{"../consumer/publisher.go", "return fencedIdentity{own.as} })", "return &ownIdentity{ids: p.ids, as: own.as} })"},
+		{"../consumer/publisher.go", "return own.identity() })", "return &ownIdentity{ids: p.ids, as: own.as} })"},
 	}, takingOver},
+	{"sends-old-batches-again", []edit{
+		{"../consumer/takeover.go", "return time.Since(latest) <= f.memory/renewalsInMemory", "return true"},
+	}, "^TestOldBatchesAreNotSentAgain$"},
 	{"takes-over-without-a-fence", []edit{
 		{"../consumer/takeover.go", fenceFirst, ""},
 		{"../consumer/takeover.go", markerMissing, endIsEnough},

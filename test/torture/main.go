@@ -169,6 +169,7 @@ func (o *options) check() error {
 			return fmt.Errorf("fault %s cannot happen to these servers", name)
 		}
 	}
+	o.Forgetful = slices.Contains(o.faults, "forget-producers")
 	atLeastOne := map[string]int{"rounds": o.rounds, "rate": o.rate, "records": o.records, "processes": o.Processes, "partitions": o.Partitions}
 	for _, name := range slices.Sorted(maps.Keys(atLeastOne)) {
 		if atLeastOne[name] < 1 {

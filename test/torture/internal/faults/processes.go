@@ -108,8 +108,10 @@ func zombie(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duratio
 }
 
 // zombieHeld freezes a process whose requests the network holds back. They reach the broker when others have taken its partitions over: then
-// the process resumes, too, and goes on.
+// the process resumes, too, and goes on. Meanwhile there is no fault of Kafka: it would change the same proxies and let the requests pass.
 func zombieHeld(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (proof string, err error) {
+	r.BreakingKafka.Lock()
+	defer r.BreakingKafka.Unlock()
 	way, err := r.KafkaNet.Aside()
 	if err != nil {
 		return "", err

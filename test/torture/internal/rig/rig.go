@@ -38,6 +38,8 @@ type Options struct {
 	ServiceFlags []string // more arguments of the processes
 	// Direct leaves out the proxies: comparisons with other systems must not measure them.
 	Direct bool
+	// Forgetful says that a single broker looks twice a second for producers to forget, and not every ten minutes.
+	Forgetful bool
 }
 
 // OwnRedis says whether Redis is the run's own, which it may break.
@@ -97,8 +99,11 @@ func (g *Rig) startKafka() {
 	if g.BrokerCount > 1 {
 		g.Brokers = kafkaserver.StartClusterBehind(g.Host, front, kafkaserver.V4, g.BrokerCount).Servers
 	} else {
-		g.Brokers = []*kafkaserver.Server{kafkaserver.StartBehind(g.Host, front, kafkaserver.V4,
-			kafkaserver.With("producer.id.expiration.check.interval.ms", "500"))} // for the fault forget-producers
+		var settings []kafkaserver.Option
+		if g.Forgetful {
+			settings = append(settings, kafkaserver.With("producer.id.expiration.check.interval.ms", "500"))
+		}
+		g.Brokers = []*kafkaserver.Server{kafkaserver.StartBehind(g.Host, front, kafkaserver.V4, settings...)}
 	}
 	for _, s := range g.Brokers {
 		g.KafkaAddrs = append(g.KafkaAddrs, strings.Split(s.Addr, ",")...)
