@@ -103,7 +103,7 @@ func check(ctx context.Context, cfg config.Config) checkResult {
 	add("kafka", found...)
 	add("redis", checkRedis(ctx, cfg, result.Recipe, slices.ContainsFunc(found, failed))...)
 
-	add("http", service.CheckListen(ctx, cfg.HTTP.Listen))
+	add("http", service.CheckListen(ctx, cfg.HTTP))
 
 	result.CanStart = true
 	for _, f := range result.Findings {

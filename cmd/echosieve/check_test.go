@@ -14,6 +14,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
+	"echosieve/internal/app/access"
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/command/commandtest"
 	"echosieve/internal/base/diag"
@@ -90,10 +91,17 @@ func TestCheckListen(t *testing.T) {
 		want string
 	}{
 		"another program": {"# HELP go_info Information.\n", command.ExitNo, "another program uses the port"},
+		"a login":         {"", command.ExitOK, "a service of Echosieve is running there"},
 		"a service":       {"echosieve_build_info{version=\"1\"} 1\n", command.ExitOK, "a service of Echosieve is running there"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, test.page) }))
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if test.page == "" {
+					w.Header().Set("WWW-Authenticate", "Basic "+access.Realm)
+					w.WriteHeader(http.StatusUnauthorized)
+				}
+				_, _ = io.WriteString(w, test.page)
+			}))
 			defer server.Close()
 			address := strings.TrimPrefix(server.URL, "http://")
 			code, result := checkJSON(t, "--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs", store.Addr(), "--http.listen", address)
@@ -103,8 +111,12 @@ func TestCheckListen(t *testing.T) {
 			}), "%+v", result.Findings)
 		})
 	}
-	code, result := checkJSON(t, "--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs", store.Addr(), "--http.listen", "192.0.2.1:9464")
-	require.Equal(t, command.ExitNo, code, "%+v", result.Findings)
+	for _, wrong := range [][]string{
+		{"--http.listen", "192.0.2.1:9464"}, {"--http.config_file", "/none"}, {"--http.console", "--http.listen", ":0"},
+	} {
+		code, result := checkJSON(t, append(wrong, "--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs", store.Addr())...)
+		require.Equal(t, command.ExitNo, code, "%v: %+v", wrong, result.Findings)
+	}
 }
 
 func TestCheckNamesTheScriptsThatComeIn(t *testing.T) {

@@ -2,14 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"echosieve/internal/app/access"
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 )
@@ -33,35 +34,25 @@ check, because the image holds no other program.`,
 		if err != nil {
 			return err
 		}
-		return requestReady(cmd.Context(), cfg.HTTP.Listen, cmd.OutOrStdout())
+		return requestReady(cmd.Context(), cfg.HTTP, cmd.OutOrStdout())
 	}
 	return cmd
 }
 
 // requestReady prints the answer of /readyz. It returns an error unless a service listens at this address and is ready.
-func requestReady(ctx context.Context, listen string, out io.Writer) error {
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return fmt.Errorf("http.listen: %w", err)
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "localhost" // the service listens on all addresses of this machine
-	}
+func requestReady(ctx context.Context, cfg config.HTTPConfig, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", nil)
-	if err != nil {
-		return fmt.Errorf("http.listen: %w", err)
-	}
-	transport := &http.Transport{} // the zero value ignores HTTP_PROXY, which http.DefaultTransport would use
-	defer transport.CloseIdleConnections()
-	answer, err := (&http.Client{Transport: transport}).Do(request)
+	answer, err := access.Ask(ctx, cfg, "/readyz")
 	if err != nil {
 		return fmt.Errorf("is the service running? %w", err)
 	}
 	defer answer.Body.Close()
 	if _, err := io.Copy(out, io.LimitReader(answer.Body, 1<<16)); err != nil {
 		return fmt.Errorf("read the answer: %w", err)
+	}
+	if answer.StatusCode == http.StatusUnauthorized {
+		return errors.New("/readyz needs a login: set http.token_file, or leave /readyz in http.open")
 	}
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("not ready: %s", answer.Status)

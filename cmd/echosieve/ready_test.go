@@ -33,6 +33,9 @@ func TestReady(t *testing.T) {
 	code, _, errOut := ready(listen)
 	require.Equal(t, command.ExitFailed, code)
 	require.Contains(t, errOut, "not ready: 503")
+	status = http.StatusUnauthorized
+	_, _, errOut = ready(listen)
+	require.Contains(t, errOut, "set http.token_file")
 	server.Close()
 	code, _, errOut = ready(listen)
 	require.Equal(t, command.ExitFailed, code)

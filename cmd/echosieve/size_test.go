@@ -10,7 +10,7 @@ import (
 )
 
 // mostBytes is the largest service binary that we ship. OpenTelemetry takes 1.0 MB of it, the dictionaries 4.1 MB.
-const mostBytes = 25_000_000
+const mostBytes = 28_000_000
 
 // A list of imports does not show why a binary is large (see command.printUsage), so the test measures its size.
 func TestServiceBinaryIsSmall(t *testing.T) {

@@ -109,7 +109,6 @@ var rows = []row{
 	{command: "echosieve index lookup ARGUMENT", with: []string{"ARGUMENT", "@original.txt"}, find: judged, want: []string{`articles/0/\d+`}},
 	{command: "echosieve index refill --config echosieve.yaml", find: committed, want: []string{`\d+ `}},
 	{command: "echosieve index forget TOPIC/PARTITION/OFFSET", with: []string{"TOPIC/PARTITION/OFFSET", "articles/0/6"}, want: []string{`forgotten|forgot`}},
-	{command: "kubectl port-forward", parsed: noCluster},
 	{
 		command: "OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318 echosieve run --config echosieve.yaml",
 		parsed:  "a service runs already; test/e2e sends traces to a receiver",

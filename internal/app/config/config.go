@@ -52,8 +52,23 @@ type HTTPConfig struct {
 	Hosts  []string `setting:"hosts" help:"Names by which clients call http.listen, besides addresses and localhost, such as echosieve.internal; .internal stands for all names that end so. A request with another name gets the answer 421."`
 	Pprof  bool     `setting:"pprof" help:"Serve /debug/pprof/ too; profiles show what the process works on."`
 
-	Console bool `setting:"console" help:"Serve the web page /console/ too. It has no login: who reaches http.listen reads the articles of all topics under kafka.topics."`
+	Console bool `setting:"console" help:"Serve the web page /console/ too: who may open it reads the articles of all topics under kafka.topics. On another address than loopback it needs a login."`
+
+	ConfigFile string   `setting:"config_file" help:"Login and TLS, in a file like Prometheus' web configuration: basic_auth_users with bcrypt hashes, tls_server_config. Read again when it or a certificate has changed."`
+	TokenFile  string   `setting:"token_file" help:"File with a token that lets a program in, too: Authorization: Bearer TOKEN. Read again when it has changed."`
+	Open       []string `setting:"open" help:"Which of /metrics, /healthz and /readyz need no login."`
 }
+
+// ShowsArticles returns the setting that serves articles; empty: none does.
+func (c HTTPConfig) ShowsArticles() string {
+	if c.Console {
+		return "http.console"
+	}
+	return ""
+}
+
+// openPaths are the values of http.open.
+var openPaths = []string{"/metrics", "/healthz", "/readyz"}
 
 // LogConfig holds the settings of the log.
 type LogConfig struct {
@@ -75,7 +90,7 @@ func Default() Config {
 		Detection: recipe.DefaultConfig(),
 		Policy:    article.DefaultPolicy(),
 		Input:     pipeline.DefaultDecodeConfig(),
-		HTTP:      HTTPConfig{Listen: "127.0.0.1:9464"},
+		HTTP:      HTTPConfig{Listen: "127.0.0.1:9464", Open: slices.Clone(openPaths)},
 		Log:       LogConfig{Level: "info", Format: LogText},
 	}
 }
@@ -125,7 +140,7 @@ func (c Config) Validate() error {
 	errs := []error{
 		c.Kafka.Validate(),
 		c.validateBrokers(),
-		c.validateHosts(),
+		c.validateHTTP(),
 		inSection("redis", c.Redis.Validate()),
 		c.validateDetection(),
 		inSection("policy", c.Policy.Validate()),
@@ -194,11 +209,16 @@ func (c Config) validateBrokers() error {
 // hostName matches a name of http.hosts: a host, or the end of one from a dot on.
 var hostName = regexp.MustCompile(`^\.?[\w-]+(\.[\w-]+)*$`)
 
-func (c Config) validateHosts() error {
+func (c Config) validateHTTP() error {
 	var errs []error
 	for _, name := range c.HTTP.Hosts {
 		if !hostName.MatchString(name) {
 			errs = append(errs, fmt.Errorf("http.hosts has %q, must be a name without scheme and port, such as echosieve.internal", name))
+		}
+	}
+	for _, path := range c.HTTP.Open {
+		if !slices.Contains(openPaths, path) {
+			errs = append(errs, fmt.Errorf("http.open has %q, must name some of %s", path, strings.Join(openPaths, ", ")))
 		}
 	}
 	return errors.Join(errs...)

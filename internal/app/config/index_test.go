@@ -43,7 +43,7 @@ func others(t *testing.T) map[string][]string {
 		"detection.blocks":          {"5"},
 		"detection.segmenter":       {}, // gojieba needs cgo; package recipe tests that neither this nor a boilerplate table changes the id
 		"detection.user_dictionary": {words}, "detection.stop_words": {stop}, "detection.boilerplate_file": {}, "detection.html": {"text"},
-		"input.format": {"text"}, "log.level": {"debug"}, "log.format": {"json"}, "http.listen": {":9000"},
+		"input.format": {"text"}, "log.level": {"debug"}, "log.format": {"json"}, "http.listen": {":9000"}, "http.open": {"/readyz"},
 		"policy.revises": policies, "policy.overlaps": policies, "input.tombstones": {"skip"}, "input.preset": {"connect"}, "input.framing": {"confluent"}, "input.compression": {"zstd"}, "policy.contained": policies, "policy.extends": policies, "policy.same_id": policies,
 		"shadow.group": {"other-shadow"}, "shadow.namespace": {"other-shadow"}, "shadow.topic": {"other-shadow"},
 	}

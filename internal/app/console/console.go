@@ -2,8 +2,8 @@
 // the connections, articles beside the articles that they repeat, and a comparison of two pasted texts.
 //
 // The page is plain HTML, CSS and JavaScript, embedded, and loads nothing from elsewhere. Article text reaches the browser as JSON only,
-// and the script inserts it as text, never as markup. The console has no login: who reaches http.listen reads articles. It reads records
-// of the configured topics only. The guard of package service, which stands before it, refuses requests of other sites' pages.
+// and the script inserts it as text, never as markup. It reads records of the configured topics only. Before it stand the guard of package
+// service, which refuses requests of other sites' pages, and the login of package access.
 package console
 
 import (

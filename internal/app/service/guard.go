@@ -11,8 +11,8 @@ import (
 	"echosieve/internal/app/config"
 )
 
-// guard stands before every path of the HTTP listener. The listener has no login, and the browser of somebody who may reach it also shows
-// pages of strangers. The guard refuses what such a page sends:
+// guard stands before every path of the HTTP listener. The browser of somebody who may reach the listener, or who has logged in, also
+// shows pages of strangers. The guard refuses what such a page sends:
 //
 //   - A request for a name that is not ours. A stranger can let his own name resolve to our address: for the browser our answers are then his
 //     (DNS rebinding). He cannot do that with an address, nor with the names of loopback, nor with the names of http.hosts.

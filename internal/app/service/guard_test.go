@@ -19,7 +19,7 @@ func guarded(cfg config.HTTPConfig) http.Handler {
 	h := newHealth(nil, discardLog(), "kafka")
 	probed(h, "kafka", nil)
 	cfg.Pprof, cfg.Console = true, true
-	return newHTTPHandler(cfg, prometheus.NewRegistry(), h, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	return newHTTPHandler(cfg, nil, prometheus.NewRegistry(), h, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 }
 
 // everyPath holds each path that the listener serves, and one that it does not.
@@ -134,7 +134,7 @@ func TestLinks(t *testing.T) {
 		if all {
 			page = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 		}
-		handler := newHTTPHandler(cfg, prometheus.NewRegistry(), h, page)
+		handler := newHTTPHandler(cfg, nil, prometheus.NewRegistry(), h, page)
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Host = "localhost"

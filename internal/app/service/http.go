@@ -3,6 +3,7 @@ package service
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"echosieve/internal/app/access"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/console"
 	"echosieve/internal/app/visible"
@@ -32,9 +34,9 @@ const (
 	metricsInFlight     = 4
 )
 
-// newHTTPHandler serves the paths of the listener, behind the guard: a page of links at /, /metrics, /healthz and /readyz, and what the
+// newHTTPHandler serves the paths of the listener, behind the guard and the login: a page of links at /, /metrics, /healthz and /readyz, and what the
 // settings add. Other methods than GET and HEAD are refused, except by the console. A nil console is none.
-func newHTTPHandler(cfg config.HTTPConfig, metrics prometheus.Gatherer, h *health, page http.Handler) http.Handler {
+func newHTTPHandler(cfg config.HTTPConfig, login *access.Access, metrics prometheus.Gatherer, h *health, page http.Handler) http.Handler {
 	mux := http.NewServeMux() // a pattern with GET matches HEAD as well; other methods get 405
 	mux.HandleFunc("GET /{$}", serveLinks(cfg))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{
@@ -62,7 +64,7 @@ func newHTTPHandler(cfg config.HTTPConfig, metrics prometheus.Gatherer, h *healt
 		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
-	return guard(cfg, mux)
+	return guard(cfg, login.Protect(mux))
 }
 
 // serveLinks returns the page at /, which leads to all others.
@@ -108,8 +110,9 @@ func serveJSON(w http.ResponseWriter, status int, v any, log *slog.Logger) {
 	}
 }
 
-// serveHTTP serves until ctx ends, then closes the listener and returns nil. It returns an error if serving fails before that.
-func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler, log *slog.Logger) error {
+// serveHTTP serves until ctx ends, then closes the listener and returns nil. It returns an error if serving fails before that. A nil
+// encryption is none.
+func serveHTTP(ctx context.Context, l net.Listener, encryption *tls.Config, handler http.Handler, log *slog.Logger) error {
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: httpHeaderTimeout,
@@ -117,10 +120,17 @@ func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler, log *s
 		WriteTimeout:      httpWriteTimeout,
 		IdleTimeout:       httpIdleTimeout,
 		MaxHeaderBytes:    httpMaxHeaderBytes,
+		TLSConfig:         encryption,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(l) }()
+	go func() {
+		if encryption == nil {
+			failed <- server.Serve(l)
+		} else {
+			failed <- server.ServeTLS(l, "", "")
+		}
+	}()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("http: serve: %w", err)

@@ -25,7 +25,7 @@ func startHTTP(t *testing.T, reg *prometheus.Registry, h *health, cfg config.HTT
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- serveHTTP(ctx, l, newHTTPHandler(cfg, reg, h, nil), h.log) }()
+	go func() { ended <- serveHTTP(ctx, l, nil, newHTTPHandler(cfg, nil, reg, h, nil), h.log) }()
 	t.Cleanup(func() {
 		cancel()
 		require.NoError(t, <-ended)

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"echosieve/consumer"
+	"echosieve/internal/app/access"
 	"echosieve/internal/app/build"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/console"
@@ -42,6 +43,7 @@ type Service struct {
 	reporter *watch.Reporter
 	consumer *consumer.Consumer
 	console  *console.Console // nil without http.console
+	access   *access.Access   // nil without a login and TLS
 	listener net.Listener
 	reloader *reloader
 	tracing  *otlp.Exporter
@@ -58,6 +60,9 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	s.health = newHealth(set, log, "kafka", "redis")
 	s.reloader = newReloader(cfg, set, log)
 	var err error
+	if s.access, err = access.Load(cfg.HTTP, log.With("component", "http")); err != nil {
+		return nil, err
+	}
 	if s.recipe, err = cfg.LoadRecipe(); err != nil {
 		return nil, err
 	}
@@ -133,8 +138,8 @@ func (s *Service) Run(ctx context.Context) error {
 		// Pages keep their requests open. Without this the listener would wait for them when the service stops.
 		context.AfterFunc(ctx, s.console.Close)
 	}
-	handler := newHTTPHandler(s.cfg.HTTP, s.registry, s.health, page)
-	group.Go(func() error { return serveHTTP(ctx, s.listener, handler, s.log) })
+	handler := newHTTPHandler(s.cfg.HTTP, s.access, s.registry, s.health, page)
+	group.Go(func() error { return serveHTTP(ctx, s.listener, s.access.TLS(), handler, s.log) })
 	group.Go(func() error {
 		s.health.probe(ctx, "redis", func(ctx context.Context) error {
 			return connection.Explain(connection.Ping(ctx, s.redis), s.redis, s.cfg.Redis.Namespace)

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"echosieve/internal/app/access"
 	"echosieve/internal/app/config"
 	"echosieve/internal/base/diag"
 )
@@ -33,6 +34,11 @@ func Unprotected(cfg config.Config) []diag.Finding {
 			"redis", cfg.Redis.Password != "" && !cfg.Redis.TLS.Enabled,
 			"redis.password is set without TLS: the password is sent in clear text",
 			"set redis.tls.enabled: true, unless Redis runs on this machine",
+		},
+		{
+			"http", access.SendsPasswords(cfg.HTTP),
+			"http.listen takes logins without TLS: passwords and tokens are sent in clear text",
+			"set cert_file and key_file under tls_server_config in the file of http.config_file, unless a proxy before the listener speaks TLS",
 		},
 	} {
 		if f.is {

@@ -1,0 +1,309 @@
+package access
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/bcrypt"
+
+	"echosieve/internal/app/config"
+	"echosieve/test/certs"
+)
+
+const token = "0123456789abcdef0123456789abcdef"
+
+// hash is the bcrypt hash of a password, made with the least work.
+func hash(t *testing.T, password string) string {
+	t.Helper()
+	made, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
+	require.NoError(t, err)
+	return string(made)
+}
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	return name
+}
+
+// settings are those of a listener on loopback whose files hold the texts; an empty text: there is no file.
+func settings(t *testing.T, web, secret string) config.HTTPConfig {
+	t.Helper()
+	cfg, dir := config.Default().HTTP, t.TempDir()
+	if web != "" {
+		cfg.ConfigFile = write(t, filepath.Join(dir, "web.yaml"), web)
+	}
+	if secret != "" {
+		cfg.TokenFile = write(t, filepath.Join(dir, "token"), secret)
+	}
+	return cfg
+}
+
+func load(t *testing.T, cfg config.HTTPConfig) *Access {
+	t.Helper()
+	a, err := Load(cfg, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	return a
+}
+
+var page = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "page") })
+
+// status is the answer to a request with the login "user:password", "token TOKEN" or none.
+func status(a *Access, path, login string) int {
+	r, w := httptest.NewRequest(http.MethodGet, path, nil), httptest.NewRecorder()
+	if secret, isToken := strings.CutPrefix(login, "token "); isToken {
+		r.Header.Set("Authorization", "Bearer "+secret)
+	} else if user, password, given := strings.Cut(login, ":"); given {
+		r.SetBasicAuth(user, password)
+	}
+	a.Protect(page).ServeHTTP(w, r)
+	return w.Code
+}
+
+func TestLogins(t *testing.T) {
+	users := "basic_auth_users:\n  alice: " + hash(t, "secret") + "\n  bob: " + hash(t, "other") + "\n"
+	for name, test := range map[string]struct {
+		web, token string
+		logins     map[string]int
+	}{
+		"no login":  {"", "", map[string]int{"": 200, "eve:x": 200}},
+		"TLS only":  {"tls_server_config: {}\n", "", map[string]int{"": 200}},
+		"users":     {users, "", map[string]int{"": 401, "alice:secret": 200, "bob:other": 200, "alice:other": 401, "alice:": 401, "eve:secret": 401, ":": 401, "token " + token: 401}},
+		"token":     {"", token + "\n", map[string]int{"": 401, "token " + token: 200, "token x" + token: 401, "token ": 401, "alice:" + token: 401}},
+		"both":      {users, token, map[string]int{"": 401, "alice:secret": 200, "token " + token: 200, "token secret": 401}},
+		"empty web": {"", token, map[string]int{"token " + strings.ToUpper(token): 401}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := load(t, settings(t, test.web, test.token))
+			for range 2 { // the second time the password is known
+				for login, want := range test.logins {
+					for _, path := range []string{"/", "/console/", "/debug/pprof/", "/v1/look", "/metrics/x"} {
+						require.Equal(t, want, status(a, path, login), "%s with %q", path, login)
+					}
+					for _, path := range []string{"/metrics", "/healthz", "/readyz"} {
+						require.Equal(t, http.StatusOK, status(a, path, login), path)
+					}
+				}
+			}
+		})
+	}
+	cfg := settings(t, users, "")
+	cfg.Open = []string{"/healthz"}
+	a := load(t, cfg)
+	require.Equal(t, http.StatusUnauthorized, status(a, "/metrics", ""))
+	require.Equal(t, http.StatusOK, status(a, "/metrics", "alice:secret"))
+	require.Equal(t, http.StatusOK, status(a, "/healthz", ""))
+}
+
+// Whoever guesses passwords keeps one core busy, and those who have logged in work on.
+func TestGuessesAtOnce(t *testing.T) {
+	slow, err := bcrypt.GenerateFromPassword([]byte("secret"), bcrypt.DefaultCost)
+	require.NoError(t, err)
+	a := load(t, settings(t, "basic_auth_users: {alice: "+string(slow)+"}\n", ""))
+	require.Equal(t, http.StatusOK, status(a, "/", "alice:secret"))
+	a.checking <- struct{}{} // a guess is being compared
+	var refused sync.WaitGroup
+	for range maxWaiting {
+		refused.Go(func() { require.Equal(t, http.StatusUnauthorized, status(a, "/", "alice:guess")) })
+	}
+	require.Eventually(t, func() bool { return a.waiting.Load() == maxWaiting }, time.Minute, time.Millisecond)
+	require.Equal(t, http.StatusTooManyRequests, status(a, "/", "alice:guess"))
+	require.Equal(t, http.StatusOK, status(a, "/", "alice:secret"))
+	<-a.checking
+	refused.Wait()
+}
+
+func TestMistakesInFiles(t *testing.T) {
+	pair := certs.NewAuthority(t).Server()
+	withTLS := "tls_server_config: {cert_file: " + pair.Cert + ", key_file: " + pair.Key
+	for web, want := range map[string]string{
+		"basic_auth_users: {a: secret}":                                 "htpasswd",
+		"basic_auth_users: {a: $2y$15$" + strings.Repeat("x", 53) + "}": "cost 15",
+		"users: {a: b}":                                             "basic_auth_users",
+		"rate_limit: {burst: 1}":                                    "rate_limit",
+		"tls_server_config: {cert_file: none.pem}":                  "cert_file and key_file",
+		"tls_server_config: {min_version: TLS12}":                   "cert_file and key_file are missing",
+		withTLS + ", min_version: TLS10}":                           "TLS12 or TLS13",
+		withTLS + ", client_auth_type: Maybe}":                      "RequireAndVerifyClientCert",
+		withTLS + ", client_auth_type: RequireAndVerifyClientCert}": "client_ca_file",
+		withTLS + ", client_ca_file: x.pem}":                        "client_ca_file",
+		withTLS + ", client_auth_type: RequireAndVerifyClientCert, client_ca_file: " + pair.Key + "}": "no PEM certificate",
+	} {
+		cfg := settings(t, web, "")
+		_, err := Load(cfg, slog.New(slog.DiscardHandler))
+		require.ErrorContains(t, err, "http.config_file: ", web)
+		require.ErrorContains(t, err, want, web)
+	}
+	_, err := Load(settings(t, "", "short"), slog.New(slog.DiscardHandler))
+	require.ErrorContains(t, err, "openssl rand -hex 32")
+	_, err = Load(config.HTTPConfig{ConfigFile: "/none"}, slog.New(slog.DiscardHandler))
+	require.ErrorContains(t, err, "http.config_file: open /none")
+}
+
+// Articles are served on loopback, or behind a login.
+func TestArticlesNeedALogin(t *testing.T) {
+	authority := certs.NewAuthority(t)
+	pair := authority.Server()
+	certed := "tls_server_config: {cert_file: " + pair.Cert + ", key_file: " + pair.Key + ", client_auth_type: RequireAndVerifyClientCert, client_ca_file: " + authority.File + "}"
+	for listen, needs := range map[string]bool{
+		"127.0.0.1:0": false, "127.9.9.9:1": false, "[::1]:1": false, "localhost:1": false,
+		":9464": true, "0.0.0.0:9464": true, "[::]:9464": true, "10.0.0.1:9464": true, "echosieve.internal:9464": true, "localhost.example:1": true,
+	} {
+		for _, test := range []struct {
+			web, token string
+			login      bool
+		}{
+			{"", "", false},
+			{"tls_server_config: {cert_file: " + pair.Cert + ", key_file: " + pair.Key + "}", "", false},
+			{"basic_auth_users: {a: " + hash(t, "b") + "}", "", true},
+			{"", token, true},
+			{certed, "", true},
+		} {
+			cfg := settings(t, test.web, test.token)
+			cfg.Listen = listen
+			_, err := Load(cfg, slog.New(slog.DiscardHandler))
+			require.NoError(t, err)
+			cfg.Console = true
+			_, err = Load(cfg, slog.New(slog.DiscardHandler))
+			if needs && !test.login {
+				require.ErrorContains(t, err, "http.console shows articles to everybody who reaches "+listen)
+			} else {
+				require.NoError(t, err, "%s %+v", listen, test)
+			}
+			require.Equal(t, needs && test.login && test.web != certed, SendsPasswords(cfg), "%s %+v", listen, test)
+		}
+	}
+}
+
+// Files are read again when they have changed. Mistakes in them, and what a running listener cannot do, change nothing.
+func TestReloadOfFiles(t *testing.T) {
+	cfg := settings(t, "basic_auth_users: {alice: "+hash(t, "secret")+"}", token)
+	var log bytes.Buffer
+	a, err := Load(cfg, slog.New(slog.NewTextHandler(&log, nil)))
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, status(a, "/", "alice:secret"))
+
+	write(t, cfg.ConfigFile, "basic_auth_users: {bob: "+hash(t, "another")+"}")
+	require.Equal(t, http.StatusUnauthorized, status(a, "/", "alice:secret"), "a known password is forgotten, too")
+	require.Equal(t, http.StatusOK, status(a, "/", "bob:another"))
+	other := strings.Repeat("z", minToken)
+	write(t, cfg.TokenFile, other)
+	require.Equal(t, http.StatusUnauthorized, status(a, "/", "token "+token))
+	require.Equal(t, http.StatusOK, status(a, "/", "token "+other))
+
+	for text, want := range map[string]string{
+		"basic_auth_users: {bob: another}": "bcrypt",
+		"- ":                               "http.config_file",
+		"tls_server_config: {cert_file: none.pem, key_file: none.pem}": "none.pem",
+	} {
+		log.Reset()
+		write(t, cfg.ConfigFile, text)
+		for range 3 {
+			require.Equal(t, http.StatusOK, status(a, "/", "bob:another"))
+			require.Equal(t, http.StatusUnauthorized, status(a, "/", ""))
+		}
+		require.Contains(t, log.String(), want)
+		require.Equal(t, 1, strings.Count(log.String(), "\n"), "said once: %s", log.String())
+	}
+	require.NoError(t, os.Remove(cfg.TokenFile))
+	require.Equal(t, http.StatusOK, status(a, "/", "token "+other), "a file that is gone for a moment")
+	write(t, cfg.TokenFile, token)
+	write(t, cfg.ConfigFile, "")
+	require.Equal(t, http.StatusOK, status(a, "/", "token "+token))
+
+	log.Reset()
+	cfg = settings(t, "basic_auth_users: {alice: "+hash(t, "secret")+"}", "")
+	a, err = Load(cfg, slog.New(slog.NewTextHandler(&log, nil)))
+	require.NoError(t, err)
+	write(t, cfg.ConfigFile, "{}")
+	require.Equal(t, http.StatusUnauthorized, status(a, "/", ""), "an emptied file opens the listener")
+	require.Contains(t, log.String(), "login cannot be switched off")
+}
+
+// serve returns the address of a listener with TLS, and a client that knows the authority.
+func serve(t *testing.T, a *Access, authority *certs.Authority) (string, *http.Client) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(a.Protect(page))
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
+	server.Listener = tls.NewListener(server.Listener, a.TLS())
+	server.Start()
+	t.Cleanup(server.Close)
+	pem, err := os.ReadFile(authority.File)
+	require.NoError(t, err)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(pem)
+	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "localhost"}}
+	return strings.Replace(server.URL, "http:", "https:", 1), &http.Client{Transport: transport}
+}
+
+// get requests the page and returns the version of TLS.
+func get(client *http.Client, url string) (version uint16, err error) {
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)
+	if err != nil {
+		return 0, err
+	}
+	res, err := client.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	return res.TLS.Version, res.Body.Close()
+}
+
+// The listener speaks TLS with certificates that are replaced while it runs, and without one that has mistakes.
+func TestTLS(t *testing.T) {
+	old, next := certs.NewAuthority(t), certs.NewAuthority(t)
+	cfg := settings(t, "{}", "")
+	dir := filepath.Dir(cfg.ConfigFile)
+	replace := func(from certs.Pair) {
+		for name, file := range map[string]string{"cert.pem": from.Cert, "key.pem": from.Key} {
+			data, err := os.ReadFile(file)
+			require.NoError(t, err)
+			write(t, filepath.Join(dir, name), string(data))
+		}
+	}
+	replace(old.Server())
+	write(t, cfg.ConfigFile, "tls_server_config: {cert_file: cert.pem, key_file: key.pem, min_version: TLS13}")
+	a := load(t, cfg)
+	url, client := serve(t, a, old)
+	version, err := get(client, url)
+	require.NoError(t, err)
+	require.Equal(t, uint16(tls.VersionTLS13), version)
+	client.Transport.(*http.Transport).TLSClientConfig.MaxVersion = tls.VersionTLS12
+	_, err = get(client, url)
+	require.ErrorContains(t, err, "protocol version")
+	client.Transport.(*http.Transport).TLSClientConfig.MaxVersion = 0
+	write(t, filepath.Join(dir, "cert.pem"), "half a cert")
+	_, err = get(client, url)
+	require.NoError(t, err, "the certificate in force stays")
+	replace(next.Server())
+	_, err = get(client, url)
+	require.ErrorContains(t, err, "unknown authority")
+	pem, err := os.ReadFile(next.File)
+	require.NoError(t, err)
+	client.Transport.(*http.Transport).TLSClientConfig.RootCAs.AppendCertsFromPEM(pem)
+	_, err = get(client, url)
+	require.NoError(t, err)
+
+	write(t, cfg.ConfigFile, "tls_server_config: {cert_file: cert.pem, key_file: key.pem, client_auth_type: RequireAndVerifyClientCert, client_ca_file: "+next.File+"}")
+	_, err = get(client, url)
+	require.Error(t, err)
+	pair := next.Client("me")
+	me, err := tls.LoadX509KeyPair(pair.Cert, pair.Key)
+	require.NoError(t, err)
+	client.Transport.(*http.Transport).TLSClientConfig.Certificates = []tls.Certificate{me}
+	_, err = get(client, url)
+	require.NoError(t, err)
+}
