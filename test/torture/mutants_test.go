@@ -60,7 +60,7 @@ var mutants = []mutant{
 		{"redisindex/lookup.go", "if !b.spans[span] {", "if false {"},
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin}},
 	{name: "publish-unacknowledged", edits: []edit{
-		{"consumer/publisher.go", "		if err = w.write(ctx, raw, len(part)); err == nil {\n			break\n		}\n", "		go func() { _ = w.write(context.WithoutCancel(ctx), raw, len(part)) }()\n		break\n"},
+		{"consumer/publisher.go", "		if err = w.write(ctx, raw, len(part), latest); err == nil {\n			break\n		}\n", "		go func() { _ = w.write(context.WithoutCancel(ctx), raw, len(part), latest) }()\n		break\n"},
 		{"consumer/publisher.go", "		p.reporter.failed(opPublish, subject, fmt.Errorf(\"consumer: publish to %s: %w\", w.topic, err))\n		if err := retry.wait(ctx); err != nil {\n			_ = w.giveUp()\n			return nil, err\n		}\n", ""},
 		{"consumer/publisher.go", "	var retry backoff\n", ""},
 	}, faults: "broker-kill,kill", want: []ledger.Kind{ledger.Lost, ledger.Order}},
