@@ -313,7 +313,7 @@ func (c *cluster) leave(ctx context.Context, group, member string) error {
 
 // commit stores the next offsets to read with their labels, for a member of the group. kafka-go's own commit has no labels. After an
 // error the offsets may be stored or not.
-func (c *cluster) commit(ctx context.Context, gen *kafka.Generation, topic string, commits []kafka.OffsetCommit) error {
+func (c *cluster) commit(ctx context.Context, gen *kafka.Generation, topic string, commits ...kafka.OffsetCommit) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	req := &kafka.OffsetCommitRequest{

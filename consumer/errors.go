@@ -1,16 +1,176 @@
 package consumer
 
 import (
+	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
+	"maps"
 	"net"
 	"strings"
+	"sync"
+	"time"
 
 	"echosieve/internal/base/diag"
 
+	exponential "github.com/cenkalti/backoff/v5"
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
 )
+
+// Operations as they stand in metrics and logs.
+const (
+	opJoin    = "join"
+	opFetch   = "fetch"
+	opPublish = "publish"
+	opCommit  = "commit"
+	// opTakeOver is the take-over of an input partition.
+	opTakeOver = "takeover"
+)
+
+var operations = []string{opJoin, opFetch, opPublish, opCommit, opTakeOver}
+
+// reporter reports failures to metrics, log and health. If an operation fails many times or for many partitions, only the first
+// failure is logged, and one line when the operation works again for all of them. Safe for concurrent use.
+type reporter struct {
+	metrics *metrics
+	log     *slog.Logger
+	health  func(component string, call fmt.Stringer, err error)
+
+	// rebalanceTime is how long the answers that belong to every rebalance may last before they count as a failure.
+	rebalanceTime time.Duration
+
+	mu          sync.Mutex
+	failing     map[failure]error
+	rebalancing map[failure]time.Time // since when such an answer has come again and again
+}
+
+// failure is what fails. It is the call that health learns of.
+type failure struct{ operation, subject string }
+
+func (f failure) String() string { return f.operation + " " + f.subject }
+
+// failed records that an operation on a subject (a partition, a topic, the group) failed and will be tried again.
+func (r *reporter) failed(operation, subject string, err error) {
+	err = explain(err)
+	r.metrics.errors.WithLabelValues(operation, kind(err)).Inc()
+	r.metrics.retries.WithLabelValues(operation).Inc()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if routine(err) && r.isShort(failure{operation, subject}) {
+		r.log.Debug("the group rebalances", "operation", operation, "subject", subject, "err", err)
+		return
+	}
+	if !r.fails(operation) {
+		r.log.Warn("kafka operation fails, trying again", "operation", operation, "subject", subject, "err", err)
+	}
+	key := failure{operation, subject}
+	r.failing[key] = err
+	r.health("kafka", key, err)
+}
+
+// isShort says whether the operation has been refused for less than rebalanceTime, because the group rebalances.
+func (r *reporter) isShort(key failure) bool {
+	since, known := r.rebalancing[key]
+	if !known {
+		since = time.Now()
+		r.rebalancing[key] = since
+	}
+	return time.Since(since) < r.rebalanceTime
+}
+
+// changed replaces the reason of a failure, if the operation fails for the subject.
+func (r *reporter) changed(operation, subject string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := failure{operation, subject}
+	if _, known := r.failing[key]; known {
+		r.log.Info("kafka operation still fails, for another reason", "operation", operation, "subject", subject, "err", err)
+		r.failing[key] = err
+		r.health("kafka", key, err)
+	}
+}
+
+// leftGeneration drops the failures of the operations that belong to a group generation: partitions may belong to another member after it.
+// If one of them failed, this member counts as failing until it has joined the next group generation, because nothing has worked since.
+func (r *reporter) leftGeneration(group string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.rebalancing, func(key failure, _ time.Time) bool { return key.operation != opJoin })
+	join := failure{opJoin, group}
+	for key, err := range r.failing {
+		if key.operation == opJoin {
+			continue
+		}
+		r.failing[join] = err
+		r.health("kafka", join, err)
+		delete(r.failing, key)
+		r.health("kafka", key, nil)
+	}
+}
+
+// ok records that the operation works for the subject.
+func (r *reporter) ok(operation, subject string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := failure{operation, subject}
+	delete(r.rebalancing, key)
+	if _, known := r.failing[key]; !known {
+		return
+	}
+	delete(r.failing, key)
+	if !r.fails(operation) {
+		r.log.Info("kafka operation works again", "operation", operation)
+	}
+	r.health("kafka", key, nil)
+}
+
+// fails says whether the operation fails for any subject.
+func (r *reporter) fails(operation string) bool {
+	for key := range r.failing {
+		if key.operation == operation {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	minBackoff = 50 * time.Millisecond
+	maxBackoff = 3 * time.Second
+)
+
+// backoff waits between attempts. The pause doubles from minBackoff to maxBackoff. It is random within bounds, so that partitions and
+// processes do not try again at the same moment. The zero value is ready.
+type backoff struct {
+	first  time.Duration // the first pause; 0: minBackoff
+	pauses *exponential.ExponentialBackOff
+}
+
+// wait returns nil after the next pause, or ctx's error if ctx ends first.
+func (b *backoff) wait(ctx context.Context) error {
+	if b.pauses == nil {
+		b.pauses = exponential.NewExponentialBackOff()
+		b.pauses.InitialInterval, b.pauses.MaxInterval, b.pauses.Multiplier = cmp.Or(b.first, minBackoff), maxBackoff, 2
+		b.reset()
+	}
+	timer := time.NewTimer(b.pauses.NextBackOff())
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (b *backoff) reset() {
+	if b.pauses != nil {
+		b.pauses.Reset()
+	}
+}
 
 // explain translates an error of kafka-go into a *diag.Problem. It returns an error without a translation unchanged.
 func explain(err error) error {

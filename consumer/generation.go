@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"echosieve/consumer/internal/label"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/crashpoint"
 
@@ -188,17 +189,17 @@ func (g *groupGeneration) commitUntil(ctx, work context.Context) {
 func (g *groupGeneration) commit(ctx context.Context) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	marks := map[*partition]*mark{}
+	marks, commits := map[*partition]*mark{}, []kafka.OffsetCommit(nil)
 	for _, p := range g.partitions {
 		if m := p.mark.Load(); m.next >= 0 && m != p.committed {
-			marks[p] = m
+			marks[p], commits = m, append(commits, g.offsetCommit(p.id, m.next, p.ownerWords(m)))
 		}
 	}
-	if len(marks) == 0 {
+	if len(commits) == 0 {
 		return
 	}
 	crashpoint.Here(crashpoint.BeforeCommit)
-	if err := g.commitMarks(ctx, marks); err != nil {
+	if err := g.c.cluster.commit(ctx, g.gen, g.c.input.name, commits...); err != nil {
 		g.c.metrics.commits.WithLabelValues("error").Inc()
 		g.c.reporter.failed(opCommit, g.c.cfg.Group, fmt.Errorf("consumer: commit: %w", err))
 		return
@@ -211,11 +212,7 @@ func (g *groupGeneration) commit(ctx context.Context) {
 	}
 }
 
-// commitMarks commits the marks with their labels in one request.
-func (g *groupGeneration) commitMarks(ctx context.Context, marks map[*partition]*mark) error {
-	commits := make([]kafka.OffsetCommit, 0, len(marks))
-	for p, m := range marks {
-		commits = append(commits, kafka.OffsetCommit{Partition: int(p.id), Offset: m.next, Metadata: g.c.label(g.topicID, p.ownerWords(m)...)})
-	}
-	return g.c.cluster.commit(ctx, g.gen, g.c.input.name, commits)
+// offsetCommit is the commit of an offset of the input topic, with its label. words are those of the partition's owner, or none.
+func (g *groupGeneration) offsetCommit(partition int32, next int64, words []label.Word) kafka.OffsetCommit {
+	return kafka.OffsetCommit{Partition: int(partition), Offset: next, Metadata: g.c.label(g.topicID, words...)}
 }

@@ -3,10 +3,14 @@ package consumer
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
+	"echosieve/consumer/internal/label"
 	"echosieve/consumer/internal/wire"
+	"echosieve/pipeline/article"
 
 	"github.com/segmentio/kafka-go"
 )
@@ -101,4 +105,160 @@ func (b balancer) AssignGroups(members []kafka.GroupMember, partitions []kafka.P
 	}
 	b.assigned.Store(n)
 	return b.RangeGroupBalancer.AssignGroups(members, partitions)
+}
+
+// maxLabelBytes bounds the word index, so that the label has room for other words.
+const maxLabelBytes = 1024
+
+// labelsInterval is the time between two looks at the labels of all partitions; tests set a shorter one.
+const labelsInterval = 5 * time.Second
+
+// Labels are stored beside the group's committed offsets (package label), and survive a restart of all members. The index stores which one
+// it is and how far it has counted. So it notices after a restart that Redis has lost data, and that another index was used.
+type Labels interface {
+	// Label returns the words of the index to store: one word without spaces, at most 1 KiB, or "". It is called before each commit.
+	Label() string
+	// Recall is called whenever partitions are assigned, and every 5 seconds, with the labels of all partitions of the input topic that
+	// have one, by the offset beside which the label stands. Calls may be concurrent. The map belongs to Recall.
+	Recall(labels map[article.Coordinates]string)
+}
+
+// KeepLabels makes the consumer commit and recall labels. It may be called once, before Run.
+func (c *Consumer) KeepLabels(l Labels) { c.labels = l }
+
+// label returns the metadata to commit beside an offset of the topic. words are those of the partition's owner, or none.
+func (c *Consumer) label(id wire.TopicID, words ...label.Word) string {
+	index, of := "", ""
+	if c.labels != nil {
+		index = c.labels.Label()
+	}
+	if len(index) > maxLabelBytes {
+		index = ""
+	}
+	if id.Known() {
+		of = id.String()
+	}
+	words = append([]label.Word{{Name: label.Index, Value: index}}, words...)
+	return label.Make(append(words, label.Word{Name: label.TopicID, Value: of})...)
+}
+
+// ofOtherTopic says whether an offset with this label belongs to another topic than id.
+func ofOtherTopic(text string, id wire.TopicID) bool {
+	of := label.Value(text, label.TopicID)
+	return of != "" && id.Known() && of != id.String()
+}
+
+// start is where a group generation begins in a partition: at offset, or at the log start if offset is negative.
+type start struct {
+	partition int
+	offset    int64
+	recreated bool // the group's offset belonged to a topic that was deleted and recreated
+}
+
+// startPositions asks brokers for the topic's id and for the group's offsets in the assigned partitions, until they answer. It
+// returns an error only when ctx ends.
+func (c *Consumer) startPositions(ctx context.Context, assigned []kafka.PartitionAssignment) ([]start, error) {
+	var retry backoff
+	for {
+		starts, err := c.startPositionsOnce(ctx, assigned)
+		if err == nil {
+			c.reporter.ok(opJoin, c.cfg.Group)
+			return starts, nil
+		}
+		if ctx.Err() == nil {
+			c.reporter.failed(opJoin, c.cfg.Group, fmt.Errorf("consumer: positions of group %s: %w", c.cfg.Group, err))
+		}
+		if err := retry.wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (c *Consumer) startPositionsOnce(ctx context.Context, assigned []kafka.PartitionAssignment) ([]start, error) {
+	// The topic's id is read before anything is fetched. Otherwise the topic could be recreated in between: records of the old topic
+	// would be committed under the id of the new one, and a restart would resume in the new topic at an offset of the old.
+	now, err := c.cluster.topic(ctx, c.input.name)
+	if err != nil {
+		return nil, err
+	}
+	c.input.id.Store(&now.ID)
+	// Offsets of all partitions are read, for their labels: the members of the group must know the same before one of them writes.
+	partitions := firstPartitions(len(now.Partitions))
+	for _, a := range assigned {
+		if a.ID >= len(now.Partitions) {
+			partitions = append(partitions, a.ID)
+		}
+	}
+	committed, err := c.cluster.committed(ctx, c.cfg.Group, c.input.name, partitions)
+	if err != nil {
+		return nil, err
+	}
+	c.recallLabels(committed)
+	starts := make([]start, 0, len(assigned))
+	for _, p := range committed {
+		if !slices.ContainsFunc(assigned, func(a kafka.PartitionAssignment) bool { return a.ID == p.Partition }) {
+			continue
+		}
+		at := start{partition: p.Partition, offset: p.CommittedOffset}
+		if p.CommittedOffset >= 0 && ofOtherTopic(p.Metadata, now.ID) {
+			at.recreated, at.offset = true, kafka.FirstOffset
+		}
+		// Brokers drop a group's offsets with the topic. Then the only evidence is that this process has served the old topic. A
+		// process that has just started cannot tell this case from a group that never committed.
+		if p.CommittedOffset < 0 && c.lastServed.Known() && now.ID.Known() && c.lastServed != now.ID {
+			at.recreated = true
+		}
+		starts = append(starts, at)
+	}
+	return starts, nil
+}
+
+func (c *Consumer) recallLabels(committed []kafka.OffsetFetchPartition) {
+	if c.labels != nil {
+		c.labels.Recall(labelsOf(c.input.name, committed))
+	}
+}
+
+// labelsOf returns the words of the index beside committed offsets of a topic.
+func labelsOf(topic string, committed []kafka.OffsetFetchPartition) map[article.Coordinates]string {
+	labels := map[article.Coordinates]string{}
+	for _, p := range committed {
+		if index := label.Value(p.Metadata, label.Index); index != "" && p.CommittedOffset >= 0 {
+			labels[article.Coordinates{Topic: topic, Partition: int32(p.Partition), Offset: p.CommittedOffset}] = index
+		}
+	}
+	return labels
+}
+
+// watchLabels recalls the labels until ctx ends, because members that commit beside this one do not tell it. A request
+// that fails is left to the next time: what the members need to work reports the fault.
+func (c *Consumer) watchLabels(ctx context.Context) {
+	if c.labels == nil {
+		return
+	}
+	tick := time.NewTicker(c.labelsInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		n, err := c.cluster.partitions(ctx, c.input.name)
+		if err != nil {
+			continue
+		}
+		if committed, err := c.cluster.committed(ctx, c.cfg.Group, c.input.name, firstPartitions(n)); err == nil {
+			c.recallLabels(committed)
+		}
+	}
+}
+
+// firstPartitions returns the ids of the partitions of a topic with n partitions.
+func firstPartitions(n int) []int {
+	ids := make([]int, n)
+	for i := range ids {
+		ids[i] = i
+	}
+	return ids
 }

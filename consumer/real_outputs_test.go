@@ -234,12 +234,12 @@ func realLateCommit(t *testing.T, cfg Config) {
 	eventuallyCommitted(t, cfg)
 	gen := &kafka.Generation{GroupID: cfg.Group, ID: 1, MemberID: "somebody"}
 	commits := []kafka.OffsetCommit{{Partition: 0, Offset: 7}}
-	require.Error(t, m.cluster.commit(t.Context(), gen, cfg.Topics.Input, commits), "the group has another member")
+	require.Error(t, m.cluster.commit(t.Context(), gen, cfg.Topics.Input, commits...), "the group has another member")
 	m.stop(t)
 	late, err := newCluster(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
 	defer late.close()
-	require.Error(t, late.commit(t.Context(), gen, cfg.Topics.Input, commits), "the group is empty")
+	require.Error(t, late.commit(t.Context(), gen, cfg.Topics.Input, commits...), "the group is empty")
 	require.Zero(t, committed(t, client(t, cfg), cfg))
 }
 

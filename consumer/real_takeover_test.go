@@ -31,7 +31,7 @@ func testTakeOver(t *testing.T, cfg Config) *takeover {
 // outputEnds are the output partitions of a take-over, as they are now.
 func outputEnds(t *testing.T, to *takeover) []position {
 	t.Helper()
-	p := &publisher{cluster: to.cluster, topics: to.cluster.cfg.Topics.destinations()}
+	p := &sender{cluster: to.cluster, topics: to.cluster.cfg.Topics.destinations()}
 	var positions []position
 	require.Eventually(t, func() bool { // a topic may be new
 		var err error
@@ -45,7 +45,7 @@ func outputEnds(t *testing.T, to *takeover) []position {
 func takeOver(t *testing.T, to *takeover) *ownership {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		own, err := to.once(context.Background(), outputEnds(t, to))
+		own, err := to.attempt(context.Background(), outputEnds(t, to))
 		if err == nil {
 			return own
 		}
@@ -122,7 +122,7 @@ func realTakeOver(t *testing.T, cfg Config) {
 	require.ErrorIs(t, publishAs(b, second.as, 7, out.Unique, 11), kafka.OutOfOrderSequenceNumber)
 
 	// The service's own writer never gets beyond the fence, however often it tries, and whatever it takes for a new beginning.
-	p := &publisher{cluster: a.cluster, topics: cfg.Topics.destinations(), ids: &producerIDs{cluster: a.cluster}}
+	p := &sender{cluster: a.cluster, topics: cfg.Topics.destinations(), ids: &producerIDs{cluster: a.cluster}}
 	w := p.fencedWriters(0, first)[article.ToUnique]
 	for range 3 {
 		require.ErrorIs(t, w.write(t.Context(), batchWith(t, "late"), 1, time.Now()), errTakenOver)

@@ -4,17 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/crashpoint"
-	"echosieve/pipeline"
-	"echosieve/pipeline/record"
 
 	"github.com/segmentio/kafka-go"
 )
+
+// transactionalID names the writer for an input partition.
+func transactionalID(prefix, topic string, partition int32) string {
+	return prefix + "/" + topic + "/" + strconv.Itoa(int(partition))
+}
 
 // A take-over makes this process the only writer for one input partition, and finds out what its former owners have published. It
 // runs at the start of a group generation, before the partition is fetched, and again when a leader has lost the sequence numbers of this
@@ -131,30 +133,6 @@ var (
 	errOutputsChanged = errors.New("an output topic was recreated, or has more partitions")
 )
 
-// fencedIdentity is the identity that a take-over has established. It is never changed: a new one comes from a new take-over.
-type fencedIdentity struct {
-	as     wire.Identity
-	memory time.Duration // how long leaders remember a producer
-}
-
-func (f fencedIdentity) current(context.Context) (wire.Identity, error) { return f.as, nil }
-
-func (f fencedIdentity) remembered(latest time.Time) bool {
-	return time.Since(latest) <= f.memory/renewalsInMemory
-}
-
-func (fencedIdentity) renew() error { return errStandingLost }
-
-func (fencedIdentity) refused(err error) error {
-	if react(err) == leave {
-		return errTakenOver
-	}
-	return errStandingLost
-}
-
-// errNoMarker says that a marker did not come within markerPatience.
-var errNoMarker = errors.New("the marker of the transaction did not reach the output partition")
-
 // takeOver takes a partition over. It repeats attempts until one succeeds, and commits the position if the commit that was there does not
 // say where to read back: the first output is published only after that. The error is ctx's or errTakenOver.
 func (g *groupGeneration) takeOver(ctx context.Context, partition int32) (*ownership, error) {
@@ -171,7 +149,7 @@ func (g *groupGeneration) takeOver(ctx context.Context, partition int32) (*owner
 	subject, began := strconv.Itoa(int(partition)), time.Now()
 	var retry backoff
 	for {
-		own, err := g.takeOverOnce(ctx, t)
+		own, err := g.tryTakeOver(ctx, t)
 		switch {
 		case err == nil:
 			c.reporter.ok(opTakeOver, subject)
@@ -194,13 +172,14 @@ func (g *groupGeneration) takeOver(ctx context.Context, partition int32) (*owner
 	}
 }
 
-func (g *groupGeneration) takeOverOnce(ctx context.Context, t *takeover) (*ownership, error) {
+// tryTakeOver makes one attempt, and commits the position if need be.
+func (g *groupGeneration) tryTakeOver(ctx context.Context, t *takeover) (*ownership, error) {
 	began := time.Now()
-	positions, err := g.c.publisher.positions(ctx, t.partition)
+	positions, err := g.c.sender.positions(ctx, t.partition)
 	if err != nil {
 		return nil, fmt.Errorf("output partitions: %w", err)
 	}
-	own, err := t.once(ctx, positions)
+	own, err := t.attempt(ctx, positions)
 	if err != nil {
 		return nil, err
 	}
@@ -213,12 +192,12 @@ func (g *groupGeneration) takeOverOnce(ctx context.Context, t *takeover) (*owner
 			return nil, fmt.Errorf("log start: %w", err)
 		}
 	}
-	p := newPartition(g.c, t.partition, own.next, own)
-	return own, g.commitMarks(ctx, map[*partition]*mark{p: p.mark.Load()})
+	words := ownerWords(own.as, own.positions(own.next, &writers{}))
+	return own, g.c.cluster.commit(ctx, g.gen, t.input, g.offsetCommit(t.partition, own.next, words))
 }
 
-// once makes one attempt. positions are the output partitions of this input partition as they are now.
-func (t *takeover) once(ctx context.Context, positions []position) (*ownership, error) {
+// attempt goes through the steps 1 to 4. positions are the output partitions of this input partition as they are now.
+func (t *takeover) attempt(ctx context.Context, positions []position) (*ownership, error) {
 	if err := t.init(ctx); err != nil {
 		return nil, err
 	}
@@ -235,26 +214,8 @@ func (t *takeover) once(ctx context.Context, positions []position) (*ownership, 
 	own.labelled = pid == t.as.ID && committed.next >= 0 && len(missingFrom(positions, committed.positions)) == 0
 	// Without a commit, the first epoch of a producer id shows that nobody has published under the id before.
 	own.fenced = pid == t.as.ID || committed.next < 0 && t.first == 0
-	old, err := t.formerPositions(ctx, own, missingFrom(committed.positions, positions))
-	if err != nil {
+	if err := t.readBack(ctx, own, positions, committed.positions, pid); err != nil {
 		return nil, err
-	}
-	deadline := time.Now().Add(markerPatience)
-	for _, p := range positions {
-		if p.offset, err = t.readFrom(ctx, p, committed.positions); err != nil {
-			return nil, err
-		}
-		own.before = append(own.before, p)
-		if p.offset, err = t.readPosition(ctx, own, p.TopicPartition, p.offset, pid, deadline); err != nil {
-			return nil, fmt.Errorf("read back %s/%d: %w", p.Topic, p.Partition, err)
-		}
-		own.ends = append(own.ends, p)
-	}
-	for _, p := range old {
-		own.before = append(own.before, p)
-		if err := t.readFormer(ctx, own, p, pid, deadline); err != nil {
-			return nil, fmt.Errorf("read back %s/%d: %w", p.Topic, p.Partition, err)
-		}
 	}
 	crashpoint.Here(crashpoint.AfterReadBack)
 	return own, nil
@@ -274,73 +235,6 @@ func (t *takeover) init(ctx context.Context) error {
 		t.begun, t.first = true, t.as.Epoch
 	}
 	return nil
-}
-
-// formerPositions fences those of the positions that still exist, and returns them. The former owner wrote there: the number of partitions has
-// changed since, or an output topic has got another name. Where this user may no longer write, own is not fenced.
-func (t *takeover) formerPositions(ctx context.Context, own *ownership, positions []position) (left []position, err error) {
-	for _, p := range positions {
-		now, err := t.cluster.topic(ctx, p.Topic)
-		if err == nil && now.ID == p.topicID && int(p.Partition) < len(now.Partitions) {
-			err = t.fence(ctx, []position{p})
-			if err == nil {
-				left = append(left, p)
-			}
-		}
-		switch {
-		case errors.Is(err, kafka.TopicAuthorizationFailed):
-			own.fenced = false
-		case err != nil && !errors.Is(err, kafka.UnknownTopicOrPartition):
-			return nil, fmt.Errorf("%s/%d, where an earlier owner published: %w", p.Topic, p.Partition, err)
-		}
-	}
-	return left, nil
-}
-
-// readFrom returns the offset from which a position is read back: its position in the commit, or its present offset if the commit names none.
-// A topic that was recreated since the commit is read from its start: an owner who did not notice that may have published there.
-func (t *takeover) readFrom(ctx context.Context, p position, committed []position) (int64, error) {
-	at := slices.IndexFunc(committed, func(c position) bool { return c.TopicPartition == p.TopicPartition })
-	switch {
-	case at < 0:
-		return p.offset, nil
-	case committed[at].topicID == p.topicID:
-		return committed[at].offset, nil
-	}
-	first, _, err := t.cluster.offsets(ctx, p.Topic, p.Partition)
-	if err != nil {
-		return 0, fmt.Errorf("log start of %s/%d: %w", p.Topic, p.Partition, err)
-	}
-	return first, nil
-}
-
-// ask sends a request to the coordinator of the id until there is an answer that is not to be asked for again.
-func (t *takeover) ask(ctx context.Context, request func(context.Context) error) error {
-	retry, began := backoff{first: busyPause}, time.Now()
-	for {
-		err := t.found(ctx)
-		if err == nil {
-			err = request(ctx)
-		}
-		switch react(err) {
-		case lookUp:
-			t.node = -1
-		case sendAgain:
-		default:
-			return err
-		}
-		if time.Since(began) > takeOverPatience || retry.wait(ctx) != nil {
-			return err
-		}
-	}
-}
-
-// found makes sure that the coordinator is known.
-func (t *takeover) found(ctx context.Context) (err error) {
-	if t.node < 0 {
-		t.node, err = t.cluster.wire.Coordinator(ctx, t.id)
-	}
-	return err
 }
 
 // fence sends the markers of our epoch into the positions.
@@ -382,102 +276,31 @@ func (t *takeover) position(ctx context.Context) (mark, int64, error) {
 	return mark{at.CommittedOffset, positions}, owner.ID, nil
 }
 
-// missingFrom returns those of the positions that name a partition which is not among known.
-func missingFrom(positions, known []position) []position {
-	var missing []position
-	for _, p := range positions {
-		if !slices.ContainsFunc(known, func(k position) bool { return k.TopicPartition == p.TopicPartition }) {
-			missing = append(missing, p)
-		}
-	}
-	return missing
-}
-
-// readPosition reads one partition from the offset to our own marker, and returns the marker's offset. It adds the records at or after
-// own.next to own.acknowledged. pid is the producer id of the commit: if the coordinator has given the transactional id another producer id
-// since, batches of both are ours.
-func (t *takeover) readPosition(ctx context.Context, own *ownership, p wire.TopicPartition, offset, pid int64, deadline time.Time) (int64, error) {
-	var retry backoff
+// ask sends a request to the coordinator of the id until there is an answer that is not to be asked for again.
+func (t *takeover) ask(ctx context.Context, request func(context.Context) error) error {
+	retry, began := backoff{first: busyPause}, time.Now()
 	for {
-		next, marker, err := t.readTail(ctx, own, p, offset, pid)
-		switch {
-		case marker:
-			return next - 1, nil
-		case ctx.Err() != nil:
-			return 0, ctx.Err()
-		case errors.Is(err, kafka.OffsetOutOfRange):
-			// Retention has removed what stood there; or the log was cut off, and offsets are given out again.
-			if next, _, err = t.cluster.offsets(ctx, p.Topic, p.Partition); err != nil {
-				next = offset
-			}
+		err := t.found(ctx)
+		if err == nil {
+			err = request(ctx)
 		}
-		if next > offset {
-			retry.reset()
-		} else if time.Now().After(deadline) {
-			if err == nil {
-				err = errNoMarker
-			}
-			return 0, err
-		} else if err != nil && retry.wait(ctx) != nil {
-			return 0, err
+		switch react(err) {
+		case lookUp:
+			t.node = -1
+		case sendAgain:
+		default:
+			return err
 		}
-		offset = next
+		if time.Since(began) > takeOverPatience || retry.wait(ctx) != nil {
+			return err
+		}
 	}
 }
 
-// readFormer is readPosition for a topic that may no longer be among the configured ones. kafka-go's transport finds the leaders of those only.
-func (t *takeover) readFormer(ctx context.Context, own *ownership, p position, pid int64, deadline time.Time) error {
-	c, err := newCluster(t.cluster.cfg, p.Topic)
-	if err != nil {
-		return err
+// found makes sure that the coordinator is known.
+func (t *takeover) found(ctx context.Context) (err error) {
+	if t.node < 0 {
+		t.node, err = t.cluster.wire.Coordinator(ctx, t.id)
 	}
-	defer c.close()
-	there := *t
-	there.cluster = c
-	_, err = there.readPosition(ctx, own, p.TopicPartition, p.offset, pid, deadline)
 	return err
-}
-
-// readTail fetches once. It returns the offset to go on with, and whether the batch before that offset is our own marker.
-func (t *takeover) readTail(ctx context.Context, own *ownership, p wire.TopicPartition, offset, pid int64) (next int64, marker bool, err error) {
-	res, release, err := t.cluster.fetchTail(ctx, t.limiter, p.Topic, p.Partition, offset)
-	if err != nil {
-		return offset, false, err
-	}
-	defer release()
-	tail := wire.NewTail(res, offset, t.cluster.cfg.maxFetchBytes())
-	for {
-		batch, err := tail.Next()
-		if err != nil || batch == nil {
-			return tail.Offset(), false, err
-		}
-		by := batch.Producer()
-		switch {
-		case batch.Marker():
-			if by == t.as {
-				return tail.Offset(), true, nil
-			}
-		case by.ID == t.as.ID || by.ID == pid && pid != wire.NoProducerID:
-			if err := batch.Records(t.limiter.waitDecoder(ctx), func(r *record.Record) error { return t.collect(own, r) }); err != nil {
-				return offset, false, err
-			}
-		}
-	}
-}
-
-// collect adds the input record that the output names, if it lies ahead.
-func (t *takeover) collect(own *ownership, r *record.Record) error {
-	input, err := pipeline.InputOf(r.Headers)
-	if err != nil {
-		return err
-	}
-	if own.next >= 0 && input.Topic == t.input && input.Partition == t.partition && input.Offset >= own.next {
-		own.acknowledged.add(input.Offset)
-	}
-	return nil
-}
-
-// transactionalID names the writer for an input partition.
-func transactionalID(prefix, topic string, partition int32) string {
-	return prefix + "/" + topic + "/" + strconv.Itoa(int(partition))
 }

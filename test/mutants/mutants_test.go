@@ -244,31 +244,31 @@ var mutants = []mutant{
 		{"watch/handover.go", "if !ok || label.Index.Same(h.index) || now.Sub(label.Seen) >= h.window {", "if ok || !ok || at.Offset >= 0 {"},
 	}, "watch ^TestLack$"},
 	{"takes-the-end-for-the-marker", []edit{
-		{"../consumer/takeover.go", markerMissing, endIsEnough},
+		{"../consumer/readback.go", markerMissing, endIsEnough},
 	}, takingOver},
 	{"positions-past-what-was-found", []edit{
 		{"../consumer/ownership.go", "if o.acknowledged.len > 0 && next <= o.acknowledged.highest {", "if false {"},
 	}, takingOver},
 	{"reads-batches-of-others", []edit{
-		{"../consumer/takeover.go", "case by.ID == t.as.ID || by.ID == pid && pid != wire.NoProducerID:", "default:"},
+		{"../consumer/readback.go", "case by.ID == t.as.ID || by.ID == pid && pid != wire.NoProducerID:", "default:"},
 	}, takingOver},
 	{"owner-raises-its-epoch", []edit{
-		{"../consumer/publisher.go", "return own.identity() })", "return &ownIdentity{ids: p.ids, as: own.as} })"},
+		{"../consumer/sender.go", "return own.identity() })", "return &ownIdentity{ids: s.ids, as: own.as} })"},
 	}, takingOver},
 	{"sends-old-batches-again", []edit{
-		{"../consumer/takeover.go", "return time.Since(latest) <= f.memory/renewalsInMemory", "return true"},
+		{"../consumer/writer.go", "return time.Since(latest) <= f.memory/renewalsInMemory", "return true"},
 	}, "^TestOldBatchesAreNotSentAgain$"},
 	{"takes-over-without-a-fence", []edit{
 		{"../consumer/takeover.go", fenceFirst, ""},
-		{"../consumer/takeover.go", markerMissing, endIsEnough},
+		{"../consumer/readback.go", markerMissing, endIsEnough},
 	}, takingOver},
 	{"reads-before-the-fence", []edit{
 		{"../consumer/takeover.go", fenceFirst, ""},
-		{"../consumer/takeover.go", markerMissing, endIsEnough},
+		{"../consumer/readback.go", markerMissing, endIsEnough},
 		{"../consumer/takeover.go", "	crashpoint.Here(crashpoint.AfterReadBack)\n", fenceFirst},
 	}, takingOver},
 	{"waits-for-a-forgotten-marker", []edit{
-		{"../consumer/takeover.go", "} else if time.Now().After(deadline) {", "} else if false && time.Now().After(deadline) {"},
+		{"../consumer/readback.go", "} else if time.Now().After(deadline) {", "} else if false && time.Now().After(deadline) {"},
 	}, takingOver},
 	{"keeps-its-epoch", []edit{
 		{"../consumer/takeover.go", "	t.node = -1\n	err := t.ask(", "	if t.begun {\n		return nil\n	}\n	t.node = -1\n	err := t.ask("},
@@ -283,16 +283,16 @@ var mutants = []mutant{
 		{"../consumer/cluster.go", "GenerationID: int(gen.ID), MemberID: gen.MemberID,", "GenerationID: -1,"},
 	}, "^TestRealKafka$/^4.3.1$/^late_commit$"},
 	{"forgets-former-outputs", []edit{
-		{"../consumer/takeover.go", "missingFrom(committed.positions, positions))\n	if err", "nil)\n	if err"},
+		{"../consumer/readback.go", "missingFrom(committed, positions))\n	if err", "nil)\n	if err"},
 	}, "^TestRealKafka$/^4.3.1$/^changed_outputs$"},
 	{"never-renews-its-fence", []edit{
-		{"../consumer/partition.go", "case time.Since(own.fencedAt) >= p.c.renewalInterval(), ", "case "},
+		{"../consumer/ownership.go", "case time.Since(own.fencedAt) >= p.c.renewalInterval(), ", "case "},
 	}, "^TestForgetfulBrokers$/^4.3.1$"},
 	{"owner-chooses-its-epoch", []edit{
-		{"../consumer/takeover.go", "func (fencedIdentity) renew() error { return errStandingLost }", "func (fencedIdentity) renew() error { return nil }"},
+		{"../consumer/writer.go", "func (fencedIdentity) renew() error { return errStandingLost }", "func (fencedIdentity) renew() error { return nil }"},
 	}, "^TestFencedWritersLoseTheirStanding$"},
 	{"fenced-owner-goes-on", []edit{
-		{"../consumer/takeover.go", "	if react(err) == leave {\n		return errTakenOver\n	}\n	return errStandingLost\n", "	_ = err\n	return errStandingLost\n"},
+		{"../consumer/writer.go", "	if react(err) == leave {\n		return errTakenOver\n	}\n	return errStandingLost\n", "	_ = err\n	return errStandingLost\n"},
 	}, "^TestFencedWritersLoseTheirStanding$"},
 }
 

@@ -40,7 +40,7 @@ var mutants = []mutant{
 	{name: "misreports", edits: []edit{
 		{"pipeline/output.go", "	out := Output{Record: r, Time: r.Time, Destination: v.Destination, Verdict: *v,", "	if v.Kind == article.Near && r.Offset%4 == 0 {\n		wrong := *v\n		wrong.Root = v.Original\n		v = &wrong\n	}\n	out := Output{Record: r, Time: r.Time, Destination: v.Destination, Verdict: *v,"},
 		{"pipeline/pipeline.go", "	if a.Empty {\n", "	if a.Empty || r.Offset%31 == 7 {\n"},
-		{"consumer/places.go", "return input % int32(partitions)", "return (input + 1) % int32(partitions)"},
+		{"consumer/ownership.go", "return input % int32(partitions)", "return (input + 1) % int32(partitions)"},
 		{"consumer/internal/wire/reader.go", "ok && b.transactional()", "ok && !b.transactional()"},
 	}, faults: "kill", want: []ledger.Kind{ledger.WrongRoot, ledger.Lost, ledger.Misplaced, ledger.Stray}, every: true, often: true},
 	{name: "does-not-know-zstd", edits: []edit{
@@ -50,7 +50,7 @@ var mutants = []mutant{
 		{"consumer/partition.go", decideCall, "		p.setMark(b.next)\n" + decideCall},
 	}, faults: "redis-stall,redis-stall,kill,kill,kill,kill", want: []ledger.Kind{ledger.Lost}, often: true},
 	{name: "retry-that-skips", edits: []edit{
-		{"consumer/publisher.go", "		if err := retry.wait(ctx); err != nil {\n			_ = w.giveUp()\n			return nil, err\n		}\n", "		_ = retry\n		break\n"},
+		{"consumer/sender.go", "		if err := retry.wait(ctx); err != nil {\n			_ = w.giveUp()\n			return nil, err\n		}\n", "		_ = retry\n		break\n"},
 	}, faults: "kafka-hang-ups,kafka-hang-ups", want: []ledger.Kind{ledger.Lost, ledger.Order}},
 	{name: "publishes-what-is-published", edits: []edit{
 		{"consumer/partition.go", "	if p.own == nil || p.own.acknowledged.len == 0 {\n", "	if true {\n"},
@@ -60,15 +60,15 @@ var mutants = []mutant{
 		{"redisindex/lookup.go", "if !b.spans[span] {", "if false {"},
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin}},
 	{name: "publish-unacknowledged", edits: []edit{
-		{"consumer/publisher.go", "		if err = w.write(ctx, raw, len(part), latest); err == nil {\n			break\n		}\n", "		go func() { _ = w.write(context.WithoutCancel(ctx), raw, len(part), latest) }()\n		break\n"},
-		{"consumer/publisher.go", "		p.reporter.failed(opPublish, subject, fmt.Errorf(\"consumer: publish to %s: %w\", w.topic, err))\n		if err := retry.wait(ctx); err != nil {\n			_ = w.giveUp()\n			return nil, err\n		}\n", ""},
-		{"consumer/publisher.go", "	var retry backoff\n", ""},
+		{"consumer/sender.go", "		if err = w.write(ctx, raw, len(part), latest); err == nil {\n			break\n		}\n", "		go func() { _ = w.write(context.WithoutCancel(ctx), raw, len(part), latest) }()\n		break\n"},
+		{"consumer/sender.go", "		s.reporter.failed(opPublish, subject, fmt.Errorf(\"consumer: publish to %s: %w\", w.topic, err))\n		if err := retry.wait(ctx); err != nil {\n			_ = w.giveUp()\n			return nil, err\n		}\n", ""},
+		{"consumer/sender.go", "	var retry backoff\n", ""},
 	}, faults: "broker-kill,kill", want: []ledger.Kind{ledger.Lost, ledger.Order}},
 	{name: "failure-counts-as-done", edits: []edit{
 		{"consumer/partition.go", "				check(p.finishBatch(ctx, b))\n", "				_ = p.finishBatch(ctx, b)\n				p.setMark(b.next)\n"},
 	}, faults: "redis-stall,term,storm", want: []ledger.Kind{ledger.Lost}},
 	{name: "marker-across-generations", edits: []edit{
-		{"consumer/partition.go", "	for ctx.Err() == nil {\n		next, err := p.fetchOnce(ctx, offset, out)\n", "	key := p.topic + p.name\n	if old, ok := markers.Load(key); ok {\n		offset = max(offset, old.(int64))\n	}\n	defer func() { markers.Store(key, offset) }()\n	for ctx.Err() == nil {\n		next, err := p.fetchOnce(ctx, offset, out)\n"},
+		{"consumer/fetch.go", "	for ctx.Err() == nil {\n		next, err := p.fetchOnce(ctx, offset, out)\n", "	key := p.topic + p.name\n	if old, ok := markers.Load(key); ok {\n		offset = max(offset, old.(int64))\n	}\n	defer func() { markers.Store(key, offset) }()\n	for ctx.Err() == nil {\n		next, err := p.fetchOnce(ctx, offset, out)\n"},
 		{"consumer/partition.go", "// batch is a run of records", "var markers sync.Map\n\n// batch is a run of records"},
 	}, faults: "redis-stall,storm,storm", want: []ledger.Kind{ledger.Lost}},
 	{name: "redelivery-is-a-copy-of-itself", edits: []edit{
@@ -87,8 +87,8 @@ var mutants = []mutant{
 	}, faults: "hostile-frames", want: []ledger.Kind{rig.Swollen}, args: []string{"--processes", "1"}},
 	// A batch of one partition takes all records in flight, and a decompressor its whole share.
 	{name: "records-before-decompressors", edits: []edit{
-		{"consumer/partition.go", openDecompressor, ""},
-		{"consumer/partition.go", "	b, size, bad := p.readBatch(records)\n", openDecompressor + "	b, size, bad := p.readBatch(records)\n"},
+		{"consumer/fetch.go", openDecompressor, ""},
+		{"consumer/fetch.go", "	b, size, bad := p.readBatch(records)\n", openDecompressor + "	b, size, bad := p.readBatch(records)\n"},
 	}, faults: "hostile-frames", want: []ledger.Kind{ledger.Lost}, args: []string{"--processes", "1", "--service-flag", "--kafka.max_in_flight_records=256"}},
 	{name: "wait-for-no-replica", edits: []edit{
 		{"redisindex/connection/options.go", "	if o.WaitReplicas > 0 {\n", "	if false {\n"},

@@ -22,9 +22,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// publisher publishes outputs to the output topics and waits until all in-sync replicas have them. Safe for concurrent use
+// sender publishes outputs to the output topics and waits until all in-sync replicas have them. Safe for concurrent use
 // by different input partitions.
-type publisher struct {
+type sender struct {
 	cluster  *cluster
 	ids      *producerIDs
 	topics   [article.DestinationCount]string
@@ -39,19 +39,19 @@ type publisher struct {
 // another goroutine.
 type writers [article.DestinationCount]*writer
 
-func newPublisher(c *cluster, m *metrics, r *reporter) *publisher {
+func newSender(c *cluster, m *metrics, r *reporter) *sender {
 	ids := &producerIDs{cluster: c, onRefusal: func(p *diag.Problem) {
 		r.log.Warn("batches carry no sequence numbers", "cause", p.Cause, "remedy", p.Remedy, "err", p.Err)
 	}}
-	return &publisher{cluster: c, ids: ids, topics: c.cfg.Topics.destinations(), metrics: m, reporter: r, own: map[int32]*writers{}}
+	return &sender{cluster: c, ids: ids, topics: c.cfg.Topics.destinations(), metrics: m, reporter: r, own: map[int32]*writers{}}
 }
 
 // newWriters returns the writers of an input partition under the identities that the function returns.
-func (p *publisher) newWriters(partition int32, as func() identity) *writers {
+func (s *sender) newWriters(partition int32, as func() identity) *writers {
 	var ws writers
-	for to, topic := range p.topics {
+	for to, topic := range s.topics {
 		if topic != "" {
-			ws[to] = newWriter(p.cluster, as(), article.Destination(to), topic, func(partitions int) int { return int(outputPartition(partition, partitions)) })
+			ws[to] = newWriter(s.cluster, as(), article.Destination(to), topic, func(partitions int) int { return int(outputPartition(partition, partitions)) })
 		}
 	}
 	return &ws
@@ -59,18 +59,18 @@ func (p *publisher) newWriters(partition int32, as func() identity) *writers {
 
 // ownWriters returns the writers of an input partition that have producer ids of their own. They are the same ones for each call,
 // because they outlive group generations: a broker can still hold a batch of an earlier one.
-func (p *publisher) ownWriters(partition int32) *writers {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.own[partition] == nil {
-		p.own[partition] = p.newWriters(partition, func() identity { return newOwnIdentity(p.ids) })
+func (s *sender) ownWriters(partition int32) *writers {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.own[partition] == nil {
+		s.own[partition] = s.newWriters(partition, func() identity { return newOwnIdentity(s.ids) })
 	}
-	return p.own[partition]
+	return s.own[partition]
 }
 
 // positions returns the output partitions of an input partition, with the ends of their logs.
-func (p *publisher) positions(ctx context.Context, partition int32) ([]position, error) {
-	m, err := p.cluster.metadata(ctx, p.cluster.cfg.Topics.All()[1:])
+func (s *sender) positions(ctx context.Context, partition int32) ([]position, error) {
+	m, err := s.cluster.metadata(ctx, s.cluster.cfg.Topics.All()[1:])
 	if err != nil {
 		return nil, err
 	}
@@ -78,13 +78,13 @@ func (p *publisher) positions(ctx context.Context, partition int32) ([]position,
 	if err != nil {
 		return nil, err
 	}
-	return positions, p.cluster.moveToEnds(ctx, positions)
+	return positions, s.cluster.moveToEnds(ctx, positions)
 }
 
 // fencedWriters returns the writers of an input partition that this process has taken over. They write only to the partitions that
 // the take-over has fenced.
-func (p *publisher) fencedWriters(partition int32, own *ownership) *writers {
-	ws := p.newWriters(partition, func() identity { return own.identity() })
+func (s *sender) fencedWriters(partition int32, own *ownership) *writers {
+	ws := s.newWriters(partition, func() identity { return own.identity() })
 	for _, w := range ws {
 		for _, e := range own.ends {
 			if w != nil && w.topic == e.Topic {
@@ -104,7 +104,7 @@ func (c *Consumer) publishBatch(ctx context.Context, ws *writers, partition int3
 		pending[i] = &outputs[i]
 	}
 	for len(pending) > 0 {
-		refusals, err := c.publisher.publish(ctx, ws, partition, pending)
+		refusals, err := c.sender.publish(ctx, ws, partition, pending)
 		if err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ type outgoing struct {
 // publish returns when every output is acknowledged, except those that their topics refuse permanently, which it returns. It publishes to
 // the topics in parallel, with one Produce request for each topic and kafka.max_message_bytes. It tries until ctx ends and returns
 // ctx's error, or errStandingLost or errTakenOver. Calls for one input partition follow each other, and the outputs of each topic keep their order.
-func (p *publisher) publish(ctx context.Context, ws *writers, partition int32, outputs []*pipeline.Output) ([]refused, error) {
+func (s *sender) publish(ctx context.Context, ws *writers, partition int32, outputs []*pipeline.Output) ([]refused, error) {
 	var topics [article.DestinationCount]outgoing
 	for _, o := range outputs {
 		rec := record.Record{Key: o.Record.Key, Value: o.Record.Value, Headers: o.Headers, Time: o.Time}
@@ -151,7 +151,7 @@ func (p *publisher) publish(ctx context.Context, ws *writers, partition int32, o
 			rec.Key = o.Key
 		}
 		to := o.Destination
-		if p.topics[to] == "" { // kafka.topics.possible is empty
+		if s.topics[to] == "" { // kafka.topics.possible is empty
 			to = article.ToUnique
 		}
 		topics[to].records, topics[to].outputs = append(topics[to].records, rec), append(topics[to].outputs, o)
@@ -162,7 +162,7 @@ func (p *publisher) publish(ctx context.Context, ws *writers, partition int32, o
 	for to := range topics {
 		if len(topics[to].records) > 0 {
 			wait.Go(func() {
-				refusals[to], errs[to] = p.publishTo(ctx, ws[to], partition, topics[to])
+				refusals[to], errs[to] = s.publishTo(ctx, ws[to], partition, topics[to])
 				crashpoint.Here(crashpoint.BetweenPublishes)
 			})
 		}
@@ -173,12 +173,12 @@ func (p *publisher) publish(ctx context.Context, ws *writers, partition int32, o
 
 // publishTo sends the records through one writer, part after part. A part is sent only when the one before is acknowledged, so that
 // a retry cannot change the order.
-func (p *publisher) publishTo(ctx context.Context, w *writer, partition int32, all outgoing) (refusals []refused, err error) {
+func (s *sender) publishTo(ctx context.Context, w *writer, partition int32, all outgoing) (refusals []refused, err error) {
 	ctx, span := tracing.Start(ctx, "publish "+w.topic, trace.WithSpanKind(trace.SpanKindProducer),
 		trace.WithAttributes(attribute.Int("messaging.batch.message_count", len(all.records))))
 	defer func() { tracing.End(span, err) }()
-	for part := range wire.Split(all.records, p.cluster.cfg.MaxMessageBytes) {
-		more, err := p.send(ctx, w, partition, outgoing{part, all.outputs[:len(part)]})
+	for part := range wire.Split(all.records, s.cluster.cfg.MaxMessageBytes) {
+		more, err := s.send(ctx, w, partition, outgoing{part, all.outputs[:len(part)]})
 		if err != nil {
 			return nil, err
 		}
@@ -189,9 +189,9 @@ func (p *publisher) publishTo(ctx context.Context, w *writer, partition int32, a
 
 // send publishes one record batch, as often as needed, except for the records that the topic refuses permanently, which it returns. The
 // writer keeps a retry from repeating records.
-func (p *publisher) send(ctx context.Context, w *writer, partition int32, batch outgoing) ([]refused, error) {
+func (s *sender) send(ctx context.Context, w *writer, partition int32, batch outgoing) ([]refused, error) {
 	part, subject := batch.records, w.topic+"<"+strconv.Itoa(int(partition))
-	raw, err := wire.EncodeBatch(part, p.cluster.codec)
+	raw, err := wire.EncodeBatch(part, s.cluster.codec)
 	if err != nil {
 		return nil, fmt.Errorf("consumer: publish to %s: %w", w.topic, err)
 	}
@@ -209,24 +209,24 @@ func (p *publisher) send(ctx context.Context, w *writer, partition int32, batch 
 			return nil, err
 		}
 		if why := refusal(w.topic, err); why != nil && (len(part) > 1 || !batch.outputs[0].Smallest) {
-			p.metrics.errors.WithLabelValues(opPublish, kind(err)).Inc()
-			p.reporter.ok(opPublish, subject)
-			return p.sendHalves(ctx, w, partition, batch, why)
+			s.metrics.errors.WithLabelValues(opPublish, kind(err)).Inc()
+			s.reporter.ok(opPublish, subject)
+			return s.sendHalves(ctx, w, partition, batch, why)
 		}
-		p.reporter.failed(opPublish, subject, fmt.Errorf("consumer: publish to %s: %w", w.topic, err))
+		s.reporter.failed(opPublish, subject, fmt.Errorf("consumer: publish to %s: %w", w.topic, err))
 		if err := retry.wait(ctx); err != nil {
 			_ = w.giveUp()
 			return nil, err
 		}
 	}
-	p.reporter.ok(opPublish, subject)
-	p.metrics.acknowledged.WithLabelValues(w.to.String()).Add(float64(len(part)))
+	s.reporter.ok(opPublish, subject)
+	s.metrics.acknowledged.WithLabelValues(w.to.String()).Add(float64(len(part)))
 	return nil, nil
 }
 
 // sendHalves goes on after a topic has refused a batch. Brokers refuse a batch as a whole, so halves are sent until single records
 // are left: those that the topic refuses alone are returned.
-func (p *publisher) sendHalves(ctx context.Context, w *writer, partition int32, batch outgoing, why *pipeline.RejectError) ([]refused, error) {
+func (s *sender) sendHalves(ctx context.Context, w *writer, partition int32, batch outgoing, why *pipeline.RejectError) ([]refused, error) {
 	if err := w.giveUp(); err != nil {
 		return nil, err
 	}
@@ -234,11 +234,11 @@ func (p *publisher) sendHalves(ctx context.Context, w *writer, partition int32, 
 	if half == 0 {
 		return []refused{{batch.outputs[0], why}}, nil
 	}
-	first, err := p.send(ctx, w, partition, outgoing{batch.records[:half], batch.outputs[:half]})
+	first, err := s.send(ctx, w, partition, outgoing{batch.records[:half], batch.outputs[:half]})
 	if err != nil {
 		return nil, err
 	}
-	second, err := p.send(ctx, w, partition, outgoing{batch.records[half:], batch.outputs[half:]})
+	second, err := s.send(ctx, w, partition, outgoing{batch.records[half:], batch.outputs[half:]})
 	return append(first, second...), err
 }
 

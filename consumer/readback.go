@@ -1,0 +1,203 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"echosieve/consumer/internal/wire"
+	"echosieve/pipeline"
+	"echosieve/pipeline/record"
+
+	"github.com/segmentio/kafka-go"
+)
+
+// readPosition reads one partition from the offset to our own marker, and returns the marker's offset. It adds the records at or after
+// own.next to own.acknowledged. pid is the producer id of the commit: if the coordinator has given the transactional id another producer id
+// since, batches of both are ours.
+func (t *takeover) readPosition(ctx context.Context, own *ownership, p wire.TopicPartition, offset, pid int64, deadline time.Time) (int64, error) {
+	var retry backoff
+	for {
+		next, marker, err := t.readTail(ctx, own, p, offset, pid)
+		switch {
+		case marker:
+			return next - 1, nil
+		case ctx.Err() != nil:
+			return 0, ctx.Err()
+		case errors.Is(err, kafka.OffsetOutOfRange):
+			// Retention has removed what stood there; or the log was cut off, and offsets are given out again.
+			if next, _, err = t.cluster.offsets(ctx, p.Topic, p.Partition); err != nil {
+				next = offset
+			}
+		}
+		if next > offset {
+			retry.reset()
+		} else if time.Now().After(deadline) {
+			if err == nil {
+				err = errNoMarker
+			}
+			return 0, err
+		} else if err != nil && retry.wait(ctx) != nil {
+			return 0, err
+		}
+		offset = next
+	}
+}
+
+// readFormer is readPosition for a topic that may no longer be among the configured ones. kafka-go's transport finds the leaders of those only.
+func (t *takeover) readFormer(ctx context.Context, own *ownership, p position, pid int64, deadline time.Time) error {
+	c, err := newCluster(t.cluster.cfg, p.Topic)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	there := *t
+	there.cluster = c
+	_, err = there.readPosition(ctx, own, p.TopicPartition, p.offset, pid, deadline)
+	return err
+}
+
+// readTail fetches once. It returns the offset to go on with, and whether the batch before that offset is our own marker.
+func (t *takeover) readTail(ctx context.Context, own *ownership, p wire.TopicPartition, offset, pid int64) (next int64, marker bool, err error) {
+	res, release, err := t.cluster.fetchTail(ctx, t.limiter, p.Topic, p.Partition, offset)
+	if err != nil {
+		return offset, false, err
+	}
+	defer release()
+	tail := wire.NewTail(res, offset, t.cluster.cfg.maxFetchBytes())
+	for {
+		batch, err := tail.Next()
+		if err != nil || batch == nil {
+			return tail.Offset(), false, err
+		}
+		by := batch.Producer()
+		switch {
+		case batch.Marker():
+			if by == t.as {
+				return tail.Offset(), true, nil
+			}
+		case by.ID == t.as.ID || by.ID == pid && pid != wire.NoProducerID:
+			if err := batch.Records(t.limiter.waitDecoder(ctx), func(r *record.Record) error { return t.collect(own, r) }); err != nil {
+				return offset, false, err
+			}
+		}
+	}
+}
+
+// collect adds the input record that the output names, if it lies ahead.
+func (t *takeover) collect(own *ownership, r *record.Record) error {
+	input, err := pipeline.InputOf(r.Headers)
+	if err != nil {
+		return err
+	}
+	if own.next >= 0 && input.Topic == t.input && input.Partition == t.partition && input.Offset >= own.next {
+		own.acknowledged.add(input.Offset)
+	}
+	return nil
+}
+
+// offsetSet is a set of offsets at or above from, one bit for each offset up to the highest.
+type offsetSet struct {
+	from    int64
+	bits    []uint64
+	highest int64 // of the offsets added; only valid if len is above 0
+	len     int
+}
+
+func (s *offsetSet) add(offset int64) {
+	at := offset - s.from
+	for int64(len(s.bits)) <= at/64 {
+		s.bits = append(s.bits, 0)
+	}
+	if !s.has(offset) {
+		s.bits[at/64] |= 1 << (at % 64)
+		s.highest = max(s.highest, offset)
+		s.len++
+	}
+}
+
+func (s *offsetSet) has(offset int64) bool {
+	at := offset - s.from
+	return at >= 0 && at/64 < int64(len(s.bits)) && s.bits[at/64]>>(at%64)&1 == 1
+}
+
+// readBack reads the output partitions from their committed positions to our own marker: first those of positions, then those that only the
+// commit names. It sets what own knows of outputs. pid is the producer id of the commit.
+func (t *takeover) readBack(ctx context.Context, own *ownership, positions, committed []position, pid int64) error {
+	former, err := t.formerPositions(ctx, own, missingFrom(committed, positions))
+	if err != nil {
+		return err
+	}
+	deadline := time.Now().Add(markerPatience)
+	for _, p := range positions {
+		if p.offset, err = t.readFrom(ctx, p, committed); err != nil {
+			return err
+		}
+		own.before = append(own.before, p)
+		if p.offset, err = t.readPosition(ctx, own, p.TopicPartition, p.offset, pid, deadline); err != nil {
+			return fmt.Errorf("read back %s/%d: %w", p.Topic, p.Partition, err)
+		}
+		own.ends = append(own.ends, p)
+	}
+	for _, p := range former {
+		own.before = append(own.before, p)
+		if err := t.readFormer(ctx, own, p, pid, deadline); err != nil {
+			return fmt.Errorf("read back %s/%d: %w", p.Topic, p.Partition, err)
+		}
+	}
+	return nil
+}
+
+// formerPositions fences those of the positions that still exist, and returns them. The former owner wrote there: the number of partitions has
+// changed since, or an output topic has got another name. Where this user may no longer write, own is not fenced.
+func (t *takeover) formerPositions(ctx context.Context, own *ownership, positions []position) (left []position, err error) {
+	for _, p := range positions {
+		now, err := t.cluster.topic(ctx, p.Topic)
+		if err == nil && now.ID == p.topicID && int(p.Partition) < len(now.Partitions) {
+			err = t.fence(ctx, []position{p})
+			if err == nil {
+				left = append(left, p)
+			}
+		}
+		switch {
+		case errors.Is(err, kafka.TopicAuthorizationFailed):
+			own.fenced = false
+		case err != nil && !errors.Is(err, kafka.UnknownTopicOrPartition):
+			return nil, fmt.Errorf("%s/%d, where an earlier owner published: %w", p.Topic, p.Partition, err)
+		}
+	}
+	return left, nil
+}
+
+// readFrom returns the offset from which a position is read back: its position in the commit, or its present offset if the commit names none.
+// A topic that was recreated since the commit is read from its start: an owner who did not notice that may have published there.
+func (t *takeover) readFrom(ctx context.Context, p position, committed []position) (int64, error) {
+	at := slices.IndexFunc(committed, func(c position) bool { return c.TopicPartition == p.TopicPartition })
+	switch {
+	case at < 0:
+		return p.offset, nil
+	case committed[at].topicID == p.topicID:
+		return committed[at].offset, nil
+	}
+	first, _, err := t.cluster.offsets(ctx, p.Topic, p.Partition)
+	if err != nil {
+		return 0, fmt.Errorf("log start of %s/%d: %w", p.Topic, p.Partition, err)
+	}
+	return first, nil
+}
+
+// missingFrom returns those of the positions that name a partition which is not among known.
+func missingFrom(positions, known []position) []position {
+	var missing []position
+	for _, p := range positions {
+		if !slices.ContainsFunc(known, func(k position) bool { return k.TopicPartition == p.TopicPartition }) {
+			missing = append(missing, p)
+		}
+	}
+	return missing
+}
+
+// errNoMarker says that a marker did not come within markerPatience.
+var errNoMarker = errors.New("the marker of the transaction did not reach the output partition")
