@@ -92,7 +92,7 @@ func TestLabelsAreRecalled(t *testing.T) {
 }
 
 // Members see the labels that others commit while they run: a member that stands by is told where the group is.
-func TestNotesAreWatched(t *testing.T) {
+func TestLabelsAreWatched(t *testing.T) {
 	_, cfg := fake(t)
 	cfg.Partitions = 1
 	ensureTopics(t, cfg)

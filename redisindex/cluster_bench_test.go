@@ -15,7 +15,7 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// BenchmarkServers claims b.N articles (uniform fingerprints, as in BenchmarkClaim) in batches of 128 on different set-ups. It
+// BenchmarkServers claims b.N articles (uniform fingerprints, as in BenchmarkClaim) in claims of 128 on different set-ups. It
 // reports the CPU time of the client, of all masters together, and of the busiest master, for each article. The busiest master
 // limits what a set-up can process, so its time is what more masters must lower. Replicas do their work beside it.
 //

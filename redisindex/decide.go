@@ -12,7 +12,7 @@ import (
 	"echosieve/redisindex/keyspace"
 )
 
-// errTicketChanged says that a ticket was withdrawn, or withdrawn and drawn again, since the batch looked up. The batch is run again
+// errTicketChanged says that a ticket was withdrawn, or withdrawn and drawn again, since the claim looked up. The claim is run again
 // at once.
 var errTicketChanged = errors.New("a ticket was withdrawn")
 
@@ -26,25 +26,25 @@ const (
 // counts.
 //
 // The root of a copy is the root of its original, so a copy waits until its original has a verdict. Each task waits for itself
-// alone: the batch first writes all verdicts that it can reach, in the order of tickets, and only then waits. If batches waited as
-// a whole, two of them could wait for each other without end. Example: batch A has articles 1 and 4, batch B has 2 and 3; 3 repeats
+// alone: the claim first writes all verdicts that it can reach, in the order of tickets, and only then waits. If claims waited as
+// a whole, two of them could wait for each other without end. Example: claim A has articles 1 and 4, claim B has 2 and 3; 3 repeats
 // 1, and 4 repeats 2. A must write the verdict of 1 before it waits for 2, and B must write the verdict of 2 before it waits for 1.
 //
 // There is always progress. Of all undecided articles, in whichever process, the one with the lowest ticket has only decided articles
 // before it, so it does not wait.
-func (b *batch) decide(ctx context.Context) error {
+func (c *claim) decide(ctx context.Context) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.Multiplier, pauses.MaxInterval = firstPause, 2, maxPause
 	for {
-		ready, awaited, err := b.propose()
+		ready, awaited, err := c.propose()
 		switch {
 		case err != nil:
 		case len(ready) > 0:
-			err = b.writeVerdicts(ctx, ready)
+			err = c.writeVerdicts(ctx, ready)
 		case len(awaited) > 0:
-			err = b.wait(ctx, awaited, pauses.NextBackOff())
-		case len(b.open()) > 0: // the order of tickets makes this impossible
-			err = errors.New("decide: articles of one batch wait for each other")
+			err = c.wait(ctx, awaited, pauses.NextBackOff())
+		case len(c.open()) > 0: // the order of tickets makes this impossible
+			err = errors.New("decide: articles of one claim wait for each other")
 		default:
 			return nil
 		}
@@ -55,11 +55,11 @@ func (b *batch) decide(ctx context.Context) error {
 }
 
 // propose reaches the verdicts of the open tasks whose originals are decided, and returns these tasks. It also returns the undecided
-// originals of the other tasks, each once. Originals that this batch will decide itself are left out.
-func (b *batch) propose() (ready []*task, awaited []relative, err error) {
+// originals of the other tasks, each once. Originals that this claim will decide itself are left out.
+func (c *claim) propose() (ready []*task, awaited []relative, err error) {
 	seen := map[*keyspace.Entry]bool{}
-	for _, t := range b.open() {
-		original, decided, err := b.proposal(t)
+	for _, t := range c.open() {
+		original, decided, err := c.proposal(t)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -67,7 +67,7 @@ func (b *batch) propose() (ready []*task, awaited []relative, err error) {
 			ready = append(ready, t)
 			continue
 		}
-		own := b.byIdentity[original.Identity()]
+		own := c.byIdentity[original.Identity()]
 		if (own == nil || own.repeats != nil) && !seen[original.Entry] {
 			seen[original.Entry] = true
 			awaited = append(awaited, original)
@@ -78,12 +78,12 @@ func (b *batch) propose() (ready []*task, awaited []relative, err error) {
 
 // proposal sets the task's proposal: a copy of the first relative of which the article is a copy; otherwise possibly a copy of
 // the first relative; otherwise unique. If the original has no verdict yet, proposal returns the original and sets nothing.
-func (b *batch) proposal(t *task) (original relative, decided bool, err error) {
+func (c *claim) proposal(t *task) (original relative, decided bool, err error) {
 	for _, r := range t.relatives {
 		if !r.judged.Kind.IsCopy() {
 			continue
 		}
-		root, decided, err := b.rootOf(r)
+		root, decided, err := c.rootOf(r)
 		if err != nil || !decided {
 			return r, false, err
 		}
@@ -91,12 +91,12 @@ func (b *batch) proposal(t *task) (original relative, decided bool, err error) {
 			// Redis lost this article's entry after r was decided to be its copy. Two copies must not name each other.
 			continue
 		}
-		t.proposal = b.verdictOf(r, root)
+		t.proposal = c.verdictOf(r, root)
 		return relative{}, true, nil
 	}
 	for _, r := range t.relatives {
 		if r.judged.Kind == article.Possible {
-			t.proposal = b.verdictOf(r, t.Ref())
+			t.proposal = c.verdictOf(r, t.Ref())
 			return relative{}, true, nil
 		}
 	}
@@ -106,24 +106,24 @@ func (b *batch) proposal(t *task) (original relative, decided bool, err error) {
 
 // verdictOf is the verdict of an article whose original is r. The destination is chosen here, before the verdict is written: if processes
 // have different policies, the destination of the first verdict that is written counts, as its kind does.
-func (b *batch) verdictOf(r relative, root article.Ref) article.Verdict {
+func (c *claim) verdictOf(r relative, root article.Ref) article.Verdict {
 	return article.Verdict{
 		Kind: r.judged.Kind, Reason: r.judged.Reason, Likeness: r.judged.Likeness, Original: r.Ref(), Root: root, Distance: r.distance,
-		Destination: b.x.policy.Load().Destination(r.judged),
+		Destination: c.x.policy.Load().Destination(r.judged),
 	}
 }
 
 // rootOf returns the article at the end of the chain of originals that starts at r. That article is no copy. Until r has a verdict,
 // the root is not known, and decided is false.
-func (b *batch) rootOf(r relative) (root article.Ref, decided bool, err error) {
+func (c *claim) rootOf(r relative) (root article.Ref, decided bool, err error) {
 	if len(r.VerdictBytes) > 0 {
 		verdict, err := keyspace.DecodeVerdict(r.VerdictBytes, r.Ref())
 		if err != nil {
-			return article.Ref{}, false, b.x.keys.Damage(r.Entry)
+			return article.Ref{}, false, c.x.keys.Damage(r.Entry)
 		}
 		return verdict.Root, true, nil
 	}
-	if t := b.byIdentity[r.Identity()]; t != nil && t.verdict.Kind != 0 {
+	if t := c.byIdentity[r.Identity()]; t != nil && t.verdict.Kind != 0 {
 		return t.verdict.Root, true, nil
 	}
 	return article.Ref{}, false, nil
@@ -131,15 +131,15 @@ func (b *batch) rootOf(r relative) (root article.Ref, decided bool, err error) {
 
 // writeVerdicts writes the proposals of the tasks. Each proposal is written only if the entry still has the ticket with which the
 // proposal was reached.
-func (b *batch) writeVerdicts(ctx context.Context, ready []*task) error {
-	pipe := b.x.client.Pipeline()
+func (c *claim) writeVerdicts(ctx context.Context, ready []*task) error {
+	pipe := c.x.client.Pipeline()
 	replies := make([]*redis.Cmd, len(ready))
 	for i, t := range ready {
 		f := t.Field()
-		replies[i] = decideScript.EvalSha(ctx, pipe, []string{b.x.keys.Entries(f)},
+		replies[i] = decideScript.EvalSha(ctx, pipe, []string{c.x.keys.Entries(f)},
 			f.Name(), t.Digest[:], keyspace.TicketBytes(t.Ticket), keyspace.AppendVerdict(nil, t.proposal, t.Ref()))
 	}
-	if err := b.exec(ctx, "decide", pipe); err != nil {
+	if err := c.exec(ctx, "decide", pipe); err != nil {
 		return err
 	}
 	for i, t := range ready {
@@ -147,7 +147,7 @@ func (b *batch) writeVerdicts(ctx context.Context, ready []*task) error {
 		case string:
 			verdict, err := keyspace.DecodeVerdict([]byte(reply), t.Ref())
 			if err != nil {
-				return b.x.keys.Damage(&t.Entry)
+				return c.x.keys.Damage(&t.Entry)
 			}
 			t.verdict = verdict
 		case int64:
@@ -161,28 +161,28 @@ func (b *batch) writeVerdicts(ctx context.Context, ready []*task) error {
 
 // wait pauses, because other workers decide the awaited originals, and then fetches their entries again. If an original has had no
 // verdict for too long, wait withdraws its ticket instead.
-func (b *batch) wait(ctx context.Context, awaited []relative, pause time.Duration) error {
-	b.call.served() // Redis has served all steps: now the call waits for another worker, and not for long
+func (c *claim) wait(ctx context.Context, awaited []relative, pause time.Duration) error {
+	c.call.served() // Redis has served all steps: now the call waits for another worker, and not for long
 	for _, r := range awaited {
-		if b.waitedEnough(r) {
-			return b.withdraw(ctx, r)
+		if c.waitedEnough(r) {
+			return c.withdraw(ctx, r)
 		}
 	}
-	b.x.metrics.waits.Inc()
-	if err := b.x.sleep(ctx, pause); err != nil {
+	c.x.metrics.waits.Inc()
+	if err := c.x.sleep(ctx, pause); err != nil {
 		return err
 	}
-	pipe := b.x.client.Pipeline()
+	pipe := c.x.client.Pipeline()
 	values := make([]*redis.StringCmd, len(awaited))
 	for i, r := range awaited {
 		f := r.Field()
-		values[i] = pipe.HGet(ctx, b.x.keys.Entries(f), f.Name())
+		values[i] = pipe.HGet(ctx, c.x.keys.Entries(f), f.Name())
 	}
-	if err := b.exec(ctx, "wait", pipe); err != nil {
+	if err := c.exec(ctx, "wait", pipe); err != nil {
 		return err
 	}
 	for i, r := range awaited {
-		entries, err := b.x.keys.DecodeField(r.Field(), values[i].Val())
+		entries, err := c.x.keys.DecodeField(r.Field(), values[i].Val())
 		if err != nil {
 			return err
 		}
@@ -208,27 +208,27 @@ func (r relative) update(fetched []*keyspace.Entry) error {
 	return errLost
 }
 
-// waitedEnough says whether the batch shall no longer wait for the verdict of r.
-func (b *batch) waitedEnough(r relative) bool {
-	if b.comesLater(r.Coordinates) {
+// waitedEnough says whether the claim shall no longer wait for the verdict of r.
+func (c *claim) waitedEnough(r relative) bool {
+	if c.comesLater(r.Coordinates) {
 		return true
 	}
-	now := b.x.now()
-	since, waiting := b.call.undecided[r.Identity()]
+	now := c.x.now()
+	since, waiting := c.call.undecided[r.Identity()]
 	if !waiting {
-		b.call.undecided[r.Identity()], since = now, now
+		c.call.undecided[r.Identity()], since = now, now
 	}
-	return now.Sub(since) >= b.x.cfg.UndecidedTimeout
+	return now.Sub(since) >= c.x.cfg.UndecidedTimeout
 }
 
-// comesLater says whether the record at these coordinates follows the articles of this batch in their own partition. Partitions are
-// decided in order, so the worker that stored its entry is dead, and the record is delivered again only after this batch. A wait
+// comesLater says whether the record at these coordinates follows the articles of this claim in their own partition. Partitions are
+// decided in order, so the worker that stored its entry is dead, and the record is delivered again only after this claim. A wait
 // for its verdict would not end before Config.UndecidedTimeout.
-func (b *batch) comesLater(at article.Coordinates) bool {
+func (c *claim) comesLater(at article.Coordinates) bool {
 	later := false
-	for _, t := range b.claimed {
-		if c := t.Coordinates; c.Topic == at.Topic && c.Partition == at.Partition {
-			if c.Offset >= at.Offset {
+	for _, t := range c.claimed {
+		if own := t.Coordinates; own.Topic == at.Topic && own.Partition == at.Partition {
+			if own.Offset >= at.Offset {
 				return false
 			}
 			later = true
@@ -237,21 +237,21 @@ func (b *batch) comesLater(at article.Coordinates) bool {
 	return later
 }
 
-// withdraw takes the ticket away from an undecided original. Then the batch is run again: it finds the original without a ticket and
+// withdraw takes the ticket away from an undecided original. Then the claim is run again: it finds the original without a ticket and
 // gives it a higher ticket than its own articles have. If the original's worker goes on after all, it finds that ticket and becomes
 // the later one of the two. A verdict that this worker reached before is not written, because decide.lua requires the ticket with which
 // the verdict was reached.
-func (b *batch) withdraw(ctx context.Context, r relative) error {
-	pipe, f := b.x.client.Pipeline(), r.Field()
-	cmd := withdrawScript.EvalSha(ctx, pipe, []string{b.x.keys.Entries(f)}, f.Name(), r.Digest[:], keyspace.TicketBytes(r.Ticket))
-	if err := b.exec(ctx, "wait", pipe); err != nil {
+func (c *claim) withdraw(ctx context.Context, r relative) error {
+	pipe, f := c.x.client.Pipeline(), r.Field()
+	cmd := withdrawScript.EvalSha(ctx, pipe, []string{c.x.keys.Entries(f)}, f.Name(), r.Digest[:], keyspace.TicketBytes(r.Ticket))
+	if err := c.exec(ctx, "wait", pipe); err != nil {
 		return err
 	}
-	delete(b.call.undecided, r.Identity())
+	delete(c.call.undecided, r.Identity())
 	if withdrawn, _ := cmd.Val().(int64); withdrawn == 1 {
-		b.x.metrics.withdrawn.Inc()
-		b.x.log.WarnContext(ctx, "an article had no verdict in time, so its copies no longer wait for it: its record was not delivered again (it was deleted or skipped, or its worker is away)",
-			"article", r.Ref().String(), "id", r.ID, "ticket", r.Ticket, "limit", b.x.cfg.UndecidedTimeout)
+		c.x.metrics.withdrawn.Inc()
+		c.x.log.WarnContext(ctx, "an article had no verdict in time, so its copies no longer wait for it: its record was not delivered again (it was deleted or skipped, or its worker is away)",
+			"article", r.Ref().String(), "id", r.ID, "ticket", r.Ticket, "limit", c.x.cfg.UndecidedTimeout)
 	}
 	return errTicketChanged
 }

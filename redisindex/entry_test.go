@@ -73,7 +73,7 @@ func damageOnce(t *testing.T, client redis.UniversalClient, damage string, befor
 		intact = client.HGet(t.Context(), key, field.Name()).Val()
 	} else { // only the fingerprint is in its lists
 		require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
-		require.NoError(t, newBatch(x, []article.Article{a}, newCall(x, nil)).storeLists(t.Context()))
+		require.NoError(t, newClaim(x, []article.Article{a}, newCall(x, nil)).storeLists(t.Context()))
 	}
 	require.NoError(t, client.HSet(t.Context(), key, field.Name(), intact+damage).Err())
 
@@ -179,9 +179,9 @@ func TestForeignValueNamesItsKey(t *testing.T) {
 					return x.keys.Entries(x.entryOf(a).Field())
 				},
 				"lists": func(x *Index) string {
-					return x.keys.ListHash(keyspace.ListRef{Span: x.layout.Span(keyspace.WindowTime(a.Time)), Block: 0, Value: 0})
+					return x.keys.ListHash(keyspace.ListRef{Slice: x.layout.Slice(keyspace.WindowTime(a.Time)), Block: 0, Value: 0})
 				},
-				"generations": func(x *Index) string { return x.keys.Exists(x.layout.Span(keyspace.WindowTime(a.Time))) },
+				"generations": func(x *Index) string { return x.keys.Exists(x.layout.Slice(keyspace.WindowTime(a.Time))) },
 				"counter":     func(x *Index) string { return x.keys.Sequence() },
 			} {
 				t.Run(name, func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestRaggedListIsMended(t *testing.T) {
 			a := redisrig.Article(1, 0xff)
 			field := x.entryOf(a).Field()
 			for _, block := range x.layout.Plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
-				ref := keyspace.ListRef{Span: field.Span, Block: block.Index, Value: block.Value}
+				ref := keyspace.ListRef{Slice: field.Slice, Block: block.Index, Value: block.Value}
 				require.NoError(t, client.HSet(t.Context(), x.keys.ListHash(ref), "", "", ref.Field(), "12345678abc").Err())
 			}
 			claimSoon(t, x, a)

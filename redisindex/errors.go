@@ -10,7 +10,7 @@ import (
 	"echosieve/redisindex/connection"
 )
 
-// errLost says that an entry disappeared during its batch: it expired, was evicted, or was lost in a failover. If the batch is run again,
+// errLost says that an entry disappeared during its claim: it expired, was evicted, or was lost in a failover. If the claim is run again,
 // it stores the entry again.
 var errLost = errors.New("an entry was lost before its verdict")
 

@@ -244,7 +244,7 @@ func (l *load) whileCut(t *testing.T, wait int) {
 	}
 }
 
-// counterSlot is the slot of the ticket counter, the key that every batch writes.
+// counterSlot is the slot of the ticket counter, the key that every claim writes.
 func (l *load) counterSlot(t *testing.T) int {
 	x := l.indexes[0]
 	pipe := x.client.Pipeline()

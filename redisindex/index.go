@@ -85,15 +85,15 @@ func (x *Index) Losses() *watch.Losses { return x.losses }
 func (x *Index) SetPolicy(p article.Policy) { x.policy.Store(&p) }
 
 // patientAttempts is the number of attempts that a call may make, though Redis answered each, before it counts as waiting. An entry that
-// expires during its batch is lost once. A server that evicts entries just after they were stored loses one in each attempt.
+// expires during its claim is lost once. A server that evicts entries just after they were stored loses one in each attempt.
 const patientAttempts = 3
 
 // runsPerAttempt bounds the runs of an attempt that follow each other without a pause. It limits the load on the servers if the
 // cause of a repetition returns at once.
 const runsPerAttempt = 10
 
-// Claim implements pipeline.Index. As long as Redis does not serve the batch (it is away, read-only, loading, out of memory, or
-// refuses a command), Claim runs the batch again, after pauses that grow to about 5 seconds, until ctx ends. An id or signature that
+// Claim implements pipeline.Index. As long as Redis does not serve the claim (it is away, read-only, loading, out of memory, or
+// refuses a command), Claim runs the claim again, after pauses that grow to about 5 seconds, until ctx ends. An id or signature that
 // is too long is a mistake of the caller: Claim returns an error at once.
 func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]article.Verdict, error) {
 	for i := range articles {
@@ -132,7 +132,7 @@ func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]articl
 	return verdicts, nil
 }
 
-// attempt runs the batch until it has verdicts, or until it fails with an error that needs a pause.
+// attempt runs the claim until it has verdicts, or until it fails with an error that needs a pause.
 func (x *Index) attempt(ctx context.Context, articles []article.Article, c *call) (verdicts []article.Verdict, err error) {
 	for range runsPerAttempt {
 		verdicts, err = x.run(ctx, articles, c)
@@ -156,7 +156,7 @@ func (x *Index) attempt(ctx context.Context, articles []article.Article, c *call
 	return nil, err
 }
 
-// call is one call of Claim. It outlives the runs of its batch.
+// call is one call of Claim. It outlives the runs of its claim.
 type call struct {
 	x         *Index
 	articles  []article.Article
@@ -193,7 +193,7 @@ func (c *call) served() {
 	}
 }
 
-// Repair removes the cause of a run's error where that needs no pause. It says whether to run the batch again at once, and returns the
+// Repair removes the cause of a run's error where that needs no pause. It says whether to run the claim again at once, and returns the
 // error that is left.
 func (x *Index) Repair(ctx context.Context, err error) (again bool, left error) {
 	var damaged *keyspace.DamagedError
@@ -228,11 +228,11 @@ var crashPoints = [...]crashpoint.Point{
 	crashpoint.AfterLookUp, crashpoint.AfterFetchEntries, crashpoint.AfterDecide,
 }
 
-// StoreLists adds articles to their block lists and registers their spans, as the first step of a claim does. It is for tools.
+// StoreLists adds articles to their block lists and registers their slices, as the first step of a claim does. It is for tools.
 func (x *Index) StoreLists(ctx context.Context, articles []article.Article) error {
 	err := x.session.EnsureScripts(ctx)
 	if err == nil {
-		err = newBatch(x, articles, nil).storeLists(ctx)
+		err = newClaim(x, articles, nil).storeLists(ctx)
 	}
 	x.session.Lacks(err)
 	return err
@@ -240,24 +240,24 @@ func (x *Index) StoreLists(ctx context.Context, articles []article.Article) erro
 
 // run runs the seven steps once. The index is correct only because Redis has acknowledged each step before the next step begins (see
 // the package comment).
-func (x *Index) run(ctx context.Context, articles []article.Article, c *call) ([]article.Verdict, error) {
+func (x *Index) run(ctx context.Context, articles []article.Article, by *call) ([]article.Verdict, error) {
 	if err := x.session.EnsureScripts(ctx); err != nil {
 		return nil, err
 	}
-	start, b := time.Now(), newBatch(x, articles, c)
-	for i, step := range b.steps() {
+	start, c := time.Now(), newClaim(x, articles, by)
+	for i, step := range c.steps() {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
 		crashpoint.Here(crashPoints[i])
 	}
-	b.addWitnesses(start)
-	return b.verdicts(), nil
+	c.addWitnesses(start)
+	return c.verdicts(), nil
 }
 
 // steps returns the steps in their order.
-func (b *batch) steps() [len(crashPoints)]func(context.Context) error {
-	return [...]func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.lookUp, b.fetchEntries, b.decide}
+func (c *claim) steps() [len(crashPoints)]func(context.Context) error {
+	return [...]func(context.Context) error{c.storeLists, c.storeEntries, c.drawTickets, c.setTickets, c.lookUp, c.fetchEntries, c.decide}
 }
 
 // databaseOf returns the number of the database that a client uses.

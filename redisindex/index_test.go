@@ -43,7 +43,7 @@ func TestContract(t *testing.T) {
 
 // entryOf is the entry that the index makes of an article.
 func (x *Index) entryOf(a article.Article) *keyspace.Entry {
-	return &keyspace.Entry{Article: a, Span: x.layout.Span(keyspace.WindowTime(a.Time))}
+	return &keyspace.Entry{Article: a, Slice: x.layout.Slice(keyspace.WindowTime(a.Time))}
 }
 
 func claimOne(t testing.TB, x *Index, c article.Article) article.Verdict {
@@ -119,7 +119,7 @@ func TestRepeatOfUndecidedArticle(t *testing.T) {
 	a, b, c := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe), redisrig.Article(3, 0xfe)
 	c.Digest = b.Digest
 	require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
-	require.NoError(t, newBatch(x, []article.Article{b}, newCall(x, nil)).storeEntries(t.Context()))
+	require.NoError(t, newClaim(x, []article.Article{b}, newCall(x, nil)).storeEntries(t.Context()))
 	refA, refB := article.Ref{ID: a.ID, Coordinates: a.Coordinates}, article.Ref{ID: b.ID, Coordinates: b.Coordinates}
 	want := article.ExactVerdict(refB, refA)
 	require.Equal(t, want, claimOne(t, x, c))
@@ -172,7 +172,7 @@ func TestWaitsForRedis(t *testing.T) {
 	require.Zero(t, errorsSeen["other"])
 }
 
-// Whatever timestamps records have, every key expires, a look-up visits only the spans within a window of its article, and each article
+// Whatever timestamps records have, every key expires, a look-up visits only the slices within a window of its article, and each article
 // needs only a few keys. So nobody can make the index grow faster than by publishing articles.
 func TestHostileTimestamps(t *testing.T) {
 	client := redisrig.Client(t, redisserver.Addr(t))

@@ -202,7 +202,7 @@ func (w *world) articles(n int, varied bool) {
 		} else if varied && w.r.IntN(8) == 0 {
 			c.LittleText = true
 		}
-		if varied && spread > 0 { // over two or three spans, sometimes beyond the window
+		if varied && spread > 0 { // over two or three slices, sometimes beyond the window
 			c.Time = c.Time.Add(time.Duration(w.r.IntN(3)*spread) * 20 * time.Minute)
 		}
 		w.claims = append(w.claims, c)

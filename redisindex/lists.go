@@ -27,19 +27,19 @@ func newBlockLists(x *Index) blockLists {
 
 // addToLists queues the commands that add the fingerprints of all tasks to their block lists. A list is written once, however many
 // tasks belong there.
-func (b *batch) addToLists(ctx context.Context, pipe redis.Pipeliner) (done func() error) {
+func (c *claim) addToLists(ctx context.Context, pipe redis.Pipeliner) (done func() error) {
 	var refs []keyspace.ListRef
 	var fingerprints []string // for each of refs
 	at := map[keyspace.ListRef]int{}
 	var blocks []simhash.Block
-	for _, t := range b.tasks {
+	for _, t := range c.tasks {
 		if t.LittleText {
 			continue
 		}
-		blocks = b.x.layout.Plan.AppendStored(blocks[:0], &t.Article)
+		blocks = c.x.layout.Plan.AppendStored(blocks[:0], &t.Article)
 		name := t.Field().Name()
 		for _, block := range blocks {
-			ref := keyspace.ListRef{Span: t.Span, Block: block.Index, Value: block.Value}
+			ref := keyspace.ListRef{Slice: t.Slice, Block: block.Index, Value: block.Value}
 			if n, seen := at[ref]; seen {
 				fingerprints[n] += name
 				continue
@@ -49,19 +49,19 @@ func (b *batch) addToLists(ctx context.Context, pipe redis.Pipeliner) (done func
 			fingerprints = append(fingerprints, name)
 		}
 	}
-	return b.x.lists.add(ctx, pipe, refs, fingerprints)
+	return c.x.lists.add(ctx, pipe, refs, fingerprints)
 }
 
 // fetchLists reads block lists, all different.
-func (b *batch) fetchLists(ctx context.Context, refs []keyspace.ListRef) ([]string, error) {
-	pipe := b.x.client.Pipeline()
-	fetched := b.x.keys.FetchLists(ctx, pipe, refs)
-	if err := b.exec(ctx, "look_up", pipe); err != nil {
+func (c *claim) fetchLists(ctx context.Context, refs []keyspace.ListRef) ([]string, error) {
+	pipe := c.x.client.Pipeline()
+	fetched := c.x.keys.FetchLists(ctx, pipe, refs)
+	if err := c.exec(ctx, "look_up", pipe); err != nil {
 		return nil, err
 	}
 	lists, err := fetched()
 	for _, l := range lists {
-		b.x.metrics.members.Add(float64(len(l) / keyspace.FingerprintBytes))
+		c.x.metrics.members.Add(float64(len(l) / keyspace.FingerprintBytes))
 	}
 	return lists, err
 }
@@ -69,11 +69,11 @@ func (b *batch) fetchLists(ctx context.Context, refs []keyspace.ListRef) ([]stri
 // packedLists holds a list as one field of a hash. The hash holds the lists of many block values.
 //
 // A key for each list would cost more. A field has neither an expiry nor a key object, and one command reads or writes many fields:
-// the articles of a batch share commands, and so do the probes of an article, also on a cluster. With a million articles the server
+// the articles of a claim share commands, and so do the probes of an article, also on a cluster. With a million articles the server
 // needs a quarter less CPU time than with a string for each list and MGET. With Redis sets it needs 2.2 times as much, and the
 // client 3.9 times (docs/tuning.md). The rest of the cost is one search in a hash table for each list, and copying.
 //
-// Redis cannot append to a field, so a list is written as a whole, once a batch. A second, short field for the latest eight
+// Redis cannot append to a field, so a list is written as a whole, once a claim. A second, short field for the latest eight
 // fingerprints was tried. It brings the log at a million articles from 5.3 to 1.7 kB for each article, but each look-up then reads
 // two fields, which costs the server an eighth more CPU time (0.6 us, four cache misses).
 type packedLists struct{ x *Index }

@@ -101,7 +101,7 @@ func TestListsAreHashTables(t *testing.T) {
 func TestListsShareCommands(t *testing.T) {
 	var refs []keyspace.ListRef
 	for value := range uint64(300) {
-		refs = append(refs, keyspace.ListRef{Span: 1, Block: 0, Value: value}, keyspace.ListRef{Span: 1, Block: 1, Value: value}, keyspace.ListRef{Span: 2, Block: 0, Value: value | 1<<keyspace.ListFieldBits})
+		refs = append(refs, keyspace.ListRef{Slice: 1, Block: 0, Value: value}, keyspace.ListRef{Slice: 1, Block: 1, Value: value}, keyspace.ListRef{Slice: 2, Block: 0, Value: value | 1<<keyspace.ListFieldBits})
 	}
 	seen := map[keyspace.ListRef]bool{}
 	groups := keyspace.GroupByHash(refs)
@@ -124,7 +124,7 @@ func TestSetsCanBeRead(t *testing.T) {
 	a := redisrig.Article(1, 1<<63|0xff)
 	a.Anchors = []uint64{0xabcd << 48, 0x1234 << 48}
 	claimOne(t, x, a)
-	prefix := x.keys.Prefix + "s:" + strconv.FormatInt(x.layout.Span(keyspace.WindowTime(a.Time)), 10)
+	prefix := x.keys.Prefix + "s:" + strconv.FormatInt(x.layout.Slice(keyspace.WindowTime(a.Time)), 10)
 	var keys []string
 	for _, value := range []string{":0:8000", ":1:0", ":2:0", ":3:ff", ":4:1579a", ":4:2468"} {
 		keys = append(keys, prefix+value)
@@ -168,9 +168,9 @@ func TestForeignMembers(t *testing.T) {
 	client := redisrig.Client(t, redisserver.Addr(t))
 	x := newIndex(t, client, redisrig.KindConfig(redisrig.Standard, keyspace.BucketsSets))
 	a := redisrig.Article(1, 0xff)
-	g := x.layout.Span(keyspace.WindowTime(a.Time))
+	g := x.layout.Slice(keyspace.WindowTime(a.Time))
 	for _, block := range x.layout.Plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
-		require.NoError(t, client.SAdd(t.Context(), x.keys.ListSet(keyspace.ListRef{Span: g, Block: block.Index, Value: block.Value}), "hello", "1e3", "99999999999999999999", "").Err())
+		require.NoError(t, client.SAdd(t.Context(), x.keys.ListSet(keyspace.ListRef{Slice: g, Block: block.Index, Value: block.Value}), "hello", "1e3", "99999999999999999999", "").Err())
 	}
 	claimSoon(t, x, a)
 	require.Equal(t, a.Coordinates, claimSoon(t, x, redisrig.Article(2, 0xfe)).Original.Coordinates)

@@ -16,15 +16,15 @@ import (
 type candidate struct {
 	keyspace.FieldRef
 	distance int // bits
-	fetched  int // index of its entries in batch.fetched, once they are fetched
+	fetched  int // index of its entries in claim.fetched, once they are fetched
 }
 
-// lookUp is step 5: it fetches the block lists of the open tasks in the spans in reach, and selects the candidates. A list that
+// lookUp is step 5: it fetches the block lists of the open tasks in the slices in reach, and selects the candidates. A list that
 // several tasks need is fetched once.
 //
 // Look-ups are most of what an article costs in Redis: 1 to 2.5 us each, mostly for cache misses.
-func (b *batch) lookUp(ctx context.Context) error {
-	x, open := b.x, b.open()
+func (c *claim) lookUp(ctx context.Context) error {
+	x, open := c.x, c.open()
 	most := len(open) * (x.cfg.Blocks + 1) * (x.cfg.Probes + 1)
 	refs := make([]keyspace.ListRef, 0, most) // each list once
 	at := make(map[keyspace.ListRef]int32, most)
@@ -32,19 +32,19 @@ func (b *batch) lookUp(ctx context.Context) error {
 	var blocks []simhash.Block
 	for i, t := range open {
 		blocks = x.layout.Plan.AppendLookups(blocks[:0], &t.Article)
-		for span, last := x.layout.Reach(t.Millis()); span <= last; span++ {
-			if !b.spans[span] {
+		for slice, last := x.layout.Reach(t.Millis()); slice <= last; slice++ {
+			if !c.exists[slice] {
 				continue
 			}
 			if t.LittleText {
-				t.candidates = append(t.candidates, candidate{FieldRef: keyspace.FieldRef{Span: span, Fingerprint: t.Fingerprint}})
+				t.candidates = append(t.candidates, candidate{FieldRef: keyspace.FieldRef{Slice: slice, Fingerprint: t.Fingerprint}})
 				continue
 			}
 			if needs[i] == nil {
 				needs[i] = make([]int32, 0, 2*len(blocks))
 			}
 			for _, block := range blocks {
-				ref := keyspace.ListRef{Span: span, Block: block.Index, Value: block.Value}
+				ref := keyspace.ListRef{Slice: slice, Block: block.Index, Value: block.Value}
 				n, seen := at[ref]
 				if !seen {
 					n = int32(len(refs))
@@ -55,7 +55,7 @@ func (b *batch) lookUp(ctx context.Context) error {
 			}
 		}
 	}
-	lists, err := b.fetchLists(ctx, refs)
+	lists, err := c.fetchLists(ctx, refs)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (b *batch) lookUp(ctx context.Context) error {
 		if !t.LittleText {
 			near.reset()
 			for _, n := range needs[i] {
-				near.offerList(refs[n].Span, lists[n], t.Fingerprint, x.layout.Plan.Reach(refs[n].Block))
+				near.offerList(refs[n].Slice, lists[n], t.Fingerprint, x.layout.Plan.Reach(refs[n].Block))
 			}
 			t.candidates = near.take()
 			if near.capped {
@@ -99,7 +99,7 @@ func (n *nearest) reset() {
 }
 
 // offerList offers the fingerprints of a block list that lie within reach of fp, in bits.
-func (n *nearest) offerList(span int64, list string, fp simhash.Fingerprint, reach int) {
+func (n *nearest) offerList(slice int64, list string, fp simhash.Fingerprint, reach int) {
 	for ; len(list) >= keyspace.FingerprintBytes; list = list[keyspace.FingerprintBytes:] {
 		other := keyspace.FirstFingerprint(list)
 		switch d := simhash.Distance(fp, other); {
@@ -109,7 +109,7 @@ func (n *nearest) offerList(span int64, list string, fp simhash.Fingerprint, rea
 		case d == n.cutoff && n.capped && n.kept == n.most:
 			// There is no room at this distance, and capped is set already: no need to search for the candidate.
 		default:
-			n.offer(candidate{FieldRef: keyspace.FieldRef{Span: span, Fingerprint: other}, distance: d})
+			n.offer(candidate{FieldRef: keyspace.FieldRef{Slice: slice, Fingerprint: other}, distance: d})
 		}
 	}
 }
@@ -167,15 +167,15 @@ func (r relative) precedes(s relative) bool {
 
 // fetchEntries is step 6: it fetches the entries of the candidates. For each open task it keeps the relatives with a lower ticket,
 // the best original first. Relatives without a ticket are given one first.
-func (b *batch) fetchEntries(ctx context.Context) error {
-	open := b.open()
-	if err := b.fetchCandidates(ctx, open); err != nil {
+func (c *claim) fetchEntries(ctx context.Context) error {
+	open := c.open()
+	if err := c.fetchCandidates(ctx, open); err != nil {
 		return err
 	}
 	for _, t := range open {
-		b.judge(t)
+		c.judge(t)
 	}
-	if err := b.giveTickets(ctx, open); err != nil {
+	if err := c.giveTickets(ctx, open); err != nil {
 		return err
 	}
 	for _, t := range open {
@@ -193,54 +193,54 @@ func (b *batch) fetchEntries(ctx context.Context) error {
 }
 
 // fetchCandidates fetches the entries of all candidates. A field that is a candidate of several tasks is fetched once.
-func (b *batch) fetchCandidates(ctx context.Context, open []*task) error {
-	pipe, now := b.x.client.Pipeline(), time.Now()
+func (c *claim) fetchCandidates(ctx context.Context, open []*task) error {
+	pipe, now := c.x.client.Pipeline(), time.Now()
 	at := map[keyspace.FieldRef]int{}
 	var fields []keyspace.FieldRef
 	var values []*redis.StringCmd
 	var listed []bool // the list of another fingerprint led to the field
 	for _, t := range open {
 		for i := range t.candidates {
-			c := &t.candidates[i]
-			n, seen := at[c.FieldRef]
+			near := &t.candidates[i]
+			n, seen := at[near.FieldRef]
 			if !seen {
 				n = len(values)
-				at[c.FieldRef] = n
-				fields = append(fields, c.FieldRef)
+				at[near.FieldRef] = n
+				fields = append(fields, near.FieldRef)
 				listed = append(listed, false)
-				values = append(values, pipe.HGet(ctx, b.x.keys.Entries(c.FieldRef), c.Name()))
+				values = append(values, pipe.HGet(ctx, c.x.keys.Entries(near.FieldRef), near.Name()))
 			}
-			c.fetched = n
-			listed[n] = listed[n] || !t.LittleText && c.FieldRef != t.Field()
+			near.fetched = n
+			listed[n] = listed[n] || !t.LittleText && near.FieldRef != t.Field()
 		}
 	}
-	if err := b.exec(ctx, "fetch_entries", pipe); err != nil {
+	if err := c.exec(ctx, "fetch_entries", pipe); err != nil {
 		return err
 	}
-	b.fetched = make([][]*keyspace.Entry, len(values))
+	c.fetched = make([][]*keyspace.Entry, len(values))
 	for n, cmd := range values {
 		if listed[n] {
-			b.x.losses.CountCandidate(cmd.Err() != nil, b.x.layout.Keeps(fields[n].Span, now), b.x.metrics.missing)
+			c.x.losses.CountCandidate(cmd.Err() != nil, c.x.layout.Keeps(fields[n].Slice, now), c.x.metrics.missing)
 		}
-		entries, err := b.x.keys.DecodeField(fields[n], cmd.Val())
+		entries, err := c.x.keys.DecodeField(fields[n], cmd.Val())
 		if err != nil {
 			return err
 		}
-		b.fetched[n] = entries
+		c.fetched[n] = entries
 	}
 	return nil
 }
 
 // judge collects the relatives among the entries of the task's candidates, whatever their tickets. Only here are articles
 // compared.
-func (b *batch) judge(t *task) {
-	for _, c := range t.candidates {
-		for _, e := range b.fetched[c.fetched] {
-			if e.Coordinates == t.Coordinates || !b.x.layout.Within(e.Millis(), t.Millis()) {
+func (c *claim) judge(t *task) {
+	for _, near := range t.candidates {
+		for _, e := range c.fetched[near.fetched] {
+			if e.Coordinates == t.Coordinates || !c.x.layout.Within(e.Millis(), t.Millis()) {
 				continue
 			}
-			if j := b.x.cfg.Compare(&t.Article, &e.Article); j.Kind != 0 {
-				t.relatives = append(t.relatives, relative{e, j, c.distance})
+			if j := c.x.cfg.Compare(&t.Article, &e.Article); j.Kind != 0 {
+				t.relatives = append(t.relatives, relative{e, j, near.distance})
 			}
 		}
 	}
@@ -249,7 +249,7 @@ func (b *batch) judge(t *task) {
 // giveTickets gives a ticket to each relative without one. The relative's own worker may be slow or dead; if it goes on later, it finds
 // this ticket and uses it. The ticket is drawn after the tickets of the open tasks, so it is higher, unless the relative's own worker
 // set its ticket first.
-func (b *batch) giveTickets(ctx context.Context, open []*task) error {
+func (c *claim) giveTickets(ctx context.Context, open []*task) error {
 	var without []*keyspace.Entry
 	seen := map[*keyspace.Entry]bool{}
 	for _, t := range open {
@@ -260,16 +260,16 @@ func (b *batch) giveTickets(ctx context.Context, open []*task) error {
 			}
 		}
 	}
-	first, err := b.draw(ctx, "give_tickets", len(without))
+	first, err := c.draw(ctx, "give_tickets", len(without))
 	if err != nil {
 		return err
 	}
-	pipe := b.x.client.Pipeline()
+	pipe := c.x.client.Pipeline()
 	replies := make([]*redis.Cmd, len(without))
 	for i, e := range without {
-		replies[i] = b.setTicket(ctx, pipe, e, first+uint64(i))
+		replies[i] = c.setTicket(ctx, pipe, e, first+uint64(i))
 	}
-	if err := b.exec(ctx, "give_tickets", pipe); err != nil {
+	if err := c.exec(ctx, "give_tickets", pipe); err != nil {
 		return err
 	}
 	for i, e := range without {
@@ -278,7 +278,7 @@ func (b *batch) giveTickets(ctx context.Context, open []*task) error {
 			if e.Ticket = keyspace.TicketNumber(reply); keyspace.IsWithdrawn(e.Ticket) {
 				return errTicketChanged
 			}
-			b.x.metrics.ticketsGiven.Inc()
+			c.x.metrics.ticketsGiven.Inc()
 		}
 	}
 	return nil

@@ -25,19 +25,19 @@ func TestNearest(t *testing.T) {
 		near.reset()
 		var all []candidate
 		for range 1 + r.IntN(6) {
-			span, list, reach := int64(r.IntN(2)), []byte(nil), r.IntN(maxDistance+1)
+			slice, list, reach := int64(r.IntN(2)), []byte(nil), r.IntN(maxDistance+1)
 			for range r.IntN(12) {
 				fp := simhash.Fingerprint(0)
 				for range r.IntN(10) {
 					fp |= 1 << r.IntN(12)
 				}
 				list = binary.BigEndian.AppendUint64(list, uint64(fp))
-				c := candidate{FieldRef: keyspace.FieldRef{Span: span, Fingerprint: fp}, distance: simhash.Distance(0, fp)}
+				c := candidate{FieldRef: keyspace.FieldRef{Slice: slice, Fingerprint: fp}, distance: simhash.Distance(0, fp)}
 				if c.distance <= reach && !slices.Contains(all, c) {
 					all = append(all, c)
 				}
 			}
-			near.offerList(span, string(list), 0, reach)
+			near.offerList(slice, string(list), 0, reach)
 		}
 		slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
 		want := all[:min(most, len(all))]

@@ -26,7 +26,7 @@ import (
 // benchParams are the parameters of the recipe news.
 var benchParams = indextest.Params{Window: 48 * time.Hour, Generations: 2, MaxDistance: 21, BlockDistance: 16, Blocks: 4, Probes: 3}
 
-// BenchmarkClaim stores b.N articles (uniform fingerprints, ids of 30 bytes) in one span, or spread over one window. It reports the
+// BenchmarkClaim stores b.N articles (uniform fingerprints, ids of 30 bytes) in one slice, or spread over one window. It reports the
 // time, the CPU time of client and server, and the memory of the entry and of the fingerprints in block lists, for each article:
 //
 //	go test ./redisindex -run NONE -bench Claim -benchtime 1000000x
@@ -34,7 +34,7 @@ func BenchmarkClaim(b *testing.B) {
 	for _, span := range []struct {
 		name string
 		span time.Duration
-	}{{"OneSpan", time.Hour}, {"OneWindow", 48 * time.Hour}} {
+	}{{"OneSlice", time.Hour}, {"OneWindow", 48 * time.Hour}} {
 		b.Run(span.name, func(b *testing.B) {
 			server := redisserver.Start(b, "--hash-max-listpack-value", "1024")
 			client := redisrig.Client(b, server.Addr)
@@ -42,14 +42,14 @@ func BenchmarkClaim(b *testing.B) {
 			cfg.Namespace, cfg.Window = "echosieve:news-1-0123abcd", 48*time.Hour
 			x := newIndex(b, client, cfg)
 			r := rand.New(rand.NewPCG(1, 2))
-			const batch = 128
-			claims := make([]article.Article, 0, batch)
+			const claim = 128
+			claims := make([]article.Article, 0, claim)
 			cpu, serverCPU := clientSeconds(), child.CPU(b, server.Pid())
 			b.ResetTimer()
 			start := time.UnixMilli(int64(20_000 * 24 * time.Hour / time.Millisecond))
-			for n := 0; n < b.N; n += batch {
+			for n := 0; n < b.N; n += claim {
 				claims = claims[:0]
-				for i := n; i < min(n+batch, b.N); i++ {
+				for i := n; i < min(n+claim, b.N); i++ {
 					claims = append(claims, random(r, i, start.Add(span.span*time.Duration(i)/time.Duration(b.N))))
 				}
 				_, err := x.Claim(context.Background(), claims)

@@ -39,7 +39,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	counts := []float64{0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 4096}
 	m := &metrics{
 		roundTrip: factory.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "echosieve_redisindex_round_trip_seconds", Help: "One pipelined round trip of a batch.",
+			Name: "echosieve_redisindex_round_trip_seconds", Help: "One pipelined round trip of a claim.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 12),
 		}, []string{"step"}),
 		lookups:      histogram("lookups_per_article", "Block lists read for an article.", counts),
@@ -49,12 +49,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		missing:      counter("missing_entries_total", "Fingerprints of candidates without an entry, though it cannot have expired."),
 		full:         counter("full_lists_total", "Fingerprints not added because their block list was full."),
 		overflow:     counter("overflow_entries_total", "Entries beyond eight per fingerprint, which only exact repeats find."),
-		ticketsGiven: counter("tickets_given_total", "Articles whose ticket another batch drew."),
-		waits:        counter("waits_total", "Times a batch waited for another process to decide an original."),
+		ticketsGiven: counter("tickets_given_total", "Articles whose ticket another claim drew."),
+		waits:        counter("waits_total", "Times a claim waited for another process to decide an original."),
 		withdrawn:    counter("withdrawn_total", "Originals that stayed undecided too long and lost their ticket, so that their copies no longer waited."),
 		damaged:      counter("damaged_total", "Entries and block lists with bytes of another program, set aside."),
 		replayed:     counter("replayed_total", "Redelivered articles that got their stored verdict."),
-		retries:      counter("retries_total", "Batches run again after an error or a lost entry."),
+		retries:      counter("retries_total", "Claims run again after an error or a lost entry."),
 		errors: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "echosieve_redisindex_errors_total", Help: "Failed round trips.",
 		}, []string{"kind"}),

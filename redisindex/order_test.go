@@ -51,15 +51,15 @@ func (c *onCluster) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 	}
 }
 
-// While the command that sets an article's ticket is on its way, a copy registers another span, draws a ticket, and gives the article a
-// higher ticket. The article must find the copy in that span, although it fetched the spans before it was given the ticket.
-func TestGivenATicketWhileItFetchesSpans(t *testing.T) {
+// While the command that sets an article's ticket is on its way, a copy registers another slice, draws a ticket, and gives the article a
+// higher ticket. The article must find the copy in that slice, although it fetched the slices before it was given the ticket.
+func TestGivenATicketWhileItFetchesSlices(t *testing.T) {
 	addr := miniredis.RunT(t).Addr()
 	cfg := redisrig.Config(redisrig.Standard)
 	slow, quick := redisrig.Client(t, addr), newIndex(t, redisrig.Client(t, addr), cfg)
 	late, earlier := redisrig.Article(1, 5), redisrig.Article(2, 5)
 	earlier.Time = earlier.Time.Add(45 * time.Minute)
-	require.NotEqual(t, quick.layout.Span(keyspace.WindowTime(late.Time)), quick.layout.Span(keyspace.WindowTime(earlier.Time)))
+	require.NotEqual(t, quick.layout.Slice(keyspace.WindowTime(late.Time)), quick.layout.Slice(keyspace.WindowTime(earlier.Time)))
 	var got article.Verdict
 	slow.AddHook(&onCluster{
 		first: func(cmd redis.Cmder) bool { return cmd.Name() == "hget" },
@@ -86,7 +86,7 @@ func TestNodeAwayDuringStore(t *testing.T) {
 	for i, block := range x.layout.Plan.AppendLookups(nil, &article.Article{Fingerprint: copied.Fingerprint}) {
 		require.Equal(t, i == common.Index, block.Value == 0, "the only block in common")
 	}
-	missing := x.keys.ListHash(keyspace.ListRef{Span: x.layout.Span(keyspace.WindowTime(a.Time)), Block: common.Index, Value: common.Value})
+	missing := x.keys.ListHash(keyspace.ListRef{Slice: x.layout.Slice(keyspace.WindowTime(a.Time)), Block: common.Index, Value: common.Value})
 	cut.AddHook(&onCluster{
 		first: func(cmd redis.Cmder) bool { return cmd.Name() == "evalsha" && cmd.Args()[3] != missing },
 		then:  func() error { return away },

@@ -62,7 +62,7 @@ func TestTwoPolicies(t *testing.T) {
 
 			cfg.Extends = "unique"
 			x := newIndex(t, client, cfg)
-			slow := newBatch(x, []article.Article{b}, newCall(x, nil))
+			slow := newClaim(x, []article.Article{b}, newCall(x, nil))
 			for _, step := range []func(context.Context) error{slow.storeLists, slow.storeEntries, slow.drawTickets, slow.setTickets, slow.lookUp, slow.fetchEntries} {
 				require.NoError(t, step(t.Context()))
 			}

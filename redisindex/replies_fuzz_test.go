@@ -130,7 +130,7 @@ func repeatTo(t testing.TB, c article.Article, replies string) ([]article.Verdic
 	defer cancel()
 	verdicts, err := x.run(ctx, []article.Article{c}, newCall(x, nil))
 	if ctx.Err() != nil {
-		t.Fatal("the batch does not end")
+		t.Fatal("the claim does not end")
 	}
 	return verdicts, err
 }
@@ -146,7 +146,7 @@ func TestRecordedReplies(t *testing.T) {
 	}
 }
 
-// Whatever a server replies, a batch ends with verdicts or with an error. It never panics.
+// Whatever a server replies, a claim ends with verdicts or with an error. It never panics.
 func FuzzReplies(f *testing.F) {
 	for _, a := range recordAll(f, fuzzed) {
 		f.Add(a.replies)

@@ -143,7 +143,7 @@ func TestRestoreDecidesForAnother(t *testing.T) {
 	x := newIndex(t, client, redisrig.Config(redisrig.Standard))
 	original, copied := redisrig.Article(1, 0xF0), redisrig.Article(2, 0xF1)
 	claimOne(t, x, original)
-	b := newBatch(x, []article.Article{copied}, newCall(x, nil))
+	b := newClaim(x, []article.Article{copied}, newCall(x, nil))
 	require.NoError(t, b.storeLists(t.Context()))
 	require.NoError(t, b.storeEntries(t.Context()))
 	published := article.Verdict{Kind: article.Unique, Root: copied.Ref()}

@@ -114,7 +114,7 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 	}
 }
 
-// work does what the service does: a probe, and batches with copies and little text.
+// work does what the service does: a probe, and claims with copies and little text.
 func work(t *testing.T, addr string, change func(*connection.Options), cfg keyspace.Config) error {
 	t.Helper()
 	client := redisrig.ConnectAs(t, addr, change)

@@ -35,7 +35,7 @@ import (
 //
 // ECHOSIEVE_BENCH_DISTANCE is the largest distance of a candidate, ECHOSIEVE_BENCH_BLOCK_DISTANCE that of a candidate that no anchor
 // finds, and ECHOSIEVE_BENCH_ANCHORS the number of anchors. These and the probes are by default those of the recipe news. With
-// ECHOSIEVE_BENCH_HOURS=48 the stored articles are spread over a window, which takes three spans; otherwise they are in one span.
+// ECHOSIEVE_BENCH_HOURS=48 the stored articles are spread over a window, which takes three slices; otherwise they are in one slice.
 // ECHOSIEVE_BENCH_EXPECTED is the setting expected_articles; 0: as many as are stored. ECHOSIEVE_BENCH_BUCKETS is the setting buckets.
 func BenchmarkStored(b *testing.B) {
 	distance := benchNumbers(b, "DISTANCE", strconv.Itoa(benchParams.MaxDistance))[0]
@@ -51,7 +51,7 @@ func BenchmarkStored(b *testing.B) {
 				cfg.ExpectedArticles = cmp.Or(benchNumbers(b, "EXPECTED", "0")[0], stored)
 				p := preload{
 					client: redisrig.Client(b, server.Addr), r: rand.New(rand.NewPCG(1, 2)), stored: stored, anchors: anchors,
-					span: time.Duration(benchNumbers(b, "HOURS", "0")[0]) * time.Hour, spans: map[int64]bool{},
+					span: time.Duration(benchNumbers(b, "HOURS", "0")[0]) * time.Hour, used: map[int64]bool{},
 				}
 				p.store(b, newIndex(b, p.client, cfg))
 				for _, probes := range benchNumbers(b, "PROBES", strconv.Itoa(benchParams.Probes)) {
@@ -91,11 +91,11 @@ type preload struct {
 	anchors                    int           // of each article
 	span                       time.Duration // over which they are spread
 	made                       int           // articles stored or claimed so far
-	spans                      map[int64]bool
+	used                       map[int64]bool
 	listsMemory, entriesMemory float64
 }
 
-// next makes an article. Those that are claimed after the stored ones are all at the end of the time, which is the middle of a span.
+// next makes an article. Those that are claimed after the stored ones are all at the end of the time, which is the middle of a slice.
 func (p *preload) next() article.Article {
 	end := time.UnixMilli((1_700_000_000_000/86_400_000)*86_400_000 + 43_200_000)
 	c := random(p.r, p.made, end.Add(-p.span/time.Duration(p.stored)*time.Duration(max(0, p.stored-p.made))))
@@ -107,7 +107,7 @@ func (p *preload) next() article.Article {
 	return c
 }
 
-// store writes what the steps of a batch would write, except that many articles share a command. So it needs a fraction of their time.
+// store writes what the steps of a claim would write, except that many articles share a command. So it needs a fraction of their time.
 func (p *preload) store(b testing.TB, x *Index) {
 	empty := usedMemory(b, p.client)
 	lists := map[keyspace.ListRef][]byte{}
@@ -118,7 +118,7 @@ func (p *preload) store(b testing.TB, x *Index) {
 	pipe := p.client.Pipeline()
 	p.storeLists(b, x, pipe, lists)
 	pipe.IncrBy(b.Context(), x.keys.Sequence(), int64(p.made))
-	for g := range p.spans {
+	for g := range p.used {
 		pipe.HSet(b.Context(), x.keys.Exists(g), "", "")
 	}
 	p.flush(b, pipe, 1)
@@ -147,14 +147,14 @@ func (p *preload) storeEntries(b testing.TB, x *Index, articles int, lists map[k
 	for range articles {
 		c := p.next()
 		field := x.entryOf(c).Field()
-		p.spans[field.Span] = true
+		p.used[field.Slice] = true
 		blocks = x.layout.Plan.AppendStored(blocks[:0], &c)
 		for _, block := range blocks {
-			ref := keyspace.ListRef{Span: field.Span, Block: block.Index, Value: block.Value}
+			ref := keyspace.ListRef{Slice: field.Slice, Block: block.Index, Value: block.Value}
 			lists[ref] = append(lists[ref], field.Name()...)
 		}
 		e := keyspace.Entry{Article: c, Ticket: uint64(p.made)}
-		entry := e.AppendDecided(nil, x.layout.Start(field.Span), article.Verdict{Kind: article.Unique})
+		entry := e.AppendDecided(nil, x.layout.Start(field.Slice), article.Verdict{Kind: article.Unique})
 		entries[x.keys.Entries(field)] = append(entries[x.keys.Entries(field)], field.Name(), entry)
 	}
 	pipe := p.client.Pipeline()
@@ -174,7 +174,7 @@ func (p *preload) flush(b testing.TB, pipe redis.Pipeliner, least int) {
 	}
 }
 
-// measure claims b.N new articles in batches of 128.
+// measure claims b.N new articles in claims of 128.
 func (p *preload) measure(b *testing.B, x *Index, pid int) {
 	claims := make([]article.Article, 128+b.N)
 	for i := range claims {

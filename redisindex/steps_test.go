@@ -12,8 +12,8 @@ import (
 
 // A step has one name: that of its function. The metric and the trace have it in snake case, the crash point after it with hyphens.
 func TestOneNameForEachStep(t *testing.T) {
-	for i, step := range new(batch).steps() {
-		_, name, _ := strings.Cut(runtime.FuncForPC(reflect.ValueOf(step).Pointer()).Name(), "(*batch).")
+	for i, step := range new(claim).steps() {
+		_, name, _ := strings.Cut(runtime.FuncForPC(reflect.ValueOf(step).Pointer()).Name(), "(*claim).")
 		name = strings.TrimSuffix(name, "-fm")
 		words := strings.ToLower(regexp.MustCompile("[A-Z]").ReplaceAllString(name, "_$0"))
 		require.Contains(t, stepLabels, words, name)

@@ -17,7 +17,7 @@ type Candidate struct {
 	Distance          int // between the fingerprints, in bits
 }
 
-// Stored returns the entries with the fingerprint of an article in the spans within reach of its time, and the overflow entry with its
+// Stored returns the entries with the fingerprint of an article in the slices within reach of its time, and the overflow entry with its
 // digest. It needs Fingerprint and Time of the article, and for the overflow entry Digest. It writes nothing.
 func (x *Index) Stored(ctx context.Context, a *article.Article) (found []keyspace.StoredArticle, err error) {
 	err = x.session.Patiently(ctx, "stored articles", func() error {
@@ -29,8 +29,8 @@ func (x *Index) Stored(ctx context.Context, a *article.Article) (found []keyspac
 
 func readStored(ctx context.Context, client redis.UniversalClient, keys keyspace.Keys, a *article.Article) (found []keyspace.StoredArticle, err error) {
 	var fields []keyspace.FieldRef
-	for span, last := keys.Layout.Reach(keyspace.WindowTime(a.Time)); span <= last; span++ {
-		fields = append(fields, keyspace.FieldRef{Span: span, Fingerprint: a.Fingerprint})
+	for slice, last := keys.Layout.Reach(keyspace.WindowTime(a.Time)); slice <= last; slice++ {
+		fields = append(fields, keyspace.FieldRef{Slice: slice, Fingerprint: a.Fingerprint})
 	}
 	pipe := client.Pipeline()
 	values := make([][2]*redis.StringCmd, len(fields))
@@ -47,7 +47,7 @@ func readStored(ctx context.Context, client redis.UniversalClient, keys keyspace
 			if n == 1 {
 				field += string(a.Digest[:])
 			}
-			articles, bad := keys.InField(key, f.Span, field, value.Val())
+			articles, bad := keys.InField(key, f.Slice, field, value.Val())
 			if bad {
 				return nil, &keyspace.DamagedError{Key: key, Fields: []string{field}}
 			}
@@ -62,26 +62,26 @@ func readStored(ctx context.Context, client redis.UniversalClient, keys keyspace
 // is written.
 func (x *Index) Candidates(ctx context.Context, a *article.Article) (found []Candidate, err error) {
 	err = x.session.Patiently(ctx, "candidates", func() error {
-		found, err = newBatch(x, []article.Article{*a}, nil).readCandidates(ctx)
+		found, err = newClaim(x, []article.Article{*a}, nil).readCandidates(ctx)
 		return err
 	})
 	return found, err
 }
 
 // readCandidates returns the candidates of the first task, without storing it.
-func (b *batch) readCandidates(ctx context.Context) (found []Candidate, err error) {
-	x, t := b.x, b.tasks[0]
-	if err := b.fetchSpans(ctx, x.client.Pipeline(), b.tasks); err != nil {
+func (c *claim) readCandidates(ctx context.Context) (found []Candidate, err error) {
+	x, t := c.x, c.tasks[0]
+	if err := c.fetchSlices(ctx, x.client.Pipeline(), c.tasks); err != nil {
 		return nil, err
 	}
-	if err := b.lookUp(ctx); err != nil {
+	if err := c.lookUp(ctx); err != nil {
 		return nil, err
 	}
-	if err := b.fetchCandidates(ctx, b.tasks); err != nil {
+	if err := c.fetchCandidates(ctx, c.tasks); err != nil {
 		return nil, err
 	}
-	for _, c := range t.candidates {
-		for _, e := range b.fetched[c.fetched] {
+	for _, near := range t.candidates {
+		for _, e := range c.fetched[near.fetched] {
 			if e.Coordinates == t.Coordinates || !x.layout.Within(e.Millis(), t.Millis()) {
 				continue
 			}
@@ -89,7 +89,7 @@ func (b *batch) readCandidates(ctx context.Context) (found []Candidate, err erro
 			if err != nil {
 				return nil, err
 			}
-			found = append(found, Candidate{s, x.cfg.Compare(&t.Article, &e.Article), c.distance})
+			found = append(found, Candidate{s, x.cfg.Compare(&t.Article, &e.Article), near.distance})
 		}
 	}
 	return found, nil

@@ -37,7 +37,7 @@ func TestStored(t *testing.T) {
 	other.Time = other.Time.Add(-10 * x.cfg.Window)
 	found, err = x.Stored(t.Context(), &other)
 	require.NoError(t, err)
-	require.Empty(t, found, "of spans out of reach")
+	require.Empty(t, found, "of slices out of reach")
 }
 
 func TestCandidates(t *testing.T) {

@@ -28,7 +28,7 @@ import (
 func leave(t *testing.T, x *Index, c article.Article) {
 	t.Helper()
 	require.NoError(t, connection.LoadScripts(t.Context(), x.client, scripts...))
-	b := newBatch(x, []article.Article{c}, newCall(x, nil))
+	b := newClaim(x, []article.Article{c}, newCall(x, nil))
 	for _, step := range []func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets} {
 		require.NoError(t, step(t.Context()))
 	}
@@ -79,7 +79,7 @@ func TestVerdictOfAWithdrawnTicketIsNotWritten(t *testing.T) {
 	a, b := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
 	a.Partition, b.Partition = 1, 2
 	require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
-	slow := newBatch(x, []article.Article{a}, newCall(x, nil))
+	slow := newClaim(x, []article.Article{a}, newCall(x, nil))
 	for _, step := range []func(context.Context) error{slow.storeLists, slow.storeEntries, slow.drawTickets, slow.setTickets, slow.lookUp, slow.fetchEntries} {
 		require.NoError(t, step(t.Context()))
 	}
@@ -99,7 +99,7 @@ func TestNumberBelowAWithdrawnTicketIsNotSet(t *testing.T) {
 			require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
 			early, slow := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
 			early.Partition, slow.Partition = 1, 2
-			b := newBatch(x, []article.Article{slow}, newCall(x, nil))
+			b := newClaim(x, []article.Article{slow}, newCall(x, nil))
 			for _, step := range []func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets} {
 				require.NoError(t, step(t.Context()))
 			}
@@ -128,9 +128,9 @@ func TestDoesNotWaitForItself(t *testing.T) {
 	require.Equal(t, first.Coordinates, claimOne(t, x, second).Original.Coordinates)
 }
 
-// Each of two batches holds a copy of an article of the other one. Both batches end, because each writes the verdict that the other
+// Each of two claims holds a copy of an article of the other one. Both claims end, because each writes the verdict that the other
 // waits for.
-func TestBatchesDoNotWaitAsAWhole(t *testing.T) {
+func TestClaimsDoNotWaitAsAWhole(t *testing.T) {
 	client := redisrig.Client(t, miniredis.RunT(t).Addr())
 	cfg := redisrig.Config(redisrig.Standard)
 	cfg.UndecidedTimeout = 1 << 62
@@ -141,37 +141,37 @@ func TestBatchesDoNotWaitAsAWhole(t *testing.T) {
 		articles[i] = redisrig.Article(i, []simhash.Fingerprint{0xff, 0xff << 32, 0xfe, 0xfe << 32}[i])
 		articles[i].Partition = int32(i)
 	}
-	batches := []*batch{
-		newBatch(x, []article.Article{articles[0], articles[3]}, newCall(x, nil)),
-		newBatch(x, []article.Article{articles[1], articles[2]}, newCall(x, nil)),
+	claims := []*claim{
+		newClaim(x, []article.Article{articles[0], articles[3]}, newCall(x, nil)),
+		newClaim(x, []article.Article{articles[1], articles[2]}, newCall(x, nil)),
 	}
-	for _, b := range batches {
+	for _, b := range claims {
 		require.NoError(t, b.storeLists(t.Context()))
 		require.NoError(t, b.storeEntries(t.Context()))
 	}
 	pipe := client.Pipeline()
 	for i, a := range articles {
-		batches[0].setTicket(t.Context(), pipe, x.entryOf(a), uint64(i+1))
+		claims[0].setTicket(t.Context(), pipe, x.entryOf(a), uint64(i+1))
 	}
 	pipe.IncrBy(t.Context(), x.keys.Sequence(), int64(len(articles)))
 	_, err := pipe.Exec(t.Context())
 	require.NoError(t, err)
-	for _, b := range batches {
+	for _, b := range claims {
 		for _, step := range []func(context.Context) error{b.drawTickets, b.setTickets, b.lookUp, b.fetchEntries} {
 			require.NoError(t, step(t.Context()))
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	ended := make(chan error, len(batches))
-	for _, b := range batches {
+	ended := make(chan error, len(claims))
+	for _, b := range claims {
 		go func() { ended <- b.decide(ctx) }()
 	}
-	for range batches {
+	for range claims {
 		require.NoError(t, <-ended)
 	}
-	require.Equal(t, articles[1].Coordinates, batches[0].verdicts()[1].Original.Coordinates)
-	require.Equal(t, articles[0].Coordinates, batches[1].verdicts()[1].Original.Coordinates)
+	require.Equal(t, articles[1].Coordinates, claims[0].verdicts()[1].Original.Coordinates)
+	require.Equal(t, articles[0].Coordinates, claims[1].verdicts()[1].Original.Coordinates)
 	require.Positive(t, counted(x.metrics.waits))
 }
 

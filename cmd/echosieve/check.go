@@ -134,7 +134,7 @@ func checkBoilerplate(table *page.Boilerplate, now time.Time) []diag.Finding {
 	case rows == 0:
 		return nil
 	case latest.After(now):
-		f.Severity = diag.Note
+		f.Severity = diag.Info
 		f.Problem = fmt.Sprintf("%d rows; the last begin to count at %s", rows, latest.Format(time.RFC3339))
 		f.Remedy = "restart all processes with this table before then; do not change it later, only add rows"
 	}

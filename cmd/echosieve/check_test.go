@@ -165,7 +165,7 @@ func TestCheckBoilerplate(t *testing.T) {
 	require.Len(t, found, 1)
 	require.Equal(t, diag.OK, found[0].Severity)
 	found = checkBoilerplate(table, begin.Add(-time.Second))
-	require.Equal(t, diag.Note, found[0].Severity)
+	require.Equal(t, diag.Info, found[0].Severity)
 	require.Contains(t, found[0].Problem, "1 rows; the last begin to count at 2026-05-04T13:00:00Z")
 }
 

@@ -65,7 +65,7 @@ func (p Policy) Validate() error {
 }
 
 // Destination returns the topic of an article whose original was judged as j. An exact copy is always a duplicate: an exact repeat of an
-// article in its span stores no verdict, so a destination by policy could change when the repeat is delivered again.
+// article in its slice stores no verdict, so a destination by policy could change when the repeat is delivered again.
 func (p Policy) Destination(j Judgement) Destination {
 	switch {
 	case j.Kind == Possible:

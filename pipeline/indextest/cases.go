@@ -137,12 +137,12 @@ func testWindowEdges(t *testing.T, newIndex factory) {
 func testBorders(t *testing.T, newIndex factory) {
 	for generations := 1; generations <= 4; generations++ {
 		x := newIndex(t, Params{Window: time.Hour, Generations: generations, MaxDistance: 3})
-		span := time.Hour / time.Duration(generations)
+		slice := time.Hour / time.Duration(generations)
 		first := newArticle(0, -time.Millisecond, base, "same")
 		require.Equal(t, unique(first), claimOne(t, x, first))
 		for n := 1; n <= generations; n++ { // one exact copy just behind each border
-			c := newArticle(n, time.Duration(n-1)*span, base, "same")
-			require.Equal(t, exact(first, first), claimOne(t, x, c), "%d spans, copy %d", generations, n)
+			c := newArticle(n, time.Duration(n-1)*slice, base, "same")
+			require.Equal(t, exact(first, first), claimOne(t, x, c), "%d slices, copy %d", generations, n)
 		}
 	}
 }

@@ -67,10 +67,10 @@ func likeness(later, earlier []byte) article.Likeness {
 	}
 }
 
-// standard is used by tests that need no special parameters. Its spans are half an hour long.
+// standard is used by tests that need no special parameters. Its slices are half an hour long.
 var standard = Params{Window: time.Hour, Generations: 2, MaxDistance: 3}
 
-// epoch is the beginning of a span under the standard parameters.
+// epoch is the beginning of a slice under the standard parameters.
 var epoch = time.UnixMilli(1_700_000_000_000 / 1_800_000 * 1_800_000)
 
 // Run runs all tests of the contract. Each call of newIndex returns a new, empty index.

@@ -21,15 +21,15 @@ type reference struct {
 
 type decided struct {
 	article article.Article
-	span    int64
+	slice    int64
 	verdict article.Verdict
 }
 
 func (r *reference) claim(a article.Article) article.Verdict {
 	length := (r.Window / time.Duration(r.Generations)).Milliseconds()
-	d := decided{article: a, span: a.Time.UnixMilli() / length, verdict: unique(a)}
-	for _, o := range r.seen { // an exact repeat within the same span takes precedence over everything else
-		if o.span == d.span && o.article.Digest == a.Digest {
+	d := decided{article: a, slice: a.Time.UnixMilli() / length, verdict: unique(a)}
+	for _, o := range r.seen { // an exact repeat within the same slice takes precedence over everything else
+		if o.slice == d.slice && o.article.Digest == a.Digest {
 			return article.ExactVerdict(o.article.Ref(), o.verdict.Root)
 		}
 	}

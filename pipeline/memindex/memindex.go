@@ -18,7 +18,7 @@ import (
 // Config says which articles the index remembers and how it finds them. All fields mean the same as in package redisindex.
 type Config struct {
 	Window      time.Duration
-	Generations int // number of spans in the window: exact repeats are found within a span, and memory is freed by span
+	Generations int // number of slices in the window: exact repeats are found within a slice, and memory is freed by slice
 	article.Search
 	article.Policy
 	BlockBits int // width of the blocks of a fingerprint; 0: as wide as makes up the fingerprint
@@ -29,14 +29,14 @@ type Index struct {
 	cfg      Config
 	plan     lookup.Plan
 	windowMs int64
-	spanMs   int64
+	sliceMs  int64
 
 	mu        sync.Mutex
 	arrivals  int // articles stored so far
 	stored    int // articles held now
 	sweepAt   int // number of stored articles at which the next sweep runs
 	lastSweep int // arrivals at the last sweep
-	spans     map[int64]*span
+	byNumber  map[int64]*slice
 }
 
 var _ pipeline.Index = (*Index)(nil)
@@ -44,8 +44,8 @@ var _ pipeline.Index = (*Index)(nil)
 // minSweep is the number of stored articles below which nothing is forgotten.
 const minSweep = 1 << 16
 
-// span holds the articles of one piece of time. Spans are numbered from 1970.
-type span struct {
+// slice holds the articles of one piece of time. Slices are numbered from 1970.
+type slice struct {
 	lastArrival int
 	byDigest    map[article.Digest]*entry
 	byPrint     map[simhash.Fingerprint][]*entry // in order of arrival
@@ -65,8 +65,8 @@ type entry struct {
 func New(cfg Config) *Index {
 	seconds := (int64(cfg.Window/time.Second) + int64(cfg.Generations) - 1) / int64(cfg.Generations)
 	return &Index{
-		cfg: cfg, plan: lookup.New(cfg.Search, cfg.BlockBits), windowMs: cfg.Window.Milliseconds(), spanMs: seconds * 1000,
-		sweepAt: minSweep, spans: map[int64]*span{},
+		cfg: cfg, plan: lookup.New(cfg.Search, cfg.BlockBits), windowMs: cfg.Window.Milliseconds(), sliceMs: seconds * 1000,
+		sweepAt: minSweep, byNumber: map[int64]*slice{},
 	}
 }
 
@@ -84,11 +84,11 @@ func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]articl
 	return verdicts, nil
 }
 
-// claim returns the verdict of one article and stores the article. An exact repeat within its original's span is not stored: when it is
+// claim returns the verdict of one article and stores the article. An exact repeat within its original's slice is not stored: when it is
 // claimed again, it finds the original's entry by digest and gets the same verdict.
 func (x *Index) claim(a *article.Article) article.Verdict {
 	ms := max(0, a.Time.UnixMilli())
-	s := x.span(ms / x.spanMs)
+	s := x.slice(ms / x.sliceMs)
 	if o := s.retracted[a.Coordinates]; o != nil && o.Digest == a.Digest {
 		return o.verdict
 	}
@@ -112,7 +112,7 @@ func (x *Index) Retract(ctx context.Context, a *article.Article) error {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	s := x.span(max(0, a.Time.UnixMilli()) / x.spanMs)
+	s := x.slice(max(0, a.Time.UnixMilli()) / x.sliceMs)
 	if o := s.byDigest[a.Digest]; o != nil && o.Coordinates == a.Coordinates {
 		delete(s.byDigest, a.Digest)
 		s.byPrint[o.Fingerprint] = slices.DeleteFunc(s.byPrint[o.Fingerprint], func(e *entry) bool { return e == o })
@@ -121,15 +121,15 @@ func (x *Index) Retract(ctx context.Context, a *article.Article) error {
 	return nil
 }
 
-// span returns span n, which it makes if necessary.
-func (x *Index) span(n int64) *span {
-	s := x.spans[n]
+// slice returns slice n, which it makes if necessary.
+func (x *Index) slice(n int64) *slice {
+	s := x.byNumber[n]
 	if s == nil {
-		s = &span{
+		s = &slice{
 			byDigest: map[article.Digest]*entry{}, byPrint: map[simhash.Fingerprint][]*entry{}, blocks: map[simhash.Block][]simhash.Fingerprint{},
 			retracted: map[article.Coordinates]*entry{},
 		}
-		x.spans[n] = s
+		x.byNumber[n] = s
 	}
 	return s
 }
@@ -139,8 +139,8 @@ func (x *Index) span(n int64) *span {
 func (x *Index) decide(a *entry) article.Verdict {
 	var copied, similar earliest
 	seen := map[*entry]bool{}
-	for n := max(0, a.ms-x.windowMs) / x.spanMs; n <= saturate(a.ms, x.windowMs)/x.spanMs; n++ {
-		s := x.spans[n]
+	for n := max(0, a.ms-x.windowMs) / x.sliceMs; n <= saturate(a.ms, x.windowMs)/x.sliceMs; n++ {
+		s := x.byNumber[n]
 		if s == nil {
 			continue
 		}
@@ -189,8 +189,8 @@ func (f *earliest) offer(o *entry, j article.Judgement) {
 	}
 }
 
-// near iterates over the fingerprints in a span that are candidates for an article. Some come repeatedly.
-func (x *Index) near(s *span, a *article.Article) iter.Seq[simhash.Fingerprint] {
+// near iterates over the fingerprints in a slice that are candidates for an article. Some come repeatedly.
+func (x *Index) near(s *slice, a *article.Article) iter.Seq[simhash.Fingerprint] {
 	return func(yield func(simhash.Fingerprint) bool) {
 		if a.LittleText {
 			yield(a.Fingerprint)
@@ -215,7 +215,7 @@ func (x *Index) judge(a, o *entry) article.Judgement {
 	return x.cfg.Compare(&a.Article, &o.Article)
 }
 
-func (x *Index) store(s *span, a *entry) {
+func (x *Index) store(s *slice, a *entry) {
 	if x.stored >= x.sweepAt {
 		x.sweep(a.ms)
 	}
@@ -234,14 +234,14 @@ func (x *Index) store(s *span, a *entry) {
 	x.stored++
 }
 
-// sweep forgets the spans that are outside the window around now and got no article since the last sweep. The second condition is needed
-// because now is the time of one article: if its clock is wrong, the spans of all other articles are outside the window.
+// sweep forgets the slices that are outside the window around now and got no article since the last sweep. The second condition is needed
+// because now is the time of one article: if its clock is wrong, the slices of all other articles are outside the window.
 func (x *Index) sweep(now int64) {
-	for n, s := range x.spans {
-		far := (n+1)*x.spanMs < now-x.windowMs || n*x.spanMs > saturate(now, x.windowMs)
+	for n, s := range x.byNumber {
+		far := (n+1)*x.sliceMs < now-x.windowMs || n*x.sliceMs > saturate(now, x.windowMs)
 		if far && s.lastArrival < x.lastSweep {
 			x.stored -= len(s.byDigest) + len(s.retracted)
-			delete(x.spans, n)
+			delete(x.byNumber, n)
 		}
 	}
 	x.lastSweep = x.arrivals

@@ -10,18 +10,18 @@ import (
 
 // List is a block list, or what a look-up reads of it.
 type List struct {
-	From         time.Time // the beginning of its span
+	From         time.Time // the beginning of its slice
 	Block        int       // its number; Config.Blocks is that of anchors
 	Value        uint64    // of the block
 	Fingerprints []simhash.Fingerprint
 	Full         bool // it takes no more fingerprints
 
-	span int64
+	slice int64
 }
 
-// SpanStart returns the beginning of the span in which a time lies.
-func (t *Tools) SpanStart(at time.Time) time.Time {
-	return time.UnixMilli(t.keys.Layout.Start(t.keys.Layout.Span(keyspace.WindowTime(at))))
+// SliceStart returns the beginning of the slice in which a time lies.
+func (t *Tools) SliceStart(at time.Time) time.Time {
+	return time.UnixMilli(t.keys.Layout.Start(t.keys.Layout.Slice(keyspace.WindowTime(at))))
 }
 
 // Lists calls fn with the block lists of each key.
@@ -66,7 +66,7 @@ func (k Keys) listsOf(ctx context.Context, key string) ([]List, error) {
 }
 
 func (t *Tools) newList(ref keyspace.ListRef, packed string, most int) List {
-	l := List{From: time.UnixMilli(t.keys.Layout.Start(ref.Span)), Block: ref.Block, Value: ref.Value, Full: len(packed) >= most, span: ref.Span}
+	l := List{From: time.UnixMilli(t.keys.Layout.Start(ref.Slice)), Block: ref.Block, Value: ref.Value, Full: len(packed) >= most, slice: ref.Slice}
 	for ; len(packed) >= keyspace.FingerprintBytes; packed = packed[keyspace.FingerprintBytes:] {
 		l.Fingerprints = append(l.Fingerprints, keyspace.FirstFingerprint(packed))
 	}

@@ -101,13 +101,13 @@ func (r *Refill) Take(ctx context.Context, part string, from int64) (done Range,
 		}
 		pipe := r.tools.client.Pipeline()
 		lease := leaseScript.EvalSha(ctx, pipe, []string{r.key + ":" + part}, r.owner, int64(leaseTime/time.Second))
-		run, noted := pipe.HGet(ctx, r.key, "run"), pipe.HGet(ctx, r.key, part)
+		run, written := pipe.HGet(ctx, r.key, "run"), pipe.HGet(ctx, r.key, part)
 		if err := connection.Execute(ctx, pipe); err != nil {
 			return err
 		}
 		n, _ := lease.Val().(int64)
 		done, ok = Range{from, from}, n == 1
-		if positions, found := strings.CutPrefix(noted.Val(), run.Val()+" "); found {
+		if positions, found := strings.CutPrefix(written.Val(), run.Val()+" "); found {
 			var known Range
 			if n, _ := fmt.Sscan(positions, &known.From, &known.To); n == 2 {
 				done = known.reach(from)

@@ -161,7 +161,7 @@ func (r *Restorer) store(ctx context.Context, entries []*decided) (outcomes map[
 		if d.Ticket == keyspace.MaxTicket {
 			hidden = d.Digest[:]
 		}
-		replies[i] = restoreScript.EvalSha(ctx, pipe, []string{tools.keys.Entries(f)}, f.Name(), d.Digest[:], d.AppendDecided(nil, tools.keys.Layout.Start(d.Span), d.verdict),
+		replies[i] = restoreScript.EvalSha(ctx, pipe, []string{tools.keys.Entries(f)}, f.Name(), d.Digest[:], d.AppendDecided(nil, tools.keys.Layout.Start(d.Slice), d.verdict),
 			tools.keys.Layout.MaxEntries, tools.keys.Layout.LifetimeSeconds(), hidden, len(keyspace.AppendCoordinates(nil, d.Coordinates)))
 	}
 	if err := connection.Execute(ctx, pipe); err != nil {
@@ -190,7 +190,7 @@ func (r *Restorer) store(ctx context.Context, entries []*decided) (outcomes map[
 
 // compare returns the outcome for an entry in whose place another one is stored.
 func (r *Restorer) compare(d *decided, stored string) (Restored, error) {
-	e, _, err := keyspace.CutEntry(d.Field(), r.tools.keys.Layout.Start(d.Span), stored)
+	e, _, err := keyspace.CutEntry(d.Field(), r.tools.keys.Layout.Start(d.Slice), stored)
 	if err != nil {
 		return 0, r.tools.keys.Damage(&d.Entry)
 	}

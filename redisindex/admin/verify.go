@@ -31,7 +31,7 @@ func (t *Tools) unlistedOnce(ctx context.Context, articles []keyspace.StoredArti
 			return
 		}
 		for _, block := range t.keys.Layout.Plan.Layout.AppendBlocks(nil, s.Fingerprint) {
-			do(keyspace.ListRef{Span: t.keys.Layout.Span(keyspace.WindowTime(s.Time)), Block: block.Index, Value: block.Value})
+			do(keyspace.ListRef{Slice: t.keys.Layout.Slice(keyspace.WindowTime(s.Time)), Block: block.Index, Value: block.Value})
 		}
 	}
 	for i := range articles {
@@ -78,13 +78,13 @@ func (t *Tools) Relist(ctx context.Context, articles []keyspace.StoredArticle) e
 }
 
 // Missing counts the fingerprints of block lists that have no entry. They are harmless: each costs 8 bytes and sometimes a read, and
-// they expire with their span. A claim that has stored its lists and not yet its entry looks the same.
+// they expire with their slice. A claim that has stored its lists and not yet its entry looks the same.
 func (t *Tools) Missing(ctx context.Context, lists []List) (missing int, err error) {
 	seen := map[keyspace.FieldRef]bool{}
 	var fields []keyspace.FieldRef
 	for _, l := range lists {
 		for _, fp := range l.Fingerprints {
-			if f := (keyspace.FieldRef{Span: l.span, Fingerprint: fp}); !seen[f] {
+			if f := (keyspace.FieldRef{Slice: l.slice, Fingerprint: fp}); !seen[f] {
 				seen[f] = true
 				fields = append(fields, f)
 			}

@@ -142,12 +142,12 @@ func (k Keys) Articles(ctx context.Context) (articles []keyspace.StoredArticle, 
 			return nil, 0, err
 		}
 		for i, key := range part {
-			span, err := k.tools.keys.SpanOf(key)
+			slice, err := k.tools.keys.SliceOf(key)
 			if err != nil {
 				return nil, 0, err
 			}
 			for field, value := range replies[i].Val() {
-				found, bad := k.tools.keys.InField(key, span, field, value)
+				found, bad := k.tools.keys.InField(key, slice, field, value)
 				articles = append(articles, found...)
 				if bad {
 					damaged++

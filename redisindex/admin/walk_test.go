@@ -103,8 +103,8 @@ func testWalk(t *testing.T, client redis.UniversalClient, x *redisindex.Index) {
 	// A list is lost, and an entry.
 	lost := w.articles[redisrig.Article(7, 0).Coordinates]
 	block := x.Keys().Layout.Plan.Layout.AppendBlocks(nil, lost.Fingerprint)[1]
-	ref := keyspace.ListRef{Span: x.Keys().Layout.Span(keyspace.WindowTime(lost.Time)), Block: block.Index, Value: block.Value}
-	f := keyspace.FieldRef{Span: ref.Span, Fingerprint: random64(8)}
+	ref := keyspace.ListRef{Slice: x.Keys().Layout.Slice(keyspace.WindowTime(lost.Time)), Block: block.Index, Value: block.Value}
+	f := keyspace.FieldRef{Slice: ref.Slice, Fingerprint: random64(8)}
 	if x.Keys().Layout.Sets {
 		require.NoError(t, client.Del(t.Context(), x.Keys().ListSet(ref)).Err())
 	} else {

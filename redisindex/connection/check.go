@@ -61,10 +61,10 @@ func checkServer(ctx context.Context, server *redis.Client, cfg keyspace.Config)
 	info, err := AskInfo(ctx, server)
 	switch {
 	case err != nil:
-		add(diag.Note, "INFO", "is not answered, so the version, evictions, memory and failed saves are not watched: "+err.Error(),
+		add(diag.Info, "INFO", "is not answered, so the version, evictions, memory and failed saves are not watched: "+err.Error(),
 			"grant +info, or watch them elsewhere; make sure that the version is at least "+minVersion)
 	case info.version == "":
-		add(diag.Note, "version", "could not be found out: INFO names none", "make sure that it is at least "+minVersion)
+		add(diag.Info, "version", "could not be found out: INFO names none", "make sure that it is at least "+minVersion)
 	case olderThan(info.version, minVersion):
 		add(diag.Failure, "version", info.version+" is too old", "use Redis "+minVersion+" or later, or Valkey")
 	}
@@ -80,14 +80,14 @@ func checkServer(ctx context.Context, server *redis.Client, cfg keyspace.Config)
 	}
 	settings, err := server.ConfigGet(ctx, "*").Result()
 	if err != nil {
-		add(diag.Note, "settings", "could not be read: "+err.Error(),
+		add(diag.Info, "settings", "could not be read: "+err.Error(),
 			fmt.Sprintf("make sure of: maxmemory-policy noeviction, hash-max-listpack-value %d, hash-max-listpack-entries %d, set-max-intset-entries %d (with redis.buckets: sets), appendonly yes", ListpackBytes, listpackEntries, keyspace.MaxSetRead))
 		return findings
 	}
 	if policy := settings["maxmemory-policy"]; policy != "" && policy != "noeviction" {
 		severity, when := diag.Warning, "under memory pressure"
 		if settings["maxmemory"] == "0" {
-			severity, when = diag.Note, "once maxmemory is set"
+			severity, when = diag.Info, "once maxmemory is set"
 		}
 		add(severity, "maxmemory-policy", policy+" drops articles "+when+", and their copies pass as unique", "CONFIG SET maxmemory-policy noeviction")
 	}
@@ -157,7 +157,7 @@ func CheckReplicas(ctx context.Context, client redis.UniversalClient, o Options)
 			if o.WaitReplicas == 0 {
 				return nil
 			}
-			return []diag.Finding{diag.New(diag.Note, subject, "could not be found out: "+err.Error(),
+			return []diag.Finding{diag.New(diag.Info, subject, "could not be found out: "+err.Error(),
 				fmt.Sprintf("make sure that there are at least redis.wait_replicas (%d)", o.WaitReplicas))}
 		}
 		role, replicas := replicationOf(info)
@@ -168,7 +168,7 @@ func CheckReplicas(ctx context.Context, client redis.UniversalClient, o Options)
 			return []diag.Finding{diag.New(diag.Failure, subject, fmt.Sprintf("has %d, but claims wait for %d: no article would get a verdict", replicas, o.WaitReplicas),
 				"start replicas, or lower redis.wait_replicas")}
 		case replicas > 0 && o.WaitReplicas == 0:
-			return []diag.Finding{diag.New(diag.Note, subject, "claims do not wait for them: a failover can lose the latest writes, and copies of the lost articles pass as unique",
+			return []diag.Finding{diag.New(diag.Info, subject, "claims do not wait for them: a failover can lose the latest writes, and copies of the lost articles pass as unique",
 				"set redis.wait_replicas to 1")}
 		}
 		return nil

@@ -43,13 +43,13 @@ func TestCheck(t *testing.T) {
 		{"good", nil, nil, nil},
 		{"no persistence", []string{"--appendonly", "no"}, nil, []string{"warning appendonly"}},
 		{"evicts", []string{"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"}, nil, []string{"warning maxmemory-policy"}},
-		{"may evict later", []string{"--maxmemory-policy", "volatile-ttl"}, nil, []string{"note maxmemory-policy"}},
+		{"may evict later", []string{"--maxmemory-policy", "volatile-ttl"}, nil, []string{"info maxmemory-policy"}},
 		{"large hashes", []string{"--hash-max-listpack-value", "64"}, nil, []string{"warning hash-max-listpack-value"}},
 		{"very large hashes", []string{"--hash-max-listpack-value", "2048"}, nil, []string{"warning hash-max-listpack-value"}},
 		{"many fields", []string{"--hash-max-listpack-entries", "16"}, nil, []string{"warning hash-max-listpack-entries"}},
 		{"password", []string{"--requirepass", "x"}, nil, []string{"failure redis"}},
 		{"no rights", nil, []any{"-hmget"}, []string{"failure redis"}},
-		{"no rights to ask", nil, []any{"-config", "-info"}, []string{"note INFO", "note settings"}},
+		{"no rights to ask", nil, []any{"-config", "-info"}, []string{"info INFO", "info settings"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -92,7 +92,7 @@ func contains(args []string, name string) bool {
 func TestCheckWithoutServerCommands(t *testing.T) {
 	findings := checkAll(t.Context(), redisrig.Client(t, miniredis.RunT(t).Addr()), redisrig.Config(redisrig.Standard))
 	for _, f := range findings {
-		require.Equal(t, diag.Note, f.Severity, "%+v", f)
+		require.Equal(t, diag.Info, f.Severity, "%+v", f)
 	}
 	require.NotEmpty(t, findings)
 }
@@ -210,12 +210,12 @@ func TestCheckAsksAllNodes(t *testing.T) {
 		client := redisrig.Connect(t, o)
 		return problems(append(checkAll(t.Context(), client, redisrig.Config(redisrig.Standard)), connection.CheckReplicas(t.Context(), client, o)...))
 	}
-	require.Equal(t, []string{"note replicas", "note replicas", "note replicas"}, check())
+	require.Equal(t, []string{"info replicas", "info replicas", "info replicas"}, check())
 	o.WaitReplicas = 1
 	require.Empty(t, check())
 	replica := cluster.Servers[4]
 	require.NoError(t, cluster.Client(replica).ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
-	require.Equal(t, []string{"note maxmemory-policy"}, check())
+	require.Equal(t, []string{"info maxmemory-policy"}, check())
 	o.WaitReplicas, o.WaitTimeout = 2, time.Second
 	findings := check()
 	require.Contains(t, findings, "failure redis", "a trial claim fails")

@@ -34,7 +34,7 @@ type Options struct {
 	// WaitReplicas is the number of replicas of each master that must have all writes of a step before the next step begins. While
 	// fewer replicas are in reach, Claim blocks.
 	WaitReplicas int `setting:"wait_replicas" range:"0..100" help:"Replicas per master that must have a write before a verdict counts. 0: a failover can lose articles, whose copies pass as unique. Raised: slower, and claims wait while replicas are away."`
-	// WaitTimeout is the longest wait of one step for the replicas. After it the batch is run again.
+	// WaitTimeout is the longest wait of one step for the replicas. After it the claim is run again.
 	WaitTimeout time.Duration `setting:"wait_timeout" range:"1ms..10m" help:"Longest wait for wait_replicas before a retry; below timeout."`
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrReplicas says that writes reached fewer replicas than Options.WaitReplicas. The batch is run again. It finds its entries, which are
+// ErrReplicas says that writes reached fewer replicas than Options.WaitReplicas. The claim is run again. It finds its entries, which are
 // stored already, and waits for their replicas.
 var ErrReplicas = errors.New("too few replicas have the writes")
 

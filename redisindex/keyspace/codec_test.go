@@ -17,11 +17,11 @@ func someArticle(fp simhash.Fingerprint) article.Article {
 }
 
 func TestEntryRoundTrip(t *testing.T) {
-	little := Entry{Span: 3, Article: article.Article{
+	little := Entry{Slice: 3, Article: article.Article{
 		Coordinates: article.Coordinates{Topic: strings.Repeat("t", 249), Partition: -1, Offset: math.MinInt64},
 		ID:          "\x00新", Time: time.UnixMilli(math.MaxInt64), Fingerprint: 5, Digest: article.Digest{1, 2, 3, 15: 9}, LittleText: true,
 	}}
-	plain := Entry{Span: 3, Article: someArticle(5)}
+	plain := Entry{Slice: 3, Article: someArticle(5)}
 	plain.Signature, plain.Time = []byte("signature"), time.UnixMilli(12)
 	data := string(plain.Append(little.Append(nil, 7), 7))
 	for _, want := range []Entry{little, plain} {

@@ -1,22 +1,22 @@
 // Package keyspace says where an index keeps what in Redis: its settings, the names and the layout of its keys, and the bytes of entries,
 // verdicts and block lists. It decides nothing, and sends no command itself.
 //
-// Every key begins with a prefix, here ns: <redis.namespace>:<recipe id>:<layout>. The layout names the length of a span, the size class,
-// the kind of block lists and the version of entries. g is the number of a span: milliseconds since 1970, divided by the length. A span
+// Every key begins with a prefix, here ns: <redis.namespace>:<recipe id>:<layout>. The layout names the length of a slice, the size class,
+// the kind of block lists and the version of entries. g is the number of a slice: milliseconds since 1970, divided by the length. A slice
 // is as long as window / redis.generations.
 //
 //	key                                 type    content
 //	ns:b:<g>:<block>:<high bits, hex>   hash    field: the low 11 bits of a block value; value: its block list; the last block: anchors
 //	ns:s:<g>:<block>:<value, hex>       set     with redis.buckets: sets, in place of ns:b: fingerprints as signed decimal numbers
 //	ns:o:<g>:<shard, hex>               hash    field: a fingerprint; value: its entries (entry.go)
-//	ns:g:<g>                            hash    the span exists; written before tickets are drawn, read after
+//	ns:g:<g>                            hash    the slice exists; written before tickets are drawn, read after
 //	ns:d:<key>:<field, hex>             hash    copy of a damaged field
 //	ns:seq                              string  ticket counter
 //	ns:r:<name>:...                     hash    how far a refill is, and who works at which partition
 //	ns:h:<group>                        hash    where the group's commits of other indexes end, and up to where this index was filled
 //	ns:life, cluster: 64 ns:life:{n}    hash    seen: raised every 3 seconds; lost: the last loss; cured: the last loss that was refilled
 //
-// Keys expire one window plus the lesser of a span and half a window after their last write, which allows for lag. The counter and seen
+// Keys expire one window plus the lesser of a slice and half a window after their last write, which allows for lag. The counter and seen
 // only grow, so a lower number shows that Redis has lost writes. The process that notices it raises both.
 package keyspace
 
@@ -54,11 +54,11 @@ type Config struct {
 	// on without it.
 	UndecidedTimeout time.Duration
 
-	// Generations is the number of spans into which the window is cut. A key belongs to one span and expires with it. With one
-	// span, most articles look up in two spans; with two spans, in three; and so on. Look-ups are most of what an article costs,
-	// and each further span in reach makes as many look-ups again, so the default is one. More spans free memory sooner: Redis
-	// holds two windows of articles on average with one span, and 1.75 with two.
-	Generations int `setting:"generations" range:"1..8" help:"Spans of the window, 1 to 8; each expires as a whole. Raised: memory is freed sooner, more look-ups. A change starts an empty index."`
+	// Generations is the number of slices into which the window is cut. A key belongs to one slice and expires with it. With one
+	// slice, most articles look up in two slices; with two slices, in three; and so on. Look-ups are most of what an article costs,
+	// and each further slice in reach makes as many look-ups again, so the default is one. More slices free memory sooner: Redis
+	// holds two windows of articles on average with one slice, and 1.75 with two.
+	Generations int `setting:"generations" range:"1..8" help:"Slices of the window, 1 to 8; each expires as a whole. Raised: memory is freed sooner, more look-ups. A change starts an empty index."`
 	// MaxCandidates bounds the fingerprints whose entries are fetched for one article. The nearest are taken. If the original is
 	// beyond the bound, its copy passes as unique. A verdict that was written does not change when the bound does.
 	MaxCandidates int `setting:"max_candidates" range:"1..1000" help:"Most fingerprints compared with an article, nearest first. Raise it if copies pass in floods, lower it to save CPU."`

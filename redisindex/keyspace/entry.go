@@ -20,7 +20,7 @@ var EntriesInLua string
 // Fingerprint, Digest, LittleText and Signature.
 type Entry struct {
 	article.Article
-	Span         int64
+	Slice        int64
 	Ticket       uint64 // 0: none yet
 	VerdictBytes []byte // encoded; nil: undecided. It is decoded late, because few of the fetched entries need it.
 }
@@ -34,14 +34,14 @@ type Identity struct {
 
 // EntryOf is the entry of an article that has neither a ticket nor a verdict yet.
 func (k Keys) EntryOf(a *article.Article) Entry {
-	return Entry{Article: *a, Span: k.Layout.Span(WindowTime(a.Time))}
+	return Entry{Article: *a, Slice: k.Layout.Slice(WindowTime(a.Time))}
 }
 
 // Identity tells the article from others.
 func (e *Entry) Identity() Identity { return Identity{e.Coordinates, e.Digest} }
 
 // Field is the field in which the entry lies.
-func (e *Entry) Field() FieldRef { return FieldRef{e.Span, e.Fingerprint} }
+func (e *Entry) Field() FieldRef { return FieldRef{e.Slice, e.Fingerprint} }
 
 // Millis is the article's time in the window.
 func (e *Entry) Millis() int64 { return WindowTime(e.Time) }
@@ -59,7 +59,7 @@ func (e *Entry) Before(o *Entry) bool {
 //
 //	length u16, head length u16, ticket 6 bytes, digest 16 bytes, form u8, coordinates, packed id (appendID), time, signature | verdict
 //
-// Numbers are big-endian. The time counts from the start of the span, in milliseconds. The head is everything before the verdict. The
+// Numbers are big-endian. The time counts from the start of the slice, in milliseconds. The head is everything before the verdict. The
 // scripts know the first four fields (lua/find.lua); restore.lua also compares coordinates. An entry has at most 64 KiB.
 const (
 	ticketAt = 4
@@ -120,8 +120,8 @@ func TicketNumber(s string) uint64 {
 	return binary.BigEndian.Uint64(buf[:])
 }
 
-// Append encodes the entry of a new article: without ticket and verdict. spanStart is when the entry's span starts, see layout.start.
-func (e *Entry) Append(dst []byte, spanStart int64) []byte {
+// Append encodes the entry of a new article: without ticket and verdict. sliceStart is when the entry's slice starts, see layout.start.
+func (e *Entry) Append(dst []byte, sliceStart int64) []byte {
 	start := len(dst)
 	dst = append(dst, make([]byte, digestAt)...)
 	dst = append(dst, e.Digest[:]...)
@@ -131,7 +131,7 @@ func (e *Entry) Append(dst []byte, spanStart int64) []byte {
 	}
 	dst = append(dst, form)
 	dst = appendRef(dst, e.Ref())
-	dst = binary.AppendVarint(dst, e.Millis()-spanStart)
+	dst = binary.AppendVarint(dst, e.Millis()-sliceStart)
 	dst = append(dst, e.Signature...) // up to the end of the head
 	length := uint16(len(dst) - start)
 	binary.BigEndian.PutUint16(dst[start:], length)
@@ -140,16 +140,16 @@ func (e *Entry) Append(dst []byte, spanStart int64) []byte {
 }
 
 // AppendDecided encodes the entry with its ticket and a verdict.
-func (e *Entry) AppendDecided(dst []byte, spanStart int64, v article.Verdict) []byte {
+func (e *Entry) AppendDecided(dst []byte, sliceStart int64, v article.Verdict) []byte {
 	start := len(dst)
-	dst = AppendVerdict(e.Append(dst, spanStart), v, e.Ref())
+	dst = AppendVerdict(e.Append(dst, sliceStart), v, e.Ref())
 	binary.BigEndian.PutUint16(dst[start:], uint16(len(dst)-start))
 	copy(dst[start+ticketAt:], TicketBytes(e.Ticket))
 	return dst
 }
 
-// CutEntry decodes the first entry of the value of a field, and returns the rest of the value. spanStart is when the span starts.
-func CutEntry(f FieldRef, spanStart int64, data string) (e Entry, rest string, err error) {
+// CutEntry decodes the first entry of the value of a field, and returns the rest of the value. sliceStart is when the slice starts.
+func CutEntry(f FieldRef, sliceStart int64, data string) (e Entry, rest string, err error) {
 	if len(data) < formAt+1 {
 		return Entry{}, "", ErrCorrupt
 	}
@@ -158,7 +158,7 @@ func CutEntry(f FieldRef, spanStart int64, data string) (e Entry, rest string, e
 	if length > len(raw) || head > length || head <= formAt || raw[formAt]&^flagLittle != version {
 		return Entry{}, "", ErrCorrupt
 	}
-	e.Span, e.Fingerprint = f.Span, f.Fingerprint
+	e.Slice, e.Fingerprint = f.Slice, f.Fingerprint
 	e.Ticket = TicketNumber(data[ticketAt:digestAt])
 	if IsWithdrawn(e.Ticket) {
 		e.Ticket = 0
@@ -168,7 +168,7 @@ func CutEntry(f FieldRef, spanStart int64, data string) (e Entry, rest string, e
 	d := decoder{data: raw[formAt+1 : head]}
 	ref := d.ref()
 	e.ID, e.Coordinates = ref.ID, ref.Coordinates
-	e.Time = time.UnixMilli(spanStart + d.varint())
+	e.Time = time.UnixMilli(sliceStart + d.varint())
 	if len(d.data) > 0 {
 		e.Signature = d.data
 	}
@@ -184,7 +184,7 @@ func CutEntry(f FieldRef, spanStart int64, data string) (e Entry, rest string, e
 // DecodeField decodes all entries of a fingerprint's field.
 func (k Keys) DecodeField(f FieldRef, value string) (entries []*Entry, err error) {
 	for value != "" {
-		e, rest, err := CutEntry(f, k.Layout.Start(f.Span), value)
+		e, rest, err := CutEntry(f, k.Layout.Start(f.Slice), value)
 		if err != nil {
 			return nil, &DamagedError{Key: k.Entries(f), Fields: []string{f.Name()}}
 		}

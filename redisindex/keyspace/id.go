@@ -22,7 +22,7 @@ type Name struct {
 	Database  int    // redis.db
 	Namespace string // redis.namespace
 	Recipe    string // id of the recipe; empty in tests without one
-	Layout    string // length of the spans, sizes and forms of the keys
+	Layout    string // length of the slices, sizes and forms of the keys
 }
 
 // Prefix begins the name of every key of the index.

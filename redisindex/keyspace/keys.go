@@ -32,15 +32,15 @@ const SequenceKey = "seq"
 // Counter is the key of the ticket counter of an index.
 func Counter(of Name) string { return of.Prefix() + SequenceKey }
 
-// Exists is the hash whose existence says that the span holds entries. Redis expires it by its own clock, because the clocks of
+// Exists is the hash whose existence says that the slice holds entries. Redis expires it by its own clock, because the clocks of
 // processes may differ.
-func (k Keys) Exists(span int64) string {
-	return k.Prefix + "g:" + strconv.FormatInt(span, 10)
+func (k Keys) Exists(slice int64) string {
+	return k.Prefix + "g:" + strconv.FormatInt(slice, 10)
 }
 
-// ListRef names one block list: the fingerprints of a span that are stored under the value of the block.
+// ListRef names one block list: the fingerprints of a slice that are stored under the value of the block.
 type ListRef struct {
-	Span  int64
+	Slice int64
 	Block int
 	Value uint64
 }
@@ -54,14 +54,14 @@ func (k Keys) ListSet(r ListRef) string { return k.ofBlock("s:", r) }
 func (k Keys) ofBlock(kind string, r ListRef) string {
 	buf := make([]byte, 0, 128)
 	buf = append(append(buf, k.Prefix...), kind...)
-	buf = append(strconv.AppendInt(buf, r.Span, 10), ':')
+	buf = append(strconv.AppendInt(buf, r.Slice, 10), ':')
 	buf = append(strconv.AppendInt(buf, int64(r.Block), 10), ':')
 	return string(strconv.AppendUint(buf, r.Value, 16))
 }
 
-// FieldRef names one field of entries: the entries that have a fingerprint in a span.
+// FieldRef names one field of entries: the entries that have a fingerprint in a slice.
 type FieldRef struct {
-	Span        int64
+	Slice       int64
 	Fingerprint simhash.Fingerprint
 }
 
@@ -71,7 +71,7 @@ func (k Keys) Entries(f FieldRef) string {
 	shard := uint64(f.Fingerprint) * 0x9E3779B97F4A7C15 >> (64 - k.Layout.shardBits)
 	buf := make([]byte, 0, 128)
 	buf = append(append(buf, k.Prefix...), "o:"...)
-	buf = append(strconv.AppendInt(buf, f.Span, 10), ':')
+	buf = append(strconv.AppendInt(buf, f.Slice, 10), ':')
 	return string(strconv.AppendUint(buf, shard, 16))
 }
 

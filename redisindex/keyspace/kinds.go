@@ -15,7 +15,7 @@ const (
 	KeyEntries KeyKind = "entries"     // hashes of entries
 	KeyLists   KeyKind = "block lists" // hashes of block lists, or sets
 	KeyDamaged KeyKind = "damaged"     // copies of damaged fields
-	KeyOthers  KeyKind = "others"      // the counter, spans, markers, progress of refills
+	KeyOthers  KeyKind = "others"      // the counter, slices, markers, progress of refills
 )
 
 // KindOf returns the kind of a key of the index.
@@ -36,8 +36,8 @@ func (k Keys) KindOf(key string) KeyKind {
 	}
 }
 
-// SpanOf returns the span in the name of a key of entries or block lists.
-func (k Keys) SpanOf(key string) (int64, error) {
+// SliceOf returns the slice in the name of a key of entries or block lists.
+func (k Keys) SliceOf(key string) (int64, error) {
 	parts := strings.Split(strings.TrimPrefix(key, k.Prefix), ":")
 	if len(parts) < 3 {
 		return 0, fmt.Errorf("redisindex: %q is no key of the index", key)
@@ -51,11 +51,11 @@ func (k Keys) ListOf(key string) (ListRef, error) {
 	if len(parts) != 4 {
 		return ListRef{}, fmt.Errorf("%q is no key of a block list", key)
 	}
-	span, badSpan := strconv.ParseInt(parts[1], 10, 64)
+	slice, badSlice := strconv.ParseInt(parts[1], 10, 64)
 	block, badBlock := strconv.Atoi(parts[2])
 	value, badValue := strconv.ParseUint(parts[3], 16, 64)
-	if err := errors.Join(badSpan, badBlock, badValue); err != nil {
+	if err := errors.Join(badSlice, badBlock, badValue); err != nil {
 		return ListRef{}, fmt.Errorf("%q is no key of a block list: %w", key, err)
 	}
-	return ListRef{span, block, value}, nil
+	return ListRef{slice, block, value}, nil
 }

@@ -35,7 +35,7 @@ func (c Config) Plan() lookup.Plan { return NewLayout(c).Plan }
 // computes it.
 type Layout struct {
 	windowMs   int64
-	spanMs     int64         // length of a span; whole seconds, at most windowMs
+	sliceMs    int64         // length of a slice; whole seconds, at most windowMs
 	Lifetime   time.Duration // of a key after its last write: the window, and the time by which processing may fall behind
 	shardBits  int           // width of the number of a hash of entries
 	Sets       bool          // block lists are Redis sets, else fields of hashes
@@ -62,7 +62,7 @@ func NewLayout(c Config) Layout {
 	shardBits := keyBits(EntriesPerHash)
 	return Layout{
 		windowMs:   c.Window.Milliseconds(),
-		spanMs:     seconds * 1000,
+		sliceMs:    seconds * 1000,
 		Lifetime:   c.Window + min(c.Window/2, time.Duration(seconds)*time.Second) + time.Second,
 		shardBits:  shardBits,
 		MaxEntries: MaxEntries,
@@ -75,20 +75,20 @@ func NewLayout(c Config) Layout {
 // LifetimeSeconds is lifetime in the unit of EXPIRE.
 func (l Layout) LifetimeSeconds() int64 { return int64(l.Lifetime / time.Second) }
 
-// Span returns the number of the span in which a time lies, counted from 1970. The time is in milliseconds since 1970.
-func (l Layout) Span(ms int64) int64 { return ms / l.spanMs }
+// Slice returns the number of the slice in which a time lies, counted from 1970. The time is in milliseconds since 1970.
+func (l Layout) Slice(ms int64) int64 { return ms / l.sliceMs }
 
-// Start returns when a span starts, in milliseconds since 1970.
-func (l Layout) Start(span int64) int64 { return span * l.spanMs }
+// Start returns when a slice starts, in milliseconds since 1970.
+func (l Layout) Start(slice int64) int64 { return slice * l.sliceMs }
 
-// Reach returns the first and the last span that can hold a copy of an article of that time.
+// Reach returns the first and the last slice that can hold a copy of an article of that time.
 func (l Layout) Reach(ms int64) (first, last int64) {
-	return l.Span(max(0, ms-l.windowMs)), l.Span(saturate(ms, l.windowMs))
+	return l.Slice(max(0, ms-l.windowMs)), l.Slice(saturate(ms, l.windowMs))
 }
 
-// Keeps says whether no entry of the span can have expired yet. It counts on records that are processed after the time of their timestamps.
-func (l Layout) Keeps(span int64, now time.Time) bool {
-	return now.UnixMilli() < saturate(l.Start(span), l.Lifetime.Milliseconds())
+// Keeps says whether no entry of the slice can have expired yet. It counts on records that are processed after the time of their timestamps.
+func (l Layout) Keeps(slice int64, now time.Time) bool {
+	return now.UnixMilli() < saturate(l.Start(slice), l.Lifetime.Milliseconds())
 }
 
 // Within says whether two times are at most the window apart. Neither time is negative, so nothing overflows.

@@ -27,7 +27,7 @@ func TestWindowsHeld(t *testing.T) {
 		cfg := testConfig()
 		cfg.Window, cfg.Generations = 100*time.Hour, c.generations
 		l := NewLayout(cfg)
-		length := time.Duration(l.spanMs) * time.Millisecond
+		length := time.Duration(l.sliceMs) * time.Millisecond
 		const steps = 1000
 		most, sum := 0.0, 0.0
 		for i := range steps {
@@ -91,7 +91,7 @@ func TestLayout(t *testing.T) {
 		require.Equal(t, test.shards, l.shardBits)
 		require.Equal(t, test.blocks, l.Plan.Layout.Bits)
 		require.Equal(t, test.tag, l.tag)
-		require.LessOrEqual(t, l.spanMs, l.windowMs)
+		require.LessOrEqual(t, l.sliceMs, l.windowMs)
 		require.Greater(t, l.Lifetime, cfg.Window)
 		require.Less(t, l.Lifetime, cfg.Window+cfg.Window/2+2*time.Second)
 	}

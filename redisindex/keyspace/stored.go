@@ -46,13 +46,13 @@ func (k Keys) Describe(e *Entry, overflow bool) (StoredArticle, error) {
 }
 
 // InField decodes the articles of a field. It is bad if a part of the field is damaged.
-func (k Keys) InField(key string, span int64, field, value string) (articles []StoredArticle, bad bool) {
+func (k Keys) InField(key string, slice int64, field, value string) (articles []StoredArticle, bad bool) {
 	if len(field) < FingerprintBytes {
 		return nil, true
 	}
-	f := FieldRef{span, FirstFingerprint(field)}
+	f := FieldRef{slice, FirstFingerprint(field)}
 	for rest := value; rest != ""; {
-		e, after, err := CutEntry(f, k.Layout.Start(span), rest)
+		e, after, err := CutEntry(f, k.Layout.Start(slice), rest)
 		if err != nil {
 			return articles, true
 		}

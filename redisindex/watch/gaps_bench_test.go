@@ -23,7 +23,7 @@ import (
 //
 //	go test ./redisindex/watch -run NONE -bench OrdinaryGaps -benchtime 240x
 //
-// gaps/M are the gaps that count, per million candidates; expired/M those of spans whose entries may have expired.
+// gaps/M are the gaps that count, per million candidates; expired/M those of slices whose entries may have expired.
 func BenchmarkOrdinaryGaps(b *testing.B) {
 	for _, buckets := range []string{keyspace.BucketsPacked, keyspace.BucketsSets} {
 		for _, generations := range []int{1, 3} {
@@ -51,8 +51,8 @@ func streamWithCuts(b *testing.B, x *redisindex.Index, partition int32, d time.D
 	var known []simhash.Fingerprint
 	offset := int64(0)
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		batch := make([]article.Article, 16)
-		for i := range batch {
+		claim := make([]article.Article, 16)
+		for i := range claim {
 			fp := simhash.Fingerprint(r.Uint64())
 			switch n := r.IntN(10); {
 			case n < 4 && len(known) > 0:
@@ -62,7 +62,7 @@ func streamWithCuts(b *testing.B, x *redisindex.Index, partition int32, d time.D
 			}
 			known = append(known, fp)
 			offset++
-			a := &batch[i]
+			a := &claim[i]
 			a.Coordinates = article.Coordinates{Topic: "t", Partition: partition, Offset: offset}
 			a.ID, a.Time, a.Fingerprint = a.String(), time.Now(), fp
 			copy(a.Digest[:], a.ID)
@@ -70,13 +70,13 @@ func streamWithCuts(b *testing.B, x *redisindex.Index, partition int32, d time.D
 		}
 		if r.IntN(50) == 0 {
 			ctx, cancel := context.WithTimeout(b.Context(), time.Duration(r.IntN(3000))*time.Microsecond)
-			_, _ = x.Claim(ctx, batch)
+			_, _ = x.Claim(ctx, claim)
 			cancel()
 			if r.IntN(4) == 0 {
 				continue
 			}
 		}
-		_, err := x.Claim(b.Context(), batch)
+		_, err := x.Claim(b.Context(), claim)
 		require.NoError(b, err)
 	}
 }

@@ -84,7 +84,7 @@ func TestWitnessesAreASample(t *testing.T) {
 	})
 }
 
-// BenchmarkDrawn measures what a batch pays for the comparison of its tickets.
+// BenchmarkDrawn measures what a claim pays for the comparison of its tickets.
 func BenchmarkDrawn(b *testing.B) {
 	l := newWatermarks(keyspace.Keys{Prefix: "x:"}, false)
 	n := uint64(0)

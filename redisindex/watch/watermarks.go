@@ -29,7 +29,7 @@ import (
 // So each process notices each loss once. The counter must be raised, because tickets must not start over below the tickets of
 // existing entries.
 //
-// A random id for each span, compared at each look-up, was not used instead: on a cluster it would lie on one node only.
+// A random id for each slice, compared at each look-up, was not used instead: on a cluster it would lie on one node only.
 //
 // Safe for concurrent use.
 type watermarks struct {
@@ -80,7 +80,7 @@ func newWatermarks(k keyspace.Keys, cluster bool) *watermarks {
 
 // drawn takes over the tickets from first to last, which Redis has drawn. The argument before is the highest ticket that was known
 // when the request was sent. If first is not above before, the counter went back. A comparison with the highest ticket that is
-// known when the reply arrives would raise false alarms: another batch may draw later and get its reply earlier.
+// known when the reply arrives would raise false alarms: another claim may draw later and get its reply earlier.
 func (w *watermarks) drawn(before, first, last uint64) {
 	w.raise(last)
 	if first <= before && !w.fell.Swap(true) {
@@ -169,7 +169,7 @@ func (w *watermarks) check(ctx context.Context, client redis.UniversalClient) ([
 	}
 	w.raise(uint64(held))
 	// A loss of a marker is usually a loss of the counter as well, and tickets that were drawn before the counter was raised are
-	// noted for a while. That is the same loss.
+	// remembered for a while. That is the same loss.
 	if fell := w.fell.Swap(false); (fell || uint64(held) < ticket) && !recent {
 		kind := lossRollback
 		if held == 0 {

@@ -14,7 +14,7 @@ import (
 )
 
 // witnesses is a sample of the articles that this process has stored, which shows that Redis has lost keys. The numbers of watermarks show
-// what takes back all writes, such as a flush or an older snapshot. They do not show that only entries, block lists or spans were
+// what takes back all writes, such as a flush or an older snapshot. They do not show that only entries, block lists or slices were
 // deleted. As long as the keys of a witness cannot have expired, each of them must be there and hold the article. So a single witness
 // that lacks one is a loss, however rare.
 //
@@ -104,12 +104,12 @@ func (l *Losses) checkWitnesses(ctx context.Context) (lost []witness, kinds []st
 // lackingKeys returns the witnesses that lack a key.
 func (l *Losses) lackingKeys(ctx context.Context, asked []witness) (lost []witness, kinds []string, err error) {
 	pipe := l.client.Pipeline()
-	entries, spans := make([]*redis.StringCmd, len(asked)), make([]*redis.StringCmd, len(asked))
+	entries, exist := make([]*redis.StringCmd, len(asked)), make([]*redis.StringCmd, len(asked))
 	at := map[keyspace.ListRef]int{}
 	var refs []keyspace.ListRef
 	for i, k := range asked {
 		entries[i] = pipe.HGet(ctx, l.keys.Entries(k.field), k.field.Name())
-		spans[i] = pipe.HGet(ctx, l.keys.Exists(k.field.Span), "")
+		exist[i] = pipe.HGet(ctx, l.keys.Exists(k.field.Slice), "")
 		for _, ref := range k.lists {
 			if _, known := at[ref]; !known {
 				at[ref] = len(refs)
@@ -130,8 +130,8 @@ func (l *Losses) lackingKeys(ctx context.Context, asked []witness) (lost []witne
 		switch {
 		case entries[i].Err() != nil:
 			lacks = "entries"
-		case spans[i].Err() != nil:
-			lacks = "spans"
+		case exist[i].Err() != nil:
+			lacks = "slices"
 		case slices.ContainsFunc(k.lists, func(ref keyspace.ListRef) bool { return !mayHold(lists[at[ref]], k.field) }):
 			lacks = "block lists"
 		default:

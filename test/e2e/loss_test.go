@@ -44,7 +44,7 @@ func TestRedisLosesItsData(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(page[len("200 "):]), &body))
 		return len(body.Components["redis"].Warnings) > 0
 	}
-	// remembered waits until a commit of the group holds a note about the data in Redis. A later start compares the data with this note.
+	// remembered waits until a commit of the group holds a label about the data in Redis. A later start compares the data with this label.
 	remembered := func() {
 		admin := kadm.NewClient(client(t, kgo.SeedBrokers(c.kafka)))
 		known, err := admin.FetchOffsets(t.Context(), c.topic)
@@ -52,12 +52,12 @@ func TestRedisLosesItsData(t *testing.T) {
 		decide()
 		require.Eventually(t, func() bool {
 			now, err := admin.FetchOffsets(t.Context(), c.topic)
-			noted := false
+			labelled := false
 			now.Each(func(o kadm.OffsetResponse) {
 				before, _ := known.Lookup(c.topic, o.Partition)
-				noted = noted || o.At > before.At && strings.Contains(o.Metadata, "index:")
+				labelled = noted || o.At > before.At && strings.Contains(o.Metadata, "index:")
 			})
-			return err == nil && noted
+			return err == nil && labelled
 		}, service.Patience, 100*time.Millisecond)
 	}
 

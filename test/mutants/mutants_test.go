@@ -38,20 +38,20 @@ const (
 
 var mutants = []mutant{
 	{"look-up-first", []edit{
-		{"index.go", "{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.lookUp, b.fetchEntries, b.decide}", "{b.lookUp, b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.fetchEntries, b.decide}"},
-		{"lookup.go", "if !b.spans[span] {", "if false {"},
+		{"index.go", "{c.storeLists, c.storeEntries, c.drawTickets, c.setTickets, c.lookUp, c.fetchEntries, c.decide}", "{c.lookUp, c.storeLists, c.storeEntries, c.drawTickets, c.setTickets, c.fetchEntries, c.decide}"},
+		{"lookup.go", "if !c.exists[slice] {", "if false {"},
 	}, interleaving},
 	{"draws-tickets-before-it-stores-entries", []edit{
-		{"index.go", "{b.storeLists, b.storeEntries, b.drawTickets,", "{b.drawTickets, b.storeLists, b.storeEntries,"},
+		{"index.go", "{c.storeLists, c.storeEntries, c.drawTickets,", "{c.drawTickets, c.storeLists, c.storeEntries,"},
 	}, interleaving},
 	{"stores-entries-before-lists", []edit{
-		{"index.go", "{b.storeLists, b.storeEntries,", "{b.storeEntries, b.storeLists,"},
+		{"index.go", "{c.storeLists, c.storeEntries,", "{c.storeEntries, c.storeLists,"},
 	}, "^TestNodeAwayDuringStore$"},
-	{"spans-from-before-a-ticket-was-given", []edit{
-		{"batch.go", "if givenByOther {", "if false {"},
-	}, "^TestGivenATicketWhileItFetchesSpans$"},
+	{"slices-from-before-a-ticket-was-given", []edit{
+		{"claim.go", "if givenByOther {", "if false {"},
+	}, "^TestGivenATicketWhileItFetchesSlices$"},
 	{"replays-forget-the-counter", []edit{
-		{"batch.go", "pipe.Expire(ctx, x.keys.Sequence(), 2*x.layout.Lifetime)", "_ = x"},
+		{"claim.go", "pipe.Expire(ctx, x.keys.Sequence(), 2*x.layout.Lifetime)", "_ = x"},
 	}, "^TestCounterOutlivesReplayedEntries$"},
 	{"ignores-tickets", []edit{
 		{"lookup.go", "return r.Ticket == 0 || !r.Before(&t.Entry) || r.Ticket == keyspace.MaxTicket", "return false"},
@@ -73,12 +73,12 @@ var mutants = []mutant{
 	}, "^TestVerdictOfAWithdrawnTicketIsNotWritten$"},
 	{"batches-wait-as-a-whole", []edit{
 		{"decide.go", "case len(ready) > 0:", "case len(ready) > 0 && len(awaited) == 0:"},
-	}, "^TestBatchesDoNotWaitAsAWhole$"},
+	}, "^TestClaimsDoNotWaitAsAWhole$"},
 	{"waits-without-end", []edit{
-		{"decide.go", "return now.Sub(since) >= b.x.cfg.UndecidedTimeout", "return false && now.Sub(since) > 0"},
+		{"decide.go", "return now.Sub(since) >= c.x.cfg.UndecidedTimeout", "return false && now.Sub(since) > 0"},
 	}, "^TestUndecidedOriginalIsWithdrawn$"},
 	{"waits-for-itself", []edit{
-		{"decide.go", "if b.comesLater(r.Coordinates) {", "if false {"},
+		{"decide.go", "if c.comesLater(r.Coordinates) {", "if false {"},
 	}, "^TestDoesNotWaitForItself$"},
 	{"damage-is-taken-for-the-end", []edit{
 		{"keyspace/lua/find.lua", "error('ECHOSIEVE_DAMAGED', 0)", "break"},
@@ -99,10 +99,10 @@ var mutants = []mutant{
 		{"lua/ticket.lua", "if field ~= ARGV[1] then return string.rep(string.char(255), 6) end", ""},
 	}, interleaving},
 	{"replay-does-not-know-its-own-record", []edit{
-		{"batch.go", "if e.Coordinates == t.Coordinates {", "if false {"},
+		{"claim.go", "if e.Coordinates == t.Coordinates {", "if false {"},
 	}, interleaving},
 	{"repeat-of-undecided-guesses-its-root", []edit{
-		{"batch.go", "article.ExactVerdict(o.Ref(), verdict.Root)", "article.ExactVerdict(o.Ref(), o.Ref())"},
+		{"claim.go", "article.ExactVerdict(o.Ref(), verdict.Root)", "article.ExactVerdict(o.Ref(), o.Ref())"},
 	}, contract + "/^ExactRepeats$"},
 	{"restored-articles-lose-their-position", []edit{
 		{"admin/restore.go", "return RestoredHidden, nil", "return RestoredHeld, nil"},
@@ -127,19 +127,19 @@ var mutants = []mutant{
 	}, "^TestLostOriginalStaysUnique$"},
 	{"entries-never-expire", []edit{
 		{"lua/store.lua", "redis.call('EXPIRE', key, ARGV[5])", ""},
-		{"batch.go", "pipe.Expire(ctx, key, x.layout.Lifetime)", ""},
+		{"claim.go", "pipe.Expire(ctx, key, x.layout.Lifetime)", ""},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"lists-never-expire", []edit{
 		{"lua/add.lua", "  redis.call('EXPIRE', key, ARGV[1])\nend", "end"},
 	}, "^TestEveryKeyExpires$/^Mini$"},
-	{"spans-never-expire", []edit{
-		{"batch.go", `pipe.HSet(ctx, key, "", "")` + "\n\t\t\tpipe.Expire(ctx, key, 2*b.x.layout.Lifetime)", `pipe.HSet(ctx, key, "", "")`},
+	{"slices-never-expire", []edit{
+		{"claim.go", `pipe.HSet(ctx, key, "", "")` + "\n\t\t\tpipe.Expire(ctx, key, 2*c.x.layout.Lifetime)", `pipe.HSet(ctx, key, "", "")`},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"window-edge-outside", []edit{
 		{"keyspace/layout.go", "<= l.windowMs", "< l.windowMs"},
 	}, contract + "/^WindowEdges$"},
-	{"only-earlier-spans", []edit{
-		{"keyspace/layout.go", "l.Span(saturate(ms, l.windowMs))", "l.Span(ms)"},
+	{"only-earlier-slices", []edit{
+		{"keyspace/layout.go", "l.Slice(saturate(ms, l.windowMs))", "l.Slice(ms)"},
 	}, contract + "/^WindowEdges$"},
 	{"little-texts-collapse", []edit{
 		{"keyspace/entry.go", "e.LittleText = raw[formAt]&flagLittle != 0", "_ = raw"},
@@ -148,7 +148,7 @@ var mutants = []mutant{
 		{"decide.go", "if !r.judged.Kind.IsCopy() {", "if r.judged.Kind == 0 {"},
 	}, contract + "/^SecondCheck$"},
 	{"destination-by-the-policy-of-today", []edit{
-		{"batch.go", "verdicts[i] = t.verdict\n", "verdicts[i] = t.verdict\n		verdicts[i].Destination = b.x.policy.Load().Destination(article.Judgement{Kind: t.verdict.Kind, Likeness: t.verdict.Likeness})\n"},
+		{"claim.go", "verdicts[i] = t.verdict\n", "verdicts[i] = t.verdict\n		verdicts[i].Destination = c.x.policy.Load().Destination(article.Judgement{Kind: t.verdict.Kind, Likeness: t.verdict.Likeness})\n"},
 	}, "^TestChangeOfPolicy$/^Mini$"},
 	{"own-destination-wins", []edit{
 		{"decide.go", "t.verdict = verdict", "t.verdict, t.verdict.Destination = verdict, t.proposal.Destination"},
@@ -169,7 +169,7 @@ var mutants = []mutant{
 		{"lookup.go", "x.layout.Plan.Reach(refs[n].Block)", "x.layout.Plan.Reach(0)"},
 	}, contract + "/^Reach$"},
 	{"stored-without-anchors", []edit{
-		{"lists.go", "b.x.layout.Plan.AppendStored(blocks[:0], &t.Article)", "b.x.layout.Plan.Layout.AppendBlocks(blocks[:0], t.Fingerprint)"},
+		{"lists.go", "c.x.layout.Plan.AppendStored(blocks[:0], &t.Article)", "c.x.layout.Plan.Layout.AppendBlocks(blocks[:0], t.Fingerprint)"},
 	}, contract + "/^Anchors$"},
 	{"lists-without-end", []edit{
 		{"lua/add.lua", "if #list < most then", "if true then"},
@@ -208,7 +208,7 @@ var mutants = []mutant{
 		{"lua/add.lua", "local unpack = table.unpack or unpack", ""},
 	}, "^TestScriptsRunInLua54$"},
 	{"no-witnesses", []edit{
-		{"index.go", "b.addWitnesses(start)", "_ = start"},
+		{"index.go", "c.addWitnesses(start)", "_ = start"},
 	}, "watch ^TestDeletedKeysAreNoticedOrHarmless$/^packed_o$"},
 	{"witnesses-of-entries-only", []edit{
 		{"watch/witnesses.go", "case slices.ContainsFunc(k.lists", "case false && slices.ContainsFunc(k.lists"},

@@ -56,8 +56,8 @@ var mutants = []mutant{
 		{"consumer/partition.go", "	if p.own == nil || p.own.acknowledged.len == 0 {\n", "	if true {\n"},
 	}, faults: "kill,kill,kill,kill", want: []ledger.Kind{ledger.Twice}, often: true},
 	{name: "look-up-before-store-entries", edits: []edit{
-		{"redisindex/index.go", "{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.lookUp, b.fetchEntries, b.decide}", "{b.lookUp, b.storeLists, b.storeEntries, b.drawTickets, b.setTickets, b.fetchEntries, b.decide}"},
-		{"redisindex/lookup.go", "if !b.spans[span] {", "if false {"},
+		{"redisindex/index.go", "{c.storeLists, c.storeEntries, c.drawTickets, c.setTickets, c.lookUp, c.fetchEntries, c.decide}", "{c.lookUp, c.storeLists, c.storeEntries, c.drawTickets, c.setTickets, c.fetchEntries, c.decide}"},
+		{"redisindex/lookup.go", "if !c.exists[slice] {", "if false {"},
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin}},
 	{name: "publish-unacknowledged", edits: []edit{
 		{"consumer/sender.go", "		if err = w.write(ctx, raw, len(part), latest); err == nil {\n			break\n		}\n", "		go func() { _ = w.write(context.WithoutCancel(ctx), raw, len(part), latest) }()\n		break\n"},
@@ -72,7 +72,7 @@ var mutants = []mutant{
 		{"consumer/partition.go", "// batch is a run of records", "var markers sync.Map\n\n// batch is a run of records"},
 	}, faults: "redis-stall,storm,storm", want: []ledger.Kind{ledger.Lost}},
 	{name: "redelivery-is-a-copy-of-itself", edits: []edit{
-		{"redisindex/batch.go", "if e.Coordinates == t.Coordinates {", "if false {"},
+		{"redisindex/claim.go", "if e.Coordinates == t.Coordinates {", "if false {"},
 	}, faults: "kill,redis-stall", want: []ledger.Kind{ledger.SelfDuplicate, ledger.Contradiction}},
 	{name: "guess-while-redis-is-away", edits: []edit{
 		{"redisindex/index.go", "		verdicts, err = x.run(ctx, articles, c)\n", "		verdicts, err = x.run(ctx, articles, c)\n		if err != nil && !redis.HasErrorPrefix(err, \"NOSCRIPT\") && ctx.Err() == nil {\n		verdicts, err = nil, nil\n		for i := range articles {\n			verdicts = append(verdicts, article.Verdict{Kind: article.Unique, Root: articles[i].Ref()})\n		}\n	}\n"},

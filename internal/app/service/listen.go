@@ -33,7 +33,7 @@ func CheckListen(ctx context.Context, cfg config.HTTPConfig) diag.Finding {
 	case !errors.Is(err, syscall.EADDRINUSE):
 		return diag.New(diag.Failure, subject, "the service cannot listen there: "+err.Error(), "set http.listen to an address of this machine and a port above 1023")
 	case isEchosieve(ctx, cfg):
-		return diag.New(diag.Note, subject, "a service of Echosieve is running there", "another process on this machine needs another http.listen")
+		return diag.New(diag.Info, subject, "a service of Echosieve is running there", "another process on this machine needs another http.listen")
 	default:
 		return diag.New(diag.Failure, subject, "another program uses the port", "stop that program, or set http.listen")
 	}

@@ -12,7 +12,7 @@ type Severity string
 // The severities. Only a Failure keeps the service from starting or from working.
 const (
 	OK      Severity = "ok"
-	Note    Severity = "note"    // worth knowing, or could not be found out
+	Info    Severity = "info"    // worth knowing, or could not be found out
 	Warning Severity = "warning" // the service works, at a price that the finding names
 	Failure Severity = "failure" // the service cannot start, or will stop working
 )

@@ -75,7 +75,7 @@ func fingerprints(r *recipe.Recipe, texts []string) []article.Article {
 }
 
 // nearestIndex finds for an article the stored articles that the service would compare it with: as many as redis.max_candidates, the nearest
-// first. Unlike the index of the service it never forgets and has one span.
+// first. Unlike the index of the service it never forgets and has one slice.
 type nearestIndex struct {
 	plan     lookup.Plan
 	rule     article.Rule

@@ -141,14 +141,14 @@ func (r *refiller) cure(ctx context.Context) (err error) {
 		r.summary.Cut = r.cut
 	default:
 		if r.summary.Cured, err = r.shared.Cure(ctx); err == nil {
-			err = r.noteFilled(ctx)
+			err = r.declareFilled(ctx)
 		}
 	}
 	return err
 }
 
-// noteFilled notes that the index has what the group had committed when the refill began, unless another recipe has published a part of it.
-func (r *refiller) noteFilled(ctx context.Context) error {
+// declareFilled declares that the index has what the group had committed when the refill began, unless another recipe has published a part of it.
+func (r *refiller) declareFilled(ctx context.Context) error {
 	kafka, h := r.index.cfg.Kafka, r.index.handover()
 	if r.from == fromOutputs {
 		labels, err := r.archive.Labels(ctx, kafka.Group, kafka.Topics.Input)

@@ -19,7 +19,7 @@ import (
 	"echosieve/redisindex/watch"
 )
 
-const statsHelp = `Stats goes through all keys of the index in Redis and prints the number of articles by verdict and by span, the memory
+const statsHelp = `Stats goes through all keys of the index in Redis and prints the number of articles by verdict and by slice, the memory
 by kind of key, the lengths of the block lists, and the longest lists. A full list (2,048 fingerprints) takes no
 more articles: many of them mean one template or one phrase in many articles.
 
@@ -36,7 +36,7 @@ type stats struct {
 	Overflow    int64                      `json:"overflow"`
 	Hidden      int64                      `json:"hidden"`
 	Damaged     int                        `json:"damaged_fields"`
-	Spans       []span                     `json:"spans"`
+	Slices      []slice                    `json:"slices"`
 	Bytes       map[keyspace.KeyKind]int64 `json:"bytes"`
 	Lists       int64                      `json:"block_lists"`
 	MeanLength  float64                    `json:"mean_length"`
@@ -44,15 +44,15 @@ type stats struct {
 	LongestList []hotList                  `json:"longest"`
 }
 
-// span counts the articles of a span.
-type span struct {
+// slice counts the articles of a slice.
+type slice struct {
 	From     time.Time `json:"from"`
 	Articles int64     `json:"articles"`
 }
 
 // hotList is one of the longest block lists.
 type hotList struct {
-	Span   time.Time `json:"span"`
+	Slice  time.Time `json:"slice"`
 	Block  int       `json:"block"`
 	Value  string    `json:"value"` // hexadecimal
 	Length int       `json:"length"`
@@ -93,7 +93,7 @@ func newStatsCommand() *cobra.Command {
 
 func count(ctx context.Context, index *opened, top int, errOut io.Writer) (*stats, error) {
 	s := &stats{ByVerdict: map[string]int64{}, Bytes: map[keyspace.KeyKind]int64{}}
-	spans, members := map[time.Time]int64{}, int64(0)
+	bySlice, members := map[time.Time]int64{}, int64(0)
 	err := index.scan(ctx, errOut, func(k admin.Keys) error {
 		articles, damaged, err := k.Articles(ctx)
 		if err != nil {
@@ -102,7 +102,7 @@ func count(ctx context.Context, index *opened, top int, errOut io.Writer) (*stat
 		s.Damaged += damaged
 		for i := range articles {
 			s.add(&articles[i])
-			spans[index.SpanStart(articles[i].Time)]++
+			bySlice[index.SliceStart(articles[i].Time)]++
 		}
 		bytes, err := k.Bytes(ctx)
 		if err != nil {
@@ -120,10 +120,10 @@ func count(ctx context.Context, index *opened, top int, errOut io.Writer) (*stat
 		})
 	})
 	s.cut(top)
-	for from, n := range spans {
-		s.Spans = append(s.Spans, span{from, n})
+	for from, n := range bySlice {
+		s.Slices = append(s.Slices, slice{from, n})
 	}
-	slices.SortFunc(s.Spans, func(a, b span) int { return a.From.Compare(b.From) })
+	slices.SortFunc(s.Slices, func(a, b slice) int { return a.From.Compare(b.From) })
 	s.MeanLength = float64(members) / float64(max(1, s.Lists))
 	return s, err
 }
@@ -154,7 +154,7 @@ func (s *stats) addList(l admin.List, top int) {
 // cut keeps the longest lists.
 func (s *stats) cut(top int) {
 	slices.SortFunc(s.LongestList, func(a, b hotList) int {
-		return cmp.Or(cmp.Compare(b.Length, a.Length), a.Span.Compare(b.Span), cmp.Compare(a.Block, b.Block), cmp.Compare(a.Value, b.Value))
+		return cmp.Or(cmp.Compare(b.Length, a.Length), a.Slice.Compare(b.Slice), cmp.Compare(a.Block, b.Block), cmp.Compare(a.Value, b.Value))
 	})
 	s.LongestList = s.LongestList[:min(top, len(s.LongestList))]
 }
@@ -164,15 +164,15 @@ func (s *stats) print(w io.Writer) error {
 	out.line("%d articles: %d unique, %d near, %d exact (most exact repeats are not stored), %d possible, %d undecided", s.Articles,
 		s.ByVerdict["unique"], s.ByVerdict["near"], s.ByVerdict["exact"], s.ByVerdict["possible"], s.ByVerdict["none"])
 	out.line("%d overflow entries, %d hidden entries, %d damaged fields", s.Overflow, s.Hidden, s.Damaged)
-	for _, p := range s.Spans {
-		out.line("span from %s: %d articles", p.From.UTC().Format(time.RFC3339), p.Articles)
+	for _, p := range s.Slices {
+		out.line("slice from %s: %d articles", p.From.UTC().Format(time.RFC3339), p.Articles)
 	}
 	for _, kind := range []keyspace.KeyKind{keyspace.KeyEntries, keyspace.KeyLists, keyspace.KeyDamaged, keyspace.KeyOthers} {
 		out.line("%s: %s", kind, units.BytesSize(float64(s.Bytes[kind])))
 	}
 	out.line("%d block lists, %.1f fingerprints on average, %d full", s.Lists, s.MeanLength, s.FullLists)
 	for _, l := range s.LongestList {
-		out.line("  %5d fingerprints: block %d, value %s, span from %s", l.Length, l.Block, l.Value, l.Span.UTC().Format(time.RFC3339))
+		out.line("  %5d fingerprints: block %d, value %s, slice from %s", l.Length, l.Block, l.Value, l.Slice.UTC().Format(time.RFC3339))
 	}
 	return out.err
 }

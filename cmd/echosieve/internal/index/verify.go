@@ -12,7 +12,7 @@ const verifyHelp = `Verify checks that every article of the index is in the bloc
 and that every fingerprint in a list has an entry. Articles that a full list turned away are no fault.
 
 With --repair articles are added to the lists that lack them. The lists of anchors are not known from the entries: index
-refill restores them. Fingerprints without an entry are left: they are harmless, expire with their span, and a
+refill restores them. Fingerprints without an entry are left: they are harmless, expire with their slice, and a
 claim that is under way looks the same.
 
 It reads the whole index, and needs the rights SCAN, DBSIZE and HGETALL.

@@ -11,7 +11,7 @@
 //	setting:"name"     the last part of the key. A field without this tag is no setting
 //	setting:",squash"  of a struct: its keys belong to the section of its parent
 //	help:"..."         one sentence for the reference, the flags and the table of the docs. Every setting has one
-//	range:"1..8"       the allowed values of a number: spans and single values, separated by commas
+//	range:"1..8"       the allowed values of a number: intervals and single values, separated by commas
 //	secret:"true"      the value is never printed and has no flag. A second key, name_file, names a file that holds the value
 //
 // An integer whose name ends in "_bytes" takes units ("64MiB").

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// span is a part of the range of a number, bounds included.
-type span struct{ least, most float64 }
+// interval is a part of the range of a number, bounds included.
+type interval struct{ least, most float64 }
 
-// spans parses the tag range of a field, such as "-1,16KiB..1GiB": single values and spans, separated by commas.
-func (k Key) spans() ([]span, error) {
-	var all []span
+// intervals parses the tag range of a field, such as "-1,16KiB..1GiB": single values and intervals, separated by commas.
+func (k Key) intervals() ([]interval, error) {
+	var all []interval
 	for part := range strings.SplitSeq(k.Range, ",") {
-		from, to, isSpan := strings.Cut(part, "..")
-		if !isSpan {
+		from, to, isInterval := strings.Cut(part, "..")
+		if !isInterval {
 			to = from
 		}
 		least, err := k.bound(from)
@@ -28,7 +28,7 @@ func (k Key) spans() ([]span, error) {
 		if most < least {
 			return nil, fmt.Errorf("%s is empty", part)
 		}
-		all = append(all, span{least, most})
+		all = append(all, interval{least, most})
 	}
 	return all, nil
 }
@@ -52,9 +52,9 @@ func (k Key) allowed(value any) bool {
 	if k.Range == "" {
 		return true
 	}
-	spans, _ := k.spans() // add has checked the tag
+	intervals, _ := k.intervals() // add has checked the tag
 	n := number(reflect.ValueOf(value))
-	for _, s := range spans {
+	for _, s := range intervals {
 		if s.least <= n && n <= s.most {
 			return true
 		}
@@ -71,7 +71,7 @@ func (k Key) rangeText() string {
 func (k Key) wanted() string {
 	parts := strings.Split(k.Range, ",")
 	for i, part := range parts {
-		if from, to, isSpan := strings.Cut(part, ".."); isSpan {
+		if from, to, isInterval := strings.Cut(part, ".."); isInterval {
 			parts[i] = "between " + from + " and " + to
 		}
 	}

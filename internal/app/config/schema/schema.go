@@ -18,7 +18,7 @@ type Key struct {
 	Help    string
 	Secret  bool
 	Default any    // of the field's type
-	Range   string // of a number; see spans
+	Range   string // of a number; see intervals
 
 	typ    reflect.Type
 	field  []int  // where the struct has it, for reflect.Value.FieldByIndex
@@ -160,7 +160,7 @@ func (s *Schema) add(k Key) {
 		panic(fmt.Sprintf("schema: key %s has the type %s, which is not supported", k.Name, k.typ))
 	}
 	if k.Range != "" {
-		if _, err := k.spans(); err != nil {
+		if _, err := k.intervals(); err != nil {
 			panic(fmt.Sprintf("schema: key %s has the range %s: %s", k.Name, k.Range, err))
 		}
 	}

@@ -182,7 +182,7 @@ func (w *Writer) textRecord(id, text string) *kgo.Record {
 	return w.record(id, value)
 }
 
-// record gives the record a timestamp of the last three days: copies then lie in one span of the index's window or in two.
+// record gives the record a timestamp of the last three days: copies then lie in one slice of the index's window or in two.
 func (w *Writer) record(id string, value []byte) *kgo.Record {
 	return &kgo.Record{
 		Key: []byte(id), Value: value,

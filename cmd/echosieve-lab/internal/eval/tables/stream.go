@@ -34,7 +34,7 @@ func Stream(w io.Writer, r figures.StreamResult) error {
 			seconds(r.Delay.Median), seconds(r.Delay.P90))
 	}
 	fmt.Fprintf(&b, "%d of %d originals dropped (%s)\n", total.Dropped, total.Originals, share(float64(total.Dropped)/float64(max(1, total.Originals))))
-	fmt.Fprintf(&b, "%.1f block lists read and %.2f candidates per article (a look-up reads one list in each span of the window)\n\n", r.Lookups, r.Candidates)
+	fmt.Fprintf(&b, "%.1f block lists read and %.2f candidates per article (a look-up reads one list in each slice of the window)\n\n", r.Lookups, r.Candidates)
 	for _, part := range []struct {
 		name   string
 		counts map[string]figures.StreamCounts
