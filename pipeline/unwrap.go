@@ -49,17 +49,29 @@ func (c *DecodeConfig) unwrap(r *record.Record) ([]byte, *RejectError) {
 		"set input.framing to none if producers use no registry", headerSchemaID, excerpt(value))}
 }
 
-// decompress returns a value without its compression. Neither JSON nor a text in UTF-8 begins like gzip or zstd.
-func decompress(value []byte, compression string) ([]byte, *RejectError) {
-	isGzip, isZstd := bytes.HasPrefix(value, []byte(gzipMagic)), bytes.HasPrefix(value, []byte(zstdMagic))
+// CompressionOf returns the compression of data by its first four bytes. Neither JSON nor a text in UTF-8 begins like gzip or zstd.
+func CompressionOf(data []byte) string {
 	switch {
-	case isGzip && (compression == CompressionAuto || compression == CompressionGzip):
+	case bytes.HasPrefix(data, []byte(gzipMagic)):
+		return CompressionGzip
+	case bytes.HasPrefix(data, []byte(zstdMagic)):
+		return CompressionZstd
+	}
+	return CompressionNone
+}
+
+// decompress returns a value without its compression.
+func decompress(value []byte, compression string) ([]byte, *RejectError) {
+	found := CompressionOf(value)
+	expected := compression == CompressionAuto || compression == found
+	switch {
+	case expected && found == CompressionGzip:
 		unzip, err := gzip.NewReader(bytes.NewReader(value))
 		if err != nil {
 			return nil, damaged(CompressionGzip, err)
 		}
 		return readBounded(CompressionGzip, unzip)
-	case isZstd && (compression == CompressionAuto || compression == CompressionZstd):
+	case expected && found == CompressionZstd:
 		dec, _ := zstdReaders.Get().(*zstd.Decoder)
 		defer zstdReaders.Put(dec)
 		if err := dec.Reset(bytes.NewReader(value)); err != nil {

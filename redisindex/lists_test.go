@@ -97,25 +97,6 @@ func TestListsAreHashTables(t *testing.T) {
 	}
 }
 
-// The lists of one hash share commands, up to listsPerCommand lists in a command.
-func TestListsShareCommands(t *testing.T) {
-	var refs []keyspace.ListRef
-	for value := range uint64(300) {
-		refs = append(refs, keyspace.ListRef{Slice: 1, Block: 0, Value: value}, keyspace.ListRef{Slice: 1, Block: 1, Value: value}, keyspace.ListRef{Slice: 2, Block: 0, Value: value | 1<<keyspace.ListFieldBits})
-	}
-	seen := map[keyspace.ListRef]bool{}
-	groups := keyspace.GroupByHash(refs)
-	require.Len(t, groups, 3*3)
-	for _, group := range groups {
-		require.LessOrEqual(t, len(group), keyspace.ListsPerCommand)
-		for _, n := range group {
-			require.Equal(t, refs[group[0]].Hash(), refs[n].Hash())
-			seen[refs[n]] = true
-		}
-	}
-	require.Len(t, seen, len(refs))
-}
-
 // A set holds the fingerprints of a block value as signed decimal numbers, so that other programs can read it, and Redis keeps it
 // as an intset.
 func TestSetsCanBeRead(t *testing.T) {

@@ -17,7 +17,6 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/indextest"
 	"echosieve/pipeline/memindex"
-	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 	"echosieve/test/loopback"
 	"echosieve/test/redisrig"
@@ -110,7 +109,7 @@ func TestWiderKeysServeMoreArticles(t *testing.T) {
 		stored, err = strconv.Atoi(text)
 		require.NoError(t, err)
 	}
-	fits := max(keyspace.MinKeyBits, bits.Len(uint(stored/16/4))-1) // a sixteenth of the articles makes lists of 4 to 8
+	fits := max(6, bits.Len(uint(stored/16/4))-1) // a sixteenth of the articles makes lists of 4 to 8
 	small := readByLookups(t, stored/16, fits)
 	large := readByLookups(t, stored, fits)
 	wide := readByLookups(t, stored, fits+4)

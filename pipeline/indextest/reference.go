@@ -21,7 +21,7 @@ type reference struct {
 
 type decided struct {
 	article article.Article
-	slice    int64
+	slice   int64
 	verdict article.Verdict
 }
 

@@ -12,6 +12,7 @@ import (
 	"echosieve/redisindex"
 	"echosieve/redisindex/keyspace"
 	"echosieve/test/redisrig"
+	"echosieve/test/redisrig/indexrig"
 )
 
 func startRestore(t *testing.T, x *redisindex.Index) *Restorer {
@@ -31,7 +32,7 @@ func restoreOne(t *testing.T, r *Restorer, a article.Article, v article.Verdict)
 func TestRestore(t *testing.T) {
 	redisrig.OnServers(t, func(t *testing.T, addr, buckets string) {
 		client := redisrig.Client(t, addr)
-		testRestore(t, client, newIndex(t, client, redisrig.KindConfig(redisrig.Standard, buckets)))
+		testRestore(t, client, indexrig.New(t, client, redisrig.KindConfig(redisrig.Standard, buckets)))
 	})
 }
 
@@ -47,7 +48,7 @@ func testRestore(t *testing.T, client redis.UniversalClient, x *redisindex.Index
 
 	live := redisrig.Article(5, alone.Fingerprint) // the same text comes before its restored original
 	live.Digest = alone.Digest
-	require.Equal(t, article.Unique, claimOne(t, x, live).Kind)
+	require.Equal(t, article.Unique, indexrig.ClaimOne(t, x, live).Kind)
 
 	r := startRestore(t, x)
 	require.Equal(t, RestoredNew, restoreOne(t, r, second, published[2]), "before its original")
@@ -61,21 +62,21 @@ func testRestore(t *testing.T, client redis.UniversalClient, x *redisindex.Index
 	replayed, err := x.Claim(t.Context(), all)
 	require.NoError(t, err)
 	require.Equal(t, published, replayed)
-	require.Equal(t, article.Verdict{Kind: article.Unique, Root: live.Ref()}, claimOne(t, x, live))
+	require.Equal(t, article.Verdict{Kind: article.Unique, Root: live.Ref()}, indexrig.ClaimOne(t, x, live))
 
 	later := redisrig.Article(6, 0xF0^1<<60)
-	v := claimOne(t, x, later)
+	v := indexrig.ClaimOne(t, x, later)
 	require.Equal(t, article.Near, v.Kind)
 	require.Equal(t, original.Ref(), v.Original, "the earliest by time, not by the order of the refill")
 	near := redisrig.Article(7, alone.Fingerprint^1)
-	require.Equal(t, live.Ref(), claimOne(t, x, near).Original, "a hidden entry is no original")
+	require.Equal(t, live.Ref(), indexrig.ClaimOne(t, x, near).Original, "a hidden entry is no original")
 	require.Equal(t, RestoredDiffers, restoreOne(t, r, live, article.Verdict{Kind: article.Exact, Reason: article.ReasonDigest, Original: alone.Ref(), Root: alone.Ref()}))
-	require.Equal(t, live.Ref(), claimOne(t, x, live).Root, "a verdict stays")
+	require.Equal(t, live.Ref(), indexrig.ClaimOne(t, x, live).Root, "a verdict stays")
 }
 
 func TestRestoreOverflow(t *testing.T) {
 	client := redisrig.Client(t, miniredis.RunT(t).Addr())
-	x := newIndex(t, client, redisrig.Config(redisrig.Standard))
+	x := indexrig.New(t, client, redisrig.Config(redisrig.Standard))
 	var all []article.Article
 	var published []article.Verdict
 	for n := range keyspace.MaxEntries + 2 {
@@ -93,5 +94,5 @@ func TestRestoreOverflow(t *testing.T) {
 	}
 	repeat := redisrig.Article(99, 0xF0) // of an overflow entry
 	repeat.Digest = all[len(all)-1].Digest
-	require.Equal(t, all[len(all)-1].Ref(), claimOne(t, x, repeat).Original)
+	require.Equal(t, all[len(all)-1].Ref(), indexrig.ClaimOne(t, x, repeat).Original)
 }

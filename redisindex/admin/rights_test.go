@@ -11,6 +11,7 @@ import (
 	"echosieve/redisindex"
 	"echosieve/redisindex/connection"
 	"echosieve/test/redisrig"
+	"echosieve/test/redisrig/indexrig"
 	"echosieve/test/redisserver"
 )
 
@@ -24,7 +25,7 @@ func TestToolRights(t *testing.T) {
 			cfg.Namespace += ":news-1-01234567"
 			maintain := func(without string) error {
 				redisrig.SetRules(t, admin, connection.ToolRule(cfg.BaseNamespace()), without)
-				x := newIndex(t, redisrig.ConnectAs(t, server.Addr, func(*connection.Options) {}), cfg)
+				x := indexrig.New(t, redisrig.ConnectAs(t, server.Addr, func(*connection.Options) {}), cfg)
 				return maintainAll(t, x)
 			}
 			require.NoError(t, maintain(""))
@@ -100,7 +101,7 @@ func maintainAll(t *testing.T, x *redisindex.Index) error {
 // Refills of several processes share their parts, and go on where one of them was.
 func TestRefillProgress(t *testing.T) {
 	client := redisrig.Client(t, redisserver.Addr(t))
-	x := newIndex(t, client, redisrig.Config(redisrig.Standard))
+	x := indexrig.New(t, client, redisrig.Config(redisrig.Standard))
 	open := func(anew bool) *Refill {
 		r, err := New(x).OpenRefill(t.Context(), "outputs", anew)
 		require.NoError(t, err)

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"log/slog"
 	"slices"
 	"testing"
 	"time"
@@ -14,12 +13,13 @@ import (
 	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 	"echosieve/test/redisrig"
+	"echosieve/test/redisrig/indexrig"
 )
 
 func TestWalk(t *testing.T) {
 	redisrig.OnServers(t, func(t *testing.T, addr, buckets string) {
 		client := redisrig.Client(t, addr)
-		testWalk(t, client, newIndex(t, client, redisrig.KindConfig(redisrig.Standard, buckets)))
+		testWalk(t, client, indexrig.New(t, client, redisrig.KindConfig(redisrig.Standard, buckets)))
 	})
 }
 
@@ -32,13 +32,13 @@ func TestWalkDistributed(t *testing.T) {
 			o := redisrig.Crowded(d.Start(t))
 			o.WaitReplicas = 1 // writes leave fences behind for a second, whose names begin like those of entries
 			client := redisrig.Connect(t, o)
-			testWalk(t, client, newIndex(t, client, redisrig.Config(redisrig.Standard)))
-			testHide(t, newIndex(t, client, redisrig.Config(redisrig.Standard)))
-			x := newIndex(t, client, redisrig.Config(redisrig.Standard))
+			testWalk(t, client, indexrig.New(t, client, redisrig.Config(redisrig.Standard)))
+			testHide(t, indexrig.New(t, client, redisrig.Config(redisrig.Standard)))
+			x := indexrig.New(t, client, redisrig.Config(redisrig.Standard))
 			original := redisrig.Article(1, 0xF0)
 			published := article.Verdict{Kind: article.Unique, Root: original.Ref()}
 			require.Equal(t, RestoredNew, restoreOne(t, startRestore(t, x), original, published))
-			require.Equal(t, published, claimOne(t, x, original))
+			require.Equal(t, published, indexrig.ClaimOne(t, x, original))
 		})
 	}
 }
@@ -85,15 +85,15 @@ func walk(t *testing.T, x *redisindex.Index) walked {
 }
 
 func testWalk(t *testing.T, client redis.UniversalClient, x *redisindex.Index) {
-	other := newIndex(t, client, redisrig.Config(redisrig.Standard))
-	claimOne(t, other, redisrig.Article(99, 0xFFFF<<40))
+	other := indexrig.New(t, client, redisrig.Config(redisrig.Standard))
+	indexrig.ClaimOne(t, other, redisrig.Article(99, 0xFFFF<<40))
 	const n = 300
 	for i := range n {
-		claimOne(t, x, redisrig.Article(i, random64(i)))
+		indexrig.ClaimOne(t, x, redisrig.Article(i, random64(i)))
 	}
 	little := redisrig.Article(n, random64(n))
 	little.LittleText = true
-	claimOne(t, x, little)
+	indexrig.ClaimOne(t, x, little)
 
 	w := walk(t, x)
 	require.Len(t, w.articles, n+1, "all articles of this index and no other")
@@ -126,7 +126,7 @@ func random64(n int) simhash.Fingerprint {
 func TestHide(t *testing.T) {
 	for _, server := range redisrig.Servers {
 		t.Run(server.Name, func(t *testing.T) {
-			x := newIndex(t, redisrig.Client(t, server.Start(t)), redisrig.Config(redisrig.Standard))
+			x := indexrig.New(t, redisrig.Client(t, server.Start(t)), redisrig.Config(redisrig.Standard))
 			testHide(t, x)
 		})
 	}
@@ -148,9 +148,9 @@ func testHide(t *testing.T, x *redisindex.Index) {
 
 	repeat := redisrig.Article(3, 0xF0)
 	repeat.Digest = original.Digest
-	require.Equal(t, article.Unique, claimOne(t, x, repeat).Kind, "an exact repeat of a forgotten article")
+	require.Equal(t, article.Unique, indexrig.ClaimOne(t, x, repeat).Kind, "an exact repeat of a forgotten article")
 	near := redisrig.Article(4, 0xF2)
-	require.Equal(t, repeat.Ref(), claimOne(t, x, near).Original, "the forgotten articles are originals of nothing")
+	require.Equal(t, repeat.Ref(), indexrig.ClaimOne(t, x, near).Original, "the forgotten articles are originals of nothing")
 	replayed, err := x.Claim(t.Context(), []article.Article{original, copied, repeat})
 	require.NoError(t, err)
 	require.Equal(t, published, replayed[:2], "old verdicts stay")
@@ -158,7 +158,7 @@ func testHide(t *testing.T, x *redisindex.Index) {
 	require.Equal(t, RestoredHeld, restoreOne(t, startRestore(t, x), original, published[0]), "a refill leaves it forgotten")
 
 	stale := walk(t, x).articles[near.Coordinates]
-	claimOne(t, x, redisrig.Article(5, 0xF2))
+	indexrig.ClaimOne(t, x, redisrig.Article(5, 0xF2))
 	hidden, err := x.Hide(t.Context(), stale)
 	require.NoError(t, err)
 	require.False(t, hidden, "the field has changed since it was read")
@@ -167,11 +167,11 @@ func testHide(t *testing.T, x *redisindex.Index) {
 func TestHideOverflow(t *testing.T) {
 	for _, server := range redisrig.Servers {
 		t.Run(server.Name, func(t *testing.T) {
-			x := newIndex(t, redisrig.Client(t, server.Start(t)), redisrig.Config(redisrig.Standard))
+			x := indexrig.New(t, redisrig.Client(t, server.Start(t)), redisrig.Config(redisrig.Standard))
 			first, overflow := redisrig.Article(1, 0xF0), redisrig.Article(2, 0xF0)
-			claimOne(t, x, first)
+			indexrig.ClaimOne(t, x, first)
 			for n := range keyspace.MaxEntries - 1 {
-				claimOne(t, x, redisrig.Article(10+n, 0xF0))
+				indexrig.ClaimOne(t, x, redisrig.Article(10+n, 0xF0))
 			}
 			published, err := x.Claim(t.Context(), []article.Article{first, overflow})
 			require.NoError(t, err)
@@ -188,25 +188,11 @@ func TestHideOverflow(t *testing.T) {
 			require.True(t, hidden)
 			repeat := redisrig.Article(3, 0xF0)
 			repeat.Digest, repeat.Time = overflow.Digest, repeat.Time.Add(time.Second)
-			require.Equal(t, first.Ref(), claimOne(t, x, repeat).Original)
+			require.Equal(t, first.Ref(), indexrig.ClaimOne(t, x, repeat).Original)
 			replayed, err = x.Claim(t.Context(), []article.Article{first, overflow})
 			require.NoError(t, err)
 			require.Equal(t, published, replayed)
 			require.Zero(t, walk(t, x).damaged)
 		})
 	}
-}
-
-func newIndex(t testing.TB, client redis.UniversalClient, cfg keyspace.Config) *redisindex.Index {
-	t.Helper()
-	x, err := redisindex.New(client, cfg, nil, slog.New(slog.DiscardHandler), nil)
-	require.NoError(t, err)
-	return x
-}
-
-func claimOne(t testing.TB, x *redisindex.Index, a article.Article) article.Verdict {
-	t.Helper()
-	v, err := x.Claim(t.Context(), []article.Article{a})
-	require.NoError(t, err)
-	return v[0]
 }

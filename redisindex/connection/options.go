@@ -43,7 +43,8 @@ func DefaultOptions() Options {
 	return Options{Addrs: []string{"127.0.0.1:6379"}, PoolSize: 16, Timeout: 5 * time.Second, WaitTimeout: time.Second}
 }
 
-// Validate returns all mistakes in the options, joined; nil if there are none. It neither dials nor reads files.
+// Validate returns all mistakes in the options, joined; nil if there are none. It neither dials nor reads files. The ranges in the tags of
+// the fields are checked by package config.
 func (o Options) Validate() error {
 	var errs []error
 	port := "6379"
@@ -68,12 +69,8 @@ func (o Options) Validate() error {
 		{o.MasterName == "" && o.SentinelUsername+o.SentinelPassword != "", "sentinel_username and sentinel_password need master_name"},
 		{o.Username != "" && o.Password == "", noPassword("username", "password")},
 		{o.SentinelUsername != "" && o.SentinelPassword == "", noPassword("sentinel_username", "sentinel_password")},
-		{o.DB < 0, "db must not be negative"},
 		{o.Cluster && o.DB != 0, "db must be 0 with cluster"},
-		{o.PoolSize < 1, "pool_size must be at least 1"},
-		{o.Timeout < 10*time.Millisecond, "timeout must be at least 10ms"},
-		{o.WaitReplicas < 0, "wait_replicas must not be negative"},
-		{o.WaitReplicas > 0 && (o.WaitTimeout < time.Millisecond || o.WaitTimeout >= o.Timeout), "wait_timeout must be at least 1ms and less than timeout"},
+		{o.WaitReplicas > 0 && o.WaitTimeout >= o.Timeout, "wait_timeout must be less than timeout"},
 	} {
 		if f.bad {
 			errs = append(errs, errors.New(f.text))

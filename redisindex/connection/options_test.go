@@ -15,12 +15,10 @@ func TestOptionsValidate(t *testing.T) {
 	require.NoError(t, DefaultOptions().Validate())
 	for name, breakIt := range map[string]func(*Options){
 		"addrs": func(o *Options) { o.Addrs = nil }, "several": func(o *Options) { o.Addrs = []string{"a:1", "b:1"} },
-		"master_name": func(o *Options) { o.Cluster, o.MasterName = true, "m" }, "db": func(o *Options) { o.DB = -1 },
-		"db must be 0": func(o *Options) { o.Cluster, o.DB = true, 1 }, "pool_size": func(o *Options) { o.PoolSize = 0 },
-		"timeout":       func(o *Options) { o.Timeout = 0 },
-		"wait_replicas": func(o *Options) { o.WaitReplicas = -1 },
-		"wait_timeout":  func(o *Options) { o.WaitReplicas, o.WaitTimeout = 1, o.Timeout },
-		"key_file":      func(o *Options) { o.TLS.CertFile = "x" },
+		"master_name":  func(o *Options) { o.Cluster, o.MasterName = true, "m" },
+		"db must be 0": func(o *Options) { o.Cluster, o.DB = true, 1 },
+		"wait_timeout": func(o *Options) { o.WaitReplicas, o.WaitTimeout = 1, o.Timeout },
+		"key_file":     func(o *Options) { o.TLS.CertFile = "x" },
 	} {
 		o := DefaultOptions()
 		breakIt(&o)

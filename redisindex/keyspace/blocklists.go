@@ -26,11 +26,11 @@ func FirstFingerprint(list string) simhash.Fingerprint {
 }
 
 const (
-	// ListFieldBits is the number of low bits of a block value that name the field of its list. The other bits are in the key of the
+	// listFieldBits is the number of low bits of a block value that name the field of its list. The other bits are in the key of the
 	// hash. More bits would leave few keys to spread over a cluster, and hashes so large that Redis stands still while one expires.
-	ListFieldBits = 11
-	// ListsPerCommand bounds the lists of one command, so that no command occupies the server for long.
-	ListsPerCommand = 128
+	listFieldBits = 11
+	// listsPerCommand bounds the lists of one command, so that no command occupies the server for long.
+	listsPerCommand = 128
 	// TableBytes is the length of the value with which add.lua makes a hash of block lists a hash table. It must be longer than
 	// hash-max-listpack-value. Redis searches a listpack from the front: without the value, an article cost the server 150 us while the
 	// index was young.
@@ -44,7 +44,7 @@ const (
 
 // Hash is the part of the name that lists in one hash have in common: the value without the bits of the field.
 func (r ListRef) Hash() ListRef {
-	r.Value >>= ListFieldBits
+	r.Value >>= listFieldBits
 	return r
 }
 
@@ -53,12 +53,12 @@ func (r ListRef) Field() any { return listFields[r.Value%uint64(len(listFields))
 
 // InHash is the list in a field of the hash r.
 func (r ListRef) InHash(field string) ListRef {
-	r.Value = r.Value<<ListFieldBits | uint64(binary.BigEndian.Uint16([]byte(field)))
+	r.Value = r.Value<<listFieldBits | uint64(binary.BigEndian.Uint16([]byte(field)))
 	return r
 }
 
 // listFields are the names of all fields of a hash. They are made once, because an article uses about thirty of them.
-var listFields = func() (names [1 << ListFieldBits]any) {
+var listFields = func() (names [1 << listFieldBits]any) {
 	for i := range names {
 		names[i] = string(binary.BigEndian.AppendUint16(nil, uint16(i)))
 	}
@@ -71,7 +71,7 @@ func GroupByHash(refs []ListRef) [][]int32 {
 	at := map[ListRef]int{}
 	for n, ref := range refs {
 		i, seen := at[ref.Hash()]
-		if !seen || len(groups[i]) == ListsPerCommand {
+		if !seen || len(groups[i]) == listsPerCommand {
 			i = len(groups)
 			at[ref.Hash()] = i
 			groups = append(groups, nil)

@@ -107,3 +107,22 @@ func FuzzCutEntry(f *testing.F) {
 		}
 	})
 }
+
+// The lists of one hash share commands, up to listsPerCommand lists in a command.
+func TestListsShareCommands(t *testing.T) {
+	var refs []ListRef
+	for value := range uint64(300) {
+		refs = append(refs, ListRef{Slice: 1, Block: 0, Value: value}, ListRef{Slice: 1, Block: 1, Value: value}, ListRef{Slice: 2, Block: 0, Value: value | 1<<listFieldBits})
+	}
+	seen := map[ListRef]bool{}
+	groups := GroupByHash(refs)
+	require.Len(t, groups, 3*3)
+	for _, group := range groups {
+		require.LessOrEqual(t, len(group), listsPerCommand)
+		for _, n := range group {
+			require.Equal(t, refs[group[0]].Hash(), refs[n].Hash())
+			seen[refs[n]] = true
+		}
+	}
+	require.Len(t, seen, len(refs))
+}

@@ -92,7 +92,8 @@ const maxNamespaceBytes = 160
 // make a key in the slot of a given key.
 var oneHashTag = regexp.MustCompile(`^[^{}]*\{[^{}]+\}[^{}]*$`)
 
-// Validate returns all mistakes in the configuration, joined; nil if there are none.
+// Validate returns all mistakes in the configuration, joined; nil if there are none. The ranges in the tags of the fields are checked by
+// package config.
 func (c Config) Validate() error {
 	var errs []error
 	if c.Namespace == "" {
@@ -111,9 +112,6 @@ func (c Config) Validate() error {
 		{"max_distance", c.MaxDistance, 0, 64},
 		{"blocks", c.Blocks, 1, 64},
 		{"probes", c.Probes, 0, simhash.MaxProbes},
-		{"generations", c.Generations, 1, 8},
-		{"max_candidates", c.MaxCandidates, 1, 1000},
-		{"expected_articles", c.ExpectedArticles, 1, 1 << 40},
 	} {
 		if f.val < f.min || f.val > f.max {
 			errs = append(errs, fmt.Errorf("%s is %d, must be between %d and %d", f.name, f.val, f.min, f.max))
@@ -121,9 +119,6 @@ func (c Config) Validate() error {
 	}
 	if c.Buckets != BucketsPacked && c.Buckets != BucketsSets {
 		errs = append(errs, fmt.Errorf("buckets is %q, must be %s or %s", c.Buckets, BucketsPacked, BucketsSets))
-	}
-	if c.BlockBits != 0 && (c.BlockBits < MinKeyBits || c.BlockBits > maxKeyBits) {
-		errs = append(errs, fmt.Errorf("block_bits is %d, must be 0 or between %d and %d", c.BlockBits, MinKeyBits, maxKeyBits))
 	}
 	if c.Window < MinWindow || c.Window > MaxWindow {
 		errs = append(errs, fmt.Errorf("window is %s, must be between 1 minute and 100 years", c.Window))

@@ -67,7 +67,7 @@ const (
 	formAt   = 26
 
 	// The form is the version with flags. An entry of an unknown version is treated as damaged, so the version is in every key
-	// (NewLayout): processes of two versions beside each other share no entry.
+	// (newLayout): processes of two versions beside each other share no entry.
 	version    = 3
 	flagLittle = 1 << 7 // the article has little text
 )

@@ -98,7 +98,7 @@ func (i ID) Compare(other ID) string {
 
 // IDOf returns the id of the index that a configuration makes in a database of Redis. The names of its keys are made from it.
 func IDOf(c Config, database int) ID {
-	l := NewLayout(c)
+	l := newLayout(c)
 	namespace := c.BaseNamespace()
 	return ID{
 		Name: Name{Database: database, Namespace: namespace, Recipe: strings.TrimPrefix(c.Namespace[len(namespace):], ":"), Layout: l.tag},

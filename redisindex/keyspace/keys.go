@@ -20,7 +20,7 @@ type Keys struct {
 // New returns the keys of the index that a configuration makes in a database of Redis.
 func New(c Config, database int) Keys {
 	id := IDOf(c, database)
-	return Keys{ID: id, Layout: NewLayout(c), Prefix: id.Prefix()}
+	return Keys{ID: id, Layout: newLayout(c), Prefix: id.Prefix()}
 }
 
 // Sequence is the ticket counter.

@@ -23,15 +23,15 @@ const (
 
 // Bounds, in bits, of the numbers in names of keys: the number of a hash of entries, and the value of a block.
 const (
-	MinKeyBits = 6
+	minKeyBits = 6
 	maxKeyBits = 32
 )
 
 // Plan returns where an index of this configuration stores an article and looks it up. The configuration must be valid. It is for
 // tools that explain why an index finds an article or does not.
-func (c Config) Plan() lookup.Plan { return NewLayout(c).Plan }
+func (c Config) Plan() lookup.Plan { return newLayout(c).Plan }
 
-// Layout says in which keys the index keeps entries and block lists, and how long. It follows from a Config. Only NewLayout
+// Layout says in which keys the index keeps entries and block lists, and how long. It follows from a Config. Only newLayout
 // computes it.
 type Layout struct {
 	windowMs   int64
@@ -44,13 +44,13 @@ type Layout struct {
 	tag        string        // names the layout in every key, so that two layouts never use one key
 }
 
-// NewLayout returns the layout that a configuration makes. The configuration must be valid.
-func NewLayout(c Config) Layout {
+// newLayout returns the layout that a configuration makes. The configuration must be valid.
+func newLayout(c Config) Layout {
 	seconds := max(1, (int64(c.Window/time.Second)+int64(c.Generations)-1)/int64(c.Generations))
 	class := bits.Len(uint(max(1, c.ExpectedArticles/c.Generations-1)))
-	keyBits := func(perKey uint) int { return min(max(MinKeyBits, class-bits.Len(perKey)), maxKeyBits) }
+	keyBits := func(perKey uint) int { return min(max(minKeyBits, class-bits.Len(perKey)), maxKeyBits) }
 	blockBits := c.BlockBits
-	kind := strconv.Itoa(ListFieldBits)
+	kind := strconv.Itoa(listFieldBits)
 	if c.Buckets == BucketsSets {
 		kind = BucketsSets
 		blockBits = cmp.Or(blockBits, min(setBlockBits, 64/c.Blocks))

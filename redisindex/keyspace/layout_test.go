@@ -26,7 +26,7 @@ func TestWindowsHeld(t *testing.T) {
 	}{{1, 2, 2.5}, {2, 1.75, 2}} {
 		cfg := testConfig()
 		cfg.Window, cfg.Generations = 100*time.Hour, c.generations
-		l := NewLayout(cfg)
+		l := newLayout(cfg)
 		length := time.Duration(l.sliceMs) * time.Millisecond
 		const steps = 1000
 		most, sum := 0.0, 0.0
@@ -52,10 +52,8 @@ func TestConfigValidate(t *testing.T) {
 	require.NoError(t, testConfig().Validate())
 	for name, breakIt := range map[string]func(*Config){
 		"namespace is": func(c *Config) { c.Namespace = "" }, "window": func(c *Config) { c.Window = time.Second },
-		"max_distance": func(c *Config) { c.MaxDistance = -1 }, "generations": func(c *Config) { c.Generations = 0 },
-		"blocks": func(c *Config) { c.Blocks = 0 }, "probes": func(c *Config) { c.Probes = 64 },
-		"block_bits":     func(c *Config) { c.BlockBits = 33 },
-		"max_candidates": func(c *Config) { c.MaxCandidates = 0 }, "expected_articles": func(c *Config) { c.ExpectedArticles = 0 },
+		"max_distance": func(c *Config) { c.MaxDistance = -1 },
+		"blocks":       func(c *Config) { c.Blocks = 0 }, "probes": func(c *Config) { c.Probes = 64 },
 	} {
 		cfg := testConfig()
 		breakIt(&cfg)
@@ -87,7 +85,7 @@ func TestLayout(t *testing.T) {
 	} {
 		cfg := testConfig()
 		cfg.Window, cfg.Generations, cfg.ExpectedArticles = test.window, test.generations, test.articles
-		l := NewLayout(cfg)
+		l := newLayout(cfg)
 		require.Equal(t, test.shards, l.shardBits)
 		require.Equal(t, test.blocks, l.Plan.Layout.Bits)
 		require.Equal(t, test.tag, l.tag)

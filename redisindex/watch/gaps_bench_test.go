@@ -15,6 +15,7 @@ import (
 	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 	"echosieve/test/redisrig"
+	"echosieve/test/redisrig/indexrig"
 	"echosieve/test/redisserver"
 )
 
@@ -30,7 +31,7 @@ func BenchmarkOrdinaryGaps(b *testing.B) {
 			b.Run(fmt.Sprint(buckets, " ", generations), func(b *testing.B) {
 				cfg := redisrig.KindConfig(redisrig.Standard, buckets)
 				cfg.Window, cfg.Generations, cfg.ExpectedArticles = time.Minute, generations, 20_000
-				x := newIndex(b, redisrig.Client(b, redisserver.Start(b).Addr), cfg)
+				x := indexrig.New(b, redisrig.Client(b, redisserver.Start(b).Addr), cfg)
 				var wg sync.WaitGroup
 				for worker := range 4 {
 					wg.Go(func() { streamWithCuts(b, x, int32(worker), time.Duration(b.N)*time.Second) })

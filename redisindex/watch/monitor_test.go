@@ -26,6 +26,7 @@ import (
 	"echosieve/redisindex/watch"
 	"echosieve/simhash"
 	"echosieve/test/redisrig"
+	"echosieve/test/redisrig/indexrig"
 	"echosieve/test/redisserver"
 )
 
@@ -94,20 +95,6 @@ func (w *watched) waitRound(t testing.TB) {
 	}
 }
 
-func newIndex(t testing.TB, client redis.UniversalClient, cfg keyspace.Config) *redisindex.Index {
-	t.Helper()
-	x, err := redisindex.New(client, cfg, nil, slog.New(slog.DiscardHandler), nil)
-	require.NoError(t, err)
-	return x
-}
-
-func claimOne(t testing.TB, x *redisindex.Index, a article.Article) article.Verdict {
-	t.Helper()
-	v, err := x.Claim(t.Context(), []article.Article{a})
-	require.NoError(t, err)
-	return v[0]
-}
-
 func fieldOf(x *redisindex.Index, a *article.Article) keyspace.FieldRef {
 	e := x.Keys().EntryOf(a)
 	return e.Field()
@@ -134,7 +121,7 @@ func (w *watched) claimNew(t testing.TB, n int) {
 	t.Helper()
 	for range n {
 		at := int(time.Now().UnixNano())
-		claimOne(t, w.Index, redisrig.Article(at, simhash.Fingerprint(at)*0x9E3779B97F4A7C15))
+		indexrig.ClaimOne(t, w.Index, redisrig.Article(at, simhash.Fingerprint(at)*0x9E3779B97F4A7C15))
 	}
 }
 
@@ -225,7 +212,7 @@ func TestLossesOfARunningService(t *testing.T) {
 			a := redisrig.Article(1, 0xff)
 			field := fieldOf(w.Index, &a)
 			require.NoError(t, client.HSet(t.Context(), w.Keys().Entries(field), field.Name(), "hello").Err())
-			require.Equal(t, article.Unique, claimOne(t, w.Index, a).Kind)
+			require.Equal(t, article.Unique, indexrig.ClaimOne(t, w.Index, a).Kind)
 		}},
 		{"evicts again and again", watch.LossEviction, []string{"--maxmemory-policy", "allkeys-lru"}, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
 			info := func() connection.ServerInfo { return infoOf(t, client) }
@@ -285,7 +272,7 @@ func TestLossesWhileTheServiceWasStopped(t *testing.T) {
 			"everything has expired", "", func(t *testing.T, _ *redisserver.Server, client redis.UniversalClient) { redisrig.Flush(t, client) },
 			func(cfg *keyspace.Config, label *string) {
 				n, _ := watch.ParseLabel(*label)
-				n.Seen = time.Now().Add(-keyspace.NewLayout(*cfg).Lifetime - time.Second)
+				n.Seen = time.Now().Add(-2*cfg.Window - time.Second)
 				*label = n.String()
 			},
 		},

@@ -16,6 +16,7 @@ import (
 	"echosieve/redisindex/watch"
 	"echosieve/simhash"
 	"echosieve/test/redisrig"
+	"echosieve/test/redisrig/indexrig"
 	"echosieve/test/redisserver"
 )
 
@@ -78,7 +79,7 @@ func TestDeletedKeysAreNoticedOrHarmless(t *testing.T) {
 				field := fieldOf(w.Index, &damaged)
 				if test.harmless { // these rows need keys of all classes
 					require.NoError(t, client.HSet(t.Context(), w.Keys().Entries(field), field.Name(), "hello").Err())
-					claimOne(t, w.Index, damaged)
+					indexrig.ClaimOne(t, w.Index, damaged)
 				}
 				first, err := w.Claim(t.Context(), originals)
 				require.NoError(t, err)

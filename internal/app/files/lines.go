@@ -7,17 +7,16 @@ import (
 	"fmt"
 	"io"
 
+	"echosieve/pipeline"
+
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
 
 const (
-	lineBufferBytes   = 256 << 10
-	maxZstdWindow     = 128 << 20 // the zstd tool decompresses no larger window without --long
-	byteOrderMark     = "\ufeff"
-	gzipMagic         = "\x1f\x8b"
-	zstdMagic         = "\x28\xb5\x2f\xfd"
-	longestMagicBytes = 4
+	lineBufferBytes = 256 << 10
+	maxZstdWindow   = 128 << 20 // the zstd tool decompresses no larger window without --long
+	byteOrderMark   = "\ufeff"
 )
 
 // LineTooLongError says that one line is too long. LineReader returns it and can go on with the next line.
@@ -41,15 +40,15 @@ type LineReader struct {
 func NewLineReader(r io.Reader, limit int) (*LineReader, error) {
 	in := bufio.NewReaderSize(r, lineBufferBytes)
 	l := &LineReader{in: in, close: func() {}, limit: limit}
-	start, _ := in.Peek(longestMagicBytes) // Next returns the error, if there is one
-	switch {
-	case bytes.HasPrefix(start, []byte(gzipMagic)):
+	start, _ := in.Peek(4) // Next returns the error, if there is one
+	switch pipeline.CompressionOf(start) {
+	case pipeline.CompressionGzip:
 		unzip, err := gzip.NewReader(in)
 		if err != nil {
 			return nil, fmt.Errorf("gzip: %w", err)
 		}
 		l.in = bufio.NewReaderSize(unzip, lineBufferBytes)
-	case bytes.HasPrefix(start, []byte(zstdMagic)):
+	case pipeline.CompressionZstd:
 		unzip, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxZstdWindow))
 		if err != nil {
 			return nil, fmt.Errorf("zstd: %w", err)
