@@ -55,7 +55,7 @@ func TestRedisLosesItsData(t *testing.T) {
 			labelled := false
 			now.Each(func(o kadm.OffsetResponse) {
 				before, _ := known.Lookup(c.topic, o.Partition)
-				labelled = noted || o.At > before.At && strings.Contains(o.Metadata, "index:")
+				labelled = labelled || o.At > before.At && strings.Contains(o.Metadata, "index:")
 			})
 			return err == nil && labelled
 		}, service.Patience, 100*time.Millisecond)
