@@ -179,17 +179,22 @@ func (c *claim) fetchEntries(ctx context.Context) error {
 		return err
 	}
 	for _, t := range open {
-		t.relatives = slices.DeleteFunc(t.relatives, func(r relative) bool {
-			return r.Ticket == 0 || !r.Before(&t.Entry) || r.Ticket == keyspace.MaxTicket
-		})
-		slices.SortFunc(t.relatives, func(r, s relative) int {
-			if r.precedes(s) {
-				return -1
-			}
-			return 1
-		})
+		t.keepEarlier()
 	}
 	return nil
+}
+
+// keepEarlier keeps the relatives that came before the task's article, the best original first.
+func (t *task) keepEarlier() {
+	t.relatives = slices.DeleteFunc(t.relatives, func(r relative) bool {
+		return r.Ticket == 0 || !r.Before(&t.Entry) || r.Ticket == keyspace.MaxTicket
+	})
+	slices.SortFunc(t.relatives, func(r, s relative) int {
+		if r.precedes(s) {
+			return -1
+		}
+		return 1
+	})
 }
 
 // fetchCandidates fetches the entries of all candidates. A field that is a candidate of several tasks is fetched once.

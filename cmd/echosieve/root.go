@@ -57,6 +57,7 @@ func newRootCommand() *cobra.Command {
 	commands := append(verdicts,
 		newCheckCommand(),
 		newConfigCommand(),
+		newLookCommand(),
 		newProduceCommand(),
 		newReadyCommand(),
 		newRunCommand(),

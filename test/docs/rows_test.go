@@ -125,6 +125,14 @@ var rows = []row{
 	{command: "echosieve explain --config echosieve.yaml --id x44 --since 72h", with: []string{"x44", "zh-metro-src"}, want: []string{`zh-metro-src`}},
 	{command: "echosieve compare --texts a.txt b.txt", with: []string{"a.txt b.txt", "original.txt copy.txt"}, want: []string{`Near copy`}},
 	{
+		command: "echosieve look --config echosieve.yaml article.json",
+		with:    []string{"echosieve look", `head -n 1 <(zcat -f articles.jsonl.gz) > article.json; echosieve look`}, want: []string{`(?m)^This is advice`},
+	},
+	{
+		command: "curl -s http://localhost:9464/v1/look -H 'Content-Type: application/json' -d @article.json",
+		parsed:  "the service of this test runs without http.look; internal/app/look posts to it",
+	},
+	{
 		command: `kcat -b localhost:9092 -t articles-dead -C -e -q -f '%h\n' | tr ',' '\n' | grep '^echosieve-reason=' | sort | uniq -c`,
 		want:    []string{`(?m)^ +\d+ echosieve-reason=no_text$`},
 	},

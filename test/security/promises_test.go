@@ -54,7 +54,7 @@ var promises = []promise{
 	{"TLS 1.2 is the oldest version", "test/security.TestCertificatesAndVersions"},
 
 	{"**Clients of the HTTP listener**", ""},
-	{"GET and HEAD only", "internal/app/service.TestHTTPMethodsAndPaths test/console.TestConsoleIsReadOnly"},
+	{"GET and HEAD only", "internal/app/service.TestHTTPMethodsAndPaths test/console.TestConsoleIsReadOnly internal/app/look.TestHandler internal/app/look.TestLookForetellsVerdicts"},
 	{"limits time, header size and the number of scrapes", "test/security.TestListener internal/app/service.TestHTTPHeaderLimit internal/app/service.TestScrapesAtOnce"},
 	{"No answer holds a secret", "test/security.TestSecuredServers"},
 	{"Only the console, which is off by default, holds articles", "test/console.TestConsoleIsReadOnly internal/app/service.TestHTTPDefaults internal/app/service.TestHTTPMethodsAndPaths"},

@@ -52,6 +52,7 @@ type HTTPConfig struct {
 	Hosts  []string `setting:"hosts" help:"Names by which clients call http.listen, besides addresses and localhost, such as echosieve.internal; .internal stands for all names that end so. A request with another name gets the answer 421."`
 	Pprof  bool     `setting:"pprof" help:"Serve /debug/pprof/ too; profiles show what the process works on."`
 
+	Look    bool `setting:"look" help:"Answer POST /v1/look too: which verdict an article would get now, and what resembles it (docs/output.md). On another address than loopback it needs a login."`
 	Console bool `setting:"console" help:"Serve the web page /console/ too: who may open it reads the articles of all topics under kafka.topics. On another address than loopback it needs a login."`
 
 	ConfigFile string   `setting:"config_file" help:"Login and TLS, in a file like Prometheus' web configuration: basic_auth_users with bcrypt hashes, tls_server_config. Read again when it or a certificate has changed."`
@@ -59,12 +60,16 @@ type HTTPConfig struct {
 	Open       []string `setting:"open" help:"Which of /metrics, /healthz and /readyz need no login."`
 }
 
-// ShowsArticles returns the setting that serves articles; empty: none does.
+// ShowsArticles returns the setting that serves articles or what the index has of them; empty: none does.
 func (c HTTPConfig) ShowsArticles() string {
-	if c.Console {
+	switch {
+	case c.Console:
 		return "http.console"
+	case c.Look:
+		return "http.look"
+	default:
+		return ""
 	}
-	return ""
 }
 
 // openPaths are the values of http.open.

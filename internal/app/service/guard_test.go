@@ -9,6 +9,7 @@ import (
 
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/console"
+	"echosieve/internal/app/look"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -19,7 +20,7 @@ func guarded(cfg config.HTTPConfig) http.Handler {
 	h := newHealth(nil, discardLog(), "kafka")
 	probed(h, "kafka", nil)
 	cfg.Pprof, cfg.Console = true, true
-	return newHTTPHandler(cfg, nil, prometheus.NewRegistry(), h, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	return newHTTPHandler(cfg, nil, prometheus.NewRegistry(), h, map[string]http.Handler{console.Path: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})})
 }
 
 // everyPath holds each path that the listener serves, and one that it does not.
@@ -127,14 +128,15 @@ func TestGuardHeaders(t *testing.T) {
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`href="([^"]+)"`)
 	for _, all := range []bool{false, true} {
-		cfg := config.HTTPConfig{Listen: "127.0.0.1:9464", Pprof: all, Console: all}
+		cfg := config.HTTPConfig{Listen: "127.0.0.1:9464", Pprof: all, Console: all, Look: all}
 		h := newHealth(nil, discardLog(), "kafka")
 		probed(h, "kafka", nil)
-		var page http.Handler
+		pages := map[string]http.Handler{}
 		if all {
-			page = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+			page := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+			pages[console.Path], pages[look.Description] = page, page
 		}
-		handler := newHTTPHandler(cfg, nil, prometheus.NewRegistry(), h, page)
+		handler := newHTTPHandler(cfg, nil, prometheus.NewRegistry(), h, pages)
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Host = "localhost"
@@ -142,7 +144,7 @@ func TestLinks(t *testing.T) {
 		require.Equal(t, http.StatusOK, w.Code)
 		require.Equal(t, "text/html; charset=utf-8", w.Header().Get("Content-Type"))
 		links := link.FindAllStringSubmatch(w.Body.String(), -1)
-		require.Len(t, links, map[bool]int{false: 3, true: 5}[all])
+		require.Len(t, links, map[bool]int{false: 3, true: 6}[all])
 		for _, l := range links {
 			require.Equal(t, http.StatusOK, answer(handler, http.MethodGet, "/"+l[1], "localhost"), l[1])
 		}

@@ -21,6 +21,7 @@ import (
 	"echosieve/internal/app/access"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/console"
+	"echosieve/internal/app/look"
 	"echosieve/internal/app/visible"
 )
 
@@ -35,8 +36,8 @@ const (
 )
 
 // newHTTPHandler serves the paths of the listener, behind the guard and the login: a page of links at /, /metrics, /healthz and /readyz, and what the
-// settings add. Other methods than GET and HEAD are refused, except by the console. A nil console is none.
-func newHTTPHandler(cfg config.HTTPConfig, login *access.Access, metrics prometheus.Gatherer, h *health, page http.Handler) http.Handler {
+// settings add. Other methods than GET and HEAD are refused, except by the pages. pages are the handlers of further paths.
+func newHTTPHandler(cfg config.HTTPConfig, login *access.Access, metrics prometheus.Gatherer, h *health, pages map[string]http.Handler) http.Handler {
 	mux := http.NewServeMux() // a pattern with GET matches HEAD as well; other methods get 405
 	mux.HandleFunc("GET /{$}", serveLinks(cfg))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{
@@ -54,8 +55,8 @@ func newHTTPHandler(cfg config.HTTPConfig, login *access.Access, metrics prometh
 		}
 		serveJSON(w, status, map[string]any{"ready": ready, "components": components}, h.log)
 	})
-	if page != nil {
-		mux.Handle(console.Path, page)
+	for path, page := range pages {
+		mux.Handle(path, page)
 	}
 	if cfg.Pprof {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -74,6 +75,7 @@ func serveLinks(cfg config.HTTPConfig) http.HandlerFunc {
 		served     bool
 	}{
 		{console.Path, "verdicts, articles and connections, as a page", cfg.Console},
+		{look.Description, "the description of " + look.Path, cfg.Look},
 		{"/metrics", "for Prometheus", true},
 		{"/readyz", "is every connection up, and what is wrong", true},
 		{"/healthz", "does the process answer", true},

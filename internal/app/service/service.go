@@ -22,6 +22,7 @@ import (
 	"echosieve/internal/app/build"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/console"
+	"echosieve/internal/app/look"
 	"echosieve/internal/app/otlp"
 	"echosieve/internal/base/metricset"
 	"echosieve/pipeline"
@@ -132,13 +133,17 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	asked := ctx
 	group, ctx := errgroup.WithContext(ctx)
-	var page http.Handler
+	pages := map[string]http.Handler{}
+	if s.cfg.HTTP.Look {
+		looks := look.New(s.cfg, s.recipe, s.index).Handler(s.log.With("component", "look"))
+		pages[look.Path], pages[look.Description] = looks, looks
+	}
 	if s.console != nil {
-		page = s.console
+		pages[console.Path] = s.console
 		// Pages keep their requests open. Without this the listener would wait for them when the service stops.
 		context.AfterFunc(ctx, s.console.Close)
 	}
-	handler := newHTTPHandler(s.cfg.HTTP, s.access, s.registry, s.health, page)
+	handler := newHTTPHandler(s.cfg.HTTP, s.access, s.registry, s.health, pages)
 	group.Go(func() error { return serveHTTP(ctx, s.listener, s.access.TLS(), handler, s.log) })
 	group.Go(func() error {
 		s.health.probe(ctx, "redis", func(ctx context.Context) error {

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/files"
+	"echosieve/internal/app/look"
+	"echosieve/internal/app/visible"
+	"echosieve/redisindex"
+	"echosieve/redisindex/connection"
+)
+
+const lookHelp = `Look prints the verdict that articles would get if they came now, and the stored articles that resemble them. FILE holds
+articles as the input topic takes them: JSON objects, one after another or in a list, at most 100; "-" is standard input.
+
+It asks Redis, reads only, and stores nothing: the answer is advice. A service with http.look answers the same at /v1/look.
+
+Exit codes: 0 done; 1 an article would be a dead letter; 2 failed.`
+
+func newLookCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "look FILE", Short: "Print the verdict that an article would get now", Long: lookHelp, GroupID: groupVerdicts,
+		Example: `  echosieve look article.json --config echosieve.yaml
+  curl -s https://news.example/article.json | echosieve look - --config echosieve.yaml --json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("%s wants one file with articles, but got %d arguments; see %s --help", command.NameOf(cmd), len(args), cmd.CommandPath())
+			}
+			return nil
+		},
+	}
+	asJSON := command.AddJSONFlag(cmd)
+	shadow := cmd.Flags().Bool("shadow", false, "look in the index of the shadow")
+	config.AddFlags(cmd.Flags(), "redis", "window", "recipe", "detection", "policy", "input", "shadow")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		cfg, err := config.Load(cmd.Flags())
+		if err != nil {
+			return err
+		}
+		if *shadow {
+			cfg = cfg.AsShadow()
+		}
+		in := cmd.InOrStdin()
+		if args[0] != "-" {
+			file, err := files.Open(args[0], files.HoldsArticles)
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			in = file
+		}
+		answer, err := lookUp(cmd, cfg, in)
+		if request := (*look.RequestError)(nil); errors.As(err, &request) {
+			return fmt.Errorf("%s: %w", args[0], err)
+		} else if err != nil {
+			return err
+		}
+		if *asJSON {
+			err = command.PrintJSON(cmd.OutOrStdout(), answer)
+		} else {
+			err = printLook(cmd.OutOrStdout(), &answer)
+		}
+		for _, a := range answer.Articles {
+			if err == nil && a.Verdict == "dead" {
+				err = &command.AnswerError{Text: "at least one of the articles would be a dead letter"}
+			}
+		}
+		return err
+	}
+	return cmd
+}
+
+func lookUp(cmd *cobra.Command, cfg config.Config, in io.Reader) (look.Answer, error) {
+	made, err := cfg.LoadRecipe()
+	if err != nil {
+		return look.Answer{}, err
+	}
+	client, err := connection.Connect(cfg.Redis.Options)
+	if err != nil {
+		return look.Answer{}, err
+	}
+	defer client.Close()
+	if err := connection.Explain(connection.Ping(cmd.Context(), client), client, cfg.Redis.Namespace); err != nil {
+		return look.Answer{}, err
+	}
+	index, err := redisindex.New(client, cfg.IndexConfig(made.ID()), nil, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		return look.Answer{}, err
+	}
+	return look.New(cfg, made, index).Look(cmd.Context(), in)
+}
+
+// printLook prints each article in one line, and below it the stored articles.
+func printLook(w io.Writer, answer *look.Answer) error {
+	var b strings.Builder
+	for i, a := range answer.Articles {
+		name := a.ID
+		if name == "" {
+			name = fmt.Sprintf("article %d", i+1)
+		}
+		line := name + ": " + a.Verdict
+		switch {
+		case a.Detail != "":
+			line += ", " + a.Reason + ": " + a.Detail
+		case a.Original != nil:
+			line += fmt.Sprintf(" (%s, %s), to %s, of %s id %s", a.Reason, command.Count(a.Distance, "bit"), a.Destination, a.Original.Record, a.Original.ID)
+			if a.Root != nil && *a.Root != *a.Original {
+				line += ", root " + a.Root.Record
+			}
+		}
+		fmt.Fprintln(&b, visible.Line(line+relationWords(a.Relation)))
+		for _, n := range a.Nearest {
+			state := ""
+			if n.Hidden {
+				state = ", hidden in the index"
+			}
+			fmt.Fprintln(&b, visible.Line(fmt.Sprintf("  %s id %s, %s away: %s (%s)%s%s", n.Record, n.ID, command.Count(n.Distance, "bit"), n.Judged, n.Reason,
+				relationWords(n.Relation), state)))
+		}
+	}
+	fmt.Fprintln(&b, answer.Note)
+	_, err := io.WriteString(w, command.Fit(b.String()))
+	return err
+}
+
+func relationWords(r *look.Relation) string {
+	if r == nil {
+		return ""
+	}
+	return fmt.Sprintf(", %s (similarity %.2f)", r.Name, r.Similarity)
+}

@@ -1,0 +1,255 @@
+package look
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/internal/app/config"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
+	"echosieve/redisindex"
+	"echosieve/redisindex/connection"
+	"echosieve/sample"
+	"echosieve/test/redisserver"
+)
+
+// rig is a Looker, and the pipeline of a service with the same index.
+type rig struct {
+	*Looker
+	stages *pipeline.Pipeline
+	offset int64
+}
+
+func newRig(t testing.TB, redis string) *rig {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Redis.Addrs = []string{redis}
+	made, err := cfg.LoadRecipe()
+	require.NoError(t, err)
+	client, err := connection.Connect(cfg.Redis.Options)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	index, err := redisindex.New(client, cfg.IndexConfig(made.ID()), nil, slog.New(slog.DiscardHandler), nil)
+	require.NoError(t, err)
+	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, made, index, nil)
+	require.NoError(t, err)
+	return &rig{Looker: New(cfg, made, index), stages: stages}
+}
+
+// publish gives a value its verdict, as the service does.
+func (r *rig) publish(t testing.TB, value []byte) pipeline.Output {
+	t.Helper()
+	rec := record.Record{Coordinates: article.Coordinates{Topic: "articles", Offset: r.offset}, Value: bytes.Clone(value), Time: time.Now()}
+	r.offset++
+	outputs, err := r.stages.Decide(t.Context(), r.stages.Prepare([]record.Record{rec}))
+	require.NoError(t, err)
+	return outputs[0]
+}
+
+func (r *rig) look(t testing.TB, request string) []Article {
+	t.Helper()
+	answer, err := r.Look(t.Context(), strings.NewReader(request))
+	require.NoError(t, err)
+	require.Equal(t, note, answer.Note)
+	return answer.Articles
+}
+
+// server returns a real Redis, with -short one in the process.
+func server(t testing.TB) string {
+	t.Helper()
+	if testing.Short() {
+		return miniredis.RunT(t).Addr()
+	}
+	return redisserver.Addr(t)
+}
+
+// A look foretells the verdict of each article of the sample, and stores nothing.
+func TestLookForetellsVerdicts(t *testing.T) {
+	r := newRig(t, server(t))
+	verdicts := map[string]int{}
+	for line := range sample.Lines() {
+		if !json.Valid(line) { // no request can hold it
+			continue
+		}
+		first, again := r.look(t, string(line)), r.look(t, string(line))
+		require.Equal(t, first, again, "a look has changed something")
+		x, out := first[0], r.publish(t, line)
+		verdicts[x.Verdict]++
+		require.Equal(t, out.VerdictName(), x.Verdict, "%s", line)
+		require.Equal(t, out.Destination.String(), x.Destination)
+		v := out.Verdict
+		switch v.Kind {
+		case 0:
+			require.Equal(t, out.Reason, x.Reason)
+			continue
+		case article.Unique:
+			require.Nil(t, x.Original)
+			continue
+		}
+		require.Equal(t, Ref{v.Original.String(), v.Original.ID}, *x.Original)
+		require.Equal(t, v.Reason.String(), x.Reason)
+		require.Equal(t, v.Distance, x.Distance)
+		require.Equal(t, v.Relation.String(), x.Relation.Name)
+		if v.Kind.IsCopy() {
+			require.Equal(t, v.Root.String(), x.Root.Record)
+		}
+		near := slices.IndexFunc(x.Nearest, func(n Nearest) bool { return n.Ref == *x.Original })
+		require.GreaterOrEqual(t, near, 0, "the original is among the nearest")
+		require.Equal(t, x.Verdict, x.Nearest[near].Judged)
+		require.NotEmpty(t, x.Nearest[near].Figures)
+	}
+	require.Positive(t, verdicts["near"])
+	require.Positive(t, verdicts["exact"])
+	require.Positive(t, verdicts["unique"])
+	require.Positive(t, verdicts["dead"])
+}
+
+func TestRequests(t *testing.T) {
+	r := newRig(t, miniredis.RunT(t).Addr())
+	const one = `{"id": "a", "text": "The harbour board voted to deepen the eastern channel."}`
+	require.Len(t, r.look(t, one), 1)
+	require.Equal(t, []string{"unique", "dead", "unique"}, []string{
+		r.look(t, "["+one+`, {"x": 1}, `+one+"]")[0].Verdict, r.look(t, "["+one+`, {"x": 1}]`)[1].Verdict, r.look(t, one+"\n"+one+"\n")[1].Verdict,
+	})
+	require.Len(t, r.look(t, "["+strings.Repeat(one+",", Most-1)+one+"]"), Most)
+	require.Equal(t, "too_large", r.look(t, `{"text": "`+strings.Repeat("x ", 1<<20)+`"}`)[0].Reason)
+	require.Empty(t, r.look(t, `[]`+one)[0].Nearest)
+	require.Empty(t, r.look(t, `{"text": "Rain."}`)[0].ID, "without coordinates an article without an id has none")
+	require.Equal(t, "not_utf8", r.look(t, "{\"text\": \"\xff\xfe harbour\"}")[0].Reason)
+	r.input.Format = pipeline.FormatText
+	require.Equal(t, "unique", r.look(t, `"The harbour board voted."`)[0].Verdict)
+	for request, want := range map[string]string{
+		"": "empty", "[]": "empty", " ": "empty", "{": "no JSON", "x": "no JSON", "[" + one: "no JSON",
+		"[" + strings.Repeat(one+",", Most) + one + "]": "at most 100", strings.Repeat(one, Most+1): "at most 100",
+	} {
+		_, err := r.Look(t.Context(), strings.NewReader(request))
+		wrong := (*RequestError)(nil)
+		require.ErrorAs(t, err, &wrong, "%.20q", request)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func post(ctx context.Context, h http.Handler, body io.Reader) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, Path, body).WithContext(ctx))
+	return w
+}
+
+func TestHandler(t *testing.T) {
+	store := miniredis.RunT(t)
+	h := newRig(t, store.Addr()).Handler(slog.New(slog.DiscardHandler))
+	const one = `{"text": "The harbour board voted to deepen the eastern channel."}`
+	w := post(t.Context(), h, strings.NewReader(one))
+	require.Equal(t, http.StatusOK, w.Code)
+	var answer Answer
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answer))
+	require.Equal(t, "unique", answer.Articles[0].Verdict)
+	require.Equal(t, http.StatusBadRequest, post(t.Context(), h, strings.NewReader("{")).Code)
+	require.Equal(t, http.StatusRequestEntityTooLarge, post(t.Context(), h, strings.NewReader(`{"text": "`+strings.Repeat("x", maxBody))).Code)
+	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(method, Path, nil))
+		require.Equal(t, http.StatusMethodNotAllowed, w.Code)
+	}
+
+	// Requests whose bodies do not end take all places.
+	bodies, ended := make([]*io.PipeWriter, inFlight), make(chan int, inFlight)
+	for i := range bodies {
+		var body *io.PipeReader
+		body, bodies[i] = io.Pipe()
+		go func() { ended <- post(context.Background(), h, body).Code }()
+		_, err := io.WriteString(bodies[i], one) // returns when the handler reads
+		require.NoError(t, err)
+	}
+	w = post(t.Context(), h, strings.NewReader(one))
+	require.Equal(t, http.StatusTooManyRequests, w.Code)
+	require.Equal(t, "1", w.Header().Get("Retry-After"))
+	for _, body := range bodies {
+		require.NoError(t, body.Close())
+		require.Equal(t, http.StatusOK, <-ended)
+	}
+	require.Equal(t, http.StatusOK, post(t.Context(), h, strings.NewReader(one)).Code)
+
+	store.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	require.Equal(t, http.StatusServiceUnavailable, post(ctx, h, strings.NewReader(one)).Code)
+}
+
+// The description names exactly the fields of an answer.
+func TestDescription(t *testing.T) {
+	h := newRig(t, miniredis.RunT(t).Addr()).Handler(slog.New(slog.DiscardHandler))
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, Description, nil))
+	require.Equal(t, "application/json", w.Header().Get("Content-Type"))
+	file, err := os.ReadFile("openapi.json")
+	require.NoError(t, err)
+	require.JSONEq(t, string(file), w.Body.String())
+	type schema struct {
+		Properties map[string]struct{ Items schemaOf }
+	}
+	var described struct {
+		Paths      map[string]map[string]any
+		Components struct{ Schemas map[string]schema }
+	}
+	require.NoError(t, json.Unmarshal(file, &described))
+	require.Contains(t, described.Paths[Path], "post")
+	for _, v := range []any{Answer{}, Article{}, Ref{}, Relation{}, Nearest{}} {
+		of := reflect.TypeOf(v)
+		var got []string
+		for name := range described.Components.Schemas[of.Name()].Properties {
+			got = append(got, name)
+		}
+		require.ElementsMatch(t, namesOf(of), got, of.Name())
+	}
+	var figure []string
+	for name := range described.Components.Schemas["Nearest"].Properties["figures"].Items.Properties {
+		figure = append(figure, name)
+	}
+	require.ElementsMatch(t, namesOf(reflect.TypeFor[Figure]()), figure)
+}
+
+type schemaOf struct{ Properties map[string]any }
+
+// namesOf returns the JSON names of a struct, those of embedded structs included.
+func namesOf(of reflect.Type) (names []string) {
+	for _, f := range reflect.VisibleFields(of) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func BenchmarkLook(b *testing.B) {
+	r := newRig(b, redisserver.Addr(b))
+	var lines []string
+	for line := range sample.Lines() {
+		if r.publish(b, line); json.Valid(line) {
+			lines = append(lines, string(line))
+		}
+	}
+	took := make([]time.Duration, 0, b.N)
+	for i := 0; b.Loop(); i++ {
+		start := time.Now()
+		r.look(b, lines[i%len(lines)])
+		took = append(took, time.Since(start))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+}

@@ -1,0 +1,58 @@
+package redisindex
+
+import (
+	"context"
+	"slices"
+
+	"echosieve/pipeline/article"
+	"echosieve/redisindex/keyspace"
+)
+
+// Advice is the verdict that an article would get, and what the index has that resembles it.
+type Advice struct {
+	// Verdict is what Claim would decide now. Its Root has no coordinates while the original is undecided.
+	Verdict article.Verdict
+	// Candidates are those of Index.Candidates.
+	Candidates []Candidate
+}
+
+// Advise returns the verdict that Claim would give to an article that comes after all articles of the index. The article needs what the recipe
+// makes of a text, and Time; without coordinates the zero Root of a verdict stands for the article itself. It is not stored, and nothing is
+// written: articles that are claimed later, or at the same time, do not see it.
+func (x *Index) Advise(ctx context.Context, a *article.Article) (advice Advice, err error) {
+	err = x.session.Patiently(ctx, "advice", func() error {
+		c := newClaim(x, []article.Article{*a}, nil)
+		if advice.Candidates, err = c.readCandidates(ctx); err != nil {
+			return err
+		}
+		advice.Verdict, err = c.foresee(c.tasks[0])
+		return err
+	})
+	return advice, err
+}
+
+// foresee reaches the verdict of a task whose candidates were read, by the rules of Claim.
+func (c *claim) foresee(t *task) (article.Verdict, error) {
+	for _, near := range t.candidates {
+		for _, e := range c.fetched[near.fetched] {
+			if near.FieldRef != t.Field() || e.Digest != t.Digest || e.Ticket == keyspace.MaxTicket {
+				continue
+			}
+			// The entry of an exact repeat in the same slice, which would store none.
+			root, _, err := c.rootOf(relative{Entry: e})
+			return article.ExactVerdict(e.Ref(), root), err
+		}
+	}
+	own := func(near candidate) bool { return near.FieldRef == t.Field() }
+	if n := len(t.candidates); n == c.x.cfg.MaxCandidates && !t.LittleText && !slices.ContainsFunc(t.candidates, own) {
+		t.candidates = t.candidates[:n-1] // a stored article is the nearest candidate of its own
+	}
+	c.judge(t)
+	t.Ticket = keyspace.MaxTicket
+	t.keepEarlier()
+	original, decided, err := c.proposal(t)
+	if err != nil || decided {
+		return t.proposal, err
+	}
+	return c.verdictOf(original, article.Ref{}), nil
+}

@@ -1,0 +1,77 @@
+package redisindex
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/article"
+	"echosieve/simhash"
+	"echosieve/test/redisrig"
+)
+
+// Advice is what Claim decides next: for copies near and exact, in one slice and in two, for revisions with the id of the original, and for
+// articles that only resemble one. It writes nothing.
+func TestAdviceIsTheNextVerdict(t *testing.T) {
+	redisrig.OnServers(t, func(t *testing.T, addr, buckets string) {
+		seed := uint64(time.Now().UnixNano())
+		t.Logf("seed %d", seed)
+		random := rand.New(rand.NewPCG(seed, 0))
+		client := redisrig.Client(t, addr)
+		x := newIndex(t, client, redisrig.KindConfig(redisrig.Standard, buckets))
+		kinds := map[article.Kind]int{}
+		for i := range 150 {
+			a := redisrig.Article(i, simhash.Fingerprint(1)<<random.IntN(4)|simhash.Fingerprint(random.IntN(3))<<40)
+			text := byte(random.IntN(6)) // equal texts have equal fingerprints and signatures
+			a.Digest = article.Digest{text, byte(a.Fingerprint), byte(a.Fingerprint >> 40)}
+			a.Signature = []byte{text % 3, text / 3}
+			a.ID = fmt.Sprint(random.IntN(40))
+			a.Time = a.Time.Add(time.Duration(random.IntN(90)) * time.Minute)
+			before := client.Keys(t.Context(), "*").Val()
+			advice, err := x.Advise(t.Context(), &a)
+			require.NoError(t, err)
+			require.ElementsMatch(t, before, client.Keys(t.Context(), "*").Val())
+			verdict := claimOne(t, x, a)
+			require.Equal(t, verdict, advice.Verdict, "article %d, %d candidates", i, len(advice.Candidates))
+			kinds[verdict.Kind]++
+		}
+		for _, kind := range []article.Kind{article.Unique, article.Near, article.Exact, article.Possible} {
+			require.NotZero(t, kinds[kind], "%s: %v", kind, kinds)
+		}
+	})
+}
+
+// An original without a verdict has no root yet; one that the index hides is no original.
+func TestAdviceAboutUndecidedAndHidden(t *testing.T) {
+	x := newIndex(t, redisrig.Client(t, miniredis.RunT(t).Addr()), redisrig.Config(redisrig.Standard))
+	original, later := redisrig.Article(1, 0xF0), redisrig.Article(2, 0xF1)
+	require.NoError(t, x.session.EnsureScripts(t.Context()))
+	b := newClaim(x, []article.Article{original}, nil)
+	steps := b.steps()
+	for _, step := range steps[:4] { // with a ticket, without a verdict
+		require.NoError(t, step(t.Context()))
+	}
+	advice, err := x.Advise(t.Context(), &later)
+	require.NoError(t, err)
+	require.Equal(t, original.Ref(), advice.Verdict.Original)
+	require.Zero(t, advice.Verdict.Root)
+
+	claimOne(t, x, original)
+	stored, err := x.Stored(t.Context(), &original)
+	require.NoError(t, err)
+	hidden, err := x.Hide(t.Context(), stored[0])
+	require.NoError(t, err)
+	require.True(t, hidden)
+	for _, a := range []article.Article{later, original} { // an exact repeat is no copy of it, either
+		a.Offset = 9
+		advice, err = x.Advise(t.Context(), &a)
+		require.NoError(t, err)
+		require.Equal(t, article.Unique, advice.Verdict.Kind)
+		require.Equal(t, advice.Verdict, claimOne(t, x, a))
+		x = newIndex(t, x.client, x.cfg)
+	}
+}
