@@ -8,10 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
-	"github.com/spf13/cobra"
-
 	"echosieve/consumer"
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
@@ -22,6 +18,11 @@ import (
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 	"echosieve/redisindex/connection"
+	"echosieve/redisindex/watch"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
 )
 
 // checkTimeout bounds all checks of one component.
@@ -201,4 +202,26 @@ func printFindings(w io.Writer, result checkResult) error {
 	}
 	_, err := io.WriteString(w, out)
 	return err
+}
+
+// checkIndex compares the index of the configuration with the index that the group's commits name. If Kafka or Redis does not answer, it says
+// nothing: the other checks report the fault.
+func checkIndex(ctx context.Context, cfg config.Config, x *redisindex.Index) []diag.Finding {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	topic := cfg.Kafka.Topics.Input
+	archive, err := consumer.NewArchive(cfg.Kafka, topic)
+	if err != nil {
+		return nil
+	}
+	defer archive.Close()
+	labels, err := archive.Labels(ctx, cfg.Kafka.Group, topic)
+	if err != nil {
+		return nil
+	}
+	lack, err := watch.NewHandover(x.Client(), x.Keys(), cfg.Kafka.Group, cfg.Window).Lack(ctx, labels)
+	if err != nil || lack == nil {
+		return nil
+	}
+	return []diag.Finding{diag.New(diag.Failure, "index "+x.Keys().ID.String(), lack.Text(x.Keys().ID), service.Cure(cfg).Remedy(x.Keys().ID, lack.Other))}
 }

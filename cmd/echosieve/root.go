@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/spf13/cobra"
+	"fmt"
 
 	"echosieve/cmd/echosieve/internal/boilerplate"
 	"echosieve/cmd/echosieve/internal/compare"
@@ -9,6 +9,8 @@ import (
 	"echosieve/cmd/echosieve/internal/explain"
 	"echosieve/cmd/echosieve/internal/index"
 	"echosieve/internal/app/command"
+
+	"github.com/spf13/cobra"
 )
 
 const rootHelp = `Echosieve reads news articles from a Kafka topic, decides for each whether it repeats an earlier one, and
@@ -74,3 +76,19 @@ const (
 	groupService  = "service"
 	groupVerdicts = "verdicts"
 )
+
+// moved names the commands of echosieve-lab. A user may expect them here.
+var moved = []string{"bench", "demo", "eval", "load"}
+
+// newMovedCommand returns a command that always fails: its error names the program that has the command. The help does not list it.
+func newMovedCommand(name string) *cobra.Command {
+	return &cobra.Command{
+		Use:                name,
+		Short:              "A command of echosieve-lab",
+		Hidden:             true,
+		DisableFlagParsing: true,
+		RunE: func(*cobra.Command, []string) error {
+			return fmt.Errorf("%s is a command of echosieve-lab; type echosieve-lab %[1]s", name)
+		},
+	}
+}

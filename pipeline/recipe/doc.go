@@ -6,7 +6,7 @@
 //   - package text cleans the text
 //   - package page leaves out what is no part of the article
 //   - package text cuts the article into words, counts and weighs them
-//   - package simhash makes the fingerprint, identify the digest (digest.go), package evidence the anchors and the signature
+//   - package simhash makes the fingerprint, identify the digest, package evidence the anchors and the signature
 //
 // Package evidence also judges two articles by their signatures. Everything that can change a result is part of the recipe's id (recipe.go).
 // The classic recipes (package classic) share the digest only.

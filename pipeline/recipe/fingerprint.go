@@ -2,6 +2,8 @@ package recipe
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
 	"slices"
 	"time"
 
@@ -151,4 +153,28 @@ func (s *scratch) tally(cut []string) []string {
 	s.signature.Add(s.sequence)
 	clear(cut) // they hold references to the text
 	return cut[:0]
+}
+
+// identifyBytes is how many bytes identify appends to the normalised text.
+const identifyBytes = 1 + 8
+
+// identify sets the fields of an article that follow from its SimHash, its number of features and s.normalised: LittleText, Empty, Digest,
+// Fingerprint and Sums.
+//
+// The digest covers the SimHash beside the normalised text, because the index finds exact copies by fingerprint: equal digests must mean
+// equal fingerprints. Punctuation is not part of the normalised text but can decide where words end, so two texts with the same
+// normalised text can have distant fingerprints. They are no exact copies for the index.
+func (r *Recipe) identify(s *scratch, a *article.Article, sums *simhash.Sums) {
+	a.LittleText = a.Features < r.config.MinFeatures
+	a.Empty = len(s.normalised) == 0
+	a.Fingerprint = a.SimHash
+	if !a.LittleText {
+		a.Sums = sums
+		s.normalised = binary.BigEndian.AppendUint64(append(s.normalised, 0), uint64(a.SimHash))
+	}
+	sum := sha256.Sum256(s.normalised)
+	a.Digest = article.Digest(sum[:])
+	if a.LittleText {
+		a.Fingerprint = simhash.Fingerprint(binary.BigEndian.Uint64(a.Digest[:]))
+	}
 }

@@ -7,15 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strconv"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/redis/go-redis/v9"
-	"golang.org/x/sync/errgroup"
+	"strings"
 
 	"echosieve/consumer"
 	"echosieve/internal/app/access"
@@ -26,11 +24,17 @@ import (
 	"echosieve/internal/app/otlp"
 	"echosieve/internal/base/metricset"
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
 	"echosieve/redisindex/watch"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 )
 
 // Service is one Echosieve process.
@@ -209,4 +213,28 @@ func registerBuildInfo(reg prometheus.Registerer, recipeID, index string, shadow
 	})
 	gauge.Set(1)
 	reg.MustRegister(gauge)
+}
+
+// labels joins the index and the consumer: what the index wants to be remembered is committed beside the offsets.
+type labels struct {
+	index    *redisindex.Index
+	reporter *watch.Reporter
+}
+
+// Label implements consumer.Labels.
+func (l labels) Label() string { return l.index.Losses().Label() }
+
+// Recall implements consumer.Labels.
+func (l labels) Recall(committed map[article.Coordinates]string) {
+	l.index.Losses().Recall(slices.Collect(maps.Values(committed)))
+	l.reporter.Recall(committed)
+}
+
+// Cure returns how an operator of this configuration fills its index.
+func Cure(cfg config.Config) watch.Cure {
+	c := watch.Cure{Shadow: cfg.IsShadow()}
+	if len(cfg.Arguments) > 0 {
+		c.Arguments = " " + strings.Join(cfg.Arguments, " ")
+	}
+	return c
 }

@@ -2,17 +2,23 @@
 package index
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"log/slog"
-
-	"github.com/spf13/cobra"
+	"sync/atomic"
+	"time"
 
 	"echosieve/internal/app/config"
+	"echosieve/internal/app/files"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 	"echosieve/redisindex/admin"
 	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
 	"echosieve/redisindex/watch"
+
+	"github.com/spf13/cobra"
 )
 
 const help = `The index is what Redis keeps of the articles of one window. It belongs to one recipe and one layout: these
@@ -66,4 +72,48 @@ func open(cmd *cobra.Command) (*opened, error) {
 // handover compares the index with the commits of the group of the configuration.
 func (o *opened) handover() *watch.Handover {
 	return watch.NewHandover(o.Client(), o.Keys(), o.cfg.Kafka.Group, o.cfg.Window)
+}
+
+// progress shows how far a command has come.
+type progress struct {
+	out   io.Writer
+	what  string       // that is counted, such as "records"
+	total atomic.Int64 // 0: unknown
+	done  atomic.Int64
+}
+
+// start shows the progress until stop is called.
+func (p *progress) start() (stop func()) { return files.ShowLine(p.out, p.line) }
+
+func (p *progress) line(elapsed time.Duration) string {
+	done, total := p.done.Load(), p.total.Load()
+	rate := float64(done) / max(elapsed.Seconds(), 1e-3)
+	if total == 0 {
+		return fmt.Sprintf("%d %s, %.0f/s", done, p.what, rate)
+	}
+	return fmt.Sprintf("%d of %d %s, %.0f/s%s", done, total, p.what, rate, files.TimeLeft(elapsed, done, total))
+}
+
+// scan goes through all keys of the index and shows the progress.
+func (o *opened) scan(ctx context.Context, errOut io.Writer, fn func(admin.Keys) error) error {
+	p := &progress{out: errOut, what: "keys of Redis"}
+	stop := p.start()
+	defer stop()
+	return o.Walk(ctx, func(keys, total int64) {
+		p.total.Store(total)
+		p.done.Store(min(total, p.done.Load()+keys))
+	}, fn)
+}
+
+// articles goes through all articles of the index, and returns the number of damaged fields.
+func (o *opened) articles(ctx context.Context, errOut io.Writer, fn func([]keyspace.StoredArticle) error) (damaged int, err error) {
+	err = o.scan(ctx, errOut, func(k admin.Keys) error {
+		found, bad, err := k.Articles(ctx)
+		damaged += bad
+		if err != nil {
+			return err
+		}
+		return fn(found)
+	})
+	return damaged, err
 }

@@ -189,3 +189,16 @@ func supported(t reflect.Type) bool {
 func isInteger(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Uint64 }
 
 func isDuration(t reflect.Type) bool { return t == reflect.TypeFor[time.Duration]() }
+
+// Differences returns the names of the keys whose values differ between two configurations, in the order of the keys. Secrets are
+// compared, too.
+func (s *Schema) Differences(a, b any) []string {
+	var names []string
+	others := s.valuesOf(b)
+	for i, k := range s.valuesOf(a) {
+		if !reflect.DeepEqual(k.Default, others[i].Default) {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
