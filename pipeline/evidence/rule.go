@@ -93,6 +93,15 @@ type Figure struct {
 	Setting            string // that holds the limit; empty if the limit is part of the recipe
 }
 
+// Format names what signatures hold and what the rows decide, in order, for the id of a recipe.
+func Format() string {
+	format := fmt.Sprintf("signatures %d %d, needs %d, rows", Version, flashVersion, len(needs))
+	for i := range rows {
+		format += fmt.Sprintf(" %s/%s", rows[i].Kind, rows[i].Reason)
+	}
+	return format
+}
+
 // Rows returns the rows of the rule, in order. The last one always applies.
 func Rows() []Row { return rows }
 

@@ -1,5 +1,5 @@
 // Package limits holds all numbers that decide a verdict, each with its unit, what it separates and what chose it. A change of one changes
-// verdicts: raise the recipe's version. TestNumbersStandHere finds such numbers elsewhere.
+// verdicts and, through All, the id of the recipe. TestNumbersStandHere finds such numbers elsewhere.
 //
 // Chosen on "labelled pairs": of the labelled Chinese and English pairs, the value after which false joins rise. On "languages": pairs made by
 // known edits of articles in 21 languages, half of the families. "Reason": it follows from the reason given; no value was searched.
@@ -95,14 +95,14 @@ const (
 
 // What a word weighs (package text). IDF is the natural logarithm of all articles by those with the word.
 const (
-	// WeakIDF is the largest IDF of a number, and the IDF of two characters in a script without spaces. Reason: tables have hardly any numbers,
-	// and the signature compares them; two characters belong to many words.
+	// WeakIDF is the largest IDF of a number, and the IDF of a run of characters in a script without spaces. Reason: tables have hardly any numbers,
+	// and the signature compares them; a run belongs to many words.
 	WeakIDF = 4
 	// RareIDF is the largest IDF of a word in letters. Chosen on labelled pairs: above it, a name outweighs what the article is about.
 	RareIDF = 8.5
 	// LetterIDF is what each letter of a word is worth in a script without a table. Chosen on languages.
 	LetterIDF = 1.5
-	// HiraganaIDF is the IDF of two hiragana, mostly endings. Chosen on languages.
+	// HiraganaIDF is the IDF of a run that ends in two hiragana, mostly endings. Chosen on languages.
 	HiraganaIDF = 2
 	// SeldomFunction is the share of function words of a language in a text below which the text is not in that language, OftenFunction the
 	// share from which it is. Chosen on languages: English names reach 0.06, articles have 0.2 to 0.6.

@@ -27,12 +27,15 @@ func TestFewNumbers(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "limits.go", nil, parser.ParseComments)
 	require.NoError(t, err)
 	var groups []int
+	var names []string
 	all := 0
 	for _, decl := range file.Decls {
 		consts := decl.(*ast.GenDecl)
 		reason := ""
 		for _, spec := range consts.Specs {
 			value := spec.(*ast.ValueSpec)
+			require.Len(t, value.Names, 1)
+			names = append(names, value.Names[0].Name)
 			if doc := value.Doc.Text(); doc != "" {
 				reason = doc
 			}
@@ -44,6 +47,24 @@ func TestFewNumbers(t *testing.T) {
 	require.Equal(t, mostSettings, groups[0])
 	require.LessOrEqual(t, groups[1], mostInRule)
 	require.LessOrEqual(t, all, most)
+	require.Equal(t, names, namesInAll(t), "All must have each number, in order: else a change of it leaves the recipe's id as it is")
+}
+
+// namesInAll returns the names in the list that All returns.
+func namesInAll(t *testing.T) []string {
+	file, err := parser.ParseFile(token.NewFileSet(), "all.go", nil, 0)
+	require.NoError(t, err)
+	var names []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		if list, ok := n.(*ast.CompositeLit); ok {
+			for _, e := range list.Elts {
+				names = append(names, e.(*ast.Ident).Name)
+			}
+		}
+		return true
+	})
+	require.Len(t, All(), len(names))
+	return names
 }
 
 // decideNothing are the numbers in the rooms that decide no verdict, by what they are.

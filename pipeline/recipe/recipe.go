@@ -42,9 +42,9 @@ type Config struct {
 // News is the name of the default recipe; the other recipes are in package classic.
 const News = "news"
 
-// The versions of the recipes. Raise a version when code or tables change the fingerprints, signatures or digests of a recipe, or how it
-// judges them: articles that the old code stored must not be compared with new ones. TestGoldenArticles and the tests of package evidence
-// fail when such a change was made.
+// The versions of the recipes. Raise a version when code changes the fingerprints or digests of a recipe, or how it judges them: articles
+// that the old code stored must not be compared with new ones. TestGoldenArticles and TestVerdictsAreTheSame fail when such a change was
+// made. The numbers of package limits, the rows of the rule, the version of signatures and the dictionaries are in the id anyway.
 const (
 	newsVersion    = 5
 	classicVersion = 2
@@ -163,7 +163,7 @@ func Load(config Config) (*Recipe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load recipe: boilerplate file: %w", err)
 	}
-	id, err := recipeID(config, userWords, stopWords)
+	id, err := recipeID(config, userWords, stopWords, limits.All(), evidence.Format())
 	if err != nil {
 		return nil, fmt.Errorf("load recipe: %w", err)
 	}
@@ -185,10 +185,12 @@ func Load(config Config) (*Recipe, error) {
 	return r, nil
 }
 
-// recipeID hashes, in a fixed order, all settings, files and dictionaries that decide about fingerprints and verdicts. Of the boilerplate
+// recipeID hashes, in a fixed order, all settings, files, dictionaries and numbers that decide about fingerprints and verdicts. numbers are
+// those of package limits, format is that of package evidence. Of the boilerplate
 // table it hashes the format only: rows are added while the index is in use, and each row says from which record timestamp it counts.
-func recipeID(config Config, userWords, stopWords []byte) (string, error) {
+func recipeID(config Config, userWords, stopWords []byte, numbers []float64, format string) (string, error) {
 	h := sha256.New()
+	h.Write(fmt.Appendf(nil, "%v %s\n", numbers, format))
 	h.Write(fmt.Appendf(nil, "%d %d %d %d %v %s %d %d %d\n", config.MaxDistance, config.Blocks, config.MinFeatures, config.FlashFeatures, config.Thresholds,
 		config.HTML, len(userWords), len(stopWords), page.TableFormat))
 	h.Write(userWords)
@@ -209,7 +211,7 @@ func recipeID(config Config, userWords, stopWords []byte) (string, error) {
 }
 
 // ID names the recipe with everything that changes its fingerprints or verdicts: name, version and 8 hexadecimal digits of a hash over
-// settings and dictionaries, such as "news-5-3fa9c1d2". It holds only a-z, 0-9 and hyphens.
+// settings, dictionaries, limits and the rows of the rule, such as "news-5-3fa9c1d2". It holds only a-z, 0-9 and hyphens.
 func (r *Recipe) ID() string { return r.id }
 
 // Boilerplate returns the boilerplate table, nil if none is configured.

@@ -214,10 +214,11 @@ var scriptTables = []struct {
 	{unicode.Han, article.Han},
 }
 
-// inSequence returns the hash that stands for a word in the signature. In scripts that are cut in pairs, it is the hash of the pair and the
-// pair before, so that two neighbours in the signature span four characters. Their alphabets are small: with three characters, long texts
-// would have most of their sequences in common, whatever they are about.
-func inSequence(word string, hash, previous uint64) uint64 {
+// inContext returns the hash that stands for a word in fingerprint and signature. In scripts that are cut in pairs, it is the hash of the pair
+// and the pair before: a feature spans three characters, two neighbours in the signature span four. Their alphabets are small: most pairs are
+// in most texts, so that with pairs the fingerprints of unrelated texts are 23 bits apart instead of 30, and long texts would have most of
+// their sequences in common.
+func inContext(word string, hash, previous uint64) uint64 {
 	if word[0] < utf8.RuneSelf {
 		return hash
 	}

@@ -20,7 +20,8 @@ type word struct {
 	hash  uint64
 	count int32
 	idf   float32
-	alien bool // neither Chinese nor ASCII: no table has such words
+	// unlisted is how a word was cut that is neither Chinese nor ASCII: no table has such words.
+	unlisted scriptKind
 	// functionOf are the languages of which it is a function word.
 	functionOf language.Set
 }
@@ -28,7 +29,10 @@ type word struct {
 // weight is TF-IDF. The count is not damped, because full counts find more copies. They also bring different articles near that share one
 // very frequent word; the second check tells these apart.
 func (w *word) weight() float64 {
-	if w.alien {
+	switch w.unlisted {
+	case cutInPairs:
+		return float64(w.idf) // the runs that are frequent in an article are frequent in all
+	case cutAtSpaces:
 		return damped(w.count, w.idf)
 	}
 	return float64(w.count) * float64(w.idf)
@@ -36,7 +40,7 @@ func (w *word) weight() float64 {
 
 // WeightedWord is one feature of a text, for tools that explain a fingerprint.
 type WeightedWord struct {
-	Word   string
+	Word   string  // in a script without spaces, the end of a run of three characters
 	Count  int     // how often it occurs
 	IDF    float64 // how rare it is in news: the natural logarithm of (all articles / articles with the word)
 	Weight float64 // as it counts in the SimHash
@@ -88,10 +92,11 @@ func (c *Counter) Add(cut []string) (sequence []uint64) {
 		if !isWord(text) {
 			continue
 		}
-		hash := c.terms.shapes.hash(text)
-		c.sequence = append(c.sequence, inSequence(text, hash, previous))
-		previous = hash
-		if isSingle(text) {
+		own := c.terms.shapes.hash(text)
+		hash := inContext(text, own, previous)
+		c.sequence = append(c.sequence, hash)
+		previous = own
+		if isSingle(text) || hash != own && c.terms.of(own) == 0 { // or a stop word
 			continue
 		}
 		slot := c.slot(hash)
@@ -143,7 +148,7 @@ func (c *Counter) Weigh() {
 			idf = min(idf, limits.RareIDF)
 		case first < 0xe4 || first > 0xe9: // no Han character of the basic plane
 			if kind, _ := scriptOf(c.words[i].text); kind != cutByJieba && idf != 0 {
-				c.words[i].alien, idf = true, unlisted(c.words[i].text)
+				c.words[i].unlisted, idf = kind, unlisted(c.words[i].text)
 			}
 		}
 		c.words[i].idf = idf
@@ -226,8 +231,8 @@ func (c *Counter) MainWords(yield func(hash uint64, count int32) bool) {
 }
 
 // The IDF of words in scripts other than Chinese and ASCII, which no table has. Frequent words are short in all languages, so a word gets
-// more the longer it is: with 3 letters 3.5, with 7 letters or more limits.RareIDF. Of the pairs of characters that stand for words in
-// Japanese, Thai and the like, each belongs to many words and gets little; pairs of hiragana are mostly endings and particles.
+// more the longer it is: with 3 letters 3.5, with 7 letters or more limits.RareIDF. Of the runs of characters that stand for words in
+// Japanese, Thai and the like, each belongs to many words and gets little; those of hiragana are mostly endings and particles.
 // unlisted is the IDF of a word that begins with neither a Han nor an ASCII character. A Hangul syllable counts as two letters.
 func unlisted(word string) float32 {
 	r, _ := utf8.DecodeRuneInString(word)

@@ -1,0 +1,16 @@
+package limits
+
+// All returns all numbers, in the order of limits.go. They are part of a recipe's id: articles that were judged by other numbers are in another
+// index.
+func All() []float64 {
+	return []float64{
+		Near, Possible, ShortNear, Values,
+		WholeDistance, ShortPairs, Contained, Longer, OtherWords, OtherBits, FewWords, Growth, Numbers, Contradictions, Corrected,
+		EqualShare, OwnWords,
+		LeadPairs, LeadSamples, MainWords, ForemostWords, SubjectWords, HeadBytes, PhoneDigits, FirstYear, LastYear, FlashBits,
+		MaxDistance, MinFeatures, FlashFeatures,
+		WeakIDF, RareIDF, LetterIDF, HiraganaIDF, SeldomFunction, OftenFunction,
+		FurnitureLines, LongLine, TableShare, AlikeLines, Wrapped, MainBytes,
+		SpacedCharacters, LeetDigits,
+	}
+}
