@@ -118,6 +118,8 @@ func (s SASL) load() (sasl.Mechanism, error) {
 	switch s.Mechanism {
 	case "":
 		return nil, nil
+	case mechanismOAuth:
+		return tokenFile(s.TokenFile), nil
 	case "plain":
 		return plain.Mechanism{Username: s.Username, Password: s.Password}, nil
 	case "scram-sha-256":

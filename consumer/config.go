@@ -83,9 +83,10 @@ func (t Topics) destinations() [article.DestinationCount]string {
 
 // SASL says how to log in.
 type SASL struct {
-	Mechanism string `setting:"mechanism" help:"plain, scram-sha-256 or scram-sha-512; empty: no login."`
+	Mechanism string `setting:"mechanism" help:"plain, scram-sha-256, scram-sha-512 or oauthbearer; empty: no login."`
 	Username  string `setting:"username" help:"User name."`
 	Password  string `setting:"password" secret:"true" help:"password; prefer password_file or the environment."`
+	TokenFile string `setting:"token_file" help:"File with the token of oauthbearer, which another program keeps fresh. It is read at each login."`
 }
 
 // DefaultConfig returns a configuration for a broker on this machine.
@@ -119,6 +120,7 @@ func (c Config) Validate() error {
 	names := c.Topics.named()
 	slices.Sort(names)
 	_, isCodec := wire.CodecNamed(c.Compression)
+	named := c.SASL.Mechanism != "" && c.SASL.Mechanism != mechanismOAuth // the login is a user name with a password
 	var errs []error
 	for _, f := range []struct {
 		key string
@@ -136,10 +138,12 @@ func (c Config) Validate() error {
 		{"heartbeat_interval", c.HeartbeatInterval <= c.SessionTimeout/3, "must be at most a third of session_timeout"},
 		{"drain_timeout", c.DrainTimeout <= c.SessionTimeout/2, "must be at most half of session_timeout"},
 		{"delivery", slices.Contains([]string{"", ExactlyOnce, AtLeastOnce}, c.Delivery), "must be exactly_once, at_least_once or empty"},
-		{"sasl.mechanism", slices.Contains([]string{"", "plain", "scram-sha-256", "scram-sha-512"}, c.SASL.Mechanism), "must be plain, scram-sha-256, scram-sha-512 or empty"},
+		{"sasl.mechanism", slices.Contains([]string{"", "plain", "scram-sha-256", "scram-sha-512", mechanismOAuth}, c.SASL.Mechanism), "must be plain, scram-sha-256, scram-sha-512, oauthbearer or empty"},
 		{"sasl", c.SASL.Mechanism != "" || c.SASL == SASL{}, "has settings but sasl.mechanism is empty"},
-		{"sasl.username", c.SASL.Mechanism == "" || c.SASL.Username != "", "must not be empty"},
-		{"sasl.password", c.SASL.Mechanism == "" || c.SASL.Password != "", "or sasl.password_file must be set"},
+		{"sasl.token_file", (c.SASL.Mechanism == mechanismOAuth) == (c.SASL.TokenFile != ""), "and sasl.mechanism oauthbearer belong together"},
+		{"sasl", c.SASL.Mechanism != mechanismOAuth || c.SASL.Username+c.SASL.Password == "", "has a user name or a password, but sasl.mechanism is oauthbearer: remove them"},
+		{"sasl.username", !named || c.SASL.Username != "", "must not be empty"},
+		{"sasl.password", !named || c.SASL.Password != "", "or sasl.password_file must be set"},
 	} {
 		if !f.ok {
 			errs = append(errs, fmt.Errorf("kafka.%s %s", f.key, f.why))

@@ -19,7 +19,7 @@ type options struct {
 // With sets a broker property.
 func With(key, value string) Option { return func(o *options) { o.properties[key] = value } }
 
-// Secure adds a SASL_SSL listener with SCRAM-SHA-256, SCRAM-SHA-512 and PLAIN, a SASL_PLAINTEXT listener with the same logins, an SSL
+// Secure adds a SASL_SSL listener with SCRAM-SHA-256, SCRAM-SHA-512, PLAIN and OAUTHBEARER (unsecured tokens), a SASL_PLAINTEXT listener with the same logins, an SSL
 // listener, and an authorizer that denies everything that no ACL allows. keyStore holds the PEM key and certificate of the broker, caFile
 // the certificate of the authority. users maps names to passwords. The plaintext listener stays open. Clients without a login are super
 // users.
@@ -38,12 +38,15 @@ func Secure(keyStore, caFile string, users map[string]string) Option {
 			"ssl.keystore.location":   keyStore,
 			"ssl.truststore.type":     "PEM",
 			"ssl.truststore.location": caFile,
-			"sasl.enabled.mechanisms": "SCRAM-SHA-256,SCRAM-SHA-512,PLAIN",
+			"sasl.enabled.mechanisms": "SCRAM-SHA-256,SCRAM-SHA-512,PLAIN,OAUTHBEARER",
 			"authorizer.class.name":   "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
 			"super.users":             "User:admin;User:ANONYMOUS",
 		})
 		for _, listener := range []string{"secure", "login"} {
+			oauth := "listener.name." + listener + ".oauthbearer.sasl."
 			maps.Copy(o.properties, map[string]string{
+				oauth + "jaas.config":                                           `org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="admin";`,
+				oauth + "server.callback.handler.class":                         "org.apache.kafka.common.security.oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler",
 				"listener.name." + listener + ".scram-sha-256.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
 				"listener.name." + listener + ".scram-sha-512.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
 				"listener.name." + listener + ".plain.sasl.jaas.config":         "org.apache.kafka.common.security.plain.PlainLoginModule required" + plain + ";",

@@ -32,7 +32,7 @@ func others(t *testing.T) map[string][]string {
 	policies := []string{"unique", "possible", "duplicate"}
 	return map[string][]string{
 		"kafka.brokers": {"other:9092"}, "kafka.compression": {"zstd", "lz4"}, "kafka.delivery": {"exactly_once", "at_least_once"}, "kafka.drain_timeout": {"9s"}, "kafka.heartbeat_interval": {"4s"},
-		"kafka.sasl.mechanism": {}, "kafka.sasl.username": {}, "kafka.sasl.password": {}, "kafka.sasl.password_file": {},
+		"kafka.sasl.mechanism": {}, "kafka.sasl.username": {}, "kafka.sasl.password": {}, "kafka.sasl.password_file": {}, "kafka.sasl.token_file": {},
 		"kafka.tls.cert_file": {}, "kafka.tls.key_file": {}, "kafka.tls.ca_file": {}, "kafka.tls.server_name": {}, "kafka.tls.insecure_skip_verify": {},
 		"redis.addrs": {}, "redis.master_name": {}, "redis.sentinel_username": {}, "redis.sentinel_password": {}, "redis.sentinel_password_file": {},
 		"redis.cluster": {}, "redis.tls.cert_file": {}, "redis.tls.key_file": {}, "redis.tls.ca_file": {}, "redis.tls.enabled": {}, "redis.tls.server_name": {}, "redis.tls.insecure_skip_verify": {}, "redis.password_file": {}, "redis.username": {}, "redis.password": {},

@@ -31,6 +31,11 @@ func Unprotected(cfg config.Config) []diag.Finding {
 			"set kafka.tls.enabled: true, or kafka.sasl.mechanism: scram-sha-512",
 		},
 		{
+			"kafka", cfg.Kafka.SASL.Mechanism == "oauthbearer" && !cfg.Kafka.TLS.Enabled,
+			"kafka.sasl.mechanism is oauthbearer without TLS: the token is sent in clear text",
+			"set kafka.tls.enabled: true",
+		},
+		{
 			"redis", cfg.Redis.Password != "" && !cfg.Redis.TLS.Enabled,
 			"redis.password is set without TLS: the password is sent in clear text",
 			"set redis.tls.enabled: true, unless Redis runs on this machine",
