@@ -83,6 +83,7 @@ func (w *foreignWorld) lines(t *testing.T) map[string][][]string {
 		"diff":              {{outputs, "articles-other", "--html", page}, {outputs, foreign}},
 		"compare":           {{foreign + indexedText, "Tickets. " + foreign, "--texts"}, {indexedText, indexedText + foreign}, {w.bad, w.articles}},
 		"index lookup":      {{"near" + foreign, "--as", "id"}, {w.near}, {indexedText + " " + foreign, "--as", "text"}, {foreign, "--as", "id"}, {foreign, "--as", "coordinates"}},
+		"look":              {{w.articles}, {w.bad}, {foreign}, {commandtest.File(t, "dead", `{"id": "`+"\u202e"+`", "text": 1}`)}},
 		"index stats":       {{}},
 		"index verify":      {{}, {"--repair"}},
 		"index refill":      {{}, {"--from", foreign}},
