@@ -31,6 +31,37 @@ const (
 	upkeepInterval = time.Second
 )
 
+// position is an offset in one partition of an output topic.
+type position struct {
+	wire.TopicPartition
+	topicID wire.TopicID
+	offset  int64
+}
+
+// ownership is the result of a take-over.
+type ownership struct {
+	by *takeover
+	as wire.Identity
+	// next is the offset to go on with, negative if the group has committed none.
+	next int64
+	// acknowledged are the records from next on whose outputs stand in the output topics.
+	acknowledged offsetSet
+	// before are the positions from which the output partitions were read back. As long as records in acknowledged lie ahead, they are
+	// committed again.
+	before []position
+	// ends are the output partitions of this input partition, each with a position of which every output before it belongs to a record
+	// before the mark, or is in acknowledged.
+	ends []position
+	// labelled says that the commit of next names a position in every output partition.
+	labelled bool
+	// fenced says that no earlier owner can publish, or has published, anything that this owner does not know.
+	fenced bool
+
+	began     time.Time // of the take-over
+	fencedAt  time.Time // when markers of this epoch were written last
+	refreshed time.Time // when ends were moved last
+}
+
 // outputTopics are the output topics as a broker has described them.
 type outputTopics struct {
 	topics []wire.Topic
@@ -124,37 +155,6 @@ func (p *partition) refreshPositions(ctx context.Context) {
 	}
 }
 
-// position is an offset in one partition of an output topic.
-type position struct {
-	wire.TopicPartition
-	topicID wire.TopicID
-	offset  int64
-}
-
-// ownership is the result of a take-over.
-type ownership struct {
-	by *takeover
-	as wire.Identity
-	// next is the offset to go on with, negative if the group has committed none.
-	next int64
-	// acknowledged are the records from next on whose outputs stand in the output topics.
-	acknowledged offsetSet
-	// before are the positions from which the output partitions were read back. As long as records in acknowledged lie ahead, they are
-	// committed again.
-	before []position
-	// ends are the output partitions of this input partition, each with a position of which every output before it belongs to a record
-	// before the mark, or is in acknowledged.
-	ends []position
-	// labelled says that the commit of next names a position in every output partition.
-	labelled bool
-	// fenced says that no earlier owner can publish, or has published, anything that this owner does not know.
-	fenced bool
-
-	began     time.Time // of the take-over
-	fencedAt  time.Time // when markers of this epoch were written last
-	refreshed time.Time // when ends were moved last
-}
-
 // outputPartition returns the partition that holds the outputs of an input partition, in a topic with so many partitions.
 func outputPartition(input int32, partitions int) int32 { return input % int32(partitions) }
 
@@ -184,7 +184,7 @@ func ownerWords(as wire.Identity, positions []position) []label.Word {
 }
 
 // parseOwner reads the words of ownerWords. The producer id is wire.NoProducerID if the label holds none: it was committed by an owner
-// without a transactional id, or by a tool. Places that cannot be read are left out.
+// without a transactional id, or by a tool. Positions that cannot be read are left out.
 func parseOwner(text string) (as wire.Identity, positions []position) {
 	if _, err := fmt.Sscanf(label.Value(text, label.Producer), "%d/%d", &as.ID, &as.Epoch); err != nil {
 		return wire.Identity{ID: wire.NoProducerID, Epoch: -1}, nil

@@ -20,6 +20,39 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
+// partition is one input partition in one group generation. Three goroutines serve it: fetch, prepare and finish. Channels of
+// capacity 1 connect them, so several batches are in flight. All batches pass in order, so one offset says how far the work is done.
+type partition struct {
+	c     *Consumer
+	topic string
+	id    int32
+	name  string // id in decimal, for labels
+
+	own     *ownership // nil with kafka.delivery: at_least_once
+	writers *writers
+
+	// mark is how far the partition is done; its next is -1 as long as that is not known.
+	mark          atomic.Pointer[mark]
+	stop          func(error)  // ends run with an error; set by run
+	committed     *mark        // nil before the first commit; used by the commit loop only
+	highWatermark atomic.Int64 // the offset after the last record that all in-sync replicas have
+}
+
+// batch is a run of records that goes through the stages together.
+type batch struct {
+	records  []record.Record // may be empty: then only the offset moves
+	next     int64           // offset to commit when the batch is done
+	permit   permit
+	prepared *pipeline.Batch // nil before prepare, and if there are no records
+	span     trace.Span      // nil if the batch is not traced
+}
+
+// mark is an offset and the positions that belong to it. Both are committed together.
+type mark struct {
+	next      int64      // every output of the records before it is acknowledged
+	positions []position // in no output partition does an output of a record at or after next stand before its position
+}
+
 // newPartition returns a partition of the input topic. offset is the offset that the group has committed in it, negative if there
 // is none. own is what a take-over has established, or nil.
 func newPartition(c *Consumer, id int32, offset int64, own *ownership) *partition {
@@ -265,37 +298,4 @@ func (c carrier) Keys() []string {
 		names[i] = h.Key
 	}
 	return names
-}
-
-// partition is one input partition in one group generation. Three goroutines serve it: fetch, prepare and finish. Channels of
-// capacity 1 connect them, so several batches are in flight. All batches pass in order, so one offset says how far the work is done.
-type partition struct {
-	c     *Consumer
-	topic string
-	id    int32
-	name  string // id in decimal, for labels
-
-	own     *ownership // nil with kafka.delivery: at_least_once
-	writers *writers
-
-	// mark is how far the partition is done; its next is -1 as long as that is not known.
-	mark          atomic.Pointer[mark]
-	stop          func(error)  // ends run with an error; set by run
-	committed     *mark        // nil before the first commit; used by the commit loop only
-	highWatermark atomic.Int64 // the offset after the last record that all in-sync replicas have
-}
-
-// batch is a run of records that goes through the stages together.
-type batch struct {
-	records  []record.Record // may be empty: then only the offset moves
-	next     int64           // offset to commit when the batch is done
-	permit   permit
-	prepared *pipeline.Batch // nil before prepare, and if there are no records
-	span     trace.Span      // nil if the batch is not traced
-}
-
-// mark is an offset and the positions that belong to it. Both are committed together.
-type mark struct {
-	next      int64      // every output of the records before it is acknowledged
-	positions []position // in no output partition does an output of a record at or after next stand before its position
 }

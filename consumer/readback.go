@@ -14,6 +14,85 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
+// readBack reads the output partitions from their committed positions to our own marker: first those of positions, then those that only the
+// commit names. It sets what own knows of outputs. pid is the producer id of the commit.
+func (t *takeover) readBack(ctx context.Context, own *ownership, positions, committed []position, pid int64) error {
+	former, err := t.formerPositions(ctx, own, missingFrom(committed, positions))
+	if err != nil {
+		return err
+	}
+	deadline := time.Now().Add(markerPatience)
+	for _, p := range positions {
+		if p.offset, err = t.readFrom(ctx, p, committed); err != nil {
+			return err
+		}
+		own.before = append(own.before, p)
+		if p.offset, err = t.readPosition(ctx, own, p.TopicPartition, p.offset, pid, deadline); err != nil {
+			return fmt.Errorf("read back %s/%d: %w", p.Topic, p.Partition, err)
+		}
+		own.ends = append(own.ends, p)
+	}
+	for _, p := range former {
+		own.before = append(own.before, p)
+		if err := t.readFormer(ctx, own, p, pid, deadline); err != nil {
+			return fmt.Errorf("read back %s/%d: %w", p.Topic, p.Partition, err)
+		}
+	}
+	return nil
+}
+
+// formerPositions fences those of the positions that still exist, and returns them. The former owner wrote there: the number of partitions has
+// changed since, or an output topic has got another name. Where this user may no longer write, own is not fenced.
+func (t *takeover) formerPositions(ctx context.Context, own *ownership, positions []position) (left []position, err error) {
+	for _, p := range positions {
+		now, err := t.cluster.topic(ctx, p.Topic)
+		if err == nil && now.ID == p.topicID && int(p.Partition) < len(now.Partitions) {
+			err = t.fence(ctx, []position{p})
+			if err == nil {
+				left = append(left, p)
+			}
+		}
+		switch {
+		case errors.Is(err, kafka.TopicAuthorizationFailed):
+			own.fenced = false
+		case err != nil && !errors.Is(err, kafka.UnknownTopicOrPartition):
+			return nil, fmt.Errorf("%s/%d, where an earlier owner published: %w", p.Topic, p.Partition, err)
+		}
+	}
+	return left, nil
+}
+
+// readFrom returns the offset from which a position is read back: its position in the commit, or its present offset if the commit names none.
+// A topic that was recreated since the commit is read from its start: an owner who did not notice that may have published there.
+func (t *takeover) readFrom(ctx context.Context, p position, committed []position) (int64, error) {
+	at := slices.IndexFunc(committed, func(c position) bool { return c.TopicPartition == p.TopicPartition })
+	switch {
+	case at < 0:
+		return p.offset, nil
+	case committed[at].topicID == p.topicID:
+		return committed[at].offset, nil
+	}
+	first, _, err := t.cluster.offsets(ctx, p.Topic, p.Partition)
+	if err != nil {
+		return 0, fmt.Errorf("log start of %s/%d: %w", p.Topic, p.Partition, err)
+	}
+	return first, nil
+}
+
+// missingFrom returns those of the positions that name a partition which is not among known.
+func missingFrom(positions, known []position) []position {
+	var missing []position
+	for _, p := range positions {
+		if !slices.ContainsFunc(known, func(k position) bool { return k.TopicPartition == p.TopicPartition }) {
+			missing = append(missing, p)
+		}
+	}
+	return missing
+}
+
+// errNoMarker says that a marker did not come within markerPatience.
+var errNoMarker = errors.New("the marker of the transaction did not reach the output partition")
+
 // readPosition reads one partition from the offset to our own marker, and returns the marker's offset. It adds the records at or after
 // own.next to own.acknowledged. pid is the producer id of the commit: if the coordinator has given the transactional id another producer id
 // since, batches of both are ours.
@@ -122,82 +201,3 @@ func (s *offsetSet) has(offset int64) bool {
 	at := offset - s.from
 	return at >= 0 && at/64 < int64(len(s.bits)) && s.bits[at/64]>>(at%64)&1 == 1
 }
-
-// readBack reads the output partitions from their committed positions to our own marker: first those of positions, then those that only the
-// commit names. It sets what own knows of outputs. pid is the producer id of the commit.
-func (t *takeover) readBack(ctx context.Context, own *ownership, positions, committed []position, pid int64) error {
-	former, err := t.formerPositions(ctx, own, missingFrom(committed, positions))
-	if err != nil {
-		return err
-	}
-	deadline := time.Now().Add(markerPatience)
-	for _, p := range positions {
-		if p.offset, err = t.readFrom(ctx, p, committed); err != nil {
-			return err
-		}
-		own.before = append(own.before, p)
-		if p.offset, err = t.readPosition(ctx, own, p.TopicPartition, p.offset, pid, deadline); err != nil {
-			return fmt.Errorf("read back %s/%d: %w", p.Topic, p.Partition, err)
-		}
-		own.ends = append(own.ends, p)
-	}
-	for _, p := range former {
-		own.before = append(own.before, p)
-		if err := t.readFormer(ctx, own, p, pid, deadline); err != nil {
-			return fmt.Errorf("read back %s/%d: %w", p.Topic, p.Partition, err)
-		}
-	}
-	return nil
-}
-
-// formerPositions fences those of the positions that still exist, and returns them. The former owner wrote there: the number of partitions has
-// changed since, or an output topic has got another name. Where this user may no longer write, own is not fenced.
-func (t *takeover) formerPositions(ctx context.Context, own *ownership, positions []position) (left []position, err error) {
-	for _, p := range positions {
-		now, err := t.cluster.topic(ctx, p.Topic)
-		if err == nil && now.ID == p.topicID && int(p.Partition) < len(now.Partitions) {
-			err = t.fence(ctx, []position{p})
-			if err == nil {
-				left = append(left, p)
-			}
-		}
-		switch {
-		case errors.Is(err, kafka.TopicAuthorizationFailed):
-			own.fenced = false
-		case err != nil && !errors.Is(err, kafka.UnknownTopicOrPartition):
-			return nil, fmt.Errorf("%s/%d, where an earlier owner published: %w", p.Topic, p.Partition, err)
-		}
-	}
-	return left, nil
-}
-
-// readFrom returns the offset from which a position is read back: its position in the commit, or its present offset if the commit names none.
-// A topic that was recreated since the commit is read from its start: an owner who did not notice that may have published there.
-func (t *takeover) readFrom(ctx context.Context, p position, committed []position) (int64, error) {
-	at := slices.IndexFunc(committed, func(c position) bool { return c.TopicPartition == p.TopicPartition })
-	switch {
-	case at < 0:
-		return p.offset, nil
-	case committed[at].topicID == p.topicID:
-		return committed[at].offset, nil
-	}
-	first, _, err := t.cluster.offsets(ctx, p.Topic, p.Partition)
-	if err != nil {
-		return 0, fmt.Errorf("log start of %s/%d: %w", p.Topic, p.Partition, err)
-	}
-	return first, nil
-}
-
-// missingFrom returns those of the positions that name a partition which is not among known.
-func missingFrom(positions, known []position) []position {
-	var missing []position
-	for _, p := range positions {
-		if !slices.ContainsFunc(known, func(k position) bool { return k.TopicPartition == p.TopicPartition }) {
-			missing = append(missing, p)
-		}
-	}
-	return missing
-}
-
-// errNoMarker says that a marker did not come within markerPatience.
-var errNoMarker = errors.New("the marker of the transaction did not reach the output partition")

@@ -14,87 +14,6 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-func newOwnIdentity(ids *producerIDs) *ownIdentity {
-	return &ownIdentity{ids: ids, as: wire.Identity{ID: wire.NoProducerID}}
-}
-
-func (o *ownIdentity) current(ctx context.Context) (as wire.Identity, err error) {
-	if o.as.ID == wire.NoProducerID {
-		o.as.ID, o.as.Epoch, err = o.ids.next(ctx)
-	}
-	return o.as, err
-}
-
-// remembered is always true: where a leader has forgotten the batch, its records are repeated, as any redelivery may.
-func (o *ownIdentity) remembered(time.Time) bool { return true }
-
-// renew takes the next epoch, or a new id after the last epoch. It sends no request for the epoch.
-func (o *ownIdentity) renew() error {
-	switch {
-	case o.as.Epoch == math.MaxInt16:
-		o.as.ID = wire.NoProducerID
-	case o.as.ID != wire.NoProducerID:
-		o.as.Epoch++
-	}
-	return nil
-}
-
-func (o *ownIdentity) refused(error) error {
-	o.as.ID = wire.NoProducerID
-	return nil
-}
-
-// producerIDs gives a producer id to each writer that needs one. Safe for concurrent use.
-type producerIDs struct {
-	cluster *cluster
-	refused atomic.Bool
-	// onRefusal is called once, if brokers refuse ids.
-	onRefusal func(*diag.Problem)
-}
-
-// next returns a new producer id with its first epoch. A broker may refuse ids because a right is missing, or because it does not
-// know the request. From then on next returns wire.NoProducerID without an error, and batches carry no sequence numbers.
-func (p *producerIDs) next(ctx context.Context) (id int64, epoch int16, err error) {
-	if p.refused.Load() {
-		return wire.NoProducerID, -1, nil
-	}
-	id, epoch, err = p.cluster.initProducerID(ctx)
-	if problem := notIdempotent(err); problem != nil {
-		if p.refused.CompareAndSwap(false, true) && p.onRefusal != nil {
-			p.onRefusal(problem)
-		}
-		return wire.NoProducerID, -1, nil
-	}
-	return id, epoch, err
-}
-
-func (c *cluster) initProducerID(ctx context.Context) (id int64, epoch int16, err error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	id, epoch, err = c.wire.InitProducerID(ctx)
-	return id, epoch, c.rootCause(ctx, err)
-}
-
-// notIdempotent explains why a broker gives no producer ids, if trying again is pointless. It returns nil for other errors and for
-// nil.
-func notIdempotent(err error) *diag.Problem {
-	switch {
-	case errors.Is(err, kafka.ClusterAuthorizationFailed):
-		return &diag.Problem{
-			Cause:  "this user gets no producer id, so a batch whose acknowledgement was lost can be published twice",
-			Remedy: "grant Write on the output topics; with Kafka before 2.8 also grant IdempotentWrite on the cluster; then restart",
-			Err:    err, Permanent: true,
-		}
-	case errors.Is(err, wire.ErrNoProducerIDs), errors.Is(err, kafka.UnsupportedVersion):
-		return &diag.Problem{
-			Cause:  "the broker gives no producer ids, so a batch whose acknowledgement was lost can be published twice",
-			Remedy: "use Kafka 2.3 or later",
-			Err:    err, Permanent: true,
-		}
-	}
-	return nil
-}
-
 // writer sends batches into one topic, one at a time, as an idempotent producer: each batch carries a producer id, an epoch
 // and the sequence number of its first record. The leader of a partition remembers the last numbers of every producer id:
 //
@@ -201,12 +120,6 @@ func (w *writer) choosePartition(ctx context.Context) error {
 	return nil
 }
 
-// errForgetful says why a batch is not sent again.
-var errForgetful = errors.New("the leader may have forgotten a batch of old articles that it has appended")
-
-// transactionAbortable is the code 120, which kafka-go v0.4.51 does not name.
-const transactionAbortable = kafka.Error(120)
-
 // identity is the producer id and the epoch of a writer's batches.
 type identity interface {
 	// remembered says whether a leader that has appended a batch with this latest timestamp still knows the batch's numbers, and does not append the
@@ -252,3 +165,90 @@ type ownIdentity struct {
 	ids *producerIDs
 	as  wire.Identity // its ID is wire.NoProducerID if there is none yet
 }
+
+func newOwnIdentity(ids *producerIDs) *ownIdentity {
+	return &ownIdentity{ids: ids, as: wire.Identity{ID: wire.NoProducerID}}
+}
+
+func (o *ownIdentity) current(ctx context.Context) (as wire.Identity, err error) {
+	if o.as.ID == wire.NoProducerID {
+		o.as.ID, o.as.Epoch, err = o.ids.next(ctx)
+	}
+	return o.as, err
+}
+
+// remembered is always true: where a leader has forgotten the batch, its records are repeated, as any redelivery may.
+func (o *ownIdentity) remembered(time.Time) bool { return true }
+
+// renew takes the next epoch, or a new id after the last epoch. It sends no request for the epoch.
+func (o *ownIdentity) renew() error {
+	switch {
+	case o.as.Epoch == math.MaxInt16:
+		o.as.ID = wire.NoProducerID
+	case o.as.ID != wire.NoProducerID:
+		o.as.Epoch++
+	}
+	return nil
+}
+
+func (o *ownIdentity) refused(error) error {
+	o.as.ID = wire.NoProducerID
+	return nil
+}
+
+// producerIDs gives a producer id to each writer that needs one. Safe for concurrent use.
+type producerIDs struct {
+	cluster *cluster
+	refused atomic.Bool
+	// onRefusal is called once, if brokers refuse ids.
+	onRefusal func(*diag.Problem)
+}
+
+// next returns a new producer id with its first epoch. A broker may refuse ids because a right is missing, or because it does not
+// know the request. From then on next returns wire.NoProducerID without an error, and batches carry no sequence numbers.
+func (p *producerIDs) next(ctx context.Context) (id int64, epoch int16, err error) {
+	if p.refused.Load() {
+		return wire.NoProducerID, -1, nil
+	}
+	id, epoch, err = p.cluster.initProducerID(ctx)
+	if problem := notIdempotent(err); problem != nil {
+		if p.refused.CompareAndSwap(false, true) && p.onRefusal != nil {
+			p.onRefusal(problem)
+		}
+		return wire.NoProducerID, -1, nil
+	}
+	return id, epoch, err
+}
+
+func (c *cluster) initProducerID(ctx context.Context) (id int64, epoch int16, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	id, epoch, err = c.wire.InitProducerID(ctx)
+	return id, epoch, c.rootCause(ctx, err)
+}
+
+// notIdempotent explains why a broker gives no producer ids, if trying again is pointless. It returns nil for other errors and for
+// nil.
+func notIdempotent(err error) *diag.Problem {
+	switch {
+	case errors.Is(err, kafka.ClusterAuthorizationFailed):
+		return &diag.Problem{
+			Cause:  "this user gets no producer id, so a batch whose acknowledgement was lost can be published twice",
+			Remedy: "grant Write on the output topics; with Kafka before 2.8 also grant IdempotentWrite on the cluster; then restart",
+			Err:    err, Permanent: true,
+		}
+	case errors.Is(err, wire.ErrNoProducerIDs), errors.Is(err, kafka.UnsupportedVersion):
+		return &diag.Problem{
+			Cause:  "the broker gives no producer ids, so a batch whose acknowledgement was lost can be published twice",
+			Remedy: "use Kafka 2.3 or later",
+			Err:    err, Permanent: true,
+		}
+	}
+	return nil
+}
+
+// errForgetful says why a batch is not sent again.
+var errForgetful = errors.New("the leader may have forgotten a batch of old articles that it has appended")
+
+// transactionAbortable is the code 120, which kafka-go v0.4.51 does not name.
+const transactionAbortable = kafka.Error(120)
