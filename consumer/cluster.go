@@ -13,9 +13,6 @@ import (
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
-	"github.com/segmentio/kafka-go/sasl"
-	"github.com/segmentio/kafka-go/sasl/plain"
-	"github.com/segmentio/kafka-go/sasl/scram"
 )
 
 const (
@@ -112,28 +109,6 @@ func probeTLS(ctx context.Context, addr string, config *tls.Config, clientID str
 		d = &tls.Dialer{Config: config}
 	}
 	return probe(ctx, d, "tcp", addr, clientID)
-}
-
-func (s SASL) load() (sasl.Mechanism, error) {
-	switch s.Mechanism {
-	case "":
-		return nil, nil
-	case mechanismOAuth:
-		return tokenFile(s.TokenFile), nil
-	case "plain":
-		return plain.Mechanism{Username: s.Username, Password: s.Password}, nil
-	case "scram-sha-256":
-		return wrapSASL(scram.Mechanism(scram.SHA256, s.Username, s.Password))
-	default:
-		return wrapSASL(scram.Mechanism(scram.SHA512, s.Username, s.Password))
-	}
-}
-
-func wrapSASL(m sasl.Mechanism, err error) (sasl.Mechanism, error) {
-	if err != nil {
-		return nil, fmt.Errorf("kafka.sasl: %w", err)
-	}
-	return m, nil
 }
 
 // ping makes one round trip to any broker.

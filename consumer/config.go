@@ -81,14 +81,6 @@ func (t Topics) destinations() [article.DestinationCount]string {
 	return [...]string{article.ToUnique: t.Unique, article.ToPossible: t.Possible, article.ToDuplicate: t.Duplicate, article.ToDead: t.Dead, article.ToShadow: ""}
 }
 
-// SASL says how to log in.
-type SASL struct {
-	Mechanism string `setting:"mechanism" help:"plain, scram-sha-256, scram-sha-512 or oauthbearer; empty: no login."`
-	Username  string `setting:"username" help:"User name."`
-	Password  string `setting:"password" secret:"true" help:"password; prefer password_file or the environment."`
-	TokenFile string `setting:"token_file" help:"File with the token of oauthbearer, which another program keeps fresh. It is read at each login."`
-}
-
 // DefaultConfig returns a configuration for a broker on this machine.
 func DefaultConfig() Config {
 	return Config{

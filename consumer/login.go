@@ -15,10 +15,42 @@ import (
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/sasl"
+	"github.com/segmentio/kafka-go/sasl/plain"
+	"github.com/segmentio/kafka-go/sasl/scram"
 )
 
 // mechanismOAuth is the value of kafka.sasl.mechanism for tokenFile.
 const mechanismOAuth = "oauthbearer"
+
+// SASL says how to log in.
+type SASL struct {
+	Mechanism string `setting:"mechanism" help:"plain, scram-sha-256, scram-sha-512 or oauthbearer; empty: no login."`
+	Username  string `setting:"username" help:"User name."`
+	Password  string `setting:"password" secret:"true" help:"password; prefer password_file or the environment."`
+	TokenFile string `setting:"token_file" help:"File with the token of oauthbearer, which another program keeps fresh. It is read at each login."`
+}
+
+func (s SASL) load() (sasl.Mechanism, error) {
+	switch s.Mechanism {
+	case "":
+		return nil, nil
+	case mechanismOAuth:
+		return tokenFile(s.TokenFile), nil
+	case "plain":
+		return plain.Mechanism{Username: s.Username, Password: s.Password}, nil
+	case "scram-sha-256":
+		return wrapSASL(scram.Mechanism(scram.SHA256, s.Username, s.Password))
+	default:
+		return wrapSASL(scram.Mechanism(scram.SHA512, s.Username, s.Password))
+	}
+}
+
+func wrapSASL(m sasl.Mechanism, err error) (sasl.Mechanism, error) {
+	if err != nil {
+		return nil, fmt.Errorf("kafka.sasl: %w", err)
+	}
+	return m, nil
+}
 
 // tokenFile is SASL OAUTHBEARER (RFC 7628) with the token that a file holds at each login. Another program keeps the file fresh, so a token
 // that is refused is no reason to end: the next one may be good.
