@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds what is published for a version: deploy/release/build.sh VERSION FOLDER [ARCHITECTURE...]
 #
-# The folder then has, for each architecture, an archive with both programs and a Debian package with the service; for each program its
-# software bill of materials; and the checksums of them all. The same commit and the same version give the same bytes: times are those
+# The folder then has, for each architecture, an archive with both programs, and a Debian and an RPM package with the service; for each program
+# its software bill of materials; and the checksums of them all. The same commit and the same version give the same bytes: times are those
 # of the commit, and names, modes and owners are set. It needs Go, git and GNU tar. nfpm is built at the version of tools.mod.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -19,13 +19,13 @@ trap 'rm -rf "$work"' EXIT
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH CGO_ENABLED=0 LC_ALL=C TZ=UTC
 
-# A Debian version begins with a digit and has a hyphen only before Debian's own revision. A commit without a tag is older than every
+# A version of a package begins with a digit and has a hyphen only before the packager's own revision. A commit without a tag is older than every
 # release: "~" sorts before the end of the version.
 case ${version#v} in
-[0-9]*.*) deb=${version#v} ;;
-*) deb=0~git.$version ;;
+[0-9]*.*) package=${version#v} ;;
+*) package=0~git.$version ;;
 esac
-export DEB_VERSION=${deb//-/+}
+export PACKAGE_VERSION=${package//-/+}
 
 # Manual pages and completions are the same for all architectures. A build for this machine writes them.
 mkdir -p "$work/man" "$work/completions"
@@ -38,27 +38,37 @@ for name in echosieve echosieve-lab; do
 done
 gzip --best --no-name --keep "$work"/man/*.1
 
+# Pages, rules, boards, manifests and examples lie as in the repository, so that the paths lead somewhere that pages, help and errors name.
+mkdir "$work/share"
+git ls-files -z -- ':(glob)*.md' ':(glob)docs/*.md' ':(glob)docs/*.png' deploy/echosieve.reference.yaml deploy/examples deploy/grafana deploy/helm deploy/k8s \
+	deploy/prometheus/alerts.yml deploy/prometheus/prometheus.yml ':(exclude)*.go' | xargs -0 cp --parents --target-directory="$work/share"
+chmod -R u=rwX,go=rX "$work/share"
+
 for arch in "${architectures[@]}"; do
 	name=echosieve-$version-linux-$arch
 	tree=$work/$name
 	mkdir -p "$tree/man/man1" "$tree/completions"
 	GOOS=linux GOARCH=$arch go build -trimpath -ldflags "-s -w -X echosieve/internal/app/build.version=$version" -o "$tree/" ./cmd/...
-	cp LICENSE README.md CHANGELOG.md deploy/echosieve.reference.yaml deploy/release/debian/echosieve.service "$tree/"
+	cp -R "$work"/share/. LICENSE deploy/release/package/echosieve.service "$tree/"
 	cp "$work"/man/*.1 "$tree/man/man1/"
 	cp "$work"/completions/* "$tree/completions/"
 	tar --create --sort=name --format=gnu --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" --mode=u=rwX,go=rX \
 		--directory="$work" "$name" | gzip --no-name >"$out/$name.tar.gz"
 
-	# The package has the service alone: a server needs nothing of the lab.
-	stage=$work/deb-$arch
+	# The packages have the service alone: a server needs nothing of the lab.
+	stage=$work/package-$arch
 	mkdir -p "$stage/man" "$stage/completions"
 	cp "$tree/echosieve" "$stage/"
+	cp -R "$work/share" "$stage/"
 	cp "$work"/man/*.1.gz "$stage/man/"
 	rm "$stage"/man/echosieve-lab*
 	cp "$work"/completions/{echosieve.bash,_echosieve,echosieve.fish} "$stage/completions/"
 	find "$stage" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
-	ARCH=$arch STAGE=$stage go tool -modfile=deploy/release/tools.mod nfpm package --config deploy/release/debian/nfpm.yaml \
-		--packager deb --target "$out/echosieve_${DEB_VERSION}_$arch.deb" >&2
+	ARCH=$arch STAGE=$stage go tool -modfile=deploy/release/tools.mod nfpm package --config deploy/release/package/nfpm.yaml \
+		--packager deb --target "$out/echosieve_${PACKAGE_VERSION}_$arch.deb" >&2
+	case $arch in amd64) machine=x86_64 ;; arm64) machine=aarch64 ;; *) machine=$arch ;; esac
+	ARCH=$arch STAGE=$stage go tool -modfile=deploy/release/tools.mod nfpm package --config deploy/release/package/nfpm.yaml \
+		--packager rpm --target "$out/echosieve-$PACKAGE_VERSION-1.$machine.rpm" >&2
 done
 for name in echosieve echosieve-lab; do
 	go run ./deploy/release/sbom "$name" "$version" "$work/echosieve-$version-linux-${architectures[0]}/$name" >"$out/$name-$version.cdx.json"

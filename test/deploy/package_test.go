@@ -2,6 +2,8 @@ package deploy_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"echosieve/test/promserver"
 )
 
 // checkPackage opens a Debian package with Debian's own tool and checks what it would install.
@@ -34,7 +38,8 @@ func checkPackage(t *testing.T, deb string, commit time.Time) {
 	modes := unpack(t, bytes.NewReader([]byte(output(t, tree, "dpkg-deb", "--fsys-tarfile", deb))), tree, commit)
 	for name, mode := range map[string]fs.FileMode{
 		"usr/bin/echosieve": 0o755, "etc/echosieve/echosieve.yaml": 0o640, "usr/lib/systemd/system/echosieve.service": 0o644,
-		"usr/share/doc/echosieve/copyright": 0o644, "usr/share/doc/echosieve/echosieve.reference.yaml": 0o644,
+		"usr/share/doc/echosieve/copyright": 0o644, "usr/share/doc/echosieve/deploy/echosieve.reference.yaml": 0o644,
+		"usr/share/doc/echosieve/docs/runbook.md": 0o644, "usr/share/doc/echosieve/deploy/prometheus/alerts.yml": 0o644,
 		"usr/share/man/man1/echosieve-run.1.gz": 0o644, "usr/share/bash-completion/completions/echosieve": 0o644,
 		"usr/share/zsh/vendor-completions/_echosieve": 0o644, "usr/share/fish/vendor_completions.d/echosieve.fish": 0o644,
 	} {
@@ -46,6 +51,97 @@ func checkPackage(t *testing.T, deb string, commit time.Time) {
 	settings := output(t, tree, program, "config", "print", "--config", filepath.Join(tree, "etc/echosieve/echosieve.yaml"))
 	require.Contains(t, settings, "localhost:9092")
 	checkUnit(t, tree, program)
+	checkPaths(t, filepath.Join(tree, "usr/share/doc/echosieve"))
+	cited := regexp.MustCompile(`/usr/share/doc/\S+`).FindString(string(contents(t, tree, "etc/echosieve/echosieve.yaml")))
+	require.FileExists(t, filepath.Join(tree, cited))
+}
+
+var (
+	// A path of the documentation in a help text, a log line or an error.
+	citedPath = regexp.MustCompile(`(?:^|[ (])((?:docs|deploy)/[a-zA-Z0-9_./-]*[a-zA-Z0-9_])`)
+	goString  = regexp.MustCompile("\"(?:[^\"\\\\\n]|\\\\.)*\"|`[^`]*`")
+)
+
+// checkPaths requires that an installation holds, below root, each path that programs and pages name. The programs' texts are the strings in
+// their source: help, manual pages, log lines and errors are made of them.
+func checkPaths(t *testing.T, root string) {
+	cited := map[string]string{}
+	for _, folder := range []string{"cmd", "consumer", "internal", "pipeline", "redisindex"} {
+		require.NoError(t, filepath.WalkDir(filepath.Join(promserver.Root(t), folder), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			source, err := os.ReadFile(path)
+			for _, text := range goString.FindAllString(string(source), -1) {
+				for _, m := range citedPath.FindAllStringSubmatch(strings.Trim(text, "\"`"), -1) {
+					cited[m[1]] = path
+				}
+			}
+			return err
+		}))
+	}
+	require.Greater(t, len(cited), 5)
+	pages, err := filepath.Glob(filepath.Join(root, "docs/*.md"))
+	require.NoError(t, err)
+	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, m := range mdPath.FindAllStringSubmatch(string(text), -1) {
+			if strings.HasPrefix(m[1], "deploy/") || strings.HasPrefix(m[1], "docs/") {
+				cited[m[1]] = page
+			}
+		}
+		for _, m := range mdLink.FindAllStringSubmatch(string(text), -1) {
+			if file, _, _ := strings.Cut(m[1], "#"); file != "" && !strings.Contains(file, "://") {
+				require.FileExists(t, filepath.Join(filepath.Dir(page), file), page)
+			}
+		}
+	}
+	for path, by := range cited {
+		_, err := os.Stat(filepath.Join(root, path))
+		require.NoError(t, err, by)
+	}
+}
+
+// checkRPM opens the RPM package with rpm. It has the files of the Debian package, byte for byte.
+func checkRPM(t *testing.T, deb, rpm string) {
+	if !have(t, "rpm") || !have(t, "dpkg-deb") {
+		return
+	}
+	query := func(args ...string) string {
+		return output(t, t.TempDir(), "rpm", append([]string{"--dbpath", t.TempDir(), "--query", "--package", rpm}, args...)...)
+	}
+	require.Equal(t, "echosieve "+releaseDebian+" x86_64 Apache-2.0 localhost",
+		query("--queryformat", "%{NAME} %{VERSION} %{ARCH} %{LICENSE} %{BUILDHOST}"))
+	require.Contains(t, query("--requires"), "shadow-utils\n")
+	require.Equal(t, "/etc/echosieve/echosieve.yaml\n", query("--configfiles"))
+	require.Contains(t, query("--scripts"), "useradd --system ")
+	output(t, t.TempDir(), "rpm", "--dbpath", t.TempDir(), "--checksig", "--nosignature", rpm)
+
+	tree := t.TempDir()
+	output(t, tree, "dpkg-deb", "--extract", deb, ".")
+	installed := map[string]string{}
+	for line := range strings.Lines(query("--queryformat", "[%{FILEMODES:perms} %{FILEDIGESTS} %{FILENAMES} %{FILEUSERNAME}\n]")) {
+		fields := strings.Fields(line)
+		if strings.HasPrefix(fields[0], "d") {
+			continue
+		}
+		require.Len(t, fields, 4, line)
+		require.Equal(t, "root", fields[3], line)
+		installed[fields[2]] = fields[0] + " " + fields[1]
+	}
+	expected := map[string]string{}
+	require.NoError(t, filepath.WalkDir(tree, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		require.NoError(t, err)
+		data, err := os.ReadFile(path)
+		expected[strings.TrimPrefix(path, tree)] = fmt.Sprintf("%s %x", info.Mode(), sha256.Sum256(data))
+		return err
+	}))
+	require.Equal(t, expected, installed)
 }
 
 // checkUnit has systemd read the unit, with the program at its place in the tree, and judge how much the unit allows.

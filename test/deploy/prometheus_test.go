@@ -86,7 +86,8 @@ func TestAlertsAreCompleteAndTested(t *testing.T) {
 			require.True(t, slices.Contains([]string{"critical", "warning", "info"}, a.Labels["severity"]))
 			require.NotEmpty(t, a.Annotations["summary"])
 			require.NotEmpty(t, a.Annotations["description"])
-			require.Equal(t, `{{ or $externalLabels.runbook "docs/runbook.md" }}#`+strings.ToLower(a.Alert), a.Annotations["runbook_url"])
+			require.Equal(t, `{{ with $externalLabels.runbook }}{{ . }}{{ else }}http://{{ with query "topk(1, up{job=\"echosieve\"} == 1)" }}`+
+				`{{ . | first | label "instance" }}{{ else }}localhost:9464{{ end }}/docs/runbook.md{{ end }}#`+strings.ToLower(a.Alert), a.Annotations["runbook_url"])
 			require.True(t, fires[a.Alert], "no unit test in which it fires")
 			require.True(t, silent[a.Alert], "no unit test in which it stays silent")
 		})

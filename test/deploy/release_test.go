@@ -79,9 +79,10 @@ func TestRelease(t *testing.T) {
 		}
 	})
 	t.Run("manual pages", func(t *testing.T) { checkManualPages(t, filepath.Join(tree, releaseName)) })
-	t.Run("package", func(t *testing.T) {
-		checkPackage(t, filepath.Join(dir, "echosieve_"+releaseDebian+"_amd64.deb"), time.Unix(commit, 0))
-	})
+	t.Run("paths", func(t *testing.T) { checkPaths(t, filepath.Join(tree, releaseName)) })
+	deb, rpm := filepath.Join(dir, "echosieve_"+releaseDebian+"_amd64.deb"), filepath.Join(dir, "echosieve-"+releaseDebian+"-1.x86_64.rpm")
+	t.Run("package", func(t *testing.T) { checkPackage(t, deb, time.Unix(commit, 0)) })
+	t.Run("rpm", func(t *testing.T) { checkRPM(t, deb, rpm) })
 	t.Run("reproducible", func(t *testing.T) {
 		again := exec.CommandContext(t.Context(), "sh", "-c", "umask 077; TZ=Asia/Tokyo exec deploy/release/build.sh "+releaseVersion+" '"+tree+"/again' amd64")
 		again.Dir = promserver.Root(t)
@@ -147,12 +148,13 @@ func checkChecksums(t *testing.T, dir string) {
 	files, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, named, len(files))
-	require.Len(t, files, 5, "archive, package, two bills of materials, checksums")
+	require.Len(t, files, 6, "archive, two packages, two bills of materials, checksums")
 }
 
 func checkArchive(t *testing.T, dir string, modes map[string]fs.FileMode) {
 	for _, name := range []string{
-		"LICENSE", "README.md", "CHANGELOG.md", "echosieve.reference.yaml", "echosieve.service", "man/man1/echosieve-run.1", "man/man1/echosieve-lab-demo.1",
+		"LICENSE", "README.md", "CHANGELOG.md", "deploy/echosieve.reference.yaml", "deploy/prometheus/alerts.yml",
+		"deploy/grafana/dashboards/echosieve.json", "deploy/k8s/base/deployment.yaml", "docs/runbook.md", "docs/console.png", "echosieve.service", "man/man1/echosieve-run.1", "man/man1/echosieve-lab-demo.1",
 		"completions/echosieve.bash", "completions/_echosieve", "completions/echosieve.fish", "completions/echosieve-lab.bash",
 	} {
 		require.Equal(t, fs.FileMode(0o644), modes[name], name)

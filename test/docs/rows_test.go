@@ -86,7 +86,7 @@ var rows = []row{
 	{command: "apt-get install ./echosieve_1.0.0_amd64.deb", parsed: noSystem},
 	{command: "editor /etc/echosieve/echosieve.yaml", parsed: noSystem},
 	{
-		command: "echosieve check --config /etc/echosieve/echosieve.yaml", with: []string{"/etc/echosieve", "deploy/release/debian"},
+		command: "echosieve check --config /etc/echosieve/echosieve.yaml", with: []string{"/etc/echosieve", "deploy/release/package"},
 		want: []string{`The service can start`},
 	},
 	{command: "systemctl enable --now echosieve", parsed: noSystem},

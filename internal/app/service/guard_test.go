@@ -24,7 +24,7 @@ func guarded(cfg config.HTTPConfig) http.Handler {
 }
 
 // everyPath holds each path that the listener serves, and one that it does not.
-var everyPath = []string{"/", "/metrics", "/readyz", "/healthz", "/debug/pprof/cmdline", "/console/", "/console/api/feed", "/nothing"}
+var everyPath = []string{"/", "/metrics", "/readyz", "/healthz", "/docs/", "/docs/runbook.md", "/debug/pprof/cmdline", "/console/", "/console/api/feed", "/nothing"}
 
 // answer returns the status of a request with the given headers.
 func answer(handler http.Handler, method, path, host string, headers ...string) int {
@@ -144,7 +144,7 @@ func TestLinks(t *testing.T) {
 		require.Equal(t, http.StatusOK, w.Code)
 		require.Equal(t, "text/html; charset=utf-8", w.Header().Get("Content-Type"))
 		links := link.FindAllStringSubmatch(w.Body.String(), -1)
-		require.Len(t, links, map[bool]int{false: 3, true: 6}[all])
+		require.Len(t, links, map[bool]int{false: 4, true: 7}[all])
 		for _, l := range links {
 			require.Equal(t, http.StatusOK, answer(handler, http.MethodGet, "/"+l[1], "localhost"), l[1])
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"echosieve/docs"
 	"echosieve/internal/app/access"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/console"
@@ -35,8 +36,8 @@ const (
 	metricsInFlight     = 4
 )
 
-// newHTTPHandler serves the paths of the listener, behind the guard and the login: a page of links at /, /metrics, /healthz and /readyz, and what the
-// settings add. Other methods than GET and HEAD are refused, except by the pages. pages are the handlers of further paths.
+// newHTTPHandler serves the paths of the listener, behind the guard and the login: a page of links at /, /docs/, /metrics, /healthz and /readyz, and what
+// the settings add. Other methods than GET and HEAD are refused, except by the pages. pages are the handlers of further paths.
 func newHTTPHandler(cfg config.HTTPConfig, login *access.Access, metrics prometheus.Gatherer, h *health, pages map[string]http.Handler) http.Handler {
 	mux := http.NewServeMux() // a pattern with GET matches HEAD as well; other methods get 405
 	mux.HandleFunc("GET /{$}", serveLinks(cfg))
@@ -55,6 +56,7 @@ func newHTTPHandler(cfg config.HTTPConfig, login *access.Access, metrics prometh
 		}
 		serveJSON(w, status, map[string]any{"ready": ready, "components": components}, h.log)
 	})
+	mux.Handle("GET "+docs.Path, docs.Handler())
 	for path, page := range pages {
 		mux.Handle(path, page)
 	}
@@ -79,6 +81,7 @@ func serveLinks(cfg config.HTTPConfig) http.HandlerFunc {
 		{"/metrics", "for Prometheus", true},
 		{"/readyz", "is every connection up, and what is wrong", true},
 		{"/healthz", "does the process answer", true},
+		{docs.Path, "the documentation of this version", true},
 		{"/debug/pprof/", "profiles", cfg.Pprof},
 	}
 	var b strings.Builder

@@ -1,0 +1,65 @@
+package docs
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// get returns the status and the body of an answer.
+func get(t *testing.T, path string) (int, string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	return w.Code, w.Body.String()
+}
+
+// Every link of every page leads to a page, a picture or a heading that the handler serves; no link leads out of Path.
+func TestLinksAreServed(t *testing.T) {
+	_, list := get(t, Path)
+	pages, err := filepath.Glob("*.md")
+	require.NoError(t, err)
+	link := regexp.MustCompile(`(?:href|src)="([^"]+)"`)
+	followed := 0
+	for _, page := range pages {
+		require.Contains(t, list, `<a href="`+page+`">`)
+		status, body := get(t, Path+page)
+		require.Equal(t, http.StatusOK, status)
+		for _, l := range link.FindAllStringSubmatch(body, -1) {
+			target, err := url.Parse(l[1])
+			require.NoError(t, err)
+			if target.IsAbs() {
+				continue
+			}
+			at := (&url.URL{Path: Path + page}).ResolveReference(target)
+			require.True(t, strings.HasPrefix(at.Path, Path), "%s links to %s", page, l[1])
+			status, text := get(t, at.Path)
+			require.Equal(t, http.StatusOK, status, "%s links to %s", page, l[1])
+			if target.Fragment != "" {
+				require.Contains(t, text, ` id="`+target.Fragment+`"`, "%s links to %s", page, l[1])
+			}
+			followed++
+		}
+	}
+	require.Greater(t, followed, 80)
+}
+
+func TestPages(t *testing.T) {
+	_, runbook := get(t, Path+"runbook.md")
+	require.Contains(t, runbook, `<h3 id="echosievedown">EchosieveDown</h3>`)
+	require.Contains(t, runbook, "<title>Runbook - Echosieve</title>")
+	_, security := get(t, Path+"security.md")
+	require.Contains(t, security, "<table>")
+	_, operations := get(t, Path+"operations.md")
+	require.Contains(t, operations, "A batch is too large: raise", "the service does not have SECURITY.md")
+	for _, nothing := range []string{"nothing.md", "docs.go", "../go.mod", "x/y"} {
+		status, _ := get(t, Path+nothing)
+		require.NotEqual(t, http.StatusOK, status, nothing)
+	}
+}
