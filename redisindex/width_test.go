@@ -130,7 +130,7 @@ func readByLookups(t *testing.T, stored, width int) (members float64) {
 			}
 			return article.Judgement{Reason: article.ReasonNumbers}
 		}
-		p := preload{client: redisrig.Client(t, server.Addr), r: rand.New(rand.NewPCG(1, 2)), stored: stored, anchors: 2, used: map[int64]bool{}}
+		p := preload{client: redisrig.Client(t, server.Addr), r: rand.New(rand.NewPCG(1, 2)), stored: stored, anchors: 2}
 		x := newIndex(t, p.client, cfg)
 		p.store(t, x)
 

@@ -180,6 +180,7 @@ var rows = []row{
 	{command: "redis-cli INFO persistence", find: redisPort, want: []string{`rdb_last_bgsave_status:\w`}},
 	{command: "redis-cli BGSAVE", find: redisPort, want: []string{`^Background saving started\n$`}},
 	// docs/scale.md
+	{command: "echosieve-lab bench scale --stored 1M,5M --redis.addrs localhost:6400 articles.jsonl.gz", parsed: minutes},
 	{command: "go test ./redisindex -run NONE -bench Servers -benchtime 20000x", parsed: minutes},
 	// docs/security.md
 	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Read --topic articles", parsed: "test/security grants these rights"},
@@ -203,9 +204,5 @@ var rows = []row{
 		command: "echosieve-lab eval pairs --docs A --pairs P --redis.block_bits 14 --detection.probes 8",
 		with:    []string{" A ", " " + dataset + "stream.jsonl ", " P ", " " + dataset + "pairs.tsv "}, want: []string{`(?m)^recall `},
 	},
-	{
-		command: "ECHOSIEVE_BENCH_STORED=1000000 ECHOSIEVE_BENCH_BITS=14 ECHOSIEVE_BENCH_PROBES=3,8 " +
-			"go test ./redisindex -run NONE -bench Stored -benchtime 12800x",
-		parsed: minutes,
-	},
+	{command: "echosieve-lab bench scale --stored 1M --redis.addrs R --detection.probes 8 articles.jsonl.gz", parsed: minutes},
 }

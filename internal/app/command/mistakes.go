@@ -16,12 +16,14 @@ import (
 // Wrong usage is answered by one sentence that says what to type, and by exit code 2; see commandtest.WrongUsage. Cobra would print the
 // help and end with exit code 0 when a sub-command is unknown or missing, or a help topic is unknown.
 
-// refuseMistakes makes every command that has sub-commands refuse a name that is none of them. It also makes the completion commands,
-// which cobra adds, refuse arguments with our message. Call it after all commands are added.
+// refuseMistakes makes every command that has sub-commands, and does nothing by itself, refuse a name that is none of them. It also makes
+// the completion commands, which cobra adds, refuse arguments with our message. Call it after all commands are added.
 func refuseMistakes(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		if sub.HasSubCommands() {
-			sub.Args, sub.RunE = commandArgs, needCommand
+			if !sub.Runnable() {
+				sub.Args, sub.RunE = commandArgs, needCommand
+			}
 			refuseMistakes(sub)
 		} else if cmd.Name() == "completion" {
 			sub.Args = NoArgs

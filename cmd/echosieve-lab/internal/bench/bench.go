@@ -58,6 +58,7 @@ take the median of several rounds.`,
 		Example: `  echosieve-lab bench articles.jsonl.gz
   echosieve-lab bench --redis --redis.addrs localhost:6379 articles.jsonl.gz`,
 	}
+	cmd.AddCommand(scaleCommand())
 	cmd.Flags().IntVar(&rounds, "rounds", 5, "rounds to take the median of")
 	cmd.Flags().IntVar(&limit, "limit", 4000, "articles to use at most")
 	cmd.Flags().BoolVar(&withRedis, "redis", false, "use the Redis of redis.addrs instead of an index in this process")

@@ -1,0 +1,241 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+
+	"echosieve/cmd/echosieve-lab/internal/eval/edits"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
+	"echosieve/redisindex"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
+)
+
+const (
+	// warmUp is the number of articles that are claimed first: connections are opened, scripts loaded.
+	warmUp = 128
+	// singles is the number of articles that are claimed one by one.
+	singles = 500
+	// storedBytes and storedHere are the memory of Redis and of this process that a stored article takes while an index is filled.
+	storedBytes, storedHere = 275, 60
+)
+
+// copiesOf makes an edited copy of each text: words replaced, a third cut off, or a paragraph added.
+func copiesOf(made *recipe.Recipe, texts []string) []article.Article {
+	corpus := edits.NewCorpus("und", texts)
+	copies := make([]article.Article, len(texts))
+	for i, t := range texts {
+		copies[i], _ = made.Fingerprint(corpus.Repost(t, i, 1), article.Origin{})
+	}
+	return copies
+}
+
+// serverFigures are figures of all masters together.
+type serverFigures struct {
+	cpu, commands, sent, log, memory float64 // seconds, number, bytes
+	machine, used                    float64 // bytes of the smallest machine, and of its Redis
+}
+
+// askServers reads the figures from INFO.
+func askServers(ctx context.Context, client redis.UniversalClient) (serverFigures, error) {
+	var sum serverFigures
+	var errs error
+	var mu sync.Mutex
+	err := connection.EachMaster(ctx, client, func(ctx context.Context, master *redis.Client) {
+		reply, err := master.Info(ctx).Result()
+		mu.Lock()
+		defer mu.Unlock()
+		errs = errors.Join(errs, err)
+		i := infoNumbers(reply)
+		sum.cpu += i["used_cpu_user"] + i["used_cpu_sys"]
+		sum.commands += i["total_commands_processed"]
+		sum.sent += i["total_net_output_bytes"]
+		sum.memory += i["used_memory"]
+		// A log that is rewritten meanwhile becomes shorter, so replicas' bytes go first.
+		if log := i["aof_current_size"]; i["connected_slaves"] == 0 {
+			sum.log += log
+		} else {
+			sum.log += i["master_repl_offset"]
+		}
+		machine := i["total_system_memory"]
+		if limit := i["maxmemory"]; limit > 0 {
+			machine = min(machine, limit)
+		}
+		if machine > 0 && (sum.machine == 0 || machine < sum.machine) {
+			sum.machine, sum.used = machine, i["used_memory"]
+		}
+	})
+	return sum, errors.Join(err, errs)
+}
+
+// infoNumbers are the fields of INFO that are numbers.
+func infoNumbers(reply string) map[string]float64 {
+	numbers := map[string]float64{}
+	for line := range strings.Lines(reply) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if n, err := strconv.ParseFloat(value, 64); err == nil {
+			numbers[name] = n
+		}
+	}
+	return numbers
+}
+
+// room returns an error if Redis' machine has too little memory for so many more articles and for this process beside it.
+func (f *serverFigures) room(stored int) error {
+	need := float64(stored) * (storedBytes + storedHere)
+	if f.machine == 0 || f.used+need < f.machine {
+		return nil
+	}
+	const gb = 1e9
+	return fmt.Errorf("%d articles need %.1f GB, but of the %.1f GB of Redis' machine (or maxmemory) %.1f GB are used; choose a smaller --stored",
+		stored, need/gb, f.machine/gb, f.used/gb)
+}
+
+// meter claims articles and measures the claims.
+type meter struct {
+	client   redis.UniversalClient
+	index    *redisindex.Index
+	layout   keyspace.Config
+	registry *prometheus.Registry
+	next     int64 // offset of the next article
+}
+
+func newMeter(ctx context.Context, client redis.UniversalClient, layout keyspace.Config, log *slog.Logger) (*meter, error) {
+	m := &meter{client: client, layout: layout, registry: prometheus.NewRegistry()}
+	var err error
+	m.index, err = redisindex.New(client, layout, m.registry, log, func(_ string, _ fmt.Stringer, err error) {
+		if err != nil {
+			log.WarnContext(ctx, "redis failed, trying again; Ctrl-C gives up", "err", err)
+		}
+	})
+	return m, err
+}
+
+// costs are what claims have cost.
+type costs struct {
+	redis, service float64   // CPU seconds
+	claims         []float64 // milliseconds, sorted
+	verdicts       []article.Verdict
+	servers        serverFigures // differences
+	metrics        map[string]float64
+}
+
+// measure claims the originals, the last of them one by one, then the copies.
+func (m *meter) measure(ctx context.Context, s *scale, at time.Time) (r scaleResult, err error) {
+	n := len(s.originals)
+	warm, last := min(warmUp, n/4), n-min(singles, n/4)
+	if _, err := m.claim(ctx, s.originals[:warm], at, warmUp); err != nil {
+		return r, err
+	}
+	batch := s.cfg.Kafka.BatchRecords
+	originals, err := m.claim(ctx, s.originals[warm:last], at, batch)
+	if err != nil {
+		return r, err
+	}
+	alone, err := m.claim(ctx, s.originals[last:], at, 1)
+	if err != nil {
+		return r, err
+	}
+	copies, err := m.claim(ctx, s.copies, at, batch)
+	if err != nil {
+		return r, err
+	}
+	per, one := float64(len(originals.verdicts)), float64(len(alone.verdicts))
+	r = scaleResult{
+		RedisMicros: originals.redis / per * 1e6, ClaimMicros: originals.service / per * 1e6,
+		Lookups: originals.metrics["lookups_per_article"] / per, Read: originals.metrics["members_read_total"] / per,
+		Candidates: originals.metrics["candidates_per_article"] / per,
+		Commands:   originals.servers.commands / per, ReplyBytes: originals.servers.sent / per, LogBytes: originals.servers.log / per,
+		ClaimP50: quantile(originals.claims, .5), ClaimP99: quantile(originals.claims, .99),
+		SingleMicros: alone.redis / one * 1e6, SingleP50: quantile(alone.claims, .5), SingleP99: quantile(alone.claims, .99),
+	}
+	rule := m.layout.Rule
+	for i := range s.copies {
+		if !slices.ContainsFunc(s.originals, func(o article.Article) bool { return rule.Compare(&s.copies[i], &o).Kind.IsCopy() }) {
+			continue
+		}
+		r.Copies++
+		if copies.verdicts[i].Kind.IsCopy() {
+			r.Found++
+		}
+	}
+	return r, nil
+}
+
+// claim claims articles under coordinates of their own, so many at once.
+func (m *meter) claim(ctx context.Context, articles []article.Article, at time.Time, batch int) (c costs, err error) {
+	claims := slices.Clone(articles)
+	for i := range claims {
+		claims[i].Coordinates = article.Coordinates{Topic: "bench-claimed", Offset: m.next}
+		claims[i].ID, claims[i].Time = claims[i].String(), at
+		m.next++
+	}
+	before, err := askServers(ctx, m.client)
+	if err != nil {
+		return c, err
+	}
+	sums, err := indexSums(m.registry)
+	if err != nil {
+		return c, err
+	}
+	cpu := cpuTime()
+	for part := range slices.Chunk(claims, batch) {
+		start := time.Now()
+		verdicts, err := m.index.Claim(ctx, part)
+		if err != nil {
+			return c, err
+		}
+		c.claims = append(c.claims, time.Since(start).Seconds()*1000)
+		c.verdicts = append(c.verdicts, verdicts...)
+	}
+	c.service = (cpuTime() - cpu).Seconds()
+	after, err := askServers(ctx, m.client)
+	if err != nil {
+		return c, err
+	}
+	c.redis = after.cpu - before.cpu
+	c.servers = serverFigures{commands: after.commands - before.commands, sent: after.sent - before.sent, log: after.log - before.log}
+	if c.metrics, err = indexSums(m.registry); err != nil {
+		return c, err
+	}
+	for name, sum := range sums {
+		c.metrics[name] -= sum
+	}
+	slices.Sort(c.claims)
+	return c, nil
+}
+
+// indexSums returns the counters of the index, and the sums of its histograms, by their names without the prefix.
+func indexSums(registry *prometheus.Registry) (map[string]float64, error) {
+	families, err := registry.Gather()
+	if err != nil {
+		return nil, err
+	}
+	sums := map[string]float64{}
+	for _, family := range families {
+		name := strings.TrimPrefix(family.GetName(), "echosieve_redisindex_")
+		for _, metric := range family.GetMetric() {
+			sums[name] += metric.GetCounter().GetValue() + metric.GetHistogram().GetSampleSum()
+		}
+	}
+	return sums, nil
+}
+
+// quantile returns a value of a sorted list.
+func quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
+}
