@@ -28,7 +28,7 @@ const (
 // like all others.
 func hostileFrames(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(r.KafkaAddrs...), kgo.DefaultProduceTopic(r.Topic), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.WithCompressor(frames.Zstd{}), kgo.ProducerBatchMaxBytes(1<<29), kgo.BrokerMaxWriteBytes(1<<30), kgo.ProducerLinger(time.Minute))
+		kgo.WithCompressor(frames.Zstd{}), kgo.ProducerBatchMaxBytes(1<<29), kgo.BrokerMaxWriteBytes(1<<30), kgo.ProducerLinger(time.Minute), kgo.AlwaysRetryEOF())
 	if err != nil {
 		return "", err
 	}

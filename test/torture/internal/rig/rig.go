@@ -85,7 +85,7 @@ func New(h *Host, o Options, out io.Writer) (*Rig, error) {
 	}
 	g.startRedis()
 	g.startKafka()
-	if g.KafkaClient, err = kgo.NewClient(kgo.SeedBrokers(g.KafkaAddrs...)); err != nil {
+	if g.KafkaClient, err = kgo.NewClient(kgo.SeedBrokers(g.KafkaAddrs...), kgo.AlwaysRetryEOF()); err != nil {
 		return nil, err
 	}
 	h.Cleanup(g.KafkaClient.Close)

@@ -38,9 +38,9 @@ func NewFeed(addrs []string, topic string) (*Feed, error) {
 
 func newPublisher(addrs []string, topic string, opts ...kgo.Opt) (*kgo.Client, error) {
 	// Metadata is refreshed often, so that new partitions are used soon. Each copy has a key of its own: original and copy may lie in
-	// different partitions.
+	// different partitions. Faults cut connections as soon as they open; without AlwaysRetryEOF the client calls that a wrong configuration.
 	return kgo.NewClient(append(opts, kgo.SeedBrokers(addrs...), kgo.DefaultProduceTopic(topic), kgo.ProducerBatchMaxBytes(articles.MaxMessageBytes),
-		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)), kgo.MetadataMinAge(250*time.Millisecond), kgo.MetadataMaxAge(2*time.Second))...)
+		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)), kgo.MetadataMinAge(250*time.Millisecond), kgo.MetadataMaxAge(2*time.Second), kgo.AlwaysRetryEOF())...)
 }
 
 // Acknowledged returns the number of records that the broker has acknowledged.

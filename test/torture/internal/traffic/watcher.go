@@ -44,7 +44,7 @@ func NewWatcher(addrs []string, topics ...string) (*Watcher, error) {
 	w.client, err = kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.ConsumeTopics(w.topics...),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(200*time.Millisecond),
 		kgo.MetadataMinAge(250*time.Millisecond), kgo.MetadataMaxAge(2*time.Second),
-		kgo.KeepControlRecords()) // a marker can be the last record of a partition
+		kgo.AlwaysRetryEOF(), kgo.KeepControlRecords()) // a marker can be the last record of a partition
 	return w, err
 }
 
@@ -146,7 +146,7 @@ func ReadAll(ctx context.Context, addrs []string, admin *kadm.Client, topic stri
 	// The markers of transactions are read as well: after aborted records at the end of a partition, only a marker shows that the end was
 	// reached.
 	client, err := kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.AlwaysRetryEOF(), kgo.KeepControlRecords())
 	if err != nil {
 		return nil, err
 	}
