@@ -40,9 +40,9 @@ import (
 // Handler turns records into outputs, batch by batch. Calls for different partitions are concurrent. Within a partition batches
 // are decided in order, and one batch may be prepared while the batch before it is decided.
 type Handler interface {
-	// Prepare does all work that depends on the records alone. It cannot fail. The records stay valid until the batch is
-	// published or dropped.
-	Prepare(records []record.Record) *pipeline.Batch
+	// Prepare does all work that depends on the records and their schemas alone. It waits while the server of schemas does not answer,
+	// and returns an error when ctx ends. Any other error ends Run. The records stay valid until the batch is published or dropped.
+	Prepare(ctx context.Context, records []record.Record) (*pipeline.Batch, error)
 	// Decide returns the outputs in the order of the records. A record may have none. Decide retries while the index does not
 	// answer, and returns an error when ctx ends. Any other error ends Run.
 	Decide(ctx context.Context, b *pipeline.Batch) ([]pipeline.Output, error)

@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sort"
 	"strconv"
@@ -150,4 +151,34 @@ func TestMetricsHaveTheirNames(t *testing.T) {
 		"echosieve_consumer_rebalances_total", "echosieve_consumer_retries_total", "echosieve_consumer_skipped_records_total",
 		"echosieve_consumer_takeover_seconds", "echosieve_consumer_takeovers_total",
 	}, names, "lag_records appears with the first partition")
+}
+
+// A batch that waits for its schemas when the member stops is not committed. The next member gets it. Another error of Prepare ends Run.
+func TestBatchThatWasNotPreparedIsDeliveredAgain(t *testing.T) {
+	_, cfg := fake(t)
+	cfg.DrainTimeout = time.Second
+	ensureTopics(t, cfg)
+	cl := client(t, cfg)
+	const n = 300
+	produce(t, cl, numbered(cfg.Topics.Input, "u", n, 3)...)
+	waits := make(chan bool, n)
+	m := startMember(t, cfg, &router{prepare: func(ctx context.Context, _ []record.Record) error {
+		waits <- true
+		<-ctx.Done()
+		return ctx.Err()
+	}})
+	<-waits
+	m.stop(t)
+	require.LessOrEqual(t, committed(t, cl, cfg), int64(0))
+	require.Zero(t, m.value(t, "echosieve_consumer_in_flight_records"))
+
+	h := &router{}
+	m = startMember(t, cfg, h)
+	consumeUntil(t, cfg, outputs, atLeast(n))
+	m.stop(t)
+	require.Equal(t, n, h.published)
+
+	produce(t, cl, numbered(cfg.Topics.Input, "u", 3, 3)...)
+	m = startMember(t, cfg, &router{prepare: func(context.Context, []record.Record) error { return errors.New("no schemas at all") }})
+	require.ErrorContains(t, <-m.done, "no schemas at all")
 }

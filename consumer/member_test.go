@@ -20,14 +20,20 @@ import (
 // router is a Handler that sends records by the first byte of their value: d to duplicate, x to dead, s to
 // nowhere, all others to unique. It stores the records that it was given.
 type router struct {
-	decide func(ctx context.Context, recs []record.Record) error
+	prepare func(ctx context.Context, recs []record.Record) error
+	decide  func(ctx context.Context, recs []record.Record) error
 
 	mu        sync.Mutex
 	published int
 }
 
-func (r *router) Prepare(recs []record.Record) *pipeline.Batch {
-	return &pipeline.Batch{Records: recs}
+func (r *router) Prepare(ctx context.Context, recs []record.Record) (*pipeline.Batch, error) {
+	if r.prepare != nil {
+		if err := r.prepare(ctx, recs); err != nil {
+			return nil, err
+		}
+	}
+	return &pipeline.Batch{Records: recs}, nil
 }
 
 func (r *router) Decide(ctx context.Context, b *pipeline.Batch) ([]pipeline.Output, error) {

@@ -105,14 +105,27 @@ func (p *partition) run(ctx, work context.Context) error {
 	return nil
 }
 
-// prepare runs the first half of the handler on each batch, until in is closed.
+// prepare runs the first half of the handler on each batch, until in is closed. After the first failure it drops the remaining batches:
+// their records will be delivered again.
 func (p *partition) prepare(ctx context.Context, in <-chan *batch, out chan<- *batch) {
 	defer close(out)
+	failed := false
 	for b := range in {
+		if failed {
+			p.release(b)
+			continue
+		}
 		if ctx.Err() == nil && len(b.records) > 0 {
-			_, span := tracing.Start(b.traced(ctx), "prepare")
-			b.prepared = p.c.handler.Prepare(b.records)
-			span.End()
+			traced, span := tracing.Start(b.traced(ctx), "prepare")
+			var err error
+			b.prepared, err = p.c.handler.Prepare(traced, b.records)
+			tracing.End(span, err)
+			if err != nil {
+				p.failed(ctx, err)
+				p.release(b)
+				failed = true
+				continue
+			}
 			crashpoint.Here(crashpoint.AfterPrepare)
 		}
 		select {

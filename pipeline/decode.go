@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -20,6 +21,8 @@ type RejectReason string
 // The reasons for dead letters.
 const (
 	NotJSON   RejectReason = "not_json"   // the value is no JSON object
+	NotAvro   RejectReason = "not_avro"   // the value does not fit its Avro schema
+	NoSchema  RejectReason = "no_schema"  // there is no Avro schema for the value
 	NotUTF8   RejectReason = "not_utf8"   // the text is in another encoding
 	NoText    RejectReason = "no_text"    // no text field, or a null one
 	WrongType RejectReason = "wrong_type" // the text field is not a string
@@ -43,28 +46,52 @@ func (e *RejectError) Error() string { return string(e.Reason) + ": " + e.Detail
 func (e *RejectError) IsDeletion() bool { return e != nil && e.Reason == Deleted }
 
 // Decode finds the article in a record's value. For a record that is rejected because of its text, it still returns the id. It is safe for
-// concurrent use and takes time linear in the length of the value.
+// concurrent use and takes time linear in the length of the value. If a schema cannot be had for schemaTimeout, the record is rejected.
 func (c *DecodeConfig) Decode(r *record.Record) (article.Content, *RejectError) {
-	content := article.Content{ID: r.String()}
-	value, reject := c.unwrap(r)
-	if reject != nil {
-		return content, reject
+	ctx := context.Background()
+	if c.Format == FormatAvro {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, schemaTimeout)
+		defer cancel()
 	}
+	content, reject, err := c.decode(ctx, r)
+	if err != nil {
+		return content, &RejectError{NoSchema, err.Error()}
+	}
+	return content, reject
+}
+
+// decode is Decode, and returns an error if the server of schemas did not answer.
+func (c *DecodeConfig) decode(ctx context.Context, r *record.Record) (article.Content, *RejectError, error) {
+	content := article.Content{ID: r.String()}
+	value, schema, reject := c.unwrap(r)
+	var err error
+	if c.Format == FormatAvro && reject == nil {
+		value, reject, err = c.fromAvro(ctx, schema, value)
+	}
+	if err == nil && reject == nil {
+		reject = c.find(r, value, &content)
+	}
+	return content, reject, err
+}
+
+// find finds the article in a value that is unwrapped.
+func (c *DecodeConfig) find(r *record.Record, value []byte, content *article.Content) *RejectError {
 	if c.Format == FormatText || c.Format == FormatHTML {
 		if reject := notUTF8(value); reject != nil {
-			return content, reject
+			return reject
 		}
 	}
 	switch c.Format {
 	case FormatText:
 		content.Text = string(value)
-		return content, nil
+		return nil
 	case FormatHTML:
 		content.Text, content.Title = string(value), htmlTitle(value)
-		return content, nil
+		return nil
 	}
 	if !validObject(value) {
-		return content, notJSON(value)
+		return notJSON(value)
 	}
 	o := newObject(value, r.Headers, make([]member, 0, 16))
 	fields := c.paths()
@@ -72,25 +99,25 @@ func (c *DecodeConfig) Decode(r *record.Record) (article.Content, *RejectError) 
 		content.ID = id
 	}
 	if c.deletes(&o) {
-		return content, &RejectError{Deleted, fmt.Sprintf("the %s envelope reports a deletion", c.Preset)}
+		return &RejectError{Deleted, fmt.Sprintf("the %s envelope reports a deletion", c.Preset)}
 	}
 	text, path := o.first(fields.Text)
 	switch {
 	case path == "":
-		return content, &RejectError{NoText, fmt.Sprintf("none of the text fields %q is there", fields.Text)}
+		return &RejectError{NoText, fmt.Sprintf("none of the text fields %q is there", fields.Text)}
 	case text.Type != gjson.String:
-		return content, &RejectError{WrongType, fmt.Sprintf("field %q is a JSON %s, not a string", path, typeName(text))}
+		return &RejectError{WrongType, fmt.Sprintf("field %q is a JSON %s, not a string", path, typeName(text))}
 	}
 	if !utf8.ValidString(text.Raw) {
 		reject := notUTF8([]byte(text.Raw))
 		reject.Detail = fmt.Sprintf("field %q: %s", path, reject.Detail)
-		return content, reject
+		return reject
 	}
 	content.Text = text.String()
 	content.Title = o.firstString(fields.Title)
 	content.Publisher = o.firstString(fields.Publisher)
 	content.URL = o.firstString(fields.URL)
-	return content, nil
+	return nil
 }
 
 // first returns the value of the first path that exists and is not null, and that path; "" if there is none.

@@ -7,12 +7,14 @@ import (
 
 // DecodeConfig says how to find the article in a record's value.
 type DecodeConfig struct {
-	Format      string      `setting:"format" help:"Form of a value: json (an object with the fields below), text or html (all of it is the text)."`
+	Format      string      `setting:"format" help:"Form of a value: json (an object with the fields below), avro (likewise; see schema_file and registry), text or html (all of it is the text)."`
 	Preset      string      `setting:"preset" help:"Envelope around the articles: connect, debezium, cloudevents, mongo, or empty. The default paths of input.fields are looked for within it; its deletions count as null values."`
 	Framing     string      `setting:"framing" help:"Bytes before a value: none, or confluent (the framing of a schema registry: a zero byte and the schema's id; or the header __value_schema_id). JSON in it needs no registry."`
 	Compression string      `setting:"compression" help:"Compression of the values themselves, beside that of Kafka's batches: auto (gzip and zstd are recognised), none, gzip or zstd. Decompressed, a value has at most 4 MiB."`
 	Fields      FieldConfig `setting:"fields"`
 	Tombstones  string      `setting:"tombstones" help:"What happens to null values: unique (passed to the unique topic) or skip."`
+	// Schemas are those of Avro values. They are no setting: who has the settings of a registry opens them.
+	Schemas Schemas `setting:"-"`
 	// MaxFuture only decides which timestamps are counted as future, not any verdict.
 	MaxFuture time.Duration `setting:"max_future" range:"0s..876000h" help:"Timestamps further ahead of the clock count as future in echosieve_pipeline_event_time_total. 0: none."`
 	// PublisherLabels only decides what is counted, not any verdict.
@@ -36,6 +38,7 @@ type FieldConfig struct {
 // The values of DecodeConfig.Format and DecodeConfig.Tombstones.
 const (
 	FormatJSON       = "json"
+	FormatAvro       = "avro"
 	FormatText       = "text"
 	FormatHTML       = "html"
 	TombstonesUnique = "unique"
@@ -63,9 +66,9 @@ func DefaultDecodeConfig() DecodeConfig {
 // Validate returns an error that names the first wrong setting and its allowed values.
 func (c DecodeConfig) Validate() error {
 	switch c.Format {
-	case FormatJSON, FormatText, FormatHTML:
+	case FormatJSON, FormatAvro, FormatText, FormatHTML:
 	default:
-		return fmt.Errorf("format: %q is not one of json, text, html", c.Format)
+		return fmt.Errorf("format: %q is not one of json, avro, text, html", c.Format)
 	}
 	if err := validatePreset(c.Preset); err != nil {
 		return err
@@ -91,7 +94,7 @@ func (c DecodeConfig) Validate() error {
 	if c.PublisherLabels < 0 || c.PublisherLabels > MaxPublisherLabels {
 		return fmt.Errorf("publisher_labels: %d must be between 0 and %d", c.PublisherLabels, MaxPublisherLabels)
 	}
-	if c.Format == FormatJSON && len(c.Fields.Text) == 0 {
+	if (c.Format == FormatJSON || c.Format == FormatAvro) && len(c.Fields.Text) == 0 {
 		return fmt.Errorf("fields.text: at least one path is needed")
 	}
 	return nil

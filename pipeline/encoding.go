@@ -16,8 +16,8 @@ var signatures = []struct{ prefix, looksLike string }{
 	{zstdMagic, "zstd: set input.compression to auto"},
 	{"\x04\x22\x4d\x18", "lz4: let the producer compress batches (compression.type), not values"},
 	{"\xff\x06\x00\x00sNaPpY", "snappy: let the producer compress batches (compression.type), not values"},
-	{"Obj\x01", "an Avro file: publish JSON"},
-	{"\xc3\x01", "an Avro object: publish JSON"},
+	{"Obj\x01", "an Avro file: publish its records, with input.format avro"},
+	{"\xc3\x01", "an Avro object with a fingerprint: publish it in the framing of a registry, with input.format avro"},
 	{"\xff\xfe", "UTF-16 with a byte order mark: publish UTF-8"},
 	{"\xfe\xff", "UTF-16 with a byte order mark: publish UTF-8"},
 	{"\xef\xbb\xbf", "UTF-8 with a byte order mark: publish it without the mark"},
@@ -32,9 +32,6 @@ var signatures = []struct{ prefix, looksLike string }{
 // notObject begins each explanation.
 const notObject = "the value is not a JSON object: "
 
-// schemaFraming is the length of the beginning that serializers of a schema registry write: a zero byte and the id of the schema.
-const schemaFraming = 5
-
 // notJSON says why a value is no JSON object, and where.
 func notJSON(value []byte) *RejectError {
 	if len(value) == 0 {
@@ -46,8 +43,8 @@ func notJSON(value []byte) *RejectError {
 		}
 	}
 	if value[0] == 0 && len(value) >= schemaFraming {
-		return &RejectError{NotJSON, fmt.Sprintf(notObject+"it looks like a schema registry's framing, schema id %d: set input.framing to confluent if "+
-			"JSON follows", binary.BigEndian.Uint32(value[1:]))}
+		return &RejectError{NotJSON, fmt.Sprintf(notObject+"it looks like a schema registry's framing, schema id %d: set input.framing to confluent, and input.format "+
+			"to avro unless JSON follows", binary.BigEndian.Uint32(value[1:]))}
 	}
 	if reject := notUTF8(value); reject != nil {
 		return reject

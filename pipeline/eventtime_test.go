@@ -26,7 +26,7 @@ func TestDelayOfTimestampsAheadOfTheClock(t *testing.T) {
 	recs[0].Time = time.Now().Add(-20 * time.Minute)
 	recs[1].Time = time.Now().Add(time.Hour)     // by a machine whose clock is fast
 	recs[2].Time = time.UnixMilli(math.MaxInt64) // in microseconds instead of milliseconds, for example
-	outputs, err := p.Decide(t.Context(), p.Prepare(recs))
+	outputs, err := p.Decide(t.Context(), prepare(t, p, recs))
 	require.NoError(t, err)
 	p.Acknowledged(outputs, time.Millisecond)
 	families, err := reg.Gather()
@@ -67,7 +67,7 @@ func TestTimestampsFarFromTheClock(t *testing.T) {
 	for i := range recs {
 		recs[i].Offset = int64(i)
 	}
-	outputs, err := p.Decide(t.Context(), p.Prepare(recs))
+	outputs, err := p.Decide(t.Context(), prepare(t, p, recs))
 	require.NoError(t, err)
 	for i := range outputs {
 		require.Equal(t, want[i], header(outputs[i], pipeline.HeaderVerdict), recs[i].Time)

@@ -58,7 +58,7 @@ func TestRecordsBeyondTheLimitsOfATopic(t *testing.T) {
 				now := time.Now() // of this case: the cases before it can take minutes on a busy machine
 				recs[0].Time = now
 				c.change(&recs[0], now)
-				b := p.Prepare(recs)
+				b := prepare(t, p, recs)
 				b.Limits = limitsOf(c.limits, to, article.ToDead)
 				out, err := p.Decide(t.Context(), b)
 				require.NoError(t, err)
@@ -78,7 +78,7 @@ func TestRecordsBeyondTheLimitsOfATopic(t *testing.T) {
 
 				copied := records(articleJSON)
 				copied[0].Offset, copied[0].Time, copied[0].Key = 9, now, []byte("k")
-				out, err = p.Decide(t.Context(), p.Prepare(copied))
+				out, err = p.Decide(t.Context(), prepare(t, p, copied))
 				require.NoError(t, err)
 				require.Equal(t, "unique", out[0].VerdictName(), "no copy of an article that was not published")
 			})
@@ -94,7 +94,7 @@ func newMemIndex() *memindex.Index {
 func TestDeadLettersBeyondTheLimitOfTheirTopic(t *testing.T) {
 	p := newPipeline(t, newMemIndex(), nil, nil)
 	recs := records(articleJSON, "no JSON")
-	b := p.Prepare(recs) // of the year 2023
+	b := prepare(t, p, recs) // of the year 2023
 	b.Limits = limitsOf(pipeline.TopicLimits{Topic: "dead", MaxBytes: 4000, MaxBehind: time.Hour, MaxAhead: time.Hour}, article.ToDead)
 	out, err := p.Decide(t.Context(), b)
 	require.NoError(t, err)
@@ -119,7 +119,7 @@ func TestRefusedArticleIsRetracted(t *testing.T) {
 		recs := records(articleJSON, articleJSON)
 		recs[0].Headers = []record.Header{{Key: "kept", Value: []byte("1")}}
 		recs[1].Offset = 7
-		b := p.Prepare(recs[:1])
+		b := prepare(t, p, recs[:1])
 		b.Traceparent = "trace"
 		out, err := h.Decide(t.Context(), b)
 		require.NoError(t, err)
@@ -143,7 +143,7 @@ func TestRefusedArticleIsRetracted(t *testing.T) {
 		require.Equal(t, shadow, header(smallest, pipeline.HeaderShadow) == "dead")
 		require.Empty(t, header(smallest, "kept"))
 
-		out, err = h.Decide(t.Context(), p.Prepare(recs[1:]))
+		out, err = h.Decide(t.Context(), prepare(t, p, recs[1:]))
 		require.NoError(t, err)
 		require.Equal(t, "unique", out[0].VerdictName(), "no copy of an article that was not published")
 		index = newMemIndex()

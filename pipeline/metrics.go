@@ -118,6 +118,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		{"possible", article.ReasonSubject.String()},
 		{"skipped", "tombstone"},
 		{"dead", string(NotJSON)},
+		{"dead", string(NotAvro)},
+		{"dead", string(NoSchema)},
 		{"dead", string(NotUTF8)},
 		{"dead", string(NoText)},
 		{"dead", string(WrongType)},

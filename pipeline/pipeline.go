@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"echosieve/pipeline/record"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
 )
 
 // Config says how a Pipeline decodes records and which of them are too large.
@@ -39,10 +39,14 @@ type Pipeline struct {
 // New returns a Pipeline. With a nil registerer the metrics are not registered. It fails if reg has metrics of these names already.
 func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Registerer) (*Pipeline, error) {
 	set := metricset.New(reg)
+	cores := make(chan struct{}, runtime.GOMAXPROCS(0))
+	if cfg.Decode.Schemas != nil {
+		cfg.Decode.Schemas = yielding{cfg.Decode.Schemas, cores}
+	}
 	p := &Pipeline{
 		cfg: cfg, recipe: recipe, index: index, metrics: newMetrics(set),
 		publishers: newPublisherCounter(cfg.Decode.PublisherLabels, set), now: time.Now,
-		cores: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		cores: cores,
 	}
 	if err := set.Err(); err != nil {
 		return nil, fmt.Errorf("pipeline: %w", err)
@@ -69,57 +73,62 @@ type prepared struct {
 	tombstone bool
 }
 
-// Prepare decodes and fingerprints the records on all cores. It keeps recs, and never fails: a record that cannot be processed becomes a
-// dead letter.
-func (p *Pipeline) Prepare(recs []record.Record) *Batch {
+// Prepare decodes and fingerprints the records on all cores. It keeps recs. A record that cannot be processed becomes a dead letter. Prepare
+// returns an error only if DecodeConfig.Schemas does: the service's waits for its server, until ctx ends.
+func (p *Pipeline) Prepare(ctx context.Context, recs []record.Record) (*Batch, error) {
 	b := &Batch{Records: recs, prepared: make([]prepared, len(recs))}
 	var next atomic.Int64
-	var workers sync.WaitGroup
+	workers, ctx := errgroup.WithContext(ctx)
 	for range min(cap(p.cores), len(recs)) {
-		workers.Go(func() {
+		workers.Go(func() (err error) {
 			p.cores <- struct{}{}
 			defer func() { <-p.cores }()
-			for i := next.Add(1) - 1; i < int64(len(recs)); i = next.Add(1) - 1 {
-				b.prepared[i] = p.prepare(&recs[i])
+			for i := next.Add(1) - 1; i < int64(len(recs)) && err == nil; i = next.Add(1) - 1 {
+				b.prepared[i], err = p.prepare(ctx, &recs[i])
 			}
+			return err
 		})
 	}
-	workers.Wait()
-	return b
+	if err := workers.Wait(); err != nil {
+		return nil, fmt.Errorf("pipeline: prepare: %w", err)
+	}
+	return b, nil
 }
 
 // prepare decodes and fingerprints one record.
-func (p *Pipeline) prepare(r *record.Record) prepared {
+func (p *Pipeline) prepare(ctx context.Context, r *record.Record) (prepared, error) {
 	if r.Oversize != nil && r.Oversize.Batch > 0 {
 		return prepared{reject: &RejectError{TooLarge, fmt.Sprintf(
-			"decompressing its record batch takes %d MiB of memory: publish smaller batches", r.Oversize.Batch>>20)}}
+			"decompressing its record batch takes %d MiB of memory: publish smaller batches", r.Oversize.Batch>>20)}}, nil
 	}
 	if n := recordBytes(r) + maxVerdictHeaderBytes; n > p.cfg.MaxMessageBytes {
-		return prepared{reject: tooLarge(n, p.cfg.MaxMessageBytes, "the output topics take")}
+		return prepared{reject: tooLarge(n, p.cfg.MaxMessageBytes, "the output topics take")}, nil
 	}
 	if r.Value == nil {
-		return prepared{tombstone: true}
+		return prepared{tombstone: true}, nil
 	}
 	start := time.Now()
-	content, err := p.cfg.Decode.Decode(r)
+	content, reject, err := p.cfg.Decode.decode(ctx, r)
 	p.metrics.observe(StageDecode, time.Since(start))
-	if err.IsDeletion() {
-		return prepared{tombstone: true}
-	}
-	if err != nil {
-		return prepared{reject: err}
+	switch {
+	case err != nil:
+		return prepared{}, err
+	case reject.IsDeletion():
+		return prepared{tombstone: true}, nil
+	case reject != nil:
+		return prepared{reject: reject}, nil //nolint:nilerr // a record that is rejected is no failure
 	}
 	a, timing := p.recipe.Fingerprint(content.Text, article.Origin{Publisher: content.Publisher, Time: r.Time})
 	p.metrics.observe(StageClean, timing.Clean)
 	p.metrics.observe(StageSegment, timing.Segment)
 	p.metrics.observe(StageFingerprint, timing.Fingerprint)
 	if a.Empty {
-		return prepared{reject: &RejectError{EmptyText, "no letter or digit is left after cleaning"}}
+		return prepared{reject: &RejectError{EmptyText, "no letter or digit is left after cleaning"}}, nil
 	}
 	p.metrics.countText(&a)
 	a.Coordinates, a.ID, a.Time = r.Coordinates, content.ID, r.Time
 	content.Text = "" // the record holds it until it is published
-	return prepared{article: a, content: content, publisher: p.publishers.name(content.Publisher)}
+	return prepared{article: a, content: content, publisher: p.publishers.name(content.Publisher)}, nil
 }
 
 // Article returns the article that Prepare made of Records[i]. Both results are nil if the record is a tombstone.

@@ -72,7 +72,7 @@ func TestPolicyChoosesTheTopic(t *testing.T) {
 		"board, and remove 140,000 cubic metres of silt. Fishermen had feared for the oyster beds and will be paid for lost seasons."
 	more := " The last ships that ran aground there, two coasters with timber, were freed by tugs after a night of high water."
 	recordOf := func(id, text string) string { return fmt.Sprintf(`{"id":%q,"text":%q}`, id, text) }
-	outputs, err := p.Decide(t.Context(), p.Prepare(records(
+	outputs, err := p.Decide(t.Context(), prepare(t, p, records(
 		recordOf("a", text), recordOf("b", text+more), recordOf("c", text), recordOf("a", text+more+" The mayor thanked all."),
 		recordOf("d", text[:350]),
 	)))
@@ -130,7 +130,7 @@ func TestBatchThroughAllStages(t *testing.T) {
 		`{"id":"d","text":"short flash"}`,
 		strings.Replace(articleJSON, "%", strings.Repeat("x", 1<<20), 1),
 	)
-	outputs, err := p.Decide(t.Context(), p.Prepare(recs))
+	outputs, err := p.Decide(t.Context(), prepare(t, p, recs))
 	require.NoError(t, err)
 	require.Len(t, outputs, len(recs))
 	for i, want := range []struct {
@@ -166,8 +166,10 @@ echosieve_pipeline_records_total{reason="overlap",verdict="near"} 0
 echosieve_pipeline_records_total{reason="overlap",verdict="possible"} 0
 echosieve_pipeline_records_total{reason="values",verdict="possible"} 0
 echosieve_pipeline_records_total{reason="empty_text",verdict="dead"} 1
+echosieve_pipeline_records_total{reason="no_schema",verdict="dead"} 0
 echosieve_pipeline_records_total{reason="no_text",verdict="dead"} 0
 echosieve_pipeline_records_total{reason="none",verdict="unique"} 2
+echosieve_pipeline_records_total{reason="not_avro",verdict="dead"} 0
 echosieve_pipeline_records_total{reason="not_json",verdict="dead"} 1
 echosieve_pipeline_records_total{reason="tombstone",verdict="skipped"} 0
 echosieve_pipeline_records_total{reason="tombstone",verdict="unique"} 1
@@ -192,7 +194,7 @@ echosieve_pipeline_text_bytes_total{part="furniture"} 0
 func TestScriptsAreCounted(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	p := newPipeline(t, nil, reg, nil)
-	p.Prepare(records(`{"text":"The harbour board voted."}`, `{"text":"港务局昨日宣布开工"}`, `{"text":"港务局今日宣布停工"}`, `{"text":"15:30"}`, `{"text":"的"}`, "no JSON"))
+	prepare(t, p, records(`{"text":"The harbour board voted."}`, `{"text":"港务局昨日宣布开工"}`, `{"text":"港务局今日宣布停工"}`, `{"text":"15:30"}`, `{"text":"的"}`, "no JSON"))
 	require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
 # HELP echosieve_pipeline_no_words_total Articles with letters or digits, but without a word that counts.
 # TYPE echosieve_pipeline_no_words_total counter
@@ -223,7 +225,7 @@ func TestRecordsThatFitNoOutputTopicAreDead(t *testing.T) {
 	recs[2].Oversize = &record.Oversize{Bytes: 3 << 20, ValueBytes: 100}
 	recs[3].Oversize = &record.Oversize{Bytes: 3 << 20}
 	recs[4].Oversize = &record.Oversize{ValueBytes: -1, Batch: 200 << 20}
-	outputs, err := p.Decide(t.Context(), p.Prepare(recs))
+	outputs, err := p.Decide(t.Context(), prepare(t, p, recs))
 	require.NoError(t, err)
 	for i, want := range []struct {
 		omitKey bool
@@ -240,7 +242,7 @@ func TestRecordsThatFitNoOutputTopicAreDead(t *testing.T) {
 func TestTombstonesCanBeSkipped(t *testing.T) {
 	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
 	p := newPipeline(t, index, nil, func(c *pipeline.Config) { c.Decode.Tombstones = pipeline.TombstonesSkip })
-	outputs, err := p.Decide(t.Context(), p.Prepare(records("null", `{"id":"d","text":"short flash"}`)))
+	outputs, err := p.Decide(t.Context(), prepare(t, p, records("null", `{"id":"d","text":"short flash"}`)))
 	require.NoError(t, err)
 	require.Len(t, outputs, 1)
 	require.Equal(t, int64(1), outputs[0].Record.Offset)
@@ -251,7 +253,7 @@ func TestDeletionsAreTombstones(t *testing.T) {
 	deletion := `{"before":{"id":"d","text":"short flash"},"after":null,"op":"d"}`
 	for _, tombstones := range []string{pipeline.TombstonesUnique, pipeline.TombstonesSkip} {
 		p := newPipeline(t, newMemIndex(), nil, func(c *pipeline.Config) { c.Decode.Preset, c.Decode.Tombstones = "debezium", tombstones })
-		outputs, err := p.Decide(t.Context(), p.Prepare(records(deletion, `{"after":{"id":"d","text":"short flash"},"op":"c"}`)))
+		outputs, err := p.Decide(t.Context(), prepare(t, p, records(deletion, `{"after":{"id":"d","text":"short flash"},"op":"c"}`)))
 		require.NoError(t, err)
 		verdicts := make([]string, len(outputs))
 		for i, o := range outputs {
@@ -271,7 +273,7 @@ func TestNothingIsDecidedWithoutTheIndex(t *testing.T) {
 	p := newPipeline(t, index, nil, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	outputs, err := p.Decide(ctx, p.Prepare(records(strings.Replace(articleJSON, "%", "a", 1))))
+	outputs, err := p.Decide(ctx, prepare(t, p, records(strings.Replace(articleJSON, "%", "a", 1))))
 	require.ErrorIs(t, err, context.Canceled)
 	require.Nil(t, outputs)
 }
@@ -289,7 +291,7 @@ func TestVerdictsByPublisher(t *testing.T) {
 		reg := prometheus.NewRegistry()
 		index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
 		p := newPipeline(t, index, reg, func(c *pipeline.Config) { c.Decode.PublisherLabels = limit })
-		outputs, err := p.Decide(t.Context(), p.Prepare(recs()))
+		outputs, err := p.Decide(t.Context(), prepare(t, p, recs()))
 		require.NoError(t, err)
 		p.Acknowledged(outputs, time.Millisecond)
 		if limit == 0 {
@@ -310,4 +312,15 @@ func TestVerdictsByPublisher(t *testing.T) {
 		}
 		require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(want.String()), name))
 	}
+}
+
+// prepare prepares records that need no schema.
+func prepare(t testing.TB, p interface {
+	Prepare(ctx context.Context, recs []record.Record) (*pipeline.Batch, error)
+}, recs []record.Record,
+) *pipeline.Batch {
+	t.Helper()
+	b, err := p.Prepare(t.Context(), recs)
+	require.NoError(t, err)
+	return b
 }

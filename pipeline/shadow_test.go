@@ -22,7 +22,7 @@ func TestShadow(t *testing.T) {
 		recs := records(strings.Replace(articleJSON, "%", "a", 1), "no JSON", strings.Replace(articleJSON, "%", "b", 1),
 			strings.Replace(articleJSON, "%", strings.Repeat("x", 1<<20), 1))
 		recs[0].Headers = []record.Header{{Key: pipeline.HeaderShadow, Value: []byte("forged")}}
-		outputs, err := shadow.Decide(t.Context(), shadow.Prepare(recs))
+		outputs, err := shadow.Decide(t.Context(), prepare(t, shadow, recs))
 		require.NoError(t, err)
 		require.Len(t, outputs, len(recs))
 		for i, want := range []struct{ destination, verdict string }{

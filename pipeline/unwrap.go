@@ -33,19 +33,33 @@ const (
 	headerSchemaID = "__value_schema_id"
 )
 
-// unwrap returns the value without compression and framing. The result shares the memory of the record unless the value was compressed.
-func (c *DecodeConfig) unwrap(r *record.Record) ([]byte, *RejectError) {
-	value, reject := decompress(r.Value, c.Compression)
-	if reject != nil || c.Framing != FramingConfluent {
-		return value, reject
+// unwrap returns the value without compression and framing, and the id of the schema, if the framing has one. The result shares the memory of
+// the record unless the value was compressed.
+func (c *DecodeConfig) unwrap(r *record.Record) (value []byte, schema string, reject *RejectError) {
+	compression, framed := c.Compression, c.Framing == FramingConfluent
+	if compression == CompressionAuto && c.Format == FormatAvro && !framed {
+		compression = CompressionNone // an Avro value can begin like gzip
 	}
-	if len(value) >= schemaFraming && value[0] == 0 {
-		return value[schemaFraming:], nil
+	if value, reject = decompress(r.Value, compression); reject != nil || !framed {
+		return value, "", reject
 	}
-	if slices.ContainsFunc(r.Headers, func(h record.Header) bool { return h.Key == headerSchemaID }) {
-		return value, nil
+	header := slices.IndexFunc(r.Headers, func(h record.Header) bool { return h.Key == headerSchemaID })
+	if header >= 0 {
+		if schema, _ = schemaID(r.Headers[header].Value); schema != "" {
+			return value, schema, nil
+		}
 	}
-	return nil, &RejectError{NotJSON, fmt.Sprintf("the value has no schema registry framing (a zero byte and four bytes of the schema's id) and the record no header %s: %s; "+
+	if schema, rest := schemaID(value); schema != "" {
+		return rest, schema, nil
+	}
+	if header >= 0 {
+		return value, "", nil
+	}
+	reason := NotJSON
+	if c.Format == FormatAvro {
+		reason = NotAvro
+	}
+	return nil, "", &RejectError{reason, fmt.Sprintf("the value has no schema registry framing (a zero byte and four bytes of the schema's id) and the record no header %s: %s; "+
 		"set input.framing to none if producers use no registry", headerSchemaID, excerpt(value))}
 }
 

@@ -150,7 +150,7 @@ func FuzzUnwrap(f *testing.F) {
 		for _, framing := range []string{FramingNone, FramingConfluent} {
 			cfg := DefaultDecodeConfig()
 			cfg.Framing = framing
-			got, reject := cfg.unwrap(recordOf(string(value)))
+			got, _, reject := cfg.unwrap(recordOf(string(value)))
 			if reject == nil && len(got) > max(maxDecompressedBytes, len(value)) {
 				t.Fatalf("%d bytes of %d", len(got), len(value))
 			}

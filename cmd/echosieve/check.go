@@ -2,15 +2,18 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"echosieve/consumer"
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
+	"echosieve/internal/app/registry"
 	"echosieve/internal/app/service"
 	"echosieve/internal/app/visible"
 	"echosieve/internal/base/diag"
@@ -98,7 +101,11 @@ func check(ctx context.Context, cfg config.Config) checkResult {
 		add(f.Component, f)
 	}
 	found := checkKafka(ctx, cfg)
-	if made != nil && !slices.ContainsFunc(found, failed) {
+	schemas := checkRegistry(ctx, cfg)
+	if schemas != nil {
+		add(registry.Component, schemas...)
+	}
+	if !slices.ContainsFunc(schemas, failed) && made != nil && !slices.ContainsFunc(found, failed) {
 		found = append(found, checkInput(ctx, cfg, made)...)
 	}
 	add("kafka", found...)
@@ -148,6 +155,22 @@ func checkKafka(ctx context.Context, cfg config.Config) []diag.Finding {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	return consumer.Check(ctx, cfg.Kafka)
+}
+
+// checkRegistry checks the schema registry; nil without one.
+func checkRegistry(ctx context.Context, cfg config.Config) []diag.Finding {
+	schemas, asked := cfg.Input.Schemas.(*registry.Client)
+	if !asked {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	subject := strings.Join(cfg.Input.Registry.URLs, ", ")
+	err := schemas.Ping(ctx)
+	if p := (*diag.Problem)(nil); errors.As(err, &p) {
+		return []diag.Finding{p.Finding(diag.Failure, subject)}
+	}
+	return []diag.Finding{diag.New(diag.OK, subject, "it answers", "")}
 }
 
 // checkRedis checks the servers and the index. Without Kafka it does not know which index the group has used.

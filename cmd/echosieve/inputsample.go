@@ -71,7 +71,7 @@ func checkInput(ctx context.Context, cfg config.Config, made *recipe.Recipe) []d
 		}
 		from := article.Coordinates{Topic: topic, Partition: p, Offset: max(offsets.First, offsets.Next-sampleRecords)}
 		if err := archive.Read(ctx, from, offsets.Next, func(r *record.Record) error {
-			s.add(cfg.Input, made, r)
+			s.add(cfg.Input.DecodeConfig, made, r)
 			return nil
 		}); err != nil {
 			return nil

@@ -33,7 +33,8 @@ var promises = []promise{
 	{"larger batch stops its partition", "test/hostile.TestBombs"},
 	{"`max.message.bytes` below", ""},
 	{"records in memory", "consumer.TestInFlightIsBounded consumer.TestMemoryIsBoundedWithManyPartitions"},
-	{"nesting of JSON", "pipeline.TestDepth"},
+	{"nesting of JSON and Avro", "pipeline.TestDepth pipeline/avrojson.TestHostile"},
+	{"an Avro value as JSON", "pipeline/avrojson.TestHostile"},
 	{"decompress", "test/hostile.TestBombs consumer/internal/wire.TestLargeBatchesAreReadRecordByRecord consumer/internal/wire.TestLargestZstdWindowIsRead"},
 	{"above `kafka.max_message_bytes` is skipped", "consumer/internal/wire.TestOversizeRecordsAreCut"},
 	{"fingerprints in a block list", "redisindex.TestFullList"},
@@ -67,6 +68,7 @@ var promises = []promise{
 	{"a page of another site", "internal/app/service.TestGuardOfOrigins test/console.TestOtherSites"},
 	{"not `application/json`", "internal/app/service.TestGuardOfContentTypes"},
 
+	{"**The schema registry**", ""},
 	{"**Kafka and Redis.**", ""},
 	{"can write to Redis can decide verdicts", ""},
 	{"ends in an error, not in a verdict", "redisindex.TestRecordedReplies redisindex.TestDamagedEntryIsSetAside"},

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"echosieve/consumer"
+	"echosieve/internal/app/registry"
 	"echosieve/internal/base/hostport"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -26,15 +27,15 @@ import (
 // Config holds all settings. Package schema makes flags, environment variables and the reference file from the tags of the
 // fields.
 type Config struct {
-	Kafka     consumer.Config       `setting:"kafka" help:"Where articles come from and verdicts go."`
-	Redis     RedisConfig           `setting:"redis" help:"The index of earlier articles."`
-	Window    time.Duration         `setting:"window" range:"1m..876000h" help:"Longest time between the record timestamps of an article and its copy. Memory grows in proportion. A change starts an empty index."`
-	Recipe    string                `setting:"recipe" help:"How fingerprints are made: news, or for comparison classic-fnv, classic-python-200, classic-python-30, classic-yanyiwu."`
-	Detection recipe.Config         `setting:"detection" help:"What counts as a copy. Each change here, except of probes, anchors, segmenter and boilerplate_file, makes a new recipe id and with it a new, empty index."`
-	Policy    article.Policy        `setting:"policy" help:"Topics of near copies, by their relation to the original (docs/output.md). A change touches only articles that are not decided yet."`
-	Input     pipeline.DecodeConfig `setting:"input" help:"How a record's value holds the article."`
-	HTTP      HTTPConfig            `setting:"http" help:"Metrics and health."`
-	Log       LogConfig             `setting:"log" help:"The log, written to standard error."`
+	Kafka     consumer.Config `setting:"kafka" help:"Where articles come from and verdicts go."`
+	Redis     RedisConfig     `setting:"redis" help:"The index of earlier articles."`
+	Window    time.Duration   `setting:"window" range:"1m..876000h" help:"Longest time between the record timestamps of an article and its copy. Memory grows in proportion. A change starts an empty index."`
+	Recipe    string          `setting:"recipe" help:"How fingerprints are made: news, or for comparison classic-fnv, classic-python-200, classic-python-30, classic-yanyiwu."`
+	Detection recipe.Config   `setting:"detection" help:"What counts as a copy. Each change here, except of probes, anchors, segmenter and boilerplate_file, makes a new recipe id and with it a new, empty index."`
+	Policy    article.Policy  `setting:"policy" help:"Topics of near copies, by their relation to the original (docs/output.md). A change touches only articles that are not decided yet."`
+	Input     InputConfig     `setting:"input" help:"How a record's value holds the article."`
+	HTTP      HTTPConfig      `setting:"http" help:"Metrics and health."`
+	Log       LogConfig       `setting:"log" help:"The log, written to standard error."`
 	// Arguments are the arguments with which a command gets this configuration, without secrets. Load sets them.
 	Arguments []string     `setting:"-"`
 	Shadow    ShadowConfig `setting:"shadow" help:"Names for run --shadow, which tries other settings beside the service (docs/recipe-change.md). All must end in shadow."`
@@ -45,6 +46,17 @@ type RedisConfig struct {
 	Namespace          string `setting:"namespace" help:"First part of all keys; processes that share it share the index."`
 	connection.Options `setting:",squash"`
 	Index              keyspace.Config `setting:",squash"`
+}
+
+// InputConfig says how a record's value holds the article, and where the schemas of Avro values are.
+type InputConfig struct {
+	pipeline.DecodeConfig `setting:",squash"`
+	registry.Config       `setting:",squash"`
+}
+
+// Validate returns the mistakes, each with its key first.
+func (c InputConfig) Validate() error {
+	return errors.Join(c.DecodeConfig.Validate(), c.Config.Validate(c.Format == pipeline.FormatAvro, c.Framing == pipeline.FramingConfluent))
 }
 
 // HTTPConfig holds the settings of the listener for metrics and health.
@@ -95,7 +107,7 @@ func Default() Config {
 		Recipe:    "news",
 		Detection: recipe.DefaultConfig(),
 		Policy:    article.DefaultPolicy(),
-		Input:     pipeline.DefaultDecodeConfig(),
+		Input:     InputConfig{DecodeConfig: pipeline.DefaultDecodeConfig()},
 		HTTP:      HTTPConfig{Listen: "127.0.0.1:9464", Open: slices.Clone(openPaths)},
 		Log:       LogConfig{Level: "info", Format: LogText},
 	}

@@ -45,6 +45,8 @@ func others(t *testing.T) map[string][]string {
 		"detection.user_dictionary": {words}, "detection.stop_words": {stop}, "detection.boilerplate_file": {}, "detection.html": {"text"},
 		"input.format": {"text"}, "log.level": {"debug"}, "log.format": {"json"}, "http.listen": {":9000"}, "http.open": {"/readyz"},
 		"policy.revises": policies, "policy.overlaps": policies, "input.tombstones": {"skip"}, "input.preset": {"connect"}, "input.framing": {"confluent"}, "input.compression": {"zstd"}, "policy.contained": policies, "policy.extends": policies, "policy.same_id": policies,
+		"input.schema_file": {}, "input.registry.urls": {}, "input.registry.username": {}, "input.registry.password": {}, "input.registry.password_file": {}, "input.registry.tls.enabled": {},
+		"input.registry.tls.cert_file": {}, "input.registry.tls.key_file": {}, "input.registry.tls.ca_file": {}, "input.registry.tls.server_name": {}, "input.registry.tls.insecure_skip_verify": {},
 		"shadow.group": {"other-shadow"}, "shadow.namespace": {"other-shadow"}, "shadow.topic": {"other-shadow"},
 	}
 }

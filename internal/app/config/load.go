@@ -71,6 +71,9 @@ func LoadOrigins(flags *pflag.FlagSet) (Config, schema.Origins, error) {
 		return Config{}, nil, fmt.Errorf("configuration: %w", err)
 	}
 	cfg.Arguments = arguments(flags, file)
+	if cfg.Input.Schemas, err = cfg.Input.Open(); err != nil {
+		return Config{}, nil, fmt.Errorf("configuration: %w", err)
+	}
 	return cfg, origins, nil
 }
 

@@ -97,11 +97,8 @@ type Looker struct {
 
 // New returns a Looker of an index with its recipe.
 func New(cfg config.Config, made *recipe.Recipe, index *redisindex.Index) *Looker {
-	input := cfg.Input
-	// Framing and compression wrap the bytes of a record. A request has its article as it is.
-	input.Framing, input.Compression = pipeline.FramingNone, pipeline.CompressionNone
 	return &Looker{
-		input: input, largest: cfg.Kafka.MaxMessageBytes, recipe: made, rule: evidence.NewRule(cfg.Detection.Thresholds), index: index,
+		input: cfg.Input.AsJSON(), largest: cfg.Kafka.MaxMessageBytes, recipe: made, rule: evidence.NewRule(cfg.Detection.Thresholds), index: index,
 	}
 }
 

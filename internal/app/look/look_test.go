@@ -46,7 +46,7 @@ func newRig(t testing.TB, redis string) *rig {
 	t.Cleanup(func() { _ = client.Close() })
 	index, err := redisindex.New(client, cfg.IndexConfig(made.ID()), nil, slog.New(slog.DiscardHandler), nil)
 	require.NoError(t, err)
-	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, made, index, nil)
+	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input.DecodeConfig, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, made, index, nil)
 	require.NoError(t, err)
 	return &rig{Looker: New(cfg, made, index), stages: stages}
 }
@@ -56,7 +56,9 @@ func (r *rig) publish(t testing.TB, value []byte) pipeline.Output {
 	t.Helper()
 	rec := record.Record{Coordinates: article.Coordinates{Topic: "articles", Offset: r.offset}, Value: bytes.Clone(value), Time: time.Now()}
 	r.offset++
-	outputs, err := r.stages.Decide(t.Context(), r.stages.Prepare([]record.Record{rec}))
+	prepared, err := r.stages.Prepare(t.Context(), []record.Record{rec})
+	require.NoError(t, err)
+	outputs, err := r.stages.Decide(t.Context(), prepared)
 	require.NoError(t, err)
 	return outputs[0]
 }

@@ -40,7 +40,7 @@ type Lines struct {
 
 // NewLines returns the reader for records of the input topic. It counts bad lines in progress and reports them there.
 func NewLines(cfg config.Config, progress *files.Progress) *Lines {
-	return &Lines{input: cfg.Input, limit: cfg.Kafka.MaxMessageBytes - recordOverhead, progress: progress}
+	return &Lines{input: cfg.Input.DecodeConfig, limit: cfg.Kafka.MaxMessageBytes - recordOverhead, progress: progress}
 }
 
 // Records iterates over the records of the files; the name "-" stands for stdin. Bad lines are reported and left out. After an error

@@ -29,7 +29,7 @@ func Sample(ctx context.Context, cfg config.Config, loop bool, errOut io.Writer,
 	progress := files.NewProgress(errOut, -1, "published", out.Acknowledged)
 	p := newPublisher(out, o.Rate)
 	stop := progress.Start()
-	for rec := range sampleRecords(cfg.Input, loop) {
+	for rec := range sampleRecords(cfg.Input.DecodeConfig, loop) {
 		if err = p.add(ctx, rec, false); err != nil {
 			break
 		}

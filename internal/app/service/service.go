@@ -22,6 +22,7 @@ import (
 	"echosieve/internal/app/console"
 	"echosieve/internal/app/look"
 	"echosieve/internal/app/otlp"
+	"echosieve/internal/app/registry"
 	"echosieve/internal/base/metricset"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -47,6 +48,7 @@ type Service struct {
 	index    *redisindex.Index
 	reporter *watch.Reporter
 	consumer *consumer.Consumer
+	schemas  *registry.Client // nil without input.registry
 	console  *console.Console // nil without http.console
 	access   *access.Access   // nil without a login and TLS
 	listener net.Listener
@@ -62,7 +64,11 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	set := metricset.New(s.registry)
 	set.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	s.health = newHealth(set, log, "kafka", "redis")
+	components := []string{"kafka", "redis"}
+	if s.schemas, _ = cfg.Input.Schemas.(*registry.Client); s.schemas != nil {
+		components = append(components, registry.Component)
+	}
+	s.health = newHealth(set, log, components...)
 	s.reloader = newReloader(cfg, set, log)
 	var err error
 	if s.access, err = access.Load(cfg.HTTP, log.With("component", "http")); err != nil {
@@ -85,7 +91,11 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 		return nil, errors.Join(err, s.redis.Close())
 	}
 	s.reloader.setPolicy = s.index.SetPolicy
-	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes, Window: cfg.Window}, s.recipe, s.index, s.registry)
+	decode := cfg.Input.DecodeConfig
+	if s.schemas != nil {
+		decode.Schemas = s.schemas.Waiting(s.health.report)
+	}
+	stages, err := pipeline.New(pipeline.Config{Decode: decode, MaxMessageBytes: cfg.Kafka.MaxMessageBytes, Window: cfg.Window}, s.recipe, s.index, s.registry)
 	if err != nil {
 		return nil, errors.Join(err, s.redis.Close())
 	}
@@ -156,6 +166,9 @@ func (s *Service) Run(ctx context.Context) error {
 		return nil
 	})
 	group.Go(func() error { s.health.probe(ctx, "kafka", s.consumer.Ping); return nil })
+	if s.schemas != nil {
+		group.Go(func() error { s.health.probe(ctx, registry.Component, s.schemas.Ping); return nil })
+	}
 	group.Go(func() error {
 		s.index.Losses().Monitor(ctx, func(kind, text string) { s.health.warn("redis", kind, text) })
 		return nil
@@ -192,7 +205,7 @@ func (s *Service) Close() {
 // newConsole returns the console of the service.
 func (s *Service) newConsole() (*console.Console, error) {
 	return console.New(console.Config{
-		Version: build.Version(), Kafka: s.cfg.Kafka, Decode: s.cfg.Input, Recipe: s.recipe, Index: s.cfg.IndexConfig(s.recipe.ID()),
+		Version: build.Version(), Kafka: s.cfg.Kafka, Decode: s.cfg.Input.DecodeConfig, Recipe: s.recipe, Index: s.cfg.IndexConfig(s.recipe.ID()),
 	}, s.log.With("component", "console"))
 }
 

@@ -3,6 +3,7 @@ package service
 import (
 	"echosieve/internal/app/access"
 	"echosieve/internal/app/config"
+	"echosieve/internal/app/registry"
 	"echosieve/internal/base/diag"
 )
 
@@ -39,6 +40,16 @@ func Unprotected(cfg config.Config) []diag.Finding {
 			"redis", cfg.Redis.Password != "" && !cfg.Redis.TLS.Enabled,
 			"redis.password is set without TLS: the password is sent in clear text",
 			"set redis.tls.enabled: true, unless Redis runs on this machine",
+		},
+		{
+			registry.Component, cfg.Input.Registry.TLS.InsecureSkipVerify,
+			"input.registry.tls.insecure_skip_verify is set: anyone who can redirect a connection can change what is read",
+			"remove it, and name the authority in input.registry.tls.ca_file",
+		},
+		{
+			registry.Component, cfg.Input.Registry.Password != "" && !cfg.Input.Registry.Encrypted(),
+			"input.registry.password is set without TLS: the password is sent in clear text",
+			"begin input.registry.urls with https://",
 		},
 		{
 			"http", access.SendsPasswords(cfg.HTTP),

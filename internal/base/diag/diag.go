@@ -23,7 +23,7 @@ const (
 
 // Finding is one result of a check.
 type Finding struct {
-	Component string   `json:"component"` // "recipe", "kafka", "redis" or "http"; the command sets it
+	Component string   `json:"component"` // "recipe", "kafka", "registry", "redis" or "http"; the command sets it
 	Severity  Severity `json:"severity"`
 	Subject   string   `json:"subject"`           // what was checked: "topic articles", "127.0.0.1:6379 appendonly"
 	Problem   string   `json:"problem,omitempty"` // the fault; for OK, the state that the check found

@@ -125,7 +125,7 @@ func readRecords(names []string, limit int, cfg config.Config, recipe *recipe.Re
 		}
 	}
 	if !usable {
-		return nil, files.NoArticle(names, cfg.Input, first)
+		return nil, files.NoArticle(names, cfg.Input.DecodeConfig, first)
 	}
 	return records, nil
 }

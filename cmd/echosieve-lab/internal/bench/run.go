@@ -82,13 +82,17 @@ func measureWhole(ctx context.Context, cfg config.Config, news *recipe.Recipe, r
 	}
 	defer func() { err = errors.Join(err, closeIndex()) }()
 	registry := prometheus.NewRegistry()
-	p, err := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, news, index, registry)
+	p, err := pipeline.New(pipeline.Config{Decode: cfg.Input.DecodeConfig, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, news, index, registry)
 	if err != nil {
 		return 0, nil, err
 	}
 	start := cpuTime()
 	for batch := range slices.Chunk(records, cfg.Kafka.BatchRecords) {
-		outputs, err := p.Decide(ctx, p.Prepare(batch))
+		prepared, err := p.Prepare(ctx, batch)
+		if err != nil {
+			return 0, nil, err
+		}
+		outputs, err := p.Decide(ctx, prepared)
 		if err != nil {
 			return 0, nil, err
 		}

@@ -68,7 +68,7 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	cfg.Kafka.Partitions = 1 // one partition: one order of the verdicts, see outputs
 	cfg.HTTP.Listen, cfg.HTTP.Console = "127.0.0.1:0", true
 	cfg.Log.Level = slog.LevelWarn.String()
-	records, err := sampleRecords(&cfg.Input)
+	records, err := sampleRecords(&cfg.Input.DecodeConfig)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	if err != nil {
 		return err
 	}
-	v := newView(out, &cfg.Input, records, asJSON)
+	v := newView(out, &cfg.Input.DecodeConfig, records, asJSON)
 	v.start(cfg.Kafka.Brokers, s.HTTPAddr(), s.RecipeID())
 
 	serviceCtx, stop := context.WithCancel(ctx)

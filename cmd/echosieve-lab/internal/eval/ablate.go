@@ -138,7 +138,7 @@ func (o *ablateOptions) read(cmd *cobra.Command, cfg config.Config, names []stri
 	}
 	reader := newReader(cmd, o.docs)
 	list, err := reader.fingerprint(cmd.Context(), cfg, recipe, o.docs, 0)
-	if err := reader.finish(cmd.ErrOrStderr(), cfg.Input, err); err != nil {
+	if err := reader.finish(cmd.ErrOrStderr(), cfg.Input.AsJSON(), err); err != nil {
 		return nil, nil, err
 	}
 	families := map[string][]string{}

@@ -157,9 +157,10 @@ func evalLanguages(cmd *cobra.Command, cfg config.Config, o languagesOptions, na
 
 // readTexts reads the texts of the articles of one part of a file.
 func readTexts(cmd *cobra.Command, cfg config.Config, name, part string) ([]string, error) {
+	input := cfg.Input.AsJSON()
 	var texts []string
 	err := eachLine(cmd.Context(), name, files.HoldsArticles, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
-		content, reject := cfg.Input.Decode(&record.Record{Value: line})
+		content, reject := input.Decode(&record.Record{Value: line})
 		if reject != nil {
 			return reject
 		}

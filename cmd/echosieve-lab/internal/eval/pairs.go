@@ -124,7 +124,7 @@ func evalPairs(cmd *cobra.Command, cfg config.Config, docs, pairs, ignore string
 	}
 	reader := newReader(cmd, docs)
 	list, err := reader.fingerprint(cmd.Context(), cfg, recipe, docs, 0)
-	if err := reader.finish(cmd.ErrOrStderr(), cfg.Input, err); err != nil {
+	if err := reader.finish(cmd.ErrOrStderr(), cfg.Input.AsJSON(), err); err != nil {
 		return figures.PairsResult{}, "", err
 	}
 	articles := make(map[string]article.Article, len(list))

@@ -156,12 +156,13 @@ func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *rec
 			}
 		})
 	}
+	input := cfg.Input.AsJSON()
 	lines := 0
 	err := r.each(ctx, name, func(line []byte) error {
 		if limit > 0 && lines == limit {
 			return errEnough
 		}
-		content, reject := cfg.Input.Decode(&record.Record{
+		content, reject := input.Decode(&record.Record{
 			Coordinates: article.Coordinates{Topic: fileTopic, Offset: int64(lines)}, Value: line,
 		})
 		if reject != nil {
@@ -199,6 +200,7 @@ func familiesIn(line []byte) []string {
 // file.
 func articlesAt(ctx context.Context, cfg config.Config, name string, wanted map[int]bool) (map[int]article.Content, error) {
 	articles := make(map[int]article.Content, len(wanted))
+	input := cfg.Input.AsJSON()
 	place := 0
 	err := eachLine(ctx, name, files.HoldsArticles, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
 		if len(articles) == len(wanted) {
@@ -206,7 +208,7 @@ func articlesAt(ctx context.Context, cfg config.Config, name string, wanted map[
 		}
 		if wanted[place] {
 			// An article that the service could not judge is shown as far as it could be decoded.
-			articles[place], _ = cfg.Input.Decode(&record.Record{
+			articles[place], _ = input.Decode(&record.Record{
 				Coordinates: article.Coordinates{Topic: fileTopic, Offset: int64(place)}, Value: line,
 			})
 		}

@@ -137,7 +137,7 @@ func evalStream(cmd *cobra.Command, cfg config.Config, docs, redisAddr string) (
 	if err == nil {
 		err = s.flush(ctx)
 	}
-	if err = reader.finish(cmd.ErrOrStderr(), cfg.Input, err); err != nil {
+	if err = reader.finish(cmd.ErrOrStderr(), cfg.Input.AsJSON(), err); err != nil {
 		return result, "", err
 	}
 	if result, err = figures.Stream(s.articles, s.verdicts); err != nil {

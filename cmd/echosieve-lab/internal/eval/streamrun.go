@@ -33,7 +33,8 @@ type streamEval struct {
 }
 
 func newStreamEval(cfg config.Config, recipe *recipe.Recipe, index *ownIndex, reader *reader) (*streamEval, error) {
-	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, recipe, index, nil)
+	cfg.Input.DecodeConfig = cfg.Input.AsJSON()
+	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input.DecodeConfig, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, recipe, index, nil)
 	return &streamEval{cfg: cfg, stages: stages, reader: reader}, err
 }
 
@@ -130,7 +131,11 @@ func (s *streamEval) flush(ctx context.Context) error {
 	if len(s.batch) == 0 {
 		return nil
 	}
-	outputs, err := s.stages.Decide(ctx, s.stages.Prepare(s.batch))
+	prepared, err := s.stages.Prepare(ctx, s.batch)
+	if err != nil {
+		return err
+	}
+	outputs, err := s.stages.Decide(ctx, prepared)
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func evalThreshold(cmd *cobra.Command, cfg config.Config, o thresholdOptions) (f
 	}
 	reader := newReader(cmd, o.docs)
 	list, err := reader.fingerprint(ctx, cfg, recipe, o.docs, o.limit)
-	if err := reader.finish(cmd.ErrOrStderr(), cfg.Input, err); err != nil {
+	if err := reader.finish(cmd.ErrOrStderr(), cfg.Input.AsJSON(), err); err != nil {
 		return figures.ThresholdResult{}, "", err
 	}
 	articles := make([]article.Article, len(list))

@@ -60,7 +60,7 @@ func Command() *cobra.Command {
 		case *most <= 0:
 			return errors.New("--most must be above 0")
 		}
-		reader := outputs.New(cfg.Kafka, cfg.Input, cmd.ErrOrStderr())
+		reader := outputs.New(cfg.Kafka, cfg.Input.DecodeConfig, cmd.ErrOrStderr())
 		defer reader.Close()
 		l := &loader{reader: reader, places: places{numbers: map[place]uint32{}}, most: *most}
 		if *since > 0 {
@@ -77,7 +77,7 @@ func Command() *cobra.Command {
 			return &command.AnswerError{Text: fmt.Sprintf("no record has a verdict on both sides: %s has %d, %s has %d; do both come from one input topic?",
 				args[0], result.A.Records, args[1], result.B.Records)}
 		}
-		(&sampler{reader: reader, decode: cfg.Input, places: &l.places}).complete(cmd.Context(), &result)
+		(&sampler{reader: reader, decode: cfg.Input.DecodeConfig, places: &l.places}).complete(cmd.Context(), &result)
 		if *page != "" {
 			if err := os.WriteFile(*page, []byte(result.page()), 0o600); err != nil {
 				return fmt.Errorf("%w; name a file that can be written after --html", err)

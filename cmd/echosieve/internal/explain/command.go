@@ -139,7 +139,7 @@ func newExplainer(cfg config.Config, cmd *cobra.Command) (*connected, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &connected{explainer: explainer{cfg: cfg, recipe: news, reader: outputs.New(cfg.Kafka, cfg.Input, cmd.ErrOrStderr())}}
+	c := &connected{explainer: explainer{cfg: cfg, recipe: news, reader: outputs.New(cfg.Kafka, cfg.Input.DecodeConfig, cmd.ErrOrStderr())}}
 	c.close = func() {
 		c.reader.Close()
 		_ = client.Close() // nothing was written

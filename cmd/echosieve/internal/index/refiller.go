@@ -53,7 +53,7 @@ type refiller struct {
 
 // pipeline returns the stages of the service, without metrics.
 func (o *opened) pipeline() (*pipeline.Pipeline, error) {
-	return pipeline.New(pipeline.Config{Decode: o.cfg.Input, MaxMessageBytes: o.cfg.Kafka.MaxMessageBytes, Window: o.cfg.Window}, o.recipe, o.Index, nil)
+	return pipeline.New(pipeline.Config{Decode: o.cfg.Input.DecodeConfig, MaxMessageBytes: o.cfg.Kafka.MaxMessageBytes, Window: o.cfg.Window}, o.recipe, o.Index, nil)
 }
 
 // findParts lists what is to be read. Unique articles come first: with them in the index, most later copies are caught again.
@@ -243,10 +243,12 @@ func (r *refiller) destination(topic string) article.Destination {
 
 // flush works off the batch, and notes that the part is done up to an offset.
 func (b *batch) flush(ctx context.Context, upTo int64) error {
-	var err error
-	if prepared := b.r.pipeline.Prepare(b.records); b.r.from == fromInput {
+	prepared, err := b.r.pipeline.Prepare(ctx, b.records)
+	switch {
+	case err != nil:
+	case b.r.from == fromInput:
 		err = b.decide(ctx, prepared)
-	} else {
+	default:
 		err = b.restore(ctx, prepared)
 	}
 	if err == nil && b.gap {

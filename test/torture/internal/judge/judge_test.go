@@ -50,7 +50,9 @@ func newHonest(t *testing.T) *honest {
 	var ends [partitionsIn]int64
 	var batches [partitionsIn][]record.Record
 	decide := func(p int) {
-		outputs, err := service.Decide(t.Context(), service.Prepare(batches[p]))
+		prepared, err := service.Prepare(t.Context(), batches[p])
+		require.NoError(t, err)
+		outputs, err := service.Decide(t.Context(), prepared)
 		require.NoError(t, err)
 		for i := range outputs {
 			h.run.Outputs = append(h.run.Outputs, h.published(&outputs[i]))

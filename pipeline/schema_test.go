@@ -1,0 +1,261 @@
+package pipeline_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/avro"
+
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/avrojson"
+	"echosieve/pipeline/memindex"
+	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
+)
+
+const storySchema = `{"type":"record","name":"Story","fields":[{"name":"id","type":"string"},{"name":"text","type":["null","string"]},
+	{"name":"after","type":["null",{"type":"record","name":"After","fields":[{"name":"id","type":"long"},{"name":"text","type":"string"}]}],"default":null},
+	{"name":"op","type":"string"},{"name":"source","type":"string"}]}`
+
+// avroValue is a value of storySchema.
+func avroValue(t testing.TB, id, text string) []byte {
+	t.Helper()
+	value, err := avro.MustParse(storySchema).Encode(map[string]any{"id": id, "text": text, "op": "c", "source": "Reuters"})
+	require.NoError(t, err)
+	return value
+}
+
+// schemas are a registry that knows storySchema under some ids. With err it does not answer.
+type schemas struct {
+	ids map[string]bool
+	err func(ctx context.Context) error
+}
+
+func (s schemas) Schema(ctx context.Context, id string) (*avrojson.Schema, error) {
+	if s.err != nil {
+		if err := s.err(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if !s.ids[id] {
+		return nil, fmt.Errorf("asked: %w", &pipeline.RejectError{Reason: pipeline.NoSchema, Detail: "no schema " + id})
+	}
+	return avrojson.Parse(storySchema)
+}
+
+func avroConfig(framing string, known ...string) pipeline.DecodeConfig {
+	cfg := pipeline.DefaultDecodeConfig()
+	s := schemas{ids: map[string]bool{}}
+	for _, id := range known {
+		s.ids[id] = true
+	}
+	cfg.Format, cfg.Framing, cfg.Schemas = pipeline.FormatAvro, framing, s
+	return cfg
+}
+
+func TestAvroValues(t *testing.T) {
+	value := string(avroValue(t, "a", "x"))
+	const guid = "\x01" + "0123456789abcdef"
+	guidText := "30313233-3435-3637-3839-616263646566"
+	for name, c := range map[string]struct {
+		framing, header, value string
+		reason                 pipeline.RejectReason
+		detail                 string
+	}{
+		"number before the value":    {pipeline.FramingConfluent, "", "\x00\x00\x00\x00\x07" + value, "", ""},
+		"UUID before the value":      {pipeline.FramingConfluent, "", guid + value, "", ""},
+		"number in the header":       {pipeline.FramingConfluent, "\x00\x00\x00\x00\x07", value, "", ""},
+		"UUID in the header":         {pipeline.FramingConfluent, guid, value, "", ""},
+		"other number":               {pipeline.FramingConfluent, "", "\x00\x00\x00\x00\x08" + value, pipeline.NoSchema, "no schema 8"},
+		"number above all":           {pipeline.FramingConfluent, "", "\x00\xff\xff\xff\xff" + value, pipeline.NoSchema, "4294967295 can be no number"},
+		"header without an id":       {pipeline.FramingConfluent, "x", value, pipeline.NoSchema, "no schema"},
+		"no framing":                 {pipeline.FramingConfluent, "", value, pipeline.NotAvro, "no schema registry framing"},
+		"empty":                      {pipeline.FramingConfluent, "", "", pipeline.NotAvro, "no schema registry framing"},
+		"nothing behind the framing": {pipeline.FramingConfluent, "", "\x00\x00\x00\x00\x07", pipeline.NotAvro, "cut off, at byte 0 of 0; its schema is 7"},
+		"JSON behind the framing":    {pipeline.FramingConfluent, "", "\x00\x00\x00\x00\x07" + `{"text":"x"}`, pipeline.NotAvro, ""},
+		"one schema":                 {pipeline.FramingNone, "", value, "", ""},
+		"one schema, cut":            {pipeline.FramingNone, "", value[:3], pipeline.NotAvro, "cut off"},
+		"no UTF-8":                   {pipeline.FramingNone, "", strings.Replace(value, "x", "\xff", 1), pipeline.NotUTF8, ""},
+		"no text":                    {pipeline.FramingNone, "", "\x02a\x00\x00\x00\x00", pipeline.NoText, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := avroConfig(c.framing, "", "7", guidText)
+			if c.framing == pipeline.FramingConfluent {
+				cfg = avroConfig(c.framing, "7", guidText)
+			}
+			require.NoError(t, cfg.Validate())
+			r := record.Record{Coordinates: article.Coordinates{Topic: "articles"}, Value: []byte(c.value)}
+			if c.header != "" {
+				r.Headers = []record.Header{{Key: "__value_schema_id", Value: []byte(c.header)}}
+			}
+			content, reject := cfg.Decode(&r)
+			if c.reason != "" {
+				require.NotNil(t, reject)
+				require.Equal(t, c.reason, reject.Reason, reject.Detail)
+				require.Contains(t, reject.Detail, c.detail)
+				return
+			}
+			require.Nil(t, reject)
+			require.Equal(t, article.Content{ID: "a", Text: "x", Publisher: "Reuters"}, content)
+		})
+	}
+}
+
+// An envelope may be in Avro, too: Debezium's events, among them deletions.
+func TestAvroEnvelope(t *testing.T) {
+	cfg := avroConfig(pipeline.FramingNone, "")
+	cfg.Preset = "debezium"
+	event := map[string]any{"id": "", "text": nil, "op": "c", "source": "", "after": map[string]any{"id": int64(7), "text": "x"}}
+	decode := func() (article.Content, *pipeline.RejectError) {
+		value, err := avro.MustParse(storySchema).Encode(event)
+		require.NoError(t, err)
+		return cfg.Decode(&record.Record{Value: value})
+	}
+	content, reject := decode()
+	require.Nil(t, reject)
+	require.Equal(t, article.Content{ID: "7", Text: "x"}, content)
+	event["op"], event["after"] = "d", nil
+	_, reject = decode()
+	require.True(t, reject.IsDeletion())
+}
+
+// While no schema can be had, Prepare waits, other batches go on, and nothing becomes a dead letter.
+func TestPrepareWaitsForSchemas(t *testing.T) {
+	asked, back := make(chan bool, 100), make(chan bool)
+	p := newPipeline(t, memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()}), nil, func(c *pipeline.Config) {
+		c.Decode = avroConfig(pipeline.FramingConfluent)
+		c.Decode.Schemas = schemas{ids: map[string]bool{"7": true, "8": true}, err: func(ctx context.Context) error {
+			if ctx.Value(awayKey{}) == nil {
+				return nil
+			}
+			asked <- true
+			select {
+			case <-back:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}}
+	})
+	batch := func() []record.Record {
+		var recs []record.Record
+		for i := range 20 {
+			recs = append(recs, records("\x00\x00\x00\x00\x07"+string(avroValue(t, fmt.Sprint(i), "The harbour board voted on Monday")))...)
+		}
+		return recs
+	}
+	away := context.WithValue(t.Context(), awayKey{}, true)
+	ended, end := context.WithCancel(away)
+	failed := make(chan error)
+	go func() { _, err := p.Prepare(ended, batch()); failed <- err }()
+	done := make(chan *pipeline.Batch)
+	go func() { b, _ := p.Prepare(away, batch()); done <- b }()
+	<-asked
+	outputs, err := p.Decide(t.Context(), prepare(t, p, batch())) // whose schema is known
+	require.NoError(t, err)
+	require.Equal(t, article.Unique.String(), outputs[0].VerdictName())
+	require.Equal(t, batch()[0].Value, outputs[0].Record.Value, "the output has the bytes of the record")
+	end()
+	require.ErrorIs(t, <-failed, context.Canceled)
+	close(back)
+	b := <-done
+	require.NotNil(t, b)
+	for i := range b.Records {
+		_, reject := b.Article(i)
+		require.Nil(t, reject)
+	}
+
+	unknown := records("\x00\x00\x00\x00\x09x")
+	outputs, err = p.Decide(t.Context(), prepare(t, p, unknown))
+	require.NoError(t, err)
+	require.Equal(t, "no_schema", header(outputs[0], pipeline.HeaderReason))
+}
+
+type awayKey struct{}
+
+// A program that only reads waits no longer than ctx allows.
+func TestDecodeSaysThatTheRegistryIsAway(t *testing.T) {
+	cfg := avroConfig(pipeline.FramingConfluent)
+	cfg.Schemas = schemas{err: func(context.Context) error { return errors.New("no registry answers") }}
+	_, reject := cfg.Decode(&record.Record{Value: []byte("\x00\x00\x00\x00\x07x")})
+	require.Equal(t, &pipeline.RejectError{Reason: pipeline.NoSchema, Detail: "no registry answers"}, reject)
+	asJSON := cfg.AsJSON()
+	content, reject := asJSON.Decode(&record.Record{Value: []byte(`{"id":"a","text":"x"}`)})
+	require.Nil(t, reject)
+	require.Equal(t, "a", content.ID)
+}
+
+// BenchmarkFormats compares the CPU time per article of each format with that of the same article as JSON. Formats take turns, so that other
+// work on the machine meets all alike; the least of several rounds counts.
+func BenchmarkFormats(b *testing.B) {
+	news, err := news()
+	require.NoError(b, err)
+	text := strings.Repeat("The harbour board voted on Monday to deepen the eastern channel so that larger grain ships can reach the silos. 港务局周一投票决定加深东部航道。\n", 15)
+	asJSON, err := json.Marshal(map[string]string{"id": "a", "text": text, "source": "Reuters"})
+	require.NoError(b, err)
+	var gzipped bytes.Buffer
+	w := gzip.NewWriter(&gzipped)
+	_, _ = w.Write(asJSON)
+	require.NoError(b, w.Close())
+	encoder, err := zstd.NewWriter(nil)
+	require.NoError(b, err)
+	framing := "\x00\x00\x00\x00\x07"
+	known, err := avrojson.Parse(storySchema)
+	require.NoError(b, err)
+	formats := []struct {
+		name          string
+		format, frame string
+		value         []byte
+	}{
+		{"json", pipeline.FormatJSON, pipeline.FramingNone, asJSON},
+		{"json-framed", pipeline.FormatJSON, pipeline.FramingConfluent, append([]byte(framing), asJSON...)},
+		{"avro", pipeline.FormatAvro, pipeline.FramingConfluent, append([]byte(framing), avroValue(b, "a", text)...)},
+		{"gzip", pipeline.FormatJSON, pipeline.FramingNone, gzipped.Bytes()},
+		{"zstd", pipeline.FormatJSON, pipeline.FramingNone, encoder.EncodeAll(asJSON, nil)},
+	}
+	const rounds, articles = 40, 20
+	least := make([]time.Duration, len(formats))
+	for range b.N {
+		for range rounds {
+			for i, f := range formats {
+				cfg := pipeline.DefaultDecodeConfig()
+				cfg.Format, cfg.Framing, cfg.Schemas = f.format, f.frame, always{known}
+				p, err := pipeline.New(pipeline.Config{Decode: cfg, MaxMessageBytes: math.MaxInt}, news, nil, nil)
+				require.NoError(b, err)
+				recs := make([]record.Record, 1)
+				start := time.Now()
+				for range articles {
+					recs[0] = record.Record{Value: f.value}
+					batch := prepare(b, p, recs)
+					if _, reject := batch.Article(0); reject != nil {
+						b.Fatal(f.name, reject)
+					}
+				}
+				if took := time.Since(start) / articles; least[i] == 0 || took < least[i] {
+					least[i] = took
+				}
+			}
+		}
+	}
+	for i, f := range formats {
+		ratio := float64(least[i]) / float64(least[0])
+		b.ReportMetric(ratio, f.name+"/json")
+		fmt.Fprintf(os.Stderr, "%-12s %8s an article, %.3f x JSON\n", f.name, least[i], ratio)
+	}
+}
+
+type always struct{ schema *avrojson.Schema }
+
+func (a always) Schema(context.Context, string) (*avrojson.Schema, error) { return a.schema, nil }
