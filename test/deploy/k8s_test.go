@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	apps "k8s.io/api/apps/v1"
 	autoscaling "k8s.io/api/autoscaling/v2"
+	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
@@ -45,8 +46,11 @@ type scaledObject struct {
 			} `json:"horizontalPodAutoscalerConfig"`
 		} `json:"advanced"`
 		Triggers []struct {
-			Type     string        `json:"type"`
-			Metadata kafkaMetadata `json:"metadata"`
+			Type              string        `json:"type"`
+			Metadata          kafkaMetadata `json:"metadata"`
+			AuthenticationRef *struct {
+				Name string `json:"name"`
+			} `json:"authenticationRef,omitempty"`
 		} `json:"triggers"`
 	} `json:"spec"`
 }
@@ -59,9 +63,25 @@ type kafkaMetadata struct {
 	Topic             string `json:"topic"`
 	LagThreshold      string `json:"lagThreshold"`
 	OffsetResetPolicy string `json:"offsetResetPolicy"`
+	SASL              string `json:"sasl"`
+	TLS               string `json:"tls"`
 }
 
-// manifests holds the objects that kustomize makes of one directory.
+// triggerAuthentication has the fields of KEDA's TriggerAuthentication that the chart may use.
+// Source: https://keda.sh/docs/latest/concepts/authentication.
+type triggerAuthentication struct {
+	meta.TypeMeta   `json:",inline"`
+	meta.ObjectMeta `json:"metadata"`
+	Spec            struct {
+		SecretTargetRef []struct {
+			Parameter string `json:"parameter"`
+			Name      string `json:"name"`
+			Key       string `json:"key"`
+		} `json:"secretTargetRef"`
+	} `json:"spec"`
+}
+
+// manifests holds the objects that kustomize makes of one directory, or Helm of the chart.
 type manifests struct {
 	kinds          []string
 	deployment     apps.Deployment
@@ -72,6 +92,10 @@ type manifests struct {
 	network        networking.NetworkPolicy
 	serviceMonitor monitoring.ServiceMonitor
 	scaled         scaledObject
+	authentication triggerAuthentication
+	boards         core.ConfigMap
+	rules          monitoring.PrometheusRule
+	refill         batch.Job
 }
 
 // decode decodes one object. An unknown or misspelt field is an error.
@@ -79,6 +103,7 @@ func (m *manifests) decode(kind string, data []byte) error {
 	into, known := map[string]any{
 		"Deployment": &m.deployment, "Service": &m.service, "ServiceAccount": &m.account, "ConfigMap": &m.settings,
 		"PodDisruptionBudget": &m.budget, "NetworkPolicy": &m.network, "ServiceMonitor": &m.serviceMonitor, "ScaledObject": &m.scaled,
+		"TriggerAuthentication": &m.authentication, "Dashboards": &m.boards, "PrometheusRule": &m.rules, "Job": &m.refill,
 	}[kind]
 	if !known {
 		return fmt.Errorf("unknown kind %s", kind)

@@ -16,7 +16,7 @@ import (
 
 // programs are the programs whose commands pages print.
 var programs = []string{
-	"echosieve", "echosieve-lab", "make", "go", "docker", "kubectl", "kcat", "redis-cli", "apt-get", "editor", "systemctl", "journalctl",
+	"echosieve", "echosieve-lab", "make", "go", "docker", "helm", "kubectl", "kcat", "redis-cli", "apt-get", "editor", "systemctl", "journalctl",
 	"sha256sum", "man", "kafka-acls.sh", "kafka-consumer-groups.sh", "kafka-transactions.sh", "kafka-configs.sh", "curl", "git", "zcat", "jq",
 }
 

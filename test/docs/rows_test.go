@@ -45,6 +45,7 @@ var rows = []row{
 	// docs/benchmarks.md
 	{command: "echosieve-lab bench FILE", with: []string{"FILE", "articles.jsonl.gz --rounds 1"}, want: []string{`(?m)^decode +\d`, `(?m)^whole +\d`}},
 	{command: "make bench", parsed: minutes},
+	{command: "go test ./internal/app/look -run NONE -bench Look -benchtime 3000x", parsed: minutes},
 	{command: "ECHOSIEVE_TEST_CORPORA=folder go test ./pipeline/segment -run NONE -bench Cut", parsed: minutes},
 	{command: "ECHOSIEVE_TEST_STORED=100000 go test ./test/e2e -run NONE -bench Service -benchtime 3x", parsed: minutes},
 	{command: "ECHOSIEVE_TEST_FLOOD=20000 go test ./test/e2e -run NONE -bench Flood -benchtime 1x", parsed: minutes},
@@ -101,6 +102,7 @@ var rows = []row{
 		command: "docker build -f deploy/Dockerfile --build-arg VERSION=$(git describe --tags --always) -t registry.example/echosieve:1.0 .",
 		parsed:  noEngine,
 	},
+	{command: "helm install echosieve deploy/helm --namespace echosieve --create-namespace --values values.yaml", parsed: noCluster},
 	{command: "kubectl create namespace echosieve", parsed: noCluster},
 	{command: "kubectl -n echosieve create secret generic echosieve --from-literal=ECHOSIEVE_REDIS_PASSWORD=...", parsed: noCluster},
 	{command: "kubectl apply -k deploy/k8s/example", parsed: noCluster},

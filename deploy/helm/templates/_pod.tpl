@@ -1,0 +1,47 @@
+{{- define "labels" }}{app.kubernetes.io/name: {{ .Release.Name }}}{{ end }}
+{{- define "image" }}{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
+{{- /* The name of the settings holds their hash: changed settings are another ConfigMap, and Kubernetes replaces the pods. */}}
+{{- define "settings" }}{{ .Release.Name }}-{{ .Values.settings | toYaml | sha256sum | trunc 10 }}{{ end }}
+
+{{- /* What the pods of the service and of the Job have in common. */}}
+{{- define "pod" }}
+serviceAccountName: {{ .Release.Name }}
+automountServiceAccountToken: false
+# For a Service with a cluster IP, Kubernetes would set ECHOSIEVE_PORT, and the program refuses unknown settings.
+enableServiceLinks: false
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  seccompProfile: {type: RuntimeDefault}
+{{- with .Values.pullSecrets }}
+imagePullSecrets: {{ toYaml . | nindent 2 }}
+{{- end }}
+volumes:
+  - name: settings
+    configMap: {name: {{ include "settings" . }}}
+  {{- range $secret, $_ := .Values.fileSecrets }}
+  - name: {{ $secret }}
+    secret: {secretName: {{ $secret }}}
+  {{- end }}
+{{- end }}
+
+{{- define "container" }}
+name: echosieve
+image: {{ include "image" . }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+envFrom:
+  - secretRef: {name: {{ .Values.secret }}, optional: true}
+env:
+  - {name: GOMEMLIMIT, value: {{ .Values.goMemoryLimit }}}
+resources: {{ toYaml .Values.resources | nindent 2 }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: {drop: [ALL]}
+volumeMounts:
+  - {name: settings, mountPath: /etc/echosieve, readOnly: true}
+  {{- range $secret, $folder := .Values.fileSecrets }}
+  - {name: {{ $secret }}, mountPath: {{ $folder }}, readOnly: true}
+  {{- end }}
+{{- end }}

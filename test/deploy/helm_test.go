@@ -1,0 +1,135 @@
+package deploy_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
+	"echosieve/test/promserver"
+)
+
+// everyValue switches everything on that the chart can make.
+const everyValue = `
+image: {repository: registry.example/echosieve, tag: "1.0"}
+settings:
+  kafka: {brokers: [kafka.kafka.svc:9092], group: echosieve, topics: {input: articles}}
+  redis: {addrs: [redis.redis.svc:6379], namespace: echosieve}
+fileSecrets: {web: /etc/echosieve-web}
+serviceMonitor: {enabled: true}
+prometheusRule: {enabled: true, runbook: "https://wiki.example/runbook"}
+dashboards: {enabled: true}
+keda:
+  enabled: true
+  metadata: {sasl: scram_sha512, tls: enable}
+  secretTargetRef: [{parameter: password, name: kafka, key: password}]
+refill: {enabled: true, args: [--from, input]}
+`
+
+// helm renders the chart with Helm's own library, and decodes the objects strictly.
+func helm(t *testing.T, values string) *manifests {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("compiles Helm's library")
+	}
+	file := filepath.Join(t.TempDir(), "values.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(values), 0o600))
+	root := promserver.Root(t)
+	text := output(t, filepath.Join(root, "test/deploy/helm"), "go", "run", ".", filepath.Join(root, "deploy/helm"), file)
+	m := new(manifests)
+	for decoder := yaml.NewDecoder(strings.NewReader(text)); ; {
+		var object map[string]any
+		if decoder.Decode(&object) != nil {
+			break
+		}
+		if object == nil {
+			continue
+		}
+		data, err := json.Marshal(object)
+		require.NoError(t, err)
+		kind := object["kind"].(string)
+		if kind == "ConfigMap" && strings.HasSuffix(object["metadata"].(map[string]any)["name"].(string), "-dashboards") {
+			kind = "Dashboards"
+		}
+		require.NoError(t, m.decode(kind, data), "%s", data)
+	}
+	return m
+}
+
+// requireSame requires that two sets of objects do the same. The names of settings may differ.
+func requireSame(t *testing.T, expected, actual *manifests) {
+	t.Helper()
+	expected.deployment.Spec.Template.Spec.Volumes[0].ConfigMap.Name = ""
+	actual.deployment.Spec.Template.Spec.Volumes[0].ConfigMap.Name = ""
+	require.Equal(t, expected.deployment.Spec, actual.deployment.Spec)
+	require.Equal(t, expected.deployment.Labels, actual.deployment.Labels)
+	require.Equal(t, expected.service.Spec, actual.service.Spec)
+	require.Equal(t, expected.service.Name, actual.service.Name)
+	require.Equal(t, expected.budget.Spec, actual.budget.Spec)
+	require.Equal(t, expected.network.Spec, actual.network.Spec)
+	require.Equal(t, expected.account.AutomountServiceAccountToken, actual.account.AutomountServiceAccountToken)
+	require.Equal(t, expected.account.Name, actual.account.Name)
+	one, other := expected.config(t), actual.config(t)
+	one.Arguments, other.Arguments = nil, nil // the names of the files
+	require.Equal(t, one, other)
+}
+
+// The chart's defaults are what kustomize makes of the base.
+func TestHelmDefaults(t *testing.T) {
+	base, chart := kustomize(t, "base"), helm(t, "image: {repository: echosieve, tag: v}\npullSecrets: []\n")
+	require.ElementsMatch(t, base.kinds, chart.kinds)
+	require.Equal(t, "echosieve:v", chart.deployment.Spec.Template.Spec.Containers[0].Image)
+	chart.deployment.Spec.Template.Spec.Containers[0].Image = base.deployment.Spec.Template.Spec.Containers[0].Image
+	chart.deployment.Spec.Template.Spec.Containers[0].ImagePullPolicy = base.deployment.Spec.Template.Spec.Containers[0].ImagePullPolicy
+	requireSame(t, base, chart)
+}
+
+// With everything on, the chart makes what kustomize makes of the example, and rules, boards, KEDA's login and the Job besides.
+func TestHelmWithEverything(t *testing.T) {
+	example, chart := kustomize(t, "example"), helm(t, everyValue)
+	require.ElementsMatch(t, append(example.kinds, "PrometheusRule", "Dashboards", "TriggerAuthentication", "Job"), chart.kinds)
+
+	job := chart.refill.Spec.Template.Spec
+	require.Equal(t, []string{"index", "refill", "--config", "/etc/echosieve/echosieve.yaml", "--from", "input"}, job.Containers[0].Args)
+	require.Equal(t, chart.deployment.Spec.Template.Spec.Volumes, job.Volumes)
+	require.Equal(t, chart.deployment.Spec.Template.Spec.Containers[0].VolumeMounts, job.Containers[0].VolumeMounts)
+	require.NotEqual(t, chart.service.Spec.Selector, chart.refill.Spec.Template.Labels)
+
+	pod := &chart.deployment.Spec.Template.Spec
+	require.Equal(t, "web", pod.Volumes[1].Secret.SecretName)
+	require.Equal(t, "/etc/echosieve-web", pod.Containers[0].VolumeMounts[1].MountPath)
+	pod.Volumes, pod.Containers[0].VolumeMounts = pod.Volumes[:1], pod.Containers[0].VolumeMounts[:1]
+	pod.Containers[0].ImagePullPolicy = ""
+	requireSame(t, example, chart)
+
+	trigger := &chart.scaled.Spec.Triggers[0]
+	require.Equal(t, "scram_sha512", trigger.Metadata.SASL)
+	require.Equal(t, "enable", trigger.Metadata.TLS)
+	require.Equal(t, chart.authentication.Name, trigger.AuthenticationRef.Name)
+	require.Equal(t, "kafka", chart.authentication.Spec.SecretTargetRef[0].Name)
+	trigger.Metadata.SASL, trigger.Metadata.TLS, trigger.AuthenticationRef = "", "", nil
+	require.Equal(t, example.scaled.Spec, chart.scaled.Spec)
+
+	require.Equal(t, "echosieve", *chart.serviceMonitor.Spec.Endpoints[0].RelabelConfigs[0].Replacement)
+	chart.serviceMonitor.Spec.Endpoints[0].RelabelConfigs = nil
+	require.Equal(t, example.serviceMonitor.Spec, chart.serviceMonitor.Spec)
+
+	rules := 0
+	for _, group := range chart.rules.Spec.Groups {
+		for _, rule := range group.Rules {
+			if rule.Alert != "" {
+				require.Contains(t, rule.Annotations["runbook_url"], `{{ with "https://wiki.example/runbook" }}`)
+				rules++
+			}
+		}
+	}
+	require.Len(t, alerts(t), rules)
+	require.Equal(t, "1", chart.boards.Labels["grafana_dashboard"])
+	for _, board := range []string{"echosieve.json", "echosieve-capacity.json"} {
+		require.JSONEq(t, string(read(t, "deploy/grafana/dashboards/"+board)), chart.boards.Data[board])
+	}
+}
