@@ -17,7 +17,7 @@ const (
 )
 
 // everything is the programs that the tests need.
-const everything = "make gcc g++ redis-server lua5.4 prometheus promtool java mvn kcat jq chromium rpm"
+const everything = "make gcc g++ redis-server lua5.4 prometheus promtool java mvn kcat jq chromium rpm python3"
 
 // Stubs take the place of programs on the machine. They write the commands that they were called with into the file CALLS.
 const (
@@ -87,13 +87,13 @@ func TestBuildNeedsNoServers(t *testing.T) {
 }
 
 func TestRootInstallsWhatIsMissing(t *testing.T) {
-	code, said, calls := with("make gcc g++ java kcat jq chromium rpm", machine{"apt-get": working, "id": asRoot}).run(t, "test")
+	code, said, calls := with("make gcc g++ java kcat jq chromium rpm python3", machine{"apt-get": working, "id": asRoot}).run(t, "test")
 	require.Zero(t, code, said)
 	require.Equal(t, []string{update, install + "redis-server lua5.4 prometheus maven -qq"}, calls)
 }
 
 func TestSudoThatAsksNothing(t *testing.T) {
-	code, said, calls := with("make java mvn redis-server lua5.4 prometheus promtool kcat jq chromium rpm", machine{"apt-get": working, "id": asUser, "sudo": willing}).run(t, "test")
+	code, said, calls := with("make java mvn redis-server lua5.4 prometheus promtool kcat jq chromium rpm python3", machine{"apt-get": working, "id": asUser, "sudo": willing}).run(t, "test")
 	require.Zero(t, code, said)
 	require.Equal(t, []string{"sudo -n true", "sudo -n " + update, update, "sudo -n " + install + "g++ -qq", install + "g++ -qq"}, calls)
 }
@@ -108,7 +108,7 @@ func TestOneCommandIsPrinted(t *testing.T) {
 		"no sudo":   {nil, `    su -c "apt-get update && apt-get install -y --no-install-recommends redis-server lua5.4 prometheus"` + "\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := with("make gcc g++ java mvn promtool kcat jq chromium rpm", c.stubs)
+			m := with("make gcc g++ java mvn promtool kcat jq chromium rpm python3", c.stubs)
 			m["apt-get"], m["id"] = working, asUser
 			code, said, calls := m.run(t, "test")
 			require.Equal(t, 1, code)
@@ -120,7 +120,7 @@ func TestOneCommandIsPrinted(t *testing.T) {
 }
 
 func TestOtherSystemsAreToldTheNames(t *testing.T) {
-	code, said, _ := with("make gcc g++ java promtool prometheus redis-server lua5.4 kcat jq chromium rpm", machine{"id": asRoot}).run(t, "test")
+	code, said, _ := with("make gcc g++ java promtool prometheus redis-server lua5.4 kcat jq chromium rpm python3", machine{"id": asRoot}).run(t, "test")
 	require.Equal(t, 1, code)
 	require.Contains(t, said, "packages, then start again: maven\n")
 }
@@ -134,7 +134,7 @@ func TestGoIsNotInstalled(t *testing.T) {
 }
 
 func TestInstallationThatChangesNothing(t *testing.T) {
-	code, said, _ := with("make gcc g++ java promtool prometheus redis-server lua5.4 kcat jq chromium rpm", machine{"apt-get": broken, "id": asRoot}).run(t, "test")
+	code, said, _ := with("make gcc g++ java promtool prometheus redis-server lua5.4 kcat jq chromium rpm python3", machine{"apt-get": broken, "id": asRoot}).run(t, "test")
 	require.Equal(t, 1, code)
 	require.Contains(t, said, "still not found in PATH: programs of maven")
 }

@@ -1,0 +1,104 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/test/kafkaserver"
+	"echosieve/test/redisserver"
+	"echosieve/test/service"
+)
+
+// lines collects the lines that a program prints.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// whole returns the lines that are complete.
+func (l *lines) whole() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := strings.Split(l.text.String(), "\n")
+	return all[:len(all)-1]
+}
+
+// TestExampleConsumers requires that the consumers of deploy/examples print each published article once, with its verdict, past the markers of the
+// transactions that an exactly-once service leaves in its topics, and that they go on where they stopped.
+func TestExampleConsumers(t *testing.T) {
+	broker, store := kafkaserver.Start(t, kafkaserver.V4).Addr, redisserver.Addr(t)
+	python := filepath.Join(t.TempDir(), "python")
+	for _, command := range [][]string{
+		{"python3", "-m", "venv", python},
+		{python + "/bin/pip", "install", "--quiet", "--disable-pip-version-check", "confluent-kafka==2.11.0"},
+		{"go", "build", "-o", python + "/consumer", "../../deploy/examples/consumer.go"},
+	} {
+		out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput()
+		require.NoError(t, err, "%v (.ci/setup test installs what is missing)\n%s", command, out)
+	}
+	settings := service.Settings{"kafka.brokers": broker, "redis.addrs": store, "kafka.create_topics": "true", "redis.namespace": "examples"}
+	publish := func() {
+		cmd := exec.CommandContext(t.Context(), service.Binary, "produce", "--sample", "--kafka.brokers", broker)
+		cmd.Env = os.Environ()
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	service.Start(t, settings).WaitReady(t)
+	publish()
+
+	const articles = 72 // of the sample's 77 records, 5 are dead letters
+	total := articles
+	for name, command := range map[string][]string{
+		"python": {python + "/bin/python", "../../deploy/examples/consumer.py"},
+		"go":     {python + "/consumer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inputs := map[string]bool{}
+			verdicts := map[string]int{}
+			for range 2 { // the second one goes on
+				var out, errors lines
+				cmd := exec.Command(command[0], append(command[1:], broker, name, "articles-unique", "articles-duplicate")...)
+				cmd.Stdout, cmd.Stderr = &out, &errors
+				require.NoError(t, cmd.Start())
+				want := total
+				if len(inputs) > 0 {
+					publish()
+					total += articles
+					want = articles
+				}
+				for deadline := time.Now().Add(service.Patience); len(out.whole()) < want; time.Sleep(50 * time.Millisecond) {
+					require.True(t, time.Now().Before(deadline), "%d articles\n%s", len(out.whole()), strings.Join(errors.whole(), "\n"))
+				}
+				require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+				require.NoError(t, cmd.Wait(), strings.Join(errors.whole(), "\n"))
+				for _, line := range out.whole() {
+					var article map[string]string
+					require.NoError(t, json.Unmarshal([]byte(line), &article), line)
+					require.False(t, inputs[article["input"]], "twice: %s", line)
+					require.NotEmpty(t, article["input"])
+					inputs[article["input"]] = true
+					verdicts[article["verdict"]]++
+				}
+			}
+			require.Positive(t, verdicts["unique"])
+			require.Positive(t, verdicts["near"])
+			require.Positive(t, verdicts["exact"])
+			require.Zero(t, verdicts[""])
+		})
+	}
+}
