@@ -1,6 +1,4 @@
-//go:build ignore
-
-// Prints what Echosieve has decided, one JSON object a line: go run consumer.go BROKERS GROUP TOPIC...
+// Command examples prints what Echosieve has decided, one JSON object a line: go run consumer.go BROKERS GROUP TOPIC...
 //
 // Offsets are committed after the work: a record whose work was not finished comes again.
 package main
@@ -28,7 +26,8 @@ func main() {
 		kgo.AutoCommitMarks(),
 	)
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
 	defer client.Close()
 	lines := json.NewEncoder(os.Stdout)

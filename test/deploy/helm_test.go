@@ -39,7 +39,7 @@ func helm(t *testing.T, values string) *manifests {
 	file := filepath.Join(t.TempDir(), "values.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(values), 0o600))
 	root := promserver.Root(t)
-	text := output(t, filepath.Join(root, "test/deploy/helm"), "go", "run", ".", filepath.Join(root, "deploy/helm"), file)
+	text := output(t, root, "go", "run", "-modfile=test/deploy/helm/helm.mod", "test/deploy/helm/main.go", "deploy/helm", file)
 	m := new(manifests)
 	for decoder := yaml.NewDecoder(strings.NewReader(text)); ; {
 		var object map[string]any

@@ -1,5 +1,6 @@
-// Command helm prints the objects that Helm's own library makes of a chart, as `helm template` does: helm CHART [VALUES FILE]. It is a module of
-// its own: Helm brings Kubernetes' client along, which the service's module shall not name.
+//go:build ignore
+
+// Command helm prints the objects that Helm's own library makes of a chart, as `helm template` does: helm CHART [VALUES FILE].
 package main
 
 import (

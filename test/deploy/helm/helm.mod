@@ -1,4 +1,4 @@
-module echosieve/test/deploy/helm
+module echosieve
 
 go 1.26.0
 
