@@ -17,8 +17,9 @@ import (
 // mostRate bounds --rate. No single process publishes that many records a second.
 const mostRate = 1_000_000
 
-const produceHelp = `Produce publishes JSON Lines, one article a line, into the input topic. Each line becomes the value of one
-record, unchanged. The id of the article, if it has one, becomes the key. Files may be compressed with gzip or zstd, whatever
+const produceHelp = `Produce publishes articles into the input topic. Each line of JSON Lines becomes the value of one record, unchanged. Also
+recognised are JSON lists, JSON over several lines, Elasticsearch's bulk format, the output of kcat -J, CSV and TSV with a
+header that names the text, and WARC: id is the page's address, the record's time is WARC-Date. The id of the article, if it has one, becomes the key. Files may be compressed with gzip or zstd, whatever
 their names are. "-", or no file, means standard input. The output of mongoexport can be published directly.
 
 A line that is no JSON object, or is too long for the topic, is reported with its file and line number, counted and left
@@ -33,7 +34,7 @@ Exit codes: 0 all lines published, or the loop was stopped; 1 some lines were ba
 func newProduceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "produce [FILE...]",
-		Short:   "Publish articles from JSON Lines into the input topic",
+		Short:   "Publish articles from files into the input topic",
 		GroupID: groupService,
 		Long:    produceHelp,
 		Example: `  echosieve produce --config echosieve.yaml 2026-*.jsonl.zst

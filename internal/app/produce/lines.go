@@ -110,7 +110,7 @@ func (l *Lines) each(ctx context.Context, name string, stdin io.Reader, take fun
 		defer f.Close()
 		in = f
 	}
-	lines, err := files.NewLineReader(l.progress.Counting(in), l.limit)
+	lines, err := files.NewArticleReader(l.progress.Counting(in), l.limit, l.input)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -126,7 +126,7 @@ func (l *Lines) each(ctx context.Context, name string, stdin io.Reader, take fun
 		}
 		var rec record.Record
 		if err == nil {
-			rec, err = l.record(line)
+			rec, err = l.record(line, lines.Time())
 		}
 		if err != nil && !l.good && bytes.IndexByte(line, 0) >= 0 {
 			return files.NoArticle([]string{name}, l.input, fmt.Sprintf("line %d holds zero bytes: it is no text", number))
@@ -158,10 +158,13 @@ func interruptible(ctx context.Context, r io.Reader) io.Reader {
 	return out
 }
 
-// record makes a record of a line. Its key is the id of the article. The id is found by the decoder of the service, so that the
+// record makes a record of a line, with the time at which the article was fetched, if that is known. Its key is the id of the article. The id is found by the decoder of the service, so that the
 // service finds the same id in the record.
-func (l *Lines) record(line []byte) (record.Record, error) {
-	r := record.Record{Value: bytes.Clone(line), Time: time.Now()}
+func (l *Lines) record(line []byte, at time.Time) (record.Record, error) {
+	if at.IsZero() {
+		at = time.Now()
+	}
+	r := record.Record{Value: bytes.Clone(line), Time: at}
 	content, reject := l.input.Decode(&r)
 	if reject != nil && reject.Reason == pipeline.NotJSON {
 		return r, errors.New(reject.Detail)

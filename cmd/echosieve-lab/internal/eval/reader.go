@@ -66,7 +66,11 @@ func eachLine(ctx context.Context, name, holds string, through func(io.Reader) i
 		return err
 	}
 	defer file.Close()
-	lines, err := files.NewLineReader(through(file), maxLine)
+	input := pipeline.DecodeConfig{Format: pipeline.FormatText} // lines as they are
+	if holds == files.HoldsArticles {
+		input = pipeline.DefaultDecodeConfig()
+	}
+	lines, err := files.NewArticleReader(through(file), maxLine, input)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

@@ -1,0 +1,141 @@
+package files
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline"
+)
+
+func warcRecord(kind, uri, contentType, block string) string {
+	return fmt.Sprintf("WARC/1.0\r\nWARC-Type: %s\r\nWARC-Target-URI: %s\r\nWARC-Date: 2026-11-23T15:35:00Z\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n",
+		kind, uri, contentType, len(block), block)
+}
+
+func response(contentType, body string) string {
+	return "HTTP/1.1 200 OK\r\nContent-Type: " + contentType + "\r\n\r\n" + body
+}
+
+// readAll returns the articles of a file and the error that ended it, nil at its end.
+func readAll(t testing.TB, file string) (articles []string, at string, err error) {
+	t.Helper()
+	r, err := NewArticleReader(strings.NewReader(file), 1000, pipeline.DefaultDecodeConfig())
+	if err != nil {
+		return nil, "", err
+	}
+	defer r.Close()
+	for {
+		line, _, err := r.Next()
+		if tooLong := (*LineTooLongError)(nil); errors.As(err, &tooLong) {
+			articles = append(articles, "too long")
+			continue
+		}
+		if err == io.EOF { //nolint:errorlint // io.ErrUnexpectedEOF is another
+			return articles, at, nil
+		}
+		if err != nil {
+			return articles, at, err
+		}
+		if !r.Time().IsZero() {
+			at = r.Time().Format("15:04")
+		}
+		articles = append(articles, string(line))
+	}
+}
+
+func TestArticleReader(t *testing.T) {
+	const a, b = `{"id":"a","text":"x"}`, `{"id":"b","text":"y, \"z\""}`
+	pretty := "{\n  \"id\": \"a\",\n  \"text\": \"x\"\n}\n"
+	archive := warcRecord("warcinfo", "", "application/warc-fields", "software: x") +
+		warcRecord("request", "http://a/1", "application/http", "GET / HTTP/1.1\r\n\r\n") +
+		warcRecord("response", "http://a/1", "application/http", response("text/html", "<p>x</p>")) +
+		warcRecord("response", "http://a/2.png", "application/http", response("image/png", "\x89PNG")) +
+		warcRecord("response", "http://a/3", "application/http", response("text/html; charset=gbk", "\xb8\xdb")) +
+		warcRecord("response", "http://a/4", "application/http", "no HTTP") +
+		warcRecord("conversion", "http://a/5", "text/plain", "plain") +
+		warcRecord("response", "http://a/6", "application/http", response("text/html", strings.Repeat("x", 5000)))
+	pages := []string{
+		`{"id":"http://a/1","url":"http://a/1","text":"\u003cp\u003ex\u003c/p\u003e"}`, `{"id":"http://a/3","url":"http://a/3","text":"港"}`,
+		`{"id":"http://a/5","url":"http://a/5","text":"plain"}`, "too long",
+	}
+	var members bytes.Buffer // Common Crawl compresses each record by itself
+	for _, part := range strings.SplitAfter(archive, "\r\n\r\n") {
+		w := gzip.NewWriter(&members)
+		_, _ = w.Write([]byte(part))
+		require.NoError(t, w.Close())
+	}
+	for name, c := range map[string]struct {
+		file string
+		want []string
+		err  string
+	}{
+		"lines":                {a + "\n\n" + b + "\n", []string{a, b}, ""},
+		"lines, cut off":       {`{"id":"a","text` + "\n" + b, []string{`{"id":"a","text`, b}, ""},
+		"one line":             {a, []string{a}, ""},
+		"nothing":              {"", nil, ""},
+		"list":                 {"[" + a + ",\n" + b + "]", []string{a, b}, ""},
+		"list, pretty":         {"\ufeff [\n" + pretty + "," + pretty + "]\n", []string{a, a}, ""},
+		"list of nothing":      {"[]", nil, ""},
+		"list, cut off":        {"[" + a + ",", []string{a}, "EOF"},
+		"list without end":     {"[" + a, []string{a}, "the list has no end"},
+		"pretty":               {pretty + pretty, []string{a, a}, ""},
+		"pretty, brace behind": {"{\"id\":\"a\",\n\"text\":\"x\"}\n" + pretty, []string{a, a}, ""},
+		"pretty, damaged":      {pretty + "{\n\"id\" 1}", []string{a}, "invalid character"},
+		"too long in a list":   {`[{"text":"` + strings.Repeat("x", 2000) + `"},` + a + "]", []string{"too long", a}, ""},
+		"bulk":                 {`{"index":{"_id":"1"}}` + "\n" + a + "\n" + `{"create":{}}` + "\n" + b + "\n", []string{a, b}, ""},
+		"kcat":                 {`{"topic":"t","partition":0,"offset":1,"key":"a","payload":"{\"id\":\"a\",\"text\":\"x\"}"}` + "\n", []string{a}, ""},
+		"csv":                  {"id,text\r\na,x\r\nb,\"y, \"\"z\"\"\"\r\n", []string{a, b}, ""},
+		"csv, several lines":   {"id;text\na;\"x\ny\"\n", []string{`{"id":"a","text":"x\ny"}`}, ""},
+		"csv, short row":       {"id,text\na\n", []string{`{"id":"a"}`}, ""},
+		"csv, long row":        {"id,text\na,x,z\n", nil, "more fields than the header"},
+		"tsv":                  {"id\ttext\na\tx\n", []string{a}, ""},
+		"no header":            {"a,x\nb,y\n", []string{"a,x", "b,y"}, ""},
+		"warc":                 {archive, pages, ""},
+		"warc.gz":              {members.String(), pages, ""},
+		"warc, cut off":        {archive[:len(archive)-3000], pages[:3], "cut off"},
+		"warc, no length":      {"WARC/1.0\r\nWARC-Type: response\r\n\r\n", nil, "length"},
+		"bzip2":                {"BZh91AY", nil, "bunzip2 -c"},
+		"xz":                   {"\xfd7zXZ\x00", nil, "xz -dc"},
+		"zip":                  {"PK\x03\x04", nil, "unzip -p"},
+		"Parquet":              {"PAR1", nil, "duckdb"},
+		"feed":                 {"<?xml version=\"1.0\"?><rss>", nil, "reads feeds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, at, err := readAll(t, c.file)
+			if c.err != "" {
+				require.ErrorContains(t, err, c.err)
+			} else {
+				require.NoError(t, err)
+			}
+			require.Equal(t, c.want, got)
+			if strings.HasPrefix(name, "warc") && len(got) > 0 {
+				require.Equal(t, "15:35", at)
+			}
+		})
+	}
+}
+
+// Whatever a file holds, the reading ends, and no article is longer than allowed.
+func FuzzArticles(f *testing.F) {
+	for _, file := range []string{
+		"[{}]", "{\n}", "id,text\na,x", `{"index":{}}` + "\n{}", `{"offset":1,"payload":"{}"}`,
+		warcRecord("response", "u", "application/http", response("text/html", "x")), "WARC/1.0\r\nContent-Length: 9223372036854775807\r\n\r\nx",
+	} {
+		f.Add(file)
+	}
+	f.Fuzz(func(t *testing.T, file string) {
+		articles, _, _ := readAll(t, file)
+		for _, a := range articles {
+			if len(a) > 1000 {
+				t.Fatalf("%d bytes", len(a))
+			}
+		}
+	})
+}
