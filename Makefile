@@ -15,14 +15,14 @@ SEED ?= $(shell date +%s)
 UNRACED := TestPeakMemory|TestHostileTexts|TestHostileTextsTakeLinearTime|TestLongFieldsTakeLinearTime|TestLargeBatchesAreReadRecordByRecord|TestOversizeRecordsAreCut
 RACED := ./consumer/... ./redisindex/... ./pipeline ./pipeline/recipe ./pipeline/page ./pipeline/memindex ./cmd/... ./internal/...
 
-.PHONY: help build release demo check test test-race test-rest setup-build setup-test torture lint fuzz bench up down clean
+.PHONY: help build release demo check test test-race test-rest setup-build setup-test setup-image image-test torture lint fuzz bench up down clean
 
-# Both install the programs that the machine lacks, or print the command that does.
-setup-build setup-test: setup-%:
+# They install the programs that the machine lacks, or print the command that does.
+setup-build setup-test setup-image: setup-%:
 	@.ci/setup $*
 
 help: ## show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 12
 
 build: ## build bin/echosieve, the service, and bin/echosieve-lab, both static and without a C++ compiler
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X echosieve/internal/app/build.version=$(VERSION)' -o bin/ ./cmd/...
@@ -52,6 +52,9 @@ test-rest:
 	go test -count=1 -p 3 -timeout 60m $(filter-out $(shell go list $(RACED)),$(shell go list ./...))
 	CGO_ENABLED=0 go test -count=1 -short ./pipeline/... ./cmd/... ./internal/...
 	for p in linux/arm64 darwin/arm64; do CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -o /dev/null ./cmd/...; done
+
+image-test: setup-image ## as root: builds the container image without an engine, runs it, and the commands of docker-compose.yml
+	go test -count=1 -timeout 60m -tags image -v ./test/image
 
 torture: ## faults on real servers, every record accounted for (make torture ROUNDS=100 SEED=7)
 	go run ./test/torture --rounds $(ROUNDS) --seed $(SEED)

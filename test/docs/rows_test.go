@@ -102,6 +102,7 @@ var rows = []row{
 		command: "docker build -f deploy/Dockerfile --build-arg VERSION=$(git describe --tags --always) -t registry.example/echosieve:1.0 .",
 		parsed:  noEngine,
 	},
+	{command: "make image-test", parsed: minutes},
 	{command: "helm install echosieve deploy/helm --namespace echosieve --create-namespace --values values.yaml", parsed: noCluster},
 	{command: "kubectl create namespace echosieve", parsed: noCluster},
 	{command: "kubectl -n echosieve create secret generic echosieve --from-literal=ECHOSIEVE_REDIS_PASSWORD=...", parsed: noCluster},
