@@ -2,13 +2,13 @@ package pipeline
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"sync"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
 	"echosieve/pipeline/record"
@@ -80,11 +80,12 @@ func decompress(value []byte, compression string) ([]byte, *RejectError) {
 	expected := compression == CompressionAuto || compression == found
 	switch {
 	case expected && found == CompressionGzip:
-		unzip, err := gzip.NewReader(bytes.NewReader(value))
-		if err != nil {
+		dec, _ := gzipReaders.Get().(*gzip.Reader)
+		defer gzipReaders.Put(dec)
+		if err := dec.Reset(bytes.NewReader(value)); err != nil {
 			return nil, damaged(CompressionGzip, err)
 		}
-		return readBounded(CompressionGzip, unzip)
+		return readBounded(CompressionGzip, dec)
 	case expected && found == CompressionZstd:
 		dec, _ := zstdReaders.Get().(*zstd.Decoder)
 		defer zstdReaders.Put(dec)
@@ -98,7 +99,10 @@ func decompress(value []byte, compression string) ([]byte, *RejectError) {
 	return value, nil
 }
 
-// zstdReaders keeps decoders, which take longer to make than an article to decompress. None has a goroutine of its own, and the window is bounded.
+// gzipReaders and zstdReaders keep decoders, which take longer to make than an article to decompress. None has a goroutine of its own, and the
+// window is bounded.
+var gzipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
+
 var zstdReaders = sync.Pool{New: func() any {
 	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxDecompressedBytes), zstd.WithDecoderLowmem(true))
 	if err != nil {

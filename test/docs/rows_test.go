@@ -166,7 +166,7 @@ var rows = []row{
 	{command: "echosieve index accept --config echosieve.yaml", want: []string{`^nothing to accept|^accepted`}},
 	// docs/reliability.md
 	{command: "make torture", parsed: minutes},
-	{command: "make torture ROUNDS=30 SEED=7", parsed: minutes},
+	{command: "make torture ROUNDS=100 SEED=7", parsed: minutes},
 	{command: "go run ./test/torture --help", parsed: "compiles the fault runner only to print its flags; the rows above check the flags that the pages use"},
 	{command: "go test ./test/torture/... -run 'Mistakes|Mutants'", parsed: minutes},
 	{command: "go run ./test/torture --scenario", parsed: minutes},
