@@ -161,8 +161,10 @@ func TestComposeConfiguration(t *testing.T) {
 		}
 		Window string
 		HTTP   struct {
-			Listen string
-			Hosts  []string
+			Listen    string
+			Hosts     []string
+			Console   bool
+			Generated bool `yaml:"generated_login"`
 		}
 		Recipe string
 		Input  struct {
@@ -182,6 +184,7 @@ func TestComposeConfiguration(t *testing.T) {
 	require.Contains(t, *services["kafka"].Environment["KAFKA_ADVERTISED_LISTENERS"], "//"+config.Kafka.Brokers[0])
 	require.True(t, config.Kafka.CreateTopics)
 	require.Equal(t, "0.0.0.0:9464", config.HTTP.Listen)
+	require.True(t, config.HTTP.Console && config.HTTP.Generated, "nobody but who reads the log may read articles")
 	require.Contains(t, services, config.HTTP.Hosts[0], "containers call the service by its name")
 	require.Equal(t, "news", config.Recipe)
 	topics := config.Kafka.Topics

@@ -1,5 +1,5 @@
 // Package access is the login and the TLS of the HTTP listener. The file of http.config_file has the form of Prometheus' web configuration:
-// whoever runs Prometheus writes it already. The token of http.token_file is for programs.
+// whoever runs Prometheus writes it already. The token of http.token_file is for programs. The password of http.generated_login is in the log.
 //
 // All files are read again when they have changed. A file with mistakes changes nothing: what was in force stays, and the log says so.
 package access
@@ -19,6 +19,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/crypto/bcrypt"
+
 	"echosieve/internal/app/config"
 )
 
@@ -33,7 +35,12 @@ type Access struct {
 	checking chan struct{} // one password at a time is compared: it takes a core
 	waiting  atomic.Int32
 	known    sync.Map // sums of logins that were right, of the current rules
+	// generated is the bcrypt hash of the password in the log; nil: none.
+	generated []byte
 }
+
+// generatedUser is the user of http.generated_login.
+const generatedUser = "echosieve"
 
 // rules are what the files say.
 type rules struct {
@@ -49,26 +56,51 @@ func (r *rules) asks() bool { return len(r.users) > 0 || r.hasToken() }
 
 func (r *rules) hasToken() bool { return r.token != [sha256.Size]byte{} }
 
-// Load reads the files. It returns nil if the settings name none. Pages that show articles need a login as soon as http.listen is no
+// Load reads the files, and makes the login of http.generated_login. It returns nil if the settings name neither. Pages that show articles need a login as soon as http.listen is no
 // loopback address: without one, Load returns an error.
 func Load(cfg config.HTTPConfig, log *slog.Logger) (*Access, error) {
 	r, err := read(cfg)
 	if err != nil {
 		return nil, err
 	}
+	a := &Access{cfg: cfg, log: log, checking: make(chan struct{}, 1), read: r.stamps}
+	if cfg.Generated {
+		if err := a.generate(); err != nil {
+			return nil, fmt.Errorf("http.generated_login: %w", err)
+		}
+		r.admit(a.generated)
+	}
 	if page := cfg.ShowsArticles(); page != "" && !r.asks() && !r.certed && !isLoopback(cfg.Listen) {
 		return nil, fmt.Errorf("%s shows articles to everybody who reaches %s, which is no loopback address: "+
-			"set http.config_file to a file with basic_auth_users, or http.token_file, or http.listen to 127.0.0.1 and a port", page, cfg.Listen)
+			"set http.config_file to a file with basic_auth_users, or http.token_file, or http.generated_login, or http.listen to 127.0.0.1 and a port", page, cfg.Listen)
 	}
-	if len(r.stamps) == 0 {
+	if len(r.stamps) == 0 && a.generated == nil {
 		return nil, nil
 	}
-	a := &Access{cfg: cfg, log: log, checking: make(chan struct{}, 1), read: r.stamps}
 	if _, err := rand.Read(a.salt[:]); err != nil {
 		return nil, err
 	}
 	a.current.Store(r)
 	return a, nil
+}
+
+// generate makes a password and writes it to the log.
+func (a *Access) generate() (err error) {
+	password := rand.Text()
+	a.generated, err = bcrypt.GenerateFromPassword([]byte(password), bcrypt.DefaultCost)
+	a.log.Info("login until the next start", "user", generatedUser, "password", password)
+	return err
+}
+
+// admit adds the generated user, unless a file has that name.
+func (r *rules) admit(hash []byte) {
+	if _, named := r.users[generatedUser]; hash == nil || named {
+		return
+	}
+	if r.users == nil {
+		r.users = map[string][]byte{}
+	}
+	r.users[generatedUser] = hash
 }
 
 // isLoopback says whether only this machine reaches an address.
@@ -84,7 +116,7 @@ func isLoopback(listen string) bool {
 // SendsPasswords says whether logins pass a network readable.
 func SendsPasswords(cfg config.HTTPConfig) bool {
 	r, err := read(cfg)
-	return err == nil && r.asks() && r.tls == nil && !isLoopback(cfg.Listen)
+	return err == nil && (r.asks() || cfg.Generated) && r.tls == nil && !isLoopback(cfg.Listen)
 }
 
 // rules returns what the files say now.
@@ -96,6 +128,7 @@ func (a *Access) rules() *rules {
 		return old
 	}
 	r, err := read(a.cfg)
+	r.admit(a.generated)
 	a.read = r.stamps
 	switch {
 	case err != nil:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -189,6 +190,47 @@ func TestArticlesNeedALogin(t *testing.T) {
 }
 
 // Files are read again when they have changed. Mistakes in them, and what a running listener cannot do, change nothing.
+// The password of http.generated_login is in the log alone. It holds until the next start, also when files have changed.
+func TestGeneratedLogin(t *testing.T) {
+	start := func(cfg config.HTTPConfig) (*Access, string) {
+		cfg.Generated = true
+		var log bytes.Buffer
+		a, err := Load(cfg, slog.New(slog.NewJSONHandler(&log, nil)))
+		require.NoError(t, err)
+		var line struct{ User, Password string }
+		require.NoError(t, json.Unmarshal(log.Bytes(), &line))
+		require.Equal(t, "echosieve", line.User)
+		require.Len(t, line.Password, 26)
+		return a, line.User + ":" + line.Password
+	}
+	cfg := settings(t, "", "")
+	cfg.Console, cfg.Listen = true, ":9464"
+	require.False(t, SendsPasswords(cfg))
+	a, login := start(cfg)
+	require.Equal(t, http.StatusUnauthorized, status(a, "/console/", ""))
+	require.Equal(t, http.StatusUnauthorized, status(a, "/console/", "echosieve:"))
+	require.Equal(t, http.StatusOK, status(a, "/console/", login))
+	require.Equal(t, http.StatusOK, status(a, "/readyz", ""))
+	cfg.Generated = true
+	require.True(t, SendsPasswords(cfg))
+	again, other := start(cfg)
+	require.NotEqual(t, login, other)
+	require.Equal(t, http.StatusUnauthorized, status(again, "/console/", login))
+
+	users := func(name string) string { return "basic_auth_users:\n  " + name + ": " + hash(t, "secret") + "\n" }
+	cfg = settings(t, users("alice"), "")
+	a, login = start(cfg)
+	require.Equal(t, http.StatusOK, status(a, "/console/", login))
+	require.Equal(t, http.StatusOK, status(a, "/console/", "alice:secret"))
+	write(t, cfg.ConfigFile, users("alice-2"))
+	require.Equal(t, http.StatusOK, status(a, "/console/", "alice-2:secret"))
+	require.Equal(t, http.StatusOK, status(a, "/console/", login))
+
+	a, login = start(settings(t, users("echosieve"), ""))
+	require.Equal(t, http.StatusOK, status(a, "/console/", "echosieve:secret"), "the file's user wins")
+	require.Equal(t, http.StatusUnauthorized, status(a, "/console/", login))
+}
+
 func TestReloadOfFiles(t *testing.T) {
 	cfg := settings(t, "basic_auth_users: {alice: "+hash(t, "secret")+"}", token)
 	var log bytes.Buffer

@@ -37,7 +37,7 @@ func (a *Access) Protect(next http.Handler) http.Handler {
 			if rules.hasToken() {
 				w.Header().Add("WWW-Authenticate", "Bearer "+Realm)
 			}
-			http.Error(w, "This page needs a login: a user of http.config_file, or the token of http.token_file.", status)
+			http.Error(w, "This page needs a login: a user of http.config_file, the token of http.token_file, or the password of http.generated_login in the log.", status)
 		default:
 			http.Error(w, "Too many logins are under way.", status)
 		}

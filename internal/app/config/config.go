@@ -70,6 +70,7 @@ type HTTPConfig struct {
 
 	ConfigFile string   `setting:"config_file" help:"Login and TLS, in a file like Prometheus' web configuration: basic_auth_users with bcrypt hashes, tls_server_config. Read again when it or a certificate has changed."`
 	TokenFile  string   `setting:"token_file" help:"File with a token that lets a program in, too: Authorization: Bearer TOKEN. Read again when it has changed."`
+	Generated  bool     `setting:"generated_login" help:"At each start make a password for the user echosieve and write it to the log: to try the service out."`
 	Open       []string `setting:"open" help:"Which of /metrics, /healthz and /readyz need no login."`
 }
 
