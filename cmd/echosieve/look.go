@@ -50,7 +50,7 @@ func newLookCommand() *cobra.Command {
 		}
 		in := cmd.InOrStdin()
 		if args[0] != "-" {
-			file, err := files.Open(args[0], files.HoldsArticles)
+			file, err := files.Open(args[0], files.HoldsLines)
 			if err != nil {
 				return err
 			}

@@ -160,6 +160,39 @@ func TestRecordsMayRepeat(t *testing.T) {
 	require.Empty(t, run.Check().Violations)
 }
 
+// Only exact repeats of a forgotten article may get another verdict when they are delivered again.
+func TestRepeatsOfForgottenArticles(t *testing.T) {
+	exact := set(copyOf(b, a, a), verdict, "exact")
+	for name, test := range map[string]struct {
+		forgotten []string
+		first     *kgo.Record
+		want      []Kind
+	}{
+		"exact repeat":      {forgotten: []string{a}, first: exact},
+		"near copy":         {forgotten: []string{a}, first: copyOf(b, a, a), want: []Kind{Contradiction}},
+		"another article":   {forgotten: []string{c}, first: exact, want: []Kind{Contradiction}},
+		"nothing forgotten": {first: exact, want: []Kind{Contradiction}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := Run{
+				Inputs: inputs(), Partitions: 2, Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"}, MayRepeat: true, Forgotten: test.forgotten,
+				Outputs: []*kgo.Record{unique(a), test.first, unique(b), unique(c), dead(broken, "not_json"), tombstone()},
+				Reason: func(input string) pipeline.RejectReason {
+					if input == broken {
+						return pipeline.NotJSON
+					}
+					return ""
+				},
+			}
+			var kinds []Kind
+			for _, v := range run.Check().Violations {
+				kinds = append(kinds, v.Kind)
+			}
+			require.Equal(t, test.want, kinds)
+		})
+	}
+}
+
 func TestLinksAreCounted(t *testing.T) {
 	run := Run{
 		Inputs: inputs(), Partitions: 2, Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"},

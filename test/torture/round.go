@@ -197,7 +197,7 @@ func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, wr
 	excuses := r.Excuses()
 	found := judge.Judge(ledger.Run{
 		Inputs: inputs, Outputs: outputs, Partitions: int32(r.Partitions), Topics: r.Topics(),
-		MayRepeat: len(excuses.Losses)+len(excuses.Forgotten) > 0,
+		MayRepeat: len(excuses.Losses)+len(excuses.Forgotten) > 0, Forgotten: excuses.Forgotten,
 	}, written, excuses)
 	found.Violations = append(found.Violations, judge.Shadow(inputs, outputs, r.shadowed)...)
 	if checked != nil {

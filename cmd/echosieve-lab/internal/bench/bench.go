@@ -131,7 +131,7 @@ func readRecords(names []string, limit int, cfg config.Config, recipe *recipe.Re
 }
 
 func readFile(name string, maxLine int, take func(name string, number int, line []byte) bool) error {
-	f, err := files.Open(name, files.HoldsArticles)
+	f, err := files.Open(name, files.HoldsLines)
 	if err != nil {
 		return err
 	}

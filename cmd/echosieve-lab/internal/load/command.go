@@ -125,7 +125,7 @@ func (f *flags) validate(cmd *cobra.Command, names []string, cfg config.Config) 
 	}
 	for _, name := range names {
 		if name != "-" {
-			if err := files.Check(name, files.HoldsArticles); err != nil {
+			if err := files.Check(name, files.HoldsLines); err != nil {
 				return err
 			}
 		}

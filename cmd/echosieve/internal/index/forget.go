@@ -18,9 +18,10 @@ echosieve-original has them, TOPIC/PARTITION/OFFSET; or the id of an article, wh
 that id (--as id, if the id looks like coordinates). All articles whose root it is are forgotten with it, because they were never
 published as unique.
 
-Published verdicts stay. When a forgotten record is delivered again, it gets its old verdict. The next article with the
-same text, or a similar one, is published as unique and is an original from then on: if the text itself is the problem,
-forget that article, too. A refill after a loss brings forgotten articles back: forget them again.
+Published verdicts stay. When a forgotten record is delivered again, it gets its old verdict; an exact repeat of it, which
+has no entry, is decided anew. The next article with the same text, or a similar one, is published as unique and is an
+original from then on: if the text itself is the problem, forget that article, too. A refill after a loss brings
+forgotten articles back: forget them again.
 
 Forget reads the whole index until it finds nothing more, because articles under way may still get the article as their
 root. It needs the rights SCAN, DBSIZE and HGETALL.
