@@ -93,11 +93,14 @@ func Compare(a, b *Signature) Comparison {
 		c.OtherSubject = a.hasOtherSubject(b) && b.hasOtherSubject(a)
 		c.OtherMain = min(a.mainWordsNotIn(b), b.mainWordsNotIn(a))
 		c.SameForemost = a.foremostIn(b) || b.foremostIn(a)
-		short, long := a, b
-		if na >= nb {
-			short, long = b, a
+		switch {
+		case na < nb:
+			c.Growth = a.growth(b)
+		case na > nb:
+			c.Growth = b.growth(a)
+		default: // neither is longer, and the order must not matter
+			c.Growth = max(a.growth(b), b.growth(a))
 		}
-		c.Growth = short.growth(long)
 	}
 	va, vb := a.bitmap(), b.bitmap()
 	const body = 1<<bodyBits - 1
