@@ -42,15 +42,9 @@ func (l *lines) whole() []string {
 // transactions that an exactly-once service leaves in its topics, and that they go on where they stopped.
 func TestExampleConsumers(t *testing.T) {
 	broker, store := kafkaserver.Start(t, kafkaserver.V4).Addr, redisserver.Addr(t)
-	python := filepath.Join(t.TempDir(), "python")
-	for _, command := range [][]string{
-		{"python3", "-m", "venv", python},
-		{python + "/bin/pip", "install", "--quiet", "--disable-pip-version-check", "confluent-kafka==2.11.0"},
-		{"go", "build", "-o", python + "/consumer", "../../deploy/examples/consumer.go"},
-	} {
-		out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput()
-		require.NoError(t, err, "%v (.ci/setup test installs what is missing)\n%s", command, out)
-	}
+	consumer := filepath.Join(t.TempDir(), "consumer")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", consumer, "../../deploy/examples/consumer.go").CombinedOutput()
+	require.NoError(t, err, "%s", out)
 	settings := service.Settings{"kafka.brokers": broker, "redis.addrs": store, "kafka.create_topics": "true", "redis.namespace": "examples"}
 	publish := func() {
 		cmd := exec.CommandContext(t.Context(), service.Binary, "produce", "--sample", "--kafka.brokers", broker)
@@ -64,8 +58,8 @@ func TestExampleConsumers(t *testing.T) {
 	const articles = 72 // of the sample's 77 records, 5 are dead letters
 	total := articles
 	for name, command := range map[string][]string{
-		"python": {python + "/bin/python", "../../deploy/examples/consumer.py"},
-		"go":     {python + "/consumer"},
+		"python": {python(t), "../../deploy/examples/consumer.py"},
+		"go":     {consumer},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inputs := map[string]bool{}

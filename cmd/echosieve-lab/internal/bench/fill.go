@@ -175,7 +175,7 @@ func (f *filler) flush(ctx context.Context, least int) error {
 	return nil
 }
 
-// storedAt is the timestamp of all articles: now, but not so late that claims fall into the next slice.
+// storedAt is the timestamp of all articles, stored and claimed: the middle of the present slice.
 func storedAt(layout keyspace.Layout) time.Time {
 	now := time.Now().UnixMilli()
 	slice := layout.Slice(now)
