@@ -24,7 +24,7 @@ type metric struct {
 }
 
 var (
-	row   = regexp.MustCompile("(?m)^- `(echosieve_[a-z_]+)`, (counter|gauge|histogram)(?:; ([^:]*))?: ")
+	row   = regexp.MustCompile("(?m)^- `(echosieve_[a-z_]+)`, (counter|gauge|histogram)(?:; ([^:\n]*))?(?:: |$)")
 	label = regexp.MustCompile("`([a-z]+)`(?: \\(([^)]*)\\))?")
 )
 
