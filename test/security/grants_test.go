@@ -27,7 +27,8 @@ func (f *fortress) allowRedis(t *testing.T, user, namespace, password, without s
 	require.NoError(t, f.redis.Do(t.Context(), rules...).Err())
 }
 
-// kafkaRights returns the kafka-acls.sh commands of docs/security.md that grant rights to a user.
+// kafkaRights returns the kafka-acls.sh commands of docs/security.md that grant rights to a user: one for each topic of a command, so that
+// a test can grant and revoke each right alone.
 func kafkaRights(t *testing.T, user string) []string {
 	t.Helper()
 	doc, err := os.ReadFile("../../docs/security.md")
@@ -35,7 +36,14 @@ func kafkaRights(t *testing.T, user string) []string {
 	var commands []string
 	for line := range strings.Lines(string(doc)) {
 		if strings.HasPrefix(line, "kafka-acls.sh ") && option(t, line, "--allow-principal") == "User:"+user {
-			commands = append(commands, strings.TrimSpace(line))
+			command, topics, found := strings.Cut(strings.TrimSpace(line), " --topic ")
+			if !found {
+				commands = append(commands, command)
+				continue
+			}
+			for topic := range strings.SplitSeq(topics, " --topic ") {
+				commands = append(commands, command+" --topic "+topic)
+			}
 		}
 	}
 	require.NotEmpty(t, commands)
