@@ -54,8 +54,8 @@ func TestPages(t *testing.T) {
 	_, runbook := get(t, Path+"runbook.md")
 	require.Contains(t, runbook, `<h3 id="echosievedown">EchosieveDown</h3>`)
 	require.Contains(t, runbook, "<title>Runbook - Echosieve</title>")
-	_, security := get(t, Path+"security.md")
-	require.Contains(t, security, "<table>")
+	_, output := get(t, Path+"output.md")
+	require.Contains(t, output, "<table>")
 	_, operations := get(t, Path+"operations.md")
 	require.Contains(t, operations, "A batch is too large: raise", "the service does not have SECURITY.md")
 	for _, nothing := range []string{"nothing.md", "docs.go", "../go.mod", "x/y"} {

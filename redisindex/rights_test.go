@@ -167,19 +167,26 @@ func TestSecurityDocs(t *testing.T) {
 		}
 		fmt.Fprintf(&b, " '+%s'", r.Command)
 	}
-	b.WriteString("\n```\n\n| right | needed |\n|---|---|\n")
-	for _, r := range connection.Rights() {
-		var needed string
+	b.WriteString("\n```\n")
+	var rights, needed string // of the item that is not written yet
+	for _, r := range append(connection.Rights(), connection.Right{}) {
+		now := ""
 		switch {
 		case r.Optional:
-			needed = "optional: " + r.For
+			now = "optional: " + r.For
 		case r.When != "":
-			needed = "with `" + r.When + "`"
-		default:
-			continue // always needed, as the page says above the rule
+			now = "with `" + r.When + "`"
 		}
-		fmt.Fprintf(&b, "| `+%s` | %s |\n", strings.ReplaceAll(r.Command, "|", "\\|"), needed)
+		switch {
+		case now == needed && now != "":
+			rights += fmt.Sprintf(", `+%s`", r.Command)
+			continue
+		case needed != "":
+			fmt.Fprintf(&b, "\n- %s: %s", rights, needed)
+		}
+		rights, needed = fmt.Sprintf("`+%s`", r.Command), now
 	}
+	b.WriteString("\n\n")
 	doc, err := os.ReadFile(path)
 	require.NoError(t, err)
 	before, rest, found := strings.Cut(string(doc), begin)

@@ -22,13 +22,13 @@ func TestOutputDocumentationNamesEveryHeader(t *testing.T) {
 		pipeline.HeaderRecipe, pipeline.HeaderLeftOut, pipeline.HeaderReason, pipeline.HeaderDetail, pipeline.HeaderValueOmitted, pipeline.HeaderTime,
 		pipeline.HeaderShadow, pipeline.HeaderTraceparent,
 	} {
-		require.Contains(t, doc, "| `"+header+"` |")
+		require.Contains(t, doc, "\n- `"+header+"`: ")
 	}
 	for _, reason := range []string{
 		string(pipeline.NotJSON), string(pipeline.NotUTF8), string(pipeline.NoText), string(pipeline.WrongType), string(pipeline.EmptyText),
 		string(pipeline.TooLarge), string(pipeline.Timestamp), string(pipeline.Refused),
 	} {
-		require.Contains(t, doc, "| `"+reason+"` |")
+		require.Contains(t, doc, "\n- `"+reason+"`: ")
 	}
 }
 
@@ -56,7 +56,7 @@ func TestDocumentationNamesEveryReason(t *testing.T) {
 	}
 	slices.Sort(exposed)
 	exposed = slices.Compact(exposed)
-	row := regexp.MustCompile("(?m)^- `echosieve_pipeline_records_total`, .*reason: (.*)$").FindStringSubmatch(string(read(t, "docs/metrics.md")))
+	row := regexp.MustCompile("(?m)^- `echosieve_pipeline_records_total`; .*reason: (.*)$").FindStringSubmatch(string(read(t, "docs/metrics.md")))
 	require.NotNil(t, row)
 	listed := regexp.MustCompile(`[a-z_0-9]+`).FindAllString(strings.ReplaceAll(row[1], "the test that decided", ""), -1)
 	slices.Sort(listed)
@@ -64,7 +64,7 @@ func TestDocumentationNamesEveryReason(t *testing.T) {
 	output := string(read(t, "docs/output.md"))
 	for _, reason := range exposed {
 		if reason != "none" && reason != "tombstone" { // no header has these values
-			require.Contains(t, output, "| `"+reason+"` |")
+			require.Contains(t, output, "\n- `"+reason+"`: ")
 		}
 	}
 }

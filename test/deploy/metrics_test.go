@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"cmp"
 	"net/http/httptest"
 	"regexp"
 	"strings"
@@ -24,7 +25,7 @@ type metric struct {
 }
 
 var (
-	row   = regexp.MustCompile("(?m)^- `(echosieve_[a-z_]+)`, (counter|gauge|histogram)(?:; ([^:\n]*))?(?:: |$)")
+	row   = regexp.MustCompile("(?m)^- `(echosieve_[a-z_]+)`(?:, (gauge|histogram))?(?:; ([^:\n]*))?(?:: |$)")
 	label = regexp.MustCompile("`([a-z]+)`(?: \\(([^)]*)\\))?")
 )
 
@@ -32,7 +33,7 @@ func documented(t *testing.T) map[string]metric {
 	t.Helper()
 	metrics := map[string]metric{}
 	for _, m := range row.FindAllStringSubmatch(string(read(t, "docs/metrics.md")), -1) {
-		entry := metric{name: m[1], kind: m[2], values: map[string][]string{}}
+		entry := metric{name: m[1], kind: cmp.Or(m[2], "counter"), values: map[string][]string{}}
 		for _, l := range label.FindAllStringSubmatch(m[3], -1) {
 			entry.labels = append(entry.labels, l[1])
 			if l[2] != "" {

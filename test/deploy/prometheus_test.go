@@ -128,7 +128,7 @@ func TestQueriesOfTheRunbook(t *testing.T) {
 		}
 		rules = append(rules, rule{fmt.Sprintf("query_%d", len(rules)), span[1]})
 		for _, name := range regexp.MustCompile(`echosieve_\w+`).FindAllString(span[1], -1) {
-			require.Contains(t, metrics, "- `"+name+"`, ", span[1])
+			require.Contains(t, metrics, "- `"+name+"`", span[1])
 		}
 	}
 	require.NotEmpty(t, rules)
