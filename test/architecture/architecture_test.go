@@ -3,6 +3,7 @@
 package architecture_test
 
 import (
+	"cmp"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -41,10 +42,10 @@ func TestFileMap(t *testing.T) {
 	require.True(t, found)
 	fileMap, _, _ = strings.Cut(fileMap, "\n## ")
 	var folders []string
-	for _, entry := range regexp.MustCompile("`([^`]+)`\\s\\((`[^)]+`)\\)").FindAllStringSubmatch(fileMap, -1) {
+	for _, entry := range regexp.MustCompile("`([^`]+)`(?:\\s\\((`[^)]+`)\\))?").FindAllStringSubmatch(fileMap, -1) {
 		folder := entry[1]
 		folders = append(folders, folder)
-		for name := range strings.SplitSeq(entry[2], ", ") {
+		for name := range strings.SplitSeq(cmp.Or(entry[2], filepath.Base(folder)+".go"), ", ") {
 			_, err := os.Stat(filepath.Join(root, folder, strings.Trim(name, "`")))
 			assert.NoError(t, err)
 		}

@@ -60,7 +60,6 @@ var rows = []row{
 		parsed: "a search for the limit takes minutes; load_test.go runs a short one",
 	},
 	// docs/configuration.md
-	{command: "echosieve config reference > echosieve.yaml", output: fileText("echosieve.yaml"), want: []string{`(?m)^redis:$`}},
 	{command: "echosieve config print --config echosieve.yaml --sources", want: []string{`(?m)brokers: .*# .*ECHOSIEVE_KAFKA_BROKERS`}},
 	{command: "echosieve check --config echosieve.yaml", want: []string{`The service can start`}},
 	// docs/detection.md
