@@ -56,8 +56,8 @@ func TestPages(t *testing.T) {
 	require.Contains(t, runbook, "<title>Runbook - Echosieve</title>")
 	_, output := get(t, Path+"output.md")
 	require.Contains(t, output, "<table>")
-	_, operations := get(t, Path+"operations.md")
-	require.Contains(t, operations, "A batch is too large: raise", "the service does not have SECURITY.md")
+	_, configuration := get(t, Path+"configuration.md")
+	require.Contains(t, configuration, "<p><code>deploy/echosieve.reference.yaml</code> lists every setting", "the service does not have that file")
 	for _, nothing := range []string{"nothing.md", "docs.go", "../go.mod", "x/y"} {
 		status, _ := get(t, Path+nothing)
 		require.NotEqual(t, http.StatusOK, status, nothing)
