@@ -91,7 +91,6 @@ var rows = []row{
 		want: []string{`The service can start`},
 	},
 	{command: "systemctl enable --now echosieve", parsed: noSystem},
-	{command: "journalctl --unit echosieve --follow", parsed: noSystem},
 	{
 		command: "echosieve produce --sample --loop --rate 5 --kafka.brokers localhost:9092", with: []string{"--rate 5", "--rate 50"},
 		until: `\d\d records published`, stop: true,
