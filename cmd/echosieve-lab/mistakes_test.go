@@ -37,7 +37,7 @@ func TestWrongUsage(t *testing.T) {
 	notJSON := file("passwd", "root:x:0:0:root:/root:/bin/bash\nbin:x:1:1:bin:/bin:/sbin/nologin\n")
 	noText := file("notext.jsonl", `{"id":"1","headline":"x"}`+"\n")
 	onlyMarkup := file("markup.jsonl", `{"id":"1","text":"<br> -- <br>"}`+"\n")
-	empty := file("empty.jsonl", "")
+	empty, zip := file("empty.jsonl", ""), file("articles.zip", "PK\x03\x04")
 
 	for _, c := range []struct {
 		args []string
@@ -76,19 +76,22 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"load", "--metrics", "http://localhost:9464/metrics"}, "add --real, or leave it out"},
 		{[]string{"load", "--copies", ".5", noText}, "--copies applies to articles made from the sample; name no file with it"},
 		{[]string{"load", "--input.format", "text"}, "but input.format is text; set it to json"},
-		{[]string{"bench", filepath.Join(dir, "none.jsonl")}, "none.jsonl; name a file of articles, one JSON object a line"},
+		{[]string{"bench", filepath.Join(dir, "none.jsonl")}, "none.jsonl; name a file of articles: JSON Lines, a JSON list, CSV or TSV with a header, or WARC"},
 		{[]string{"bench", dir}, "is a directory; name the files in it, such as " + dir},
-		{[]string{"load", filepath.Join(dir, "none.jsonl")}, "none.jsonl; name a file of articles, one JSON object a line"},
+		{[]string{"load", filepath.Join(dir, "none.jsonl")}, "none.jsonl; name a file of articles: JSON Lines, a JSON list, CSV or TSV with a header, or WARC"},
 		{[]string{"load", dir}, "is a directory; name the files in it"},
 		{[]string{"eval", "stream", "--docs", dir}, "is a directory; name the files in it"},
 		{[]string{"eval", "pairs", "--docs", noText, "--pairs", filepath.Join(dir, "none.tsv")}, "name a file of pairs, tab-separated lines"},
 		{[]string{"eval", "pairs", "--docs", evalDocs, "--pairs", notJSON}, "want id_a, id_b, label and kind, separated by tabs"},
 		{[]string{"eval", "pairs", "--docs", evalDocs, "--pairs", empty}, "expected are pairs, tab-separated lines: id_a id_b label kind"},
 		{[]string{"eval", "threshold", "--docs", evalDocs, "--html", filepath.Join(dir, "none", "x.html")}, "--html: there is no directory"},
-		{[]string{"bench", notJSON}, "there is no article in " + notJSON + " (" + notJSON + ":1: not_json"},
+		{[]string{"bench", notJSON}, "there is no article in " + notJSON + " (" + notJSON + ":1: the value is not a JSON object"},
 		{[]string{"bench", empty}, "expected is one JSON object a line with its text under text, content, body (input.fields.text)"},
 		{[]string{"bench", noText}, "no_text"},
 		{[]string{"bench", onlyMarkup}, "empty_text"},
+		{[]string{"bench", zip}, zip + ": this is a zip file: type unzip -p FILE and pipe it into this command"},
+		{[]string{"load", zip}, zip + ": this is a zip file"},
+		{[]string{"eval", "stream", "--docs", zip}, zip + ": this is a zip file"},
 		{[]string{"load", notJSON}, "there is no article in " + notJSON},
 		{[]string{"load", empty}, "expected is one JSON object a line"},
 		{[]string{"eval", "stream", "--docs", notJSON}, "expected is one JSON object a line"},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,17 +12,21 @@ import (
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
 	"echosieve/internal/app/look"
+	"echosieve/internal/app/produce"
 	"echosieve/internal/app/visible"
 	"echosieve/redisindex"
 	"echosieve/redisindex/connection"
 )
 
-const lookHelp = `Look prints the verdict that articles would get if they came now, and the stored articles that resemble them. FILE holds
-articles as the input topic takes them: JSON objects, one after another or in a list, at most 100; "-" is standard input.
+const lookHelp = `Look prints the verdict that articles would get if they came now, and the stored
+articles that resemble them. FILE is read as produce reads it, and holds at most 100 articles; "-"
+is standard input. With input.format text or html each line is an article.
 
-It asks Redis, reads only, and stores nothing: the answer is advice. A service with http.look answers the same at /v1/look.
+It asks Redis, reads only, and stores nothing: the answer is advice. A service with http.look
+answers the same at /v1/look.
 
-Exit codes: 0 done; 1 an article would be a dead letter; 2 failed.`
+Exit codes: 0 done; 1 an article would be a dead letter, or a line is none; 2 failed, or no line is
+an article.`
 
 func newLookCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -48,19 +51,12 @@ func newLookCommand() *cobra.Command {
 		if *shadow {
 			cfg = cfg.AsShadow()
 		}
-		in := cmd.InOrStdin()
-		if args[0] != "-" {
-			file, err := files.Open(args[0], files.HoldsLines)
-			if err != nil {
-				return err
-			}
-			defer file.Close()
-			in = file
+		values, bad, err := readValues(cmd, cfg, args)
+		if err != nil {
+			return err
 		}
-		answer, err := lookUp(cmd, cfg, in)
-		if request := (*look.RequestError)(nil); errors.As(err, &request) {
-			return fmt.Errorf("%s: %w", args[0], err)
-		} else if err != nil {
+		answer, err := lookUp(cmd, cfg, values)
+		if err != nil {
 			return err
 		}
 		if *asJSON {
@@ -73,12 +69,31 @@ func newLookCommand() *cobra.Command {
 				err = &command.AnswerError{Text: "at least one of the articles would be a dead letter"}
 			}
 		}
+		if err == nil && bad > 0 {
+			err = &command.AnswerError{Text: fmt.Sprintf("%s left out", command.Count(int(bad), "bad line"))}
+		}
 		return err
 	}
 	return cmd
 }
 
-func lookUp(cmd *cobra.Command, cfg config.Config, in io.Reader) (look.Answer, error) {
+// readValues returns the articles of a file, and the number of lines that are none.
+func readValues(cmd *cobra.Command, cfg config.Config, names []string) (values [][]byte, bad int64, err error) {
+	cfg.Input.DecodeConfig = cfg.Input.AsJSON()
+	progress := files.NewProgress(cmd.ErrOrStderr(), -1, "", nil)
+	for rec, err := range produce.NewLines(cfg, progress).Records(cmd.Context(), names, cmd.InOrStdin()) {
+		if err != nil {
+			return nil, 0, err
+		}
+		if len(values) == look.Most {
+			return nil, 0, fmt.Errorf("%s holds more than %d articles; name a file of fewer", names[0], look.Most)
+		}
+		values = append(values, rec.Value)
+	}
+	return values, progress.Bad.Load(), nil
+}
+
+func lookUp(cmd *cobra.Command, cfg config.Config, values [][]byte) (look.Answer, error) {
 	made, err := cfg.LoadRecipe()
 	if err != nil {
 		return look.Answer{}, err
@@ -95,7 +110,7 @@ func lookUp(cmd *cobra.Command, cfg config.Config, in io.Reader) (look.Answer, e
 	if err != nil {
 		return look.Answer{}, err
 	}
-	return look.New(cfg, made, index).Look(cmd.Context(), in)
+	return look.New(cfg, made, index).Look(cmd.Context(), values)
 }
 
 // printLook prints each article in one line, and below it the stored articles.

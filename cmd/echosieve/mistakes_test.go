@@ -27,6 +27,7 @@ func TestWrongUsage(t *testing.T) {
 	notJSON := file("passwd", "root:x:0:0:root:/root:/bin/bash\nbin:x:1:1:bin:/bin:/sbin/nologin\n")
 	noText := file("notext.jsonl", `{"id":"1","headline":"x"}`+"\n")
 	empty := file("empty.jsonl", "")
+	long := file("long.csv", "id,text\n"+strings.Repeat("x,y\n", 101))
 	removedKey := file("removed.yaml", "detection:\n  short_pairs: 60\n")
 	unknownKey := file("unknown.yaml", "kafka:\n  broker: [a:1]\n")
 	broken := file("broken.yaml", "kafka: [\n")
@@ -188,6 +189,11 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"compare", dir, "b"}, "is a directory"},
 		// Files without an article.
 		{"", []string{"produce", kafka, notJSON}, "expected is one JSON object a line"},
+		{"", []string{"look", notJSON}, "there is no article in " + notJSON + " (" + notJSON + ":1: the value is not a JSON object"},
+		{"", []string{"look", empty}, "there is no article in " + empty},
+		{"", []string{"look", filepath.Join(dir, "none.jsonl")}, "name a file of articles"},
+		{"", []string{"look", dir}, "is a directory"},
+		{"", []string{"look", long}, "long.csv holds more than 100 articles; name a file of fewer"},
 		{"", []string{"boilerplate", "learn", "--from", notJSON, "--out", filepath.Join(dir, "t.tsv")}, "expected is one JSON object a line"},
 		{"", []string{"boilerplate", "learn", "--from", noText, "--out", filepath.Join(dir, "t.tsv")}, "there is no article in " + noText},
 		{"", []string{"produce", kafka, binary}, "ls (line 1 holds zero bytes: it is no text); expected is one JSON object a line"},

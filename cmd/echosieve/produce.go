@@ -17,19 +17,24 @@ import (
 // mostRate bounds --rate. No single process publishes that many records a second.
 const mostRate = 1_000_000
 
-const produceHelp = `Produce publishes articles into the input topic. Each line of JSON Lines becomes the value of one record, unchanged. Also
-recognised are JSON lists, JSON over several lines, Elasticsearch's bulk format, the output of kcat -J, CSV and TSV with a
-header that names the text, and WARC: id is the page's address, the record's time is WARC-Date. The id of the article, if it has one, becomes the key. Files may be compressed with gzip or zstd, whatever
-their names are. "-", or no file, means standard input. The output of mongoexport can be published directly.
+const produceHelp = `Produce publishes articles into the input topic. Each line of JSON Lines
+becomes the value of one record, unchanged. Also recognised are JSON lists, JSON over several lines,
+Elasticsearch's bulk format, the output of kcat -J, CSV and TSV with a header that names the text,
+and WARC: id is the page's address, the record's time is WARC-Date. The id of the article, if it has
+one, becomes the key. Files may be compressed with gzip or zstd, whatever their names are. "-", or
+no file, means standard input. The output of mongoexport can be published directly.
 
-A line that is no JSON object, or is too long for the topic, is reported with its file and line number, counted and left
-out. With --strict the command stops at such a line. A line without text is published and becomes a dead letter.
+A line that is no JSON object, or is too long for the topic, is reported with its file and line
+number, counted and left out. With --strict the command stops at such a line. A line without text is
+published and becomes a dead letter.
 
-With --sample the shipped sample is published instead of a file: 77 invented articles in Chinese and English, with copies,
-look-alikes and broken lines. With --loop as well, reports of invented events follow, three in ten of them copies, until the
-command is stopped. They make dashboards move on an installation without articles; do not send them to a topic of real ones.
+With --sample the shipped sample is published instead of a file: 77 invented articles in Chinese and
+English, with copies, look-alikes and broken lines. With --loop as well, reports of invented events
+follow, three in ten of them copies, until the command is stopped. They make dashboards move on an
+installation without articles; do not send them to a topic of real ones.
 
-Exit codes: 0 all lines published, or the loop was stopped; 1 some lines were bad; 2 failed, or no line was an article.`
+Exit codes: 0 all lines published, or the loop was stopped; 1 some lines were bad; 2 failed, or no
+line was an article.`
 
 func newProduceCommand() *cobra.Command {
 	cmd := &cobra.Command{

@@ -20,7 +20,7 @@ import (
 // ArticleReader reads the articles of a file as JSON objects. It recognises JSON Lines, JSON lists, JSON over several lines, Elasticsearch's
 // bulk format, the output of kcat -J, CSV and TSV with a header, and WARC. Not for concurrent use.
 type ArticleReader struct {
-	*LineReader
+	*lineReader
 	next   func() ([]byte, error)
 	ahead  bool // next reads more than it returns
 	number int
@@ -42,11 +42,11 @@ var otherForms = []struct{ prefix, form, remedy string }{
 // NewArticleReader reads from r. input says under which names the articles have their text. For an article longer than limit bytes Next
 // returns a *LineTooLongError. The caller calls Close.
 func NewArticleReader(r io.Reader, limit int, input pipeline.DecodeConfig) (*ArticleReader, error) {
-	lines, err := NewLineReader(r, limit)
+	lines, err := newLineReader(r, limit)
 	if err != nil {
 		return nil, err
 	}
-	a := &ArticleReader{LineReader: lines}
+	a := &ArticleReader{lineReader: lines}
 	if input.Format != pipeline.FormatJSON {
 		return a, nil
 	}
@@ -58,12 +58,8 @@ func NewArticleReader(r io.Reader, limit int, input pipeline.DecodeConfig) (*Art
 		}
 	}
 	switch {
-	case bytes.HasPrefix(start, []byte("[")):
-		d := json.NewDecoder(lines.in)
-		_, err = d.Token()
-		a.next, a.ahead = values(d, true), true
-	case first == "{" || strings.HasPrefix(first, "{") && !gjson.Valid(first) && strings.ContainsAny(first[len(first)-1:], "{[,"):
-		a.next, a.ahead = values(json.NewDecoder(lines.in), false), true
+	case bytes.HasPrefix(start, []byte("[")), strings.HasPrefix(first, "{") && !gjson.Valid(first) && endsBetweenTokens(first):
+		a.next, a.ahead = values(json.NewDecoder(lines.in)), true
 	case bytes.HasPrefix(start, []byte("WARC/")):
 		a.next = (&warcReader{in: lines.in, limit: limit, at: &a.at}).next
 	case isBulk(first):
@@ -76,23 +72,41 @@ func NewArticleReader(r io.Reader, limit int, input pipeline.DecodeConfig) (*Art
 	return a, err
 }
 
-// beginning leaves out a byte order mark and returns the first bytes that are no white space, and the first line of them as far as it is buffered.
+// beginning leaves out a byte order mark and returns the first bytes that are no white space, and the first line of them: as much of it as the
+// buffer can hold. It waits for the end of that line, because a pipe may bring it in parts.
 func beginning(in *bufio.Reader) (start []byte, line string) {
 	if start, _ = in.Peek(len(byteOrderMark)); string(start) == byteOrderMark {
 		_, _ = in.Discard(len(byteOrderMark))
 	}
-	_, _ = in.Peek(1)
-	start, _ = in.Peek(in.Buffered())
-	start = bytes.TrimLeft(start, " \t\r\n")
-	first, _, _ := bytes.Cut(start, []byte("\n"))
-	return start, string(bytes.TrimSpace(first))
+	for {
+		start, _ = in.Peek(in.Buffered())
+		start = bytes.TrimLeft(start, " \t\r\n")
+		first, _, whole := bytes.Cut(start, []byte("\n"))
+		if !whole {
+			if _, err := in.Peek(in.Buffered() + 1); err == nil {
+				continue
+			}
+		}
+		return start, string(bytes.TrimSpace(first))
+	}
+}
+
+// endsBetweenTokens says whether a line that is no JSON value by itself may be the first line of one: it has no fault, and does not end
+// in a string, as a line does that was cut off.
+func endsBetweenTokens(line string) bool {
+	d := json.NewDecoder(strings.NewReader(line))
+	for {
+		if _, err := d.Token(); err != nil {
+			return errors.Is(err, io.EOF) // io.ErrUnexpectedEOF is the end within a token
+		}
+	}
 }
 
 // Next returns the next article and its number in the file: that of its line, if each line is one. The article is valid until the next call.
 // After a *LineTooLongError the next call goes on behind that article. io.EOF ends the file.
 func (a *ArticleReader) Next() ([]byte, int, error) {
 	if a.next == nil {
-		return a.LineReader.Next()
+		return a.lineReader.Next()
 	}
 	value, err := a.next()
 	a.number++
@@ -106,25 +120,44 @@ func (a *ArticleReader) Next() ([]byte, int, error) {
 func (a *ArticleReader) Time() time.Time { return a.at }
 
 // Idle tells whether Next may have to wait for its input. A reader that reads ahead never says so.
-func (a *ArticleReader) Idle() bool { return !a.ahead && a.LineReader.Idle() }
+func (a *ArticleReader) Idle() bool { return !a.ahead && a.lineReader.Idle() }
 
-// values returns JSON values one after another, or those of a list, each in one line.
-func values(d *json.Decoder, list bool) func() ([]byte, error) {
+// values returns JSON values one after another, each in one line. Of a list it returns the elements.
+func values(d *json.Decoder) func() ([]byte, error) {
+	inList := false
 	return func() ([]byte, error) {
-		var raw json.RawMessage
-		if !d.More() {
-			if _, err := d.Token(); list && err != nil {
-				return nil, fmt.Errorf("the list has no end: %w", io.ErrUnexpectedEOF)
+		for !d.More() || !inList && opensList(d) {
+			token, err := d.Token()
+			switch {
+			case errors.Is(err, io.EOF) && inList:
+				return nil, errListWithoutEnd
+			case errors.Is(err, io.EOF):
+				return nil, io.EOF
+			case err != nil:
+				return nil, fmt.Errorf("byte %d: %w", d.InputOffset(), err)
 			}
-			return nil, io.EOF
+			inList = token == json.Delim('[')
 		}
-		if err := d.Decode(&raw); err != nil {
+		var raw json.RawMessage
+		if err := d.Decode(&raw); errors.Is(err, io.EOF) {
+			return nil, errListWithoutEnd // behind a comma
+		} else if err != nil {
 			return nil, fmt.Errorf("byte %d: %w", d.InputOffset(), err)
 		}
 		var line bytes.Buffer
 		err := json.Compact(&line, raw)
 		return line.Bytes(), err
 	}
+}
+
+// errListWithoutEnd is no io.EOF: the rest of the list is missing.
+var errListWithoutEnd = fmt.Errorf("the list has no end: %w", io.ErrUnexpectedEOF)
+
+// opensList says whether a list begins where d stands. More has skipped the white space before it.
+func opensList(d *json.Decoder) bool {
+	var next [1]byte
+	_, _ = d.Buffered().Read(next[:])
+	return next[0] == '['
 }
 
 // isBulk says whether a line is an action of Elasticsearch's bulk format, behind which an article stands.
@@ -139,7 +172,7 @@ func isBulk(line string) bool {
 
 func (a *ArticleReader) bulk() ([]byte, error) {
 	for {
-		line, _, err := a.LineReader.Next()
+		line, _, err := a.lineReader.Next()
 		if err != nil || !isBulk(string(line)) {
 			return line, err
 		}
@@ -147,7 +180,7 @@ func (a *ArticleReader) bulk() ([]byte, error) {
 }
 
 func (a *ArticleReader) kcat() ([]byte, error) {
-	line, _, err := a.LineReader.Next()
+	line, _, err := a.lineReader.Next()
 	if payload := gjson.GetBytes(line, "payload"); err == nil && payload.Type == gjson.String {
 		return []byte(payload.Str), nil
 	}

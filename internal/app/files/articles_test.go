@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 
@@ -24,9 +25,9 @@ func response(contentType, body string) string {
 }
 
 // readAll returns the articles of a file and the error that ended it, nil at its end.
-func readAll(t testing.TB, file string) (articles []string, at string, err error) {
+func readAll(t testing.TB, file io.Reader) (articles []string, at string, err error) {
 	t.Helper()
-	r, err := NewArticleReader(strings.NewReader(file), 1000, pipeline.DefaultDecodeConfig())
+	r, err := NewArticleReader(file, 1000, pipeline.DefaultDecodeConfig())
 	if err != nil {
 		return nil, "", err
 	}
@@ -37,7 +38,7 @@ func readAll(t testing.TB, file string) (articles []string, at string, err error
 			articles = append(articles, "too long")
 			continue
 		}
-		if err == io.EOF { //nolint:errorlint // io.ErrUnexpectedEOF is another
+		if errors.Is(err, io.EOF) {
 			return articles, at, nil
 		}
 		if err != nil {
@@ -83,10 +84,16 @@ func TestArticleReader(t *testing.T) {
 		"list":                 {"[" + a + ",\n" + b + "]", []string{a, b}, ""},
 		"list, pretty":         {"\ufeff [\n" + pretty + "," + pretty + "]\n", []string{a, a}, ""},
 		"list of nothing":      {"[]", nil, ""},
-		"list, cut off":        {"[" + a + ",", []string{a}, "EOF"},
+		"list, cut off":        {"[" + a + ",", []string{a}, "the list has no end"},
+		"lists":                {"[" + a + "]\n[" + b + "]" + a, []string{a, b, a}, ""},
+		"list, brace behind":   {"[" + a + "]}" + b, []string{a}, "invalid character"},
 		"list without end":     {"[" + a, []string{a}, "the list has no end"},
 		"pretty":               {pretty + pretty, []string{a, a}, ""},
 		"pretty, brace behind": {"{\"id\":\"a\",\n\"text\":\"x\"}\n" + pretty, []string{a, a}, ""},
+		"pretty, value apart":  {"{\"id\":\n\"a\",\"text\":\"x\"}" + pretty, []string{a, a}, ""},
+		"pretty, two braces":   {pretty + "}\n" + pretty, []string{a}, "invalid character"},
+		"two in one line":      {a + b + "\n" + a, []string{a, b, a}, ""},
+		"long line":            {`{"id":"` + strings.Repeat("[", 2*lineBufferBytes) + "\"}\n" + b, []string{"too long", b}, ""},
 		"pretty, damaged":      {pretty + "{\n\"id\" 1}", []string{a}, "invalid character"},
 		"too long in a list":   {`[{"text":"` + strings.Repeat("x", 2000) + `"},` + a + "]", []string{"too long", a}, ""},
 		"bulk":                 {`{"index":{"_id":"1"}}` + "\n" + a + "\n" + `{"create":{}}` + "\n" + b + "\n", []string{a, b}, ""},
@@ -108,15 +115,17 @@ func TestArticleReader(t *testing.T) {
 		"feed":                 {"<?xml version=\"1.0\"?><rss>", nil, "reads feeds"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, at, err := readAll(t, c.file)
-			if c.err != "" {
-				require.ErrorContains(t, err, c.err)
-			} else {
-				require.NoError(t, err)
-			}
-			require.Equal(t, c.want, got)
-			if strings.HasPrefix(name, "warc") && len(got) > 0 {
-				require.Equal(t, "15:35", at)
+			for _, in := range []io.Reader{strings.NewReader(c.file), iotest.OneByteReader(strings.NewReader(c.file))} { // a pipe brings parts
+				got, at, err := readAll(t, in)
+				if c.err != "" {
+					require.ErrorContains(t, err, c.err)
+				} else {
+					require.NoError(t, err)
+				}
+				require.Equal(t, c.want, got)
+				if strings.HasPrefix(name, "warc") && len(got) > 0 {
+					require.Equal(t, "15:35", at)
+				}
 			}
 		})
 	}
@@ -131,7 +140,7 @@ func FuzzArticles(f *testing.F) {
 		f.Add(file)
 	}
 	f.Fuzz(func(t *testing.T, file string) {
-		articles, _, _ := readAll(t, file)
+		articles, _, _ := readAll(t, strings.NewReader(file))
 		for _, a := range articles {
 			if len(a) > 1000 {
 				t.Fatalf("%d bytes", len(a))

@@ -16,7 +16,6 @@ import (
 // Contents that a command expects of a file. An error about another file names the expected content.
 const (
 	HoldsArticles = "articles: JSON Lines, a JSON list, CSV or TSV with a header, or WARC, plain, .gz or .zst"
-	HoldsLines    = "articles, one JSON object a line, plain, .gz or .zst"
 	HoldsPairs    = "pairs, tab-separated lines: id_a id_b label kind"
 	HoldsSettings = "settings: echosieve config reference prints one"
 	HoldsText     = "text, or put the text itself in quotes"

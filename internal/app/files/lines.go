@@ -3,6 +3,7 @@ package files
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,16 +20,16 @@ const (
 	byteOrderMark   = "\ufeff"
 )
 
-// LineTooLongError says that one line is too long. LineReader returns it and can go on with the next line.
+// LineTooLongError says that one line is too long. lineReader returns it and can go on with the next line.
 type LineTooLongError struct{ Bytes, Limit int }
 
 func (e *LineTooLongError) Error() string {
 	return fmt.Sprintf("line of %d bytes, at most %d can be published", e.Bytes, e.Limit)
 }
 
-// LineReader reads the lines of a text that is plain or compressed with gzip or zstd; the first bytes of the text say which.
+// lineReader reads the lines of a text that is plain or compressed with gzip or zstd; the first bytes of the text say which.
 // It never holds more than the longest line allowed, whatever the input is. Not for concurrent use.
-type LineReader struct {
+type lineReader struct {
 	in     *bufio.Reader
 	close  func()
 	limit  int
@@ -36,10 +37,10 @@ type LineReader struct {
 	number int
 }
 
-// NewLineReader reads from r. For a line longer than limit bytes Next returns a *LineTooLongError. The caller calls Close.
-func NewLineReader(r io.Reader, limit int) (*LineReader, error) {
+// newLineReader reads from r. For a line longer than limit bytes Next returns a *LineTooLongError. The caller calls Close.
+func newLineReader(r io.Reader, limit int) (*lineReader, error) {
 	in := bufio.NewReaderSize(r, lineBufferBytes)
-	l := &LineReader{in: in, close: func() {}, limit: limit}
+	l := &lineReader{in: in, close: func() {}, limit: limit}
 	start, _ := in.Peek(4) // Next returns the error, if there is one
 	switch pipeline.CompressionOf(start) {
 	case pipeline.CompressionGzip:
@@ -59,14 +60,14 @@ func NewLineReader(r io.Reader, limit int) (*LineReader, error) {
 }
 
 // Close frees the decompressor; the underlying reader stays open.
-func (l *LineReader) Close() { l.close() }
+func (l *lineReader) Close() { l.close() }
 
 // Idle tells whether Next may have to wait for its input, because nothing is buffered.
-func (l *LineReader) Idle() bool { return l.in.Buffered() == 0 }
+func (l *lineReader) Idle() bool { return l.in.Buffered() == 0 }
 
 // Next returns the next line that is not blank, without its end (LF or CRLF), and its number, counted from 1.
 // The line is valid until the next call. After a *LineTooLongError the next call goes on behind that line. io.EOF ends the text.
-func (l *LineReader) Next() ([]byte, int, error) {
+func (l *lineReader) Next() ([]byte, int, error) {
 	for {
 		line, length, err := l.read()
 		if err != nil {
@@ -83,7 +84,7 @@ func (l *LineReader) Next() ([]byte, int, error) {
 
 // read returns one line with its end, and the length of the line without its end, in bytes. A line that is too long is cut at the
 // limit.
-func (l *LineReader) read() ([]byte, int, error) {
+func (l *lineReader) read() ([]byte, int, error) {
 	l.line = l.line[:0]
 	length := 0
 	for {
@@ -112,4 +113,35 @@ func (l *LineReader) read() ([]byte, int, error) {
 			return nil, 0, err
 		}
 	}
+}
+
+// longestLine is the longest line that EachLine reads, in bytes.
+const longestLine = 64 << 20
+
+// EachLine calls f with every line of a file that is not blank, until f fails or ctx ends. holds says what the file holds, see Open. An error says
+// in which line it is.
+func EachLine(ctx context.Context, name, holds string, f func(line []byte) error) error {
+	file, err := Open(name, holds)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	lines, err := newLineReader(file, longestLine)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer lines.Close()
+	for ctx.Err() == nil {
+		line, number, err := lines.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = f(line)
+		}
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", name, number, err)
+		}
+	}
+	return fmt.Errorf("interrupted: %w", context.Cause(ctx))
 }

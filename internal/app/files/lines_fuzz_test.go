@@ -15,7 +15,7 @@ func FuzzLines(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		const limit = 64
-		l, err := NewLineReader(bytes.NewReader(data), limit)
+		l, err := newLineReader(bytes.NewReader(data), limit)
 		if err != nil {
 			return
 		}

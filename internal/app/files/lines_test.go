@@ -16,7 +16,7 @@ import (
 // readLines returns each line as "number:line" and each error as "number!error".
 func readLines(t *testing.T, in io.Reader, limit int) []string {
 	t.Helper()
-	l, err := NewLineReader(in, limit)
+	l, err := newLineReader(in, limit)
 	require.NoError(t, err)
 	defer l.Close()
 	got := []string{}
@@ -72,7 +72,7 @@ func TestLineReaderLongLines(t *testing.T) {
 	long := strings.Repeat("y", 5*lineBufferBytes)
 	require.Equal(t, []string{"1:" + long, "2:z"}, readLines(t, strings.NewReader(long+"\nz"), len(long)))
 
-	l, err := NewLineReader(strings.NewReader(strings.Repeat("y", 64<<20)), 100)
+	l, err := newLineReader(strings.NewReader(strings.Repeat("y", 64<<20)), 100)
 	require.NoError(t, err)
 	_, _, err = l.Next()
 	require.ErrorContains(t, err, "line of 67108864 bytes, at most 100")

@@ -26,7 +26,7 @@ func TestProgressLine(t *testing.T) {
 func TestProgressCountsCompressedBytes(t *testing.T) {
 	text := filestest.Gzip(t, strings.Repeat("{}\n", 1000))
 	p := NewProgress(io.Discard, int64(len(text)), "published", func() int64 { return 0 })
-	l, err := NewLineReader(p.Counting(strings.NewReader(text)), 100)
+	l, err := newLineReader(p.Counting(strings.NewReader(text)), 100)
 	require.NoError(t, err)
 	for err == nil {
 		_, _, err = l.Next()

@@ -1,10 +1,13 @@
 package look
 
 import (
+	"bytes"
 	"context"
 	_ "embed" // the description of the interface
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -53,9 +56,13 @@ func (l *Looker) Handler(log *slog.Logger) http.Handler {
 func (l *Looker) serve(w http.ResponseWriter, r *http.Request, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
-	answer, err := l.Look(ctx, http.MaxBytesReader(w, r.Body, maxBody))
+	values, err := split(http.MaxBytesReader(w, r.Body, maxBody))
+	var answer Answer
+	if err == nil {
+		answer, err = l.Look(ctx, values)
+	}
 	if err != nil {
-		var request *RequestError
+		var request *requestError
 		var large *http.MaxBytesError
 		switch {
 		case errors.As(err, &request):
@@ -79,4 +86,46 @@ func (l *Looker) serve(w http.ResponseWriter, r *http.Request, log *slog.Logger)
 	if _, err := w.Write(visible.JSON(data)); err != nil {
 		log.Debug("answer not written", "err", err)
 	}
+}
+
+// requestError says what is wrong with a request.
+type requestError struct{ Text string }
+
+func (e *requestError) Error() string { return e.Text }
+
+// split returns the articles of a request: a value of the input topic, a list of them, or several one after another. A string stands for a value
+// that is no JSON (input.format text or html). What is wrong with the request is a *requestError.
+func split(request io.Reader) (values [][]byte, err error) {
+	d := json.NewDecoder(request)
+	for len(values) <= Most {
+		var value json.RawMessage
+		if err = d.Decode(&value); err != nil {
+			break
+		}
+		list := []json.RawMessage{value}
+		if bytes.HasPrefix(value, []byte("[")) {
+			if err = json.Unmarshal(value, &list); err != nil {
+				break
+			}
+		}
+		for _, value := range list {
+			var text string
+			if json.Unmarshal(value, &text) == nil {
+				value = []byte(text)
+			}
+			values = append(values, value)
+		}
+	}
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, &requestError{fmt.Sprintf("the request is no JSON: %v", err)}
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, err
+	case len(values) > Most:
+		return nil, &requestError{fmt.Sprintf("one request holds at most %d articles", Most)}
+	case len(values) == 0:
+		return nil, &requestError{"the request is empty: send an article as the input topic takes it, or a list of articles"}
+	}
+	return values, nil
 }

@@ -4,12 +4,8 @@
 package look
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"echosieve/internal/app/config"
@@ -102,19 +98,9 @@ func New(cfg config.Config, made *recipe.Recipe, index *redisindex.Index) *Looke
 	}
 }
 
-// RequestError says what is wrong with a request.
-type RequestError struct{ Text string }
-
-func (e *RequestError) Error() string { return e.Text }
-
-// Look answers for the articles of a request: a value of the input topic, a list of them, or several one after another. A string stands for
-// a value that is no JSON (input.format text or html). What is wrong with an article is in the answer; an error is a *RequestError, or says that
-// the index cannot be read.
-func (l *Looker) Look(ctx context.Context, request io.Reader) (Answer, error) {
-	values, err := split(request)
-	if err != nil {
-		return Answer{}, err
-	}
+// Look answers for articles, at most Most of them, each as a value of the input topic. What is wrong with an article is in the answer; an error
+// says that the index cannot be read.
+func (l *Looker) Look(ctx context.Context, values [][]byte) (Answer, error) {
 	answer := Answer{Note: note, Recipe: l.recipe.ID(), Articles: make([]Article, 0, len(values))}
 	for _, value := range values {
 		one, err := l.one(ctx, value, time.Now())
@@ -126,43 +112,9 @@ func (l *Looker) Look(ctx context.Context, request io.Reader) (Answer, error) {
 	return answer, nil
 }
 
-// split returns the articles of a request.
-func split(request io.Reader) (values []json.RawMessage, err error) {
-	d := json.NewDecoder(request)
-	for {
-		var value json.RawMessage
-		if err = d.Decode(&value); err != nil {
-			break
-		}
-		list := []json.RawMessage{value}
-		if bytes.HasPrefix(value, []byte("[")) {
-			if err = json.Unmarshal(value, &list); err != nil {
-				break
-			}
-		}
-		if values = append(values, list...); len(values) > Most {
-			return nil, &RequestError{fmt.Sprintf("one request holds at most %d articles", Most)}
-		}
-	}
-	var syntax *json.SyntaxError
-	switch {
-	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, &RequestError{fmt.Sprintf("the request is no JSON: %v", err)}
-	case !errors.Is(err, io.EOF):
-		return nil, err
-	case len(values) == 0:
-		return nil, &RequestError{"the request is empty: send an article as the input topic takes it, or a list of articles"}
-	}
-	return values, nil
-}
-
 // one looks one article up.
-func (l *Looker) one(ctx context.Context, value json.RawMessage, now time.Time) (Article, error) {
+func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (Article, error) {
 	r := record.Record{Value: value, Time: now}
-	var text string
-	if json.Unmarshal(value, &text) == nil {
-		r.Value = []byte(text)
-	}
 	if len(r.Value) > l.largest {
 		return dead("", &pipeline.RejectError{Reason: pipeline.TooLarge, Detail: fmt.Sprintf("%d bytes, kafka.max_message_bytes is %d", len(r.Value), l.largest)}), nil
 	}

@@ -65,7 +65,9 @@ func (r *rig) publish(t testing.TB, value []byte) pipeline.Output {
 
 func (r *rig) look(t testing.TB, request string) []Article {
 	t.Helper()
-	answer, err := r.Look(t.Context(), strings.NewReader(request))
+	values, err := split(strings.NewReader(request))
+	require.NoError(t, err)
+	answer, err := r.Look(t.Context(), values)
 	require.NoError(t, err)
 	require.Equal(t, note, answer.Note)
 	return answer.Articles
@@ -139,8 +141,8 @@ func TestRequests(t *testing.T) {
 		"": "empty", "[]": "empty", " ": "empty", "{": "no JSON", "x": "no JSON", "[" + one: "no JSON",
 		"[" + strings.Repeat(one+",", Most) + one + "]": "at most 100", strings.Repeat(one, Most+1): "at most 100",
 	} {
-		_, err := r.Look(t.Context(), strings.NewReader(request))
-		wrong := (*RequestError)(nil)
+		_, err := split(strings.NewReader(request))
+		wrong := (*requestError)(nil)
 		require.ErrorAs(t, err, &wrong, "%.20q", request)
 		require.ErrorContains(t, err, want)
 	}

@@ -117,7 +117,7 @@ func (l *Lines) each(ctx context.Context, name string, stdin io.Reader, take fun
 	defer lines.Close()
 	for ctx.Err() == nil {
 		line, number, err := lines.Next()
-		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		tooLong := (*files.LineTooLongError)(nil)
@@ -158,8 +158,8 @@ func interruptible(ctx context.Context, r io.Reader) io.Reader {
 	return out
 }
 
-// record makes a record of a line, with the time at which the article was fetched, if that is known. Its key is the id of the article. The id is found by the decoder of the service, so that the
-// service finds the same id in the record.
+// record makes a record of a line, with the time at which the article was fetched, if that is known. Its key is the id of the article. The id is
+// found by the decoder of the service, so that the service finds the same id in the record.
 func (l *Lines) record(line []byte, at time.Time) (record.Record, error) {
 	if at.IsZero() {
 		at = time.Now()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -15,6 +14,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
+	"echosieve/internal/app/produce"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
@@ -49,8 +49,8 @@ func Command() *cobra.Command {
 		Short: "Measure CPU time per article of each stage, beside a bare gojieba Cut",
 		Long: `Bench sends articles through decode, clean, segment, fingerprint and index and prints the CPU time of this process
 per article for each stage, and for comparison that of a bare gojieba.Cut over the same texts in the same run. Files are
-JSON Lines, plain, .gz or .zst; without a file the shipped sample is used. A file without an article is an error. gojieba is
-C++: a program that was built without cgo leaves the bare Cut out.
+read as produce reads them; without a file the shipped sample is used. A file without an article is an error. gojieba is C++: a
+program that was built without cgo leaves the bare Cut out.
 
 The index is in this process. With --redis it is the Redis of redis.addrs, under a namespace that is only for the benchmark and
 expires within two hours; the CPU time of Redis is not counted. Machines are noisy: compare the ratio rather than the times, and
@@ -72,11 +72,12 @@ take the median of several rounds.`,
 		if err != nil {
 			return err
 		}
+		cfg.Input.DecodeConfig = cfg.Input.AsJSON()
 		recipe, err := cfg.LoadRecipe()
 		if err != nil {
 			return err
 		}
-		records, err := readRecords(names, limit, cfg, recipe)
+		records, err := readRecords(cmd, names, limit, cfg, recipe)
 		if err != nil {
 			return err
 		}
@@ -92,34 +93,37 @@ take the median of several rounds.`,
 	return cmd
 }
 
-// readRecords reads records from files; without files it repeats the sample. Lines without an article are kept, because the service spends
-// time on them, too. If no line has an article, that is an error.
-func readRecords(names []string, limit int, cfg config.Config, recipe *recipe.Recipe) ([]record.Record, error) {
+// readRecords makes the records of the files that produce would publish; without files it repeats the sample. Records without an article are
+// kept, because the service spends time on them, too. If no record has an article, that is an error.
+func readRecords(cmd *cobra.Command, names []string, limit int, cfg config.Config, recipe *recipe.Recipe) ([]record.Record, error) {
 	var records []record.Record
 	var usable bool
-	var first string // fault of the first line that is no article
-	add := func(name string, number int, line []byte) bool {
-		rec := record.Record{
-			Coordinates: article.Coordinates{Topic: "bench", Offset: int64(len(records))},
-			Value:       slices.Clone(line), Time: time.Now(),
-		}
+	var first string // fault of the first record that has no article
+	add := func(rec record.Record) bool {
+		rec.Coordinates, rec.Time = article.Coordinates{Topic: "bench", Offset: int64(len(records))}, time.Now()
 		if !usable {
 			var fault string
-			if usable, fault = isArticle(cfg, recipe, &rec); fault != "" && first == "" {
-				first = fmt.Sprintf("%s:%d: %s", name, number, fault)
+			if usable, fault = isArticle(cfg, recipe, &rec); first == "" {
+				first = fault
 			}
 		}
 		records = append(records, rec)
 		return len(records) < limit
 	}
-	for _, name := range names {
-		if err := readFile(name, cfg.Kafka.MaxMessageBytes, add); err != nil {
-			return nil, err
+	if len(names) > 0 {
+		lines := produce.NewLines(cfg, files.NewProgress(cmd.ErrOrStderr(), -1, "", nil))
+		for rec, err := range lines.Records(cmd.Context(), names, cmd.InOrStdin()) {
+			if err != nil {
+				return nil, err
+			}
+			if !add(rec) {
+				break
+			}
 		}
 	}
 	for len(names) == 0 && len(records) < min(limit, 2000) {
 		for line := range sample.Lines() {
-			if !add("sample", len(records)+1, line) {
+			if !add(record.Record{Value: line}) {
 				break
 			}
 		}
@@ -128,33 +132,6 @@ func readRecords(names []string, limit int, cfg config.Config, recipe *recipe.Re
 		return nil, files.NoArticle(names, cfg.Input.DecodeConfig, first)
 	}
 	return records, nil
-}
-
-func readFile(name string, maxLine int, take func(name string, number int, line []byte) bool) error {
-	f, err := files.Open(name, files.HoldsLines)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	lines, err := files.NewLineReader(f, maxLine)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	defer lines.Close()
-	for {
-		line, number, err := lines.Next()
-		var tooLong *files.LineTooLongError
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case errors.As(err, &tooLong):
-			continue
-		case err != nil:
-			return fmt.Errorf("%s:%d: %w", name, number, err)
-		case !take(name, number, line):
-			return nil
-		}
-	}
 }
 
 // isArticle tells whether the service would give the record a verdict. If not, fault is the reason.

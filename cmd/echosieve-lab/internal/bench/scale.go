@@ -92,7 +92,8 @@ func scaleCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		records, err := readRecords(names, *limit, cfg, made)
+		cfg.Input.DecodeConfig = cfg.Input.AsJSON()
+		records, err := readRecords(cmd, names, *limit, cfg, made)
 		if err != nil {
 			return err
 		}

@@ -81,7 +81,7 @@ func TestFillLeavesWhatClaimsLeave(t *testing.T) {
 	cfg := config.Default()
 	made, err := cfg.LoadRecipe()
 	require.NoError(t, err)
-	records, err := readRecords(nil, 100, cfg, made)
+	records, err := readRecords(nil, nil, 100, cfg, made)
 	require.NoError(t, err)
 	s := newScale(cfg, made, records, io.Discard)
 	for _, buckets := range []string{keyspace.BucketsPacked, keyspace.BucketsSets} {

@@ -48,7 +48,7 @@ func newAblateCommand() *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 	}
 	asJSON := command.AddJSONFlag(cmd)
-	cmd.Flags().StringVar(&o.docs, "docs", "", "articles of the pairs, JSON Lines")
+	cmd.Flags().StringVar(&o.docs, "docs", "", "file of the articles of the pairs")
 	cmd.Flags().StringVar(&o.pairs, "pairs", "", "labelled pairs, tab-separated")
 	cmd.Flags().StringVar(&o.ignore, "ignore", "", "pairs that do not count, tab-separated")
 	cmd.Flags().StringVar(&o.kinds, "kinds", kindsAll, kindsHelp)

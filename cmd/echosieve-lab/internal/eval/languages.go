@@ -17,7 +17,6 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/tables"
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
-	"echosieve/internal/app/files"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
 )
@@ -33,7 +32,7 @@ look-alikes (two articles within one frame, all numbers changed, ...). It prints
 With --kinds versions the copies are versions as one publisher sends them (takes of a story, live blogs that grow, another dateline, flashes),
 and the look-alikes stand beside each other (round-ups, two reports above one list, two articles inside the same prose).
 
-Each file holds one language, JSON Lines, and is named by its code, such as tr.jsonl.gz. Where a file has fewer than 1,000 articles,
+Each file holds one language and is named by its code, such as tr.jsonl.gz. Where a file has fewer than 1,000 articles,
 articles made of its sentences join them. --part chooses constants on one half of the articles and reports on the other.`
 
 const languagesExample = `  echosieve-lab eval languages tr.jsonl.gz sw.jsonl.gz
@@ -159,7 +158,7 @@ func evalLanguages(cmd *cobra.Command, cfg config.Config, o languagesOptions, na
 func readTexts(cmd *cobra.Command, cfg config.Config, name, part string) ([]string, error) {
 	input := cfg.Input.AsJSON()
 	var texts []string
-	err := eachLine(cmd.Context(), name, files.HoldsArticles, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
+	err := eachArticle(cmd.Context(), name, input, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
 		content, reject := input.Decode(&record.Record{Value: line})
 		if reject != nil {
 			return reject

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -35,7 +34,7 @@ Each figure has its 95 % interval. Pairs of one family, such as reports on one t
 together, so families are resampled, not pairs (cluster bootstrap, 2,000 resamples, always the same ones). If a rate is
 computed from fewer than 20 families, it may be chance, and the output says so.
 
---docs has the articles, one JSON object a line, with the fields named by input.fields (id, title, text). --pairs has
+--docs has the articles, with the fields named by input.fields (id, title, text). --pairs has
 tab-separated lines "id_a id_b label kind" below a header line that begins with id_a. A column "base" or "cluster" names
 the family of a pair, several names with commas between them. If it is missing or empty, the fields "base" or
 "cluster" of the two articles name it. Pairs with a name in common, directly or through other pairs of the same rate, are
@@ -66,7 +65,7 @@ func newPairsCommand() *cobra.Command {
 		Example: pairsExample,
 		Args:    command.NoArgs,
 	}
-	cmd.Flags().StringVar(&docs, "docs", "", "articles, JSON Lines")
+	cmd.Flags().StringVar(&docs, "docs", "", "file of articles")
 	cmd.Flags().StringVar(&pairs, "pairs", "", "labelled pairs, tab-separated")
 	cmd.Flags().StringVar(&ignore, "ignore", "", "pairs that count only in a separate row, tab-separated")
 	output := newOutput(cmd, "charts and all wrong pairs", report.Pairs, tables.Pairs)
@@ -169,7 +168,7 @@ func addTexts(ctx context.Context, cfg config.Config, docs string, wrong []figur
 func readPairs(ctx context.Context, name string, labelled bool) ([]figures.Pair, error) {
 	var pairs []figures.Pair
 	parser := figures.PairParser{Labelled: labelled}
-	err := eachLine(ctx, name, files.HoldsPairs, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
+	err := files.EachLine(ctx, name, files.HoldsPairs, func(line []byte) error {
 		p, header, err := parser.Parse(string(line))
 		if err == nil && !header {
 			pairs = append(pairs, p)

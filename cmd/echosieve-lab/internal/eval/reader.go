@@ -50,26 +50,22 @@ func newReader(cmd *cobra.Command, file string) *reader {
 	return r
 }
 
-// each is eachLine over a file of articles, with progress.
-func (r *reader) each(ctx context.Context, name string, f func(line []byte) error) error {
-	return eachLine(ctx, name, files.HoldsArticles, r.progress.Counting, f)
+// each is eachArticle over a file of articles, with progress.
+func (r *reader) each(ctx context.Context, name string, input pipeline.DecodeConfig, f func(line []byte) error) error {
+	return eachArticle(ctx, name, input, r.progress.Counting, f)
 }
 
-// errEnough, returned for a line, ends eachLine without an error.
+// errEnough, returned for a line, ends eachArticle without an error.
 var errEnough = errors.New("enough was read")
 
-// eachLine calls f with every line of a file that is not blank, until f fails or ctx ends. holds is a constant of package files. The
-// function through wraps the file before it is read.
-func eachLine(ctx context.Context, name, holds string, through func(io.Reader) io.Reader, f func(line []byte) error) error {
-	file, err := files.Open(name, holds)
+// eachArticle calls f with every article of a file as a line, until f fails or ctx ends. input says how the file is read, as
+// files.NewArticleReader does it. The function through wraps the file before it is read.
+func eachArticle(ctx context.Context, name string, input pipeline.DecodeConfig, through func(io.Reader) io.Reader, f func(line []byte) error) error {
+	file, err := files.Open(name, files.HoldsArticles)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	input := pipeline.DecodeConfig{Format: pipeline.FormatText} // lines as they are
-	if holds == files.HoldsArticles {
-		input = pipeline.DefaultDecodeConfig()
-	}
 	lines, err := files.NewArticleReader(through(file), maxLine, input)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -80,7 +76,7 @@ func eachLine(ctx context.Context, name, holds string, through func(io.Reader) i
 			return fmt.Errorf("interrupted: %w", err)
 		}
 		line, number, err := lines.Next()
-		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err == nil {
@@ -162,7 +158,7 @@ func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *rec
 	}
 	input := cfg.Input.AsJSON()
 	lines := 0
-	err := r.each(ctx, name, func(line []byte) error {
+	err := r.each(ctx, name, input, func(line []byte) error {
 		if limit > 0 && lines == limit {
 			return errEnough
 		}
@@ -206,7 +202,7 @@ func articlesAt(ctx context.Context, cfg config.Config, name string, wanted map[
 	articles := make(map[int]article.Content, len(wanted))
 	input := cfg.Input.AsJSON()
 	place := 0
-	err := eachLine(ctx, name, files.HoldsArticles, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
+	err := eachArticle(ctx, name, input, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
 		if len(articles) == len(wanted) {
 			return errEnough
 		}

@@ -26,7 +26,7 @@ without Kafka, and compares the verdicts with the labels. It prints, by language
 
 Then it prints how long after their originals the caught copies came, and the cost of look-ups.
 
-The articles are JSON Lines with the fields named by input.fields and these labels:
+The articles have the fields named by input.fields and these labels:
 
   ts       time in seconds since 1970; decides, with --window, which articles can be copies of which. If no
            article has a time, each is one second later than the one before
@@ -63,7 +63,7 @@ func newStreamCommand() *cobra.Command {
 		// --redis may have its address as the next argument. pflag does not allow that for a flag that can stand alone.
 		Args: func(cmd *cobra.Command, args []string) error { return command.NoArgs(cmd, args[min(1, len(args)):]) },
 	}
-	cmd.Flags().StringVar(&docs, "docs", "", "articles in the order in which they come, JSON Lines")
+	cmd.Flags().StringVar(&docs, "docs", "", "file of articles in the order in which they come")
 	output := newOutput(cmd, "charts", report.Stream, tables.Stream)
 	cmd.Flags().StringVar(&redisAddr, "redis", "", "use a real Redis, at this address or at redis.addrs")
 	cmd.Flags().Lookup("redis").NoOptDefVal = configuredRedis
@@ -133,7 +133,7 @@ func evalStream(cmd *cobra.Command, cfg config.Config, docs, redisAddr string) (
 	if err != nil {
 		return result, "", err
 	}
-	err = reader.each(ctx, docs, func(line []byte) error { return s.add(ctx, line) })
+	err = reader.each(ctx, docs, cfg.Input.AsJSON(), func(line []byte) error { return s.add(ctx, line) })
 	if err == nil {
 		err = s.flush(ctx)
 	}

@@ -56,7 +56,7 @@ func newThresholdCommand() *cobra.Command {
 		Example: thresholdExample,
 		Args:    command.NoArgs,
 	}
-	cmd.Flags().StringVar(&o.docs, "docs", "", "articles, JSON Lines")
+	cmd.Flags().StringVar(&o.docs, "docs", "", "file of articles")
 	output := newOutput(cmd, "charts and pairs", report.Threshold, tables.Threshold)
 	cmd.Flags().IntVar(&o.span, "span", 3, "limits on each side of the present one of which pairs are shown")
 	cmd.Flags().IntVar(&o.each, "each", 3, "pairs to show of each limit")

@@ -37,7 +37,7 @@ the output topics get their verdicts: set topics, a kafka.group and a redis.name
 service process there, too. With --metrics it starts none and measures the services that run already.
 
 Without a FILE the articles are reports of invented events, without end; --copies is the share that repeats an earlier
-article, half of them exactly. A FILE holds JSON Lines as for produce; the run ends with its articles.
+article, half of them exactly. A FILE is read as produce reads it; the run ends with its articles.
 
 --find-limit doubles and bisects the rate. Then it measures the delay at --at percent of the highest rate that is
 sustained. A rate is sustained if every record has its verdict, the p99 of the delay is at most --max-delay, and the
@@ -125,7 +125,7 @@ func (f *flags) validate(cmd *cobra.Command, names []string, cfg config.Config) 
 	}
 	for _, name := range names {
 		if name != "-" {
-			if err := files.Check(name, files.HoldsLines); err != nil {
+			if err := files.Check(name, files.HoldsArticles); err != nil {
 				return err
 			}
 		}

@@ -25,8 +25,8 @@ do not want, and restart all processes with it before the rows begin: then a rec
 delivers it. After that, do not change rows, only add some: learn adds the sentences that the table does not have. To end a
 row, add it again with a later time and 0 articles. The index stays.
 
---from is a file of articles, one JSON object a line, as for produce, or @FILE, or "-", or else a topic. Sentences count by the publisher that
-an article names (input.fields.publisher). A sentence of three publishers or more counts for all.
+--from is a file, which is read as produce reads it, or @FILE, or "-", or else a topic. Sentences count by the publisher that an
+article names (input.fields.publisher). A sentence of three publishers or more counts for all.
 
 Exit codes: 0 done; 1 done, but some lines were bad; 2 failed.`
 

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -95,7 +93,7 @@ func (l *loader) load(ctx context.Context, name string) (*side, error) {
 	for part := range strings.SplitSeq(name, ",") {
 		var err error
 		if file, isFile := files.OrTopic(part); isFile {
-			err = l.readFile(file, add)
+			err = l.readFile(ctx, file, add)
 		} else {
 			err = l.reader.Each(ctx, part, l.since, add)
 		}
@@ -153,39 +151,17 @@ type line struct {
 	Headers   []string `json:"headers"` // names and values by turns
 }
 
-// longestLine is the longest line of a file, in bytes.
-const longestLine = 64 << 20
-
-func (l *loader) readFile(name string, add func(*outputs.Output) error) error {
-	f, err := files.Open(name, holdsVerdicts)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	lines, err := files.NewLineReader(f, longestLine)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	defer lines.Close()
-	for {
-		text, number, err := lines.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("%s:%d: %w", name, number, err)
-		}
+func (l *loader) readFile(ctx context.Context, name string, add func(*outputs.Output) error) error {
+	return files.EachLine(ctx, name, holdsVerdicts, func(text []byte) error {
 		o, err := parseLine(text)
 		if err != nil {
-			return fmt.Errorf("%s:%d: %w; expected are %s", name, number, err, holdsVerdicts)
+			return fmt.Errorf("%w; expected are %s", err, holdsVerdicts)
 		}
 		if o.Record.Time.Before(l.since) {
-			continue
+			return nil
 		}
-		if err := add(o); err != nil {
-			return err
-		}
-	}
+		return add(o)
+	})
 }
 
 func parseLine(text []byte) (*outputs.Output, error) {
