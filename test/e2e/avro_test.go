@@ -4,10 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net"
-	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,14 +17,13 @@ import (
 	"github.com/twmb/avro"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sr"
-	"github.com/twmb/franz-go/pkg/sr/srfake"
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/recipe"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
-	"echosieve/test/loopback"
 	"echosieve/test/redisserver"
+	"echosieve/test/registryserver"
 	"echosieve/test/service"
 )
 
@@ -60,35 +55,6 @@ func python(t testing.TB) string {
 	}
 	return filepath.Join(home, "bin", "python")
 }
-
-// registryServer is a schema registry that can be stopped and started on its address.
-type registryServer struct {
-	t       testing.TB
-	fake    *srfake.Registry
-	address string
-	server  *http.Server
-}
-
-func startRegistry(t testing.TB) *registryServer {
-	t.Helper()
-	s := &registryServer{t: t, fake: srfake.New(), address: loopback.Addr(loopback.Ports(t, 1)[0])}
-	t.Cleanup(s.fake.Close)
-	s.start()
-	t.Cleanup(s.stop)
-	return s
-}
-
-func (s *registryServer) start() {
-	s.t.Helper()
-	to, err := url.Parse(s.fake.URL())
-	require.NoError(s.t, err)
-	l, err := net.Listen("tcp", s.address)
-	require.NoError(s.t, err)
-	s.server = &http.Server{Handler: httputil.NewSingleHostReverseProxy(to), ReadHeaderTimeout: time.Minute}
-	go func() { _ = s.server.Serve(l) }()
-}
-
-func (s *registryServer) stop() { _ = s.server.Close() }
 
 // strangers publishes JSON articles in Avro with the producer in Python. It returns the records as they stand in the input topic from their
 // coordinates on, and the JSON of each.
@@ -128,10 +94,10 @@ func waitFor(t testing.TB, what string, fact func() bool) {
 func TestAvroOfStrangers(t *testing.T) {
 	interpreter := python(t)
 	require.NotEmpty(t, interpreter)
-	registry := startRegistry(t)
+	registry := registryserver.Start(t)
 	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, redisserver.Addr(t))
 	p := service.Start(t, c.settings().With(service.Settings{
-		"input.format": "avro", "input.framing": "confluent", "input.registry.urls": "http://" + registry.address,
+		"input.format": "avro", "input.framing": "confluent", "input.registry.urls": "http://" + registry.Addr,
 		"input.fields.text": "story.text",
 	}))
 
@@ -144,8 +110,8 @@ func TestAvroOfStrangers(t *testing.T) {
 		}
 	}
 	half := len(lines) / 2
-	strangers(t, c, registry.address, "value", lines[:half])
-	strangers(t, c, registry.address, "header", lines[half:])
+	strangers(t, c, registry.Addr, "value", lines[:half])
+	strangers(t, c, registry.Addr, "header", lines[half:])
 	unknown := &kgo.Record{Value: []byte("\x00\x00\x00\x03\xe7what?")}
 	publish(t, c, []*kgo.Record{unknown})
 	p.WaitReady(t)
@@ -183,9 +149,9 @@ func TestAvroOfStrangers(t *testing.T) {
 	require.EqualValues(t, 1, p.Metric(t, `echosieve_pipeline_records_total{reason="no_schema",verdict="dead"}`))
 	t.Logf("%d records, %d copies", len(inputs), copies)
 
-	registry.stop()
+	registry.Stop()
 	const later = `{"type":"record","name":"Later","fields":[{"name":"story","type":{"type":"record","name":"Body","fields":[{"name":"text","type":"string"}]}}]}`
-	registry.fake.SeedSchema("later", 1, 77, sr.Schema{Schema: later})
+	registry.SeedSchema("later", 1, 77, sr.Schema{Schema: later})
 	value, err := avro.MustParse(later).Encode(map[string]any{"story": map[string]any{"text": "The harbour board voted on Monday to deepen the eastern channel."}})
 	require.NoError(t, err)
 	last := &kgo.Record{Value: append([]byte("\x00\x00\x00\x00\x4d"), value...)}
@@ -195,7 +161,7 @@ func TestAvroOfStrangers(t *testing.T) {
 	require.Zero(t, p.Metric(t, `echosieve_connection_up{component="registry"}`))
 	require.Len(t, watch(t, c, len(inputs), func(int) {}), len(outputs), "no output while the registry is away")
 
-	registry.start()
+	registry.Restart()
 	all := watch(t, c, len(inputs)+1, func(int) {})
 	of := map[string]*kgo.Record{}
 	for _, o := range all {

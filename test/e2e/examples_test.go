@@ -5,8 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -17,26 +15,6 @@ import (
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
 )
-
-// lines collects the lines that a program prints.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-// whole returns the lines that are complete.
-func (l *lines) whole() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	all := strings.Split(l.text.String(), "\n")
-	return all[:len(all)-1]
-}
 
 // TestExampleConsumers requires that the consumers of deploy/examples print each published article once, with its verdict, past the markers of the
 // transactions that an exactly-once service leaves in its topics, and that they go on where they stopped.
@@ -65,7 +43,7 @@ func TestExampleConsumers(t *testing.T) {
 			inputs := map[string]bool{}
 			verdicts := map[string]int{}
 			for range 2 { // the second one goes on
-				var out, errors lines
+				var out, errors service.Output
 				cmd := exec.Command(command[0], append(command[1:], broker, name, "articles-unique", "articles-duplicate")...)
 				cmd.Stdout, cmd.Stderr = &out, &errors
 				require.NoError(t, cmd.Start())
@@ -75,12 +53,12 @@ func TestExampleConsumers(t *testing.T) {
 					total += articles
 					want = articles
 				}
-				for deadline := time.Now().Add(service.Patience); len(out.whole()) < want; time.Sleep(50 * time.Millisecond) {
-					require.True(t, time.Now().Before(deadline), "%d articles\n%s", len(out.whole()), strings.Join(errors.whole(), "\n"))
+				for deadline := time.Now().Add(service.Patience); len(out.Lines()) < want; time.Sleep(50 * time.Millisecond) {
+					require.True(t, time.Now().Before(deadline), "%d articles\n%s", len(out.Lines()), errors.String())
 				}
 				require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-				require.NoError(t, cmd.Wait(), strings.Join(errors.whole(), "\n"))
-				for _, line := range out.whole() {
+				require.NoError(t, cmd.Wait(), errors.String())
+				for _, line := range out.Lines() {
 					var article map[string]string
 					require.NoError(t, json.Unmarshal([]byte(line), &article), line)
 					require.False(t, inputs[article["input"]], "twice: %s", line)

@@ -2,7 +2,6 @@
 package service
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -85,7 +83,7 @@ type Process struct {
 	*child.Process
 	HTTP string // address of its listener
 
-	log lockedBuffer
+	log Output
 }
 
 // Start starts the service; it ends with the test at the latest. If the test has failed by then, its log is shown.
@@ -169,22 +167,4 @@ func (p *Process) Metric(t testing.TB, name string) float64 {
 	}
 	t.Fatalf("no metric %s in %.200s", name, page)
 	return 0
-}
-
-// lockedBuffer hides the buffer's other methods: os/exec would copy into its ReadFrom, past the lock.
-type lockedBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
 }
