@@ -170,6 +170,7 @@ func (o *options) check() error {
 		}
 	}
 	o.Forgetful = slices.Contains(o.faults, "forget-producers")
+	o.Avro = slices.Contains(o.faults, "registry-away")
 	atLeastOne := map[string]int{"rounds": o.rounds, "rate": o.rate, "records": o.records, "processes": o.Processes, "partitions": o.Partitions}
 	for _, name := range slices.Sorted(maps.Keys(atLeastOne)) {
 		if atLeastOne[name] < 1 {

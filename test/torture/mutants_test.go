@@ -90,6 +90,9 @@ var mutants = []mutant{
 		{"consumer/fetch.go", openDecompressor, ""},
 		{"consumer/fetch.go", "	b, size, bad := p.readBatch(records)\n", openDecompressor + "	b, size, bad := p.readBatch(records)\n"},
 	}, faults: "hostile-frames", want: []ledger.Kind{ledger.Lost}, args: []string{"--processes", "1", "--service-flag", "--kafka.max_in_flight_records=256"}},
+	{name: "no-schema-while-the-registry-is-away", edits: []edit{
+		{"internal/app/registry/client.go", "	if isUnknown(err) {\n		return nil, noSchema(\"the registry knows no schema %s\", id)\n", "	if err != nil {\n		return nil, noSchema(\"the registry knows no schema %s\", id)\n"},
+	}, faults: "registry-away", want: []ledger.Kind{ledger.Lost}},
 	{name: "wait-for-no-replica", edits: []edit{
 		{"redisindex/connection/options.go", "	if o.WaitReplicas > 0 {\n", "	if false {\n"},
 	}, faults: "redis-master-behind", want: []ledger.Kind{ledger.Twin, ledger.Contradiction}, redis: rig.SentinelRedis},

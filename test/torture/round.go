@@ -54,7 +54,7 @@ func runRound(g *rig.Rig, o *options, number int, seed uint64, s *rig.Summary) e
 	defer watchers.Wait()
 	defer stopWatching()
 
-	written := articles.NewWriter(seed, "a", g.Recipe, !r.plan.fixed)
+	written := g.NewWriter(seed, "a", !r.plan.fixed)
 	sent, x, err := r.publish(ctx, written)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (r *round) publish(ctx context.Context, written *articles.Writer) (sent int
 	})
 	if !r.plan.fixed {
 		// The complement of the seed gives other articles.
-		inTransactions := articles.NewWriter(^r.plan.seed, "t", r.Recipe, true)
+		inTransactions := r.NewWriter(^r.plan.seed, "t", true)
 		if x, err = traffic.NewTransactions(r.KafkaAddrs, r.Topic, r.Admin, &r.BreakingKafka, inTransactions); err != nil {
 			return 0, nil, err
 		}
@@ -201,7 +201,7 @@ func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, wr
 	}, written, excuses)
 	found.Violations = append(found.Violations, judge.Shadow(inputs, outputs, r.shadowed)...)
 	if checked != nil {
-		checked.Count(inputs, found)
+		checked.Count(inputs, found, written.Breakable())
 		if len(excuses.Losses) > 0 {
 			checked[judge.Regained] = found.Regained
 		}

@@ -52,6 +52,14 @@ func TestRoundWithCommands(t *testing.T) {
 	require.Zero(t, code)
 }
 
+// The articles are in Avro, and records with new schemas wait for the registry while processes and Redis fail.
+func TestRoundWithRegistry(t *testing.T) {
+	loopback.SkipShort(t)
+	t.Parallel()
+	code, _ := run(t.Context(), []string{"--rounds", "1", "--rate", "200", "--faults", "registry-away,registry-away,kill,redis-stall"}, output{t})
+	require.Zero(t, code)
+}
+
 func TestSeedGivesTheSchedule(t *testing.T) {
 	o, err := parse(nil)
 	require.NoError(t, err)
@@ -61,7 +69,7 @@ func TestSeedGivesTheSchedule(t *testing.T) {
 
 // Every fault is usual for some servers, or a round has it only if it is named. No fault can be named for servers that it does not suit.
 func TestFaultsSuitTheServers(t *testing.T) {
-	notUsual := []string{"redis-empty", "crash-every", "refill", "forget", "explain", "shadow", "forget-producers"}
+	notUsual := []string{"redis-empty", "crash-every", "refill", "forget", "explain", "shadow", "forget-producers", "registry-away"}
 	reached := map[string]bool{}
 	for _, brokers := range []string{"1", "3"} {
 		for _, redis := range []string{rig.PlainRedis, rig.SentinelRedis, rig.ClusterRedis} {

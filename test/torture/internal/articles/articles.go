@@ -42,7 +42,13 @@ const (
 const MaxMessageBytes = 1 << 20
 
 // Breakable are the defects that a small value can have: reasons of dead letters.
-var Breakable = []pipeline.RejectReason{pipeline.NotJSON, pipeline.NoText, pipeline.WrongType, pipeline.EmptyText}
+func (w *Writer) Breakable() []pipeline.RejectReason {
+	notReadable := pipeline.NotJSON
+	if w.Avro {
+		notReadable = pipeline.NotAvro
+	}
+	return []pipeline.RejectReason{notReadable, pipeline.NoText, pipeline.WrongType, pipeline.EmptyText}
+}
 
 // Role says how an article relates to the others of its family.
 type Role uint8
@@ -87,6 +93,8 @@ type Writer struct {
 	Reasons map[string]pipeline.RejectReason
 	// Index finds and judges copies as a service with the default configuration does.
 	Index keyspace.Config
+	// Avro says that the values are written in Avro, not in JSON. It is for setting before the first Write.
+	Avro bool
 
 	random   *rand.Rand
 	recipe   *recipe.Recipe
@@ -130,7 +138,8 @@ func (w *Writer) Write() []*kgo.Record {
 	case w.number%everyTooLarge == 0:
 		return one(w.broken(id, pipeline.TooLarge))
 	case w.number%everyBroken == 0:
-		return one(w.broken(id, Breakable[w.number/everyBroken%len(Breakable)]))
+		reasons := w.Breakable()
+		return one(w.broken(id, reasons[w.number/everyBroken%len(reasons)]))
 	case w.number%everyNull == 0:
 		return one(w.record("null-"+id, nil))
 	case w.number%everyChain == 0:
@@ -147,6 +156,7 @@ func (w *Writer) broken(id string, reason pipeline.RejectReason) *kgo.Record {
 	w.Reasons[key] = reason
 	value := map[pipeline.RejectReason]string{
 		pipeline.NotJSON:   `{"id":"cut off","text":"The first words and`,
+		pipeline.NotAvro:   `{"id":"cut off","text":"The first words and`,
 		pipeline.NoText:    `{"id":"no-text","title":"A picture"}`,
 		pipeline.WrongType: `{"id":"list","text":["one","two"]}`,
 		pipeline.EmptyText: `{"id":"empty","text":"<p> - </p>"}`,
@@ -184,6 +194,9 @@ func (w *Writer) textRecord(id, text string) *kgo.Record {
 
 // record gives the record a timestamp of the last three days: copies then lie in one slice of the index's window or in two.
 func (w *Writer) record(id string, value []byte) *kgo.Record {
+	if w.Avro && value != nil {
+		value = w.asAvro(value)
+	}
 	return &kgo.Record{
 		Key: []byte(id), Value: value,
 		Timestamp: w.now.Add(-time.Duration(w.random.Int64N(int64(spread)))).Truncate(time.Millisecond),

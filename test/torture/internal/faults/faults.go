@@ -21,6 +21,7 @@ const (
 	Processes Lane = iota
 	Redis
 	Kafka
+	Registry
 	Lanes // their number
 )
 
@@ -91,6 +92,8 @@ var All = map[string]Fault{
 	"broker-lost":      {Lane: Kafka, Inject: loseBroker, needs: threeBrokers, About: "one broker is away while everything else goes on"},
 	"broker-cut":       {Lane: Kafka, Inject: cutBroker, needs: threeBrokers, About: "cut the leader of a partition off from everybody"},
 	"two-brokers-lost": {Lane: Kafka, Inject: loseTwoBrokers, needs: threeBrokers, About: "two of three brokers are away"},
+
+	"registry-away": {Lane: Registry, Inject: registryAway, named: true, About: "articles are in Avro, and the schema registry is away for a while"},
 
 	"redis-slow":     {Lane: Redis, Inject: slow("redis"), About: "a slow network before Redis"},
 	"redis-cut":      {Lane: Redis, Inject: cut("redis"), About: "requests to Redis or replies are lost"},

@@ -12,7 +12,6 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/test/frames"
-	"echosieve/test/torture/internal/articles"
 	"echosieve/test/torture/internal/rig"
 )
 
@@ -35,7 +34,7 @@ func hostileFrames(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.
 	defer client.Close()
 	value := bytes.Repeat([]byte("x"), frameBytes)
 	seed := random.Uint64()
-	written := articles.NewWriter(seed, fmt.Sprintf("f%d-", seed), r.Recipe, false)
+	written := r.NewWriter(seed, fmt.Sprintf("f%d-", seed), false)
 	var records []*kgo.Record
 	for p := range int32(r.Partitions) {
 		key := fmt.Sprintf("frame-%d-%d", seed, p)

@@ -16,11 +16,14 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sr"
 
 	"echosieve/pipeline/recipe"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/loopback"
 	"echosieve/test/redisserver"
+	"echosieve/test/registryserver"
+	"echosieve/test/torture/internal/articles"
 	"echosieve/test/torture/internal/network"
 )
 
@@ -40,6 +43,8 @@ type Options struct {
 	Direct bool
 	// Forgetful says that a single broker looks twice a second for producers to forget, and not every ten minutes.
 	Forgetful bool
+	// Avro says that the articles are in Avro, with schemas of a registry.
+	Avro bool
 }
 
 // OwnRedis says whether Redis is the run's own, which it may break.
@@ -62,6 +67,7 @@ type Rig struct {
 	RedisClient redis.UniversalClient
 	RedisNet    network.Network // empty without proxies, as is KafkaNet
 	KafkaNet    network.Network
+	Registry    *registryserver.Server // nil without Avro
 
 	out        io.Writer
 	begin      time.Time
@@ -85,6 +91,9 @@ func New(h *Host, o Options, out io.Writer) (*Rig, error) {
 	}
 	g.startRedis()
 	g.startKafka()
+	if o.Avro {
+		g.startRegistry()
+	}
 	if g.KafkaClient, err = kgo.NewClient(kgo.SeedBrokers(g.KafkaAddrs...), kgo.AlwaysRetryEOF()); err != nil {
 		return nil, err
 	}
@@ -108,6 +117,22 @@ func (g *Rig) startKafka() {
 	for _, s := range g.Brokers {
 		g.KafkaAddrs = append(g.KafkaAddrs, strings.Split(s.Addr, ",")...)
 	}
+}
+
+// startRegistry starts a schema registry that knows the schemas of all articles, and lets the processes read Avro.
+func (g *Rig) startRegistry() {
+	g.Registry = registryserver.Start(g.Host)
+	for id := 1; id <= articles.AvroSchemas; id++ {
+		g.Registry.SeedSchema(fmt.Sprintf("articles-%d", id), 1, id, sr.Schema{Schema: articles.AvroSchema})
+	}
+	g.ServiceFlags = append(slices.Clone(g.ServiceFlags), "--input.format", "avro", "--input.framing", "confluent", "--input.registry.urls", "http://"+g.Registry.Addr)
+}
+
+// NewWriter returns a writer of articles as the processes read them.
+func (g *Rig) NewWriter(seed uint64, prefix string, mixed bool) *articles.Writer {
+	w := articles.NewWriter(seed, prefix, g.Recipe, mixed)
+	w.Avro = g.Avro
+	return w
 }
 
 func (g *Rig) front(component string, n *network.Network) loopback.Front {
