@@ -11,7 +11,7 @@ import (
 	"echosieve/internal/app/command/commandtest"
 )
 
-// bench and eval read files in the forms that produce recognises, by the configured names of fields.
+// bench and eval read files in the forms that produce recognises, by the configured names of fields, also if the input topic holds Avro.
 func TestFormsOfFiles(t *testing.T) {
 	const a = "The harbour board voted on Monday to deepen the eastern channel by two metres before the winter."
 	const b = "Foresters in the north count rare beetles every second summer, by hand and in pairs."
@@ -31,7 +31,10 @@ func TestFormsOfFiles(t *testing.T) {
 			"articles": {"bench", "--rounds", "1", file},
 			"docs":     {"eval", "threshold", "--docs", file},
 		} {
-			code, out, errOut := lab(t, append(args, "--json", "--input.fields.text", "story")...)
+			if args = append(args, "--json", "--input.fields.text", "story"); form == "csv" {
+				args = append(args, "--input.format", "avro", "--input.framing", "confluent", "--input.registry.urls", "http://127.0.0.1:1")
+			}
+			code, out, errOut := lab(t, args...)
 			require.Equal(t, command.ExitOK, code, "%s of %s: %s", args[0], form, errOut)
 			require.EqualValues(t, 2, gjson.Get(out, figure).Int(), "%s of %s", args[0], form)
 		}

@@ -37,7 +37,9 @@ func TestBoilerplateIsLearntFromFileAndTopic(t *testing.T) {
 	require.Equal(t, command.ExitOK, code, errOut)
 
 	for name, from := range map[string][]string{
-		"file": {"--from", pages}, "topic": {"--from", config.Default().Kafka.Topics.Input, kafka},
+		// Of values in Avro, files hold the JSON.
+		"file":  {"--from", pages, "--input.format", "avro", "--input.framing", "confluent", "--input.registry.urls", "http://127.0.0.1:1"},
+		"topic": {"--from", config.Default().Kafka.Topics.Input, kafka},
 	} {
 		out := filepath.Join(dir, name+".tsv")
 		args := append([]string{"boilerplate", "learn", "--out", out, "--starts-in", "2h", "--json"}, from...)

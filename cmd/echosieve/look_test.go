@@ -26,7 +26,9 @@ func TestLookReadsFiles(t *testing.T) {
 		{"table.csv", "id,text\na,The harbour board voted.\nb,--\n", `["unique","dead"]`, command.ExitNo, "dead letter"},
 		{"cut.jsonl", one + "\n" + `{"id":"b","te`, `["unique"]`, command.ExitNo, "1 bad line left out"},
 	} {
-		code, out, errOut := echosieve(t, "", "look", redis, "--json", commandtest.File(t, c.name, c.file))
+		// Of values in Avro, files hold the JSON.
+		code, out, errOut := echosieve(t, "", "look", redis, "--json", "--input.format", "avro", "--input.framing", "confluent",
+			"--input.registry.urls", "http://127.0.0.1:1", commandtest.File(t, c.name, c.file))
 		require.Equal(t, c.code, code, "%s: %s", c.name, errOut)
 		require.JSONEq(t, c.verdicts, gjson.Get(out, "articles.#.verdict").Raw, c.name)
 		require.Contains(t, errOut, c.errOut, c.name)

@@ -131,6 +131,21 @@ func TestArticleReader(t *testing.T) {
 	}
 }
 
+// The first article of a pipe is read as soon as its line has come: nobody may write more.
+func TestArticleReaderDoesNotWait(t *testing.T) {
+	in, writer := io.Pipe()
+	defer writer.Close()
+	go func() { _, _ = io.WriteString(writer, `{"id":"a"}`+"\n") }()
+	r, err := NewArticleReader(in, 1000, pipeline.DefaultDecodeConfig())
+	require.NoError(t, err)
+	defer r.Close()
+	line, number, err := r.Next()
+	require.NoError(t, err)
+	require.Equal(t, `{"id":"a"}`, string(line))
+	require.Equal(t, 1, number)
+	require.True(t, r.Idle())
+}
+
 // Whatever a file holds, the reading ends, and no article is longer than allowed.
 func FuzzArticles(f *testing.F) {
 	for _, file := range []string{
