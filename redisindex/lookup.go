@@ -8,11 +8,12 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/lookup"
 	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 )
 
-// candidate is a stored fingerprint that a look-up for an article found within its reach, see lookup.Plan.
+// candidate is a stored fingerprint that the look-ups for an article found, see lookup.Filter.
 type candidate struct {
 	keyspace.FieldRef
 	distance int // bits
@@ -59,13 +60,13 @@ func (c *claim) lookUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	near := newNearest(x.cfg.MaxCandidates)
+	near := newNearest(&x.layout.Plan, x.cfg.MaxCandidates)
 	for i, t := range open {
 		x.metrics.lookups.Observe(float64(len(needs[i])))
 		if !t.LittleText {
 			near.reset()
 			for _, n := range needs[i] {
-				near.offerList(refs[n].Slice, lists[n], t.Fingerprint, x.layout.Plan.Reach(refs[n].Block))
+				near.offerList(refs[n], lists[n], t.Fingerprint)
 			}
 			t.candidates = near.take()
 			if near.capped {
@@ -81,6 +82,8 @@ func (c *claim) lookUp(ctx context.Context) error {
 // number of fields that are fetched afterwards, do not depend on the length of the lists. Of equally near candidates it keeps
 // the first ones offered. Not safe for concurrent use. Call reset before each article.
 type nearest struct {
+	filter *lookup.Filter
+	slice  int64 // for whose lists the filter works
 	most   int
 	cutoff int  // largest distance in bits that is still accepted; shrinks once `most` candidates are kept
 	kept   int  // number of candidates in byBits
@@ -88,7 +91,9 @@ type nearest struct {
 	byBits [65][]candidate
 }
 
-func newNearest(most int) *nearest { return &nearest{most: most} }
+func newNearest(plan *lookup.Plan, most int) *nearest {
+	return &nearest{filter: plan.NewFilter(), most: most}
+}
 
 // reset forgets all candidates.
 func (n *nearest) reset() {
@@ -96,20 +101,25 @@ func (n *nearest) reset() {
 		n.byBits[d] = n.byBits[d][:0]
 	}
 	n.cutoff, n.kept, n.capped = len(n.byBits)-1, 0, false
+	n.filter.Reset()
 }
 
-// offerList offers the fingerprints of a block list that lie within reach of fp, in bits.
-func (n *nearest) offerList(slice int64, list string, fp simhash.Fingerprint, reach int) {
+// offerList offers the fingerprints of a list that is looked up for the fingerprint fp. All lists of a slice are offered one after another.
+func (n *nearest) offerList(ref keyspace.ListRef, list string, fp simhash.Fingerprint) {
+	if ref.Slice != n.slice {
+		n.slice = ref.Slice
+		n.filter.Reset()
+	}
 	for ; len(list) >= keyspace.FingerprintBytes; list = list[keyspace.FingerprintBytes:] {
 		other := keyspace.FirstFingerprint(list)
 		switch d := simhash.Distance(fp, other); {
-		case d > reach:
+		case n.capped && n.kept == n.most && d >= n.cutoff:
+			// There is no room at this distance, and capped is set already.
+		case !n.filter.Accepts(ref.Block, other, d):
 		case d > n.cutoff:
 			n.capped = true
-		case d == n.cutoff && n.capped && n.kept == n.most:
-			// There is no room at this distance, and capped is set already: no need to search for the candidate.
 		default:
-			n.offer(candidate{FieldRef: keyspace.FieldRef{Slice: slice, Fingerprint: other}, distance: d})
+			n.offer(candidate{FieldRef: keyspace.FieldRef{Slice: ref.Slice, Fingerprint: other}, distance: d})
 		}
 	}
 }

@@ -9,35 +9,49 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/lookup"
 	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 )
 
-// nearest keeps the nearest candidates within the reach of their lists, each once. Of several candidates at the largest distance
-// kept, it keeps the first ones offered. The test collects and sorts all candidates, and compares.
+// nearest keeps the nearest of the candidates that the lists make, each once. Of several candidates at the largest distance kept, it keeps
+// the first ones offered. The test collects and sorts all candidates, and compares.
 func TestNearest(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	capped := 0
+	capped, lone := 0, 0
+	plan := lookup.New(article.Search{Rule: article.Rule{MaxDistance: 8}, Blocks: 4, LoneDistance: 4}, 0)
 	for range 2000 {
-		const maxDistance = 8
 		most := 1 + r.IntN(12)
-		near := newNearest(most)
+		near := newNearest(&plan, most)
 		near.reset()
 		var all []candidate
-		for range 1 + r.IntN(6) {
-			slice, list, reach := int64(r.IntN(2)), []byte(nil), r.IntN(maxDistance+1)
-			for range r.IntN(12) {
-				fp := simhash.Fingerprint(0)
-				for range r.IntN(10) {
-					fp |= 1 << r.IntN(12)
+		for slice := range int64(2) {
+			lists := map[simhash.Fingerprint]int{} // that hold the fingerprint
+			for block := range 1 + r.IntN(5) {
+				var list []byte
+				held := map[simhash.Fingerprint]bool{}
+				for range r.IntN(12) {
+					fp := simhash.Fingerprint(0)
+					for range r.IntN(10) {
+						fp |= 1 << r.IntN(8)
+					}
+					if held[fp] {
+						continue
+					}
+					held[fp] = true
+					lists[fp]++
+					list = binary.BigEndian.AppendUint64(list, uint64(fp))
+					c := candidate{FieldRef: keyspace.FieldRef{Slice: slice, Fingerprint: fp}, distance: simhash.Distance(0, fp)}
+					switch reached := c.distance <= 4 || block == 4 || lists[fp] > 1; {
+					case !reached:
+						lone++
+					case !slices.Contains(all, c):
+						all = append(all, c)
+					}
 				}
-				list = binary.BigEndian.AppendUint64(list, uint64(fp))
-				c := candidate{FieldRef: keyspace.FieldRef{Slice: slice, Fingerprint: fp}, distance: simhash.Distance(0, fp)}
-				if c.distance <= reach && !slices.Contains(all, c) {
-					all = append(all, c)
-				}
+				near.offerList(keyspace.ListRef{Slice: slice, Block: block}, string(list), 0)
 			}
-			near.offerList(slice, string(list), 0, reach)
 		}
 		slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
 		want := all[:min(most, len(all))]
@@ -54,6 +68,7 @@ func TestNearest(t *testing.T) {
 		}
 	}
 	require.Greater(t, capped, 100)
+	require.Greater(t, lone, 100)
 }
 
 // BenchmarkNearest offers full lists, as for an article in a flood on one template: all fingerprints are near each other, and most
@@ -72,12 +87,13 @@ func BenchmarkNearest(b *testing.B) {
 		}
 		lists[i] = string(list)
 	}
-	near := newNearest(keyspace.DefaultConfig().MaxCandidates)
+	plan := lookup.New(article.Search{Rule: article.Rule{MaxDistance: 21}, Blocks: 4, Probes: 3, LoneDistance: 12}, 0)
+	near := newNearest(&plan, keyspace.DefaultConfig().MaxCandidates)
 	b.ReportAllocs()
 	for b.Loop() {
 		near.reset()
-		for _, list := range lists {
-			near.offerList(1, list, 0xff, 16)
+		for i, list := range lists {
+			near.offerList(keyspace.ListRef{Slice: 1, Block: i / 5}, list, 0xff)
 		}
 		_ = near.take()
 	}

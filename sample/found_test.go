@@ -55,9 +55,10 @@ func feed(t *testing.T, n int) (counts fed) {
 		}
 		counts.originals++
 		var near []simhash.Fingerprint
+		filter := plan.NewFilter()
 		for _, block := range plan.AppendLookups(nil, &a) {
 			for _, fp := range lists[block] {
-				if simhash.Distance(fp, a.Fingerprint) <= plan.Reach(block.Index) && !slices.Contains(near, fp) {
+				if filter.Accepts(block.Index, fp, simhash.Distance(fp, a.Fingerprint)) && !slices.Contains(near, fp) {
 					near = append(near, fp)
 				}
 			}

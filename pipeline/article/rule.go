@@ -11,9 +11,9 @@ type Search struct {
 	// Probes is the number of values that are looked up for each block besides its own, 0 to simhash.MaxProbes. More probes find more
 	// copies and cost more look-ups.
 	Probes int
-	// BlockDistance is the largest Hamming distance, in bits, of a candidate that only blocks find, their own value or a probe, and no
-	// anchor; 0: Rule.MaxDistance.
-	BlockDistance int
+	// LoneDistance is the largest Hamming distance, in bits, of a candidate that a single list finds, that of a block, its own value or a
+	// probe, and not of an anchor; 0: Rule.MaxDistance.
+	LoneDistance int
 }
 
 // Rule says what the later of two articles is to the earlier one.

@@ -210,23 +210,25 @@ func testAnchors(t *testing.T, newIndex factory) {
 	require.Equal(t, want, claim(t, x, a, b, fourth, far, same, last))
 }
 
-// Beyond BlockDistance an equal block, own or probed, makes no candidate. An anchor makes one up to MaxDistance.
+// Beyond LoneDistance one equal block, own or probed, makes no candidate. Two of them, or an anchor, make one up to MaxDistance.
 func testReach(t *testing.T, newIndex factory) {
-	x := newIndex(t, Params{Window: time.Hour, Generations: 2, MaxDistance: 8, BlockDistance: 4, Blocks: 4, Probes: 1})
+	x := newIndex(t, Params{Window: time.Hour, Generations: 2, MaxDistance: 8, LoneDistance: 4, Blocks: 4, Probes: 1})
 	a := anchored(1, base, 1, 2)
-	four := anchored(2, base^0xf<<48, 3)
-	five := anchored(3, base^0x1f<<16, 4)
-	probed := anchored(4, base^(1<<63|1<<47|1<<31|3), 5) // all blocks differ; one of them is equal after its weakest bit is flipped
+	four := anchored(2, base^(3<<62|1<<46|1<<30), 3)         // one block is equal
+	five := anchored(3, base^(3<<46|3<<30|1<<15), 4)         // one block is equal
+	two := anchored(7, base^(0xf<<60|0xf<<44), 6)            // two blocks are equal
+	probed := anchored(4, base^(1<<63|1<<47|1<<31|7<<12), 5) // all blocks differ; one of them is equal after its weakest bit is flipped
 	probed.Sums = &simhash.Sums{}
 	for bit := range probed.Sums {
 		probed.Sums[bit] = 10
 	}
 	probed.Sums[63] = 1
-	eight := anchored(5, base^0xff<<32, 2)
+	eight := anchored(5, base^(3<<62|3<<46|3<<30|3<<14), 2) // no block is equal
 	nine := anchored(6, base^0x1ff, 1)
-	want := []article.Verdict{unique(a), near(a, a, 4), unique(five), unique(probed), near(a, a, 8), unique(nine)}
-	require.Equal(t, want, claim(t, x, a, four, five, probed, eight, nine))
-	for i, c := range []article.Article{a, four, five, probed, eight, nine} {
+	articles := []article.Article{a, four, five, two, probed, eight, nine}
+	want := []article.Verdict{unique(a), near(a, a, 4), unique(five), near(a, a, 8), unique(probed), near(a, a, 8), unique(nine)}
+	require.Equal(t, want, claim(t, x, articles...))
+	for i, c := range articles {
 		require.Equal(t, want[i], claimOne(t, x, c), "replay of %d", i)
 	}
 }

@@ -25,8 +25,8 @@ type Params struct {
 	Blocks      int // 0: MaxDistance + 1
 	Probes      int
 
-	BlockDistance int // see article.Search
-	Policy        article.Policy
+	LoneDistance int // see article.Search
+	Policy       article.Policy
 }
 
 // Search returns the requirements of a recipe with one block more than MaxDistance, so that look-ups miss no candidate, and with a simple
@@ -39,7 +39,7 @@ func (p Params) Search() article.Search {
 		blocks = p.MaxDistance + 1
 	}
 	return article.Search{
-		Blocks: blocks, Probes: p.Probes, BlockDistance: p.BlockDistance,
+		Blocks: blocks, Probes: p.Probes, LoneDistance: p.LoneDistance,
 		Rule: article.Rule{MaxDistance: p.MaxDistance, Check: func(_ int, later, earlier []byte) article.Judgement {
 			switch {
 			case len(later) == 0 || len(earlier) == 0:

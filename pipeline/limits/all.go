@@ -8,7 +8,7 @@ func All() []float64 {
 		WholeDistance, ShortPairs, Contained, Longer, OtherWords, OtherBits, FewWords, Growth, Numbers, Contradictions, Corrected,
 		EqualShare, OwnWords,
 		LeadPairs, LeadSamples, MainWords, ForemostWords, SubjectWords, HeadBytes, PhoneDigits, FirstYear, LastYear, FlashBits,
-		MaxDistance, MinFeatures, FlashFeatures,
+		MaxDistance, LoneDistance, MinFeatures, FlashFeatures,
 		WeakIDF, RareIDF, LetterIDF, HiraganaIDF, SeldomFunction, OftenFunction,
 		FurnitureLines, LongLine, TableShare, AlikeLines, Wrapped, MainBytes,
 		SpacedCharacters, LeetDigits,

@@ -20,8 +20,7 @@ const (
 
 // The rule (package evidence).
 const (
-	// WholeDistance is the largest distance, in bits, between two copies of which neither is a part of the other. Chosen on labelled pairs:
-	// above it, chance candidates of look-ups multiply.
+	// WholeDistance is the largest distance, in bits, between two copies of which neither is a part of the other. Chosen on labelled pairs.
 	WholeDistance = 16
 	// ShortPairs is the number of word pairs below which a text is short. Reason: with fewer samples, an overlap proves less.
 	ShortPairs = 80
@@ -86,6 +85,9 @@ const (
 const (
 	// MaxDistance is the largest distance, in bits, between a text and its part. Chosen on labelled pairs. A setting.
 	MaxDistance = 21
+	// LoneDistance is the largest distance, in bits, of an earlier article that one of the lists looked up holds, and not one of an anchor.
+	// Chosen on labelled pairs: beyond it, nearly all copies are in two lists, and chance candidates in one.
+	LoneDistance = 12
 	// MinFeatures is the number of different words from which a fingerprint means something. Chosen on labelled pairs. A setting.
 	MinFeatures = 4
 	// FlashFeatures is the number of different words below which an article is a flash. Chosen on labelled pairs: one article in a hundred is

@@ -18,14 +18,14 @@ type Plan struct {
 	Layout simhash.Layout // of the fingerprint's blocks
 	Probes int            // values looked up for each block besides its own, the likeliest first
 
-	blockDistance, anchorDistance int // see Reach; bits
+	loneDistance, maxDistance int // see Reach; bits
 }
 
 // New returns the plan of an index for a recipe's Search. Blocks are blockBits wide; with 0, the blocks together make up the fingerprint.
 func New(s article.Search, blockBits int) Plan {
-	p := Plan{Layout: simhash.Layout{Count: s.Blocks, Bits: blockBits}, Probes: s.Probes, blockDistance: s.MaxDistance, anchorDistance: s.MaxDistance}
-	if s.BlockDistance > 0 {
-		p.blockDistance = min(s.BlockDistance, s.MaxDistance)
+	p := Plan{Layout: simhash.Layout{Count: s.Blocks, Bits: blockBits}, Probes: s.Probes, loneDistance: s.MaxDistance, maxDistance: s.MaxDistance}
+	if s.LoneDistance > 0 {
+		p.loneDistance = min(s.LoneDistance, s.MaxDistance)
 	}
 	return p
 }
@@ -56,22 +56,24 @@ func (p *Plan) appendAnchors(dst []simhash.Block, anchors []uint64) []simhash.Bl
 	return dst
 }
 
-// Reach returns the largest Hamming distance, in bits, at which a fingerprint in a list of the block becomes a candidate. The
-// lists of anchors have the block number Layout.Count.
+// Reach returns the largest Hamming distance, in bits, at which a fingerprint becomes a candidate if no other list of the article holds it.
+// The lists of anchors have the block number Layout.Count. A fingerprint in two lists is a candidate up to the largest distance of the
+// recipe, see Filter.
 //
-// An equal block says little. With 1 million articles stored and 14 bits in a block, the lists of an article hold about 1,220 fingerprints
-// by chance: 5 of them lie within 16 bits, 11 within 17, 24 within 18 and 80 within 20. Such candidates cost reads, and if there are more
-// of them than the index fetches (max_candidates), they displace copies that lie farther away. An equal anchor says more: of the 370
-// fingerprints that share the value of an anchor by chance, 1 or 2 lie within 21 bits and 11 within 24.
+// One equal block says little. With 1 million articles stored and 14 bits in a block, the lists of an article hold about 1,200 fingerprints
+// by chance: 4 of them lie within 16 bits, 0.1 within 12. Such candidates cost reads, more of them the more articles are stored, and if
+// there are more than the index fetches (max_candidates), they displace copies that lie farther away. Two equal blocks hardly occur by
+// chance, and nearly all copies beyond 12 bits have two, or an anchor. An equal anchor says more than a block: of the 370 fingerprints that
+// share the value of an anchor by chance, 1 or 2 lie within 21 bits.
 func (p *Plan) Reach(block int) int {
 	if block < p.Layout.Count {
-		return p.blockDistance
+		return p.loneDistance
 	}
-	return p.anchorDistance
+	return p.maxDistance
 }
 
-// Judge says what the later of two articles is to the earlier one if a look-up finds it, as an index does: by the rule, but articles
-// farther apart than the reach of blocks are different, with ReasonDistance, unless an anchor finds the earlier one.
+// Judge says what the later of two articles is to the earlier one if a look-up finds it, as an index does: by the rule, but an article
+// that is not InReach is different, with ReasonDistance.
 func (p *Plan) Judge(rule *article.Rule, later, earlier *article.Article) article.Judgement {
 	j := rule.Compare(later, earlier)
 	if j.Kind != 0 && !p.InReach(later, earlier) {
@@ -80,12 +82,17 @@ func (p *Plan) Judge(rule *article.Rule, later, earlier *article.Article) articl
 	return j
 }
 
-// InReach says whether the distance between two articles is within the reach of blocks, or whether it is within the reach of anchors and
-// an anchor of the later article finds the earlier one.
+// InReach says whether the distance between two articles is within the reach of one list, or whether it is within that of the lists of the
+// later article that hold the earlier one.
 func (p *Plan) InReach(later, earlier *article.Article) bool {
 	distance := simhash.Distance(later.Fingerprint, earlier.Fingerprint)
-	return distance <= p.blockDistance || distance <= p.anchorDistance &&
-		slices.ContainsFunc(p.Lookups(later, earlier), func(l Lookup) bool { return l.Found && l.Block == p.Layout.Count })
+	if distance <= p.loneDistance || distance > p.maxDistance {
+		return distance <= p.maxDistance
+	}
+	filter := p.NewFilter()
+	return slices.ContainsFunc(p.Lookups(later, earlier), func(l Lookup) bool {
+		return l.Found && filter.Accepts(l.Block, earlier.Fingerprint, distance)
+	})
 }
 
 // Finds says whether the look-ups for the later of two articles find the earlier one, whatever the distance between them. Little text is

@@ -196,10 +196,10 @@ func (x *Index) near(s *slice, a *article.Article) iter.Seq[simhash.Fingerprint]
 			yield(a.Fingerprint)
 			return
 		}
+		filter := x.plan.NewFilter()
 		for _, block := range x.plan.AppendLookups(nil, a) {
-			reach := x.plan.Reach(block.Index)
 			for _, fp := range s.blocks[block] {
-				if simhash.Distance(a.Fingerprint, fp) <= reach && !yield(fp) {
+				if filter.Accepts(block.Index, fp, simhash.Distance(a.Fingerprint, fp)) && !yield(fp) {
 					return
 				}
 			}

@@ -227,7 +227,7 @@ func (c Config) Search() article.Search {
 	if c.Name == News {
 		s.Check = checkSignatures(c.Thresholds)
 		if c.Anchors > 0 { // without anchors, blocks must find a part and its whole at any distance up to max_distance
-			s.BlockDistance = evidence.DefaultLimits().WholeDistance
+			s.LoneDistance = limits.LoneDistance
 		}
 	}
 	return s

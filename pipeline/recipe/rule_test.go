@@ -101,7 +101,8 @@ func TestWholeDistance(t *testing.T) {
 	require.Equal(t, article.Judgement{Reason: article.ReasonDistance}, search.Check(17, half.Signature, half.Signature))
 }
 
-// Beyond 16 bits a part and its whole must share an anchor, and beyond 21 bits no articles are candidates. Without anchors only max_distance
+// Beyond 12 bits an article and its copy must share the values of two blocks, or an anchor, and beyond 21 bits no articles are candidates. Without
+// anchors only max_distance
 // counts.
 func TestReach(t *testing.T) {
 	r := testRecipe(t)
@@ -109,25 +110,36 @@ func TestReach(t *testing.T) {
 	plan := lookup.New(search, 0)
 	whole, _ := r.Fingerprint(zhArticle+zhOther, article.Origin{})
 	part, _ := r.Fingerprint(zhArticle, article.Origin{})
-	for bits, want := range map[int][2]article.Kind{ // without and with an anchor in common
-		16: {article.Near, article.Near}, 17: {0, article.Near}, 21: {0, article.Near}, 22: {0, 0},
+	for bits, want := range map[int][3]article.Kind{ // of the lists of one block, of two blocks, of one block and of an anchor
+		12: {article.Near, article.Near, article.Near}, 13: {0, article.Near, article.Near},
+		21: {0, article.Near, article.Near}, 22: {0, 0, 0},
 	} {
-		part.Fingerprint = whole.Fingerprint ^ (1<<bits - 1)
-		for anchors, kind := range want {
-			whole.Anchors, part.Anchors = []uint64{1 << 63, 5 << 60}, []uint64{3 << 62, 7 << 61, 3 << 61, uint64(anchors) << 63}
+		for lists, kind := range want {
+			part.Fingerprint = whole.Fingerprint
+			for bit := range bits { // the fourth block stays equal, and if wanted the third
+				blocks := 3
+				if lists == 1 {
+					blocks = 2
+				}
+				part.Fingerprint ^= 1 << (63 - 16*(bit%blocks) - bit/blocks)
+			}
+			anchor := uint64(lists/2) << 63 // the first anchor of both, or not
+			whole.Anchors, part.Anchors = []uint64{1 << 63, 5 << 60}, []uint64{3 << 62, 7 << 61, 3 << 61, anchor}
 			j := plan.Judge(&search.Rule, &part, &whole)
-			require.Equal(t, kind, j.Kind, "%d bits, %d anchors in common", bits, anchors)
+			require.Equal(t, kind, j.Kind, "%d bits, lists %d", bits, lists)
 			require.Equal(t, kind == 0, j.Reason == article.ReasonDistance)
-			require.Equal(t, want[0], plan.Judge(&search.Rule, &whole, &part).Kind, "the part is not stored under its fourth anchor")
+			if lists != 1 {
+				require.Equal(t, want[0], plan.Judge(&search.Rule, &whole, &part).Kind, "the part is not stored under its fourth anchor")
+			}
 		}
 	}
 	for name, c := range map[string]struct {
 		change        func(*Config)
 		block, anchor int
 	}{
-		"news":             {func(*Config) {}, 16, 21},
-		"news, 25 bits":    {func(c *Config) { c.MaxDistance = 25 }, 16, 25},
-		"news, 12 bits":    {func(c *Config) { c.MaxDistance = 12 }, 12, 12},
+		"news":             {func(*Config) {}, 12, 21},
+		"news, 25 bits":    {func(c *Config) { c.MaxDistance = 25 }, 12, 25},
+		"news, 10 bits":    {func(c *Config) { c.MaxDistance = 10 }, 10, 10},
 		"news, no anchors": {func(c *Config) { c.Anchors = 0 }, 21, 21},
 		"classic":          {func(c *Config) { c.Name = Names()[1] }, 3, 3},
 		"classic, 20 bits": {func(c *Config) { c.Name, c.MaxDistance = Names()[1], 20 }, 20, 20},

@@ -101,11 +101,12 @@ func (x *nearestIndex) store(a article.Article) {
 func (x *nearestIndex) find(a *article.Article) (candidates int, caught bool) {
 	distances := map[int32]int{}
 	var found []int32
+	filter := x.plan.NewFilter()
 	for _, block := range x.plan.AppendLookups(nil, a) {
-		reach := x.plan.Reach(block.Index)
 		for _, i := range x.lists[block] {
-			distance := simhash.Distance(a.Fingerprint, x.articles[i].Fingerprint)
-			if _, seen := distances[i]; !seen && distance <= reach {
+			fp := x.articles[i].Fingerprint
+			distance := simhash.Distance(a.Fingerprint, fp)
+			if _, seen := distances[i]; !seen && filter.Accepts(block.Index, fp, distance) {
 				distances[i] = distance
 				found = append(found, i)
 			}
