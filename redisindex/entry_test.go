@@ -227,7 +227,7 @@ func TestRaggedListIsMended(t *testing.T) {
 			field := x.entryOf(a).Field()
 			for _, block := range x.layout.Plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
 				ref := keyspace.ListRef{Slice: field.Slice, Block: block.Index, Value: block.Value}
-				require.NoError(t, client.HSet(t.Context(), x.keys.ListHash(ref), "", "", ref.Field(), "12345678abc").Err())
+				require.NoError(t, client.HSet(t.Context(), x.keys.ListHash(ref), "", "", x.layout.Field(ref), "12345678abc").Err())
 			}
 			claimSoon(t, x, a)
 			require.Equal(t, a.Coordinates, claimSoon(t, x, redisrig.Article(2, 0xfe)).Original.Coordinates)

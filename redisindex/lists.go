@@ -79,13 +79,13 @@ func (c *claim) fetchLists(ctx context.Context, refs []keyspace.ListRef) ([]stri
 type packedLists struct{ x *Index }
 
 func (p packedLists) add(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef, fingerprints []string) (done func() error) {
-	groups := keyspace.GroupByHash(refs)
+	groups := p.x.layout.GroupByHash(refs)
 	cmds := make([]*redis.Cmd, len(groups))
 	for i, group := range groups {
 		args := make([]any, 2, 2+2*len(group))
 		args[0], args[1] = p.x.layout.LifetimeSeconds(), keyspace.MaxListBytes
 		for _, n := range group {
-			args = append(args, refs[n].Field())
+			args = append(args, p.x.layout.Field(refs[n]))
 		}
 		for _, n := range group {
 			args = append(args, fingerprints[n])

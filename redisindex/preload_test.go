@@ -57,7 +57,7 @@ func (p *preload) store(t testing.TB, x *Index) {
 	require.NoError(t, connection.LoadScripts(t.Context(), p.client, scripts...))
 	for ref, list := range lists {
 		x.lists.add(t.Context(), pipe, []keyspace.ListRef{ref}, []string{string(list[:keyspace.FingerprintBytes])}) // makes the hash
-		pipe.HSet(t.Context(), x.keys.ListHash(ref), ref.Field(), list)
+		pipe.HSet(t.Context(), x.keys.ListHash(ref), x.layout.Field(ref), list)
 		p.flush(t, pipe, 2000)
 	}
 	pipe.IncrBy(t.Context(), x.keys.Sequence(), int64(p.made))

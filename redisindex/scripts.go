@@ -24,9 +24,11 @@ var (
 	withdrawSource string
 	//go:embed lua/mend.lua
 	mendSource string
+	//go:embed lua/prolong.lua
+	prolongSource string
 
-	addScript      = redis.NewScript(fmt.Sprintf("local TABLE_BYTES = %d\n", keyspace.TableBytes) + addSource)
-	storeScript    = redis.NewScript(keyspace.EntriesInLua + storeSource)
+	addScript      = redis.NewScript(fmt.Sprintf("local TABLE_BYTES = %d\n", keyspace.TableBytes) + prolongSource + addSource)
+	storeScript    = redis.NewScript(keyspace.EntriesInLua + prolongSource + storeSource)
 	ticketScript   = redis.NewScript(keyspace.EntriesInLua + ticketSource)
 	decideScript   = redis.NewScript(keyspace.EntriesInLua + decideSource)
 	withdrawScript = redis.NewScript(keyspace.EntriesInLua + withdrawSource)

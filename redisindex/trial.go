@@ -15,7 +15,8 @@ import (
 	"echosieve/simhash"
 )
 
-// Trial claims one article in a namespace below that of the configuration, and so tries every command that the service runs.
+// Trial claims two articles in a namespace below that of the configuration, and so tries every command that the service runs. They have
+// one fingerprint: the entry of the second one is stored by a script.
 func Trial(ctx context.Context, client redis.UniversalClient, cfg keyspace.Config) error {
 	trial := cfg
 	trial.Namespace += ":check"
@@ -24,14 +25,17 @@ func Trial(ctx context.Context, client redis.UniversalClient, cfg keyspace.Confi
 		return err
 	}
 	x.layout.Lifetime = time.Minute
-	// The article differs each time, because an article that has its verdict does not pass all steps.
+	// The articles differ each time, because an article that has its verdict does not pass all steps.
 	offset := rand.Int64()
-	claim := article.Article{
-		Coordinates: article.Coordinates{Topic: "check", Offset: offset}, ID: "check", Time: time.Now(),
-		Fingerprint: simhash.Fingerprint(offset),
+	claims := make([]article.Article, 2)
+	for i := range claims {
+		claims[i] = article.Article{
+			Coordinates: article.Coordinates{Topic: "check", Partition: int32(i), Offset: offset}, ID: "check", Time: time.Now(),
+			Fingerprint: simhash.Fingerprint(offset),
+		}
+		binary.BigEndian.PutUint64(claims[i].Digest[:], uint64(offset)+uint64(i))
 	}
-	binary.BigEndian.PutUint64(claim.Digest[:], uint64(offset))
-	if _, err := x.run(ctx, []article.Article{claim}, newCall(x, nil)); err != nil {
+	if _, err := x.run(ctx, claims, newCall(x, nil)); err != nil {
 		return explain(fmt.Errorf("a trial claim failed: %w", err), client, cfg.BaseNamespace())
 	}
 	return nil

@@ -59,7 +59,7 @@ func (k Keys) listsOf(ctx context.Context, key string) ([]List, error) {
 	var lists []List
 	for field, packed := range fields {
 		if len(field) == 2 { // the field without a name is padding, see add.lua
-			lists = append(lists, k.tools.newList(ref.InHash(field), packed, keyspace.MaxListBytes))
+			lists = append(lists, k.tools.newList(k.tools.keys.Layout.InHash(ref, field), packed, keyspace.MaxListBytes))
 		}
 	}
 	return lists, err

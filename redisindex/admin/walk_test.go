@@ -103,12 +103,13 @@ func testWalk(t *testing.T, client redis.UniversalClient, x *redisindex.Index) {
 	// A list is lost, and an entry.
 	lost := w.articles[redisrig.Article(7, 0).Coordinates]
 	block := x.Keys().Layout.Plan.Layout.AppendBlocks(nil, lost.Fingerprint)[1]
-	ref := keyspace.ListRef{Slice: x.Keys().Layout.Slice(keyspace.WindowTime(lost.Time)), Block: block.Index, Value: block.Value}
+	keys := x.Keys()
+	ref := keyspace.ListRef{Slice: keys.Layout.Slice(keyspace.WindowTime(lost.Time)), Block: block.Index, Value: block.Value}
 	f := keyspace.FieldRef{Slice: ref.Slice, Fingerprint: random64(8)}
-	if x.Keys().Layout.Sets {
-		require.NoError(t, client.Del(t.Context(), x.Keys().ListSet(ref)).Err())
+	if keys.Layout.Sets {
+		require.NoError(t, client.Del(t.Context(), keys.ListSet(ref)).Err())
 	} else {
-		require.NoError(t, client.HDel(t.Context(), x.Keys().ListHash(ref), ref.Field().(string)).Err())
+		require.NoError(t, client.HDel(t.Context(), keys.ListHash(ref), keys.Layout.Field(ref).(string)).Err())
 	}
 	require.NoError(t, client.HDel(t.Context(), x.Keys().Entries(f), f.Name()).Err())
 	w = walk(t, x)

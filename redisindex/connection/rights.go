@@ -32,6 +32,7 @@ func Rights() []Right {
 		{Command: "sadd", For: "writing block lists", When: WhenSets},
 		{Command: "srandmember", For: "reading block lists", When: WhenSets},
 		{Command: "expire", For: "letting every key expire"},
+		{Command: "ttl", For: "prolonging the life of a key only when it is due"},
 		{Command: "incrby", For: "drawing tickets, and reading their counter"},
 		{Command: "set", For: "a write after every step, which replicas must acknowledge", When: "redis.wait_replicas"},
 		{Command: "wait", For: "waiting for replicas", When: "redis.wait_replicas"},

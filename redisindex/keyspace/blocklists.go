@@ -26,9 +26,12 @@ func FirstFingerprint(list string) simhash.Fingerprint {
 }
 
 const (
-	// listFieldBits is the number of low bits of a block value that name the field of its list. The other bits are in the key of the
-	// hash. More bits would leave few keys to spread over a cluster, and hashes so large that Redis stands still while one expires.
-	listFieldBits = 11
+	// hashBits is the number of high bits of a block value that are in the key of the hash of its list, if the other bits are between
+	// minFieldBits and maxFieldBits. These name the field. With more hashes fewer lists share a command. With fewer there are few keys to
+	// spread over a cluster, and hashes so large that Redis stands still while one expires: 3 ms for 2^13 fields.
+	hashBits     = 7
+	minFieldBits = 11
+	maxFieldBits = 13
 	// listsPerCommand bounds the lists of one command, so that no command occupies the server for long.
 	listsPerCommand = 128
 	// TableBytes is the length of the value with which add.lua makes a hash of block lists a hash table. It must be longer than
@@ -42,23 +45,26 @@ const (
 	MaxListBytes = 2048 * FingerprintBytes
 )
 
-// Hash is the part of the name that lists in one hash have in common: the value without the bits of the field.
-func (r ListRef) Hash() ListRef {
-	r.Value >>= listFieldBits
+// fieldBits is the number of low bits of a block value that name the field of its list.
+func fieldBits(blockBits int) int { return min(max(minFieldBits, blockBits-hashBits), maxFieldBits) }
+
+// hash is the part of the name that lists in one hash have in common: the value without the bits of the field.
+func (l *Layout) hash(r ListRef) ListRef {
+	r.Value >>= l.fieldBits
 	return r
 }
 
 // Field is the name of the list within its hash.
-func (r ListRef) Field() any { return listFields[r.Value%uint64(len(listFields))] }
+func (l *Layout) Field(r ListRef) any { return listFields[r.Value&(1<<l.fieldBits-1)] }
 
 // InHash is the list in a field of the hash r.
-func (r ListRef) InHash(field string) ListRef {
-	r.Value = r.Value<<listFieldBits | uint64(binary.BigEndian.Uint16([]byte(field)))
+func (l *Layout) InHash(r ListRef, field string) ListRef {
+	r.Value = r.Value<<l.fieldBits | uint64(binary.BigEndian.Uint16([]byte(field)))
 	return r
 }
 
 // listFields are the names of all fields of a hash. They are made once, because an article uses about thirty of them.
-var listFields = func() (names [1 << listFieldBits]any) {
+var listFields = func() (names [1 << maxFieldBits]any) {
 	for i := range names {
 		names[i] = string(binary.BigEndian.AppendUint16(nil, uint16(i)))
 	}
@@ -66,14 +72,14 @@ var listFields = func() (names [1 << listFieldBits]any) {
 }()
 
 // GroupByHash groups the lists that can share a command. A group holds indexes of refs.
-func GroupByHash(refs []ListRef) [][]int32 {
+func (l *Layout) GroupByHash(refs []ListRef) [][]int32 {
 	var groups [][]int32
 	at := map[ListRef]int{}
 	for n, ref := range refs {
-		i, seen := at[ref.Hash()]
+		i, seen := at[l.hash(ref)]
 		if !seen || len(groups[i]) == listsPerCommand {
 			i = len(groups)
-			at[ref.Hash()] = i
+			at[l.hash(ref)] = i
 			groups = append(groups, nil)
 		}
 		groups[i] = append(groups[i], int32(n))
@@ -98,13 +104,13 @@ func (k Keys) FetchLists(ctx context.Context, pipe redis.Pipeliner, refs []ListR
 }
 
 func (k Keys) fetchPacked(ctx context.Context, pipe redis.Pipeliner, refs []ListRef) (lists func() ([]string, error)) {
-	groups := GroupByHash(refs)
+	groups := k.Layout.GroupByHash(refs)
 	cmds := make([]*redis.SliceCmd, len(groups))
 	for i, group := range groups {
 		args := make([]any, 2, 2+len(group))
 		args[0], args[1] = "hmget", k.ListHash(refs[group[0]])
 		for _, n := range group {
-			args = append(args, refs[n].Field())
+			args = append(args, k.Layout.Field(refs[n]))
 		}
 		cmds[i] = redis.NewSliceCmd(ctx, args...) // pipe.HMGet would copy the arguments
 		_ = pipe.Process(ctx, cmds[i])            // in a pipeline it only queues the command, so there is no error

@@ -110,17 +110,18 @@ func FuzzCutEntry(f *testing.F) {
 
 // The lists of one hash share commands, up to listsPerCommand lists in a command.
 func TestListsShareCommands(t *testing.T) {
+	l := newLayout(testConfig())
 	var refs []ListRef
 	for value := range uint64(300) {
-		refs = append(refs, ListRef{Slice: 1, Block: 0, Value: value}, ListRef{Slice: 1, Block: 1, Value: value}, ListRef{Slice: 2, Block: 0, Value: value | 1<<listFieldBits})
+		refs = append(refs, ListRef{Slice: 1, Block: 0, Value: value}, ListRef{Slice: 1, Block: 1, Value: value}, ListRef{Slice: 2, Block: 0, Value: value | 1<<l.fieldBits})
 	}
 	seen := map[ListRef]bool{}
-	groups := GroupByHash(refs)
+	groups := l.GroupByHash(refs)
 	require.Len(t, groups, 3*3)
 	for _, group := range groups {
 		require.LessOrEqual(t, len(group), listsPerCommand)
 		for _, n := range group {
-			require.Equal(t, refs[group[0]].Hash(), refs[n].Hash())
+			require.Equal(t, l.hash(refs[group[0]]), l.hash(refs[n]))
 			seen[refs[n]] = true
 		}
 	}

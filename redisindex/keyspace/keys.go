@@ -46,7 +46,7 @@ type ListRef struct {
 }
 
 // ListHash is the hash that holds the list as a field.
-func (k Keys) ListHash(r ListRef) string { return k.ofBlock("b:", r.Hash()) }
+func (k Keys) ListHash(r ListRef) string { return k.ofBlock("b:", k.Layout.hash(r)) }
 
 // ListSet is the Redis set that is the list.
 func (k Keys) ListSet(r ListRef) string { return k.ofBlock("s:", r) }

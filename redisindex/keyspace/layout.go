@@ -17,8 +17,8 @@ import (
 const (
 	EntriesPerHash = 4
 	// One bit less in a block value doubles the length of every list: each look-up then finds more of the copies whose bits differ,
-	// and reads twice as many fingerprints.
-	fingerprintsPerList = 32
+	// and reads twice as many fingerprints, and each article writes twice as many to the log.
+	fingerprintsPerList = 16
 )
 
 // Bounds, in bits, of the numbers in names of keys: the number of a hash of entries, and the value of a block.
@@ -38,6 +38,7 @@ type Layout struct {
 	sliceMs    int64         // length of a slice; whole seconds, at most windowMs
 	Lifetime   time.Duration // of a key after its last write: the window, and the time by which processing may fall behind
 	shardBits  int           // width of the number of a hash of entries
+	fieldBits  int           // width of the number of a block list in its hash
 	Sets       bool          // block lists are Redis sets, else fields of hashes
 	Plan       lookup.Plan   // where an article is stored and looked up
 	MaxEntries int           // number of entries that the field of a fingerprint holds; tests set a smaller one
@@ -50,26 +51,39 @@ func newLayout(c Config) Layout {
 	class := bits.Len(uint(max(1, c.ExpectedArticles/c.Generations-1)))
 	keyBits := func(perKey uint) int { return min(max(minKeyBits, class-bits.Len(perKey)), maxKeyBits) }
 	blockBits := c.BlockBits
-	kind := strconv.Itoa(listFieldBits)
 	if c.Buckets == BucketsSets {
-		kind = BucketsSets
 		blockBits = cmp.Or(blockBits, min(setBlockBits, 64/c.Blocks))
 	}
 	if blockBits == 0 {
-		// Wider blocks would overlap. Then one bit changes two blocks, and copies within the distance can have no block in common.
-		blockBits = min(keyBits(fingerprintsPerList), 64/c.Blocks)
+		blockBits = min(keyBits(fingerprintsPerList), c.widestBlock())
 	}
 	shardBits := keyBits(EntriesPerHash)
+	kind := strconv.Itoa(fieldBits(blockBits))
+	if c.Buckets == BucketsSets {
+		kind = BucketsSets
+	}
 	return Layout{
 		windowMs:   c.Window.Milliseconds(),
 		sliceMs:    seconds * 1000,
 		Lifetime:   c.Window + min(c.Window/2, time.Duration(seconds)*time.Second) + time.Second,
 		shardBits:  shardBits,
+		fieldBits:  fieldBits(blockBits),
 		MaxEntries: MaxEntries,
 		Sets:       c.Buckets == BucketsSets,
 		Plan:       lookup.New(c.Search, blockBits),
 		tag:        fmt.Sprintf("%s.%d.%dx%d.%s.%d", strconv.FormatInt(seconds, 36), shardBits, c.Blocks, blockBits, kind, version),
 	}
+}
+
+// widestBlock is the largest width of block values, in bits, that an index chooses itself. Wider blocks than 64 / Blocks overlap: one bit
+// changes two blocks. With few bits in MaxDistance, copies without overlaps always have a block in common, and could then have none. With
+// more bits nothing is certain, and an overlap of a quarter costs .002 of recall (docs/scale.md).
+func (c Config) widestBlock() int {
+	width := 64 / c.Blocks
+	if c.MaxDistance >= c.Blocks {
+		width += width / 4
+	}
+	return min(width, maxKeyBits)
 }
 
 // LifetimeSeconds is lifetime in the unit of EXPIRE.

@@ -74,17 +74,19 @@ func TestLayout(t *testing.T) {
 		window      time.Duration
 		generations int
 		articles    int
+		distance    int
 		shards      int
 		blocks      int
 		tag         string
 	}{
-		{7 * 24 * time.Hour, 2, 1_000_000, 16, 13, "6hc0.16.4x13.11.3"},
-		{7 * 24 * time.Hour, 2, 1_040_000, 16, 13, "6hc0.16.4x13.11.3"}, // the same size class
-		{time.Minute, 8, 1, 6, 6, "8.6.4x6.11.3"},
-		{24 * time.Hour, 1, 100_000_000, 24, 16, "1uo0.24.4x16.11.3"}, // without block_bits, blocks do not overlap
+		{7 * 24 * time.Hour, 2, 1_000_000, 21, 16, 14, "6hc0.16.4x14.11.3"},
+		{7 * 24 * time.Hour, 2, 1_040_000, 21, 16, 14, "6hc0.16.4x14.11.3"}, // the same size class
+		{time.Minute, 8, 1, 21, 6, 6, "8.6.4x6.11.3"},
+		{24 * time.Hour, 1, 100_000_000, 3, 24, 16, "1uo0.24.4x16.11.3"}, // without overlaps, within 3 bits one of four blocks is equal
+		{24 * time.Hour, 1, 100_000_000, 21, 24, 20, "1uo0.24.4x20.13.3"},
 	} {
 		cfg := testConfig()
-		cfg.Window, cfg.Generations, cfg.ExpectedArticles = test.window, test.generations, test.articles
+		cfg.Window, cfg.Generations, cfg.ExpectedArticles, cfg.MaxDistance = test.window, test.generations, test.articles, test.distance
 		l := newLayout(cfg)
 		require.Equal(t, test.shards, l.shardBits)
 		require.Equal(t, test.blocks, l.Plan.Layout.Bits)

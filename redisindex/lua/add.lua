@@ -2,18 +2,18 @@
 -- Redis cannot append to a field, so a list is written as a whole, and goes as a whole to the log and to replicas. All lists are
 -- written with one command.
 -- KEYS[1]  hash of block lists; each field is a list: fingerprints of 8 bytes, one after another
--- ARGV[1]  seconds until the key expires
+-- ARGV[1]  seconds until the key expires, at least
 -- ARGV[2]  largest size of a list in bytes
 -- ARGV[3]  and following: the fields of the lists; then, for each list, the fingerprints to add to it, one after another
 -- Output: two numbers: of fingerprints that found their list full, and of lists that were damaged. Of a damaged list the whole
 -- fingerprints are kept.
 local unpack = table.unpack or unpack -- Lua 5.4 has the first, Redis' Lua 5.1 the second
 local key = KEYS[1]
-if redis.call('EXPIRE', key, ARGV[1]) == 0 then
+if prolong(key, ARGV[1]) then
   -- The hash is new. Redis keeps a small hash as a listpack, and each look-up searches a listpack from the front. A value that is
   -- longer than hash-max-listpack-value makes the hash a hash table from the start. It is in the field without a name.
   redis.call('HSET', key, '', string.rep(' ', TABLE_BYTES))
-  redis.call('EXPIRE', key, ARGV[1])
+  prolong(key, ARGV[1])
 end
 local most, refused, damaged = tonumber(ARGV[2]), 0, 0
 local count, writes = (#ARGV - 2) / 2, {}

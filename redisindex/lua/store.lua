@@ -4,7 +4,7 @@
 -- ARGV[2]  digest, 16 bytes
 -- ARGV[3]  entry, without ticket and verdict
 -- ARGV[4]  number of entries that the field of a fingerprint may hold
--- ARGV[5]  seconds until the key expires
+-- ARGV[5]  seconds until the key expires, at least
 -- ARGV[6]  digest of the article's entry if that is hidden, 16 bytes
 -- Output: 0 if the entry was stored in the field of its fingerprint; 1 if it was stored as an overflow entry, in a separate
 -- field; or the entry with the digest that was found instead.
@@ -31,5 +31,5 @@ else
     end
   end
 end
-redis.call('EXPIRE', key, ARGV[5])
+prolong(key, ARGV[5])
 return reply

@@ -126,11 +126,14 @@ var mutants = []mutant{
 		{"decide.go", "if root.Coordinates == t.Coordinates {", "if false {"},
 	}, "^TestLostOriginalStaysUnique$"},
 	{"entries-never-expire", []edit{
-		{"lua/store.lua", "redis.call('EXPIRE', key, ARGV[5])", ""},
+		{"lua/store.lua", "prolong(key, ARGV[5])", ""},
 		{"claim.go", "pipe.Expire(ctx, key, x.layout.Lifetime)", ""},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"lists-never-expire", []edit{
-		{"lua/add.lua", "  redis.call('EXPIRE', key, ARGV[1])\nend", "end"},
+		{"lua/add.lua", "  prolong(key, ARGV[1])\nend", "end"},
+	}, "^TestEveryKeyExpires$/^Mini$"},
+	{"lists-expire-although-they-are-written", []edit{
+		{"lua/prolong.lua", "left < tonumber(seconds)", "false"},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"slices-never-expire", []edit{
 		{"claim.go", `pipe.HSet(ctx, key, "", "")` + "\n\t\t\tpipe.Expire(ctx, key, 2*c.x.layout.Lifetime)", `pipe.HSet(ctx, key, "", "")`},
@@ -163,10 +166,13 @@ var mutants = []mutant{
 		{"lookup.go", "x.layout.Plan.AppendLookups(blocks[:0], &t.Article)", "func(a article.Article) []simhash.Block { a.Anchors = nil; return x.layout.Plan.AppendLookups(nil, &a) }(t.Article)"},
 	}, contract + "/^Anchors$"},
 	{"blocks-reach-as-far-as-anchors", []edit{
-		{"lookup.go", "x.layout.Plan.Reach(refs[n].Block)", "x.cfg.MaxDistance"},
+		{"lookup.go", "n.filter.Accepts(ref.Block, other, d)", "n.filter.Accepts(4, other, d)"},
 	}, contract + "/^Reach$"},
 	{"anchors-reach-no-farther-than-blocks", []edit{
-		{"lookup.go", "x.layout.Plan.Reach(refs[n].Block)", "x.layout.Plan.Reach(0)"},
+		{"lookup.go", "n.filter.Accepts(ref.Block, other, d)", "n.filter.Accepts(0, other, d)"},
+	}, contract + "/^Reach$"},
+	{"two-lists-are-no-more-than-one", []edit{
+		{"lookup.go", "n.filter.Accepts(ref.Block, other, d)", "func() bool { n.filter.Reset(); return n.filter.Accepts(ref.Block, other, d) }()"},
 	}, contract + "/^Reach$"},
 	{"stored-without-anchors", []edit{
 		{"lists.go", "c.x.layout.Plan.AppendStored(blocks[:0], &t.Article)", "c.x.layout.Plan.Layout.AppendBlocks(blocks[:0], t.Fingerprint)"},

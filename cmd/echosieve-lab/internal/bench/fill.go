@@ -127,7 +127,7 @@ func (f *filler) lists(ctx context.Context, p *population, n, block int) error {
 				hash, fields = key, []any{"", strings.Repeat(" ", keyspace.TableBytes)} // as add.lua makes it
 			}
 		}
-		fields = append(fields, ref.Field(), packed(list))
+		fields = append(fields, f.keys.Layout.Field(ref), packed(list))
 	}
 	if err := send(); err != nil {
 		return err
