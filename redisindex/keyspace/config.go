@@ -69,9 +69,9 @@ type Config struct {
 	// Redis set, which other programs can read (setLists). Sets write less to the log of Redis where lists are long, but cost the
 	// server more CPU time.
 	Buckets string `setting:"buckets" help:"Form of block lists: packed (cheaper) or sets (readable by other tools; docs/tuning.md). A change starts an empty index."`
-	// BlockBits is the width of block values in bits; 0 computes it from ExpectedArticles. With 4 blocks, 16 bits serve a few million
-	// articles, 20 bits about 60 million, and 24 bits a billion. Wider blocks find fewer copies with the same number of probes.
-	BlockBits int `setting:"block_bits" range:"0,6..32" help:"Width of block values, 6 to 32 bits. Raised: shorter lists, more memory, fewer copies found (docs/scale.md). 0: from expected_articles, at most 64 / blocks; sets: 16. A change starts an empty index."`
+	// BlockBits is the width of block values in bits; 0 computes it from ExpectedArticles, up to 20 bits for 4 blocks, which serve about 60
+	// million articles. 24 bits serve a billion. Wider blocks find fewer copies with the same number of probes.
+	BlockBits int `setting:"block_bits" range:"0,6..32" help:"Width of block values, 6 to 32 bits. Raised: shorter lists, more memory, fewer copies found (docs/scale.md). 0: from expected_articles, at most 20 for 4 blocks; sets: 16. A change starts an empty index."`
 }
 
 // Bounds of Config.Window.
