@@ -179,7 +179,7 @@ var rows = []row{
 	{command: "redis-cli INFO persistence", find: redisPort, want: []string{`rdb_last_bgsave_status:\w`}},
 	{command: "redis-cli BGSAVE", find: redisPort, want: []string{`^Background saving started\n$`}},
 	// docs/scale.md
-	{command: "echosieve-lab bench scale --stored 1M,5M --redis.addrs localhost:6400 articles.jsonl.gz", parsed: minutes},
+	{command: "echosieve-lab bench scale --stored 1M,5M,20M,50M --limit 12000 --redis.addrs localhost:6400 articles.jsonl.gz", parsed: minutes},
 	{command: "go test ./redisindex -run NONE -bench Servers -benchtime 20000x", parsed: minutes},
 	// docs/security.md
 	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Read --topic articles", parsed: "test/security grants these rights"},
@@ -195,7 +195,7 @@ var rows = []row{
 	{command: "docker run --read-only --cap-drop ALL --security-opt no-new-privileges echosieve", parsed: noEngine},
 	// docs/tuning.md
 	{
-		command: "echosieve-lab eval pairs --docs A --pairs P --redis.block_bits 14 --detection.probes 8",
+		command: "echosieve-lab eval pairs --docs A --pairs P --redis.block_bits 20 --detection.probes 5",
 		with:    []string{" A ", " " + dataset + "stream.jsonl ", " P ", " " + dataset + "pairs.tsv "}, want: []string{`(?m)^recall `},
 	},
 	{command: "echosieve-lab bench scale --stored 1M --redis.addrs R --detection.probes 8 articles.jsonl.gz", parsed: minutes},
