@@ -46,10 +46,18 @@ func (p *Plan) AppendLookups(dst []simhash.Block, a *article.Article) []simhash.
 	return p.appendAnchors(dst, a.Anchors)
 }
 
-// appendAnchors appends anchors as values of one more block. It is one bit wider than the first block, because an article is stored under
+// Width returns the width of the values of a block, in bits. Anchors are one bit wider than the first block, because an article is stored under
 // three anchors: the lists of anchors would be three times as long as those of blocks, and are 1.5 times as long.
+func (p *Plan) Width(block int) int {
+	if block < p.Layout.Count {
+		return p.Layout.Width(block)
+	}
+	return min(64, p.Layout.Width(0)+1)
+}
+
+// appendAnchors appends anchors as values of one more block.
 func (p *Plan) appendAnchors(dst []simhash.Block, anchors []uint64) []simhash.Block {
-	unused := 64 - min(64, p.Layout.Width(0)+1)
+	unused := 64 - p.Width(p.Layout.Count)
 	for _, a := range anchors {
 		dst = append(dst, simhash.Block{Index: p.Layout.Count, Value: a >> unused})
 	}

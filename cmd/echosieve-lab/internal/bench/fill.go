@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/lookup"
 	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
@@ -44,8 +45,15 @@ func (f *filler) fill(ctx context.Context, p *population, n int) error {
 	blocks := f.keys.Layout.Plan.Layout.Count + 1 // the last: anchors
 	for block := range blocks {
 		fmt.Fprintf(f.progress, "%d articles: lists of block %d of %d\n", n, block+1, blocks)
-		if err := f.lists(ctx, p, n, block); err != nil {
-			return err
+		values := uint64(1) << f.keys.Layout.Plan.Width(block)
+		parts := uint64(1)
+		if block == blocks-1 { // of anchors an article has several, and the lists of one part take as much memory as those of a block
+			parts = lookup.StoredAnchors
+		}
+		for part := range parts {
+			if err := f.lists(ctx, p, n, block, values*part/parts, values*(part+1)/parts); err != nil {
+				return err
+			}
 		}
 	}
 	slice := f.keys.Layout.Slice(keyspace.WindowTime(p.at))
@@ -80,14 +88,14 @@ type member struct {
 	fingerprint simhash.Fingerprint
 }
 
-// lists stores the lists of one block. It needs 16 bytes of memory for each fingerprint in them.
-func (f *filler) lists(ctx context.Context, p *population, n, block int) error {
-	var members []member
+// lists stores the lists of one block whose values are at least from and below to. It needs 16 bytes of memory for each fingerprint in them.
+func (f *filler) lists(ctx context.Context, p *population, n, block int, from, to uint64) error {
+	members := make([]member, 0, n+n/8)
 	var blocks []simhash.Block
 	for _, a := range p.articles(n) {
 		blocks = f.keys.Layout.Plan.AppendStored(blocks[:0], a)
 		for _, b := range blocks {
-			if b.Index == block {
+			if b.Index == block && b.Value >= from && b.Value < to {
 				members = append(members, member{b.Value, a.Fingerprint})
 			}
 		}
