@@ -28,7 +28,7 @@ const (
 	// singles is the number of articles that are claimed one by one.
 	singles = 500
 	// storedBytes and storedHere are the memory of Redis and of this process that a stored article takes while an index is filled.
-	storedBytes, storedHere = 275, 60
+	storedBytes, storedHere = 310, 20
 )
 
 // copiesOf makes an edited copy of each text: words replaced, a third cut off, or a paragraph added.

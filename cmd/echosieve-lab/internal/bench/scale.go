@@ -36,8 +36,8 @@ them, and prints for one article
   claim             p50 and p99 in ms, of claims of kafka.batch_records articles, and of single ones
   found             copies with the verdict of a copy, of those that a comparison with every article of the FILEs finds
 
-Only one program may use that Redis meanwhile. The index is removed at the end. 50 million articles take 13 GB of Redis'
-memory and 3 GB of this process: scale refuses a size for which Redis' machine has too little.
+Only one program may use that Redis meanwhile. The index is removed at the end. 50 million articles take 15 GB of Redis'
+memory and 1 GB of this process: scale refuses a size for which Redis' machine has too little.
 
 Block lists are sized for each number of articles as redis.expected_articles does it, up to 16 bits; redis.block_bits sets a width.`
 
