@@ -110,18 +110,31 @@ func (n *nearest) offerList(ref keyspace.ListRef, list string, fp simhash.Finger
 		n.slice = ref.Slice
 		n.filter.Reset()
 	}
+	room := n.room()
 	for ; len(list) >= keyspace.FingerprintBytes; list = list[keyspace.FingerprintBytes:] {
 		other := keyspace.FirstFingerprint(list)
-		switch d := simhash.Distance(fp, other); {
-		case n.capped && n.kept == n.most && d >= n.cutoff:
-			// There is no room at this distance, and capped is set already.
+		d := simhash.Distance(fp, other)
+		if d > room { // in a flood, nearly all
+			continue
+		}
+		switch {
 		case !n.filter.Accepts(ref.Block, other, d):
 		case d > n.cutoff:
 			n.capped = true
 		default:
 			n.offer(candidate{FieldRef: keyspace.FieldRef{Slice: ref.Slice, Fingerprint: other}, distance: d})
 		}
+		room = n.room()
 	}
+}
+
+// room returns the largest distance at which a fingerprint can change anything: below the cutoff once `most` candidates are kept and one was
+// left out.
+func (n *nearest) room() int {
+	if n.capped && n.kept == n.most {
+		return n.cutoff - 1
+	}
+	return len(n.byBits) - 1
 }
 
 // offer accepts a candidate within the cutoff, unless it is kept already or `most` candidates are at least as near. A candidate
