@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -27,6 +26,7 @@ import (
 	"echosieve/test/loopback"
 	"echosieve/test/promserver"
 	"echosieve/test/redisserver"
+	"echosieve/test/service"
 )
 
 // patience bounds each command.
@@ -100,7 +100,7 @@ func (w *workspace) command(t *testing.T, printed string, r row) *exec.Cmd {
 
 // run runs the command of a row until it ends, or until its output is as the row says, and compares the output.
 func (w *workspace) run(t *testing.T, printed string, r row) {
-	var out output
+	var out service.Output
 	cmd := w.command(t, printed, r)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	process, err := child.Start(cmd)
@@ -109,7 +109,7 @@ func (w *workspace) run(t *testing.T, printed string, r row) {
 	w.t.Cleanup(process.Kill)
 	until := regexp.MustCompile(r.until)
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		if r.until != "" && until.MatchString(out.text()) {
+		if r.until != "" && until.MatchString(out.String()) {
 			if r.stop {
 				require.True(t, process.Stop(patience))
 			}
@@ -118,11 +118,11 @@ func (w *workspace) run(t *testing.T, printed string, r row) {
 		if process.Ended() {
 			break
 		}
-		require.True(t, time.Now().Before(end), "%s does not end:\n%s", cmd.Args, out.text())
+		require.True(t, time.Now().Before(end), "%s does not end:\n%s", cmd.Args, out.String())
 	}
-	require.NoError(t, process.Err(), "%s\n%s", cmd.Args, out.text())
-	require.Empty(t, r.until, "it ended:\n%s", out.text())
-	text := out.text()
+	require.NoError(t, process.Err(), "%s\n%s", cmd.Args, out.String())
+	require.Empty(t, r.until, "it ended:\n%s", out.String())
+	text := out.String()
 	if r.output != nil {
 		text = r.output(t, w)
 	}
@@ -149,24 +149,6 @@ func likeShown(line string) string {
 		}
 		return `\d+`
 	})
-}
-
-// output collects what a process prints.
-type output struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.Write(p)
-}
-
-func (o *output) text() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.String()
 }
 
 func fileText(name string) func(*testing.T, *workspace) string {

@@ -39,7 +39,7 @@ them, and prints for one article
 Only one program may use that Redis meanwhile. The index is removed at the end. 50 million articles take 15 GB of Redis'
 memory and 1 GB of this process: scale refuses a size for which Redis' machine has too little.
 
-Block lists are sized for each number of articles as redis.expected_articles does it, up to 16 bits; redis.block_bits sets a width.`
+Block lists are sized for each number of articles as redis.expected_articles does it; redis.block_bits sets a width.`
 
 // scaleResult is what the command measured at one size. Numbers are means for one article, except where the name says otherwise.
 type scaleResult struct {
