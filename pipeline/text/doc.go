@@ -3,7 +3,7 @@
 //
 //   - Clean removes markup (markup.go) and folds what writers write in several ways: Unicode forms, case, scripts (clean.go), evasions
 //     (evasion.go, lookalike.go). Package marks folds accents and the like.
-//   - AppendNormalised makes of a clean text what the digest covers (normal.go). Sentences cuts it into sentences (sentence.go).
+//   - AppendNormalised makes of a clean text what the digest covers. Sentences cuts it into sentences (sentence.go).
 //   - Segmenter cuts a clean text into words, in all scripts (script.go, segment.go).
 //   - Counter counts and weighs the words (words.go), by tables of frequencies (terms.go) and by function words (package language). Misread
 //     words count as the words that they look like (shape.go).

@@ -13,9 +13,10 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/spf13/cobra"
-
+	"echosieve/internal/app/build"
 	"echosieve/internal/app/visible"
+
+	"github.com/spf13/cobra"
 )
 
 // The exit codes of all commands.
@@ -112,5 +113,29 @@ func PrintJSON(w io.Writer, v any) error {
 		return err
 	}
 	_, err := w.Write(visible.JSON(b.Bytes()))
+	return err
+}
+
+// Version returns the command that prints what the program was built from.
+func Version() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print what this binary was built from",
+		Args:  NoArgs,
+	}
+	asJSON := AddJSONFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *asJSON {
+			return PrintJSON(cmd.OutOrStdout(), build.Read())
+		}
+		return printVersion(cmd)
+	}
+	return cmd
+}
+
+// printVersion prints one line, for the command version and for the flag --version of the program. Cobra's own flag would print less.
+func printVersion(cmd *cobra.Command) error {
+	b := build.Read()
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s (%s, %s, %s)\n", cmd.Root().Name(), b.Version, b.Revision, b.Go, b.Platform)
 	return err
 }

@@ -13,10 +13,8 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"strings"
+	"syscall"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"echosieve/docs"
 	"echosieve/internal/app/access"
@@ -24,6 +22,10 @@ import (
 	"echosieve/internal/app/console"
 	"echosieve/internal/app/look"
 	"echosieve/internal/app/visible"
+	"echosieve/internal/base/diag"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 const (
@@ -150,4 +152,42 @@ func serveHTTP(ctx context.Context, l net.Listener, encryption *tls.Config, hand
 		return fmt.Errorf("http: shut down: %w", err)
 	}
 	return nil
+}
+
+// askTimeout bounds the question who listens at an address.
+const askTimeout = 2 * time.Second
+
+// CheckListen says whether a service could listen at the address of http.listen, with its login and certificates. If a service of Echosieve
+// listens there already, that is no fault: most likely it is the one whose settings are checked.
+func CheckListen(ctx context.Context, cfg config.HTTPConfig) diag.Finding {
+	subject := "http.listen " + cfg.Listen
+	if _, err := access.Load(cfg, slog.New(slog.DiscardHandler)); err != nil {
+		return diag.New(diag.Failure, subject, err.Error(), "correct the file or the setting")
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Listen)
+	switch {
+	case err == nil:
+		_ = listener.Close()
+		return diag.New(diag.OK, subject, "free", "")
+	case !errors.Is(err, syscall.EADDRINUSE):
+		return diag.New(diag.Failure, subject, "the service cannot listen there: "+err.Error(), "set http.listen to an address of this machine and a port above 1023")
+	case isEchosieve(ctx, cfg):
+		return diag.New(diag.Info, subject, "a service of Echosieve is running there", "another process on this machine needs another http.listen")
+	default:
+		return diag.New(diag.Failure, subject, "another program uses the port", "stop that program, or set http.listen")
+	}
+}
+
+// isEchosieve asks for the metrics of whoever listens at the address.
+func isEchosieve(ctx context.Context, cfg config.HTTPConfig) bool {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	answer, err := access.Ask(ctx, cfg, "/metrics")
+	if err != nil {
+		return false
+	}
+	defer answer.Body.Close()
+	const most = 1 << 20
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, most))
+	return strings.Contains(string(text), buildInfo+"{") || strings.Contains(answer.Header.Get("WWW-Authenticate"), access.Realm)
 }
