@@ -106,19 +106,19 @@ func (r *Rule) evidence(distance int, c Comparison) evidence {
 
 // countNumbers sets differ, places, common and forgiven.
 //
-// Numbers at the beginning of a text number its version. They are no evidence against a copy if the articles are nearly the same otherwise
-// or one is a part of the other.
+// Numbers at the beginning of a text number its version. They are no evidence against a copy if one is a part of the other or as much is the
+// same as short copies need, and if the articles are short, nearly everything: daily reports of a few lines differ in a date and a name.
 //
-// One number that differs or is missing is forgiven for the same reason: it is more likely a correction or a slip than a sign of another
-// report. If it stands in the same place, the foremost main words must be the same, too: where a name differs as well, it is another report.
-// So it is if a number at the beginning differs as well and neither is a part of the other.
+// One number that differs or is missing is forgiven if the articles are nearly the same otherwise or one is a part of the other: it is more
+// likely a correction or a slip than a sign of another report. If it stands in the same place, the foremost main words must be the same, too:
+// where a name differs as well, it is another report. So it is if a number at the beginning differs as well and neither is a part of the other.
 //
 // Example: two articles that are not short have a similarity of 0.9 and share five places, and one of the five numbers differs. It is
 // forgiven because the other four agree.
 func (e *evidence) countNumbers() {
 	e.differ, e.places, e.common = e.Contradictions, e.SharedContexts, e.CommonValues
 	alike := e.J >= e.Corrected
-	if !alike && !e.part {
+	if version := alike || e.part || !e.short && e.J >= e.ShortNear; !version {
 		e.differ, e.places = e.differ+e.HeadContradictions, e.places+e.HeadContradictions
 	}
 	agree, missing := e.places > e.differ, e.LeastValues-e.common
@@ -168,9 +168,11 @@ func (e evidence) contradicts() bool {
 }
 
 // onSubject tells whether the longer text is about the subject of its part: nearly all main words are the same, or most, and it has them more
-// often than its part. The other articles of a round-up, and what a site tells around an article, do not have them.
+// often than its part. The other articles of a round-up, and what a site tells around an article, do not have them. A short text has its main
+// words once or twice, so how often says something only if it is the beginning.
 func (e evidence) onSubject() bool {
-	return e.OtherMain <= e.FewWords || e.OtherMain <= limits.MainWords-e.OtherWords && e.Growth >= e.Limits.Growth*(e.Longer-1)
+	return e.OtherMain <= e.FewWords ||
+		(!e.short || e.beginning) && e.OtherMain <= limits.MainWords-e.OtherWords && e.Growth >= e.Limits.Growth*(e.Longer-1)
 }
 
 // needed returns the need that counts.

@@ -79,10 +79,11 @@ func TestJudge(t *testing.T) {
 		"in its place, too":       {func(c *Comparison) { c.Contradictions = 1; c.values(1, 2) }, article.Possible, article.ReasonValues},
 		"no values":               {func(c *Comparison) { c.values(0, 0) }, article.Near, article.ReasonOverlap},
 		"and another version":     {func(c *Comparison) { c.Contradictions, c.SharedContexts, c.HeadContradictions = 1, 3, 1 }, 0, article.ReasonNumbers},
-		"another version":         {func(c *Comparison) { c.J, c.HeadContradictions = .75, 2 }, article.Near, article.ReasonOverlap},
-		"or another report":       {func(c *Comparison) { c.J, c.HeadContradictions = .74, 2 }, 0, article.ReasonNumbers},
+		"another version":         {func(c *Comparison) { c.J, c.HeadContradictions = .64, 2 }, article.Near, article.ReasonOverlap},
+		"or another report":       {func(c *Comparison) { c.J, c.HeadContradictions = .63, 2 }, 0, article.ReasonNumbers},
 		"other names":             {func(c *Comparison) { c.OtherSubject = true }, article.Possible, article.ReasonSubject},
 		"another list":            {func(c *Comparison) { c.Lead, c.OtherMain = .29, 2 }, article.Possible, article.ReasonLead},
+		"of another version":      {func(c *Comparison) { c.Lead, c.OtherMain, c.HeadContradictions = .29, 2, 1 }, article.Near, article.ReasonOverlap},
 		"another standfirst":      {func(c *Comparison) { c.Lead, c.OtherMain = .29, 1 }, article.Near, article.ReasonOverlap},
 		"some of the beginning":   {func(c *Comparison) { c.Lead, c.OtherMain = .3, 2 }, article.Near, article.ReasonOverlap},
 	})
@@ -92,10 +93,16 @@ func TestJudgeShort(t *testing.T) {
 	short := Comparison{Known: true, J: .9, Containment: .89, Bigrams: 79, Longer: 1, SharedContexts: 8, Lead: 1, SameForemost: true}
 	short.values(7, 7)
 	checkJudge(t, short, map[string]judged{
-		"short":                 {func(*Comparison) {}, article.Near, article.ReasonOverlap},
-		"lower":                 {func(c *Comparison) { c.J = .63 }, article.Possible, article.ReasonOverlap},
-		"numbers vouch":         {func(c *Comparison) { c.J, c.Containment = .46, .9 }, article.Near, article.ReasonOverlap},
-		"a part is not enough":  {func(c *Comparison) { c.J, c.Longer, c.Containment = .6, 1.5, .9; c.values(2, 2) }, article.Possible, article.ReasonOverlap},
+		"short":         {func(*Comparison) {}, article.Near, article.ReasonOverlap},
+		"lower":         {func(c *Comparison) { c.J = .63 }, article.Possible, article.ReasonOverlap},
+		"numbers vouch": {func(c *Comparison) { c.J, c.Containment = .46, .9 }, article.Near, article.ReasonOverlap},
+		"a part":        {func(c *Comparison) { c.J, c.Longer, c.Containment, c.OtherMain = .3, 1.5, .9, 2; c.values(2, 2) }, article.Near, article.ReasonOverlap},
+		"with other names": {func(c *Comparison) {
+			c.J, c.Longer, c.Containment, c.OtherMain, c.Growth = .6, 1.5, .9, 3, 1
+			c.values(2, 2)
+		}, article.Possible, article.ReasonOverlap},
+		"another version":       {func(c *Comparison) { c.J, c.HeadContradictions = .75, 1 }, article.Near, article.ReasonOverlap},
+		"a daily report":        {func(c *Comparison) { c.J, c.HeadContradictions, c.SameForemost = .74, 1, false }, 0, article.ReasonNumbers},
 		"a contradiction":       {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 6 }, 0, article.ReasonNumbers},
 		"one value missing":     {func(c *Comparison) { c.values(1, 2) }, article.Near, article.ReasonOverlap},
 		"the only value":        {func(c *Comparison) { c.values(0, 1) }, article.Possible, article.ReasonValues},
@@ -117,6 +124,7 @@ func TestJudgePart(t *testing.T) {
 		"on a page":                {func(c *Comparison) { c.Growth, c.OtherMain = 0, 2 }, article.Near, article.ReasonOverlap},
 		"half of the page":         {func(c *Comparison) { c.J, c.Growth = .46, 0 }, article.Near, article.ReasonOverlap},
 		"with another subject":     {func(c *Comparison) { c.OtherSubject = true }, article.Near, article.ReasonOverlap},
+		"of another subject":       {func(c *Comparison) { c.J, c.OtherSubject, c.Growth = .9, true, .29 }, article.Possible, article.ReasonSubject},
 		"below another text":       {func(c *Comparison) { c.Lead = 0 }, article.Near, article.ReasonOverlap},
 		"of a later version":       {func(c *Comparison) { c.HeadContradictions = 2 }, article.Near, article.ReasonOverlap},
 		"a number corrected":       {func(c *Comparison) { c.Contradictions = 1; c.values(4, 5) }, article.Near, article.ReasonOverlap},
@@ -198,7 +206,9 @@ func TestJudgeBeginning(t *testing.T) {
 		"as long":             {func(c *Comparison) { c.Longer = 1.2 }, 0, article.ReasonOverlap},
 		"two numbers missing": {func(c *Comparison) { c.values(3, 5) }, 0, article.ReasonOverlap},
 		"another number":      {func(c *Comparison) { c.Contradictions = 1 }, 0, article.ReasonOverlap},
-		"short":               {func(c *Comparison) { c.Bigrams = 79 }, 0, article.ReasonOverlap},
+		"short":               {func(c *Comparison) { c.Bigrams = 79 }, article.Near, article.ReasonOverlap},
+		"short, other names":  {func(c *Comparison) { c.Bigrams, c.J, c.OtherMain = 79, .46, 6 }, article.Near, article.ReasonOverlap},
+		"and less in common":  {func(c *Comparison) { c.Bigrams, c.J, c.OtherMain = 79, .45, 6 }, article.Possible, article.ReasonOverlap},
 	})
 	require.Equal(t, article.Extends, judge(17, page).Relation)
 	page.Contains, page.Contained = page.Contained, page.Contains

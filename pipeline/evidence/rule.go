@@ -152,12 +152,12 @@ var rows = []Row{
 	},
 	{
 		Kind: article.Possible, Reason: article.ReasonSubject,
-		When: fmt.Sprintf("neither is a part of the other, and more than %d of %d main words and %d bits differ, or the subjects do",
-			limits.OtherWords, limits.MainWords, limits.OtherBits),
+		When: fmt.Sprintf("neither is a part of the other, and more than %d of %d main words and %d bits differ; or the subjects do, and neither is "+
+			"a part that stays with its subject", limits.OtherWords, limits.MainWords, limits.OtherBits),
 		Says:    "they are about different names or things",
 		Example: "two appointments, worded alike, of other people",
 		applies: func(e evidence) bool {
-			return !e.part && (e.OtherSubject || e.OtherMain > e.OtherWords && e.distance > e.OtherBits)
+			return e.OtherSubject && (!e.part || !e.onSubject()) || !e.part && e.OtherMain > e.OtherWords && e.distance > e.OtherBits
 		},
 		figure: func(e evidence) Figure {
 			return Figure{"main words that differ", fmt.Sprintf("%d of %d", e.OtherMain, limits.MainWords), fmt.Sprintf("at most %d", e.OtherWords), ""}
@@ -165,12 +165,12 @@ var rows = []Row{
 	},
 	{
 		Kind: article.Possible, Reason: article.ReasonLead,
-		When: fmt.Sprintf("neither is a part of the other, less than %s (`possible`) of one's beginning is in the other, and %d main words differ",
-			percent(limits.Possible), limits.FewWords),
+		When: fmt.Sprintf("neither is a part of the other, less than %s (`possible`) of one's beginning is in the other, %d main words differ, and "+
+			"no number of the version does", percent(limits.Possible), limits.FewWords),
 		Says:    "they begin differently: two reports above the same list or notice",
 		Example: "two reports of five lines above one list of related news",
 		applies: func(e evidence) bool {
-			return !e.part && e.Lead < e.Possible && e.OtherMain >= e.FewWords
+			return !e.part && e.Lead < e.Possible && e.OtherMain >= e.FewWords && e.HeadContradictions == 0
 		},
 		figure: func(e evidence) Figure {
 			return Figure{"beginning of one in the other", share(e.Lead), "at least " + share(e.Possible), "detection.possible"}
@@ -219,18 +219,6 @@ var needs = []Need{
 		func(evidence) float64 { return 1 },
 	},
 	{
-		"a short text that is in the other one with all its numbers, at least three", "detection.near",
-		func(e evidence) bool {
-			return e.short && e.vouched && e.CommonAll >= e.Numbers && e.Containment >= e.Limits.Contained
-		},
-		func(e evidence) float64 { return e.Near },
-	},
-	{
-		fmt.Sprintf("fewer than %d word pairs, or more than %d main words differ and neither is a part", limits.ShortPairs, limits.OtherWords), "detection.short_near",
-		func(e evidence) bool { return e.short || !e.part && e.OtherMain > e.OtherWords },
-		func(e evidence) float64 { return max(e.Near, e.ShortNear) },
-	},
-	{
 		"the same numbers, more than three, and most main words: reworded", "detection.possible",
 		func(e evidence) bool { return e.retold },
 		func(e evidence) float64 { return e.Possible / 2 },
@@ -244,6 +232,18 @@ var needs = []Need{
 		"one text is a part of the other, which stays with its subject", "detection.possible",
 		func(e evidence) bool { return e.part && e.onSubject() },
 		func(e evidence) float64 { return e.Possible },
+	},
+	{
+		"a short text that is the beginning of the other one, or in it with all its numbers, at least three", "detection.near",
+		func(e evidence) bool {
+			return e.short && (e.beginning || e.vouched && e.CommonAll >= e.Numbers && e.Containment >= e.Limits.Contained)
+		},
+		func(e evidence) float64 { return e.Near },
+	},
+	{
+		fmt.Sprintf("fewer than %d word pairs, or more than %d main words differ and neither is a part", limits.ShortPairs, limits.OtherWords), "detection.short_near",
+		func(e evidence) bool { return e.short || !e.part && e.OtherMain > e.OtherWords },
+		func(e evidence) float64 { return max(e.Near, e.ShortNear) },
 	},
 	{
 		"the same numbers, two or more, and the foremost main words", "detection.possible",

@@ -12,7 +12,8 @@ const (
 	// Possible is the similarity of a possible copy, and of a copy with more evidence: a part, a rewrite with the same numbers. Half of
 	// it is enough with most evidence. It is the least share of a beginning, too. Chosen on labelled pairs.
 	Possible = 0.3
-	// ShortNear is Near for short texts, and for texts with other main words. Chosen on languages.
+	// ShortNear is Near for short texts, and for texts with other main words. Versions that are not short may have other numbers from it on.
+	// Chosen on languages.
 	ShortNear = 0.64
 	// Values is the share of numbers that copies have in common. Chosen on labelled pairs.
 	Values = 0.7
