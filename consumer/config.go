@@ -114,7 +114,7 @@ func DefaultConfig() Config {
 		DrainTimeout:       10 * time.Second,
 		BatchRecords:       256,
 		MaxInFlightRecords: 8192,
-		MaxInFlightBytes:   64 << 20,
+		MaxInFlightBytes:   16 << 20,
 	}
 }
 
