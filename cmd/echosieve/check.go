@@ -32,10 +32,10 @@ import (
 const checkTimeout = 20 * time.Second
 
 const checkHelp = `Check tests everything that the service needs of Kafka and Redis, reads the dictionaries and the last records of the
-input topic, and prints each fault with its remedy, and which scripts come in. It changes nothing.
+input topic. It prints each fault with its remedy, and the scripts in which articles are written. It changes nothing.
 
-Exit codes: 0 the service could start and work; 1 it could not: also if half of the sampled records or more would be
-dead letters, if its group's articles are in another index, or if another program uses the port of http.listen; 2 the
+Exit codes: 0 the service could start and work; 1 it could not, or half of the sampled records or more would be dead letters,
+or its group's articles are in another index, or another program uses the port of http.listen; 2 the
 check itself failed, for example because the configuration is wrong.`
 
 // checkResult is the output of --json.
@@ -56,15 +56,12 @@ func newCheckCommand() *cobra.Command {
 		Args: command.NoArgs,
 	}
 	asJSON := command.AddJSONFlag(cmd)
-	shadow := addShadowFlag(cmd)
+	addShadowFlag(cmd)
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := config.Load(cmd.Flags())
 		if err != nil {
 			return err
-		}
-		if *shadow {
-			cfg = cfg.AsShadow()
 		}
 		result := check(cmd.Context(), cfg)
 		if *asJSON {

@@ -25,7 +25,7 @@ is standard input. With input.format text or html each line is an article.
 It asks Redis, reads only, and stores nothing: the answer is advice. A service with http.look
 answers the same at /v1/look.
 
-Exit codes: 0 done; 1 an article would be a dead letter, or a line is none; 2 failed, or no line is
+Exit codes: 0 done; 1 an article would be a dead letter, or a line holds no article; 2 failed, or no line is
 an article.`
 
 func newLookCommand() *cobra.Command {
@@ -33,23 +33,15 @@ func newLookCommand() *cobra.Command {
 		Use: "look FILE", Short: "Print the verdict that an article would get now", Long: lookHelp, GroupID: groupVerdicts,
 		Example: `  echosieve look article.json --config echosieve.yaml
   curl -s https://news.example/article.json | echosieve look - --config echosieve.yaml --json`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("%s wants one file with articles, but got %d arguments; see %s --help", command.NameOf(cmd), len(args), cmd.CommandPath())
-			}
-			return nil
-		},
+		Args: command.One("one file with articles"),
 	}
 	asJSON := command.AddJSONFlag(cmd)
-	shadow := cmd.Flags().Bool("shadow", false, "look in the index of the shadow")
+	config.AddShadowFlag(cmd.Flags(), "look in the index of the shadow")
 	config.AddFlags(cmd.Flags(), "redis", "window", "recipe", "detection", "policy", "input", "shadow")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg, err := config.Load(cmd.Flags())
 		if err != nil {
 			return err
-		}
-		if *shadow {
-			cfg = cfg.AsShadow()
 		}
 		values, bad, err := readValues(cmd, cfg, args)
 		if err != nil {

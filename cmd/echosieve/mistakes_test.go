@@ -28,7 +28,6 @@ func TestWrongUsage(t *testing.T) {
 	noText := file("notext.jsonl", `{"id":"1","headline":"x"}`+"\n")
 	empty := file("empty.jsonl", "")
 	long := file("long.csv", "id,text\n"+strings.Repeat("x,y\n", 101))
-	removedKey := file("removed.yaml", "detection:\n  short_pairs: 60\n")
 	unknownKey := file("unknown.yaml", "kafka:\n  broker: [a:1]\n")
 	broken := file("broken.yaml", "kafka: [\n")
 	badDuration := file("duration.yaml", "window: week\n")
@@ -173,9 +172,7 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"run", "--config", colon}, "colon.yaml:3: no YAML: could not find expected ':'"},
 		{"", []string{"run", "--config", badSize}, "size.yaml:2: kafka.max_message_bytes wants a size such as"},
 		{"ECHOSIEVE_CONFIG=" + filepath.Join(dir, "none.yaml"), []string{"run"}, "echosieve config reference"},
-		{"", []string{"run", "--config", removedKey}, "removed.yaml:2: detection.short_pairs was removed: articles with fewer than 80 word pairs are short; set detection.short_near"},
-		{"", []string{"run", "--detection.sure", "0.8"}, "--detection.sure was removed: one corrected number is always forgiven"},
-		{"ECHOSIEVE_DETECTION_FLASH_NEAR=0.7", []string{"run"}, "ECHOSIEVE_DETECTION_FLASH_NEAR was removed: flashes"},
+		{"", []string{"look"}, "wants one file with articles; see echosieve look --help"},
 		{"ECHOSIEVE_KAFKA_BROKER=a:1", []string{"run"}, "unknown variable ECHOSIEVE_KAFKA_BROKER; did you mean ECHOSIEVE_KAFKA_BROKERS?"},
 		{"ECHOSIEVE_WINDOW=week", []string{"config", "print"}, "ECHOSIEVE_WINDOW wants a duration such as 7d"},
 		{"", []string{"run", "--redis.password_file", filepath.Join(dir, "none")}, "redis.password_file"},

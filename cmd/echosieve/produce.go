@@ -20,7 +20,8 @@ const mostRate = 1_000_000
 const produceHelp = `Produce publishes articles into the input topic. Each line of JSON Lines
 becomes the value of one record, unchanged. Also recognised are JSON lists, JSON over several lines,
 Elasticsearch's bulk format, the output of kcat -J, CSV and TSV with a header that names the text,
-and WARC: id is the page's address, the record's time is WARC-Date. The id of the article, if it has
+and WARC
+(the page's address becomes the id, WARC-Date the record's time). The id of the article, if it has
 one, becomes the key. Files may be compressed with gzip or zstd, whatever their names are. "-", or
 no file, means standard input. The output of mongoexport can be published directly.
 

@@ -27,7 +27,7 @@ Settings come from a YAML file, the environment and flags. A flag wins over the 
 
 Pages such as docs/operations.md are in /usr/share/doc/echosieve, in the archive, and at /docs/ of a running service.
 
-echosieve-lab demo, eval, bench and load show it at work without Kafka and Redis, and measure it.
+echosieve-lab demo shows it at work without Kafka and Redis; its commands eval, bench and load measure it.
 
 Exit codes: 0 done; 1 done, but lines were bad or check found problems; 2 failed, or the command line is wrong.`
 

@@ -31,18 +31,12 @@ shadow.values is set. The header echosieve-shadow names the topic that the servi
   echosieve run --shadow --config echosieve.yaml --detection.near 0.6`,
 		Args: command.NoArgs,
 	}
-	shadow := addShadowFlag(cmd)
+	addShadowFlag(cmd)
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		hangups, stop := command.Hangups()
 		defer stop()
-		load := func() (config.Config, error) {
-			cfg, err := config.Load(cmd.Flags())
-			if err == nil && *shadow {
-				cfg = cfg.AsShadow()
-			}
-			return cfg, err
-		}
+		load := func() (config.Config, error) { return config.Load(cmd.Flags()) }
 		cfg, err := load()
 		if err != nil {
 			return err
@@ -59,6 +53,6 @@ shadow.values is set. The header echosieve-shadow names the topic that the servi
 }
 
 // addShadowFlag adds --shadow to a command of the service.
-func addShadowFlag(cmd *cobra.Command) *bool {
-	return cmd.Flags().Bool("shadow", false, "use the names under shadow, so that the service is not disturbed (docs/recipe-change.md)")
+func addShadowFlag(cmd *cobra.Command) {
+	config.AddShadowFlag(cmd.Flags(), "use the names under shadow, so that the service is not disturbed (docs/recipe-change.md)")
 }

@@ -73,14 +73,6 @@ var rows = []row{
 		command: "echosieve-lab eval pairs --docs " + dataset + "stream.jsonl --pairs " + dataset + "pairs.tsv",
 		want:    []string{`(?m)^recall +[01]\.\d+`, `(?m)^precision `, `(?m)^kind +pairs +flagged`},
 	},
-	{
-		command: "echosieve-lab eval pairs --docs a.jsonl --pairs p.tsv --min-recall 0.95 --min-precision 0.99 --max-fpr 0.02",
-		with:    []string{"a.jsonl", dataset + "stream.jsonl", "p.tsv", dataset + "pairs.tsv", "0.99", "0.9", "0.02", "0.2"}, want: []string{`(?m)^recall `},
-	},
-	{
-		command: "echosieve-lab eval stream --docs s.jsonl --min-caught 0.95 --max-dropped 0",
-		with:    []string{"s.jsonl", dataset + "stream.jsonl", "0.95", "0.5"}, want: []string{`copies caught`, `(?m)^language +copies +caught`},
-	},
 	// docs/install.md
 	{command: "make release", parsed: "test/deploy runs its script"},
 	{command: "sha256sum --check SHA256SUMS", parsed: "test/deploy compares the sums"},

@@ -107,6 +107,16 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%s takes no arguments, but got %q; see %s --help", NameOf(cmd), args[0], cmd.CommandPath())
 }
 
+// One returns the cobra.Command.Args of a command that takes one argument. wants says which, for the message about others.
+func One(wants string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 && args[0] != "" {
+			return nil
+		}
+		return fmt.Errorf("%s wants %s; see %s --help", NameOf(cmd), wants, cmd.CommandPath())
+	}
+}
+
 // requireFlags returns an error that names the required flags that are missing, as the user must type them.
 func requireFlags(cmd *cobra.Command, _ []string) error {
 	var missing []string
@@ -173,9 +183,6 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	})
 	if file := name + "_file"; slices.Contains(names, file) {
 		return fmt.Errorf("%s is no flag, because every user of a machine can read command lines; put the secret into a file and type --%s FILE", given, file)
-	}
-	if instead := config.Schema().Removed(name); instead != "" {
-		return fmt.Errorf("--%s was removed: %s", name, instead)
 	}
 	if near := schema.Nearest(name, names); near != "" {
 		return fmt.Errorf("unknown flag: %s; did you mean --%s?", given, near)

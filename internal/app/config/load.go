@@ -23,14 +23,7 @@ const (
 )
 
 // Schema returns the schema of Config: the list of all keys.
-var Schema = sync.OnceValue(func() *schema.Schema { return schema.New(envPrefix, Default()).Remove(removed) })
-
-// removed names the settings of earlier versions and what replaces them.
-var removed = map[string]string{
-	"detection.sure":        "one corrected number is always forgiven from similarity 0.75 on; to join fewer such reports, raise detection.values",
-	"detection.short_pairs": "articles with fewer than 80 word pairs are short; set detection.short_near",
-	"detection.flash_near":  "flashes that may be copies share 60 % of their words; set detection.flash_features",
-}
+var Schema = sync.OnceValue(func() *schema.Schema { return schema.New(envPrefix, Default()) })
 
 // AddFlags adds --config and a flag for each setting. A command that uses settings of some sections only names these: its help then lists
 // no others.
@@ -40,9 +33,13 @@ func AddFlags(flags *pflag.FlagSet, sections ...string) {
 }
 
 // Load reads the configuration from the file, the environment and the flags, and validates it. The flags must have been added by
-// AddFlags and parsed. The error names all mistakes of the first source that has any.
+// AddFlags and parsed. The error names all mistakes of the first source that has any. With the flag of AddShadowFlag the configuration is
+// that of the shadow.
 func Load(flags *pflag.FlagSet) (Config, error) {
 	cfg, _, err := LoadOrigins(flags)
+	if f := flags.Lookup(shadowFlag); err == nil && f != nil && f.Value.String() == "true" {
+		cfg = cfg.AsShadow()
+	}
 	return cfg, err
 }
 

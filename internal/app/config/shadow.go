@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/spf13/pflag"
 )
 
 // ShadowConfig holds the names that belong to a shadow alone. A shadow is a second service that reads the same input with other settings
@@ -19,6 +21,11 @@ type ShadowConfig struct {
 // shadowSuffix ends the names of every shadow, and no such name of a service. A shadow therefore never shares group, keys or output topic
 // with a service, even if the two read different files and neither knows the names of the other.
 const shadowSuffix = "shadow"
+
+const shadowFlag = "shadow"
+
+// AddShadowFlag adds --shadow to a command. Load heeds it.
+func AddShadowFlag(flags *pflag.FlagSet, usage string) { flags.Bool(shadowFlag, false, usage) }
 
 // AsShadow returns the configuration with which the shadow of this service runs: with group, transactional ids, namespace and topic of its
 // own.

@@ -70,7 +70,7 @@ func (l *Looker) serve(w http.ResponseWriter, r *http.Request, log *slog.Logger)
 		case errors.As(err, &large):
 			http.Error(w, "The request is too large: 8 MiB are taken.", http.StatusRequestEntityTooLarge)
 		default: // or the client is gone
-			log.Warn("a look was not answered", "err", err)
+			log.Warn("a request to /v1/look was not answered", "err", err)
 			w.Header().Set("Retry-After", "5")
 			http.Error(w, "The index cannot be read now. The log says why.", http.StatusServiceUnavailable)
 		}

@@ -70,11 +70,11 @@ func newPairsCommand() *cobra.Command {
 	cmd.Flags().StringVar(&ignore, "ignore", "", "pairs that count only in a separate row, tab-separated")
 	output := newOutput(cmd, "charts and all wrong pairs", report.Pairs, tables.Pairs)
 	limits := gates{cmd: cmd}
-	limits.add("min-recall", "exit with 1 if recall is below", true, 1)
-	limits.add("min-precision", "exit with 1 if precision is below", true, 1)
-	limits.add("min-f1", "exit with 1 if F1 is below", true, 1)
-	limits.add("min-candidate-recall", "exit with 1 if candidate recall is below", true, 1)
-	limits.add("max-fpr", "exit with 1 if the false-positive rate is above", false, 1)
+	limits.add("min-recall", "exit with 1 if recall is below this", true, 1)
+	limits.add("min-precision", "exit with 1 if precision is below this", true, 1)
+	limits.add("min-f1", "exit with 1 if F1 is below this", true, 1)
+	limits.add("min-candidate-recall", "exit with 1 if candidate recall is below this", true, 1)
+	limits.add("max-fpr", "exit with 1 if the false-positive rate is above this", false, 1)
 	config.AddFlags(cmd.Flags(), "recipe", "detection", "input")
 	for _, required := range []string{"docs", "pairs"} {
 		_ = cmd.MarkFlagRequired(required) // fails only for a flag that does not exist

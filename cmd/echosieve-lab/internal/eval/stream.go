@@ -68,9 +68,9 @@ func newStreamCommand() *cobra.Command {
 	cmd.Flags().StringVar(&redisAddr, "redis", "", "use a real Redis, at this address or at redis.addrs")
 	cmd.Flags().Lookup("redis").NoOptDefVal = configuredRedis
 	limits := gates{cmd: cmd}
-	limits.add("min-caught", "exit with 1 if the share of copies caught is below in some language", true, 1)
-	limits.add("max-dropped", "exit with 1 if more originals are dropped", false, 1e12)
-	limits.add("max-wrong-original", "exit with 1 if more copies have a wrong original", false, 1e12)
+	limits.add("min-caught", "exit with 1 if the share of copies caught is below this in some language", true, 1)
+	limits.add("max-dropped", "exit with 1 if more originals than this are dropped", false, 1e12)
+	limits.add("max-wrong-original", "exit with 1 if more copies than this have a wrong original", false, 1e12)
 	config.AddFlags(cmd.Flags(), "kafka", "redis", "window", "recipe", "detection", "policy", "input", "log")
 	_ = cmd.MarkFlagRequired("docs") // fails only for a flag that does not exist
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -71,7 +71,7 @@ func Command() *cobra.Command {
 	fs := cmd.Flags()
 	fs.Float64Var(&f.plan.Rate, "rate", 100, "records per second; with --find-limit the first rate that is tried")
 	schema.DurationFlagVar(fs, &f.plan.Duration, "duration", 20*time.Second, "how long is measured at each rate")
-	schema.DurationFlagVar(fs, &f.plan.Warmup, "warmup", 3*time.Second, "how long is published before that; these records need verdicts, too, but their delay is not measured")
+	schema.DurationFlagVar(fs, &f.plan.Warmup, "warmup", 3*time.Second, "how long records are published before that; they need verdicts, too, but their delay is not measured")
 	schema.DurationFlagVar(fs, &f.plan.Idle, "idle", 3*time.Second, "how long the started service is without load before its idle memory is read")
 	schema.DurationFlagVar(fs, &f.plan.Patience, "patience", 30*time.Second, "the command gives up missing verdicts when none has come for this long")
 	schema.DurationFlagVar(fs, &f.plan.MaxDelay, "max-delay", time.Second, "a rate is sustained only if the p99 of the delay is at most this")

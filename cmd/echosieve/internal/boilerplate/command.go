@@ -17,8 +17,8 @@ import (
 )
 
 const help = `Learn counts the sentences under which many different articles of one publisher stand, such as a disclaimer, and
-adds them to a table for detection.boilerplate_file. Fingerprints ignore these sentences: articles with the same boilerplate
-are no longer alike, and copies on two sites are.
+adds them to a table for detection.boilerplate_file. Fingerprints ignore these sentences: articles that share
+only boilerplate are no longer alike, and copies of one article on two sites are.
 
 Rows begin to count later (--starts-in), for records with a timestamp from then on. Read the table, delete the rows that you
 do not want, and restart all processes with it before the rows begin: then a record meets the same rows whenever Kafka

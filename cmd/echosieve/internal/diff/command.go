@@ -44,7 +44,7 @@ func Command() *cobra.Command {
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	samples := cmd.Flags().Int("samples", 3, "samples of each change")
-	since := schema.DurationFlag(cmd.Flags(), "since", 0, "read verdicts about records of this last time only; 0: all")
+	since := schema.DurationFlag(cmd.Flags(), "since", 0, "how far back the records lie whose verdicts are read; 0: all")
 	most := cmd.Flags().Int("most", 10_000_000, "most verdicts of a side")
 	page := cmd.Flags().String("html", "", "also write the result as a page into this file")
 	config.AddFlags(cmd.Flags(), "kafka", "input")

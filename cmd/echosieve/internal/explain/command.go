@@ -59,15 +59,12 @@ func Command() *cobra.Command {
 	since := schema.DurationFlag(cmd.Flags(), "since", 24*time.Hour, "how far back --id searches the output topics")
 	page := cmd.Flags().String("html", "", "also write the explanation as a page into this file")
 	whole := cmd.Flags().Bool("whole", false, "show sentences that are the same as well")
-	shadow := cmd.Flags().Bool("shadow", false, "explain records of the shadow, with its topic and its index")
+	config.AddShadowFlag(cmd.Flags(), "explain records of the shadow, with its topic and its index")
 	config.AddFlags(cmd.Flags(), "kafka", "redis", "window", "recipe", "detection", "input", "shadow")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg, err := config.Load(cmd.Flags())
 		if err != nil {
 			return err
-		}
-		if *shadow {
-			cfg = cfg.AsShadow()
 		}
 		at, err := named(args, *id, *since)
 		if err != nil {

@@ -36,12 +36,7 @@ func newForgetCommand() *cobra.Command {
 		Use: "forget TOPIC/PARTITION/OFFSET|ID", Short: "Let no later article be a copy of an article", Long: forgetHelp,
 		Example: `  echosieve index forget articles/3/128077 --config echosieve.yaml
   echosieve index forget https://news.example/2026/1 --config echosieve.yaml`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] == "" {
-				return fmt.Errorf("%s wants the coordinates of one article, such as articles/3/128077, or an id; see %s --help", command.NameOf(cmd), cmd.CommandPath())
-			}
-			return nil
-		},
+		Args: command.One("the coordinates of one article, such as articles/3/128077, or an id"),
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	as := cmd.Flags().String("as", "", "what the argument is: id or coordinates (default: by its form)")

@@ -57,12 +57,7 @@ func newLookupCommand() *cobra.Command {
 		Use: "lookup TEXT|ID|FINGERPRINT|COORDINATES", Short: "Print what the index knows of an article", Long: lookupHelp,
 		Example: `  echosieve index lookup articles/3/128077 --config echosieve.yaml
   echosieve index lookup @article.html --config echosieve.yaml --json`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("%s wants one text, id, fingerprint or coordinates; see %s --help", command.NameOf(cmd), cmd.CommandPath())
-			}
-			return nil
-		},
+		Args: command.One("one text, id, fingerprint or coordinates"),
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	as := cmd.Flags().String("as", "", "what the argument is: text, id, fingerprint or coordinates (default: by its form)")

@@ -60,7 +60,7 @@ func newRefillCommand() *cobra.Command {
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	from := cmd.Flags().String("from", fromOutputs, "topics to read: outputs keeps published verdicts, input reaches new ones")
-	since := schema.DurationFlag(cmd.Flags(), "since", 0, "read records with timestamps up to so long ago (default: the window); longer if the service is behind")
+	since := schema.DurationFlag(cmd.Flags(), "since", 0, "how far back records are read, by their timestamps; 0: the window; longer if the service is behind")
 	restart := cmd.Flags().Bool("restart", false, "begin again, whatever an earlier refill has done")
 	config.AddFlags(cmd.Flags(), "kafka", "redis", "window", "recipe", "detection", "policy", "input")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -95,8 +95,6 @@ func (f *fileReader) section(prefix string, n *yaml.Node) {
 			f.value(k, nameNode, resolve(value))
 		} else if f.schema.Section(name).Name != "" {
 			f.section(name+".", value)
-		} else if instead := f.schema.Removed(name); instead != "" {
-			f.fail(nameNode, "%s was removed: %s", name, instead)
 		} else {
 			f.fail(nameNode, "unknown key %s%s", name, didYouMean(name, f.schema.names()))
 		}

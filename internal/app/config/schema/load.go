@@ -72,10 +72,6 @@ func (s *Schema) readEnv(environ, ignored []string) (layer, error) {
 			continue
 		}
 		i, ok := s.byEnv[name]
-		if instead := s.removedEnv(name); instead != "" {
-			errs = append(errs, fmt.Errorf("environment: %s was removed: %s", name, instead))
-			continue
-		}
 		if !ok {
 			errs = append(errs, fmt.Errorf("environment: unknown variable %s%s", name, didYouMean(name, s.envNames())))
 			continue
@@ -95,16 +91,6 @@ func isIgnored(name string, ignored []string) bool {
 	return slices.ContainsFunc(ignored, func(i string) bool {
 		return name == i || strings.HasSuffix(i, "_") && strings.HasPrefix(name, i)
 	})
-}
-
-// removedEnv is Removed for a variable of the environment.
-func (s *Schema) removedEnv(variable string) string {
-	for name, instead := range s.removed {
-		if s.env(name) == variable {
-			return instead
-		}
-	}
-	return ""
 }
 
 func (s *Schema) envNames() []string {

@@ -58,7 +58,6 @@ type Schema struct {
 	sections []Section
 	byName   map[string]int
 	byEnv    map[string]int
-	removed  map[string]string
 }
 
 // New makes the schema of a struct. The values of its fields are the defaults of the settings. Every environment variable begins with the
@@ -73,15 +72,6 @@ func New(prefix string, defaults any) *Schema {
 	s.addStruct("", reflect.ValueOf(defaults), nil)
 	return s
 }
-
-// Remove names settings of earlier versions. The value says what replaces the setting; it ends the message about its use.
-func (s *Schema) Remove(settings map[string]string) *Schema {
-	s.removed = settings
-	return s
-}
-
-// Removed returns what replaces a setting of an earlier version, or "" if there was none of that name.
-func (s *Schema) Removed(name string) string { return s.removed[name] }
 
 // Keys returns all keys, in the order of the struct's fields.
 func (s *Schema) Keys() []Key { return append([]Key(nil), s.keys...) }

@@ -78,7 +78,7 @@ type Rig struct {
 func New(h *Host, o Options, out io.Writer) (*Rig, error) {
 	g := &Rig{Options: o, Host: h, out: out, begin: time.Now()}
 	var err error
-	if g.Dir, err = os.MkdirTemp("", "echosieve-torture-logs-*"); err != nil {
+	if g.Dir, err = logFolder(h); err != nil {
 		return nil, err
 	}
 	if g.Binary == "" {
@@ -100,6 +100,15 @@ func New(h *Host, o Options, out io.Writer) (*Rig, error) {
 	h.Cleanup(g.KafkaClient.Close)
 	g.Admin = kadm.NewClient(g.KafkaClient)
 	return g, nil
+}
+
+// logFolder makes the folder of the logs. The host removes it at the end if no round has left its logs there.
+func logFolder(h *Host) (string, error) {
+	dir, err := os.MkdirTemp("", "echosieve-torture-logs-*")
+	if err == nil {
+		h.Cleanup(func() { _ = os.Remove(dir) }) // fails for a folder that holds logs
+	}
+	return dir, err
 }
 
 // startKafka starts one broker, or several that replicate.
