@@ -11,7 +11,6 @@ import (
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
 	"echosieve/internal/app/produce"
-	"echosieve/pipeline"
 )
 
 // mostRate bounds --rate. No single process publishes that many records a second.
@@ -61,8 +60,8 @@ func newProduceCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if cfg.Input.Format != pipeline.FormatJSON {
-			return fmt.Errorf("produce publishes JSON, but input.format is %s; set it to json", cfg.Input.Format)
+		if err := files.PublishesJSON(cfg.Input.DecodeConfig); err != nil {
+			return err
 		}
 		options := produce.Options{Strict: *strict, Rate: *rate}
 		if *fromSample {

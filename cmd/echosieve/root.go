@@ -36,7 +36,7 @@ const rootExample = `  # write a configuration, check it, start
   echosieve check --config echosieve.yaml
   echosieve run --config echosieve.yaml
 
-  # publish a dump of articles, one JSON object a line
+  # publish a dump of articles
   zcat articles.jsonl.gz | echosieve produce --config echosieve.yaml
 
   # why was an article dropped?

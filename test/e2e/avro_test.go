@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -16,7 +17,6 @@ import (
 	"github.com/tidwall/gjson"
 	"github.com/twmb/avro"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/sr"
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/recipe"
@@ -149,14 +149,14 @@ func TestAvroOfStrangers(t *testing.T) {
 	require.EqualValues(t, 1, p.Metric(t, `echosieve_pipeline_records_total{reason="no_schema",verdict="dead"}`))
 	t.Logf("%d records, %d copies", len(inputs), copies)
 
-	registry.Stop()
 	const later = `{"type":"record","name":"Later","fields":[{"name":"story","type":{"type":"record","name":"Body","fields":[{"name":"text","type":"string"}]}}]}`
-	registry.SeedSchema("later", 1, 77, sr.Schema{Schema: later})
+	id := registry.Register("later", later)
+	registry.Stop()
 	value, err := avro.MustParse(later).Encode(map[string]any{"story": map[string]any{"text": "The harbour board voted on Monday to deepen the eastern channel."}})
 	require.NoError(t, err)
-	last := &kgo.Record{Value: append([]byte("\x00\x00\x00\x00\x4d"), value...)}
+	last := &kgo.Record{Value: append(binary.BigEndian.AppendUint32([]byte{0}, uint32(id)), value...)}
 	publish(t, c, []*kgo.Record{last})
-	waitFor(t, "no call waits for the registry", func() bool { return strings.Contains(p.Get("/readyz"), "schema 77") })
+	waitFor(t, "no call waits for the registry", func() bool { return strings.Contains(p.Get("/readyz"), fmt.Sprintf("schema %d", id)) })
 	require.True(t, strings.HasPrefix(p.Get("/readyz"), "503"))
 	require.Zero(t, p.Metric(t, `echosieve_connection_up{component="registry"}`))
 	require.Len(t, watch(t, c, len(inputs), func(int) {}), len(outputs), "no output while the registry is away")

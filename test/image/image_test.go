@@ -71,6 +71,12 @@ func (e *engine) podman(args ...string) string {
 	return e.run(ctx, "podman", append(append(e.storage, "--runtime", "runc"), args...)...)
 }
 
+// logs returns what a container has printed.
+func (e *engine) logs(container string) string {
+	out, err := exec.Command("podman", append(e.storage, "--runtime", "runc", "logs", container)...).CombinedOutput()
+	return fmt.Sprintf("%s%v", out, err)
+}
+
 // base makes the image that the Dockerfile builds in, of Debian's packages and the Go of this machine, under the name that the Dockerfile asks for.
 func (e *engine) base() {
 	e.t.Helper()
@@ -111,7 +117,7 @@ func (e *engine) start(s types.ServiceConfig, image string, args ...string) stri
 	container := e.podman(append(append(options, image), args...)...)
 	e.t.Cleanup(func() {
 		if e.t.Failed() {
-			e.t.Log(e.podman("logs", container))
+			e.t.Log(e.logs(container))
 		}
 		e.podman("rm", "--force", container)
 	})
@@ -201,9 +207,7 @@ func TestImage(t *testing.T) {
 	t.Logf("verdicts: %v", counts)
 
 	runPrometheus(t, service("prometheus"), e.root)
-	page, err := http.Get("http://" + listen + "/docs/runbook.md")
-	require.NoError(t, err)
-	require.NoError(t, page.Body.Close())
+	checkConsole(t, listen, e.logs(sieve))
 
 	begin = time.Now()
 	e.podman("stop", "--time", "30", sieve)
@@ -212,6 +216,24 @@ func TestImage(t *testing.T) {
 
 	require.Equal(t, []string{"grafana"}, left)
 	t.Log("NOT RUN: grafana, which Debian does not package")
+}
+
+// checkConsole requires that console and documentation ask for the login that the service has written to its log, and take it.
+func checkConsole(t *testing.T, listen, log string) {
+	t.Helper()
+	login := regexp.MustCompile(`user"?[=:]"?(\w+)"?[, ]"?password"?[=:]"?(\w+)`).FindStringSubmatch(log)
+	require.NotNil(t, login, log)
+	for _, path := range []string{"/console/", "/docs/runbook.md"} {
+		for status, password := range map[int]string{http.StatusOK: login[2], http.StatusUnauthorized: "guessed"} {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listen+path, nil)
+			require.NoError(t, err)
+			req.SetBasicAuth(login[1], password)
+			page, err := http.DefaultClient.Do(req)
+			require.NoError(t, err)
+			require.NoError(t, page.Body.Close())
+			require.Equal(t, status, page.StatusCode, path)
+		}
+	}
 }
 
 // startKafka starts Kafka with the environment of docker-compose.yml, in the manner of Apache's image: KAFKA_A_B sets a.b. Listeners, addresses and

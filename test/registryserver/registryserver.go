@@ -2,24 +2,29 @@
 package registryserver
 
 import (
+	"cmp"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/sr"
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 
 	"echosieve/test/loopback"
 )
 
-// Server is a schema registry that speaks the REST interface of Confluent's. Not for concurrent use.
+// Server is a schema registry that speaks the REST interface of Confluent's, or stands before the one whose address ECHOSIEVE_TEST_REGISTRY
+// holds, such as http://localhost:8080/apis/ccompat/v7 of Apicurio Registry. Not for concurrent use.
 type Server struct {
-	*srfake.Registry        // holds the schemas
+	*srfake.Registry        // holds the schemas, unless the variable is set
 	Addr             string // host and port
 
 	t      testing.TB
+	behind string // address of the registry that holds the schemas
 	server *http.Server
 }
 
@@ -28,6 +33,7 @@ func Start(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{t: t, Registry: srfake.New(), Addr: loopback.Addr(loopback.Ports(t, 1)[0])}
 	t.Cleanup(s.Close)
+	s.behind = cmp.Or(os.Getenv("ECHOSIEVE_TEST_REGISTRY"), s.URL())
 	s.Restart()
 	t.Cleanup(s.Stop)
 	return s
@@ -36,10 +42,24 @@ func Start(t testing.TB) *Server {
 // Stop takes the registry away: its address refuses connections. Its schemas are kept.
 func (s *Server) Stop() { _ = s.server.Close() }
 
+// Register stores a schema under a subject and returns its id.
+func (s *Server) Register(subject, schema string) int {
+	s.t.Helper()
+	client, err := sr.NewClient(sr.URLs("http://" + s.Addr))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	stored, err := client.CreateSchema(s.t.Context(), subject, sr.Schema{Schema: schema})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return stored.ID
+}
+
 // Restart brings the registry back.
 func (s *Server) Restart() {
 	s.t.Helper()
-	to, err := url.Parse(s.URL())
+	to, err := url.Parse(s.behind)
 	if err != nil {
 		s.t.Fatal(err)
 	}

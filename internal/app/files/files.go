@@ -58,6 +58,15 @@ func Check(name, holds string) error {
 	return nil
 }
 
+// PublishesJSON returns an error if the service would refuse what a command publishes: articles of files and of the sample, as JSON objects.
+func PublishesJSON(input pipeline.DecodeConfig) error {
+	if input.Format == pipeline.FormatJSON {
+		return nil
+	}
+	return fmt.Errorf("articles are published as JSON, which a service with input.format %s does not read; "+
+		"name a service and a topic with input.format json (--input.format json), or publish with your own producer", input.Format)
+}
+
 // NoArticleError is returned by NoArticle.
 type NoArticleError struct{ text string }
 
@@ -75,9 +84,9 @@ func NoArticle(files []string, input pipeline.DecodeConfig, first string) error 
 	}
 	want := "a text on each line (input.format)"
 	if input.Format == pipeline.FormatJSON {
-		want = fmt.Sprintf("one JSON object a line with its text under %s (input.fields.text)", strings.Join(input.Fields.Text, ", "))
+		want = fmt.Sprintf("%s, with the text under %s (input.fields.text)", HoldsArticles, strings.Join(input.Fields.Text, ", "))
 	}
-	return &NoArticleError{fmt.Sprintf("there is no article in %s%s; expected is %s", where, first, want)}
+	return &NoArticleError{fmt.Sprintf("there is no article in %s%s; expected are %s", where, first, want)}
 }
 
 // Size adds up the sizes of the files in bytes, as they are stored. It is -1 if one of them has no size: standard input, a pipe.

@@ -19,7 +19,6 @@ import (
 	"echosieve/internal/app/config/schema"
 	"echosieve/internal/app/files"
 	"echosieve/internal/app/produce"
-	"echosieve/pipeline"
 	"echosieve/sample"
 )
 
@@ -115,8 +114,9 @@ func (f *flags) validate(cmd *cobra.Command, names []string, cfg config.Config) 
 		return errors.New("--metrics measures services that run already, so no service is started; leave --service out")
 	case cmd.Flags().Changed("at") && !f.plan.FindLimit:
 		return errors.New("--at is a list of percentages of the limit; add --find-limit, or set --rate")
-	case cfg.Input.Format != pipeline.FormatJSON:
-		return fmt.Errorf("load publishes JSON, but input.format is %s; set it to json", cfg.Input.Format)
+	}
+	if err := files.PublishesJSON(cfg.Input.DecodeConfig); err != nil {
+		return err
 	}
 	for _, m := range f.metrics {
 		if u, err := url.Parse(m); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
