@@ -30,14 +30,15 @@ import (
 // confluentKafka is the producer's package, as pip names it.
 const confluentKafka = "confluent-kafka[avro]==2.16.0"
 
-// python returns an interpreter that has confluentKafka. The packages are kept in the cache beside those of Kafka.
-func python(t testing.TB) string {
+// python returns an interpreter that has confluentKafka and more packages. They are kept in the cache beside those of Kafka.
+func python(t testing.TB, more ...string) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
 	require.NoError(t, err)
 	root := filepath.Join(cache, "echosieve-test")
 	require.NoError(t, os.MkdirAll(root, 0o755))
-	home := filepath.Join(root, "python-"+confluentKafka)
+	packages := append([]string{confluentKafka}, more...)
+	home := filepath.Join(root, "python-"+strings.Join(packages, "-"))
 	lock, err := os.OpenFile(home+".lock", os.O_CREATE|os.O_RDWR, 0o644)
 	require.NoError(t, err)
 	defer lock.Close()
@@ -45,10 +46,10 @@ func python(t testing.TB) string {
 	if _, err := os.Stat(filepath.Join(home, ".complete")); err != nil {
 		for _, command := range [][]string{
 			{"python3", "-m", "venv", "--clear", home},
-			{filepath.Join(home, "bin", "pip"), "install", "--quiet", "--disable-pip-version-check", confluentKafka},
+			append([]string{filepath.Join(home, "bin", "pip"), "install", "--quiet", "--disable-pip-version-check"}, packages...),
 		} {
 			if out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput(); err != nil {
-				t.Fatalf("no Python with %s (.ci/setup test installs venv; pip needs its registry): %v\n%s", confluentKafka, err, out)
+				t.Fatalf("no Python with %v (.ci/setup test installs venv; pip needs its registry): %v\n%s", packages, err, out)
 			}
 		}
 		require.NoError(t, os.WriteFile(filepath.Join(home, ".complete"), nil, 0o644))
