@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -149,21 +148,30 @@ func askCommitted(cl *kgo.Client, cfg Config) (n int64, err error) {
 	return n, err
 }
 
-// feed produces n records in portions of 200. The first portion is produced before feed returns, the others while the caller goes
-// on. wait returns after the last one.
-func feed(t *testing.T, cfg Config, n int, pause time.Duration) (wait func()) {
+// feed produces portions of 200 records until stop is called, so that a member which takes long to join finds records, however slow the
+// machine is. The first portion is produced before feed returns. stop returns the number of records.
+func feed(t *testing.T, cfg Config, pause time.Duration) (stop func() int) {
 	cl := client(t, cfg)
-	portions := slices.Collect(slices.Chunk(numbered(cfg.Topics.Input, "u", n, cfg.Partitions), 200))
-	produce(t, cl, portions[0]...) // a client whose broker goes away before the first answer gives up
+	const portion = 200
+	produce(t, cl, numbered(cfg.Topics.Input, "u", portion, cfg.Partitions)...) // a client whose broker goes away before the first answer gives up
+	n := portion
+	ctx, cancel := context.WithCancel(t.Context())
 	var feeding sync.WaitGroup
 	feeding.Go(func() {
-		for _, portion := range portions[1:] {
+		for ctx.Err() == nil {
 			time.Sleep(pause)
-			if err := cl.ProduceSync(context.Background(), portion...).FirstErr(); err != nil {
-				t.Error(err)
+			if err := cl.ProduceSync(t.Context(), numbered(cfg.Topics.Input, "u", portion, cfg.Partitions)...).FirstErr(); err != nil {
+				if t.Context().Err() == nil {
+					t.Error(err)
+				}
 				return
 			}
+			n += portion
 		}
 	})
-	return feeding.Wait
+	return func() int {
+		cancel()
+		feeding.Wait()
+		return n
+	}
 }

@@ -24,8 +24,7 @@ func TestMembersJoinAndLeaveWithoutLoss(t *testing.T) {
 	cfg.Partitions = 6
 	ensureTopics(t, cfg)
 	cl := client(t, cfg)
-	const n = 12000
-	wait := feed(t, cfg, n, 20*time.Millisecond)
+	stop := feed(t, cfg, 20*time.Millisecond)
 	first := startMember(t, cfg, &router{})
 	serves(t, first)
 	second := startMember(t, cfg, &router{})
@@ -33,7 +32,7 @@ func TestMembersJoinAndLeaveWithoutLoss(t *testing.T) {
 	first.stop(t)
 	third := startMember(t, cfg, &router{})
 	serves(t, third)
-	wait()
+	n := stop()
 	all := consumeUntil(t, cfg, outputs, func(all []*kgo.Record) bool { return len(bySource(all)) == n })
 	second.stop(t)
 	third.stop(t)

@@ -162,14 +162,13 @@ func realCodecs(t *testing.T, cfg Config) {
 func realMembers(t *testing.T, cfg Config) {
 	cfg.Partitions = 6
 	ensureTopics(t, cfg)
-	const n = 12000
-	wait := feed(t, cfg, n, 20*time.Millisecond)
+	stop := feed(t, cfg, 20*time.Millisecond)
 	first := startMember(t, cfg, &router{})
 	serves(t, first)
 	second := startMember(t, cfg, &router{})
 	serves(t, second)
 	first.stop(t)
-	wait()
+	n := stop()
 	all := consumeUntil(t, cfg, cfg.Topics.out(), func(all []*kgo.Record) bool { return len(bySource(all)) == n })
 	eventuallyCommitted(t, cfg)
 	require.Eventually(t, func() bool { return second.health.last() == nil }, patience, 20*time.Millisecond, "healthy")
@@ -184,8 +183,7 @@ func realRestart(t *testing.T, s *kafkaserver.Server, cfg Config) {
 	// than the test.
 	cfg.SessionTimeout, cfg.DrainTimeout = 2*patience, 2*time.Second
 	ensureTopics(t, cfg)
-	const n = 8000
-	wait := feed(t, cfg, n, 40*time.Millisecond)
+	stop := feed(t, cfg, 40*time.Millisecond)
 	m := startMember(t, cfg, &router{})
 	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_acknowledged_records_total") > 0 }, patience, 20*time.Millisecond, "records are being published")
 	s.Kill()
@@ -198,7 +196,7 @@ func realRestart(t *testing.T, s *kafkaserver.Server, cfg Config) {
 	require.Equal(t, up, m.health.reportsUp(), "nothing works again before the broker is back")
 	back := time.Now()
 	s.Restart()
-	wait()
+	n := stop()
 	all := consumeUntil(t, cfg, cfg.Topics.out(), func(all []*kgo.Record) bool { return len(bySource(all)) == n })
 	eventuallyCommitted(t, cfg)
 	require.Eventually(t, func() bool { return m.health.last() == nil }, patience, 20*time.Millisecond, "healthy again")

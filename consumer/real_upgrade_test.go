@@ -15,8 +15,7 @@ import (
 func realMixedDelivery(t *testing.T, cfg Config) {
 	cfg.Partitions = 6
 	ensureTopics(t, cfg)
-	const n = 6000
-	wait := feed(t, cfg, n, 60*time.Millisecond)
+	stop := feed(t, cfg, 60*time.Millisecond)
 	start := func(delivery string) *member {
 		t.Helper()
 		own := cfg
@@ -33,7 +32,7 @@ func realMixedDelivery(t *testing.T, cfg Config) {
 	upgraded.stop(t)
 	last := start(ExactlyOnce)
 	downgraded.stop(t)
-	wait()
+	n := stop()
 	all := consumeUntil(t, cfg, cfg.Topics.out(), func(all []*kgo.Record) bool { return len(bySource(all)) == n })
 	eventuallyCommitted(t, cfg)
 	last.stop(t)

@@ -183,7 +183,7 @@ func TestProduceFailures(t *testing.T) {
 		"cut off": {
 			[]string{commandtest.File(t, "cut.gz", filestest.Gzip(t, strings.Repeat(`{"text":"x"}`+"\n", 100))[:40])}, "unexpected EOF",
 		},
-		"not for text": {[]string{"--input.format", "text"}, "input.format is text"},
+		"not for text": {[]string{"--input.format", "text"}, "a service with input.format text does not read"},
 		"wrong flag":   {[]string{"--kafka.broker", "x"}, "did you mean --kafka.brokers?"},
 		"wrong value":  {[]string{"--window", "x"}, "--window"},
 	} {
