@@ -44,7 +44,6 @@ var rows = []row{
 	{command: "bin/echosieve produce --config echosieve.yaml articles.jsonl.gz", want: []string{`^\d+ records published to articles in .* 0 bad lines\n3 of the records will be dead letters: no_text; see input.fields\n$`}},
 	// docs/benchmarks.md
 	{command: "echosieve-lab bench FILE", with: []string{"FILE", "articles.jsonl.gz --rounds 1"}, want: []string{`(?m)^decode +\d`, `(?m)^whole +\d`}},
-	{command: "make bench", parsed: minutes},
 	{command: "go test ./internal/app/look -run NONE -bench Look -benchtime 3000x", parsed: minutes},
 	{command: "ECHOSIEVE_TEST_CORPORA=folder go test ./pipeline/segment -run NONE -bench Cut", parsed: minutes},
 	{command: "ECHOSIEVE_TEST_STORED=100000 go test ./test/e2e -run NONE -bench Service -benchtime 3x", parsed: minutes},

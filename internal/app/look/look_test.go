@@ -9,7 +9,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -226,6 +229,30 @@ func TestDescription(t *testing.T) {
 		figure = append(figure, name)
 	}
 	require.ElementsMatch(t, namesOf(reflect.TypeFor[Figure]()), figure)
+}
+
+// The program that docs/output.md prints names the original of a copy.
+func TestPython(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs Python")
+	}
+	page, err := os.ReadFile("../../../docs/output.md")
+	require.NoError(t, err)
+	printed := regexp.MustCompile("(?s)\n```python\n(.*?)```\n").FindSubmatch(page)
+	require.NotNil(t, printed)
+	r := newRig(t, server(t))
+	service := httptest.NewServer(r.Handler(slog.New(slog.DiscardHandler)))
+	defer service.Close()
+	const host = "http://localhost:9464"
+	require.Contains(t, string(printed[1]), host)
+	id, article := sample.NewFeed("look", 0, 1).Next()
+	r.publish(t, article)
+	python := exec.CommandContext(t.Context(), "python3", "-c", strings.ReplaceAll(string(printed[1]), host, service.URL))
+	python.Dir = t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(python.Dir, "article.json"), article, 0o644))
+	out, err := python.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, "exact "+id+"\n", string(out))
 }
 
 type schemaOf struct{ Properties map[string]any }
