@@ -136,9 +136,6 @@ var envelopes = map[string]envelope{
 	},
 }
 
-// Presets are the values of DecodeConfig.Preset, without "".
-func Presets() []string { return slices.Sorted(maps.Keys(envelopes)) }
-
 // headerPath begins a path that leads to a record header: header:ce_id.
 const headerPath = "header:"
 
@@ -184,7 +181,7 @@ func (c *DecodeConfig) deletes(o *object) bool {
 
 func validatePreset(name string) error {
 	if _, known := envelopes[name]; !known && name != "" {
-		return fmt.Errorf("preset: %q is not one of %s", name, strings.Join(Presets(), ", "))
+		return fmt.Errorf("preset: %q is not one of %s", name, strings.Join(slices.Sorted(maps.Keys(envelopes)), ", "))
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func (p Policy) Destination(j Judgement) Destination {
 	case Contained:
 		return destination(p.Contained)
 	case Extends:
-		if j.Added() <= NewShare(p.ExtendsShare) {
+		if j.added() <= NewShare(p.ExtendsShare) {
 			return ToDuplicate
 		}
 		return destination(p.Extends)

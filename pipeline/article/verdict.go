@@ -188,8 +188,8 @@ type Likeness struct {
 	Contains   Share // of the original's word pairs, those that this article has
 }
 
-// Added is the share of this article that the original does not have.
-func (l Likeness) Added() Share { return 100 - l.Contained }
+// added is the share of this article that the original does not have.
+func (l Likeness) added() Share { return 100 - l.Contained }
 
 // SameText is the likeness of articles with equal digests.
 var SameText = Likeness{Relation: Equal, Similarity: 100, Contained: 100, Contains: 100}

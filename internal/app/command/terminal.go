@@ -38,8 +38,8 @@ func Fit(s string) string {
 	return b.String()
 }
 
-// FitProse breaks the paragraphs of a text anew, so that their lines are as wide as a terminal. Lines that begin with a space are kept.
-func FitProse(s string) string {
+// fitProse breaks the paragraphs of a text anew, so that their lines are as wide as a terminal. Lines that begin with a space are kept.
+func fitProse(s string) string {
 	var b strings.Builder
 	joins := false // the next line goes on with the paragraph
 	for line := range strings.Lines(s) {

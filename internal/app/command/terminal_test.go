@@ -36,5 +36,5 @@ func TestTable(t *testing.T) {
 func TestFitProse(t *testing.T) {
 	long := strings.Repeat("word ", 30)
 	require.Equal(t, strings.TrimSpace(strings.Repeat("word ", 16))+"\n"+strings.TrimSpace(strings.Repeat("word ", 15))+"\n\nExit codes: 0.\n  kept as\n  it is\nend",
-		FitProse(strings.TrimSpace(long)+"\nword\n\nExit codes: 0.\n  kept as\n  it is\nend"))
+		fitProse(strings.TrimSpace(long)+"\nword\n\nExit codes: 0.\n  kept as\n  it is\nend"))
 }

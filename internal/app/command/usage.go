@@ -17,7 +17,7 @@ const settingsWidth = 120
 
 // printHelp prints the same as cobra, with its paragraphs as wide as a terminal.
 func printHelp(cmd *cobra.Command, _ []string) {
-	fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n", FitProse(strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short))))
+	fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n", fitProse(strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short))))
 	_ = cmd.UsageFunc()(cmd) // like cobra: an output that is gone is no reason to fail
 }
 
