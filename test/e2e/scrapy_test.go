@@ -7,7 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,6 +16,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
+	"echosieve/test/pages"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
 )
@@ -42,7 +43,7 @@ func TestScrapy(t *testing.T) {
 	interpreter := python(t, scrapy)
 	const article = "<p>The harbour board voted on Monday to deepen the eastern channel by two metres before winter.</p><p>Work begins in March, " +
 		"and the ferries to the islands will leave from the old quay until the dredgers have gone.</p>"
-	pages := map[string]string{
+	articles := map[string]string{
 		"/":     `<a href="/one">1</a><a href="/copy">2</a><a href="/other">3</a>`,
 		"/one":  "<h1>Harbour</h1>" + article,
 		"/copy": "<h1>Harbour</h1>" + article + "<p>Source: press agency.</p>",
@@ -51,22 +52,14 @@ func TestScrapy(t *testing.T) {
 	}
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, pages[r.URL.Path])
+		fmt.Fprint(w, articles[r.URL.Path])
 	}))
 	defer site.Close()
 
 	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, redisserver.Addr(t))
 	p := service.Start(t, c.settings())
 	p.WaitReady(t)
-	page, err := os.ReadFile("../../docs/platforms.md")
-	require.NoError(t, err)
-	printed := regexp.MustCompile("(?s)\n```python\n(.*?)```\n").FindSubmatch(page)
-	require.NotNil(t, printed)
-	program := string(printed[1])
-	for _, name := range [][2]string{{`"localhost:9092"`, c.kafka}, {`"articles"`, c.topic}} {
-		require.Contains(t, program, name[0])
-		program = strings.ReplaceAll(program, name[0], fmt.Sprintf("%q", name[1]))
-	}
+	program := pages.Python(t, "../../docs/platforms.md", `"localhost:9092"`, strconv.Quote(c.kafka), `"articles"`, strconv.Quote(c.topic))
 	file := filepath.Join(t.TempDir(), "news.py")
 	require.NoError(t, os.WriteFile(file, []byte(program+fmt.Sprintf(spider, site.URL)), 0o644))
 	out, err := exec.CommandContext(t.Context(), interpreter, "-m", "scrapy", "runspider", file).CombinedOutput()
@@ -75,7 +68,7 @@ func TestScrapy(t *testing.T) {
 	require.NotContains(t, string(out), "Deprecat")
 
 	verdicts := map[string][]string{}
-	for _, r := range watch(t, c, len(pages)-1, func(int) {}) {
+	for _, r := range watch(t, c, len(articles)-1, func(int) {}) {
 		verdict := ledger.Headers(r)[pipeline.HeaderVerdict]
 		verdicts[verdict] = append(verdicts[verdict], strings.TrimPrefix(string(r.Key), site.URL))
 	}

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +27,7 @@ import (
 	"echosieve/redisindex"
 	"echosieve/redisindex/connection"
 	"echosieve/sample"
+	"echosieve/test/pages"
 	"echosieve/test/redisserver"
 )
 
@@ -236,18 +236,12 @@ func TestPython(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs Python")
 	}
-	page, err := os.ReadFile("../../../docs/output.md")
-	require.NoError(t, err)
-	printed := regexp.MustCompile("(?s)\n```python\n(.*?)```\n").FindSubmatch(page)
-	require.NotNil(t, printed)
 	r := newRig(t, server(t))
 	service := httptest.NewServer(r.Handler(slog.New(slog.DiscardHandler)))
 	defer service.Close()
-	const host = "http://localhost:9464"
-	require.Contains(t, string(printed[1]), host)
 	id, article := sample.NewFeed("look", 0, 1).Next()
 	r.publish(t, article)
-	python := exec.CommandContext(t.Context(), "python3", "-c", strings.ReplaceAll(string(printed[1]), host, service.URL))
+	python := exec.CommandContext(t.Context(), "python3", "-c", pages.Python(t, "../../../docs/output.md", "http://localhost:9464", service.URL))
 	python.Dir = t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(python.Dir, "article.json"), article, 0o644))
 	out, err := python.CombinedOutput()
