@@ -37,7 +37,8 @@ them, and prints for one article
   found             copies with the verdict of a copy, of those that a comparison with every article of the FILEs finds
 
 Only one program may use that Redis meanwhile. The index is removed at the end. 50 million articles take 15 GB of Redis'
-memory and 1 GB of this process: scale refuses a size for which Redis' machine has too little.
+memory and 1 GB of this process: scale refuses a size for which Redis' machine has too little. The sizes
+before a size that fails are printed.
 
 Block lists are sized for each number of articles as redis.expected_articles does it; redis.block_bits sets a width.`
 
@@ -98,18 +99,16 @@ func scaleCommand() *cobra.Command {
 			return err
 		}
 		s := newScale(cfg, made, records, cmd.ErrOrStderr())
-		var results []scaleResult
-		for _, n := range stored {
-			r, err := s.size(cmd.Context(), n)
-			if err != nil {
-				return err
-			}
-			results = append(results, r)
+		results, failed := s.sizes(cmd.Context(), stored)
+		if len(results) == 0 {
+			return failed
 		}
 		if *asJSON {
-			return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"articles": len(s.originals), "sizes": results})
+			err = command.PrintJSON(cmd.OutOrStdout(), map[string]any{"articles": len(s.originals), "sizes": results})
+		} else {
+			err = printScale(cmd.OutOrStdout(), results)
 		}
-		return printScale(cmd.OutOrStdout(), results)
+		return errors.Join(failed, err)
 	}
 	return cmd
 }
@@ -155,6 +154,18 @@ func newScale(cfg config.Config, made *recipe.Recipe, records []record.Record, p
 	}
 	s.copies = copiesOf(made, texts)
 	return s
+}
+
+// sizes measures one size after another. It stops at the first that fails, and returns the results of those before: a size takes minutes.
+func (s *scale) sizes(ctx context.Context, stored []int) (results []scaleResult, err error) {
+	for _, n := range stored {
+		r, err := s.size(ctx, n)
+		if err != nil {
+			return results, err
+		}
+		results = append(results, r)
+	}
+	return results, nil
 }
 
 // size fills an index with that many articles, measures it and removes it.

@@ -56,11 +56,14 @@ func TestScale(t *testing.T) {
 }
 
 func TestScaleRefusesWhatHasNoRoom(t *testing.T) {
-	server := redisserver.Start(t, "--maxmemory", "4mb")
-	code, _, errOut := commandtest.Run(t, command.Program(&cobra.Command{Use: "echosieve-lab"}, Command()), "",
-		append(scaleArgs(t, server.Addr), "--stored", "100k")...)
+	server := redisserver.Start(t, "--maxmemory", "64mb")
+	code, out, errOut := commandtest.Run(t, command.Program(&cobra.Command{Use: "echosieve-lab"}, Command()), "",
+		append(scaleArgs(t, server.Addr), "--stored", "1M")...) // after the sizes of scaleArgs
 	require.Equal(t, command.ExitFailed, code)
 	require.Contains(t, errOut, "choose a smaller --stored")
+	var got struct{ Sizes []scaleResult }
+	require.NoError(t, json.Unmarshal([]byte(out), &got))
+	require.Len(t, got.Sizes, 2, "the sizes before it are printed")
 }
 
 func TestSizes(t *testing.T) {
