@@ -38,7 +38,6 @@ type claim struct {
 	tasks      []*task
 	claimed    []*task // for each article of the call; articles with the same identity share a task
 	byIdentity map[keyspace.Identity]*task
-	exists     map[int64]bool      // for each slice in reach: whether it exists
 	fetched    [][]*keyspace.Entry // entries of the fields that were fetched; see candidate.fetched
 	call       *call
 }
@@ -106,6 +105,9 @@ func (c *claim) storeLists(ctx context.Context) error {
 	pipe.Expire(ctx, x.keys.Sequence(), 2*x.layout.Lifetime)
 	if err := c.exec(ctx, "store_lists", pipe); err != nil {
 		return err
+	}
+	for _, t := range c.tasks {
+		x.slices.set(t.Slice, true)
 	}
 	return added()
 }
@@ -233,75 +235,6 @@ func (c *claim) draw(ctx context.Context, step string, n int) (first uint64, err
 	first = uint64(last.Val()) - uint64(n) + 1
 	c.x.losses.Drawn(highest, first, uint64(last.Val()))
 	return first, nil
-}
-
-// setTickets is step 4: it gives the entry of each open task its number as ticket, unless the entry has a ticket already. It also
-// reads which slices exist.
-//
-// Slices are read after the numbers were drawn. An article with a lower ticket registered its slice before its own ticket was drawn,
-// so the claim sees that slice. But on a cluster the nodes run the commands of one pipeline in any order:
-//
-//  1. the node of the slices answers this claim;
-//  2. another worker registers a slice, stores an article there, and draws a ticket;
-//  3. that worker finds the entry of this claim without a ticket, and gives the entry a ticket that is higher than its own;
-//  4. the node of the entry answers this claim with the higher ticket.
-//
-// So the other article is the earlier one, and its slice was not seen. A ticket above the task's own number shows this case, and the
-// slices are read again.
-func (c *claim) setTickets(ctx context.Context) error {
-	open := c.open()
-	if len(open) == 0 {
-		return nil
-	}
-	pipe := c.x.client.Pipeline()
-	replies := make([]*redis.Cmd, len(open))
-	for i, t := range open {
-		replies[i] = c.setTicket(ctx, pipe, &t.Entry, t.number)
-	}
-	if err := c.fetchSlices(ctx, pipe, open); err != nil {
-		return err
-	}
-	givenByOther := false
-	for i, t := range open {
-		reply, ok := replies[i].Val().(string)
-		if !ok {
-			return errLost
-		}
-		if t.Ticket = keyspace.TicketNumber(reply); keyspace.IsWithdrawn(t.Ticket) {
-			return errTicketChanged // another worker gave the entry a ticket above this number, and a third one withdrew it
-		}
-		givenByOther = givenByOther || t.Ticket > t.number
-	}
-	if givenByOther {
-		return c.fetchSlices(ctx, c.x.client.Pipeline(), open)
-	}
-	return nil
-}
-
-// setTicket queues the command that gives the entry a ticket unless it has one.
-func (c *claim) setTicket(ctx context.Context, pipe redis.Pipeliner, e *keyspace.Entry, number uint64) *redis.Cmd {
-	f := e.Field()
-	return ticketScript.EvalSha(ctx, pipe, []string{c.x.keys.Entries(f)}, f.Name(), e.Digest[:], keyspace.TicketBytes(number))
-}
-
-// fetchSlices adds to the pipeline the commands that read which slices in reach of the tasks exist, and runs the pipeline.
-func (c *claim) fetchSlices(ctx context.Context, pipe redis.Pipeliner, open []*task) error {
-	exist := map[int64]*redis.StringCmd{}
-	for _, t := range open {
-		for s, last := c.x.layout.Reach(t.Millis()); s <= last; s++ {
-			if exist[s] == nil {
-				exist[s] = pipe.HGet(ctx, c.x.keys.Exists(s), "")
-			}
-		}
-	}
-	if err := c.exec(ctx, "set_tickets", pipe); err != nil {
-		return err
-	}
-	c.exists = make(map[int64]bool, len(exist))
-	for s, cmd := range exist {
-		c.exists[s] = cmd.Err() == nil
-	}
-	return nil
 }
 
 // verdicts returns the verdicts of the articles of the call. Every task is decided by now.

@@ -3,14 +3,14 @@
 // An entry is what Redis keeps of an article. A block list holds the fingerprints that are stored under one value of a block, and so
 // leads from an article to entries like it. The window is cut into slices of time: every key belongs to a slice and expires with it.
 //
-// Index.Claim decides articles together, in seven steps. Each step is a pipelined round trip, or two for storeEntries if a
+// Index.Claim decides articles together, in six steps. Each step is a pipelined round trip, or two for storeEntries if a
 // fingerprint is stored already. Redis has acknowledged each step before the next step begins:
 //
 //	storeLists     adds the fingerprints to their block lists
 //	storeEntries   stores the entries, without tickets and verdicts
 //	drawTickets    draws one number for each article from a counter
-//	setTickets     gives each entry its number as its ticket, unless the entry has a ticket already
-//	lookUp         fetches the block lists of the slices in reach, and selects candidates
+//	lookUp         gives each entry its number as its ticket, unless the entry has a ticket already; fetches the block lists of the
+//	               slices in reach, and selects candidates
 //	fetchEntries   fetches the entries of the candidates, and judges them; giveTickets gives a ticket to each relative without one
 //	decide         writes the verdicts, in the order of tickets
 //

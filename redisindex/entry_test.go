@@ -216,7 +216,7 @@ func TestForeignValueNamesItsKey(t *testing.T) {
 	}
 }
 
-// If the length of a list is not a multiple of 8 bytes, every fingerprint that is added behind it would be shifted. So the list is
+// If the length of a list is not a multiple of the size of a fingerprint there, every fingerprint that is added behind it would be shifted. So the list is
 // cut to its whole fingerprints.
 func TestRaggedListIsMended(t *testing.T) {
 	for _, server := range redisrig.Servers {
@@ -227,7 +227,7 @@ func TestRaggedListIsMended(t *testing.T) {
 			field := x.entryOf(a).Field()
 			for _, block := range x.layout.Plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
 				ref := keyspace.ListRef{Slice: field.Slice, Block: block.Index, Value: block.Value}
-				require.NoError(t, client.HSet(t.Context(), x.keys.ListHash(ref), "", "", x.layout.Field(ref), "12345678abc").Err())
+				require.NoError(t, client.HSet(t.Context(), x.keys.ListHash(ref), x.layout.Field(ref), "1234567812345678abc").Err())
 			}
 			claimSoon(t, x, a)
 			require.Equal(t, a.Coordinates, claimSoon(t, x, redisrig.Article(2, 0xfe)).Original.Coordinates)

@@ -37,6 +37,7 @@ type Index struct {
 	policy  atomic.Pointer[article.Policy]
 	session *connection.Session
 	losses  *watch.Losses
+	slices  knownSlices
 
 	// Tests replace the clock by which articles wait for the verdicts of their originals.
 	now   func() time.Time
@@ -226,7 +227,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // crashPoints are passed after the steps, in their order.
 var crashPoints = [...]crashpoint.Point{
-	crashpoint.AfterStoreLists, crashpoint.AfterStoreEntries, crashpoint.AfterDrawTickets, crashpoint.AfterSetTickets,
+	crashpoint.AfterStoreLists, crashpoint.AfterStoreEntries, crashpoint.AfterDrawTickets,
 	crashpoint.AfterLookUp, crashpoint.AfterFetchEntries, crashpoint.AfterDecide,
 }
 
@@ -240,7 +241,7 @@ func (x *Index) StoreLists(ctx context.Context, articles []article.Article) erro
 	return err
 }
 
-// run runs the seven steps once. The index is correct only because Redis has acknowledged each step before the next step begins (see
+// run runs the six steps once. The index is correct only because Redis has acknowledged each step before the next step begins (see
 // the package comment).
 func (x *Index) run(ctx context.Context, articles []article.Article, by *call) ([]article.Verdict, error) {
 	if err := x.session.EnsureScripts(ctx); err != nil {
@@ -259,7 +260,7 @@ func (x *Index) run(ctx context.Context, articles []article.Article, by *call) (
 
 // steps returns the steps in their order.
 func (c *claim) steps() [len(crashPoints)]func(context.Context) error {
-	return [...]func(context.Context) error{c.storeLists, c.storeEntries, c.drawTickets, c.setTickets, c.lookUp, c.fetchEntries, c.decide}
+	return [...]func(context.Context) error{c.storeLists, c.storeEntries, c.drawTickets, c.lookUp, c.fetchEntries, c.decide}
 }
 
 // databaseOf returns the number of the database that a client uses.

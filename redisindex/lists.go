@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"echosieve/pipeline/lookup"
 	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
@@ -13,9 +14,9 @@ import (
 
 // blockLists is a way in which Redis holds block lists. Two ways never use one key, because the layout's tag tells them apart.
 type blockLists interface {
-	// add queues the commands that add packed fingerprints, fingerprints[i] to the list refs[i]. All refs differ. When the pipeline
-	// has run, the caller calls done, which checks the replies.
-	add(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef, fingerprints []string) (done func() error)
+	// add queues the commands that add fingerprints, fingerprints[i] to the list refs[i]. All refs differ. When the pipeline has run, the
+	// caller calls done, which checks the replies.
+	add(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef, fingerprints [][]simhash.Fingerprint) (done func() error)
 }
 
 func newBlockLists(x *Index) blockLists {
@@ -28,43 +29,33 @@ func newBlockLists(x *Index) blockLists {
 // addToLists queues the commands that add the fingerprints of all tasks to their block lists. A list is written once, however many
 // tasks belong there.
 func (c *claim) addToLists(ctx context.Context, pipe redis.Pipeliner) (done func() error) {
-	var refs []keyspace.ListRef
-	var fingerprints []string // for each of refs
-	at := map[keyspace.ListRef]int{}
+	most := len(c.tasks) * (c.x.cfg.Blocks + lookup.StoredAnchors)
+	refs := make([]keyspace.ListRef, 0, most)
+	fingerprints := make([][]simhash.Fingerprint, 0, most) // for each of refs
+	at := make(map[keyspace.ListRef]int, most)
+	own := make([]simhash.Fingerprint, len(c.tasks)) // fingerprints begin here: hardly any list gets several
 	var blocks []simhash.Block
-	for _, t := range c.tasks {
+	for i, t := range c.tasks {
 		if t.LittleText {
 			continue
 		}
 		blocks = c.x.layout.Plan.AppendStored(blocks[:0], &t.Article)
-		name := t.Field().Name()
+		own[i] = t.Fingerprint
 		for _, block := range blocks {
 			ref := keyspace.ListRef{Slice: t.Slice, Block: block.Index, Value: block.Value}
 			if n, seen := at[ref]; seen {
-				fingerprints[n] += name
+				fingerprints[n] = append(fingerprints[n], t.Fingerprint)
 				continue
 			}
 			at[ref] = len(refs)
 			refs = append(refs, ref)
-			fingerprints = append(fingerprints, name)
+			fingerprints = append(fingerprints, own[i:i+1:i+1])
 		}
 	}
 	return c.x.lists.add(ctx, pipe, refs, fingerprints)
 }
 
 // fetchLists reads block lists, all different.
-func (c *claim) fetchLists(ctx context.Context, refs []keyspace.ListRef) ([]string, error) {
-	pipe := c.x.client.Pipeline()
-	fetched := c.x.keys.FetchLists(ctx, pipe, refs)
-	if err := c.exec(ctx, "look_up", pipe); err != nil {
-		return nil, err
-	}
-	lists, err := fetched()
-	for _, l := range lists {
-		c.x.metrics.members.Add(float64(len(l) / keyspace.FingerprintBytes))
-	}
-	return lists, err
-}
 
 // packedLists holds a list as one field of a hash. The hash holds the lists of many block values.
 //
@@ -78,17 +69,21 @@ func (c *claim) fetchLists(ctx context.Context, refs []keyspace.ListRef) ([]stri
 // two fields, which costs the server an eighth more CPU time (0.6 us, four cache misses). Shorter lists cost nothing.
 type packedLists struct{ x *Index }
 
-func (p packedLists) add(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef, fingerprints []string) (done func() error) {
+func (p packedLists) add(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef, fingerprints [][]simhash.Fingerprint) (done func() error) {
 	groups := p.x.layout.GroupByHash(refs)
 	cmds := make([]*redis.Cmd, len(groups))
 	for i, group := range groups {
-		args := make([]any, 2, 2+2*len(group))
-		args[0], args[1] = p.x.layout.LifetimeSeconds(), keyspace.MaxListBytes
+		args := make([]any, 3, 3+2*len(group))
+		args[0], args[1], args[2] = p.x.layout.LifetimeSeconds(), p.x.layout.MemberBytes(refs[group[0]].Block), keyspace.MaxMembers
 		for _, n := range group {
 			args = append(args, p.x.layout.Field(refs[n]))
 		}
 		for _, n := range group {
-			args = append(args, fingerprints[n])
+			var members []byte
+			for _, fp := range fingerprints[n] {
+				members = p.x.layout.AppendMember(members, refs[n], fp)
+			}
+			args = append(args, members)
 		}
 		cmds[i] = addScript.EvalSha(ctx, pipe, []string{p.x.keys.ListHash(refs[group[0]])}, args...)
 	}
@@ -121,16 +116,16 @@ func (p packedLists) added(ctx context.Context, cmd *redis.Cmd) error {
 // setLists holds each list as a Redis set, which other programs can read. Members are fingerprints as signed decimal numbers. Redis
 // keeps sets of such numbers as intsets, 8 bytes for each member, as long as they have at most set-max-intset-entries members.
 //
-// A set may grow without a bound, but a look-up reads at most maxSetRead members. SRANDMEMBER with a count returns the whole set if the
+// A set may grow without a bound, but a look-up reads at most keyspace.MaxMembers members. SRANDMEMBER with a count returns the whole set if the
 // set is not larger, at the price of SMEMBERS. Of a larger set the server selects members at random. So two look-ups in a large set
 // may find different articles. Verdicts that were written do not change by that.
 type setLists struct{ x *Index }
 
-func (s setLists) add(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef, fingerprints []string) (done func() error) {
+func (s setLists) add(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef, fingerprints [][]simhash.Fingerprint) (done func() error) {
 	for n, ref := range refs {
-		key, args := s.x.keys.ListSet(ref), make([]any, 0, len(fingerprints[n])/keyspace.FingerprintBytes)
-		for packed := fingerprints[n]; packed != ""; packed = packed[keyspace.FingerprintBytes:] {
-			args = append(args, int64(keyspace.FirstFingerprint(packed)))
+		key, args := s.x.keys.ListSet(ref), make([]any, 0, len(fingerprints[n]))
+		for _, fp := range fingerprints[n] {
+			args = append(args, int64(fp))
 		}
 		pipe.SAdd(ctx, key, args...)
 		pipe.Expire(ctx, key, s.x.layout.Lifetime)

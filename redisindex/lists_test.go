@@ -1,10 +1,12 @@
 package redisindex
 
 import (
+	"fmt"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
@@ -23,10 +25,10 @@ func TestKeysStayCompact(t *testing.T) {
 	}
 	members := 0
 	for _, key := range client.Keys(t.Context(), x.keys.Prefix+"b:*").Val() {
-		for field, list := range client.HGetAll(t.Context(), key).Val() {
-			if field != "" {
-				members += len(list) / keyspace.FingerprintBytes
-			}
+		ref, err := x.keys.ListOf(key)
+		require.NoError(t, err)
+		for _, list := range client.HGetAll(t.Context(), key).Val() {
+			members += len(list) / x.layout.MemberBytes(ref.Block)
 		}
 	}
 	require.Equal(t, 4*50, members, "each fingerprint once in each block")
@@ -36,35 +38,42 @@ func TestAddToLists(t *testing.T) {
 	for _, server := range redisrig.Servers {
 		t.Run(server.Name, func(t *testing.T) {
 			client := redisrig.Client(t, server.Start(t))
-			key := redisrig.Config(redisrig.Standard).Namespace + ":lists"
-			add := func(fieldsThenLists ...any) {
-				for range 2 { // the second time, the lists hold all fingerprints
-					reply, err := addScript.Run(t.Context(), client, []string{key}, append([]any{60, keyspace.MaxListBytes}, fieldsThenLists...)...).Int64Slice()
-					require.NoError(t, err)
-					require.Equal(t, []int64{0, 0}, reply)
-				}
+			for _, size := range []int{4, 6, 8} {
+				t.Run(strconv.Itoa(size), func(t *testing.T) { testAddToLists(t, client, size) })
 			}
-			a, b := "\x00\x01\x02\x03\x04\x05\x06\x07", "\x04\xff%[a]\r\n"
-			straddling := (a + b)[4:12]
-			add("x", "y", a+b+a, b+b)
-			add("x", b+straddling)
-			want := a + b + straddling
-			require.Equal(t, want, client.HGet(t.Context(), key, "x").Val())
-			require.Equal(t, b, client.HGet(t.Context(), key, "y").Val())
-			for n := range 1000 { // a flood
-				fp := keyspace.FieldRef{Fingerprint: simhash.Fingerprint(n)}.Name()
-				add("x", fp)
-				want += fp
-			}
-			require.Equal(t, want, client.HGet(t.Context(), key, "x").Val())
-			require.Greater(t, client.TTL(t.Context(), key).Val(), 50*time.Second)
 		})
 	}
 }
 
+func testAddToLists(t *testing.T, client redis.UniversalClient, size int) {
+	key := fmt.Sprintf("%s:lists%d", redisrig.Config(redisrig.Standard).Namespace, size)
+	add := func(fieldsThenLists ...any) {
+		for range 2 { // the second time, the lists hold all fingerprints
+			args := append([]any{60, size, keyspace.MaxMembers}, fieldsThenLists...)
+			reply, err := addScript.Run(t.Context(), client, []string{key}, args...).Int64Slice()
+			require.NoError(t, err)
+			require.Equal(t, []int64{0, 0}, reply)
+		}
+	}
+	a, b := "\x00\x01\x02\x03\x04\x05\x06\x07"[:size], "\x04\xff%[a]\r\n"[:size]
+	straddling := (a + b)[size/2 : size/2+size]
+	add("x", "y", a+b+a, b+b)
+	add("x", b+straddling)
+	want := a + b + straddling
+	require.Equal(t, want, client.HGet(t.Context(), key, "x").Val())
+	require.Equal(t, b, client.HGet(t.Context(), key, "y").Val())
+	for n := range 1000 { // a flood
+		fp := keyspace.FieldRef{Fingerprint: simhash.Fingerprint(n)}.Name()[8-size:]
+		add("x", fp)
+		want += fp
+	}
+	require.Equal(t, want, client.HGet(t.Context(), key, "x").Val())
+	require.Greater(t, client.TTL(t.Context(), key).Val(), 50*time.Second)
+}
+
 func TestFullList(t *testing.T) {
 	x := newIndex(t, redisrig.Client(t, redisserver.Addr(t)), redisrig.Config(redisrig.Standard))
-	const most = keyspace.MaxListBytes / keyspace.FingerprintBytes
+	const most = keyspace.MaxMembers
 	claims := make([]article.Article, most+3)
 	for n := range claims {
 		claims[n] = redisrig.Article(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16) // all of one block, else apart
@@ -117,13 +126,13 @@ func TestSetsCanBeRead(t *testing.T) {
 	require.Empty(t, client.Keys(t.Context(), x.keys.Prefix+"b:*").Val())
 }
 
-// Of a set that is too long only maxSetRead members are read. Look-ups in other sets still find all articles.
+// Of a set that is too long only keyspace.MaxMembers members are read. Look-ups in other sets still find all articles.
 func TestLongSet(t *testing.T) {
 	for _, server := range redisrig.Servers {
 		t.Run(server.Name, func(t *testing.T) {
 			x := newIndex(t, redisrig.Client(t, server.Start(t)), redisrig.KindConfig(redisrig.Standard, keyspace.BucketsSets))
 			const more = 100
-			claims := make([]article.Article, keyspace.MaxSetRead+more)
+			claims := make([]article.Article, keyspace.MaxMembers+more)
 			for n := range claims {
 				claims[n] = redisrig.Article(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16) // all of one block, else apart
 			}
@@ -139,7 +148,7 @@ func TestLongSet(t *testing.T) {
 			require.Equal(t, last.ID, claimOne(t, x, copied).Original.ID, "its other blocks find it")
 			copied = redisrig.Article(1_000_001, last.Fingerprint^1)
 			claimOne(t, x, copied)
-			require.LessOrEqual(t, counted(x.metrics.members)-before, keyspace.MaxSetRead+50, "of one long set and seven short ones")
+			require.LessOrEqual(t, counted(x.metrics.members)-before, keyspace.MaxMembers+50, "of one long set and seven short ones")
 		})
 	}
 }

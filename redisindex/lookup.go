@@ -8,165 +8,167 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/lookup"
 	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 )
 
-// candidate is a stored fingerprint that the look-ups for an article found, see lookup.Filter.
-type candidate struct {
-	keyspace.FieldRef
-	distance int // bits
-	fetched  int // index of its entries in claim.fetched, once they are fetched
+// lookUp is step 4: it gives the entry of each open task its number as its ticket, unless the entry has a ticket already, fetches the block
+// lists of the slices in reach, and selects the candidates.
+//
+// One round trip does both, although a cluster runs the commands of a pipeline in any order: the lists need only be read after the number
+// was drawn, because whatever has a lower ticket was stored by then. But another worker may have given the entry a higher ticket:
+//
+//  1. this claim draws 1 for its article A, and reads the lists;
+//  2. another worker stores the copy B, and draws 2 for it;
+//  3. the other worker finds the entry of A without a ticket, and gives it 3;
+//  4. this claim sets the ticket of A, and the reply is 3.
+//
+// So B is the earlier one, and the lists that were read lack it. A ticket above the task's own number shows this case, and the claim looks
+// up once more. It also does so if a slice in reach exists that it did not know when it looked up.
+func (c *claim) lookUp(ctx context.Context) error {
+	open := c.open()
+	for again := len(open) > 0; again; {
+		pipe := c.x.client.Pipeline()
+		tickets := c.setTickets(ctx, pipe, open)
+		l := c.queueLookups(ctx, pipe, open)
+		if err := c.exec(ctx, "look_up", pipe); err != nil {
+			return err
+		}
+		givenByOther, err := tickets()
+		if err != nil {
+			return err
+		}
+		foundSlice, err := l.read()
+		if err != nil {
+			return err
+		}
+		again = givenByOther || foundSlice
+	}
+	return nil
 }
 
-// lookUp is step 5: it fetches the block lists of the open tasks in the slices in reach, and selects the candidates. A list that
-// several tasks need is fetched once.
+// setTickets queues the commands that give the entry of each task its number as its ticket. When the pipeline has run, the caller calls
+// done: it says whether an entry has a ticket that was drawn after the task's number, and takes that ticket for the number.
+func (c *claim) setTickets(ctx context.Context, pipe redis.Pipeliner, open []*task) (done func() (givenByOther bool, err error)) {
+	replies := make([]*redis.Cmd, len(open))
+	for i, t := range open {
+		replies[i] = c.setTicket(ctx, pipe, &t.Entry, t.number)
+	}
+	return func() (givenByOther bool, err error) {
+		for i, t := range open {
+			reply, ok := replies[i].Val().(string)
+			if !ok {
+				return false, errLost
+			}
+			if t.Ticket = keyspace.TicketNumber(reply); keyspace.IsWithdrawn(t.Ticket) {
+				return false, errTicketChanged // another worker gave the entry a ticket above this number, and a third one withdrew it
+			}
+			if t.Ticket > t.number {
+				givenByOther, t.number = true, t.Ticket
+			}
+		}
+		return givenByOther, nil
+	}
+}
+
+// setTicket queues the command that gives the entry a ticket unless it has one.
+func (c *claim) setTicket(ctx context.Context, pipe redis.Pipeliner, e *keyspace.Entry, number uint64) *redis.Cmd {
+	f := e.Field()
+	return ticketScript.EvalSha(ctx, pipe, []string{c.x.keys.Entries(f)}, f.Name(), e.Digest[:], keyspace.TicketBytes(number))
+}
+
+// lookups are the look-ups of some tasks in the slices that were known when they were queued.
+type lookups struct {
+	*claim
+	open   []*task
+	slices map[int64]*redis.StringCmd // in reach: whether they exist
+	known  map[int64]bool             // the slices that are looked up
+	refs   []keyspace.ListRef         // each list once
+	needs  [][]int32                  // for each task the indexes of its lists in refs
+	lists  func() ([][]simhash.Fingerprint, error)
+}
+
+// queueLookups queues the commands that read which slices in reach of the tasks exist, and the block lists of those that are known. A list
+// that several tasks need is fetched once.
 //
 // Look-ups are most of what an article costs in Redis: 1 to 2.5 us each, mostly for cache misses.
-func (c *claim) lookUp(ctx context.Context) error {
-	x, open := c.x, c.open()
-	most := len(open) * (x.cfg.Blocks + 1) * (x.cfg.Probes + 1)
-	refs := make([]keyspace.ListRef, 0, most) // each list once
+func (c *claim) queueLookups(ctx context.Context, pipe redis.Pipeliner, open []*task) *lookups {
+	x := c.x
+	most := len(open) * (x.cfg.Blocks + 2) * (x.cfg.Probes + 1)
+	l := &lookups{
+		claim: c, open: open, slices: map[int64]*redis.StringCmd{}, known: map[int64]bool{},
+		refs: make([]keyspace.ListRef, 0, most), needs: make([][]int32, len(open)),
+	}
 	at := make(map[keyspace.ListRef]int32, most)
-	needs := make([][]int32, len(open)) // for each task the indexes of its lists in refs
 	var blocks []simhash.Block
 	for i, t := range open {
-		blocks = x.layout.Plan.AppendLookups(blocks[:0], &t.Article)
+		blocks = blocks[:0]
+		if !t.LittleText {
+			blocks = x.layout.Plan.AppendLookups(blocks, &t.Article)
+		}
 		for slice, last := x.layout.Reach(t.Millis()); slice <= last; slice++ {
-			if !c.exists[slice] {
-				continue
+			if l.slices[slice] == nil {
+				l.slices[slice] = pipe.HGet(ctx, x.keys.Exists(slice), "")
+				l.known[slice] = x.slices.known(slice)
 			}
-			if t.LittleText {
-				t.candidates = append(t.candidates, candidate{FieldRef: keyspace.FieldRef{Slice: slice, Fingerprint: t.Fingerprint}})
+			if !l.known[slice] {
 				continue
-			}
-			if needs[i] == nil {
-				needs[i] = make([]int32, 0, 2*len(blocks))
 			}
 			for _, block := range blocks {
 				ref := keyspace.ListRef{Slice: slice, Block: block.Index, Value: block.Value}
 				n, seen := at[ref]
 				if !seen {
-					n = int32(len(refs))
+					n = int32(len(l.refs))
 					at[ref] = n
-					refs = append(refs, ref)
+					l.refs = append(l.refs, ref)
 				}
-				needs[i] = append(needs[i], n)
+				l.needs[i] = append(l.needs[i], n)
 			}
 		}
 	}
-	lists, err := c.fetchLists(ctx, refs)
-	if err != nil {
-		return err
+	l.lists = x.keys.FetchLists(ctx, pipe, l.refs)
+	return l
+}
+
+// read selects the candidates from the replies. It says whether it found a slice that was not looked up; the candidates are incomplete then.
+func (l *lookups) read() (foundSlice bool, err error) {
+	for slice, cmd := range l.slices {
+		exists := cmd.Err() == nil
+		l.x.slices.set(slice, exists)
+		foundSlice = foundSlice || exists && !l.known[slice]
 	}
-	near := newNearest(&x.layout.Plan, x.cfg.MaxCandidates)
-	for i, t := range open {
-		x.metrics.lookups.Observe(float64(len(needs[i])))
-		if !t.LittleText {
+	lists, err := l.lists()
+	if err != nil || foundSlice {
+		return foundSlice, err
+	}
+	for _, list := range lists {
+		l.x.metrics.members.Add(float64(len(list)))
+	}
+	near := newNearest(&l.x.layout.Plan, l.x.cfg.MaxCandidates)
+	for i, t := range l.open {
+		l.x.metrics.lookups.Observe(float64(len(l.needs[i])))
+		if t.LittleText {
+			t.candidates = l.sameFingerprint(t)
+		} else {
 			near.reset()
-			for _, n := range needs[i] {
-				near.offerList(refs[n], lists[n], t.Fingerprint)
+			for _, n := range l.needs[i] {
+				near.offerList(l.refs[n], lists[n], t.Fingerprint)
 			}
-			t.candidates = near.take()
-			if near.capped {
-				x.metrics.capped.Inc()
+			if t.candidates = near.take(); near.capped {
+				l.x.metrics.capped.Inc()
 			}
 		}
-		x.metrics.candidates.Observe(float64(len(t.candidates)))
+		l.x.metrics.candidates.Observe(float64(len(t.candidates)))
 	}
-	return nil
+	return false, nil
 }
 
-// nearest selects the nearest of the candidates that it is offered: each once, and at most `most` of them. So its memory, and the
-// number of fields that are fetched afterwards, do not depend on the length of the lists. Of equally near candidates it keeps
-// the first ones offered. Not safe for concurrent use. Call reset before each article.
-type nearest struct {
-	filter *lookup.Filter
-	slice  int64 // for whose lists the filter works
-	most   int
-	cutoff int  // largest distance in bits that is still accepted; shrinks once `most` candidates are kept
-	kept   int  // number of candidates in byBits
-	capped bool // a candidate was left out
-	byBits [65][]candidate
-}
-
-func newNearest(plan *lookup.Plan, most int) *nearest {
-	return &nearest{filter: plan.NewFilter(), most: most}
-}
-
-// reset forgets all candidates.
-func (n *nearest) reset() {
-	for d := range n.byBits {
-		n.byBits[d] = n.byBits[d][:0]
-	}
-	n.cutoff, n.kept, n.capped = len(n.byBits)-1, 0, false
-	n.filter.Reset()
-}
-
-// offerList offers the fingerprints of a list that is looked up for the fingerprint fp. All lists of a slice are offered one after another.
-func (n *nearest) offerList(ref keyspace.ListRef, list string, fp simhash.Fingerprint) {
-	if ref.Slice != n.slice {
-		n.slice = ref.Slice
-		n.filter.Reset()
-	}
-	room := n.room()
-	for ; len(list) >= keyspace.FingerprintBytes; list = list[keyspace.FingerprintBytes:] {
-		other := keyspace.FirstFingerprint(list)
-		d := simhash.Distance(fp, other)
-		if d > room { // in a flood, nearly all
-			continue
+// sameFingerprint returns the candidates of a task with little text, which is in no list: its fingerprint in each slice in reach.
+func (l *lookups) sameFingerprint(t *task) (candidates []candidate) {
+	for slice, last := l.x.layout.Reach(t.Millis()); slice <= last; slice++ {
+		if l.known[slice] {
+			candidates = append(candidates, candidate{FieldRef: keyspace.FieldRef{Slice: slice, Fingerprint: t.Fingerprint}})
 		}
-		switch {
-		case !n.filter.Accepts(ref.Block, other, d):
-		case d > n.cutoff:
-			n.capped = true
-		default:
-			n.offer(candidate{FieldRef: keyspace.FieldRef{Slice: ref.Slice, Fingerprint: other}, distance: d})
-		}
-		room = n.room()
-	}
-}
-
-// room returns the largest distance at which a fingerprint can change anything: below the cutoff once `most` candidates are kept and one was
-// left out.
-func (n *nearest) room() int {
-	if n.capped && n.kept == n.most {
-		return n.cutoff - 1
-	}
-	return len(n.byBits) - 1
-}
-
-// offer accepts a candidate within the cutoff, unless it is kept already or `most` candidates are at least as near. A candidate
-// that was removed for a nearer one cannot come back: from then on there is no room at its distance.
-func (n *nearest) offer(c candidate) {
-	if slices.Contains(n.byBits[c.distance], c) {
-		return
-	}
-	if n.kept == n.most {
-		n.capped = true
-		if c.distance == n.cutoff {
-			return
-		}
-		last := len(n.byBits[n.cutoff]) - 1
-		n.byBits[n.cutoff] = n.byBits[n.cutoff][:last]
-		n.kept--
-	}
-	n.byBits[c.distance] = append(n.byBits[c.distance], c)
-	n.kept++
-	for n.kept == n.most && len(n.byBits[n.cutoff]) == 0 {
-		n.cutoff--
-	}
-}
-
-// take returns a copy of the candidates, the nearest first.
-func (n *nearest) take() []candidate {
-	if n.kept == 0 {
-		return nil
-	}
-	candidates := make([]candidate, 0, n.kept)
-	for d := range n.byBits {
-		candidates = append(candidates, n.byBits[d]...)
 	}
 	return candidates
 }

@@ -25,7 +25,7 @@ type metrics struct {
 }
 
 // stepLabels are the values of the label step: the steps of the package comment in snake case, and "wait" for originals without a verdict.
-var stepLabels = []string{"store_lists", "store_entries", "draw_tickets", "set_tickets", "look_up", "fetch_entries", "give_tickets", "decide", "wait"}
+var stepLabels = []string{"store_lists", "store_entries", "draw_tickets", "look_up", "fetch_entries", "give_tickets", "decide", "wait"}
 
 // newMetrics registers the metrics with reg. With a nil reg they are not registered.
 func newMetrics(reg prometheus.Registerer) *metrics {

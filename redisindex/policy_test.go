@@ -63,7 +63,7 @@ func TestTwoPolicies(t *testing.T) {
 			cfg.Extends = "unique"
 			x := newIndex(t, client, cfg)
 			slow := newClaim(x, []article.Article{b}, newCall(x, nil))
-			for _, step := range []func(context.Context) error{slow.storeLists, slow.storeEntries, slow.drawTickets, slow.setTickets, slow.lookUp, slow.fetchEntries} {
+			for _, step := range []func(context.Context) error{slow.storeLists, slow.storeEntries, slow.drawTickets, slow.lookUp, slow.fetchEntries} {
 				require.NoError(t, step(t.Context()))
 			}
 			ready, _, err := slow.propose()

@@ -37,7 +37,7 @@ func (p *preload) next() article.Article {
 // store writes what the steps of a claim would write, except that many articles share a command. So it needs a fraction of their time.
 func (p *preload) store(t testing.TB, x *Index) {
 	t.Helper()
-	lists := map[keyspace.ListRef][]byte{}
+	lists := map[keyspace.ListRef][]simhash.Fingerprint{}
 	pipe := p.client.Pipeline()
 	var blocks []simhash.Block
 	for p.made < p.stored {
@@ -46,7 +46,7 @@ func (p *preload) store(t testing.TB, x *Index) {
 		blocks = x.layout.Plan.AppendStored(blocks[:0], &c)
 		for _, block := range blocks {
 			ref := keyspace.ListRef{Slice: field.Slice, Block: block.Index, Value: block.Value}
-			lists[ref] = append(lists[ref], field.Name()...)
+			lists[ref] = append(lists[ref], c.Fingerprint)
 		}
 		e := keyspace.Entry{Article: c, Ticket: uint64(p.made)}
 		entry := e.AppendDecided(nil, x.layout.Start(field.Slice), article.Verdict{Kind: article.Unique})
@@ -56,8 +56,7 @@ func (p *preload) store(t testing.TB, x *Index) {
 	}
 	require.NoError(t, connection.LoadScripts(t.Context(), p.client, scripts...))
 	for ref, list := range lists {
-		x.lists.add(t.Context(), pipe, []keyspace.ListRef{ref}, []string{string(list[:keyspace.FingerprintBytes])}) // makes the hash
-		pipe.HSet(t.Context(), x.keys.ListHash(ref), x.layout.Field(ref), list)
+		x.lists.add(t.Context(), pipe, []keyspace.ListRef{ref}, [][]simhash.Fingerprint{list})
 		p.flush(t, pipe, 2000)
 	}
 	pipe.IncrBy(t.Context(), x.keys.Sequence(), int64(p.made))

@@ -151,8 +151,8 @@ func TestRestoreDecidesForAnother(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"new"}, outcomes)
 	for _, step := range []func() error{
-		func() error { return b.drawTickets(t.Context()) }, func() error { return b.setTickets(t.Context()) },
-		func() error { return b.lookUp(t.Context()) }, func() error { return b.fetchEntries(t.Context()) }, func() error { return b.decide(t.Context()) },
+		func() error { return b.drawTickets(t.Context()) }, func() error { return b.lookUp(t.Context()) },
+		func() error { return b.fetchEntries(t.Context()) }, func() error { return b.decide(t.Context()) },
 	} {
 		require.NoError(t, step())
 	}

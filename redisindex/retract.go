@@ -26,7 +26,7 @@ func (x *Index) Hide(ctx context.Context, s keyspace.StoredArticle) (hidden bool
 		value := strings.Replace(s.At.Value, s.At.Entry, entry, 1)
 		if s.Overflow { // its field is named by its digest
 			pipe := x.client.Pipeline()
-			pipe.HSet(ctx, s.At.Key, s.At.Field[:keyspace.FingerprintBytes]+digest, entry)
+			pipe.HSet(ctx, s.At.Key, s.At.Field[:keyspace.FieldBytes]+digest, entry)
 			if err := connection.Execute(ctx, pipe); err != nil {
 				return err
 			}

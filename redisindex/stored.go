@@ -71,11 +71,15 @@ func (x *Index) Candidates(ctx context.Context, a *article.Article) (found []Can
 // readCandidates returns the candidates of the first task, without storing it.
 func (c *claim) readCandidates(ctx context.Context) (found []Candidate, err error) {
 	x, t := c.x, c.tasks[0]
-	if err := c.fetchSlices(ctx, x.client.Pipeline(), c.tasks); err != nil {
-		return nil, err
-	}
-	if err := c.lookUp(ctx); err != nil {
-		return nil, err
+	for again := true; again; {
+		pipe := x.client.Pipeline()
+		l := c.queueLookups(ctx, pipe, c.tasks)
+		if err = c.exec(ctx, "look_up", pipe); err != nil {
+			return nil, err
+		}
+		if again, err = l.read(); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.fetchCandidates(ctx, c.tasks); err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ func leave(t *testing.T, x *Index, c article.Article) {
 	t.Helper()
 	require.NoError(t, connection.LoadScripts(t.Context(), x.client, scripts...))
 	b := newClaim(x, []article.Article{c}, newCall(x, nil))
-	for _, step := range []func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets, b.setTickets} {
+	for _, step := range []func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets, b.lookUp} {
 		require.NoError(t, step(t.Context()))
 	}
 }
@@ -80,7 +80,7 @@ func TestVerdictOfAWithdrawnTicketIsNotWritten(t *testing.T) {
 	a.Partition, b.Partition = 1, 2
 	require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
 	slow := newClaim(x, []article.Article{a}, newCall(x, nil))
-	for _, step := range []func(context.Context) error{slow.storeLists, slow.storeEntries, slow.drawTickets, slow.setTickets, slow.lookUp, slow.fetchEntries} {
+	for _, step := range []func(context.Context) error{slow.storeLists, slow.storeEntries, slow.drawTickets, slow.lookUp, slow.fetchEntries} {
 		require.NoError(t, step(t.Context()))
 	}
 	require.Equal(t, article.Unique, claimOne(t, x, b).Kind)
@@ -109,7 +109,7 @@ func TestNumberBelowAWithdrawnTicketIsNotSet(t *testing.T) {
 			withdrew, err := withdrawScript.EvalSha(t.Context(), client, []string{x.keys.Entries(f)}, f.Name(), slow.Digest[:], keyspace.TicketBytes(3)).Int()
 			require.NoError(t, err)
 			require.Equal(t, 1, withdrew)
-			require.ErrorIs(t, b.setTickets(t.Context()), errTicketChanged)
+			require.ErrorIs(t, b.lookUp(t.Context()), errTicketChanged)
 			require.Equal(t, early.Coordinates, claimOne(t, x, slow).Original.Coordinates)
 		})
 	}
@@ -157,7 +157,7 @@ func TestClaimsDoNotWaitAsAWhole(t *testing.T) {
 	_, err := pipe.Exec(t.Context())
 	require.NoError(t, err)
 	for _, b := range claims {
-		for _, step := range []func(context.Context) error{b.drawTickets, b.setTickets, b.lookUp, b.fetchEntries} {
+		for _, step := range []func(context.Context) error{b.drawTickets, b.lookUp, b.fetchEntries} {
 			require.NoError(t, step(t.Context()))
 		}
 	}

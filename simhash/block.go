@@ -52,6 +52,22 @@ func (l Layout) block(fp Fingerprint, i int) (b Block, start int) {
 	return Block{Index: i, Value: bits.RotateLeft64(uint64(fp), start) >> (64 - l.Width(i))}, start
 }
 
+// Rest returns the bits of a fingerprint that are not in block i, in the 64 - Width(i) low bits. Layout.Join is the inverse. It panics on an
+// invalid Layout.
+func (l Layout) Rest(fp Fingerprint, i int) uint64 {
+	l.check()
+	_, start := l.block(fp, i)
+	width := l.Width(i)
+	return bits.RotateLeft64(uint64(fp), start) << width >> width
+}
+
+// Join returns the fingerprint with the block b whose other bits are rest. It panics on an invalid Layout.
+func (l Layout) Join(b Block, rest uint64) Fingerprint {
+	l.check()
+	_, start := l.block(0, b.Index)
+	return Fingerprint(bits.RotateLeft64(b.Value<<(64-l.Width(b.Index))|rest, -start))
+}
+
 // Width is the width of block i in bits. Those that make up a fingerprint differ by at most one, the wider first.
 func (l Layout) Width(i int) int {
 	switch {

@@ -64,6 +64,20 @@ func TestFartherFingerprintsNeedNotShareABlock(t *testing.T) {
 	}
 }
 
+func TestRestAndBlockMakeUpTheFingerprint(t *testing.T) {
+	r := seeded(t)
+	for range 2000 {
+		l := Layout{Count: 1 + r.IntN(64), Bits: r.IntN(65)}
+		fp := Fingerprint(r.Uint64())
+		for _, b := range l.AppendBlocks(nil, fp) {
+			rest := l.Rest(fp, b.Index)
+			require.Equal(t, fp, l.Join(b, rest), "%+v, block %d", l, b.Index)
+			require.Zero(t, rest>>(64-l.Width(b.Index)), "%+v, block %d", l, b.Index)
+		}
+	}
+	require.Equal(t, uint64(0x89ab_cdef_0123), Layout{Count: 4}.Rest(0x0123_4567_89ab_cdef, 1))
+}
+
 func TestBlocksPanicOutsideTheirRange(t *testing.T) {
 	for _, k := range []int{-1, 64} {
 		require.Panics(t, func() { Blocks(0, k) })

@@ -55,6 +55,30 @@ func (p *Plan) Width(block int) int {
 	return min(64, p.Layout.Width(0)+1)
 }
 
+// RestBits is the number of bits of a fingerprint that the value of a block leaves out. An anchor holds none of its bits.
+func (p *Plan) RestBits(block int) int {
+	if block < p.Layout.Count {
+		return 64 - p.Layout.Width(block)
+	}
+	return 64
+}
+
+// Rest returns the bits of a fingerprint that the value of its block leaves out, in the RestBits low bits.
+func (p *Plan) Rest(block int, fp simhash.Fingerprint) uint64 {
+	if block < p.Layout.Count {
+		return p.Layout.Rest(fp, block)
+	}
+	return uint64(fp)
+}
+
+// Join is the inverse of Rest: it returns the fingerprint that is stored under the block b.
+func (p *Plan) Join(b simhash.Block, rest uint64) simhash.Fingerprint {
+	if b.Index < p.Layout.Count {
+		return p.Layout.Join(b, rest)
+	}
+	return simhash.Fingerprint(rest)
+}
+
 // appendAnchors appends anchors as values of one more block.
 func (p *Plan) appendAnchors(dst []simhash.Block, anchors []uint64) []simhash.Block {
 	unused := 64 - p.Width(p.Layout.Count)

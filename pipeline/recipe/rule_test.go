@@ -132,8 +132,7 @@ func TestWholeDistance(t *testing.T) {
 }
 
 // Beyond 12 bits an article and its copy must share the values of two blocks, or an anchor, and beyond 21 bits no articles are candidates. Without
-// anchors only max_distance
-// counts.
+// anchors only max_distance counts.
 func TestReach(t *testing.T) {
 	r := testRecipe(t)
 	search := r.Search()
@@ -146,12 +145,12 @@ func TestReach(t *testing.T) {
 	} {
 		for lists, kind := range want {
 			part.Fingerprint = whole.Fingerprint
-			for bit := range bits { // the fourth block stays equal, and if wanted the third
-				blocks := 3
-				if lists == 1 {
-					blocks = 2
-				}
-				part.Fingerprint ^= 1 << (63 - 16*(bit%blocks) - bit/blocks)
+			differ := 2 // of the three blocks, which begin at bits 0, 22 and 43: the last stays equal, and if wanted the second
+			if lists == 1 {
+				differ = 1
+			}
+			for bit := range bits {
+				part.Fingerprint ^= 1 << (63 - 22*(bit%differ) - bit/differ)
 			}
 			anchor := uint64(lists/2) << 63 // the first anchor of both, or not
 			whole.Anchors, part.Anchors = []uint64{1 << 63, 5 << 60}, []uint64{3 << 62, 7 << 61, 3 << 61, anchor}

@@ -52,23 +52,23 @@ func (k Keys) listsOf(ctx context.Context, key string) ([]List, error) {
 		return nil, err
 	}
 	if k.tools.keys.Layout.Sets {
-		members, err := k.node.SRandMemberN(ctx, key, keyspace.MaxSetRead).Result()
-		return []List{k.tools.newList(ref, keyspace.PackMembers(members), keyspace.MaxSetRead*keyspace.FingerprintBytes)}, err
+		members, err := k.node.SRandMemberN(ctx, key, keyspace.MaxMembers).Result()
+		return []List{k.tools.newList(ref, keyspace.SetMembers(members))}, err
 	}
 	fields, err := k.node.HGetAll(ctx, key).Result()
 	var lists []List
 	for field, packed := range fields {
-		if len(field) == 2 { // the field without a name is padding, see add.lua
-			lists = append(lists, k.tools.newList(k.tools.keys.Layout.InHash(ref, field), packed, keyspace.MaxListBytes))
+		if len(field) == 2 { // another program wrote other fields
+			list := k.tools.keys.Layout.InHash(ref, field)
+			lists = append(lists, k.tools.newList(list, k.tools.keys.Layout.AppendMembers(nil, list, packed)))
 		}
 	}
 	return lists, err
 }
 
-func (t *Tools) newList(ref keyspace.ListRef, packed string, most int) List {
-	l := List{From: time.UnixMilli(t.keys.Layout.Start(ref.Slice)), Block: ref.Block, Value: ref.Value, Full: len(packed) >= most, slice: ref.Slice}
-	for ; len(packed) >= keyspace.FingerprintBytes; packed = packed[keyspace.FingerprintBytes:] {
-		l.Fingerprints = append(l.Fingerprints, keyspace.FirstFingerprint(packed))
+func (t *Tools) newList(ref keyspace.ListRef, fingerprints []simhash.Fingerprint) List {
+	return List{
+		From: time.UnixMilli(t.keys.Layout.Start(ref.Slice)), Block: ref.Block, Value: ref.Value,
+		Fingerprints: fingerprints, Full: len(fingerprints) >= keyspace.MaxMembers, slice: ref.Slice,
 	}
-	return l
 }

@@ -54,7 +54,7 @@ func (t *Tools) unlistedOnce(ctx context.Context, articles []keyspace.StoredArti
 	for i := range articles {
 		s, missing := &articles[i], false
 		each(s, func(ref keyspace.ListRef) {
-			l := t.newList(ref, lists[at[ref]], min(keyspace.MaxListBytes, keyspace.MaxSetRead*keyspace.FingerprintBytes))
+			l := t.newList(ref, lists[at[ref]])
 			missing = missing || !l.Full && !l.holds(s.Fingerprint)
 		})
 		if missing {

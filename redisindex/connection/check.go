@@ -19,9 +19,9 @@ const (
 	minVersion = "6.2"
 	// ListpackBytes is the size of a field up to which Redis shall keep a hash of entries as a listpack: a few entries.
 	ListpackBytes = 1024
-	// listpackEntries is the number of fields up to which Redis shall keep a hash of entries as a listpack. A hash holds 4 to 8 at the
+	// listpackEntries is the number of fields up to which Redis shall keep a hash of entries as a listpack. A hash holds 8 to 16 at the
 	// expected volume, so there is room for more articles than expected.
-	listpackEntries = 32 * keyspace.EntriesPerHash
+	listpackEntries = 16 * keyspace.EntriesPerHash
 )
 
 // Check asks every server behind client for its settings and its state. It returns the faults that prevent the index from working,
@@ -81,7 +81,7 @@ func checkServer(ctx context.Context, server *redis.Client, cfg keyspace.Config)
 	settings, err := server.ConfigGet(ctx, "*").Result()
 	if err != nil {
 		add(diag.Info, "settings", "could not be read: "+err.Error(),
-			fmt.Sprintf("make sure of: maxmemory-policy noeviction, hash-max-listpack-value %d, hash-max-listpack-entries %d, set-max-intset-entries %d (with redis.buckets: sets), appendonly yes", ListpackBytes, listpackEntries, keyspace.MaxSetRead))
+			fmt.Sprintf("make sure of: maxmemory-policy noeviction, hash-max-listpack-value %d, hash-max-listpack-entries %d, set-max-intset-entries %d (with redis.buckets: sets), appendonly yes", ListpackBytes, listpackEntries, keyspace.MaxMembers))
 		return findings
 	}
 	if policy := settings["maxmemory-policy"]; policy != "" && policy != "noeviction" {
@@ -125,7 +125,7 @@ func wantedSizes(cfg keyspace.Config) []wantedSize {
 		return []wantedSize{value, entries}
 	}
 	value.most = math.MaxInt
-	intset := wantedSize{[]string{"set-max-intset-entries"}, keyspace.MaxSetRead, math.MaxInt, "larger sets of fingerprints take several times the memory"}
+	intset := wantedSize{[]string{"set-max-intset-entries"}, keyspace.MaxMembers, math.MaxInt, "larger sets of fingerprints take several times the memory"}
 	return []wantedSize{value, entries, intset}
 }
 

@@ -17,12 +17,35 @@ const (
 	BucketsSets   = "sets"
 )
 
-// FingerprintBytes is the size of a fingerprint in a block list and as a field's name.
-const FingerprintBytes = 8
+// MaxMembers bounds a list to 2,048 fingerprints. Articles on one template, or a phrase that everybody uses (anchors are samples of the
+// wording), make one list ever longer: without a bound all other articles would read more and more, and so would the log of Redis and its
+// replicas, as a packed list is written as a whole. An article that finds its list full is not added, so later articles do not find it
+// through this list. Of a set, which may grow, no more members are read.
+const MaxMembers = 2048
 
-// FirstFingerprint decodes the first fingerprint of a list.
-func FirstFingerprint(list string) simhash.Fingerprint {
-	return simhash.Fingerprint(binary.BigEndian.Uint64([]byte(list[:FingerprintBytes])))
+// MemberBytes is the size of a fingerprint in a packed list of the block. The block value names the list, so its bits are left out: with
+// values of 16 bits a fingerprint takes 6 bytes, and 8 in the list of an anchor.
+func (l *Layout) MemberBytes(block int) int { return (l.Plan.RestBits(block) + 7) / 8 }
+
+// AppendMember packs a fingerprint for a list.
+func (l *Layout) AppendMember(dst []byte, r ListRef, fp simhash.Fingerprint) []byte {
+	size := l.MemberBytes(r.Block)
+	return append(dst, binary.BigEndian.AppendUint64(make([]byte, 0, 8), l.Plan.Rest(r.Block, fp))[8-size:]...)
+}
+
+// AppendMembers appends the fingerprints of a packed list, at most MaxMembers: only a value that another program wrote holds more. Bytes
+// behind the last whole fingerprint are damage.
+func (l *Layout) AppendMembers(dst []simhash.Fingerprint, r ListRef, list string) []simhash.Fingerprint {
+	size, block := l.MemberBytes(r.Block), simhash.Block{Index: r.Block, Value: r.Value}
+	for range min(len(list)/size, MaxMembers) {
+		rest := uint64(0)
+		for i := range size {
+			rest = rest<<8 | uint64(list[i])
+		}
+		dst = append(dst, l.Plan.Join(block, rest))
+		list = list[size:]
+	}
+	return dst
 }
 
 const (
@@ -30,7 +53,7 @@ const (
 	// minFieldBits and maxFieldBits. These name the field. With more hashes fewer lists share a command. With fewer there are few keys to
 	// spread over a cluster, and hashes so large that Redis stands still while one expires: 3 ms for 2^13 fields.
 	hashBits     = 7
-	minFieldBits = 11
+	minFieldBits = 12
 	maxFieldBits = 13
 	// listsPerCommand bounds the lists of one command, so that no command occupies the server for long.
 	listsPerCommand = 128
@@ -38,11 +61,6 @@ const (
 	// hash-max-listpack-value. Redis searches a listpack from the front: without the value, an article cost the server 150 us while the
 	// index was young.
 	TableBytes = 2048
-	// MaxListBytes bounds a list to 2,048 fingerprints. Articles on one template, or a phrase that everybody uses (anchors are
-	// samples of the wording), make one list ever longer: without a bound all other articles would read more and more, and so would
-	// the log of Redis and its replicas, as a list is written as a whole. An article that finds its list full is not added, so
-	// later articles do not find it through this list.
-	MaxListBytes = 2048 * FingerprintBytes
 )
 
 // fieldBits is the number of low bits of a block value that name the field of its list.
@@ -87,23 +105,19 @@ func (l *Layout) GroupByHash(refs []ListRef) [][]int32 {
 	return groups
 }
 
-const (
-	// setBlockBits is the width of block values with redis.buckets: sets, unless Config.BlockBits says otherwise.
-	setBlockBits = 16
-	// MaxSetRead bounds the members that are read of a set, for the reason of maxListBytes.
-	MaxSetRead = 2048
-)
+// setBlockBits is the width of block values with redis.buckets: sets, unless Config.BlockBits says otherwise.
+const setBlockBits = 16
 
 // FetchLists queues the commands that read block lists, all different. When the pipeline has run, the caller calls lists, which returns
-// list i for refs[i] as packed fingerprints: 8 bytes each, big-endian, one after another.
-func (k Keys) FetchLists(ctx context.Context, pipe redis.Pipeliner, refs []ListRef) (lists func() ([]string, error)) {
+// list i for refs[i].
+func (k Keys) FetchLists(ctx context.Context, pipe redis.Pipeliner, refs []ListRef) (lists func() ([][]simhash.Fingerprint, error)) {
 	if k.Layout.Sets {
 		return k.fetchSets(ctx, pipe, refs)
 	}
 	return k.fetchPacked(ctx, pipe, refs)
 }
 
-func (k Keys) fetchPacked(ctx context.Context, pipe redis.Pipeliner, refs []ListRef) (lists func() ([]string, error)) {
+func (k Keys) fetchPacked(ctx context.Context, pipe redis.Pipeliner, refs []ListRef) (lists func() ([][]simhash.Fingerprint, error)) {
 	groups := k.Layout.GroupByHash(refs)
 	cmds := make([]*redis.SliceCmd, len(groups))
 	for i, group := range groups {
@@ -115,43 +129,44 @@ func (k Keys) fetchPacked(ctx context.Context, pipe redis.Pipeliner, refs []List
 		cmds[i] = redis.NewSliceCmd(ctx, args...) // pipe.HMGet would copy the arguments
 		_ = pipe.Process(ctx, cmds[i])            // in a pipeline it only queues the command, so there is no error
 	}
-	return func() ([]string, error) {
-		lists := make([]string, len(refs))
+	return func() ([][]simhash.Fingerprint, error) {
+		lists := make([][]simhash.Fingerprint, len(refs))
 		for i, group := range groups {
 			replies := cmds[i].Val()
 			if len(replies) != len(group) {
 				return nil, fmt.Errorf("look_up: %d replies for %d block values", len(replies), len(group))
 			}
 			for j, n := range group {
-				value, _ := replies[j].(string)                  // nil: no article has the value
-				lists[n] = value[:min(len(value), MaxListBytes)] // only a value that another program wrote is longer
+				if packed, stored := replies[j].(string); stored {
+					lists[n] = k.Layout.AppendMembers(make([]simhash.Fingerprint, 0, len(packed)/k.Layout.MemberBytes(refs[n].Block)), refs[n], packed)
+				}
 			}
 		}
 		return lists, nil
 	}
 }
 
-func (k Keys) fetchSets(ctx context.Context, pipe redis.Pipeliner, refs []ListRef) (lists func() ([]string, error)) {
+func (k Keys) fetchSets(ctx context.Context, pipe redis.Pipeliner, refs []ListRef) (lists func() ([][]simhash.Fingerprint, error)) {
 	cmds := make([]*redis.StringSliceCmd, len(refs))
 	for n, ref := range refs {
-		cmds[n] = pipe.SRandMemberN(ctx, k.ListSet(ref), MaxSetRead)
+		cmds[n] = pipe.SRandMemberN(ctx, k.ListSet(ref), MaxMembers)
 	}
-	return func() ([]string, error) {
-		lists := make([]string, len(refs))
+	return func() ([][]simhash.Fingerprint, error) {
+		lists := make([][]simhash.Fingerprint, len(refs))
 		for n, cmd := range cmds {
-			lists[n] = PackMembers(cmd.Val())
+			lists[n] = SetMembers(cmd.Val())
 		}
 		return lists, nil
 	}
 }
 
-// PackMembers packs the members of a set. A member that is no number was written by another program.
-func PackMembers(members []string) string {
-	packed := make([]byte, 0, len(members)*FingerprintBytes)
+// SetMembers returns the fingerprints that the members of a set are. A member that is no number was written by another program.
+func SetMembers(members []string) []simhash.Fingerprint {
+	fingerprints := make([]simhash.Fingerprint, 0, len(members))
 	for _, member := range members {
 		if fp, err := strconv.ParseInt(member, 10, 64); err == nil {
-			packed = binary.BigEndian.AppendUint64(packed, uint64(fp))
+			fingerprints = append(fingerprints, simhash.Fingerprint(fp))
 		}
 	}
-	return string(packed)
+	return fingerprints
 }

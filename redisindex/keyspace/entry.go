@@ -68,7 +68,7 @@ const (
 
 	// The form is the version with flags. An entry of an unknown version is treated as damaged, so the version is in every key
 	// (newLayout): processes of two versions beside each other share no entry.
-	version    = 3
+	version    = 4
 	flagLittle = 1 << 7 // the article has little text
 )
 

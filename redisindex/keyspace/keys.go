@@ -77,6 +77,9 @@ func (k Keys) Entries(f FieldRef) string {
 	return string(strconv.AppendUint(buf, shard, 16))
 }
 
+// FieldBytes is the length of the name of a field of entries. The name of an overflow entry's field is longer.
+const FieldBytes = 8
+
 // Name is the field's name within the hash.
 func (f FieldRef) Name() string {
 	return string(binary.BigEndian.AppendUint64(nil, uint64(f.Fingerprint)))

@@ -12,13 +12,12 @@ import (
 
 // Numbers of entries in a hash, and of fingerprints in a block list, at the expected volume: at least so many, and less than twice as
 // many. With fewer, the overhead of each hash or list takes most of the memory. With more, each look-up reads more, and Redis
-// searches hashes of entries, which are listpacks, from the front. Example: 16 entries in a hash instead of 4 save 6 bytes for each
-// article, but the server compares up to 32 entries.
+// searches hashes of entries, which are listpacks, from the front.
 const (
-	EntriesPerHash = 4
+	EntriesPerHash = 8
 	// One bit less in a block value doubles the length of every list: each look-up then finds more of the copies whose bits differ,
 	// and reads twice as many fingerprints, and each article writes twice as many to the log.
-	fingerprintsPerList = 16
+	fingerprintsPerList = 8
 )
 
 // Bounds, in bits, of the numbers in names of keys: the number of a hash of entries, and the value of a block.

@@ -1,6 +1,11 @@
 package keyspace
 
-import "echosieve/pipeline/article"
+import (
+	"encoding/binary"
+
+	"echosieve/pipeline/article"
+	"echosieve/simhash"
+)
 
 // StoredArticle is what the index keeps of one article, for tools that show the index. Of the article it has Coordinates, ID, Time (of
 // the window), Fingerprint, Digest, LittleText and Signature.
@@ -47,16 +52,16 @@ func (k Keys) Describe(e *Entry, overflow bool) (StoredArticle, error) {
 
 // InField decodes the articles of a field. It is bad if a part of the field is damaged.
 func (k Keys) InField(key string, slice int64, field, value string) (articles []StoredArticle, bad bool) {
-	if len(field) < FingerprintBytes {
+	if len(field) < FieldBytes {
 		return nil, true
 	}
-	f := FieldRef{slice, FirstFingerprint(field)}
+	f := FieldRef{slice, simhash.Fingerprint(binary.BigEndian.Uint64([]byte(field)))}
 	for rest := value; rest != ""; {
 		e, after, err := CutEntry(f, k.Layout.Start(slice), rest)
 		if err != nil {
 			return articles, true
 		}
-		s, err := k.Describe(&e, len(field) > FingerprintBytes)
+		s, err := k.Describe(&e, len(field) > FieldBytes)
 		if err != nil {
 			return articles, true
 		}

@@ -11,6 +11,7 @@ import (
 
 	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
+	"echosieve/simhash"
 )
 
 // witnesses is a sample of the articles that this process has stored, which shows that Redis has lost keys. The numbers of watermarks show
@@ -146,14 +147,6 @@ func (l *Losses) lackingKeys(ctx context.Context, asked []witness) (lost []witne
 }
 
 // mayHold says whether a list holds the fingerprint of the field, or is so long that it takes no more, or is not read whole.
-func mayHold(list string, f keyspace.FieldRef) bool {
-	if len(list) >= min(keyspace.MaxListBytes, keyspace.MaxSetRead*keyspace.FingerprintBytes) {
-		return true
-	}
-	for ; len(list) >= keyspace.FingerprintBytes; list = list[keyspace.FingerprintBytes:] {
-		if keyspace.FirstFingerprint(list) == f.Fingerprint {
-			return true
-		}
-	}
-	return false
+func mayHold(list []simhash.Fingerprint, f keyspace.FieldRef) bool {
+	return len(list) >= keyspace.MaxMembers || slices.Contains(list, f.Fingerprint)
 }

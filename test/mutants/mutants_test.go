@@ -37,9 +37,11 @@ const (
 )
 
 var mutants = []mutant{
-	{"look-up-first", []edit{
-		{"index.go", "{c.storeLists, c.storeEntries, c.drawTickets, c.setTickets, c.lookUp, c.fetchEntries, c.decide}", "{c.lookUp, c.storeLists, c.storeEntries, c.drawTickets, c.setTickets, c.fetchEntries, c.decide}"},
-		{"lookup.go", "if !c.exists[slice] {", "if false {"},
+	{"looks-up-before-it-stores", []edit{
+		{"claim.go", "	return added()\n", "	pipe = x.client.Pipeline()\n	c.early = c.queueLookups(ctx, pipe, c.tasks)\n	if err := c.exec(ctx, \"look_up\", pipe); err != nil {\n		return err\n	}\n	return added()\n"},
+		{"claim.go", "	call       *call\n", "	call       *call\n	early      *lookups\n"},
+		{"lookup.go", "l := c.queueLookups(ctx, pipe, open)", "l := c.early"},
+		{"lookup.go", "l.known[slice] = x.slices.known(slice)", "l.known[slice] = true"},
 	}, interleaving},
 	{"draws-tickets-before-it-stores-entries", []edit{
 		{"index.go", "{c.storeLists, c.storeEntries, c.drawTickets,", "{c.drawTickets, c.storeLists, c.storeEntries,"},
@@ -47,9 +49,12 @@ var mutants = []mutant{
 	{"stores-entries-before-lists", []edit{
 		{"index.go", "{c.storeLists, c.storeEntries,", "{c.storeEntries, c.storeLists,"},
 	}, "^TestNodeAwayDuringStore$"},
-	{"slices-from-before-a-ticket-was-given", []edit{
-		{"claim.go", "if givenByOther {", "if false {"},
-	}, "^TestGivenATicketWhileItFetchesSlices$"},
+	{"lists-from-before-a-ticket-was-given", []edit{
+		{"lookup.go", "again = givenByOther || foundSlice", "again = foundSlice"},
+	}, "^TestGivenATicketWhileItLooksUp$"},
+	{"looks-up-only-in-slices-that-it-knows", []edit{
+		{"lookup.go", "again = givenByOther || foundSlice", "again = givenByOther"},
+	}, interleaving},
 	{"replays-forget-the-counter", []edit{
 		{"claim.go", "pipe.Expire(ctx, x.keys.Sequence(), 2*x.layout.Lifetime)", "_ = x"},
 	}, "^TestCounterOutlivesReplayedEntries$"},
@@ -84,10 +89,10 @@ var mutants = []mutant{
 		{"keyspace/lua/find.lua", "error('ECHOSIEVE_DAMAGED', 0)", "break"},
 	}, "^TestDamagedOwnEntry$"},
 	{"keeps-the-farthest", []edit{
-		{"lookup.go", "if c.distance == n.cutoff {\n\t\t\treturn", "if true {\n\t\t\treturn"},
+		{"nearest.go", "if c.distance == n.cutoff {\n\t\t\treturn", "if true {\n\t\t\treturn"},
 	}, "^TestNearest$"},
 	{"candidates-twice", []edit{
-		{"lookup.go", "if slices.Contains(n.byBits[c.distance], c) {", "if slices.Contains(n.byBits[c.distance], c) && false {"},
+		{"nearest.go", "if slices.Contains(n.byBits[c.distance], c) {", "if slices.Contains(n.byBits[c.distance], c) && false {"},
 	}, "^TestNearest$"},
 	{"last-ticket-wins", []edit{
 		{"lua/ticket.lua", "if has_ticket(held) or", "if"},
@@ -130,7 +135,7 @@ var mutants = []mutant{
 		{"claim.go", "pipe.Expire(ctx, key, x.layout.Lifetime)", ""},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"lists-never-expire", []edit{
-		{"lua/add.lua", "  prolong(key, ARGV[1])\nend", "end"},
+		{"lua/add.lua", "if is_new then prolong(key, ARGV[1]) end", ""},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"lists-expire-although-they-are-written", []edit{
 		{"lua/prolong.lua", "left < tonumber(seconds)", "false"},
@@ -160,19 +165,19 @@ var mutants = []mutant{
 		{"lookup.go", "if r.judged.SameID != s.judged.SameID {", "if false {"},
 	}, contract + "/^SameID$"},
 	{"no-probes", []edit{
-		{"lookup.go", "x.layout.Plan.AppendLookups(blocks[:0], &t.Article)", "x.layout.Plan.AppendStored(blocks[:0], &t.Article)"},
+		{"lookup.go", "x.layout.Plan.AppendLookups(blocks, &t.Article)", "x.layout.Plan.AppendStored(blocks, &t.Article)"},
 	}, contract + "/^Probes$"},
 	{"no-anchors", []edit{
-		{"lookup.go", "x.layout.Plan.AppendLookups(blocks[:0], &t.Article)", "func(a article.Article) []simhash.Block { a.Anchors = nil; return x.layout.Plan.AppendLookups(nil, &a) }(t.Article)"},
+		{"lookup.go", "x.layout.Plan.AppendLookups(blocks, &t.Article)", "func(a article.Article) []simhash.Block { a.Anchors = nil; return x.layout.Plan.AppendLookups(nil, &a) }(t.Article)"},
 	}, contract + "/^Anchors$"},
 	{"blocks-reach-as-far-as-anchors", []edit{
-		{"lookup.go", "n.filter.Accepts(ref.Block, other, d)", "n.filter.Accepts(4, other, d)"},
+		{"nearest.go", "n.filter.Accepts(ref.Block, other, d)", "n.filter.Accepts(4, other, d)"},
 	}, contract + "/^Reach$"},
 	{"anchors-reach-no-farther-than-blocks", []edit{
-		{"lookup.go", "n.filter.Accepts(ref.Block, other, d)", "n.filter.Accepts(0, other, d)"},
+		{"nearest.go", "n.filter.Accepts(ref.Block, other, d)", "n.filter.Accepts(0, other, d)"},
 	}, contract + "/^Reach$"},
 	{"two-lists-are-no-more-than-one", []edit{
-		{"lookup.go", "n.filter.Accepts(ref.Block, other, d)", "func() bool { n.filter.Reset(); return n.filter.Accepts(ref.Block, other, d) }()"},
+		{"nearest.go", "n.filter.Accepts(ref.Block, other, d)", "func() bool { n.filter.Reset(); return n.filter.Accepts(ref.Block, other, d) }()"},
 	}, contract + "/^Reach$"},
 	{"stored-without-anchors", []edit{
 		{"lists.go", "c.x.layout.Plan.AppendStored(blocks[:0], &t.Article)", "c.x.layout.Plan.Layout.AppendBlocks(blocks[:0], t.Fingerprint)"},
@@ -187,10 +192,10 @@ var mutants = []mutant{
 		{"lists.go", "pipe.Expire(ctx, key, s.x.layout.Lifetime)", ""},
 	}, "^TestEveryKeyExpires$/^MiniSets$"},
 	{"sets-are-read-whole", []edit{
-		{"keyspace/blocklists.go", "k.ListSet(ref), MaxSetRead)", "k.ListSet(ref), 1<<30)"},
+		{"keyspace/blocklists.go", "k.ListSet(ref), MaxMembers)", "k.ListSet(ref), 1<<30)"},
 	}, "^TestLongSet$/^Mini$"},
 	{"unsigned-members", []edit{
-		{"lists.go", "args = append(args, int64(keyspace.FirstFingerprint(packed)))", "args = append(args, uint64(keyspace.FirstFingerprint(packed)))"},
+		{"lists.go", "args = append(args, int64(fp))", "args = append(args, uint64(fp))"},
 	}, "^TestSetsCanBeRead$"},
 	{"kinds-share-their-keys", []edit{
 		{"keyspace/layout.go", "kind = BucketsSets", "_ = BucketsSets"},
@@ -205,7 +210,7 @@ var mutants = []mutant{
 		{"connection/replication.go", "cluster.OnNewNode(func(node *redis.Client) { node.AddHook(r) })", "_ = cluster"},
 	}, "^TestTooFewReplicas$/^Cluster$"},
 	{"straddling-members", []edit{
-		{"lua/add.lua", "while at and at % 8 ~= 1 do", "while false do"},
+		{"lua/add.lua", "while at and (at - 1) % size ~= 0 do", "while false do"},
 	}, "^TestAddToLists$/^Mini$"},
 	{"members-twice", []edit{
 		{"lua/add.lua", "if not at then\n      if #list", "if true then\n      if #list"},

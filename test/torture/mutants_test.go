@@ -55,9 +55,8 @@ var mutants = []mutant{
 	{name: "publishes-what-is-published", edits: []edit{
 		{"consumer/partition.go", "	if p.own == nil || p.own.acknowledged.len == 0 {\n", "	if true {\n"},
 	}, faults: "kill,kill,kill,kill", want: []ledger.Kind{ledger.Twice}, often: true},
-	{name: "look-up-before-store-entries", edits: []edit{
-		{"redisindex/index.go", "{c.storeLists, c.storeEntries, c.drawTickets, c.setTickets, c.lookUp, c.fetchEntries, c.decide}", "{c.lookUp, c.storeLists, c.storeEntries, c.drawTickets, c.setTickets, c.fetchEntries, c.decide}"},
-		{"redisindex/lookup.go", "if !c.exists[slice] {", "if false {"},
+	{name: "draw-tickets-before-store-entries", edits: []edit{
+		{"redisindex/index.go", "{c.storeLists, c.storeEntries, c.drawTickets,", "{c.drawTickets, c.storeLists, c.storeEntries,"},
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin}},
 	{name: "publish-unacknowledged", edits: []edit{
 		{"consumer/sender.go", "		if err = w.write(ctx, raw, len(part), latest); err == nil {\n			break\n		}\n", "		go func() { _ = w.write(context.WithoutCancel(ctx), raw, len(part), latest) }()\n		break\n"},

@@ -39,10 +39,8 @@ const (
 	// AfterDrawTickets fires after ticket numbers were drawn, and before any entry holds one. Recovery draws new numbers. The unused
 	// numbers leave a gap, which is allowed.
 	AfterDrawTickets Point = "after-draw-tickets"
-	// AfterSetTickets fires after the entries got their tickets, and before the batch looks up. Recovery must keep the tickets. Until then
+	// AfterLookUp fires after the entries got their tickets and the block lists were fetched. Recovery must keep the tickets. Until then
 	// copies of these articles wait for the verdicts, at most keyspace.Config.UndecidedTimeout.
-	AfterSetTickets Point = "after-set-tickets"
-	// AfterLookUp fires after the block lists were fetched. Nothing was written since AfterSetTickets, so recovery must guarantee the same.
 	AfterLookUp Point = "after-look-up"
 	// AfterFetchEntries fires after the candidates were judged, and before any verdict is written. Relatives may have been given tickets.
 	// Recovery must keep these tickets.
@@ -69,7 +67,7 @@ const (
 // Points returns all points, in the order in which a take-over and a batch pass them.
 func Points() []Point {
 	return append(TakeOver(),
-		AfterFetch, AfterPrepare, AfterStoreLists, AfterStoreEntries, AfterDrawTickets, AfterSetTickets, AfterLookUp, AfterFetchEntries, AfterDecide,
+		AfterFetch, AfterPrepare, AfterStoreLists, AfterStoreEntries, AfterDrawTickets, AfterLookUp, AfterFetchEntries, AfterDecide,
 		BeforePublish, BetweenPublishes, AfterPublish, AfterMark, BeforeCommit, AfterCommit,
 	)
 }

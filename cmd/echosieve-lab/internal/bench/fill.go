@@ -3,7 +3,6 @@ package bench
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"slices"
@@ -132,10 +131,15 @@ func (f *filler) lists(ctx context.Context, p *population, n, block int, from, t
 				return err
 			}
 			if key != hash {
-				hash, fields = key, []any{"", strings.Repeat(" ", keyspace.TableBytes)} // as add.lua makes it
+				hash = key
+				f.pipe.HSet(ctx, key, f.keys.Layout.Field(ref), strings.Repeat(" ", keyspace.TableBytes)) // a hash table, as add.lua makes it
 			}
 		}
-		fields = append(fields, f.keys.Layout.Field(ref), packed(list))
+		var members []byte
+		for _, fp := range list {
+			members = f.keys.Layout.AppendMember(members, ref, fp)
+		}
+		fields = append(fields, f.keys.Layout.Field(ref), members)
 	}
 	if err := send(); err != nil {
 		return err
@@ -147,19 +151,11 @@ func (f *filler) lists(ctx context.Context, p *population, n, block int, from, t
 func fingerprintsOf(members []member) []simhash.Fingerprint {
 	var list []simhash.Fingerprint
 	for _, m := range members {
-		if len(list) < keyspace.MaxListBytes/keyspace.FingerprintBytes && !slices.Contains(list, m.fingerprint) {
+		if len(list) < keyspace.MaxMembers && !slices.Contains(list, m.fingerprint) {
 			list = append(list, m.fingerprint)
 		}
 	}
 	return list
-}
-
-func packed(list []simhash.Fingerprint) []byte {
-	bytes := make([]byte, 0, len(list)*keyspace.FingerprintBytes)
-	for _, fp := range list {
-		bytes = binary.BigEndian.AppendUint64(bytes, uint64(fp))
-	}
-	return bytes
 }
 
 func (f *filler) addSet(ctx context.Context, ref keyspace.ListRef, list []simhash.Fingerprint) {

@@ -2,7 +2,6 @@ package redisindex
 
 import (
 	"cmp"
-	"encoding/binary"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -29,7 +28,7 @@ func TestNearest(t *testing.T) {
 		for slice := range int64(2) {
 			lists := map[simhash.Fingerprint]int{} // that hold the fingerprint
 			for block := range 1 + r.IntN(5) {
-				var list []byte
+				var list []simhash.Fingerprint
 				held := map[simhash.Fingerprint]bool{}
 				for range r.IntN(12) {
 					fp := simhash.Fingerprint(0)
@@ -41,7 +40,7 @@ func TestNearest(t *testing.T) {
 					}
 					held[fp] = true
 					lists[fp]++
-					list = binary.BigEndian.AppendUint64(list, uint64(fp))
+					list = append(list, fp)
 					c := candidate{FieldRef: keyspace.FieldRef{Slice: slice, Fingerprint: fp}, distance: simhash.Distance(0, fp)}
 					switch reached := c.distance <= 4 || block == 4 || lists[fp] > 1; {
 					case !reached:
@@ -50,7 +49,7 @@ func TestNearest(t *testing.T) {
 						all = append(all, c)
 					}
 				}
-				near.offerList(keyspace.ListRef{Slice: slice, Block: block}, string(list), 0)
+				near.offerList(keyspace.ListRef{Slice: slice, Block: block}, list, 0)
 			}
 		}
 		slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
@@ -75,19 +74,17 @@ func TestNearest(t *testing.T) {
 // lists hold the same ones.
 func BenchmarkNearest(b *testing.B) {
 	r := rand.New(rand.NewPCG(7, 8))
-	lists := make([]string, 24)
+	lists := make([][]simhash.Fingerprint, 24)
 	for i := range lists {
-		var list []byte
-		for range keyspace.MaxListBytes / keyspace.FingerprintBytes {
-			fp := uint64(0)
+		for range keyspace.MaxMembers {
+			fp := simhash.Fingerprint(0)
 			for range 6 {
 				fp ^= 1 << r.IntN(16)
 			}
-			list = binary.BigEndian.AppendUint64(list, fp)
+			lists[i] = append(lists[i], fp)
 		}
-		lists[i] = string(list)
 	}
-	plan := lookup.New(article.Search{Rule: article.Rule{MaxDistance: 21}, Blocks: 4, Probes: 3, LoneDistance: 12}, 0)
+	plan := lookup.New(article.Search{Rule: article.Rule{MaxDistance: 21}, Blocks: 3, Probes: 3, LoneDistance: 12}, 0)
 	near := newNearest(&plan, keyspace.DefaultConfig().MaxCandidates)
 	b.ReportAllocs()
 	for b.Loop() {
