@@ -22,7 +22,7 @@ func verdicts(r Run, seen map[string]*Outcome) (bad []Violation) {
 	for _, input := range slices.Sorted(maps.Keys(seen)) {
 		o := seen[input]
 		want, reason := r.Reason(input), pipeline.RejectReason(o.Headers[pipeline.HeaderReason])
-		topic, known := r.Topics.of(o)
+		topic, known := r.Topics.Of(o)
 		switch {
 		case want == "" && o.Verdict() == "":
 			bad = append(bad, Violation{Lost, fmt.Sprintf("%s is not broken, but became a dead letter in %s: %s, %s",
@@ -42,8 +42,9 @@ func verdicts(r Run, seen map[string]*Outcome) (bad []Violation) {
 	return bad
 }
 
-// of returns the topic for an outcome under the default policy. A record without a verdict is a dead letter.
-func (t Topics) of(o *Outcome) (topic string, known bool) {
+// Of returns the topic for an outcome under the default policy. A record without a verdict is a dead letter. It is not known for a verdict
+// that does not exist.
+func (t Topics) Of(o *Outcome) (topic string, known bool) {
 	switch o.Verdict() {
 	case "":
 		return t.Dead, true
