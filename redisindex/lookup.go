@@ -225,10 +225,14 @@ func (t *task) keepEarlier() {
 // fetchCandidates fetches the entries of all candidates. A field that is a candidate of several tasks is fetched once.
 func (c *claim) fetchCandidates(ctx context.Context, open []*task) error {
 	pipe, now := c.x.client.Pipeline(), time.Now()
-	at := map[keyspace.FieldRef]int{}
-	var fields []keyspace.FieldRef
-	var values []*redis.StringCmd
-	var listed []bool // the list of another fingerprint led to the field
+	most := 0
+	for _, t := range open {
+		most += len(t.candidates)
+	}
+	at := make(map[keyspace.FieldRef]int, most)
+	fields := make([]keyspace.FieldRef, 0, most)
+	values := make([]*redis.StringCmd, 0, most)
+	listed := make([]bool, 0, most) // the list of another fingerprint led to the field
 	for _, t := range open {
 		for i := range t.candidates {
 			near := &t.candidates[i]

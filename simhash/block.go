@@ -52,20 +52,28 @@ func (l Layout) block(fp Fingerprint, i int) (b Block, start int) {
 	return Block{Index: i, Value: bits.RotateLeft64(uint64(fp), start) >> (64 - l.Width(i))}, start
 }
 
-// Rest returns the bits of a fingerprint that are not in block i, in the 64 - Width(i) low bits. Layout.Join is the inverse. It panics on an
-// invalid Layout.
-func (l Layout) Rest(fp Fingerprint, i int) uint64 {
+// Cut says which bits of a fingerprint a block holds, so that a program that knows the block need store only the others. The zero value is
+// valid: a block without bits.
+type Cut struct{ start, width int }
+
+// Cut returns which bits block i holds. It panics on an invalid Layout.
+func (l Layout) Cut(i int) Cut {
 	l.check()
-	_, start := l.block(fp, i)
-	width := l.Width(i)
-	return bits.RotateLeft64(uint64(fp), start) << width >> width
+	_, start := l.block(0, i)
+	return Cut{start, l.Width(i)}
 }
 
-// Join returns the fingerprint with the block b whose other bits are rest. It panics on an invalid Layout.
-func (l Layout) Join(b Block, rest uint64) Fingerprint {
-	l.check()
-	_, start := l.block(0, b.Index)
-	return Fingerprint(bits.RotateLeft64(b.Value<<(64-l.Width(b.Index))|rest, -start))
+// RestBits is the number of bits that the block does not hold, 0 to 64.
+func (c Cut) RestBits() int { return 64 - c.width }
+
+// Rest returns the bits of a fingerprint that the block does not hold, in the RestBits low bits.
+func (c Cut) Rest(fp Fingerprint) uint64 {
+	return bits.RotateLeft64(uint64(fp), c.start) << c.width >> c.width
+}
+
+// Join is the inverse of Rest for a fingerprint with that Value of the block.
+func (c Cut) Join(value, rest uint64) Fingerprint {
+	return Fingerprint(bits.RotateLeft64(value<<(64-c.width)|rest, -c.start))
 }
 
 // Width is the width of block i in bits. Those that make up a fingerprint differ by at most one, the wider first.

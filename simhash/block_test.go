@@ -70,12 +70,15 @@ func TestRestAndBlockMakeUpTheFingerprint(t *testing.T) {
 		l := Layout{Count: 1 + r.IntN(64), Bits: r.IntN(65)}
 		fp := Fingerprint(r.Uint64())
 		for _, b := range l.AppendBlocks(nil, fp) {
-			rest := l.Rest(fp, b.Index)
-			require.Equal(t, fp, l.Join(b, rest), "%+v, block %d", l, b.Index)
-			require.Zero(t, rest>>(64-l.Width(b.Index)), "%+v, block %d", l, b.Index)
+			cut := l.Cut(b.Index)
+			rest := cut.Rest(fp)
+			require.Equal(t, fp, cut.Join(b.Value, rest), "%+v, block %d", l, b.Index)
+			require.Equal(t, 64-l.Width(b.Index), cut.RestBits())
+			require.Zero(t, rest>>cut.RestBits(), "%+v, block %d", l, b.Index)
 		}
+		require.Equal(t, fp, Cut{}.Join(0, Cut{}.Rest(fp)))
 	}
-	require.Equal(t, uint64(0x89ab_cdef_0123), Layout{Count: 4}.Rest(0x0123_4567_89ab_cdef, 1))
+	require.Equal(t, uint64(0x89ab_cdef_0123), Layout{Count: 4}.Cut(1).Rest(0x0123_4567_89ab_cdef))
 }
 
 func TestBlocksPanicOutsideTheirRange(t *testing.T) {

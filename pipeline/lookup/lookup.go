@@ -55,28 +55,12 @@ func (p *Plan) Width(block int) int {
 	return min(64, p.Layout.Width(0)+1)
 }
 
-// RestBits is the number of bits of a fingerprint that the value of a block leaves out. An anchor holds none of its bits.
-func (p *Plan) RestBits(block int) int {
+// Cut returns which bits of a fingerprint the value of a block holds. An anchor holds none.
+func (p *Plan) Cut(block int) simhash.Cut {
 	if block < p.Layout.Count {
-		return 64 - p.Layout.Width(block)
+		return p.Layout.Cut(block)
 	}
-	return 64
-}
-
-// Rest returns the bits of a fingerprint that the value of its block leaves out, in the RestBits low bits.
-func (p *Plan) Rest(block int, fp simhash.Fingerprint) uint64 {
-	if block < p.Layout.Count {
-		return p.Layout.Rest(fp, block)
-	}
-	return uint64(fp)
-}
-
-// Join is the inverse of Rest: it returns the fingerprint that is stored under the block b.
-func (p *Plan) Join(b simhash.Block, rest uint64) simhash.Fingerprint {
-	if b.Index < p.Layout.Count {
-		return p.Layout.Join(b, rest)
-	}
-	return simhash.Fingerprint(rest)
+	return simhash.Cut{}
 }
 
 // appendAnchors appends anchors as values of one more block.

@@ -60,7 +60,7 @@ func (k Keys) listsOf(ctx context.Context, key string) ([]List, error) {
 	for field, packed := range fields {
 		if len(field) == 2 { // another program wrote other fields
 			list := k.tools.keys.Layout.InHash(ref, field)
-			lists = append(lists, k.tools.newList(list, k.tools.keys.Layout.AppendMembers(nil, list, packed)))
+			lists = append(lists, k.tools.newList(list, k.tools.keys.Layout.Members(list, packed)))
 		}
 	}
 	return lists, err

@@ -25,27 +25,28 @@ const MaxMembers = 2048
 
 // MemberBytes is the size of a fingerprint in a packed list of the block. The block value names the list, so its bits are left out: with
 // values of 16 bits a fingerprint takes 6 bytes, and 8 in the list of an anchor.
-func (l *Layout) MemberBytes(block int) int { return (l.Plan.RestBits(block) + 7) / 8 }
+func (l *Layout) MemberBytes(block int) int { return bytesOf(l.Plan.Cut(block)) }
+
+func bytesOf(c simhash.Cut) int { return (c.RestBits() + 7) / 8 }
 
 // AppendMember packs a fingerprint for a list.
 func (l *Layout) AppendMember(dst []byte, r ListRef, fp simhash.Fingerprint) []byte {
-	size := l.MemberBytes(r.Block)
-	return append(dst, binary.BigEndian.AppendUint64(make([]byte, 0, 8), l.Plan.Rest(r.Block, fp))[8-size:]...)
+	cut := l.Plan.Cut(r.Block)
+	return append(dst, binary.BigEndian.AppendUint64(make([]byte, 0, 8), cut.Rest(fp))[8-bytesOf(cut):]...)
 }
 
-// AppendMembers appends the fingerprints of a packed list, at most MaxMembers: only a value that another program wrote holds more. Bytes
-// behind the last whole fingerprint are damage.
-func (l *Layout) AppendMembers(dst []simhash.Fingerprint, r ListRef, list string) []simhash.Fingerprint {
-	size, block := l.MemberBytes(r.Block), simhash.Block{Index: r.Block, Value: r.Value}
-	for range min(len(list)/size, MaxMembers) {
-		rest := uint64(0)
-		for i := range size {
-			rest = rest<<8 | uint64(list[i])
-		}
-		dst = append(dst, l.Plan.Join(block, rest))
-		list = list[size:]
+// Members returns the fingerprints of a packed list, at most MaxMembers: only a value that another program wrote holds more. Bytes behind the
+// last whole fingerprint are damage.
+func (l *Layout) Members(r ListRef, list string) []simhash.Fingerprint {
+	cut := l.Plan.Cut(r.Block)
+	size := bytesOf(cut)
+	fingerprints := make([]simhash.Fingerprint, min(len(list)/size, MaxMembers))
+	for i := range fingerprints {
+		var word [8]byte
+		copy(word[8-size:], list[i*size:(i+1)*size])
+		fingerprints[i] = cut.Join(r.Value, binary.BigEndian.Uint64(word[:]))
 	}
-	return dst
+	return fingerprints
 }
 
 const (
@@ -138,7 +139,7 @@ func (k Keys) fetchPacked(ctx context.Context, pipe redis.Pipeliner, refs []List
 			}
 			for j, n := range group {
 				if packed, stored := replies[j].(string); stored {
-					lists[n] = k.Layout.AppendMembers(make([]simhash.Fingerprint, 0, len(packed)/k.Layout.MemberBytes(refs[n].Block)), refs[n], packed)
+					lists[n] = k.Layout.Members(refs[n], packed)
 				}
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"echosieve/redisindex/connection"
 	"echosieve/test/child"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
@@ -32,7 +33,7 @@ func BenchmarkFlood(b *testing.B) {
 		n, err = strconv.Atoi(text)
 		require.NoError(b, err)
 	}
-	kafka, server := kafkaserver.Start(b, kafkaserver.V4).Addr, redisserver.Start(b)
+	kafka, server := kafkaserver.Start(b, kafkaserver.V4).Addr, redisserver.Start(b, "--hash-max-listpack-value", strconv.Itoa(connection.ListpackBytes))
 	for _, flood := range []struct {
 		name     string
 		template func(r *rand.Rand, i int) string
