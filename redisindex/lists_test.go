@@ -62,7 +62,7 @@ func testAddToLists(t *testing.T, client redis.UniversalClient, size int) {
 	want := a + b + straddling
 	require.Equal(t, want, client.HGet(t.Context(), key, "x").Val())
 	require.Equal(t, b, client.HGet(t.Context(), key, "y").Val())
-	for n := range 1000 { // a flood
+	for n := range keyspace.MaxMembers - 3 { // a flood
 		fp := keyspace.FieldRef{Fingerprint: simhash.Fingerprint(n)}.Name()[8-size:]
 		add("x", fp)
 		want += fp
@@ -71,25 +71,33 @@ func testAddToLists(t *testing.T, client redis.UniversalClient, size int) {
 	require.Greater(t, client.TTL(t.Context(), key).Val(), 50*time.Second)
 }
 
+// A full list loses its oldest fingerprints. Their articles are still found through their other lists, and the newest through this one.
 func TestFullList(t *testing.T) {
 	x := newIndex(t, redisrig.Client(t, redisserver.Addr(t)), redisrig.Config(redisrig.Standard))
-	const most = keyspace.MaxMembers
-	claims := make([]article.Article, most+3)
+	const dropped = 3
+	claims := make([]article.Article, keyspace.MaxMembers+dropped)
 	for n := range claims {
 		claims[n] = redisrig.Article(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16) // all of one block, else apart
 	}
-	last := claims[most:]
-	for range 2 { // the second time nothing changes
-		_, err := x.Claim(t.Context(), claims[:most])
-		require.NoError(t, err)
-		require.Zero(t, counted(x.metrics.full))
-	}
-	_, err := x.Claim(t.Context(), last)
+	_, err := x.Claim(t.Context(), claims[:keyspace.MaxMembers])
 	require.NoError(t, err)
-	require.Equal(t, len(last), counted(x.metrics.full))
-	for i, c := range last {
-		copied := redisrig.Article(1_000_000+i, c.Fingerprint^1<<60)
-		require.Equal(t, c.ID, claimOne(t, x, copied).Original.ID, "its other blocks find it")
+	require.Zero(t, counted(x.metrics.full))
+	_, err = x.Claim(t.Context(), claims[keyspace.MaxMembers:])
+	require.NoError(t, err)
+	require.Equal(t, dropped, counted(x.metrics.full))
+	for i, c := range claims {
+		elsewhere := redisrig.Article(1_000_000+i, c.Fingerprint^1<<60) // another value of the block in common
+		here := redisrig.Article(2_000_000+i, c.Fingerprint^(1<<40|1<<24|1<<8))
+		for _, copied := range []struct {
+			article.Article
+			found bool
+		}{{elsewhere, true}, {here, i >= dropped}} {
+			if i < 2*dropped || i >= keyspace.MaxMembers {
+				advice, err := x.Advise(t.Context(), &copied.Article)
+				require.NoError(t, err)
+				require.Equal(t, copied.found, advice.Verdict.Original.ID == c.ID, "article %d, %s", i, copied.Fingerprint)
+			}
+		}
 	}
 }
 

@@ -47,7 +47,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		candidates:   histogram("candidates_per_article", "Fingerprints within the maximal distance whose entries were read: at most redis.max_candidates, the nearest.", counts),
 		capped:       counter("candidates_capped_total", "Articles with more candidates than redis.max_candidates."),
 		missing:      counter("missing_entries_total", "Fingerprints of candidates without an entry, though it cannot have expired."),
-		full:         counter("full_lists_total", "Fingerprints not added because their block list was full."),
+		full:         counter("full_lists_total", "Fingerprints that full block lists have lost to newer ones."),
 		overflow:     counter("overflow_entries_total", "Entries beyond eight per fingerprint, which only exact repeats find."),
 		ticketsGiven: counter("tickets_given_total", "Articles whose ticket another claim drew."),
 		waits:        counter("waits_total", "Times a claim waited for another process to decide an original."),

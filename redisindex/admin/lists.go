@@ -14,7 +14,7 @@ type List struct {
 	Block        int       // its number; Config.Blocks is that of anchors
 	Value        uint64    // of the block
 	Fingerprints []simhash.Fingerprint
-	Full         bool // it takes no more fingerprints
+	Full         bool // it loses its oldest fingerprint for each new one
 
 	slice int64
 }

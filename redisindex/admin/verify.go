@@ -13,7 +13,7 @@ import (
 	"echosieve/simhash"
 )
 
-// Unlisted returns the articles that a block list lacks which should lead to them. Lists that are full lack articles rightly. Lists of
+// Unlisted returns the articles that a block list lacks which should lead to them. Lists that are full may have lost articles rightly. Lists of
 // anchors are not looked into: entries do not hold their anchors.
 func (t *Tools) Unlisted(ctx context.Context, articles []keyspace.StoredArticle) (unlisted []keyspace.StoredArticle, err error) {
 	err = t.session.Patiently(ctx, "block lists", func() error {

@@ -1,4 +1,5 @@
--- Step 1 of a batch: adds fingerprints to block lists in one hash, unless they are in their list or the list is full.
+-- Step 1 of a batch: adds fingerprints to the ends of block lists in one hash, unless they are in their list. A list that is too long loses
+-- its oldest fingerprints.
 -- Redis cannot append to a field, so a list is written as a whole, and goes as a whole to the log and to replicas. All lists are
 -- written with one command.
 -- KEYS[1]  hash of block lists; each field is a list: fingerprints, one after another
@@ -6,13 +7,13 @@
 -- ARGV[2]  size of a fingerprint in bytes: the bits that the block value holds are left out
 -- ARGV[3]  largest number of fingerprints in a list
 -- ARGV[4]  and following: the fields of the lists; then, for each list, the fingerprints to add to it, one after another
--- Output: two numbers: of fingerprints that found their list full, and of lists that were damaged. Of a damaged list the whole
+-- Output: two numbers: of fingerprints that lists have lost, and of lists that were damaged. Of a damaged list the whole
 -- fingerprints are kept.
 local unpack = table.unpack or unpack -- Lua 5.4 has the first, Redis' Lua 5.1 the second
 local key = KEYS[1]
 local is_new = prolong(key, ARGV[1])
 local size = tonumber(ARGV[2])
-local most, refused, damaged = size * ARGV[3], 0, 0
+local most, lost, damaged = size * ARGV[3], 0, 0
 local count, writes = (#ARGV - 3) / 2, {}
 for n, before in ipairs(redis.call('HMGET', key, unpack(ARGV, 4, count + 3))) do
   local list, members = before or '', ARGV[count + n + 3]
@@ -25,9 +26,11 @@ for n, before in ipairs(redis.call('HMGET', key, unpack(ARGV, 4, count + 3))) do
     while at and (at - 1) % size ~= 0 do -- these bytes are the end of one fingerprint and the start of the next
       at = string.find(list, fingerprint, at + 1, true)
     end
-    if not at then
-      if #list < most then list = list .. fingerprint else refused = refused + 1 end
-    end
+    if not at then list = list .. fingerprint end
+  end
+  if #list > most then
+    lost = lost + (#list - most) / size
+    list = string.sub(list, #list - most + 1)
   end
   if list ~= before then writes[#writes + 1], writes[#writes + 2] = ARGV[n + 3], list end
 end
@@ -38,4 +41,4 @@ if is_new then
 end
 if #writes > 0 then redis.call('HSET', key, unpack(writes)) end
 if is_new then prolong(key, ARGV[1]) end
-return {refused, damaged}
+return {lost, damaged}

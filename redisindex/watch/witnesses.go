@@ -146,7 +146,7 @@ func (l *Losses) lackingKeys(ctx context.Context, asked []witness) (lost []witne
 	return lost, kinds, nil
 }
 
-// mayHold says whether a list holds the fingerprint of the field, or is so long that it takes no more, or is not read whole.
+// mayHold says whether a list holds the fingerprint of the field, or is so long that it may have lost it, or is not read whole.
 func mayHold(list []simhash.Fingerprint, f keyspace.FieldRef) bool {
 	return len(list) >= keyspace.MaxMembers || slices.Contains(list, f.Fingerprint)
 }

@@ -147,15 +147,15 @@ func (f *filler) lists(ctx context.Context, p *population, n, block int, from, t
 	return f.flush(ctx, 1)
 }
 
-// fingerprintsOf returns the list of one block value: each fingerprint once, up to the most that a list takes.
+// fingerprintsOf returns the list of one block value: each fingerprint once, and the newest if they are too many.
 func fingerprintsOf(members []member) []simhash.Fingerprint {
 	var list []simhash.Fingerprint
 	for _, m := range members {
-		if len(list) < keyspace.MaxMembers && !slices.Contains(list, m.fingerprint) {
+		if list = list[max(0, len(list)-keyspace.MaxMembers):]; !slices.Contains(list, m.fingerprint) {
 			list = append(list, m.fingerprint)
 		}
 	}
-	return list
+	return list[max(0, len(list)-keyspace.MaxMembers):]
 }
 
 func (f *filler) addSet(ctx context.Context, ref keyspace.ListRef, list []simhash.Fingerprint) {

@@ -20,8 +20,8 @@ import (
 )
 
 const statsHelp = `Stats goes through all keys of the index in Redis and prints the number of articles by verdict and by slice, the memory
-by kind of key, the lengths of the block lists, and the longest lists. A full list (2,048 fingerprints) takes no
-more articles: many of them mean one template or one phrase in many articles.
+by kind of key, the lengths of the block lists, and the longest lists. A full list (512 fingerprints) loses its
+oldest article for each new one: many of them mean one template or one phrase in many articles.
 
 It reads the whole index: about 10 s for a million articles, and as much time of the servers. It needs the rights SCAN,
 DBSIZE, HGETALL and MEMORY USAGE.

@@ -9,7 +9,7 @@ import (
 )
 
 const verifyHelp = `Verify checks that every article of the index is in the block lists of its fingerprint, so that later copies find it,
-and that every fingerprint in a list has an entry. Articles that a full list turned away are no fault.
+and that every fingerprint in a list has an entry. Articles that a full list has lost are no fault.
 
 With --repair articles are added to the lists that lack them. The lists of anchors are not known from the entries: index
 refill restores them. Fingerprints without an entry are left: they are harmless, expire with their slice, and a
