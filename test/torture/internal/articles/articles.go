@@ -15,7 +15,6 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex/keyspace"
-	"echosieve/simhash"
 )
 
 // Of the 500 articles of an edition, exactly 130 are copies: of 40,000 articles, 29,600 have a new text.
@@ -24,10 +23,9 @@ const (
 	editionCopies = 130
 	// maxFamily is the most copies that a text gets. The index offers at most 8 articles of one fingerprint as originals: with more
 	// copies, a copy could miss its original without a mistake of the service.
-	maxFamily    = 6
-	remembered   = 20_000         // texts that can still be copied: the last ones
-	spread       = 72 * time.Hour // of the records' timestamps
-	nearDistance = 3              // in bits; always found, because the index stores a fingerprint under four blocks
+	maxFamily  = 6
+	remembered = 20_000         // texts that can still be copied: the last ones
+	spread     = 72 * time.Hour // of the records' timestamps
 )
 
 // A mixed writer also writes other records: one in 97 is broken, one in 211 has a null value, and so on.
@@ -231,7 +229,7 @@ func (w *Writer) copyText(id string) string {
 			b.WriteString(f.text)
 			w.sentence(&b, 3)
 			a, _ := w.recipe.Fingerprint(b.String(), article.Origin{})
-			if simhash.Distance(a.Fingerprint, f.article.Fingerprint) <= nearDistance && w.Index.Compare(&a, &f.article).Kind == article.Near {
+			if w.nearBothWays(&a, &f.article) {
 				w.Facts[id] = Fact{Family: f.id, Role: Near}
 				return b.String()
 			}

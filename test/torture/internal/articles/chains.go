@@ -62,15 +62,19 @@ func (w *Writer) versions(n int) []string {
 	}
 }
 
+// nearBothWays says whether the service finds one article as a near copy of the other, whichever of the two comes first.
+func (w *Writer) nearBothWays(a, b *article.Article) bool {
+	plan := w.Index.Plan()
+	return plan.Judge(&w.Index.Rule, a, b).Kind == article.Near && plan.Judge(&w.Index.Rule, b, a).Kind == article.Near &&
+		plan.Finds(a, b) && plan.Finds(b, a)
+}
+
 // extends says whether an article continues the chain: the service finds it as a copy of the last version, whichever of the two comes
 // first, and does not judge it a copy of an earlier version.
 func (w *Writer) extends(chain []article.Article, a *article.Article) bool {
 	if len(chain) == 0 {
 		return true
 	}
-	last := &chain[len(chain)-1]
-	plan := w.Index.Plan()
-	return plan.Judge(&w.Index.Rule, a, last).Kind == article.Near && plan.Judge(&w.Index.Rule, last, a).Kind == article.Near &&
-		plan.Finds(a, last) && plan.Finds(last, a) &&
+	return w.nearBothWays(a, &chain[len(chain)-1]) &&
 		!slices.ContainsFunc(chain[:len(chain)-1], func(b article.Article) bool { return w.Index.Compare(a, &b).Kind.IsCopy() })
 }
