@@ -24,7 +24,7 @@ import (
 )
 
 // benchParams are the parameters of the recipe news.
-var benchParams = indextest.Params{Window: 48 * time.Hour, Generations: 2, MaxDistance: 21, LoneDistance: 12, Blocks: 4, Probes: 3}
+var benchParams = indextest.Params{Window: 48 * time.Hour, Generations: 2, MaxDistance: 21, LoneDistance: 12, Blocks: 3, Probes: 4}
 
 // BenchmarkClaim stores b.N articles (uniform fingerprints, ids of 30 bytes) in one slice, or spread over one window. It reports the
 // time, the CPU time of client and server, and the memory of the entry and of the fingerprints in block lists, for each article:

@@ -76,11 +76,11 @@ func (p *Plan) appendAnchors(dst []simhash.Block, anchors []uint64) []simhash.Bl
 // The lists of anchors have the block number Layout.Count. A fingerprint in two lists is a candidate up to the largest distance of the
 // recipe, see Filter.
 //
-// One equal block says little. With 1 million articles stored and 14 bits in a block, the lists of an article hold about 1,200 fingerprints
-// by chance: 4 of them lie within 16 bits, 0.1 within 12. Such candidates cost reads, more of them the more articles are stored, and if
+// One equal block says little. With 1 million articles stored and 16 bits in a block, the lists of an article hold about 230 fingerprints
+// by chance: 3 of them lie within 16 bits, 0.1 within 12. Such candidates cost reads, more of them the more articles are stored, and if
 // there are more than the index fetches (max_candidates), they displace copies that lie farther away. Two equal blocks hardly occur by
-// chance, and nearly all copies beyond 12 bits have two, or an anchor. An equal anchor says more than a block: of the 370 fingerprints that
-// share the value of an anchor by chance, 1 or 2 lie within 21 bits.
+// chance, and nearly all copies beyond 12 bits have two, or an anchor. An equal anchor says more than a block: of the 140 fingerprints that
+// share the value of an anchor by chance, at most one lies within 21 bits.
 func (p *Plan) Reach(block int) int {
 	if block < p.Layout.Count {
 		return p.loneDistance

@@ -6,7 +6,7 @@
 // is as long as window / redis.generations.
 //
 //	key                                 type    content
-//	ns:b:<g>:<block>:<high bits, hex>   hash    field: the low 11 bits of a block value; value: its block list; the last block: anchors
+//	ns:b:<g>:<block>:<high bits, hex>   hash    field: the low 12 or 13 bits of a block value; value: its block list; the last block: anchors
 //	ns:s:<g>:<block>:<value, hex>       set     with redis.buckets: sets, in place of ns:b: fingerprints as signed decimal numbers
 //	ns:o:<g>:<shard, hex>               hash    field: a fingerprint; value: its entries (entry.go)
 //	ns:g:<g>                            hash    the slice exists; written before tickets are drawn, read after
@@ -69,9 +69,9 @@ type Config struct {
 	// Redis set, which other programs can read (setLists). Sets write less to the log of Redis where lists are long, but cost the
 	// server more CPU time.
 	Buckets string `setting:"buckets" help:"Form of block lists: packed (cheaper) or sets (readable by other tools; docs/tuning.md). A change starts an empty index."`
-	// BlockBits is the width of block values in bits; 0 computes it from ExpectedArticles, up to 20 bits for 4 blocks, which serve about 60
-	// million articles. 24 bits serve a billion. Wider blocks find fewer copies with the same number of probes.
-	BlockBits int `setting:"block_bits" range:"0,6..32" help:"Width of block values, 6 to 32 bits. Raised: shorter lists, more memory, fewer copies found (docs/scale.md). 0: from expected_articles, at most 20 for 4 blocks; sets: 16. A change starts an empty index."`
+	// BlockBits is the width of block values in bits; 0 computes it from ExpectedArticles, up to 26 bits for 3 blocks, which serve a
+	// billion articles. Wider blocks find fewer copies with the same number of probes.
+	BlockBits int `setting:"block_bits" range:"0,6..32" help:"Width of block values, 6 to 32 bits. Raised: shorter lists, more memory, fewer copies found (docs/scale.md). 0: from expected_articles, at most 26 for 3 blocks; sets: 16. A change starts an empty index."`
 }
 
 // Bounds of Config.Window.
