@@ -38,12 +38,15 @@ type claim struct {
 	tasks      []*task
 	claimed    []*task // for each article of the call; articles with the same identity share a task
 	byIdentity map[keyspace.Identity]*task
+	seen       map[int64]bool      // slices that exist, as far as this claim knows
 	fetched    [][]*keyspace.Entry // entries of the fields that were fetched; see candidate.fetched
 	call       *call
 }
 
 func newClaim(x *Index, articles []article.Article, by *call) *claim {
-	c := &claim{x: x, claimed: make([]*task, len(articles)), byIdentity: make(map[keyspace.Identity]*task, len(articles)), call: by}
+	c := &claim{
+		x: x, claimed: make([]*task, len(articles)), byIdentity: make(map[keyspace.Identity]*task, len(articles)), seen: map[int64]bool{}, call: by,
+	}
 	for i := range articles {
 		a := &articles[i]
 		c.claimed[i] = c.task(x.keys.EntryOf(a))
@@ -106,18 +109,14 @@ func (c *claim) storeLists(ctx context.Context) error {
 	if err := c.exec(ctx, "store_lists", pipe); err != nil {
 		return err
 	}
-	for _, t := range c.tasks {
-		x.slices.set(t.Slice, true)
-	}
 	return added()
 }
 
 // registerSlices queues the commands that say that the slices of the claim exist. Registrations expire after the entries.
 func (c *claim) registerSlices(ctx context.Context, pipe redis.Pipeliner) {
-	registered := map[int64]bool{}
 	for _, t := range c.tasks {
-		if !registered[t.Slice] {
-			registered[t.Slice] = true
+		if !c.seen[t.Slice] {
+			c.seen[t.Slice] = true
 			key := c.x.keys.Exists(t.Slice)
 			pipe.HSet(ctx, key, "", "")
 			pipe.Expire(ctx, key, 2*c.x.layout.Lifetime)

@@ -109,7 +109,7 @@ func (c *claim) queueLookups(ctx context.Context, pipe redis.Pipeliner, open []*
 		for slice, last := x.layout.Reach(t.Millis()); slice <= last; slice++ {
 			if l.slices[slice] == nil {
 				l.slices[slice] = pipe.HGet(ctx, x.keys.Exists(slice), "")
-				l.known[slice] = x.slices.known(slice)
+				l.known[slice] = c.seen[slice] || x.slices.known(slice)
 			}
 			if !l.known[slice] {
 				continue
@@ -135,6 +135,7 @@ func (l *lookups) read() (foundSlice bool, err error) {
 	for slice, cmd := range l.slices {
 		exists := cmd.Err() == nil
 		l.x.slices.set(slice, exists)
+		l.seen[slice] = exists
 		foundSlice = foundSlice || exists && !l.known[slice]
 	}
 	lists, err := l.lists()
