@@ -22,6 +22,9 @@ const (
 	// listpackEntries is the number of fields up to which Redis shall keep a hash of entries as a listpack. A hash holds 8 to 16 at the
 	// expected volume, so there is room for more articles than expected.
 	listpackEntries = 16 * keyspace.EntriesPerHash
+	// intsetEntries is the number of members up to which Redis shall keep a set of fingerprints as an intset. A set may hold more than a
+	// look-up reads.
+	intsetEntries = 4 * keyspace.MaxMembers
 )
 
 // Check asks every server behind client for its settings and its state. It returns the faults that prevent the index from working,
@@ -81,7 +84,7 @@ func checkServer(ctx context.Context, server *redis.Client, cfg keyspace.Config)
 	settings, err := server.ConfigGet(ctx, "*").Result()
 	if err != nil {
 		add(diag.Info, "settings", "could not be read: "+err.Error(),
-			fmt.Sprintf("make sure of: maxmemory-policy noeviction, hash-max-listpack-value %d, hash-max-listpack-entries %d, set-max-intset-entries %d (with redis.buckets: sets), appendonly yes", ListpackBytes, listpackEntries, keyspace.MaxMembers))
+			fmt.Sprintf("make sure of: maxmemory-policy noeviction, hash-max-listpack-value %d, hash-max-listpack-entries %d, set-max-intset-entries %d (with redis.buckets: sets), appendonly yes", ListpackBytes, listpackEntries, intsetEntries))
 		return findings
 	}
 	if policy := settings["maxmemory-policy"]; policy != "" && policy != "noeviction" {
@@ -125,7 +128,7 @@ func wantedSizes(cfg keyspace.Config) []wantedSize {
 		return []wantedSize{value, entries}
 	}
 	value.most = math.MaxInt
-	intset := wantedSize{[]string{"set-max-intset-entries"}, keyspace.MaxMembers, math.MaxInt, "larger sets of fingerprints take several times the memory"}
+	intset := wantedSize{[]string{"set-max-intset-entries"}, intsetEntries, math.MaxInt, "larger sets of fingerprints take several times the memory"}
 	return []wantedSize{value, entries, intset}
 }
 
