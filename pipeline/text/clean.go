@@ -283,7 +283,7 @@ func classOf(r rune) class {
 		return classWord
 	case r >= '0' && r <= '9':
 		return classDigit
-	case r >= 0x2010 && r <= 0x2027 || r >= 0x3001 && r <= 0x3004 || r >= 0x3008 && r <= 0x3011: // the usual punctuation
+	case isUsualMark(r):
 		return classMark
 	case r < utf8.RuneSelf:
 		if r == ' ' || r == '\n' {
@@ -300,6 +300,11 @@ func classOf(r rune) class {
 		return classSpace
 	}
 	return classMark
+}
+
+// isUsualMark tells whether r is among the most frequent punctuation beyond ASCII, without a look-up in the tables of Unicode.
+func isUsualMark(r rune) bool {
+	return r >= 0x2010 && r <= 0x2027 || r >= 0x3001 && r <= 0x3004 || r >= 0x3008 && r <= 0x3011
 }
 
 func startsWithDigit(s string) bool {
