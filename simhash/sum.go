@@ -58,36 +58,38 @@ func SumWeights(features []Feature, differences *Sums) Fingerprint {
 	if n == 0 {
 		return 0
 	}
-	// Weights become integers, so that 64 sums fit 32 words as two lanes of 32 bits: word i holds bit i below
-	// and bit i+32 above. No sum may reach 2^32, or it would run over into its neighbour: n weights below
-	// 2^shift stay below 2^31, and half a unit of rounding for each keeps them below 2^32.
+	// Weights become integers, so that sums are exact in any order. The greatest sum is near 2^31. The power of two is multiplied in two
+	// parts, because the whole of it can be too large for a number.
 	_, exponent := math.Frexp(heaviest)
 	_, magnitude := math.Frexp(float64(n))
 	shift := 31 - magnitude - exponent
+	scale, rest := math.Ldexp(1, shift/2), math.Ldexp(1, shift-shift/2)
 
-	const lanes = 1<<32 | 1
-	var sums [32]uint64
-	total := uint64(0)
+	// Four bits of the hash are added at a time: nibbles[i][v] is the weight of the features whose bits 4i to 4i+3 have the value v.
+	var nibbles [16][16]uint64
 	for _, f := range features {
 		if !usable(f.Weight) {
 			continue
 		}
-		w := uint64(math.Ldexp(f.Weight, shift) + 0.5)
-		total += w
-		h := f.Hash
-		for i := range sums {
-			sums[i] += h & lanes * w
-			h >>= 1
+		w, h := uint64(f.Weight*scale*rest+0.5), f.Hash
+		for i := range nibbles {
+			nibbles[i][h&15] += w
+			h >>= 4
 		}
 	}
-	for i, s := range sums {
-		differences[i] = float64(int64(2*(s&math.MaxUint32)) - int64(total))
-		differences[i+32] = float64(int64(2*(s>>32)) - int64(total))
-	}
 	var fp Fingerprint
-	for i, d := range differences {
-		if d > 0 {
-			fp |= 1 << i
+	for i := range nibbles {
+		n := &nibbles[i]
+		for bit := 3; bit >= 0; bit-- { // each bit halves the values that are left to tell apart
+			half, difference := 1<<bit, int64(0)
+			for value := range half {
+				difference += int64(n[half+value] - n[value])
+				n[value] += n[half+value]
+			}
+			differences[4*i+bit] = float64(difference)
+			if difference > 0 {
+				fp |= 1 << (4*i + bit)
+			}
 		}
 	}
 	return fp
