@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -213,59 +214,60 @@ func loadSimplified() (table [lastHan - firstHan + 1]rune, rare map[rune]rune) {
 // are left out, so that two texts which differ in nothing else are exact copies. They stay where leaving them out could change a number:
 // a punctuation mark or symbol next to a digit (3.5 is not 35, and -5 is not 5%), and one space between two digits.
 func AppendNormalised(dst []byte, clean string) []byte {
-	afterDigit, spaced := false, false // the last character was a digit; it was white space after a digit
+	dst = slices.Grow(dst, len(clean))
+	out, n := dst[len(dst):len(dst)+len(clean)], 0 // the normalised form is never longer
+	afterDigit, spaced := false, false             // the last character was a digit; it was white space after a digit
 	for i := 0; i < len(clean); {
-		if n := plainWord(clean[i:]); n > 0 {
-			dst = append(dst, clean[i:i+n]...)
-			afterDigit, spaced = false, false
-			i += n
-			continue
+		if !afterDigit && !spaced {
+			// Most of any text. A byte that is left out is written over by the next one: a branch would be mispredicted at each end of a word.
+			start := i
+			for i < len(clean) && keptBytes[clean[i]] != unknownByte {
+				out[n] = clean[i]
+				n += int(keptBytes[clean[i]])
+				i++
+			}
+			if i > start && isASCIIMark(clean[i-1]) && startsWithDigit(clean[i:]) {
+				out[n] = clean[i-1]
+				n++
+			}
+			if i == len(clean) {
+				break
+			}
 		}
-		r, size := rune(clean[i]), 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRuneInString(clean[i:])
-		}
+		r, size := utf8.DecodeRuneInString(clean[i:])
 		next := i + size
-		switch classOf(r) {
-		case classDigit:
-			if spaced {
-				dst = append(dst, ' ')
-			}
-			dst = append(dst, clean[i:next]...)
-			afterDigit, spaced = true, false
-		case classWord:
-			dst = append(dst, clean[i:next]...)
-			afterDigit, spaced = false, false
-		case classSpace:
-			spaced = spaced || afterDigit
-			afterDigit = false
-		case classMark:
-			if afterDigit || startsWithDigit(clean[next:]) {
-				dst = append(dst, clean[i:next]...)
-			}
-			afterDigit, spaced = false, false
+		class := classOf(r)
+		if class == classDigit && spaced {
+			out[n] = ' '
+			n++
 		}
+		if class == classDigit || class == classWord || class == classMark && (afterDigit || startsWithDigit(clean[next:])) {
+			n += copy(out[n:], clean[i:next])
+		}
+		spaced = class == classSpace && (spaced || afterDigit)
+		afterDigit = class == classDigit
 		i = next
 	}
-	return dst
+	return dst[:len(dst)+n]
 }
 
-// plainWord is the length of the run of letters a-z and frequent Han characters at the beginning of s. They are most of any text and need
-// no decoding: the bytes E5 to E9 begin U+5000 to U+9FFF.
-func plainWord(s string) int {
-	i := 0
-	for i < len(s) {
-		switch c := s[i]; {
-		case c >= 'a' && c <= 'z':
-			i++
-		case c >= 0xe5 && c <= 0xe9 && i+2 < len(s):
-			i += 3
-		default:
-			return i
+// keptBytes says how many bytes of a byte the normalised form keeps where no digit is near: all of letters a-z and of frequent Han characters,
+// which begin with E5 to E9, none of other ASCII characters. unknownByte stands for digits and for the beginning of all other characters.
+var keptBytes = func() (table [256]uint8) {
+	for c := range table {
+		switch {
+		case c < utf8.RuneSelf && classOf(rune(c)) == classDigit, c >= 0xc0 && (c < 0xe5 || c > 0xe9):
+			table[c] = unknownByte
+		case c >= utf8.RuneSelf || classOf(rune(c)) == classWord:
+			table[c] = 1
 		}
 	}
-	return i
-}
+	return table
+}()
+
+const unknownByte = 2
+
+func isASCIIMark(c byte) bool { return c < utf8.RuneSelf && classOf(rune(c)) == classMark }
 
 type class uint8
 

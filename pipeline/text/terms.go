@@ -122,7 +122,7 @@ func half(hash uint64) uint32 { return max(uint32(hash>>32), 1) }
 
 // isWord tells whether a piece of a cut text holds a letter or digit. Other pieces are punctuation and symbols.
 func isWord(piece string) bool {
-	if plainWord(piece) > 0 {
+	if piece != "" && keptBytes[piece[0]] == 1 { // most words, without a function call
 		return true
 	}
 	for _, r := range piece {
