@@ -109,13 +109,11 @@ func (c DecodeConfig) Validate() error {
 type envelope struct {
 	within  []string          // paths of the article in the value, in their order; "" is the value itself
 	headers map[string]string // for a field of FieldConfig, the record header that names it
-	deletes []member          // a value with such a string at the path reports that an article was deleted
+	deletes []deletion        // each reports that an article was deleted
 }
 
-// isDeleted is the value at the path of a deletion.
-func isDeleted(path, value string) member {
-	return member{path, gjson.Result{Type: gjson.String, Str: value}}
-}
+// deletion is a string at a path.
+type deletion struct{ path, value string }
 
 // envelopes are the values of DecodeConfig.Preset. Sources: the JSON converter of Kafka Connect with schemas.enable, Debezium's data change
 // events (its MongoDB connector writes a document as a string, which @fromstr reads), CloudEvents 1.0 in structured and binary mode of its
@@ -124,7 +122,7 @@ var envelopes = map[string]envelope{
 	"connect": {within: []string{"payload"}},
 	"debezium": {
 		within:  []string{"payload.after", "after", "payload.after.@fromstr", "after.@fromstr"},
-		deletes: []member{isDeleted("payload.op", "d"), isDeleted("op", "d")},
+		deletes: []deletion{{"payload.op", "d"}, {"op", "d"}},
 	},
 	"cloudevents": {
 		within:  []string{"data", ""},
@@ -132,7 +130,7 @@ var envelopes = map[string]envelope{
 	},
 	"mongo": {
 		within:  []string{"fullDocument", "payload.fullDocument", "fullDocument.@fromstr", "payload.@fromstr.fullDocument"},
-		deletes: []member{isDeleted("operationType", "delete"), isDeleted("payload.operationType", "delete")},
+		deletes: []deletion{{"operationType", "delete"}, {"payload.operationType", "delete"}},
 	},
 }
 
@@ -173,9 +171,9 @@ func (c *DecodeConfig) paths() FieldConfig {
 
 // deletes says whether a value reports that an article was deleted. Such a record is treated as one with a null value.
 func (c *DecodeConfig) deletes(o *object) bool {
-	return slices.ContainsFunc(envelopes[c.Preset].deletes, func(d member) bool {
-		v := o.get(d.name)
-		return v.Type == gjson.String && v.Str == d.value.Str
+	return slices.ContainsFunc(envelopes[c.Preset].deletes, func(d deletion) bool {
+		v := o.get(d.path)
+		return v.Type == gjson.String && v.Str == d.value
 	})
 }
 

@@ -1,0 +1,173 @@
+package pipeline
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"echosieve/pipeline/record"
+
+	"github.com/tidwall/gjson"
+)
+
+// object is a JSON object whose members were found in one pass. A search by path reads the object from its beginning, text included,
+// and a record takes about ten searches. Strings in it share the memory of the whole object.
+type object struct {
+	gjson.Result
+	members []member        // the first maxMembers, in their order
+	headers []record.Header // of the record
+}
+
+// maxMembers bounds the memory for members, which take up to six times as much as the JSON. Articles have fewer members. Further ones
+// are searched by path.
+const maxMembers = 256
+
+type member struct {
+	name string
+	raw  string // the value as it is written
+}
+
+// newObject finds the members of a valid JSON object and appends them to members, which must be empty. headers are those of its record.
+func newObject(json []byte, headers []record.Header, members []member) object {
+	o := object{gjson.ParseBytes(json), members, headers}
+	name, rest := cutValue(o.Raw[1:])
+	for name != "" && len(o.members) < maxMembers {
+		var raw string
+		raw, rest = cutValue(rest)
+		o.members = append(o.members, member{unquoted(name), raw})
+		name, rest = cutValue(rest)
+	}
+	return o
+}
+
+// cutValue cuts the first value off valid JSON, with the white space and the separators before it. It is empty at the end of an object.
+// gjson (1.20) looks at each byte of a string by itself, which takes several times as long.
+func cutValue(json string) (value, rest string) {
+	json = strings.TrimLeft(json, " \t\r\n,:")
+	end := 0
+	switch json[0] {
+	case '}':
+	case '"':
+		end = stringEnd(json)
+	case '{', '[':
+		for depth := 1; depth > 0; {
+			end++
+			switch json[end] {
+			case '"':
+				end += stringEnd(json[end:]) - 1
+			case '{', '[':
+				depth++
+			case '}', ']':
+				depth--
+			}
+		}
+		end++
+	default:
+		end = strings.IndexAny(json, ",} \t\r\n")
+	}
+	return json[:end], json[end:]
+}
+
+// stringEnd returns the length of the string at the beginning of valid JSON, with its quotation marks. A mark behind an odd number of
+// backslashes is part of the string.
+func stringEnd(json string) int {
+	for end := 1; ; end++ {
+		end += strings.IndexByte(json[end:], '"')
+		backslashes := 0
+		for json[end-1-backslashes] == '\\' {
+			backslashes++
+		}
+		if backslashes%2 == 0 {
+			return end + 1
+		}
+	}
+}
+
+// escapes are the characters that stand for others behind a backslash.
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// unquoted returns the content of a string of valid JSON. Half of a surrogate pair becomes U+FFFD.
+func unquoted(raw string) string {
+	s := raw[1 : len(raw)-1]
+	at := strings.IndexByte(s, '\\')
+	if at < 0 {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for ; at >= 0; at = strings.IndexByte(s, '\\') {
+		b.WriteString(s[:at])
+		s = s[at+1:]
+		if s[0] != 'u' {
+			b.WriteByte(escapes[s[0]])
+			s = s[1:]
+			continue
+		}
+		r := hexRune(s[1:])
+		s = s[5:]
+		if utf16.IsSurrogate(r) && strings.HasPrefix(s, `\u`) {
+			r = utf16.DecodeRune(r, hexRune(s[2:]))
+			s = s[6:]
+		}
+		b.WriteRune(r)
+	}
+	b.WriteString(s)
+	return b.String()
+}
+
+// hexRune reads the four hexadecimal digits at the beginning of s.
+func hexRune(s string) rune {
+	n, _ := strconv.ParseUint(s[:4], 16, 16) // valid JSON has no others
+	return rune(n)
+}
+
+// parsed returns the value as gjson does.
+func (m *member) parsed() gjson.Result {
+	if m.raw[0] == '"' {
+		return gjson.Result{Type: gjson.String, Raw: m.raw, Str: unquoted(m.raw)}
+	}
+	return gjson.Parse(m.raw)
+}
+
+// get returns the value at a path of gjson, or the record header that the path names. Of several members or headers with one name, the
+// first one counts.
+func (o *object) get(path string) gjson.Result {
+	if name, ok := strings.CutPrefix(path, headerPath); ok {
+		return o.header(name)
+	}
+	if !isPlainName(path) {
+		return o.Get(path)
+	}
+	for i := range o.members {
+		if o.members[i].name == path {
+			return o.members[i].parsed()
+		}
+	}
+	if len(o.members) == maxMembers {
+		return o.Get(path)
+	}
+	return gjson.Result{}
+}
+
+func (o *object) header(name string) gjson.Result {
+	for _, h := range o.headers {
+		if h.Key == name && utf8.Valid(h.Value) {
+			text := string(h.Value)
+			return gjson.Result{Type: gjson.String, Raw: text, Str: text}
+		}
+	}
+	return gjson.Result{}
+}
+
+// isPlainName says whether a path names one member and has no character with a meaning of its own.
+func isPlainName(path string) bool {
+	for _, c := range []byte(path) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return path != ""
+}
