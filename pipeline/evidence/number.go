@@ -36,20 +36,9 @@ type numbers struct {
 
 // next advances to the next number and tells whether there is one.
 func (n *numbers) next() bool {
-	for n.pos < len(n.text) {
+	for n.pass(); n.pos < len(n.text); n.pass() {
 		n.at = n.pos
-		r, size := rune(n.text[n.pos]), 1
-		switch {
-		case r >= 0xe5 && r <= 0xe9 && n.pos+2 < len(n.text): // begins U+5000 to U+9FFF: most of any Chinese text, without a function call
-			r, size = r&0xf<<12|rune(n.text[n.pos+1]&0x3f)<<6|rune(n.text[n.pos+2]&0x3f), 3
-			if !isNumeral(r) {
-				n.before = n.before<<21 | uint64(r)
-				n.pos += size
-				continue
-			}
-		case r >= utf8.RuneSelf:
-			r, size = decode(n.text[n.pos:])
-		}
+		r, size := decode(n.text[n.pos:])
 		switch {
 		case r >= '0' && r <= '9':
 			value, digits := n.digits()
@@ -85,6 +74,29 @@ func (n *numbers) next() bool {
 	return false
 }
 
+// pass advances over characters that begin neither a number nor a word of letters: ASCII punctuation, and Han characters that are no numerals, most
+// of any Chinese text.
+func (n *numbers) pass() {
+	pos, before := n.pos, n.before
+	for pos < len(n.text) {
+		c := n.text[pos]
+		if c < utf8.RuneSelf && !isPlain[c] {
+			pos++
+			continue
+		}
+		if c < 0xe5 || c > 0xe9 || pos+2 >= len(n.text) { // E5 to E9 begin U+5000 to U+9FFF
+			break
+		}
+		r := rune(c&0xf)<<12 | rune(n.text[pos+1]&0x3f)<<6 | rune(n.text[pos+2]&0x3f)
+		if isNumeral(r) {
+			break
+		}
+		before = before<<21 | uint64(r)
+		pos += 3
+	}
+	n.pos, n.before = pos, before
+}
+
 // wordNumber returns the number that the word just read stands for, 0 if it is none. "one" is a number only before a scale.
 func (n *numbers) wordNumber(word string) uint64 {
 	if word != "one" {
@@ -95,7 +107,7 @@ func (n *numbers) wordNumber(word string) uint64 {
 		from++
 	}
 	end := from
-	for end < len(n.text) && n.text[end] < utf8.RuneSelf && isPlain[n.text[end]] {
+	for end < len(n.text) && isPlain[n.text[end]] {
 		end++
 	}
 	if isScale(n.text[from:end]) {
@@ -110,8 +122,8 @@ func (n *numbers) found(value uint64) {
 	n.before = n.before<<8 | '#'
 }
 
-// isPlain says, by ASCII character, whether the character is a letter or a digit.
-var isPlain = func() (table [utf8.RuneSelf]bool) {
+// isPlain says, by byte, whether it is an ASCII letter or digit.
+var isPlain = func() (table [256]bool) {
 	for c := range table {
 		table[c] = c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 	}
@@ -120,24 +132,22 @@ var isPlain = func() (table [utf8.RuneSelf]bool) {
 
 // word reads a word of letters other than Han and the digits within, such as "covid19".
 func (n *numbers) word() string {
-	start := n.pos
-	for n.pos < len(n.text) {
-		if c := n.text[n.pos]; c < utf8.RuneSelf {
-			if !isPlain[c] {
-				break
-			}
-			n.before = n.before<<8 | uint64(c)
-			n.pos++
-			continue
+	pos, before := n.pos, n.before
+	for {
+		for pos < len(n.text) && isPlain[n.text[pos]] {
+			before = before<<8 | uint64(n.text[pos])
+			pos++
 		}
-		r, size := decode(n.text[n.pos:]) // full-width ASCII comes out as ASCII
+		r, size := decode(n.text[pos:]) // full-width ASCII comes out as ASCII; 0 at the end
 		if r < utf8.RuneSelf && !isPlain[r] || isHan(r) || r >= utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsMark(r) {
 			break
 		}
-		n.before = n.before<<8 | uint64(r&0xff)
-		n.pos += size
+		before = before<<8 | uint64(r&0xff)
+		pos += size
 	}
-	return n.text[start:n.pos]
+	word := n.text[n.pos:pos]
+	n.pos, n.before = pos, before
+	return word
 }
 
 // digits reads a number written with digits and returns its significant digits, 0 for zero, and the number of all its digits. Beyond 19
