@@ -221,9 +221,18 @@ func AppendNormalised(dst []byte, clean string) []byte {
 		if !afterDigit && !spaced {
 			// Most of any text. A byte that is left out is written over by the next one: a branch would be mispredicted at each end of a word.
 			start := i
-			for i < len(clean) && keptBytes[clean[i]] != unknownByte {
-				out[n] = clean[i]
-				n += int(keptBytes[clean[i]])
+			for i < len(clean) {
+				c := clean[i]
+				if c >= 0xe5 && c <= 0xe9 && i+2 < len(clean) { // begins U+5000 to U+9FFF
+					out[n], out[n+1], out[n+2] = c, clean[i+1], clean[i+2]
+					i, n = i+3, n+3
+					continue
+				}
+				if keptASCII[c] > 1 {
+					break
+				}
+				out[n] = c
+				n += int(keptASCII[c])
 				i++
 			}
 			if i > start && isASCIIMark(clean[i-1]) && startsWithDigit(clean[i:]) {
@@ -251,21 +260,19 @@ func AppendNormalised(dst []byte, clean string) []byte {
 	return dst[:len(dst)+n]
 }
 
-// keptBytes says how many bytes of a byte the normalised form keeps where no digit is near: all of letters a-z and of frequent Han characters,
-// which begin with E5 to E9, none of other ASCII characters. unknownByte stands for digits and for the beginning of all other characters.
-var keptBytes = func() (table [256]uint8) {
+// keptASCII says, by ASCII character, how many bytes the normalised form keeps of it where no digit is near: 1 of a letter, 0 of white space and
+// marks. Digits, and the first bytes of all other characters, have 2.
+var keptASCII = func() (table [256]uint8) {
 	for c := range table {
 		switch {
-		case c < utf8.RuneSelf && classOf(rune(c)) == classDigit, c >= 0xc0 && (c < 0xe5 || c > 0xe9):
-			table[c] = unknownByte
-		case c >= utf8.RuneSelf || classOf(rune(c)) == classWord:
+		case c >= utf8.RuneSelf || classOf(rune(c)) == classDigit:
+			table[c] = 2
+		case classOf(rune(c)) == classWord:
 			table[c] = 1
 		}
 	}
 	return table
 }()
-
-const unknownByte = 2
 
 func isASCIIMark(c byte) bool { return c < utf8.RuneSelf && classOf(rune(c)) == classMark }
 

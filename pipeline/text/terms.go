@@ -122,8 +122,10 @@ func half(hash uint64) uint32 { return max(uint32(hash>>32), 1) }
 
 // isWord tells whether a piece of a cut text holds a letter or digit. Other pieces are punctuation and symbols.
 func isWord(piece string) bool {
-	if piece != "" && keptBytes[piece[0]] == 1 { // most words, without a function call
-		return true
+	if piece != "" { // most words, without a function call
+		if c := piece[0]; c >= 'a' && c <= 'z' || c >= 0xe5 && c <= 0xe9 {
+			return true
+		}
 	}
 	for _, r := range piece {
 		if c := classOf(r); c == classWord || c == classDigit {
