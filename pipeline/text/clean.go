@@ -52,11 +52,23 @@ func fold(dst []byte, s string) (out []byte, seen traits) {
 		c := rune(s[i])
 		switch {
 		case c < utf8.RuneSelf:
+			if space == 0 && len(dst) > start {
+				var n int
+				if dst, n = appendASCII(dst, s[i:]); n > 0 {
+					i += n
+					continue
+				}
+			}
 			i++
 			c = rune(asciiFold[c])
 		case c >= 0xe4 && c <= 0xe9 && i+2 < len(s) && s[i+1]>>6 == 2 && s[i+2]>>6 == 2: // U+4000 to U+9FFF, without a function call
-			c = simplified[c&0xf<<12|rune(s[i+1]&0x3f)<<6|rune(s[i+2]&0x3f)-firstHan]
+			r := c&0xf<<12 | rune(s[i+1]&0x3f)<<6 | rune(s[i+2]&0x3f)
 			i += 3
+			if space == 0 && !isTraditional(r) {
+				dst = append(dst, s[i-3], s[i-2], s[i-1])
+				continue
+			}
+			c = simplified[r-firstHan]
 		default:
 			r, size := utf8.DecodeRuneInString(s[i:])
 			i += size
@@ -111,6 +123,23 @@ func fold(dst []byte, s string) (out []byte, seen traits) {
 		seen |= hasSpacedHan
 	}
 	return dst, seen
+}
+
+// appendASCII appends the ASCII text at the beginning of s as fold does, up to white space that is more than one space, and returns its length. The
+// character before s is no white space. All of its few branches are predictable; most of an English text is read here.
+func appendASCII(dst []byte, s string) (out []byte, length int) {
+	before := uint8(0) // kind of the character before
+	for length < len(s) {
+		kind := asciiKind[s[length]]
+		if kind+before > oneSpace {
+			break
+		}
+		dst = append(dst, asciiFold[s[length]&0x7f])
+		before = kind
+		length++
+	}
+	n := int(before) // a space at the end is not written before the next character is known
+	return dst[:len(dst)-n], length - n
 }
 
 // foldRare folds one character that is neither ASCII nor common in Chinese text. It returns 0 for a character that is left out.
@@ -183,6 +212,33 @@ var asciiFold = func() (table [utf8.RuneSelf]byte) {
 	}
 	table['\t'], table['\n'], table['\v'], table['\f'], table['\r'] = ' ', '\n', '\n', '\n', '\n'
 	return table
+}()
+
+// asciiKind is 0 for visible ASCII characters, oneSpace for those that fold to a space, more for all other bytes.
+var asciiKind = func() (table [256]uint8) {
+	for c := range table {
+		switch {
+		case c >= utf8.RuneSelf || asciiFold[c] < ' ':
+			table[c] = oneSpace + 1
+		case asciiFold[c] == ' ':
+			table[c] = oneSpace
+		}
+	}
+	return table
+}()
+
+const oneSpace = 1
+
+// isTraditional tells whether simplified changes a Han character of the basic plane. The bits stay in the processor's cache, simplified does not.
+func isTraditional(r rune) bool { return traditional[(r-firstHan)/64]>>((r-firstHan)%64)&1 != 0 }
+
+var traditional = func() (bits [(lastHan - firstHan + 64) / 64]uint64) {
+	for i, r := range simplified {
+		if r != firstHan+rune(i) {
+			bits[i/64] |= 1 << (i % 64)
+		}
+	}
+	return bits
 }()
 
 // simplified maps Han characters of the basic plane, simplifiedRare the others.
