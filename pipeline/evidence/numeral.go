@@ -104,7 +104,10 @@ func isMeasure(r rune) bool {
 }
 
 // isNumeral tells whether a character from U+5000 to U+9FFF is a Chinese numeral.
-func isNumeral(r rune) bool { return numerals[(r-0x5000)/64]>>(r%64)&1 != 0 }
+func isNumeral(r rune) bool {
+	bit := uint32(r - 0x5000)
+	return numerals[bit/64]>>(bit%64)&1 != 0
+}
 
 // numerals has a bit for each character from U+5000 to U+9FFF.
 var numerals = func() (table [0x5000 / 64]uint64) {

@@ -230,7 +230,10 @@ var asciiKind = func() (table [256]uint8) {
 const oneSpace = 1
 
 // isTraditional tells whether simplified changes a Han character of the basic plane. The bits stay in the processor's cache, simplified does not.
-func isTraditional(r rune) bool { return traditional[(r-firstHan)/64]>>((r-firstHan)%64)&1 != 0 }
+func isTraditional(r rune) bool {
+	bit := uint32(r - firstHan)
+	return traditional[bit/64]>>(bit%64)&1 != 0
+}
 
 var traditional = func() (bits [(lastHan - firstHan + 64) / 64]uint64) {
 	for i, r := range simplified {
