@@ -19,11 +19,15 @@ type word struct {
 	text  string
 	hash  uint64
 	count int32
-	idf   float32
+	idf   float32 // 0 of a stop word, which is no feature
 	// unlisted is how a word was cut that is neither Chinese nor ASCII: no table has such words.
 	unlisted scriptKind
-	// functionOf are the languages of which it is a function word.
-	functionOf language.Set
+}
+
+// functionWord is one of the different words of a text with the languages of which it is a function word.
+type functionWord struct {
+	*word
+	of language.Set
 }
 
 // weight is TF-IDF. The count is not damped, because full counts find more copies. They also bring different articles near that share one
@@ -51,16 +55,20 @@ type WeightedWord struct {
 func (c *Counter) AppendFeatures(dst []simhash.Feature) []simhash.Feature {
 	dst = slices.Grow(dst, len(c.words))
 	for i := range c.words {
-		dst = append(dst, simhash.Feature{Hash: c.words[i].hash, Weight: c.words[i].weight()})
+		if w := &c.words[i]; w.idf != 0 {
+			dst = append(dst, simhash.Feature{Hash: w.hash, Weight: w.weight()})
+		}
 	}
 	return dst
 }
 
 // Weights returns the words, after Weigh, in the order of the text.
 func (c *Counter) Weights() []WeightedWord {
-	words := make([]WeightedWord, len(c.words))
-	for i, w := range c.words {
-		words[i] = WeightedWord{Word: w.text, Count: int(w.count), IDF: float64(w.idf), Weight: w.weight(), Hash: w.hash}
+	words := make([]WeightedWord, 0, len(c.words))
+	for _, w := range c.words {
+		if w.idf != 0 {
+			words = append(words, WeightedWord{Word: w.text, Count: int(w.count), IDF: float64(w.idf), Weight: w.weight(), Hash: w.hash})
+		}
 	}
 	return words
 }
@@ -75,6 +83,7 @@ type Counter struct {
 	words    []word
 	slots    []int32 // open addressing by hash: index into words plus 1, 0 = free; a power of two long, at most half full
 	sequence []uint64
+	function []functionWord
 }
 
 // NewCounter returns a Counter that weighs words by terms.
@@ -123,6 +132,7 @@ func (c *Counter) Cap() int { return cap(c.words) }
 func (c *Counter) Reset() {
 	clear(c.words) // they hold references to the text
 	clear(c.slots)
+	clear(c.function)
 	c.words = c.words[:0]
 }
 
@@ -136,7 +146,7 @@ func (c *Counter) slot(hash uint64) *int32 {
 	return &c.slots[at]
 }
 
-// Weigh sets the weight of each word, after the last Add, and drops stop words. The loop does nothing else, so that the cache misses of the
+// Weigh sets the weight of each word, after the last Add. The loop does nothing else, so that the cache misses of the
 // look-ups overlap.
 func (c *Counter) Weigh() {
 	for i := range c.words {
@@ -154,7 +164,6 @@ func (c *Counter) Weigh() {
 		c.words[i].idf = idf
 	}
 	c.weighFunctionWords()
-	c.words = slices.DeleteFunc(c.words, func(w word) bool { return w.idf == 0 })
 }
 
 // A word is worth the less, the more of the text's words are function words of a language that has it among its own. Up to limits.SeldomFunction of
@@ -167,12 +176,14 @@ const mixedLanguages = 2
 // own.
 func (c *Counter) weighFunctionWords() {
 	all, listed := int32(0), int32(0)
+	c.function = c.function[:0]
 	for i := range c.words {
 		w := &c.words[i]
 		all += w.count
 		if first := w.text[0]; first >= 'a' && (first < 0xe3 || first > 0xe9) { // neither a number nor kana or Han
-			if w.functionOf = c.terms.functionWords.Of(w.hash); w.functionOf != 0 {
+			if of := c.terms.functionWords.Of(w.hash); of != 0 {
 				listed += w.count
+				c.function = append(c.function, functionWord{w, of})
 			}
 		}
 	}
@@ -182,9 +193,9 @@ func (c *Counter) weighFunctionWords() {
 	done := language.Set(0)
 	for range mixedLanguages {
 		var counts language.Counts
-		for i := range c.words {
-			if w := &c.words[i]; w.functionOf&done == 0 {
-				counts.Add(w.functionOf, w.count)
+		for _, w := range c.function {
+			if w.of&done == 0 {
+				counts.Add(w.of, w.count)
 			}
 		}
 		most, n := counts.Most()
@@ -193,8 +204,8 @@ func (c *Counter) weighFunctionWords() {
 			return
 		}
 		worth := max(0, (limits.OftenFunction-share)/(limits.OftenFunction-limits.SeldomFunction))
-		for i := range c.words {
-			if w := &c.words[i]; w.functionOf&most != 0 && w.functionOf&done == 0 && most != c.terms.english {
+		for _, w := range c.function {
+			if w.of&most != 0 && w.of&done == 0 && most != c.terms.english {
 				w.idf *= worth
 			}
 		}
@@ -210,7 +221,7 @@ func (c *Counter) MainWords(yield func(hash uint64, count int32) bool) {
 	var mains [limits.MainWords]*word
 	for i := range c.words {
 		w := &c.words[i]
-		if first := w.text[0]; first >= '0' && first <= '9' {
+		if first := w.text[0]; first >= '0' && first <= '9' || w.idf == 0 {
 			continue
 		}
 		score, at := float32(w.count)*w.idf*w.idf, limits.MainWords
