@@ -240,9 +240,6 @@ var scriptTables = []struct {
 // in most texts, so that with pairs the fingerprints of unrelated texts are 23 bits apart instead of 30, and long texts would have most of
 // their sequences in common.
 func inContext(word string, hash, previous uint64) uint64 {
-	if word[0] < utf8.RuneSelf {
-		return hash
-	}
 	if kind, _ := scriptOf(word); kind != cutInPairs {
 		return hash
 	}

@@ -102,7 +102,10 @@ func (c *Counter) Add(cut []string) (sequence []uint64) {
 			continue
 		}
 		own := c.terms.shapes.hash(text)
-		hash := inContext(text, own, previous)
+		hash := own
+		if c := text[0]; c >= 0xe0 && c <= 0xe3 { // only here begin scripts that are cut in pairs
+			hash = inContext(text, own, previous)
+		}
 		c.sequence = append(c.sequence, hash)
 		previous = own
 		if isSingle(text) || hash != own && c.terms.of(own) == 0 { // or a stop word
