@@ -59,7 +59,7 @@ func (n *numbers) next() bool {
 				n.found(v)
 				return true
 			}
-		case isLetter(r):
+		case r < utf8.RuneSelf && isPlain[r] || r >= utf8.RuneSelf && unicode.IsLetter(r):
 			start := n.before
 			word := n.word()
 			if v := n.wordNumber(word); v != 0 {
@@ -77,17 +77,17 @@ func (n *numbers) next() bool {
 // pass advances over characters that begin neither a number nor a word of letters: ASCII punctuation, and Han characters that are no numerals, most
 // of any Chinese text.
 func (n *numbers) pass() {
-	pos, before := n.pos, n.before
-	for pos < len(n.text) {
-		c := n.text[pos]
+	text, pos, before := n.text, n.pos, n.before
+	for pos < len(text) {
+		c := text[pos]
 		if c < utf8.RuneSelf && !isPlain[c] {
 			pos++
 			continue
 		}
-		if c < 0xe5 || c > 0xe9 || pos+2 >= len(n.text) { // E5 to E9 begin U+5000 to U+9FFF
+		if c < 0xe5 || c > 0xe9 || pos+2 >= len(text) { // E5 to E9 begin U+5000 to U+9FFF
 			break
 		}
-		r := rune(c&0xf)<<12 | rune(n.text[pos+1]&0x3f)<<6 | rune(n.text[pos+2]&0x3f)
+		r := rune(c&0xf)<<12 | rune(text[pos+1]&0x3f)<<6 | rune(text[pos+2]&0x3f)
 		if isNumeral(r) {
 			break
 		}
@@ -132,20 +132,23 @@ var isPlain = func() (table [256]bool) {
 
 // word reads a word of letters other than Han and the digits within, such as "covid19".
 func (n *numbers) word() string {
-	pos, before := n.pos, n.before
+	text, pos, before := n.text, n.pos, n.before
 	for {
-		for pos < len(n.text) && isPlain[n.text[pos]] {
-			before = before<<8 | uint64(n.text[pos])
+		for pos < len(text) && isPlain[text[pos]] {
+			before = before<<8 | uint64(text[pos])
 			pos++
 		}
-		r, size := decode(n.text[pos:]) // full-width ASCII comes out as ASCII; 0 at the end
+		if pos == len(text) || text[pos] < utf8.RuneSelf {
+			break
+		}
+		r, size := decode(text[pos:]) // full-width ASCII comes out as ASCII
 		if r < utf8.RuneSelf && !isPlain[r] || isHan(r) || r >= utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsMark(r) {
 			break
 		}
 		before = before<<8 | uint64(r&0xff)
 		pos += size
 	}
-	word := n.text[n.pos:pos]
+	word := text[n.pos:pos]
 	n.pos, n.before = pos, before
 	return word
 }

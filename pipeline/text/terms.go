@@ -122,7 +122,9 @@ func (t *Terms) entry(hash uint64) *termEntry {
 func half(hash uint64) uint32 { return max(uint32(hash>>32), 1) }
 
 // isWord tells whether a piece of a cut text holds a letter or digit. Other pieces are punctuation and symbols.
-func isWord(piece string) bool { return piece != "" && (beginsWord[piece[0]] || strings.ContainsFunc(piece, isLetterOrDigit)) }
+func isWord(piece string) bool {
+	return piece != "" && (beginsWord[piece[0]] || strings.ContainsFunc(piece, isLetterOrDigit))
+}
 
 // beginsWord says of the first byte of a character whether it is surely a letter or digit: ASCII, and U+5000 to U+9FFF. It spares most pieces a
 // function call.
