@@ -15,7 +15,7 @@ import (
 // shapes tells which known words share their shape with a more frequent word. Safe for concurrent use.
 type shapes struct {
 	others map[string]bool // these words; each has a hash of its own
-	bits   [1 << 12]bool   // by the lowest bits of their shapes: whether others may hold the word
+	bits   [1 << 9]uint64  // a bit by the lowest 15 bits of their shapes: whether others may hold the word
 }
 
 // letterShapes is what each letter or digit within a Latin word is written as: up to three characters, then 0. The confusions are those of
@@ -74,7 +74,8 @@ func newShapes(stopWords []byte, tables ...[]byte) *shapes {
 		}
 	}
 	for word := range s.others {
-		s.bits[shapeHash(word)%uint64(len(s.bits))] = true
+		bits, bit := s.bit(shapeHash(word))
+		*bits |= bit
 	}
 	return s
 }
@@ -85,10 +86,15 @@ func (s *shapes) hash(word string) uint64 {
 		return simhash.Hash(word)
 	}
 	hash := shapeHash(word)
-	if s.bits[hash%uint64(len(s.bits))] && s.others[word] {
+	if bits, bit := s.bit(hash); *bits&bit != 0 && s.others[word] {
 		return ownHash(word)
 	}
 	return hash
+}
+
+// bit returns where in bits the bit of a shape is.
+func (s *shapes) bit(shape uint64) (bits *uint64, bit uint64) {
+	return &s.bits[shape/64%uint64(len(s.bits))], 1 << (shape % 64)
 }
 
 // ownHash is the hash of a Latin word that is in others. It is mixed once more than simhash.Hash, because "post" is also the shape of "past".
