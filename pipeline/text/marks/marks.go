@@ -111,51 +111,39 @@ var nuktas = [...]rune{0x93c, 0x9bc, 0xa3c, 0xabc, 0xb3c, 0xcbc}
 // spelled are letters written as two.
 var spelled = map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th"}
 
-// isPlain tells whether AppendPlain changes nothing in a text, as in most Chinese and English ones. The bytes C3 to E1 begin the characters
-// that plain covers. All greater ones begin characters of three bytes or more.
-func isPlain(clean string) bool {
-	for i := 0; i < len(clean); {
-		c := clean[i]
-		switch {
-		case c > 0xe1:
-			i += 3
-			continue
-		case c >= 0xc3:
-			return false
-		case isDigit(c) && i+1 < len(clean) && !isDigit(clean[i+1]) && separates(clean[i+1:]) > 0:
-			return false
-		}
-		i++
-	}
-	return true
-}
-
 // Plain returns a clean text as fingerprint and signature see it: letters without their accents, and numbers with one separator of
 // thousands and one decimal point. Example: "Żółty mur: 1 200,5 m" becomes "zolty mur: 1,200.5 m". buf may be overwritten.
 func Plain(buf []byte, clean string) (text string, used []byte) {
-	if isPlain(clean) {
+	buf = AppendPlain(slices.Grow(buf[:0], len(clean)), clean)
+	if string(buf) == clean { // most Chinese and English texts
 		return clean, buf
 	}
-	buf = AppendPlain(slices.Grow(buf[:0], len(clean)), clean)
 	return string(buf), buf
 }
+
+// copied says which bytes AppendPlain copies: all but digits and C3 to E1, which begin the characters that plain covers. All greater ones begin
+// characters of three bytes or more.
+var copied = func() (table [256]bool) {
+	for c := range table {
+		table[c] = !isDigit(byte(c)) && (c < 0xc3 || c > 0xe1)
+	}
+	return table
+}()
 
 // AppendPlain appends a clean text to dst as Plain returns it.
 func AppendPlain(dst []byte, clean string) []byte {
 	for i := 0; i < len(clean); {
-		c := clean[i]
-		switch {
-		case isDigit(c):
+		start := i
+		for i < len(clean) && copied[clean[i]] {
+			i++
+		}
+		dst = append(dst, clean[start:i]...)
+		if i == len(clean) {
+			break
+		}
+		if isDigit(clean[i]) {
 			var n int
 			dst, n = appendNumber(dst, clean[i:])
-			i += n
-			continue
-		case c < 0xc3 || c > 0xe1:
-			n := 1
-			for i+n < len(clean) && !isDigit(clean[i+n]) && (clean[i+n] < 0xc3 || clean[i+n] > 0xe1) {
-				n++
-			}
-			dst = append(dst, clean[i:i+n]...)
 			i += n
 			continue
 		}
