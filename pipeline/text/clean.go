@@ -53,9 +53,8 @@ func fold(dst []byte, s string) (out []byte, seen traits) {
 		switch {
 		case c < utf8.RuneSelf:
 			if space == 0 && len(dst) > start {
-				var n int
-				if dst, n = appendASCII(dst, s[i:]); n > 0 {
-					i += n
+				if longer, n := appendASCII(dst, s[i:]); n > 0 {
+					dst, i = longer, i+n
 					continue
 				}
 			}
@@ -72,29 +71,7 @@ func fold(dst []byte, s string) (out []byte, seen traits) {
 		default:
 			r, size := utf8.DecodeRuneInString(s[i:])
 			i += size
-			switch {
-			case r >= firstHan && r <= lastHan:
-				c = simplified[r-firstHan]
-			case r >= 0xff01 && r <= 0xff5e: // full width ASCII
-				c = rune(asciiFold[r-0xfee0])
-			case r >= 0x3001 && r <= 0x3011 || r >= 0x2018 && r <= 0x201d: // punctuation in form NFKC
-				c = r
-			case r == 0x2026: // the ellipsis, by far the most frequent character that NFKC spells out
-				if space != 0 && len(dst) > start {
-					dst = append(dst, space)
-				}
-				space = 0
-				dst = append(dst, "..."...)
-				continue
-			default:
-				c = foldRare(r)
-				if !isCanonical(c) {
-					seen |= maybeNotCanonical
-				}
-				if c >= firstForeign && c <= lastForeign {
-					seen |= hasForeign
-				}
-			}
+			c = foldWide(r, &seen)
 		}
 		switch c {
 		case 0:
@@ -112,9 +89,12 @@ func fold(dst []byte, s string) (out []byte, seen traits) {
 				dst = append(dst, space)
 			}
 			space = 0
-			if c < utf8.RuneSelf {
+			switch {
+			case c < utf8.RuneSelf:
 				dst = append(dst, byte(c))
-			} else {
+			case c == ellipsis:
+				dst = append(dst, "..."...)
+			default:
 				dst = utf8.AppendRune(dst, c)
 			}
 		}
@@ -140,6 +120,29 @@ func appendASCII(dst []byte, s string) (out []byte, length int) {
 	}
 	n := int(before) // a space at the end is not written before the next character is known
 	return dst[:len(dst)-n], length - n
+}
+
+// ellipsis is by far the most frequent character that NFKC spells out.
+const ellipsis = 0x2026
+
+// foldWide folds one character beyond ASCII, and notes in seen what it is. It returns 0 for a character that is left out.
+func foldWide(r rune, seen *traits) rune {
+	switch {
+	case r >= firstHan && r <= lastHan:
+		return simplified[r-firstHan]
+	case r >= 0xff01 && r <= 0xff5e: // full width ASCII
+		return rune(asciiFold[r-0xfee0])
+	case r >= 0x3001 && r <= 0x3011 || r >= 0x2018 && r <= 0x201d || r == ellipsis: // punctuation that stays, or that fold spells out
+		return r
+	}
+	c := foldRare(r)
+	if !isCanonical(c) {
+		*seen |= maybeNotCanonical
+	}
+	if c >= firstForeign && c <= lastForeign {
+		*seen |= hasForeign
+	}
+	return c
 }
 
 // foldRare folds one character that is neither ASCII nor common in Chinese text. It returns 0 for a character that is left out.
