@@ -19,9 +19,9 @@ const (
 	minVersion = "6.2"
 	// ListpackBytes is the size of a field up to which Redis shall keep a hash of entries as a listpack: a few entries.
 	ListpackBytes = 1024
-	// listpackEntries is the number of fields up to which Redis shall keep a hash of entries as a listpack. A hash holds 8 to 16 at the
+	// listpackEntries is the number of fields up to which Redis shall keep a hash of entries as a listpack. A hash holds 4 to 8 at the
 	// expected volume, so there is room for more articles than expected.
-	listpackEntries = 16 * keyspace.EntriesPerHash
+	listpackEntries = 32 * keyspace.EntriesPerHash
 	// intsetEntries is the number of members up to which Redis shall keep a set of fingerprints as an intset. A set may hold more than a
 	// look-up reads.
 	intsetEntries = 4 * keyspace.MaxMembers

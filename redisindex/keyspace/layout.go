@@ -12,9 +12,10 @@ import (
 
 // Numbers of entries in a hash, and of fingerprints in a block list, at the expected volume: at least so many, and less than twice as
 // many. With fewer, the overhead of each hash or list takes most of the memory. With more, each look-up reads more, and Redis
-// searches hashes of entries, which are listpacks, from the front.
+// searches hashes of entries, which are listpacks, from the front. Example: 8 entries in a hash instead of 4 save 16 bytes for each article,
+// but beside 5 million articles the server needs a third more CPU time.
 const (
-	EntriesPerHash = 8
+	EntriesPerHash = 4
 	// One bit less in a block value doubles the length of every list: each look-up then finds more of the copies whose bits differ,
 	// and reads twice as many fingerprints, and each article writes twice as many to the log.
 	fingerprintsPerList = 8

@@ -79,11 +79,11 @@ func TestLayout(t *testing.T) {
 		blocks      int
 		tag         string
 	}{
-		{7 * 24 * time.Hour, 2, 1_000_000, 21, 15, 15, "6hc0.15.4x15.12.4"},
-		{7 * 24 * time.Hour, 2, 1_040_000, 21, 15, 15, "6hc0.15.4x15.12.4"}, // the same size class
+		{7 * 24 * time.Hour, 2, 1_000_000, 21, 16, 15, "6hc0.16.4x15.12.4"},
+		{7 * 24 * time.Hour, 2, 1_040_000, 21, 16, 15, "6hc0.16.4x15.12.4"}, // the same size class
 		{time.Minute, 8, 1, 21, 6, 6, "8.6.4x6.12.4"},
-		{24 * time.Hour, 1, 100_000_000, 3, 23, 16, "1uo0.23.4x16.12.4"}, // without overlaps, within 3 bits one of four blocks is equal
-		{24 * time.Hour, 1, 100_000_000, 21, 23, 20, "1uo0.23.4x20.13.4"},
+		{24 * time.Hour, 1, 100_000_000, 3, 24, 16, "1uo0.24.4x16.12.4"}, // without overlaps, within 3 bits one of four blocks is equal
+		{24 * time.Hour, 1, 100_000_000, 21, 24, 20, "1uo0.24.4x20.13.4"},
 	} {
 		cfg := testConfig()
 		cfg.Window, cfg.Generations, cfg.ExpectedArticles, cfg.MaxDistance = test.window, test.generations, test.articles, test.distance
