@@ -47,7 +47,7 @@ var rows = []row{
 	{command: "go test ./internal/app/look -run NONE -bench Look -benchtime 3000x", parsed: minutes},
 	{command: "ECHOSIEVE_TEST_CORPORA=folder go test ./pipeline/segment -run NONE -bench Cut", parsed: minutes},
 	{command: "ECHOSIEVE_TEST_STORED=100000 go test ./test/e2e -run NONE -bench Service -benchtime 3x", parsed: minutes},
-	{command: "ECHOSIEVE_TEST_FLOOD=20000 go test ./test/e2e -run NONE -bench Flood -benchtime 1x", parsed: minutes},
+	{command: "ECHOSIEVE_TEST_STORED=200000 ECHOSIEVE_TEST_FLOOD=20000 go test ./test/e2e -run NONE -bench Flood -benchtime 1x", parsed: minutes},
 	{command: "go test ./test/e2e -run NONE -bench Backlog -benchtime 3000x", parsed: minutes},
 	{command: "go test ./test/e2e -run NONE -bench Delivery -benchtime 5x", parsed: minutes},
 	{
