@@ -216,8 +216,8 @@ func TestForeignValueNamesItsKey(t *testing.T) {
 	}
 }
 
-// If the length of a list is not a multiple of the size of a fingerprint there, every fingerprint that is added behind it would be shifted. So the list is
-// cut to its whole fingerprints.
+// If the length of a list is not a multiple of the size of its fingerprints, every fingerprint that is added behind it would be shifted. So
+// the list is cut to its whole fingerprints.
 func TestRaggedListIsMended(t *testing.T) {
 	for _, server := range redisrig.Servers {
 		t.Run(server.Name, func(t *testing.T) {
