@@ -55,8 +55,6 @@ func (c *claim) addToLists(ctx context.Context, pipe redis.Pipeliner) (done func
 	return c.x.lists.add(ctx, pipe, refs, fingerprints)
 }
 
-// fetchLists reads block lists, all different.
-
 // packedLists holds a list as one field of a hash. The hash holds the lists of many block values.
 //
 // A key for each list would cost more. A field has neither an expiry nor a key object, and one command reads or writes many fields:
