@@ -153,15 +153,20 @@ func TestSizeOfLZ4Blocks(t *testing.T) {
 	}
 }
 
-// A batch that would take more memory than any decompressor may have is not decompressed. Each of its offsets comes nevertheless.
-func TestBatchesThatTakeTooMuchMemoryComeUnread(t *testing.T) {
+// zstdFrameTooLarge returns a frame that takes more memory than any decompressor may have.
+func zstdFrameTooLarge() []byte {
 	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 19 << 3} // a window of 512 MiB
 	for range 1025 {
 		frame = append(frame, 1<<1, 0, 0x10, 'x') // 128 KiB of one letter
 	}
+	return append(frame, 1, 0, 0)
+}
+
+// A batch that would take more memory than any decompressor may have is not decompressed. Each of its offsets comes nevertheless.
+func TestBatchesThatTakeTooMuchMemoryComeUnread(t *testing.T) {
 	claim := snappyClaim(1 << 28)
 	for name, raw := range map[string][]byte{
-		"zstd":   batchOf(append(frame, 1, 0, 0), 4),
+		"zstd":   batchOf(zstdFrameTooLarge(), 4),
 		"snappy": batchOf(append(claim, make([]byte, 1<<28/22)...), 2),
 	} {
 		t.Run(name, func(t *testing.T) {
