@@ -24,7 +24,8 @@ import (
 //  4. this claim sets the ticket of A, and the reply is 3.
 //
 // So B is the earlier one, and the lists that were read lack it. A ticket above the task's own number shows this case, and the claim looks
-// up once more. It also does so if a slice in reach exists that it did not know when it looked up.
+// up once more. It also does so if a slice in reach exists that it did not know when it looked up. An overflow entry has the highest ticket
+// in any case: no other article finds it, so it may name any that its claim read.
 func (c *claim) lookUp(ctx context.Context) error {
 	open := c.open()
 	for again := len(open) > 0; again; {
@@ -64,7 +65,8 @@ func (c *claim) setTickets(ctx context.Context, pipe redis.Pipeliner, open []*ta
 				return false, errTicketChanged // another worker gave the entry a ticket above this number, and a third one withdrew it
 			}
 			if t.Ticket > t.number {
-				givenByOther, t.number = true, t.Ticket
+				givenByOther = givenByOther || t.Ticket != keyspace.MaxTicket // that one was not drawn
+				t.number = t.Ticket
 			}
 		}
 		return givenByOther, nil

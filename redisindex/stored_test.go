@@ -15,9 +15,11 @@ func TestStored(t *testing.T) {
 	x.keys.Layout.MaxEntries = 2
 	original, near := redisrig.Article(1, 0xF0), redisrig.Article(2, 0xF0)
 	claimOne(t, x, original)
+	read := counted(x.metrics.members)
 	claimOne(t, x, near)
 	overflow := redisrig.Article(3, 0xF0)
 	claimOne(t, x, overflow)
+	require.Equal(t, 3*read, counted(x.metrics.members), "no claim reads a list twice")
 
 	found, err := x.Stored(t.Context(), &original)
 	require.NoError(t, err)
