@@ -20,14 +20,16 @@ for n, before in ipairs(redis.call('HMGET', key, unpack(ARGV, 4, count + 3))) do
   if #list % size ~= 0 then
     list, damaged = string.sub(list, 1, #list - #list % size), damaged + 1
   end
+  local new = {} -- joined at the end: Lua hashes each string that it makes, byte by byte
   for from = 1, #members, size do
     local fingerprint = string.sub(members, from, from + size - 1)
     local at = string.find(list, fingerprint, 1, true)
     while at and (at - 1) % size ~= 0 do -- these bytes are the end of one fingerprint and the start of the next
       at = string.find(list, fingerprint, at + 1, true)
     end
-    if not at then list = list .. fingerprint end
+    if not at and not new[fingerprint] then new[fingerprint], new[#new + 1] = true, fingerprint end
   end
+  if #new > 0 then list = list .. table.concat(new) end
   if #list > most then
     lost = lost + (#list - most) / size
     list = string.sub(list, #list - most + 1)

@@ -216,8 +216,11 @@ var mutants = []mutant{
 		{"lua/add.lua", "while at and (at - 1) % size ~= 0 do", "while false do"},
 	}, "^TestAddToLists$/^Mini$"},
 	{"members-twice", []edit{
-		{"lua/add.lua", "if not at then list", "if true then list"},
+		{"lua/add.lua", "if not at and not new[fingerprint] then", "if not new[fingerprint] then"},
 	}, "^TestKeysStayCompact$"},
+	{"members-twice-in-a-claim", []edit{
+		{"lua/add.lua", "if not at and not new[fingerprint] then", "if not at then"},
+	}, "^TestAddToLists$/^Mini$"},
 	{"scripts-for-lua-5.1-only", []edit{
 		{"lua/add.lua", "local unpack = table.unpack or unpack", ""},
 	}, "^TestScriptsRunInLua54$"},
