@@ -83,11 +83,17 @@ func (c *claim) setTicket(ctx context.Context, pipe redis.Pipeliner, e *keyspace
 type lookups struct {
 	*claim
 	open   []*task
-	slices map[int64]*redis.StringCmd // in reach: whether they exist
-	known  map[int64]bool             // the slices that are looked up
-	refs   []keyspace.ListRef         // each list once
-	needs  [][]int32                  // for each task the indexes of its lists in refs
+	slices map[int64]*sliceInReach
+	refs   []keyspace.ListRef // each list once
+	needs  [][]int32          // for each task the indexes of its lists in refs
 	lists  func() ([][]simhash.Fingerprint, error)
+}
+
+// sliceInReach is a slice that can hold candidates of a task.
+type sliceInReach struct {
+	number int              // of the slice in its claim, from 0
+	exists *redis.StringCmd // whether Redis has the slice
+	known  bool             // it is looked up
 }
 
 // queueLookups queues the commands that read which slices in reach of the tasks exist, and the block lists of those that are known. A list
@@ -98,35 +104,39 @@ func (c *claim) queueLookups(ctx context.Context, pipe redis.Pipeliner, open []*
 	x := c.x
 	most := len(open) * (x.cfg.Blocks + 2) * (x.cfg.Probes + 1)
 	l := &lookups{
-		claim: c, open: open, slices: map[int64]*redis.StringCmd{}, known: map[int64]bool{},
+		claim: c, open: open, slices: map[int64]*sliceInReach{},
 		refs: make([]keyspace.ListRef, 0, most), needs: make([][]int32, len(open)),
 	}
-	at := make(map[keyspace.ListRef]int32, most)
+	at := make(map[uint64]int32, most) // by slice, block and value, which take 32 bits: a map of numbers needs half the time
+	needs := make([]int32, 0, most)
 	var blocks []simhash.Block
 	for i, t := range open {
 		blocks = blocks[:0]
 		if !t.LittleText {
 			blocks = x.layout.Plan.AppendLookups(blocks, &t.Article)
 		}
+		first := len(needs)
 		for slice, last := x.layout.Reach(t.Millis()); slice <= last; slice++ {
-			if l.slices[slice] == nil {
-				l.slices[slice] = pipe.HGet(ctx, x.keys.Exists(slice), "")
-				l.known[slice] = c.seen[slice] || x.slices.known(slice)
+			s := l.slices[slice]
+			if s == nil {
+				s = &sliceInReach{len(l.slices), pipe.HGet(ctx, x.keys.Exists(slice), ""), c.seen[slice] || x.slices.known(slice)}
+				l.slices[slice] = s
 			}
-			if !l.known[slice] {
+			if !s.known {
 				continue
 			}
 			for _, block := range blocks {
-				ref := keyspace.ListRef{Slice: slice, Block: block.Index, Value: block.Value}
-				n, seen := at[ref]
+				key := uint64(s.number)<<40 | uint64(block.Index)<<32 | block.Value
+				n, seen := at[key]
 				if !seen {
 					n = int32(len(l.refs))
-					at[ref] = n
-					l.refs = append(l.refs, ref)
+					at[key] = n
+					l.refs = append(l.refs, keyspace.ListRef{Slice: slice, Block: block.Index, Value: block.Value})
 				}
-				l.needs[i] = append(l.needs[i], n)
+				needs = append(needs, n)
 			}
 		}
+		l.needs[i] = needs[first:]
 	}
 	l.lists = x.keys.FetchLists(ctx, pipe, l.refs)
 	return l
@@ -134,11 +144,11 @@ func (c *claim) queueLookups(ctx context.Context, pipe redis.Pipeliner, open []*
 
 // read selects the candidates from the replies. It says whether it found a slice that was not looked up; the candidates are incomplete then.
 func (l *lookups) read() (foundSlice bool, err error) {
-	for slice, cmd := range l.slices {
-		exists := cmd.Err() == nil
+	for slice, s := range l.slices {
+		exists := s.exists.Err() == nil
 		l.x.slices.set(slice, exists)
 		l.seen[slice] = exists
-		foundSlice = foundSlice || exists && !l.known[slice]
+		foundSlice = foundSlice || exists && !s.known
 	}
 	lists, err := l.lists()
 	if err != nil || foundSlice {
@@ -169,7 +179,7 @@ func (l *lookups) read() (foundSlice bool, err error) {
 // sameFingerprint returns the candidates of a task with little text, which is in no list: its fingerprint in each slice in reach.
 func (l *lookups) sameFingerprint(t *task) (candidates []candidate) {
 	for slice, last := l.x.layout.Reach(t.Millis()); slice <= last; slice++ {
-		if l.known[slice] {
+		if l.slices[slice].known {
 			candidates = append(candidates, candidate{FieldRef: keyspace.FieldRef{Slice: slice, Fingerprint: t.Fingerprint}})
 		}
 	}

@@ -41,7 +41,7 @@ var mutants = []mutant{
 		{"claim.go", "	return added()\n", "	pipe = x.client.Pipeline()\n	c.early = c.queueLookups(ctx, pipe, c.tasks)\n	if err := c.exec(ctx, \"look_up\", pipe); err != nil {\n		return err\n	}\n	return added()\n"},
 		{"claim.go", "	call       *call\n", "	call       *call\n	early      *lookups\n"},
 		{"lookup.go", "l := c.queueLookups(ctx, pipe, open)", "l := c.early"},
-		{"lookup.go", "l.known[slice] = c.seen[slice] || x.slices.known(slice)", "l.known[slice] = true"},
+		{"lookup.go", "c.seen[slice] || x.slices.known(slice)}", "true}"},
 	}, interleaving},
 	{"draws-tickets-before-it-stores-entries", []edit{
 		{"index.go", "{c.storeLists, c.storeEntries, c.drawTickets,", "{c.drawTickets, c.storeLists, c.storeEntries,"},
