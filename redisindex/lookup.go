@@ -96,6 +96,12 @@ type sliceInReach struct {
 	known  bool             // it is looked up
 }
 
+// listNumber tells the lists that a claim needs apart. A value has at most 33 bits, those of an anchor beside blocks of 32; there are at most 16
+// blocks, and the anchors.
+func (s *sliceInReach) listNumber(b simhash.Block) uint64 {
+	return uint64(s.number)<<40 | uint64(b.Index)<<34 | b.Value
+}
+
 // queueLookups queues the commands that read which slices in reach of the tasks exist, and the block lists of those that are known. A list
 // that several tasks need is fetched once.
 //
@@ -107,7 +113,7 @@ func (c *claim) queueLookups(ctx context.Context, pipe redis.Pipeliner, open []*
 		claim: c, open: open, slices: map[int64]*sliceInReach{},
 		refs: make([]keyspace.ListRef, 0, most), needs: make([][]int32, len(open)),
 	}
-	at := make(map[uint64]int32, most) // by slice, block and value, which take 32 bits: a map of numbers needs half the time
+	at := make(map[uint64]int32, most) // by listNumber: a map of ListRef would need twice the time
 	needs := make([]int32, 0, most)
 	var blocks []simhash.Block
 	for i, t := range open {
@@ -126,11 +132,11 @@ func (c *claim) queueLookups(ctx context.Context, pipe redis.Pipeliner, open []*
 				continue
 			}
 			for _, block := range blocks {
-				key := uint64(s.number)<<40 | uint64(block.Index)<<32 | block.Value
-				n, seen := at[key]
+				list := s.listNumber(block)
+				n, seen := at[list]
 				if !seen {
 					n = int32(len(l.refs))
-					at[key] = n
+					at[list] = n
 					l.refs = append(l.refs, keyspace.ListRef{Slice: slice, Block: block.Index, Value: block.Value})
 				}
 				needs = append(needs, n)

@@ -215,6 +215,9 @@ var mutants = []mutant{
 	{"straddling-members", []edit{
 		{"lua/add.lua", "while at and (at - 1) % size ~= 0 do", "while false do"},
 	}, "^TestAddToLists$/^Mini$"},
+	{"lists-of-anchors-and-blocks-are-mixed-up", []edit{
+		{"lookup.go", "uint64(b.Index)<<34", "uint64(b.Index)<<32"},
+	}, "^TestLookupsOfAClaim$"},
 	{"members-twice", []edit{
 		{"lua/add.lua", "if not at and not new[fingerprint] then", "if not new[fingerprint] then"},
 	}, "^TestKeysStayCompact$"},
