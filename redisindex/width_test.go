@@ -101,23 +101,22 @@ func TestLookupsOfAClaim(t *testing.T) {
 				}
 			}
 			c := newClaim(x, articles, nil)
-			for _, task := range c.tasks {
+			want := make([][]keyspace.ListRef, len(c.tasks))
+			for i, task := range c.tasks {
 				for slice, last := x.layout.Reach(task.Millis()); slice <= last; slice++ {
 					c.seen[slice] = true
+					for _, b := range x.layout.Plan.AppendLookups(nil, &task.Article) {
+						want[i] = append(want[i], keyspace.ListRef{Slice: slice, Block: b.Index, Value: b.Value})
+					}
 				}
 			}
 			l := c.queueLookups(t.Context(), x.client.Pipeline(), c.tasks)
-			for i, task := range c.tasks {
-				var want, got []keyspace.ListRef
-				for slice, last := x.layout.Reach(task.Millis()); slice <= last; slice++ {
-					for _, b := range x.layout.Plan.AppendLookups(nil, &task.Article) {
-						want = append(want, keyspace.ListRef{Slice: slice, Block: b.Index, Value: b.Value})
-					}
-				}
+			for i := range c.tasks {
+				var got []keyspace.ListRef
 				for _, n := range l.needs[i] {
 					got = append(got, l.refs[n])
 				}
-				require.Equal(t, want, got)
+				require.Equal(t, want[i], got)
 			}
 		})
 	}
