@@ -27,14 +27,14 @@ func StartCluster(t testing.TB, version string, n int) *Cluster {
 func StartClusterBehind(t testing.TB, f loopback.Front, version string, n int) *Cluster {
 	t.Helper()
 	loopback.SkipShort(t)
-	c := &Cluster{}
+	c, kafka := &Cluster{}, install(t, version)
 	brokers, controllers := names("BROKER", n), names("CONTROLLER", n)
 	fronted := slices.Concat([]string{"CLIENTS"}, brokers, controllers)
 	ports := loopback.Ports(t, n*(1+len(fronted)))
 	var all []options
 	voters := make([]string, n) // by the server that uses the list
 	for i := range n {
-		s := &Server{t: t, classPath: jars(t, version), Dir: t.TempDir(), heap: "256"}
+		s := &Server{t: t, kafka: kafka, Dir: t.TempDir(), heap: "256", archive: kafka.useClasses()}
 		own := ports[i*(1+len(fronted)):][:1+len(fronted)]
 		reached := f.Before(own[1:]...)
 		s.Addr, s.Reached = loopback.Addr(own[0]), reached[0]
@@ -58,7 +58,7 @@ func StartClusterBehind(t testing.TB, f loopback.Front, version string, n int) *
 			"controller.quorum.voters":  voters[i][1:],
 		})
 		s.format(all[i])
-		t.Cleanup(s.Stop)
+		t.Cleanup(s.Kill)
 	}
 	// No broker is ready before a majority of them runs.
 	for _, s := range c.Servers {

@@ -2,19 +2,16 @@
 // test. It needs Java 17 and Maven. Maven downloads the jars into the user's cache folder. A test whose broker cannot be started fails; it
 // is not skipped.
 //
-// If ECHOSIEVE_TEST_KAFKA is set (host:port,...), tests use that cluster instead. They cannot kill or restart it.
+// Most tests share a broker: see Shared. A test that needs a broker of its own, to kill it or to set its properties, calls Start.
 package kafkaserver
 
 import (
-	"bytes"
 	"context"
-	"encoding/base64"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,27 +32,28 @@ const (
 
 // Server is one running broker.
 type Server struct {
-	// Addr is host:port of the plaintext listener, or the list of ECHOSIEVE_TEST_KAFKA.
+	// Addr is host:port of the plaintext listener.
 	Addr string
 	// Reached is host:port for clients that must use the front, if the broker has one. The broker tells clients that start there only the
 	// addresses of fronts. Without a front it is another listener of the broker.
 	Reached string
 	// Aside is like Reached, with a listener and an address of the front of its own: the connections of one client can be disturbed there alone.
-	// It is empty for servers of a Cluster and for ECHOSIEVE_TEST_KAFKA.
+	// It is empty for servers of a Cluster.
 	Aside string
 	// SecureAddr is host:port of the SASL_SSL listener; empty without the Secure option.
 	SecureAddr string
 	// LoginAddr and TLSAddr are host:port of the SASL_PLAINTEXT and the SSL listener; empty without the Secure option.
 	LoginAddr, TLSAddr string
-	// ControllerAddr is host:port of the controller's listener, which serves brokers only; empty for ECHOSIEVE_TEST_KAFKA.
+	// ControllerAddr is host:port of the controller's listener, which serves brokers only.
 	ControllerAddr string
 	// Dir holds configuration, data and log.
 	Dir string
 
-	t         testing.TB
-	classPath string
-	heap      string         // of the Java machine, in MiB
-	process   *child.Process // nil unless the broker runs
+	t       testing.TB
+	kafka   installation
+	heap    string         // of the Java machine, in MiB
+	archive string         // the argument of the Java machine about the archive of classes
+	process *child.Process // nil unless the broker runs
 }
 
 // Start starts a broker of the version and waits until it serves. The broker is stopped at the end of the test.
@@ -68,10 +66,13 @@ func Start(t testing.TB, version string, opts ...Option) *Server {
 func StartBehind(t testing.TB, f loopback.Front, version string, opts ...Option) *Server {
 	t.Helper()
 	loopback.SkipShort(t)
-	if addr := os.Getenv("ECHOSIEVE_TEST_KAFKA"); addr != "" {
-		return &Server{Addr: addr, Reached: addr, t: t}
-	}
-	s := &Server{t: t, classPath: jars(t, version), Dir: t.TempDir(), heap: "512"}
+	kafka := install(t, version)
+	return start(t, kafka, kafka.useClasses(), f, opts...)
+}
+
+func start(t testing.TB, kafka installation, archive string, f loopback.Front, opts ...Option) *Server {
+	t.Helper()
+	s := &Server{t: t, kafka: kafka, Dir: t.TempDir(), heap: "512", archive: archive}
 	o := options{properties: properties(s.Dir)}
 	for _, opt := range opts {
 		opt(&o)
@@ -98,26 +99,9 @@ func StartBehind(t testing.TB, f loopback.Front, version string, opts ...Option)
 		o.listen("ENCRYPTED", "SSL", s.TLSAddr, fmt.Sprintf("localhost:%d", ports[5]))
 	}
 	s.format(o)
-	t.Cleanup(s.Stop)
+	t.Cleanup(s.Kill) // nobody reads the data any more
 	s.run()
 	return s
-}
-
-// format writes the configuration and prepares the data folder.
-func (s *Server) format(o options) {
-	s.t.Helper()
-	var file bytes.Buffer
-	for _, k := range slices.Sorted(maps.Keys(o.properties)) {
-		fmt.Fprintf(&file, "%s=%s\n", k, o.properties[k])
-	}
-	if err := os.WriteFile(s.config(), file.Bytes(), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
-	id := base64.RawURLEncoding.EncodeToString([]byte("echosieve-test-1"))
-	format := exec.CommandContext(s.t.Context(), "java", append([]string{"-cp", s.classPath, "kafka.tools.StorageTool", "format", "-t", id, "-c", s.config()}, o.format...)...)
-	if out, err := format.CombinedOutput(); err != nil {
-		s.t.Fatalf("format Kafka storage: %v\n%s", err, out)
-	}
 }
 
 func (s *Server) config() string { return filepath.Join(s.Dir, "server.properties") }
@@ -136,9 +120,9 @@ func (s *Server) launch() {
 		s.t.Fatal(err)
 	}
 	defer func() { _ = log.Close() }()
-	// Without the test's context, which ends before the cleanup: the cleanup ends the broker with SIGTERM.
-	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), "java", "-Xms256m", "-Xmx"+s.heap+"m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
-		"-cp", s.classPath, "kafka.Kafka", s.config())
+	// Without the test's context, which ends before the cleanup: the cleanup ends the broker.
+	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), "java", "-Xms256m", "-Xmx"+s.heap+"m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", s.archive,
+		"-cp", s.kafka.classPath(), "kafka.Kafka", s.config())
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.Dir, log, log
 	if s.process, err = child.Start(cmd); err != nil {
 		s.t.Fatal(err)
@@ -167,7 +151,7 @@ func (s *Server) Log() string {
 	return string(b)
 }
 
-// Pid returns the broker's process id. It is 0 when the broker does not run, and for ECHOSIEVE_TEST_KAFKA.
+// Pid returns the broker's process id. It is 0 when the broker does not run.
 func (s *Server) Pid() int {
 	if s.process == nil {
 		return 0
@@ -194,9 +178,6 @@ func (s *Server) Kill() {
 // Restart starts the broker again, with its data and on its ports. It stops the broker first if it runs.
 func (s *Server) Restart() {
 	s.t.Helper()
-	if s.classPath == "" {
-		s.t.Fatal("the tests cannot restart the Kafka of ECHOSIEVE_TEST_KAFKA")
-	}
 	s.Stop()
 	s.run()
 }

@@ -29,12 +29,15 @@ type Server struct {
 	process *child.Process // nil unless the server runs
 }
 
+// Variable is the environment variable that names a running Redis (host:port) for Addr. test/servers sets it.
+const Variable = "ECHOSIEVE_TEST_REDIS"
+
 // Addr returns the address of a real Redis: that of ECHOSIEVE_TEST_REDIS if it is set, else of a server that is started for this test. Others
 // may use the former at the same time: use a new namespace and never flush it.
 func Addr(t testing.TB) string {
 	t.Helper()
 	loopback.SkipShort(t)
-	if addr := os.Getenv("ECHOSIEVE_TEST_REDIS"); addr != "" {
+	if addr := os.Getenv(Variable); addr != "" {
 		return addr
 	}
 	return Start(t).Addr

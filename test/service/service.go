@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"echosieve/internal/app/child"
+	"echosieve/test/kafkaserver"
 	"echosieve/test/loopback"
 )
 
@@ -25,7 +26,7 @@ const Patience = 4 * time.Minute
 // Binary is the built command, from Main on.
 var Binary string
 
-// Main is for TestMain: it builds the command, runs the tests and returns the exit code. Under go test -short it does nothing:
+// Main is for TestMain: it builds the command, runs the tests, stops their shared broker and returns the exit code. Under go test -short it does nothing:
 // these tests need servers.
 func Main(m *testing.M) int {
 	flag.Parse()
@@ -46,7 +47,7 @@ func Main(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return m.Run()
+	return kafkaserver.Main(m)
 }
 
 // Build builds the command into a folder and returns the path of the binary.

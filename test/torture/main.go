@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"echosieve/test/host"
 	"echosieve/test/torture/internal/faults"
 	"echosieve/test/torture/internal/rig"
 )
@@ -52,7 +53,7 @@ func run(ctx context.Context, args []string, out io.Writer) (int, *rig.Summary) 
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	h := rig.NewHost(ctx, cancel)
+	h := host.New(ctx, cancel)
 	s := rig.NewSummary()
 	done := make(chan error, 1)
 	// In a goroutine of its own, because a server that fails ends the calling goroutine.
@@ -79,7 +80,7 @@ func run(ctx context.Context, args []string, out io.Writer) (int, *rig.Summary) 
 }
 
 // torture makes all rounds.
-func torture(h *rig.Host, o *options, s *rig.Summary, out io.Writer) error {
+func torture(h *host.Host, o *options, s *rig.Summary, out io.Writer) error {
 	fmt.Fprintf(out, "seed %d\n", o.seed)
 	g, err := rig.New(h, o.Options, out)
 	if err != nil {

@@ -85,3 +85,11 @@ func (g *Rig) EachMaster(ctx context.Context, do func(*redis.Client) error) erro
 		return do(master)
 	})
 }
+
+// silent discards the messages that go-redis writes by itself about servers that are away.
+type silent struct{}
+
+// Printf implements the logger of go-redis.
+func (silent) Printf(context.Context, string, ...any) {}
+
+func init() { redis.SetLogger(silent{}) }

@@ -19,6 +19,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 
 	"echosieve/pipeline/recipe"
+	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/loopback"
 	"echosieve/test/redisserver"
@@ -53,7 +54,7 @@ func (o Options) OwnRedis() bool { return len(o.RedisAddrs) == 0 }
 // Rig is the servers of a run and the runner's clients of them. All rounds share it.
 type Rig struct {
 	Options
-	Host   *Host
+	Host   *host.Host
 	Recipe *recipe.Recipe
 	Dir    string // of the logs
 
@@ -75,14 +76,14 @@ type Rig struct {
 }
 
 // New starts the servers. The host ends them. Progress is written to out.
-func New(h *Host, o Options, out io.Writer) (*Rig, error) {
+func New(h *host.Host, o Options, out io.Writer) (*Rig, error) {
 	g := &Rig{Options: o, Host: h, out: out, begin: time.Now()}
 	var err error
 	if g.Dir, err = logFolder(h); err != nil {
 		return nil, err
 	}
 	if g.Binary == "" {
-		if g.Binary, err = Build(h.ctx, h.TempDir()); err != nil {
+		if g.Binary, err = Build(h.Context(), h.TempDir()); err != nil {
 			return nil, err
 		}
 	}
@@ -103,7 +104,7 @@ func New(h *Host, o Options, out io.Writer) (*Rig, error) {
 }
 
 // logFolder makes the folder of the logs. The host removes it at the end if no round has left its logs there.
-func logFolder(h *Host) (string, error) {
+func logFolder(h *host.Host) (string, error) {
 	dir, err := os.MkdirTemp("", "echosieve-torture-logs-*")
 	if err == nil {
 		h.Cleanup(func() { _ = os.Remove(dir) }) // fails for a folder that holds logs

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"echosieve/test/host"
 )
 
 // A run whose rounds had no violations leaves nothing behind. Logs of a round with violations stay.
@@ -14,7 +16,7 @@ func TestOnlyFoldersWithLogsStay(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for _, logs := range []bool{false, true} {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		h := NewHost(ctx, cancel)
+		h := host.New(ctx, cancel)
 		dir, err := logFolder(h)
 		require.NoError(t, err)
 		require.DirExists(t, dir)

@@ -176,7 +176,7 @@ func (r *Round) ended(p *process.Process) {
 	r.processes = slices.DeleteFunc(r.processes, func(other *process.Process) bool { return other == p })
 	r.generation = max(r.generation, p.Generation())
 	r.mu.Unlock()
-	if p.Asked() || r.Host.ctx.Err() != nil {
+	if p.Asked() || r.Host.Context().Err() != nil {
 		return
 	}
 	r.Violate(EndedByItself, "%s ended by itself: %v", p.Name, p.Err())

@@ -1,4 +1,5 @@
-package rig
+// Package host starts the servers of kafkaserver, redisserver and registryserver outside of a single test.
+package host
 
 import (
 	"context"
@@ -9,12 +10,9 @@ import (
 	"slices"
 	"sync"
 	"testing"
-
-	"github.com/redis/go-redis/v9"
 )
 
-// Host takes the place of a test, so that the test servers can be started outside of tests. It implements the methods of testing.TB that
-// they call; any other method panics.
+// Host takes the place of a test. It implements the methods of testing.TB that the servers call; any other method panics.
 type Host struct {
 	testing.TB
 	ctx    context.Context //nolint:containedctx // testing.TB hands one out
@@ -24,8 +22,8 @@ type Host struct {
 	cleanups []func()
 }
 
-// NewHost returns a host. Fatal calls cancel, which must cancel ctx.
-func NewHost(ctx context.Context, cancel context.CancelCauseFunc) *Host {
+// New returns a host. Fatal calls cancel, which must cancel ctx.
+func New(ctx context.Context, cancel context.CancelCauseFunc) *Host {
 	return &Host{ctx: ctx, cancel: cancel}
 }
 
@@ -33,7 +31,7 @@ func NewHost(ctx context.Context, cancel context.CancelCauseFunc) *Host {
 func (*Host) Helper() {}
 
 // Name implements testing.TB.
-func (*Host) Name() string { return "torture" }
+func (*Host) Name() string { return "host" }
 
 // Context implements testing.TB.
 func (h *Host) Context() context.Context { return h.ctx }
@@ -47,7 +45,7 @@ func (h *Host) Cleanup(f func()) {
 
 // TempDir implements testing.TB.
 func (h *Host) TempDir() string {
-	dir, err := os.MkdirTemp("", "echosieve-torture-*")
+	dir, err := os.MkdirTemp("", "echosieve-servers-*")
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -64,6 +62,20 @@ func (h *Host) Fatal(args ...any) {
 // Fatalf implements testing.TB.
 func (h *Host) Fatalf(format string, args ...any) { h.Fatal(fmt.Sprintf(format, args...)) }
 
+// Do runs f, which starts servers, and waits for its end. It returns the error of Fatal.
+func (h *Host) Do(f func()) error {
+	done := make(chan struct{})
+	go func() { // Fatal ends this goroutine
+		defer close(done)
+		f()
+	}()
+	<-done
+	return context.Cause(h.ctx)
+}
+
+// Logf implements testing.TB.
+func (*Host) Logf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+
 // Close calls the cleanups, which end the servers.
 func (h *Host) Close() {
 	h.mu.Lock()
@@ -73,11 +85,3 @@ func (h *Host) Close() {
 	}
 	h.cleanups = nil
 }
-
-// silent discards the messages that go-redis writes by itself about servers that are away.
-type silent struct{}
-
-// Printf implements the logger of go-redis.
-func (silent) Printf(context.Context, string, ...any) {}
-
-func init() { redis.SetLogger(silent{}) }

@@ -1,0 +1,109 @@
+package kafkaserver
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"echosieve/test/host"
+)
+
+const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>echosieve</groupId><artifactId>test-kafka</artifactId><version>1</version><packaging>pom</packaging>
+  <dependencies>
+    <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>%s</version></dependency>
+  </dependencies>
+</project>
+`
+
+// installation is a version of Kafka in the user's cache folder, with files that spare later starts some work.
+type installation struct{ dir string }
+
+// classPath names the jars. The logging library must come first. Otherwise Kafka logs nothing, and await waits for a line of the log.
+func (i installation) classPath() string {
+	return filepath.Join(i.dir, "slf4j-simple-1.7.36.jar") + ":" + filepath.Join(i.dir, "*")
+}
+
+// classes is an archive of the classes as Java has loaded them. A start with it takes a third less CPU time. Java ignores it if it is missing
+// or does not fit.
+func (i installation) classes() string { return filepath.Join(i.dir, "classes.jsa") }
+
+// install returns a version of Kafka. Maven downloads the jars if they are not in the cache.
+func install(t testing.TB, version string) installation {
+	t.Helper()
+	for _, tool := range []string{"java", "mvn"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Fatalf("%s is missing, which real Kafka needs; run: .ci/setup test", tool)
+		}
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kafka := installation{filepath.Join(cache, "echosieve-test", "kafka-"+version)}
+	if err := os.MkdirAll(filepath.Dir(kafka.dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	// Several test processes may need the same version: the first one installs it, the others wait.
+	lock, err := os.OpenFile(kafka.dir+".lock", os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = lock.Close() }()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(kafka.dir, ".complete")); err != nil {
+		fetch(t, version, kafka.dir)
+	}
+	if _, err := os.Stat(kafka.classes()); err != nil {
+		archive(t, kafka)
+	}
+	return kafka
+}
+
+// useClasses is the argument with which Java uses the archive.
+func (i installation) useClasses() string { return "-XX:SharedArchiveFile=" + i.classes() }
+
+// archive writes the archive of classes: Java does so at the end of a broker. Some Java machines cannot.
+func archive(t testing.TB, kafka installation) {
+	t.Helper()
+	own := fmt.Sprintf("%s-%d", kafka.classes(), os.Getpid())
+	ctx, cancel := context.WithCancelCause(t.Context())
+	h := host.New(ctx, cancel)
+	defer h.Close()
+	err := h.Do(func() {
+		s := start(h, kafka, "-XX:ArchiveClassesAtExit="+own, nil)
+		s.process.Stop(5 * time.Minute)
+		s.process = nil
+	})
+	if err == nil {
+		err = os.Rename(own, kafka.classes())
+	}
+	if err != nil {
+		t.Logf("Kafka starts without an archive of classes: %v", err)
+	}
+}
+
+func fetch(t testing.TB, version, libs string) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "pom.xml"), fmt.Appendf(nil, pom, version), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "mvn", "-B", "-ntp", "-q", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+libs)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("fetch Kafka %s through Maven: %v\n%s", version, err, out)
+	}
+	if err := os.WriteFile(filepath.Join(libs, ".complete"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
