@@ -225,7 +225,7 @@ func (c *cluster) explainClosed(ctx context.Context, err error) error {
 			return &diag.Problem{Cause: addr + " speaks " + speaks + ", not Kafka", Remedy: "set kafka.brokers to the brokers, port 9092 as a rule", Err: err, Permanent: true}
 		}
 		switch {
-		case probeTLS(ctx, addr, c.transport.TLS, c.cfg.ClientID) == nil:
+		case probeTLS(ctx, addr, c.transport.TLS, clientID) == nil:
 			if c.cfg.SASL.Mechanism != "" {
 				return err
 			}
@@ -233,7 +233,7 @@ func (c *cluster) explainClosed(ctx context.Context, err error) error {
 				Cause: "the listener wants a login (SASL)", Remedy: "set kafka.sasl.mechanism, kafka.sasl.username and a password",
 				Err: err, Permanent: true,
 			}
-		case c.transport.TLS != nil && probeTLS(ctx, addr, nil, c.cfg.ClientID) == nil:
+		case c.transport.TLS != nil && probeTLS(ctx, addr, nil, clientID) == nil:
 			return broker.NotTLS(err)
 		}
 	}

@@ -37,6 +37,9 @@ type cluster struct {
 	codec     wire.Codec // of published batches
 }
 
+// clientID is the name that brokers show in logs and quotas.
+const clientID = "echosieve"
+
 // newCluster reads certificate files; it does not dial. The caller closes the cluster.
 func newCluster(cfg Config, topics ...string) (*cluster, error) {
 	tlsConfig, err := cfg.TLS.Load()
@@ -55,16 +58,16 @@ func newCluster(cfg Config, topics ...string) (*cluster, error) {
 		DialTimeout:    dialTimeout,
 		MetadataTTL:    metadataTTL,
 		MetadataTopics: topics,
-		ClientID:       cfg.ClientID,
+		ClientID:       clientID,
 		TLS:            tlsConfig,
 		SASL:           mechanism,
 	}
 	c.dialer = &kafka.Dialer{
-		ClientID: cfg.ClientID, Timeout: dialTimeout, DualStack: true, TLS: tlsConfig, SASLMechanism: mechanism,
+		ClientID: clientID, Timeout: dialTimeout, DualStack: true, TLS: tlsConfig, SASLMechanism: mechanism,
 	}
 	if tlsConfig == nil {
 		c.dialer.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-			if err := probe(ctx, tcp, network, address, cfg.ClientID); err != nil {
+			if err := probe(ctx, tcp, network, address, clientID); err != nil {
 				return nil, err
 			}
 			return tcp.DialContext(ctx, network, address)
@@ -72,7 +75,7 @@ func newCluster(cfg Config, topics ...string) (*cluster, error) {
 	}
 	addr := kafka.TCP(cfg.Brokers...)
 	c.client = &kafka.Client{Addr: addr, Timeout: requestTimeout, Transport: c.transport}
-	c.wire = &wire.Client{Transport: c.transport, Addr: addr, ClientID: cfg.ClientID}
+	c.wire = &wire.Client{Transport: c.transport, Addr: addr, ClientID: clientID}
 	return c, nil
 }
 

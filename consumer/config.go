@@ -26,10 +26,9 @@ import (
 // Config says which cluster, topics and group to use, and how many records and bytes may be in flight. The setting tags are the keys
 // below "kafka", and the help tags are their documentation.
 type Config struct {
-	Brokers  []string `setting:"brokers" help:"Brokers (host:port) to start from."`
-	Group    string   `setting:"group" help:"Consumer group. Its processes share the input partitions; a new group starts at the oldest record."`
-	ClientID string   `setting:"client_id" help:"Name that brokers show in logs and quotas."`
-	Topics   Topics   `setting:"topics"`
+	Brokers []string `setting:"brokers" help:"Brokers (host:port) to start from."`
+	Group   string   `setting:"group" help:"Consumer group. Its processes share the input partitions; a new group starts at the oldest record."`
+	Topics  Topics   `setting:"topics"`
 
 	CreateTopics bool `setting:"create_topics" help:"Create missing topics at start. false: a missing topic is an error."`
 	Partitions   int  `setting:"partitions" range:"1..100000" help:"Partitions of created topics."`
@@ -37,19 +36,18 @@ type Config struct {
 
 	MaxMessageBytes int           `setting:"max_message_bytes" range:"16KiB..1GiB" help:"Largest batch sent; larger records become dead letters. Never above max.message.bytes of the output topics."`
 	FetchMaxBytes   int           `setting:"fetch_max_bytes" range:"1KiB..1GiB" help:"Bytes per fetch of a partition, at most a quarter of max_in_flight_bytes. Raise it for slow links, lower it to save memory."`
-	FetchMaxWait    time.Duration `setting:"fetch_max_wait" range:"10ms..10s" help:"Longest time that a broker holds a fetch back for new records."`
+	FetchMaxWait    time.Duration `setting:"fetch_max_wait" hidden:"true" range:"10ms..10s" help:"Longest time that a broker holds a fetch back for new records."`
 	Compression     string        `setting:"compression" help:"Codec of published batches: none, gzip, snappy, lz4 or zstd."`
 
-	CommitInterval    time.Duration `setting:"commit_interval" range:"10ms..1h" help:"Time between offset commits. Raised: fewer requests, more repeated records after a crash."`
-	SessionTimeout    time.Duration `setting:"session_timeout" range:"1s..30m" help:"Silence after which a process loses its partitions. Raise it if pauses cause rebalances, lower it to replace dead processes sooner."`
-	HeartbeatInterval time.Duration `setting:"heartbeat_interval" range:"10ms..10m" help:"Time between heartbeats, at most a third of session_timeout."`
-	DrainTimeout      time.Duration `setting:"drain_timeout" range:"10ms..15m" help:"Time to finish and commit at a rebalance or shutdown, at most half of session_timeout. Raise it if clean restarts repeat records."`
+	CommitInterval time.Duration `setting:"commit_interval" hidden:"true" range:"10ms..1h" help:"Time between offset commits. Raised: fewer requests, more repeated records after a crash."`
+	SessionTimeout time.Duration `setting:"session_timeout" range:"1s..30m" help:"Silence after which a process loses its partitions. Raise it if pauses cause rebalances, lower it to replace dead processes sooner."`
+	DrainTimeout   time.Duration `setting:"drain_timeout" range:"10ms..15m" help:"Time to finish and commit at a rebalance or shutdown, at most half of session_timeout. Raise it if clean restarts repeat records."`
 
 	Delivery              string `setting:"delivery" help:"exactly_once or at_least_once; empty: exactly_once where brokers and rights allow it. At least once repeats records after a crash."`
 	TransactionalIDPrefix string `setting:"transactional_id_prefix" help:"Begin of the transactional ids of exactly once: <prefix>/<topic>/<partition>. Empty: the group. This user needs Write on them."`
 
-	BatchRecords       int `setting:"batch_records" range:"1..10000" help:"Most records decided together. Raised: fewer Redis round trips, longer delays."`
-	MaxInFlightRecords int `setting:"max_in_flight_records" range:"1..1000000" help:"Most records of this process between fetch and published verdict. Lower it to save memory."`
+	BatchRecords       int `setting:"batch_records" hidden:"true" range:"1..10000" help:"Most records decided together. Raised: fewer Redis round trips, longer delays."`
+	MaxInFlightRecords int `setting:"max_in_flight_records" hidden:"true" range:"1..1000000" help:"Most records of this process between fetch and published verdict. Lower it to save memory."`
 	MaxInFlightBytes   int `setting:"max_in_flight_bytes" range:"1MiB..1TiB" help:"Memory for fetched data: a quarter for responses, the rest for records; docs/operations.md says what comes on top. Below 16 times max_message_bytes few partitions work at a time."`
 
 	TLS  tlsfiles.Config `setting:"tls"`
@@ -96,9 +94,8 @@ func (t Topics) destinations() [article.DestinationCount]string {
 // DefaultConfig returns a configuration for a broker on this machine.
 func DefaultConfig() Config {
 	return Config{
-		Brokers:  []string{"localhost:9092"},
-		Group:    "echosieve",
-		ClientID: "echosieve",
+		Brokers: []string{"localhost:9092"},
+		Group:   "echosieve",
 		Topics: Topics{
 			Input: "articles", Unique: "articles-unique", Duplicate: "articles-duplicate", Dead: "articles-dead",
 		},
@@ -110,7 +107,6 @@ func DefaultConfig() Config {
 		Compression:        "lz4",
 		CommitInterval:     500 * time.Millisecond,
 		SessionTimeout:     30 * time.Second,
-		HeartbeatInterval:  time.Second,
 		DrainTimeout:       10 * time.Second,
 		BatchRecords:       256,
 		MaxInFlightRecords: 8192,
@@ -139,7 +135,6 @@ func (c Config) Validate() error {
 		{"topics.dead", c.Topics.Dead != "", "must not be empty"},
 		{"topics", len(slices.Compact(names)) == len(c.Topics.named()), "must be different names"},
 		{"compression", isCodec, "must be none, gzip, snappy, lz4 or zstd"},
-		{"heartbeat_interval", c.HeartbeatInterval <= c.SessionTimeout/3, "must be at most a third of session_timeout"},
 		{"drain_timeout", c.DrainTimeout <= c.SessionTimeout/2, "must be at most half of session_timeout"},
 		{"delivery", slices.Contains([]string{"", ExactlyOnce, AtLeastOnce}, c.Delivery), "must be exactly_once, at_least_once or empty"},
 		{"sasl.mechanism", slices.Contains([]string{"", "plain", "scram-sha-256", "scram-sha-512", mechanismOAuth}, c.SASL.Mechanism), "must be plain, scram-sha-256, scram-sha-512, oauthbearer or empty"},

@@ -274,6 +274,9 @@ func (c *Consumer) waitUntilLeft(left <-chan struct{}) {
 	}
 }
 
+// heartbeatInterval is a second, or less for short sessions: ten heartbeats in a session, so that a few may be late.
+func heartbeatInterval(session time.Duration) time.Duration { return min(time.Second, session/10) }
+
 func (c *Consumer) groupConfig() kafka.ConsumerGroupConfig {
 	return kafka.ConsumerGroupConfig{
 		ID:                c.cfg.Group,
@@ -281,7 +284,7 @@ func (c *Consumer) groupConfig() kafka.ConsumerGroupConfig {
 		Dialer:            c.cluster.dialer,
 		Topics:            []string{c.input.name},
 		GroupBalancers:    []kafka.GroupBalancer{balancer{topic: c.input.name, assigned: &c.assigned}},
-		HeartbeatInterval: c.cfg.HeartbeatInterval,
+		HeartbeatInterval: heartbeatInterval(c.cfg.SessionTimeout),
 		SessionTimeout:    c.cfg.SessionTimeout,
 		RebalanceTimeout:  c.cfg.SessionTimeout, // members drain and commit before they join again: DrainTimeout is at most half of it
 		JoinGroupBackoff:  time.Second,

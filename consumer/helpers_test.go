@@ -30,7 +30,6 @@ func testConfig(brokers ...string) Config {
 	cfg.FetchMaxWait = 100 * time.Millisecond
 	cfg.CommitInterval = 100 * time.Millisecond
 	cfg.SessionTimeout = 30 * time.Second
-	cfg.HeartbeatInterval = 100 * time.Millisecond
 	cfg.DrainTimeout = 15 * time.Second
 	return cfg
 }

@@ -68,7 +68,7 @@ func TestMemoryIsBoundedWithManyPartitions(t *testing.T) {
 	const partitions, limit, textBytes = 200, 16 << 20, 4096
 	k, cfg := fake(t)
 	cfg.Partitions, cfg.MaxInFlightBytes = partitions, limit
-	cfg.SessionTimeout, cfg.HeartbeatInterval = 30*time.Second, time.Second
+	cfg.SessionTimeout = 30 * time.Second
 	ensureTopics(t, cfg)
 	n := produceBacklog(t, cfg, 500, textBytes)
 	var asked atomic.Int64

@@ -33,7 +33,7 @@ func TestWrongUsage(t *testing.T) {
 	badDuration := file("duration.yaml", "window: week\n")
 	tab := file("tab.yaml", "window: 7d\nkafka:\n\tbrokers: [a:1]\nredis:\n  db: 0\n")
 	quote := file("quote.yaml", "kafka:\n  group: \"news\n  brokers: [a:1]\nredis:\n  db: 0\n")
-	colon := file("colon.yaml", "kafka:\n  brokers: [a:1]\n  group news\n  client_id: x\nwindow: 7d\n")
+	colon := file("colon.yaml", "kafka:\n  brokers: [a:1]\n  group news\n  partitions: 3\nwindow: 7d\n")
 	binary := file("ls", "\x7fELF\x02\x01\x00\x00\x00\n\x00\x01\n")
 	redis := redisserver.Addr(t)
 	web := httptest.NewServer(http.NotFoundHandler())

@@ -73,8 +73,9 @@ func TestHelpListsWhatACommandUses(t *testing.T) {
 	}
 	code, out, _ := echosieve(t, "", "run", "--help")
 	require.Equal(t, command.ExitOK, code)
-	require.Contains(t, out, "--shadow.group")
-	require.NotContains(t, out, "help-all", "run uses all settings")
+	require.Contains(t, out, "--shadow.topic")
+	require.NotContains(t, out, "--shadow.group", "it is hidden")
+	require.Contains(t, out, "--help-all lists them")
 }
 
 func TestCompletion(t *testing.T) {

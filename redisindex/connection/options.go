@@ -35,7 +35,7 @@ type Options struct {
 	// fewer replicas are in reach, Claim blocks.
 	WaitReplicas int `setting:"wait_replicas" range:"0..100" help:"Replicas per master that must have a write before a verdict counts. 0: a failover can lose articles, whose copies pass as unique. Raised: slower, and claims wait while replicas are away."`
 	// WaitTimeout is the longest wait of one step for the replicas. After it the claim is run again.
-	WaitTimeout time.Duration `setting:"wait_timeout" range:"1ms..10m" help:"Longest wait for wait_replicas before a retry; below timeout."`
+	WaitTimeout time.Duration `setting:"wait_timeout" hidden:"true" range:"1ms..10m" help:"Longest wait for wait_replicas before a retry; below timeout."`
 }
 
 // DefaultOptions returns the options for a server on this machine.

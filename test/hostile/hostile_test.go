@@ -94,7 +94,7 @@ func (s *stage) keepsItsMembership(t *testing.T) (process, []*kgo.Record) {
 		s.createOutputs(t, run, wide)
 		p := s.start(t, run, service.Settings{
 			"kafka.max_message_bytes": strconv.Itoa(largest - 1<<20), "kafka.fetch_max_bytes": strconv.Itoa(largest),
-			"kafka.session_timeout": session.String(), "kafka.heartbeat_interval": "300ms", "kafka.drain_timeout": (session / 2).String(),
+			"kafka.session_timeout": session.String(), "kafka.drain_timeout": (session / 2).String(),
 		})
 		start := time.Now()
 		outs, again := s.watch(t, run)

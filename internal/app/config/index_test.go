@@ -31,7 +31,7 @@ func others(t *testing.T) map[string][]string {
 	require.NoError(t, os.WriteFile(stop, []byte("区块链平台\n"), 0o600))
 	policies := []string{"unique", "possible", "duplicate"}
 	return map[string][]string{
-		"kafka.brokers": {"other:9092"}, "kafka.compression": {"zstd", "lz4"}, "kafka.delivery": {"exactly_once", "at_least_once"}, "kafka.drain_timeout": {"9s"}, "kafka.heartbeat_interval": {"4s"},
+		"kafka.brokers": {"other:9092"}, "kafka.compression": {"zstd", "lz4"}, "kafka.delivery": {"exactly_once", "at_least_once"}, "kafka.drain_timeout": {"9s"},
 		"kafka.sasl.mechanism": {}, "kafka.sasl.username": {}, "kafka.sasl.password": {}, "kafka.sasl.password_file": {}, "kafka.sasl.token_file": {},
 		"kafka.tls.cert_file": {}, "kafka.tls.key_file": {}, "kafka.tls.ca_file": {}, "kafka.tls.server_name": {}, "kafka.tls.insecure_skip_verify": {},
 		"redis.addrs": {}, "redis.master_name": {}, "redis.sentinel_username": {}, "redis.sentinel_password": {}, "redis.sentinel_password_file": {},

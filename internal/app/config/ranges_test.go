@@ -60,7 +60,6 @@ func TestSettingsWithoutSenseAreRefused(t *testing.T) {
 		{"--kafka.max_message_bytes=2632"},
 		{"--kafka.fetch_max_wait=1ns"},
 		{"--kafka.commit_interval=1ns"},
-		{"--kafka.heartbeat_interval=1ns"},
 		{"--kafka.drain_timeout=1ns"},
 		{"--kafka.batch_records=1000000000"},
 		{"--kafka.max_in_flight_records=1000000000"},

@@ -12,8 +12,8 @@ import (
 // ShadowConfig holds the names that belong to a shadow alone. A shadow is a second service that reads the same input with other settings
 // and publishes its verdicts to a topic of its own.
 type ShadowConfig struct {
-	Group     string `setting:"group" help:"Consumer group of the shadow. Empty: kafka.group followed by -shadow."`
-	Namespace string `setting:"namespace" help:"First part of the shadow's keys in Redis. Empty: redis.namespace followed by -shadow."`
+	Group     string `setting:"group" hidden:"true" help:"Consumer group of the shadow. Empty: kafka.group followed by -shadow."`
+	Namespace string `setting:"namespace" hidden:"true" help:"First part of the shadow's keys in Redis. Empty: redis.namespace followed by -shadow."`
 	Topic     string `setting:"topic" help:"Topic for all verdicts of the shadow. Empty: kafka.topics.input followed by -shadow."`
 	Values    bool   `setting:"values" help:"Publish the articles' values, too. false: keys and headers only."`
 }

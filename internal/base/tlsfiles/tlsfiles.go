@@ -16,7 +16,7 @@ type Config struct {
 	CertFile           string `setting:"cert_file" help:"PEM file of the client certificate."`
 	KeyFile            string `setting:"key_file" help:"PEM file of the client certificate's key."`
 	ServerName         string `setting:"server_name" help:"Name expected in server certificates; empty: the host dialled."`
-	InsecureSkipVerify bool   `setting:"insecure_skip_verify" help:"Accept any certificate; for tests only."`
+	InsecureSkipVerify bool   `setting:"insecure_skip_verify" hidden:"true" help:"Accept any certificate; for tests only."`
 }
 
 // Validate returns the mistakes that can be found without reading the files. Each begins with its key, such as "tls.cert_file".

@@ -79,7 +79,7 @@ func newClient(cfg consumer.Config, more ...kgo.Opt) (*kgo.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kafka.%w", err)
 	}
-	opts := append([]kgo.Opt{kgo.SeedBrokers(cfg.Brokers...), kgo.ClientID(cfg.ClientID + "-load")}, more...)
+	opts := append([]kgo.Opt{kgo.SeedBrokers(cfg.Brokers...), kgo.ClientID("echosieve-load")}, more...)
 	if tlsConfig != nil {
 		opts = append(opts, kgo.DialTLSConfig(tlsConfig))
 	}

@@ -23,7 +23,7 @@ func (s *Schema) AddFlags(flags *pflag.FlagSet, sections ...string) {
 		if k.Type() == "bool" {
 			f.NoOptDefVal = "true"
 		}
-		f.Hidden = len(sections) > 0 && !slices.Contains(sections, section)
+		f.Hidden = k.Hidden || len(sections) > 0 && !slices.Contains(sections, section)
 	}
 	if len(unknown) > 0 {
 		panic("there are no settings " + strings.Join(unknown, ", "))

@@ -13,9 +13,10 @@ import (
 // secretText stands for a secret in every printout.
 const secretText = "(set)"
 
-// Reference returns a YAML file that holds every key with its default, its help and its type.
+// Reference returns a YAML file that holds every key that is not hidden, with its default, its help and its type.
 func (s *Schema) Reference() []byte {
-	return s.write(s.keys, func(k Key) []string {
+	shown := slices.DeleteFunc(s.Keys(), func(k Key) bool { return k.Hidden })
+	return s.write(shown, func(k Key) []string {
 		kind := k.Type()
 		if k.Range != "" {
 			kind += " " + k.rangeText()
@@ -27,10 +28,12 @@ func (s *Schema) Reference() []byte {
 	}, true)
 }
 
-// Print returns the configuration cfg as YAML, secrets as "(set)". If origins is not nil, a comment
+// Print returns the configuration cfg as YAML, secrets as "(set)", without hidden keys that have their default. If origins is not nil, a comment
 // behind each value says where it comes from.
 func (s *Schema) Print(cfg any, origins Origins) []byte {
-	return s.write(s.valuesOf(cfg), func(k Key) []string {
+	changed := s.Differences(cfg, s.original)
+	shown := slices.DeleteFunc(s.valuesOf(cfg), func(k Key) bool { return k.Hidden && !slices.Contains(changed, k.Name) })
+	return s.write(shown, func(k Key) []string {
 		if origins == nil {
 			return nil
 		}

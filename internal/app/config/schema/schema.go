@@ -12,6 +12,7 @@
 //	setting:",squash"  of a struct: its keys belong to the section of its parent
 //	help:"..."         one sentence for the reference, the flags and the table of the docs. Every setting has one
 //	range:"1..8"       the allowed values of a number: intervals and single values, separated by commas
+//	hidden:"true"      the setting works, but the reference and help leave it out: one value is good for nearly everybody
 //	secret:"true"      the value is never printed and has no flag. A second key, name_file, names a file that holds the value
 //
 // An integer whose name ends in "_bytes" takes units ("64MiB").
@@ -37,6 +38,7 @@ type Key struct {
 	Name    string // dotted path, "kafka.topics.input"
 	Help    string
 	Secret  bool
+	Hidden  bool   // works, but the reference and help leave it out
 	Default any    // of the field's type
 	Range   string // of a number; see intervals
 
@@ -54,6 +56,7 @@ type Section struct {
 // Schema is the list of keys of one struct. It does not change after New and Remove, and is safe for concurrent use.
 type Schema struct {
 	prefix   string
+	original any // the struct of New
 	keys     []Key
 	sections []Section
 	byName   map[string]int
@@ -65,9 +68,10 @@ type Schema struct {
 // are mistakes in the program, not in its input.
 func New(prefix string, defaults any) *Schema {
 	s := &Schema{
-		prefix: prefix,
-		byName: map[string]int{},
-		byEnv:  map[string]int{},
+		prefix:   prefix,
+		original: defaults,
+		byName:   map[string]int{},
+		byEnv:    map[string]int{},
 	}
 	s.addStruct("", reflect.ValueOf(defaults), nil)
 	return s
@@ -127,6 +131,7 @@ func (s *Schema) addStruct(prefix string, v reflect.Value, path []int) {
 			Name:    name,
 			Help:    sentence(help),
 			Secret:  field.Tag.Get("secret") == "true",
+			Hidden:  field.Tag.Get("hidden") == "true",
 			Default: v.Field(i).Interface(),
 			Range:   field.Tag.Get("range"),
 			typ:     field.Type,

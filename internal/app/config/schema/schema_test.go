@@ -27,7 +27,7 @@ type testTopics struct {
 
 type testShared struct {
 	Weight float64 `setting:"weight" help:"A number."`
-	Small  uint8   `setting:"small" help:"A small number."`
+	Small  uint8   `setting:"small" help:"A small number." hidden:"true"`
 }
 
 type testConfig struct {
@@ -90,6 +90,19 @@ func TestDefaultsAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, testDefaults(), cfg)
 	require.Equal(t, "default", origins["window"])
+}
+
+// A hidden key works, and stands in no list unless it was changed.
+func TestHiddenKey(t *testing.T) {
+	s := New(testPrefix, testDefaults())
+	require.NotContains(t, string(s.Reference()), "small")
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	s.AddFlags(flags)
+	require.NotContains(t, flags.FlagUsages(), "--small")
+	cfg, origins, err := load(t, "small: 7\n", nil, nil)
+	require.NoError(t, err)
+	require.Contains(t, string(s.Print(cfg, origins)), "small: 7")
+	require.NotContains(t, string(s.Print(testDefaults(), nil)), "small")
 }
 
 // Each source beats the one before it, for a scalar as for a list.
@@ -223,6 +236,6 @@ func TestReference(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, testDefaults(), cfg)
 	for _, k := range s.Keys() {
-		require.Equal(t, 1, strings.Count(text, s.Env(k)+"\n"), k.Name)
+		require.Equal(t, !k.Hidden, strings.Contains(text, s.Env(k)+"\n"), k.Name)
 	}
 }
