@@ -18,7 +18,7 @@ import (
 // Advice is what Claim decides next: for copies near and exact, in one slice and in two, for revisions with the id of the original, and for
 // articles that only resemble one. It writes nothing.
 func TestAdviceIsTheNextVerdict(t *testing.T) {
-	redisrig.OnServers(t, func(t *testing.T, addr, buckets string) {
+	redisrig.OnKinds(t, func(t *testing.T, addr, buckets string) {
 		seed := uint64(time.Now().UnixNano())
 		t.Logf("seed %d", seed)
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -37,10 +37,10 @@ func TestAdviceIsTheNextVerdict(t *testing.T) {
 			a.Signature = []byte{text % 3, text / 3}
 			a.ID = fmt.Sprint(random.IntN(40))
 			a.Time = a.Time.Add(time.Duration(random.IntN(90)) * time.Minute)
-			before := client.Keys(t.Context(), "*").Val()
+			before := client.Keys(t.Context(), x.keys.Prefix+"*").Val()
 			advice, err := x.Advise(t.Context(), &a)
 			require.NoError(t, err)
-			require.ElementsMatch(t, before, client.Keys(t.Context(), "*").Val())
+			require.ElementsMatch(t, before, client.Keys(t.Context(), x.keys.Prefix+"*").Val())
 			verdict := claimOne(t, x, a)
 			require.Equal(t, verdict, advice.Verdict, "article %d, %d candidates", i, len(advice.Candidates))
 			kinds[verdict.Kind]++

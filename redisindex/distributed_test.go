@@ -15,19 +15,28 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/indextest"
 	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 	"echosieve/test/redisrig"
 	"echosieve/test/redisserver"
+	"echosieve/test/tier"
 )
 
+// make test runs the contract on a cluster that waits for replicas.
 func TestContractDistributed(t *testing.T) {
 	for _, d := range redisrig.Distributed {
 		t.Run(d.Name, func(t *testing.T) {
+			if d.Name != "Cluster" {
+				tier.All(t)
+			}
 			o := redisrig.Crowded(d.Start(t))
 			for _, wait := range []int{0, 1} {
 				o.WaitReplicas = wait
 				for suffix, buckets := range redisrig.Kinds {
 					t.Run(fmt.Sprint("wait ", wait, suffix), func(t *testing.T) {
+						if wait == 0 || buckets != keyspace.BucketsPacked {
+							tier.All(t)
+						}
 						client := redisrig.Connect(t, o)
 						indextest.Run(t, func(t *testing.T, p indextest.Params) pipeline.Index {
 							return newIndex(t, client, redisrig.KindConfig(p, buckets))
@@ -40,6 +49,7 @@ func TestContractDistributed(t *testing.T) {
 }
 
 func TestInterleavingDistributed(t *testing.T) {
+	tier.All(t)
 	schedules, seed := interleavings(t)
 	for _, d := range redisrig.Distributed {
 		t.Run(d.Name, func(t *testing.T) {

@@ -39,16 +39,14 @@ func damages() map[string]string {
 // Whatever bytes are in a field of entries, its partition goes on. The damage is set aside, counted and logged once, and the field
 // does not grow with each attempt. Entries before the damage stay.
 func TestDamagedEntryIsSetAside(t *testing.T) {
-	for _, server := range redisrig.Servers {
-		t.Run(server.Name, func(t *testing.T) {
-			client := redisrig.Client(t, server.Start(t))
-			for name, bytes := range damages() {
-				for _, before := range []bool{false, true} {
-					t.Run(name, func(t *testing.T) { damageOnce(t, client, bytes, before) })
-				}
+	redisrig.OnServers(t, func(t *testing.T, addr string) {
+		client := redisrig.Client(t, addr)
+		for name, bytes := range damages() {
+			for _, before := range []bool{false, true} {
+				t.Run(name, func(t *testing.T) { damageOnce(t, client, bytes, before) })
 			}
-		})
-	}
+		}
+	})
 }
 
 // claimSoon is claimOne with a time limit: with a bug, the index would try again without end.
@@ -100,49 +98,45 @@ func damageOnce(t *testing.T, client redis.UniversalClient, damage string, befor
 
 // If the own entry of an article is damaged when the article is claimed again, the entry is set aside as well.
 func TestDamagedOwnEntry(t *testing.T) {
-	for _, server := range redisrig.Servers {
-		t.Run(server.Name, func(t *testing.T) {
-			client := redisrig.Client(t, server.Start(t))
-			for name, bytes := range damages() {
-				t.Run(name, func(t *testing.T) {
-					x, a := newIndex(t, client, redisrig.Config(redisrig.Standard)), redisrig.Article(1, 0xff)
-					field := x.entryOf(a).Field()
-					require.NoError(t, client.HSet(t.Context(), x.keys.Entries(field), field.Name(), bytes).Err())
-					for range 3 {
-						require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
-					}
-					require.Equal(t, 1, counted(x.metrics.damaged))
-				})
-			}
-		})
-	}
+	redisrig.OnServers(t, func(t *testing.T, addr string) {
+		client := redisrig.Client(t, addr)
+		for name, bytes := range damages() {
+			t.Run(name, func(t *testing.T) {
+				x, a := newIndex(t, client, redisrig.Config(redisrig.Standard)), redisrig.Article(1, 0xff)
+				field := x.entryOf(a).Field()
+				require.NoError(t, client.HSet(t.Context(), x.keys.Entries(field), field.Name(), bytes).Err())
+				for range 3 {
+					require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
+				}
+				require.Equal(t, 1, counted(x.metrics.damaged))
+			})
+		}
+	})
 }
 
 // A damaged hidden entry in a field of its own is set aside, too: by claims and by a refill.
 func TestDamagedHiddenEntry(t *testing.T) {
-	for _, server := range redisrig.Servers {
-		t.Run(server.Name, func(t *testing.T) {
-			client := redisrig.Client(t, server.Start(t))
-			for _, restored := range []bool{false, true} {
-				x := newIndex(t, client, redisrig.Config(redisrig.Standard))
-				x.keys.Layout.MaxEntries = 1
-				first, a := redisrig.Article(1, 0xff), redisrig.Article(2, 0xff)
-				claimSoon(t, x, first)
-				e := x.entryOf(a)
-				field := e.Field()
-				require.NoError(t, client.HSet(t.Context(), x.keys.Entries(field), field.Name()+string(e.HiddenDigest()), "no entry").Err())
-				if restored {
-					outcomes, err := Restore(t.Context(), x, time.Now(), []article.Article{a}, []article.Verdict{{Kind: article.Unique, Root: a.Ref()}})
-					require.NoError(t, err)
-					require.Equal(t, []string{"new"}, outcomes)
-				}
-				for range 2 {
-					require.NotZero(t, claimSoon(t, x, a).Kind)
-				}
-				require.Equal(t, 1, counted(x.metrics.damaged))
+	redisrig.OnServers(t, func(t *testing.T, addr string) {
+		client := redisrig.Client(t, addr)
+		for _, restored := range []bool{false, true} {
+			x := newIndex(t, client, redisrig.Config(redisrig.Standard))
+			x.keys.Layout.MaxEntries = 1
+			first, a := redisrig.Article(1, 0xff), redisrig.Article(2, 0xff)
+			claimSoon(t, x, first)
+			e := x.entryOf(a)
+			field := e.Field()
+			require.NoError(t, client.HSet(t.Context(), x.keys.Entries(field), field.Name()+string(e.HiddenDigest()), "no entry").Err())
+			if restored {
+				outcomes, err := Restore(t.Context(), x, time.Now(), []article.Article{a}, []article.Verdict{{Kind: article.Unique, Root: a.Ref()}})
+				require.NoError(t, err)
+				require.Equal(t, []string{"new"}, outcomes)
 			}
-		})
-	}
+			for range 2 {
+				require.NotZero(t, claimSoon(t, x, a).Kind)
+			}
+			require.Equal(t, 1, counted(x.metrics.damaged))
+		}
+	})
 }
 
 // A verdict that cannot be decoded is damage as well, for the worker of the article and for the workers of its copies.
@@ -170,68 +164,64 @@ func TestDamagedVerdictIsSetAside(t *testing.T) {
 // A key of the wrong type stops the partition, because only an operator can know which program needs the value. The error names the
 // key and the remedy.
 func TestForeignValueNamesItsKey(t *testing.T) {
-	for _, server := range redisrig.Servers {
-		t.Run(server.Name, func(t *testing.T) {
-			client := redisrig.Client(t, server.Start(t))
-			a := redisrig.Article(1, 0xff)
-			for name, pick := range map[string]func(x *Index) string{
-				"entries": func(x *Index) string {
-					return x.keys.Entries(x.entryOf(a).Field())
-				},
-				"lists": func(x *Index) string {
-					return x.keys.ListHash(keyspace.ListRef{Slice: x.layout.Slice(keyspace.WindowTime(a.Time)), Block: 0, Value: 0})
-				},
-				"generations": func(x *Index) string { return x.keys.Exists(x.layout.Slice(keyspace.WindowTime(a.Time))) },
-				"counter":     func(x *Index) string { return x.keys.Sequence() },
-			} {
-				t.Run(name, func(t *testing.T) {
-					ctx, cancel := context.WithCancel(t.Context())
-					defer cancel()
-					told := make(chan error, 1)
-					x, err := New(client, redisrig.Config(redisrig.Standard), prometheus.NewRegistry(), slog.New(slog.DiscardHandler), func(_ string, _ fmt.Stringer, err error) {
-						if err != nil {
-							select {
-							case told <- err:
-							default:
-							}
+	redisrig.OnServers(t, func(t *testing.T, addr string) {
+		client := redisrig.Client(t, addr)
+		a := redisrig.Article(1, 0xff)
+		for name, pick := range map[string]func(x *Index) string{
+			"entries": func(x *Index) string {
+				return x.keys.Entries(x.entryOf(a).Field())
+			},
+			"lists": func(x *Index) string {
+				return x.keys.ListHash(keyspace.ListRef{Slice: x.layout.Slice(keyspace.WindowTime(a.Time)), Block: 0, Value: 0})
+			},
+			"generations": func(x *Index) string { return x.keys.Exists(x.layout.Slice(keyspace.WindowTime(a.Time))) },
+			"counter":     func(x *Index) string { return x.keys.Sequence() },
+		} {
+			t.Run(name, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				told := make(chan error, 1)
+				x, err := New(client, redisrig.Config(redisrig.Standard), prometheus.NewRegistry(), slog.New(slog.DiscardHandler), func(_ string, _ fmt.Stringer, err error) {
+					if err != nil {
+						select {
+						case told <- err:
+						default:
 						}
-					})
-					require.NoError(t, err)
-					key := pick(x)
-					require.NoError(t, client.Set(ctx, key, "not a number", 0).Err())
-					verdict := make(chan article.Verdict, 1)
-					go func() {
-						if m, err := x.Claim(ctx, []article.Article{a}); err == nil {
-							verdict <- m[0]
-						}
-					}()
-					why := <-told
-					require.ErrorContains(t, why, key)
-					require.ErrorContains(t, why, "RENAME")
-					require.NoError(t, client.Del(ctx, key).Err())
-					require.Equal(t, article.Unique, (<-verdict).Kind, "the partition goes on by itself")
+					}
 				})
-			}
-		})
-	}
+				require.NoError(t, err)
+				key := pick(x)
+				require.NoError(t, client.Set(ctx, key, "not a number", 0).Err())
+				verdict := make(chan article.Verdict, 1)
+				go func() {
+					if m, err := x.Claim(ctx, []article.Article{a}); err == nil {
+						verdict <- m[0]
+					}
+				}()
+				why := <-told
+				require.ErrorContains(t, why, key)
+				require.ErrorContains(t, why, "RENAME")
+				require.NoError(t, client.Del(ctx, key).Err())
+				require.Equal(t, article.Unique, (<-verdict).Kind, "the partition goes on by itself")
+			})
+		}
+	})
 }
 
 // If the length of a list is not a multiple of the size of its fingerprints, every fingerprint that is added behind it would be shifted. So
 // the list is cut to its whole fingerprints.
 func TestRaggedListIsMended(t *testing.T) {
-	for _, server := range redisrig.Servers {
-		t.Run(server.Name, func(t *testing.T) {
-			client := redisrig.Client(t, server.Start(t))
-			x := newIndex(t, client, redisrig.Config(redisrig.Standard))
-			a := redisrig.Article(1, 0xff)
-			field := x.entryOf(a).Field()
-			for _, block := range x.layout.Plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
-				ref := keyspace.ListRef{Slice: field.Slice, Block: block.Index, Value: block.Value}
-				require.NoError(t, client.HSet(t.Context(), x.keys.ListHash(ref), x.layout.Field(ref), "1234567812345678abc").Err())
-			}
-			claimSoon(t, x, a)
-			require.Equal(t, a.Coordinates, claimSoon(t, x, redisrig.Article(2, 0xfe)).Original.Coordinates)
-			require.Equal(t, 4, counted(x.metrics.damaged))
-		})
-	}
+	redisrig.OnServers(t, func(t *testing.T, addr string) {
+		client := redisrig.Client(t, addr)
+		x := newIndex(t, client, redisrig.Config(redisrig.Standard))
+		a := redisrig.Article(1, 0xff)
+		field := x.entryOf(a).Field()
+		for _, block := range x.layout.Plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
+			ref := keyspace.ListRef{Slice: field.Slice, Block: block.Index, Value: block.Value}
+			require.NoError(t, client.HSet(t.Context(), x.keys.ListHash(ref), x.layout.Field(ref), "1234567812345678abc").Err())
+		}
+		claimSoon(t, x, a)
+		require.Equal(t, a.Coordinates, claimSoon(t, x, redisrig.Article(2, 0xfe)).Original.Coordinates)
+		require.Equal(t, 4, counted(x.metrics.damaged))
+	})
 }

@@ -16,6 +16,7 @@ import (
 	"echosieve/redisindex/watch"
 	"echosieve/test/redisrig"
 	"echosieve/test/redisserver"
+	"echosieve/test/tier"
 )
 
 // faultTime bounds the faults of one test, from the start of the first until every process has noticed the last.
@@ -28,7 +29,12 @@ func faultTime(t *testing.T) context.Context {
 // Slots that hold keys move to another master and back under load. Nothing is lost, so no verdict may change.
 func TestSlotMigrationUnderLoad(t *testing.T) {
 	for _, buckets := range redisrig.Kinds {
-		t.Run(buckets, func(t *testing.T) { slotMigrationUnderLoad(t, buckets) })
+		t.Run(buckets, func(t *testing.T) {
+			if buckets != keyspace.BucketsPacked {
+				tier.All(t)
+			}
+			slotMigrationUnderLoad(t, buckets)
+		})
 	}
 }
 
@@ -43,9 +49,11 @@ func slotMigrationUnderLoad(t *testing.T, buckets string) {
 	require.NoError(t, err)
 	var moved []int
 	for _, to := range cluster.Servers {
-		slots, err := cluster.SlotsWithKeys(ctx, from, 60)
-		require.NoError(t, err)
-		require.Len(t, slots, 60)
+		var slots []int
+		require.Eventually(t, func() bool {
+			slots, err = cluster.SlotsWithKeys(ctx, from, 60)
+			return err == nil && len(slots) == 60
+		}, time.Minute, 20*time.Millisecond, "the load writes to many slots")
 		slots = append(slots, l.counterSlot(t)) // the busiest slot of all; slots may hold it already
 		moved = append(moved, slots...)
 		keys, err := cluster.MigrateSlots(ctx, slots, to, 300*time.Millisecond)
@@ -70,7 +78,7 @@ func slotMigrationUnderLoad(t *testing.T, buckets string) {
 
 // Masters are replaced by their replicas under load: by an orderly failover, by a forced one, and after a crash in which the
 // replica lacks the latest writes. With redis.wait_replicas, nothing that was acknowledged is lost, so no verdict may change.
-// Without it, the loss must be noticed: otherwise the test could not see losses at all.
+// Without it, the loss must be noticed: otherwise the test could not see losses at all (make test-all).
 func TestClusterFailoverUnderLoad(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -78,6 +86,9 @@ func TestClusterFailoverUnderLoad(t *testing.T) {
 		buckets string
 	}{"wait 1": {1, keyspace.BucketsPacked}, "wait 0": {0, keyspace.BucketsPacked}, "wait 1, sets": {1, keyspace.BucketsSets}} {
 		t.Run(name, func(t *testing.T) {
+			if name != "wait 1" {
+				tier.All(t)
+			}
 			cluster, wait := redisserver.StartCluster(t, 3, 1), test.wait
 			ctx := faultTime(t)
 			o := redisrig.ClusterOptions(cluster)
@@ -117,6 +128,9 @@ func TestSentinelFailoverUnderLoad(t *testing.T) {
 	t.Parallel()
 	for _, wait := range []int{1, 0} {
 		t.Run(fmt.Sprint("wait ", wait), func(t *testing.T) {
+			if wait == 0 {
+				tier.All(t)
+			}
 			servers := redisserver.StartSentinel(t)
 			ctx := faultTime(t)
 			o := redisrig.SentinelOptions(servers)

@@ -33,7 +33,7 @@ func newIndex(t testing.TB, client redis.UniversalClient, cfg keyspace.Config) *
 }
 
 func TestContract(t *testing.T) {
-	redisrig.OnServers(t, func(t *testing.T, addr, buckets string) {
+	redisrig.OnKinds(t, func(t *testing.T, addr, buckets string) {
 		client := redisrig.Client(t, addr)
 		indextest.Run(t, func(t *testing.T, p indextest.Params) pipeline.Index {
 			return newIndex(t, client, redisrig.KindConfig(p, buckets))
@@ -54,11 +54,7 @@ func claimOne(t testing.TB, x *Index, c article.Article) article.Verdict {
 }
 
 func TestEveryKeyExpires(t *testing.T) {
-	for _, server := range redisrig.Servers {
-		for suffix, buckets := range redisrig.Kinds {
-			t.Run(server.Name+suffix, func(t *testing.T) { everyKeyExpires(t, redisrig.Client(t, server.Start(t)), buckets) })
-		}
-	}
+	redisrig.OnKinds(t, func(t *testing.T, addr, buckets string) { everyKeyExpires(t, redisrig.Client(t, addr), buckets) })
 }
 
 func everyKeyExpires(t *testing.T, client redis.UniversalClient, buckets string) {
@@ -96,16 +92,12 @@ func everyKeyExpires(t *testing.T, client redis.UniversalClient, buckets string)
 }
 
 func TestScriptsAreLoadedAgain(t *testing.T) {
-	for _, server := range redisrig.Servers {
-		t.Run(server.Name, func(t *testing.T) {
-			client := redisrig.Client(t, server.Start(t))
-			x := newIndex(t, client, redisrig.Config(redisrig.Standard))
-			want := claimOne(t, x, redisrig.Article(1, 1))
-			require.NoError(t, client.ScriptFlush(t.Context()).Err())
-			require.Equal(t, want, claimOne(t, x, redisrig.Article(1, 1)))
-			require.Equal(t, article.Near, claimOne(t, x, redisrig.Article(2, 1)).Kind)
-		})
-	}
+	client := redisrig.Client(t, redisserver.Start(t).Addr) // its own: other tests need their scripts
+	x := newIndex(t, client, redisrig.Config(redisrig.Standard))
+	want := claimOne(t, x, redisrig.Article(1, 1))
+	require.NoError(t, client.ScriptFlush(t.Context()).Err())
+	require.Equal(t, want, claimOne(t, x, redisrig.Article(1, 1)))
+	require.Equal(t, article.Near, claimOne(t, x, redisrig.Article(2, 1)).Kind)
 }
 
 // Redis loses the entry of an article after a copy named the article as its original. The article must not become a copy of that copy.

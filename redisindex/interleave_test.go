@@ -36,14 +36,14 @@ import (
 // of seed s+i.
 func TestInterleaving(t *testing.T) {
 	schedules, seed := interleavings(t)
-	redisrig.OnServers(t, func(t *testing.T, addr, buckets string) {
+	redisrig.OnKinds(t, func(t *testing.T, addr, buckets string) {
 		interleave(t, schedules, seed, buckets, func() redis.UniversalClient { return redisrig.Client(t, addr) })
 	})
 }
 
 // interleavings returns the number of schedules and the first seed.
 func interleavings(t *testing.T) (schedules int, seed uint64) {
-	schedules, seed = 400, uint64(time.Now().UnixNano())/1e3
+	schedules, seed = 200, uint64(time.Now().UnixNano())/1e3
 	if s := os.Getenv("ECHOSIEVE_TEST_SCHEDULES"); s != "" {
 		var err error
 		schedules, err = strconv.Atoi(s)

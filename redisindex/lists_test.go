@@ -35,14 +35,12 @@ func TestKeysStayCompact(t *testing.T) {
 }
 
 func TestAddToLists(t *testing.T) {
-	for _, server := range redisrig.Servers {
-		t.Run(server.Name, func(t *testing.T) {
-			client := redisrig.Client(t, server.Start(t))
-			for _, size := range []int{4, 6, 8} {
-				t.Run(strconv.Itoa(size), func(t *testing.T) { testAddToLists(t, client, size) })
-			}
-		})
-	}
+	redisrig.OnServers(t, func(t *testing.T, addr string) {
+		client := redisrig.Client(t, addr)
+		for _, size := range []int{4, 6, 8} {
+			t.Run(strconv.Itoa(size), func(t *testing.T) { testAddToLists(t, client, size) })
+		}
+	})
 }
 
 func testAddToLists(t *testing.T, client redis.UniversalClient, size int) {
@@ -136,29 +134,27 @@ func TestSetsCanBeRead(t *testing.T) {
 
 // Of a set that is too long only keyspace.MaxMembers members are read. Look-ups in other sets still find all articles.
 func TestLongSet(t *testing.T) {
-	for _, server := range redisrig.Servers {
-		t.Run(server.Name, func(t *testing.T) {
-			x := newIndex(t, redisrig.Client(t, server.Start(t)), redisrig.KindConfig(redisrig.Standard, keyspace.BucketsSets))
-			const more = 100
-			claims := make([]article.Article, keyspace.MaxMembers+more)
-			for n := range claims {
-				claims[n] = redisrig.Article(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16) // all of one block, else apart
-			}
-			verdicts, err := x.Claim(t.Context(), claims)
-			require.NoError(t, err)
-			before := counted(x.metrics.members)
-			again, err := x.Claim(t.Context(), claims)
-			require.NoError(t, err)
-			require.Equal(t, verdicts, again)
-			require.Equal(t, before, counted(x.metrics.members), "replays look up nothing")
-			last := claims[len(claims)-1]
-			copied := redisrig.Article(1_000_000, last.Fingerprint^1<<60)
-			require.Equal(t, last.ID, claimOne(t, x, copied).Original.ID, "its other blocks find it")
-			copied = redisrig.Article(1_000_001, last.Fingerprint^1)
-			claimOne(t, x, copied)
-			require.LessOrEqual(t, counted(x.metrics.members)-before, keyspace.MaxMembers+50, "of one long set and seven short ones")
-		})
-	}
+	redisrig.OnServers(t, func(t *testing.T, addr string) {
+		x := newIndex(t, redisrig.Client(t, addr), redisrig.KindConfig(redisrig.Standard, keyspace.BucketsSets))
+		const more = 100
+		claims := make([]article.Article, keyspace.MaxMembers+more)
+		for n := range claims {
+			claims[n] = redisrig.Article(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16) // all of one block, else apart
+		}
+		verdicts, err := x.Claim(t.Context(), claims)
+		require.NoError(t, err)
+		before := counted(x.metrics.members)
+		again, err := x.Claim(t.Context(), claims)
+		require.NoError(t, err)
+		require.Equal(t, verdicts, again)
+		require.Equal(t, before, counted(x.metrics.members), "replays look up nothing")
+		last := claims[len(claims)-1]
+		copied := redisrig.Article(1_000_000, last.Fingerprint^1<<60)
+		require.Equal(t, last.ID, claimOne(t, x, copied).Original.ID, "its other blocks find it")
+		copied = redisrig.Article(1_000_001, last.Fingerprint^1)
+		claimOne(t, x, copied)
+		require.LessOrEqual(t, counted(x.metrics.members)-before, keyspace.MaxMembers+50, "of one long set and seven short ones")
+	})
 }
 
 // Members that another program wrote are ignored.

@@ -14,6 +14,7 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/connection"
 	"echosieve/test/redisrig"
+	"echosieve/test/redisserver"
 )
 
 // Restore restores articles by package admin, which the tests of this package cannot import: tests beside it set the function. It returns
@@ -77,19 +78,22 @@ func (w *world) loseMemory(t *testing.T, client redis.UniversalClient) {
 // A replay of a restored article must get its first verdict, and the root of every copy must be unique. Copies may pass.
 func TestInterleavingRestore(t *testing.T) {
 	schedules, seed := interleavings(t)
-	for suffix, buckets := range redisrig.Kinds {
-		if redisrig.LeftToReal("Mini", buckets) {
-			continue
-		}
-		t.Run("Mini"+suffix, func(t *testing.T) {
-			addr := miniredis.RunT(t).Addr()
+	for _, buckets := range redisrig.Kinds {
+		t.Run(buckets, func(t *testing.T) {
+			var addr string // of a server that schedules may flush
+			if testing.Short() {
+				addr = miniredis.RunT(t).Addr()
+			} else {
+				addr = redisserver.Start(t).Addr
+			}
+			flusher := redisrig.Client(t, addr)
 			var clients []*steppedClient
 			for range 4 {
 				clients = append(clients, newSteppedClient(redisrig.Client(t, addr)))
 			}
 			seen := map[string]int{}
 			for i := range schedules {
-				problem := restoreSchedule(t, redisrig.Client(t, addr), clients, seed+uint64(i), buckets, seen)
+				problem := restoreSchedule(t, flusher, clients, seed+uint64(i), buckets, seen)
 				require.Empty(t, problem, "seed %d", seed+uint64(i))
 			}
 			t.Logf("seed %d, %d schedules: %v", seed, schedules, seen)

@@ -91,28 +91,26 @@ func TestVerdictOfAWithdrawnTicketIsNotWritten(t *testing.T) {
 // The worker of an original pauses after it drew a number. Meanwhile its article gets a higher ticket, a copy is decided as the earlier one,
 // and that ticket is withdrawn. The worker must not set its number then: neither of the two copies would find an earlier one.
 func TestNumberBelowAWithdrawnTicketIsNotSet(t *testing.T) {
-	for _, server := range redisrig.Servers {
-		t.Run(server.Name, func(t *testing.T) {
-			client := redisrig.Client(t, server.Start(t))
-			x := newIndex(t, client, redisrig.Config(redisrig.Standard))
-			(&hands{}).drive(t, x)
-			require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
-			early, slow := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
-			early.Partition, slow.Partition = 1, 2
-			b := newClaim(x, []article.Article{slow}, newCall(x, nil))
-			for _, step := range []func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets} {
-				require.NoError(t, step(t.Context()))
-			}
-			require.EqualValues(t, 1, b.tasks[0].number)
-			require.Equal(t, article.Unique, claimOne(t, x, early).Kind, "with the ticket 2; it gives the slow article the ticket 3")
-			f := b.tasks[0].Field()
-			withdrew, err := withdrawScript.EvalSha(t.Context(), client, []string{x.keys.Entries(f)}, f.Name(), slow.Digest[:], keyspace.TicketBytes(3)).Int()
-			require.NoError(t, err)
-			require.Equal(t, 1, withdrew)
-			require.ErrorIs(t, b.lookUp(t.Context()), errTicketChanged)
-			require.Equal(t, early.Coordinates, claimOne(t, x, slow).Original.Coordinates)
-		})
-	}
+	redisrig.OnServers(t, func(t *testing.T, addr string) {
+		client := redisrig.Client(t, addr)
+		x := newIndex(t, client, redisrig.Config(redisrig.Standard))
+		(&hands{}).drive(t, x)
+		require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
+		early, slow := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
+		early.Partition, slow.Partition = 1, 2
+		b := newClaim(x, []article.Article{slow}, newCall(x, nil))
+		for _, step := range []func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets} {
+			require.NoError(t, step(t.Context()))
+		}
+		require.EqualValues(t, 1, b.tasks[0].number)
+		require.Equal(t, article.Unique, claimOne(t, x, early).Kind, "with the ticket 2; it gives the slow article the ticket 3")
+		f := b.tasks[0].Field()
+		withdrew, err := withdrawScript.EvalSha(t.Context(), client, []string{x.keys.Entries(f)}, f.Name(), slow.Digest[:], keyspace.TicketBytes(3)).Int()
+		require.NoError(t, err)
+		require.Equal(t, 1, withdrew)
+		require.ErrorIs(t, b.lookUp(t.Context()), errTicketChanged)
+		require.Equal(t, early.Coordinates, claimOne(t, x, slow).Original.Coordinates)
+	})
 }
 
 // After a crash, a record can have a higher ticket than a record that follows it in its partition. A worker decides its partition
@@ -195,54 +193,52 @@ func TestWaitEndsWithTheCaller(t *testing.T) {
 // The root of all must be the first one by ticket. Some calls crash and are made again, as after a kill. ECHOSIEVE_TEST_CHAINS sets
 // the number of chains.
 func TestChainsNameTheirRoot(t *testing.T) {
-	chains := 600
+	chains := 300
 	if s := os.Getenv("ECHOSIEVE_TEST_CHAINS"); s != "" {
 		var err error
 		chains, err = strconv.Atoi(s)
 		require.NoError(t, err)
 	}
-	for _, server := range redisrig.Servers {
-		t.Run(server.Name, func(t *testing.T) {
-			addr, cfg := server.Start(t), redisrig.Config(redisrig.Standard)
-			const workers = 3
-			claims := make([][]article.Article, workers) // by partition
-			r := rand.New(rand.NewPCG(uint64(chains), 1))
-			var all []article.Article
-			for n := range chains {
-				base := simhash.Fingerprint(r.Uint64())
-				for i, w := range r.Perm(workers) {
-					c := redisrig.Article(n, base^[]simhash.Fingerprint{0, 3, 31}[i])
-					c.Partition, c.ID = int32(w), fmt.Sprintf("%d/%d", n, i)
-					copy(c.Digest[:], c.ID)
-					claims[w] = append(claims[w], c)
-					all = append(all, c)
+	redisrig.OnServers(t, func(t *testing.T, addr string) {
+		cfg := redisrig.Config(redisrig.Standard)
+		const workers = 3
+		claims := make([][]article.Article, workers) // by partition
+		r := rand.New(rand.NewPCG(uint64(chains), 1))
+		var all []article.Article
+		for n := range chains {
+			base := simhash.Fingerprint(r.Uint64())
+			for i, w := range r.Perm(workers) {
+				c := redisrig.Article(n, base^[]simhash.Fingerprint{0, 3, 31}[i])
+				c.Partition, c.ID = int32(w), fmt.Sprintf("%d/%d", n, i)
+				copy(c.Digest[:], c.ID)
+				claims[w] = append(claims[w], c)
+				all = append(all, c)
+			}
+		}
+		verdicts := make([][]article.Verdict, workers)
+		var group sync.WaitGroup
+		for w := range workers {
+			client := redisrig.Client(t, addr)
+			client.AddHook(crasher{})
+			x, err := New(client, cfg, nil, slog.New(slog.DiscardHandler), nil)
+			require.NoError(t, err)
+			r := rand.New(rand.NewPCG(uint64(chains), uint64(2+w)))
+			group.Go(func() { verdicts[w] = claimThroughCrashes(t, x, claims[w], r) })
+		}
+		group.Wait()
+		final, long := map[article.Coordinates]article.Verdict{}, 0
+		for w := range workers {
+			require.Len(t, verdicts[w], len(claims[w]))
+			for i, v := range verdicts[w] {
+				final[claims[w][i].Coordinates] = v
+				if v.Kind.IsCopy() && v.Root != v.Original {
+					long++
 				}
 			}
-			verdicts := make([][]article.Verdict, workers)
-			var group sync.WaitGroup
-			for w := range workers {
-				client := redisrig.Client(t, addr)
-				client.AddHook(crasher{})
-				x, err := New(client, cfg, nil, slog.New(slog.DiscardHandler), nil)
-				require.NoError(t, err)
-				r := rand.New(rand.NewPCG(uint64(chains), uint64(2+w)))
-				group.Go(func() { verdicts[w] = claimThroughCrashes(t, x, claims[w], r) })
-			}
-			group.Wait()
-			final, long := map[article.Coordinates]article.Verdict{}, 0
-			for w := range workers {
-				require.Len(t, verdicts[w], len(claims[w]))
-				for i, v := range verdicts[w] {
-					final[claims[w][i].Coordinates] = v
-					if v.Kind.IsCopy() && v.Root != v.Original {
-						long++
-					}
-				}
-			}
-			require.Empty(t, indextest.Inconsistent(redisrig.Standard, all, final, true))
-			require.Greater(t, long, chains/20, "chains of three")
-		})
-	}
+		}
+		require.Empty(t, indextest.Inconsistent(redisrig.Standard, all, final, true))
+		require.Greater(t, long, chains/20, "chains of three")
+	})
 }
 
 // crash makes the client fail at one pipeline of a call, and ends the call.

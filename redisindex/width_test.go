@@ -20,9 +20,9 @@ import (
 	"echosieve/pipeline/memindex"
 	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
-	"echosieve/test/loopback"
 	"echosieve/test/redisrig"
 	"echosieve/test/redisserver"
+	"echosieve/test/tier"
 )
 
 // With every width of blocks, narrower and wider than the 16 bits of a quarter of a fingerprint, the index gives the same verdicts as
@@ -32,6 +32,9 @@ func TestBlockWidths(t *testing.T) {
 	for _, width := range []int{12, 16, 20, 24, 32} {
 		for _, probes := range []int{0, 8, 32} {
 			t.Run(fmt.Sprintf("Bits=%d,Probes=%d", width, probes), func(t *testing.T) {
+				if width != 20 && probes != 8 {
+					tier.All(t)
+				}
 				cfg := redisrig.Config(indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 16, Blocks: 4, Probes: probes})
 				cfg.BlockBits = width
 				require.Equal(t, simhash.Layout{Count: 4, Bits: width}, cfg.Plan().Layout)
@@ -124,7 +127,7 @@ func TestLookupsOfAClaim(t *testing.T) {
 
 // Blocks of 20 bits overlap. Two bits in the overlaps can change all four blocks, and then only probes find the copy.
 func TestWideBlocksNeedProbes(t *testing.T) {
-	client := redisrig.Client(t, redisrig.Servers[0].Start(t))
+	client := redisrig.Client(t, miniredis.RunT(t).Addr())
 	a, b := redisrig.Article(1, 0x0123456789abcdef), redisrig.Article(2, 0x0123456789abcdef^1<<46^1<<14)
 	b.Sums = new(simhash.Sums)
 	for bit := range b.Sums {
@@ -148,7 +151,7 @@ func TestWideBlocksNeedProbes(t *testing.T) {
 //
 //	ECHOSIEVE_TEST_STORED=5000000 go test ./redisindex -run WiderKeys -v -timeout 1h
 func TestWiderKeysServeMoreArticles(t *testing.T) {
-	loopback.SkipShort(t)
+	tier.All(t)
 	stored := 80_000
 	if text := os.Getenv("ECHOSIEVE_TEST_STORED"); text != "" {
 		var err error

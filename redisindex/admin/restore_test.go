@@ -30,7 +30,7 @@ func restoreOne(t *testing.T, r *Restorer, a article.Article, v article.Verdict)
 }
 
 func TestRestore(t *testing.T) {
-	redisrig.OnServers(t, func(t *testing.T, addr, buckets string) {
+	redisrig.OnKinds(t, func(t *testing.T, addr, buckets string) {
 		client := redisrig.Client(t, addr)
 		testRestore(t, client, indexrig.New(t, client, redisrig.KindConfig(redisrig.Standard, buckets)))
 	})
@@ -44,7 +44,7 @@ func testRestore(t *testing.T, client redis.UniversalClient, x *redisindex.Index
 	published, err := x.Claim(t.Context(), all)
 	require.NoError(t, err)
 	require.Equal(t, article.Exact, published[2].Kind)
-	redisrig.Flush(t, client)
+	require.NoError(t, Remove(t.Context(), client, x.Keys().ID.Namespace))
 
 	live := redisrig.Article(5, alone.Fingerprint) // the same text comes before its restored original
 	live.Digest = alone.Digest

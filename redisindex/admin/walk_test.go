@@ -17,7 +17,7 @@ import (
 )
 
 func TestWalk(t *testing.T) {
-	redisrig.OnServers(t, func(t *testing.T, addr, buckets string) {
+	redisrig.OnKinds(t, func(t *testing.T, addr, buckets string) {
 		client := redisrig.Client(t, addr)
 		testWalk(t, client, indexrig.New(t, client, redisrig.KindConfig(redisrig.Standard, buckets)))
 	})
@@ -125,12 +125,10 @@ func random64(n int) simhash.Fingerprint {
 }
 
 func TestHide(t *testing.T) {
-	for _, server := range redisrig.Servers {
-		t.Run(server.Name, func(t *testing.T) {
-			x := indexrig.New(t, redisrig.Client(t, server.Start(t)), redisrig.Config(redisrig.Standard))
-			testHide(t, x)
-		})
-	}
+	redisrig.OnServers(t, func(t *testing.T, addr string) {
+		x := indexrig.New(t, redisrig.Client(t, addr), redisrig.Config(redisrig.Standard))
+		testHide(t, x)
+	})
 }
 
 func testHide(t *testing.T, x *redisindex.Index) {
@@ -166,34 +164,32 @@ func testHide(t *testing.T, x *redisindex.Index) {
 }
 
 func TestHideOverflow(t *testing.T) {
-	for _, server := range redisrig.Servers {
-		t.Run(server.Name, func(t *testing.T) {
-			x := indexrig.New(t, redisrig.Client(t, server.Start(t)), redisrig.Config(redisrig.Standard))
-			first, overflow := redisrig.Article(1, 0xF0), redisrig.Article(2, 0xF0)
-			indexrig.ClaimOne(t, x, first)
-			for n := range keyspace.MaxEntries - 1 {
-				indexrig.ClaimOne(t, x, redisrig.Article(10+n, 0xF0))
-			}
-			published, err := x.Claim(t.Context(), []article.Article{first, overflow})
-			require.NoError(t, err)
-			s := walk(t, x).articles[overflow.Coordinates]
-			require.True(t, s.Overflow)
-			e := keyspace.Entry{Article: s.Article} // a process was killed after the first of two steps
-			half, _ := s.AsHidden()
-			require.NoError(t, x.Client().HSet(t.Context(), s.At.Key, e.Field().Name()+string(e.HiddenDigest()), half).Err())
-			replayed, err := x.Claim(t.Context(), []article.Article{first, overflow})
-			require.NoError(t, err)
-			require.Equal(t, published, replayed)
-			hidden, err := x.Hide(t.Context(), s)
-			require.NoError(t, err)
-			require.True(t, hidden)
-			repeat := redisrig.Article(3, 0xF0)
-			repeat.Digest, repeat.Time = overflow.Digest, repeat.Time.Add(time.Second)
-			require.Equal(t, first.Ref(), indexrig.ClaimOne(t, x, repeat).Original)
-			replayed, err = x.Claim(t.Context(), []article.Article{first, overflow})
-			require.NoError(t, err)
-			require.Equal(t, published, replayed)
-			require.Zero(t, walk(t, x).damaged)
-		})
-	}
+	redisrig.OnServers(t, func(t *testing.T, addr string) {
+		x := indexrig.New(t, redisrig.Client(t, addr), redisrig.Config(redisrig.Standard))
+		first, overflow := redisrig.Article(1, 0xF0), redisrig.Article(2, 0xF0)
+		indexrig.ClaimOne(t, x, first)
+		for n := range keyspace.MaxEntries - 1 {
+			indexrig.ClaimOne(t, x, redisrig.Article(10+n, 0xF0))
+		}
+		published, err := x.Claim(t.Context(), []article.Article{first, overflow})
+		require.NoError(t, err)
+		s := walk(t, x).articles[overflow.Coordinates]
+		require.True(t, s.Overflow)
+		e := keyspace.Entry{Article: s.Article} // a process was killed after the first of two steps
+		half, _ := s.AsHidden()
+		require.NoError(t, x.Client().HSet(t.Context(), s.At.Key, e.Field().Name()+string(e.HiddenDigest()), half).Err())
+		replayed, err := x.Claim(t.Context(), []article.Article{first, overflow})
+		require.NoError(t, err)
+		require.Equal(t, published, replayed)
+		hidden, err := x.Hide(t.Context(), s)
+		require.NoError(t, err)
+		require.True(t, hidden)
+		repeat := redisrig.Article(3, 0xF0)
+		repeat.Digest, repeat.Time = overflow.Digest, repeat.Time.Add(time.Second)
+		require.Equal(t, first.Ref(), indexrig.ClaimOne(t, x, repeat).Original)
+		replayed, err = x.Claim(t.Context(), []article.Article{first, overflow})
+		require.NoError(t, err)
+		require.Equal(t, published, replayed)
+		require.Zero(t, walk(t, x).damaged)
+	})
 }

@@ -3,8 +3,10 @@ package redisrig
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -21,14 +23,45 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// Servers are the kinds of server that the tests run on. Each start returns an address.
-var Servers = []struct {
-	Name  string
-	Start func(t testing.TB) string
+// servers are the kinds of server that the tests run on. Each start returns an address.
+var servers = []struct {
+	name  string
+	start func(t testing.TB) string
 }{
 	{"Mini", func(t testing.TB) string { return miniredis.RunT(t).Addr() }},
 	{"Real", redisserver.Addr},
 	{"Lua54", StartLua54},
+}
+
+// chosen says whether tests run on a kind of server: with -short in process, without it on a real server, in make test-all on each kind, and on
+// those that -run names.
+func chosen(server string) bool {
+	if pattern := flag.Lookup("test.run").Value.String(); strings.Contains(pattern, server) {
+		return true
+	}
+	return os.Getenv("ECHOSIEVE_TEST_ALL") != "" || server == "Mini" && testing.Short() || server == "Real" && !testing.Short()
+}
+
+// OnServers runs a test on the chosen kinds of server.
+func OnServers(t *testing.T, run func(t *testing.T, addr string)) {
+	t.Helper()
+	for _, server := range servers {
+		if chosen(server.name) {
+			t.Run(server.name, func(t *testing.T) { run(t, server.start(t)) })
+		}
+	}
+}
+
+// OnKinds runs a test on the chosen kinds of server, with each value of redis.buckets.
+func OnKinds(t *testing.T, run func(t *testing.T, addr, buckets string)) {
+	t.Helper()
+	for _, server := range servers {
+		for suffix, buckets := range Kinds {
+			if chosen(server.name) {
+				t.Run(server.name+suffix, func(t *testing.T) { run(t, server.start(t), buckets) })
+			}
+		}
+	}
 }
 
 // Client returns a client of a server. It ends with the test.
@@ -55,24 +88,6 @@ func KindConfig(p indextest.Params, buckets string) keyspace.Config {
 	cfg := Config(p)
 	cfg.Buckets = buckets
 	return cfg
-}
-
-// LeftToReal says that a long suite leaves out sets on servers that are not real. The suite then runs with sets on a real server, which needs less
-// than a third of this process' CPU time under the race detector. With -short there are no real servers.
-func LeftToReal(server, buckets string) bool {
-	return !testing.Short() && server != "Real" && buckets == keyspace.BucketsSets
-}
-
-// OnServers runs a test on each kind of server, with each value of redis.buckets. addr is that of a server which has no data yet.
-func OnServers(t *testing.T, run func(t *testing.T, addr, buckets string)) {
-	t.Helper()
-	for _, server := range Servers {
-		for suffix, buckets := range Kinds {
-			if !LeftToReal(server.Name, buckets) {
-				t.Run(server.Name+suffix, func(t *testing.T) { run(t, server.Start(t), buckets) })
-			}
-		}
-	}
 }
 
 // Standard are parameters that suit most tests.
