@@ -14,6 +14,7 @@ import (
 	"echosieve/simhash"
 	"echosieve/test/redisrig"
 	"echosieve/test/redisrig/indexrig"
+	"echosieve/test/tier"
 )
 
 func TestWalk(t *testing.T) {
@@ -24,11 +25,11 @@ func TestWalk(t *testing.T) {
 }
 
 func TestWalkDistributed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts servers")
-	}
 	for _, d := range redisrig.Distributed {
 		t.Run(d.Name, func(t *testing.T) {
+			if d.Name != "Cluster" {
+				tier.All(t)
+			}
 			o := redisrig.Crowded(d.Start(t))
 			o.WaitReplicas = 1 // writes leave fences behind for a second, whose names begin like those of entries
 			client := redisrig.Connect(t, o)
