@@ -20,7 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// partition is one input partition in one group generation. Three goroutines serve it: fetch, prepare and finish. Channels of
+// partition is one input partition in one group generation. Three goroutines serve it: fetch, feed (prepare) and finish. Channels of
 // capacity 1 connect them, so several batches are in flight. All batches pass in order, so one offset says how far the work is done.
 type partition struct {
 	c     *Consumer
@@ -93,10 +93,8 @@ func (p *partition) run(ctx, work context.Context) error {
 	defer abort()
 	p.stop = func(err error) { stop(err); abort() }
 	var stages sync.WaitGroup
-	fetched, prepared := make(chan *batch, 1), make(chan *batch, 1)
-	offset := p.mark.Load().next
-	stages.Go(func() { p.fetch(ctx, offset, fetched) })
-	stages.Go(func() { p.prepare(work, fetched, prepared) })
+	prepared := make(chan *batch, 1)
+	stages.Go(func() { p.feed(ctx, work, prepared) })
 	stages.Go(func() { p.finish(work, prepared) })
 	stages.Wait()
 	if err := context.Cause(ctx); errors.Is(err, errStandingLost) || errors.Is(err, errTakenOver) {
@@ -105,10 +103,28 @@ func (p *partition) run(ctx, work context.Context) error {
 	return nil
 }
 
-// prepare runs the first half of the handler on each batch, until in is closed. After the first failure it drops the remaining batches:
-// their records will be delivered again.
-func (p *partition) prepare(ctx context.Context, in <-chan *batch, out chan<- *batch) {
+// feed fetches and prepares records until ctx ends, and then closes out. While a record waits for its schema, the partition holds no batch and
+// no memory of the limiter: it fetches the record again afterwards. So partitions that wait do not stop the others.
+func (p *partition) feed(ctx, work context.Context, out chan<- *batch) {
 	defer close(out)
+	for offset := p.mark.Load().next; ctx.Err() == nil; offset = max(offset, p.mark.Load().next) {
+		reading, halt := context.WithCancel(ctx)
+		fetched := make(chan *batch, 1)
+		go p.fetch(reading, offset, fetched)
+		next, pending := p.prepare(work, halt, fetched, out)
+		halt()
+		if pending == nil || pending.Wait(ctx) != nil {
+			return
+		}
+		offset = max(offset, next)
+	}
+}
+
+// prepare runs the first half of the handler on each batch, until in is closed. After the first failure it drops the remaining batches:
+// their records will be delivered again. If a record's schema is not known yet, it calls halt, which makes in end, and returns what to wait
+// for. next is the offset after the batches that were handed on, or -1.
+func (p *partition) prepare(ctx context.Context, halt func(), in <-chan *batch, out chan<- *batch) (next int64, pending *pipeline.Pending) {
+	next = -1
 	failed := false
 	for b := range in {
 		if failed {
@@ -121,7 +137,11 @@ func (p *partition) prepare(ctx context.Context, in <-chan *batch, out chan<- *b
 			b.prepared, err = p.c.handler.Prepare(traced, b.records)
 			tracing.End(span, err)
 			if err != nil {
-				p.failed(ctx, err)
+				if ctx.Err() == nil && errors.As(err, &pending) {
+					halt()
+				} else {
+					p.failed(ctx, err)
+				}
 				p.release(b)
 				failed = true
 				continue
@@ -130,10 +150,12 @@ func (p *partition) prepare(ctx context.Context, in <-chan *batch, out chan<- *b
 		}
 		select {
 		case out <- b:
+			next = b.next
 		case <-ctx.Done():
 			p.release(b)
 		}
 	}
+	return next, pending
 }
 
 // finish decides, publishes and marks batch by batch, until in is closed. After the first failure, and when ctx ends, it drops

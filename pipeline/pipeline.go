@@ -40,19 +40,24 @@ type Pipeline struct {
 	publishers *publisherCounter
 	now        func() time.Time
 	cores      chan struct{} // bounds the articles that are fingerprinted at a time, and hence the threads in cgo
+	asking     int           // workers of a batch beyond those that have a core: they ask for schemas
 }
+
+// maxAsking bounds the schemas that one batch asks for at a time. One after another, a batch of unknown ids would take a second.
+const maxAsking = 8
 
 // New returns a Pipeline. With a nil registerer the metrics are not registered. It fails if reg has metrics of these names already.
 func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Registerer) (*Pipeline, error) {
 	set := metricset.New(reg)
-	cores := make(chan struct{}, runtime.GOMAXPROCS(0))
+	cores, asking := make(chan struct{}, runtime.GOMAXPROCS(0)), 0
 	if cfg.Decode.Schemas != nil {
+		asking = maxAsking
 		cfg.Decode.Schemas = yielding{cfg.Decode.Schemas, cores}
 	}
 	p := &Pipeline{
 		cfg: cfg, recipe: recipe, index: index, metrics: newMetrics(set),
 		publishers: newPublisherCounter(cfg.Decode.PublisherLabels, set), now: time.Now,
-		cores: cores,
+		cores: cores, asking: asking,
 	}
 	if err := set.Err(); err != nil {
 		return nil, fmt.Errorf("pipeline: %w", err)
@@ -80,12 +85,12 @@ type prepared struct {
 }
 
 // Prepare decodes and fingerprints the records on all cores. It keeps recs. A record that cannot be processed becomes a dead letter. Prepare
-// returns an error only if DecodeConfig.Schemas does: the service's waits for its server, until ctx ends.
+// returns an error only if DecodeConfig.Schemas does: a *Pending says what to wait for.
 func (p *Pipeline) Prepare(ctx context.Context, recs []record.Record) (*Batch, error) {
 	b := &Batch{Records: recs, prepared: make([]prepared, len(recs))}
 	var next atomic.Int64
 	workers, ctx := errgroup.WithContext(ctx)
-	for range min(cap(p.cores), len(recs)) {
+	for range min(cap(p.cores)+p.asking, len(recs)) {
 		workers.Go(func() (err error) {
 			p.cores <- struct{}{}
 			defer func() { <-p.cores }()
@@ -118,7 +123,7 @@ func (p *Pipeline) prepare(ctx context.Context, r *record.Record) (prepared, err
 	p.metrics.observe(StageDecode, time.Since(start))
 	switch {
 	case err != nil:
-		return prepared{}, err
+		return prepared{}, ofRecord(err, r)
 	case reject.IsDeletion():
 		return prepared{tombstone: true}, nil
 	case reject != nil:

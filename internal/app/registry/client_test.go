@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"context"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,7 +17,6 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 
-	"echosieve/internal/base/diag"
 	"echosieve/internal/base/tlsfiles"
 	"echosieve/pipeline"
 )
@@ -77,7 +74,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// An id that was unknown is asked for again after a minute. What is remembered of ids has a bound.
+// An id that was unknown is asked for again after some seconds. What is remembered of ids has a bound.
 func TestUnknownIDs(t *testing.T) {
 	fake := srfake.New()
 	t.Cleanup(fake.Close)
@@ -101,73 +98,15 @@ func TestUnknownIDs(t *testing.T) {
 	require.Empty(t, c.unknown)
 
 	for id := range mostUnknown + 10 {
-		c.remember(strconv.Itoa(id), nil, noSchema("none"))
-		c.remember(strconv.Itoa(-id), c.schemas["7"], nil)
+		_ = c.rememberUnknown(strconv.Itoa(id), noSchema("none"), true)
+		c.rememberSchema(strconv.Itoa(-id), c.schemas["7"].schema, len(text))
 	}
 	require.Len(t, c.unknown, mostUnknown)
 	require.Len(t, c.schemas, mostSchemas)
-}
-
-// A registry that does not answer makes no dead letter: the call waits, says so, and goes on by itself.
-func TestWaiting(t *testing.T) {
-	fake := srfake.New()
-	t.Cleanup(fake.Close)
-	fake.SeedSchema("story", 1, 7, sr.Schema{Schema: text})
-	for name, c := range map[string]struct {
-		answer func(http.ResponseWriter)
-		cause  string
-	}{
-		"error":       {func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) }, "cannot answer"},
-		"gateway":     {func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) }, "cannot answer"},
-		"proxy's 404": {func(w http.ResponseWriter) { w.WriteHeader(http.StatusNotFound); fmt.Fprint(w, "<html>nginx</html>") }, "no schema registry at this address"},
-		"login":       {func(w http.ResponseWriter) { w.WriteHeader(http.StatusUnauthorized) }, "refuses this user"},
-		"right":       {func(w http.ResponseWriter) { w.WriteHeader(http.StatusForbidden) }, "refuses this user"},
-		"no JSON":     {func(w http.ResponseWriter) { fmt.Fprint(w, "welcome") }, "gave no answer"},
-		"closes":      {func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, "closed the connection"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var back atomic.Bool
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if !back.Load() {
-					c.answer(w)
-					return
-				}
-				http.Redirect(w, r, fake.URL()+r.URL.Path, http.StatusTemporaryRedirect)
-			}))
-			t.Cleanup(server.Close)
-			client := open(t, Server{URLs: []string{server.URL}})
-			require.ErrorContains(t, client.Ping(t.Context()), c.cause)
-
-			var mu sync.Mutex
-			waits := map[fmt.Stringer]error{}
-			waited := make(chan error, 100)
-			schemas := client.Waiting(func(_ string, call fmt.Stringer, err error) {
-				mu.Lock()
-				defer mu.Unlock()
-				if waits[call] = err; err == nil {
-					delete(waits, call)
-					return
-				}
-				waited <- err
-			})
-			ended, end := context.WithCancel(t.Context())
-			stopped := make(chan error)
-			go func() { _, err := schemas.Schema(ended, "7"); stopped <- err }()
-			found := make(chan error)
-			go func() { _, err := schemas.Schema(t.Context(), "7"); found <- err }()
-			err := <-waited
-			require.ErrorContains(t, err, c.cause)
-			require.ErrorAs(t, err, new(*diag.Problem))
-			end()
-			require.ErrorIs(t, <-stopped, context.Canceled)
-			back.Store(true)
-			require.NoError(t, <-found)
-			require.Empty(t, waits)
-			_, err = schemas.Schema(t.Context(), "8")
-			requireNoSchema(t, err, "knows no schema 8")
-			require.Empty(t, waits)
-		})
+	for id := range 20 {
+		c.rememberSchema(strconv.Itoa(id), c.schemas["7"].schema, 1<<20)
 	}
+	require.LessOrEqual(t, c.text, mostText)
 }
 
 func TestLogin(t *testing.T) {

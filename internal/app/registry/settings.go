@@ -79,14 +79,11 @@ func (c Config) Open() (pipeline.Schemas, error) {
 	case len(c.Registry.URLs) == 0:
 		return nil, nil
 	}
-	options := []sr.ClientOpt{sr.URLs(c.Registry.URLs...), sr.UserAgent("echosieve")}
 	files, err := c.Registry.TLS.Load()
 	if err != nil {
 		return nil, fmt.Errorf("input.registry.%w", err)
 	}
-	if files != nil {
-		options = append(options, sr.DialTLSConfig(files))
-	}
+	options := []sr.ClientOpt{sr.URLs(c.Registry.URLs...), sr.UserAgent("echosieve"), sr.HTTPClient(newHTTP(files))}
 	if c.Registry.Username != "" || c.Registry.Password != "" {
 		options = append(options, sr.BasicAuth(c.Registry.Username, c.Registry.Password))
 	}
