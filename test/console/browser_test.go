@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"echosieve/internal/app/child"
+	"echosieve/test/service"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -38,38 +39,76 @@ var update = flag.Bool("update", false, "write the screenshots in docs")
 // patience bounds every wait for something that takes a second or two.
 const patience = 4 * time.Minute
 
-// demo starts the demo and returns the addresses of its console, its Kafka and its Redis.
+// shared are the demo and the browser of all tests; TestMain ends them.
+var shared struct {
+	programs            string // folder
+	page, broker, redis string
+	demo                *child.Process
+	once                sync.Once
+	browser             context.Context
+	stop                func()
+}
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	flag.Parse()
+	if testing.Short() {
+		return 0
+	}
+	dir, err := os.MkdirTemp("", "echosieve-console-*")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		shared.programs, err = service.Programs(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() {
+		if shared.browser != nil {
+			shared.stop()
+		}
+		if shared.demo != nil {
+			shared.demo.Stop(patience)
+		}
+	}()
+	return m.Run()
+}
+
+// demo returns the addresses of the console, the Kafka and the Redis of a demo that it starts once.
 func demo(t *testing.T) (page, broker, redis string) {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "echosieve-lab")
-	out, err := exec.Command("go", "build", "-o", binary, "echosieve/cmd/echosieve-lab").CombinedOutput()
-	require.NoError(t, err, string(out))
-	cmd := exec.Command(binary, "demo", "--serve")
+	shared.once.Do(func() { startDemo(t) })
+	require.NotEmpty(t, shared.broker, "the demo did not start")
+	return shared.page, shared.broker, shared.redis
+}
+
+func startDemo(t *testing.T) {
+	cmd := exec.Command(filepath.Join(shared.programs, "echosieve-lab"), "demo", "--serve")
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	process, err := child.Start(cmd)
+	shared.demo, err = child.Start(cmd)
 	require.NoError(t, err)
-	t.Cleanup(func() { process.Stop(patience) })
 	deadline := time.AfterFunc(2*patience, func() { _ = cmd.Process.Kill() })
 	defer deadline.Stop()
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() {
 		if at := regexp.MustCompile(`http://\S+/console/`).FindString(lines.Text()); at != "" {
-			page = at
+			shared.page = at
 		}
 		if m := regexp.MustCompile(`explain --kafka.brokers (\S+) --redis.addrs (\S+)`).FindStringSubmatch(lines.Text()); m != nil {
-			broker, redis = m[1], m[2]
+			shared.broker, shared.redis = m[1], m[2]
 			go func() { // the demo must not wait for a reader
 				for lines.Scan() {
 				}
 			}()
-			return page, broker, redis
+			return
 		}
 	}
 	require.Fail(t, "the demo ended", stderr.String())
-	return "", "", ""
 }
 
 // browserTab is a tab of a browser. Its methods fail the test.
@@ -83,7 +122,7 @@ type browserTab struct {
 func browser(t *testing.T, width, height int64, scheme string) *browserTab {
 	t.Helper()
 	var watchers sync.WaitGroup
-	t.Cleanup(watchers.Wait) // when the browser has ended
+	t.Cleanup(watchers.Wait) // when the tab has ended
 	tab := startBrowser(t)
 	thrown, logged := chromedp.Events(tab, runtime.ExceptionThrown), chromedp.Events(tab, log.EntryAdded)
 	watchers.Go(func() {
@@ -110,19 +149,23 @@ func browser(t *testing.T, width, height int64, scheme string) *browserTab {
 	return b
 }
 
-// startBrowser starts a browser with one tab, which ends with the test.
-func startBrowser(t *testing.T, options ...chromedp.ExecAllocatorOption) context.Context {
+// startBrowser opens a tab, which ends with the test, in the browser that all tests share. The tab has cookies and logins of its own. The browser
+// takes attacker.example for this machine, and each certificate for a good one.
+func startBrowser(t *testing.T) context.Context {
 	t.Helper()
-	name, err := exec.LookPath("chromium")
-	require.NoError(t, err, "install Debian's package chromium")
-	options = append(options, chromedp.ExecPath(name), chromedp.NoSandbox, chromedp.WSURLReadTimeout(patience))
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:], options...)...)
-	tab, closeTab := chromedp.NewContext(allocator)
-	t.Cleanup(func() {
-		closeTab()
-		stop()
-	})
-	require.NoError(t, chromedp.Do(tab, chromedp.Steps())) // starts the browser, whose life must not end with a shorter context
+	if shared.browser == nil {
+		name, err := exec.LookPath("chromium")
+		require.NoError(t, err, "install Debian's package chromium")
+		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(name), chromedp.NoSandbox, chromedp.WSURLReadTimeout(patience),
+			chromedp.Flag("host-resolver-rules", "MAP attacker.example 127.0.0.1"), chromedp.Flag("ignore-certificate-errors", true))
+		allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+		tab, closeTab := chromedp.NewContext(allocator)
+		shared.browser, shared.stop = tab, func() { closeTab(); stop() }
+		require.NoError(t, chromedp.Do(tab, chromedp.Steps())) // starts the browser, whose life must not end with a shorter context
+	}
+	tab, closeTab := chromedp.NewContext(shared.browser, chromedp.WithNewBrowserContext())
+	t.Cleanup(closeTab)
+	require.NoError(t, chromedp.Do(tab, chromedp.Steps()))
 	return tab
 }
 
@@ -216,7 +259,7 @@ func publish(t *testing.T, broker string, articles ...map[string]string) {
 	for _, a := range articles {
 		require.NoError(t, json.NewEncoder(&lines).Encode(a))
 	}
-	cmd := exec.Command("go", "run", "echosieve/cmd/echosieve", "produce", "--kafka.brokers", broker, "-")
+	cmd := exec.Command(filepath.Join(shared.programs, "echosieve"), "produce", "--kafka.brokers", broker, "-")
 	cmd.Stdin = &lines
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))

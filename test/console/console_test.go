@@ -24,9 +24,6 @@ func row(title string) string {
 }
 
 func TestConsole(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a browser")
-	}
 	page, broker, redisAddr := demo(t)
 
 	t.Run("sample", func(t *testing.T) {
@@ -172,7 +169,7 @@ func TestConsole(t *testing.T) {
 
 	t.Run("explain", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "why.html")
-		out, err := exec.Command("go", "run", "echosieve/cmd/echosieve", "explain", "--kafka.brokers", broker, "--redis.addrs", redisAddr,
+		out, err := exec.Command(filepath.Join(shared.programs, "echosieve"), "explain", "--kafka.brokers", broker, "--redis.addrs", redisAddr,
 			"--id", "en-bees-reword", "--html", file, "--json").CombinedOutput()
 		require.NoError(t, err, string(out))
 		for _, width := range []int64{1200, 700} {

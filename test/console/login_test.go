@@ -25,9 +25,6 @@ import (
 // TestConsoleBehindALogin opens the console of a service with TLS and a login in a browser: with a wrong password it shows nothing, with the
 // right one verdicts arrive.
 func TestConsoleBehindALogin(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a browser")
-	}
 	pair, dir := certs.NewAuthority(t).ServerOn("127.0.0.1"), t.TempDir()
 	hash, err := bcrypt.GenerateFromPassword([]byte("right"), bcrypt.MinCost)
 	require.NoError(t, err)
@@ -41,8 +38,8 @@ func TestConsoleBehindALogin(t *testing.T) {
 
 	open := func(password string) *browserTab {
 		var answers sync.WaitGroup
-		t.Cleanup(answers.Wait) // when the browser has ended
-		tab := startBrowser(t, chromedp.Flag("ignore-certificate-errors", true))
+		t.Cleanup(answers.Wait) // when the tab has ended
+		tab := startBrowser(t)
 		answer := func(serve func(context.Context) error) {
 			if err := serve(tab); err != nil && tab.Err() == nil {
 				t.Errorf("the browser does not go on: %v", err)

@@ -50,11 +50,29 @@ func Main(m *testing.M) int {
 	return kafkaserver.Main(m)
 }
 
-// Build builds the command into a folder and returns the path of the binary.
+// Variable is the environment variable that names a folder with the built programs. make test sets it.
+const Variable = "ECHOSIEVE_TEST_PROGRAMS"
+
+// Programs returns the folder of the built programs, echosieve and echosieve-lab: the one of Variable if it is set, else dir, into which
+// it builds them.
+func Programs(dir string) (string, error) {
+	if built := os.Getenv(Variable); built != "" {
+		return built, nil
+	}
+	// The flags are those of go test, which has compiled most packages already.
+	if out, err := exec.Command("go", "build", "-o", dir+"/", "echosieve/cmd/echosieve", "echosieve/cmd/echosieve-lab").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the programs: %w\n%s", err, out)
+	}
+	return dir, nil
+}
+
+// Build returns the path of the built command: that in the folder of Variable if it is set, else one in dir, which it builds.
 func Build(dir string) (string, error) {
+	if built := os.Getenv(Variable); built != "" {
+		return filepath.Join(built, "echosieve"), nil
+	}
 	binary := filepath.Join(dir, "echosieve")
-	build := exec.Command("go", "build", "-trimpath", "-o", binary, "echosieve/cmd/echosieve")
-	if out, err := build.CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", binary, "echosieve/cmd/echosieve").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build echosieve: %w\n%s", err, out)
 	}
 	return binary, nil
