@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"echosieve/test/promserver"
+	"echosieve/test/tier"
 
 	"github.com/stretchr/testify/require"
 )
@@ -82,9 +83,7 @@ func TestDockerfile(t *testing.T) {
 // The command of the build stage, run by hand: it makes a static program that carries the version, and the image's program and certificates
 // take at most 40 MB.
 func TestDockerfileBuildStep(t *testing.T) {
-	if testing.Short() {
-		t.Skip("links the program")
-	}
+	tier.All(t) // TestRelease links the same program
 	var step string
 	for _, i := range instructions(string(read(t, "deploy/Dockerfile"))) {
 		if i.name == "RUN" {

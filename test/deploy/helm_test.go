@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"echosieve/test/promserver"
+	"echosieve/test/tier"
 )
 
 // everyValue switches everything on that the chart can make.
@@ -33,9 +34,7 @@ refill: {enabled: true, args: [--from, input]}
 // helm renders the chart with Helm's own library, and decodes the objects strictly.
 func helm(t *testing.T, values string) *manifests {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("compiles Helm's library")
-	}
+	tier.All(t) // compiles Helm's library
 	file := filepath.Join(t.TempDir(), "values.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(values), 0o600))
 	root := promserver.Root(t)
