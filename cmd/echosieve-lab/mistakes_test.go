@@ -26,7 +26,8 @@ func lab(t *testing.T, args ...string) (code int, out, errOut string) {
 
 func TestCommandsAreDocumented(t *testing.T) { commandtest.Documented(t, newRootCommand()) }
 
-// TestWrongUsage requires that every kind of wrong usage is answered as commandtest.WrongUsage says.
+// TestWrongUsage requires that wrong usage of the lab's own commands is answered as commandtest.WrongUsage says. The test of this name in
+// cmd/echosieve has the mistakes that all commands share.
 func TestWrongUsage(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string { return commandtest.FileIn(t, dir, name, text) }
@@ -43,27 +44,13 @@ func TestWrongUsage(t *testing.T) {
 		args []string
 		want string // part of the error; it says what to type
 	}{
-		{[]string{"threshold"}, "did you mean echosieve-lab eval threshold?"},
-		{[]string{"eval"}, "eval needs one of its commands: ablate, languages, pairs, stream, threshold; see echosieve-lab eval --help"},
-		{[]string{"eval", "pair"}, `unknown command "pair" of eval; did you mean echosieve-lab eval pairs?`},
-		{[]string{"eval", "pair", "--docs", "x"}, "see echosieve-lab eval --help"},
-		{[]string{"eval", "xyzzy"}, "see echosieve-lab eval --help"},
-		{[]string{"help", "eval", "pair"}, "did you mean echosieve-lab eval pairs?"},
-		{[]string{"demo", "serve"}, "see echosieve-lab demo --help"},
-		{[]string{"eval", "threshold", "--docs", noText, noText}, "see echosieve-lab eval threshold --help"},
-		{[]string{"eval", "stream", "--docs", noText, "a", "b"}, "see echosieve-lab eval stream --help"},
 		{[]string{"eval", "stream", "--docs", noText, noText}, "name the articles with --docs"},
-		{[]string{"eval", "--docs", "x"}, "unknown flag: --docs; see echosieve-lab eval --help"},
-		{[]string{"eval", "pairs", "--docs"}, "--docs needs a value, for example --docs VALUE"},
 		{[]string{"eval", "pairs"}, "eval pairs needs --docs FILE and --pairs FILE; see echosieve-lab eval pairs --help"},
 		{[]string{"eval", "stream", "--json"}, "eval stream needs --docs FILE"},
 		{[]string{"eval", "stream", "--docs", noText, "--min-caught", "95"}, "--min-caught is 95, must be between 0 and 1"},
 		{[]string{"eval", "threshold", "--docs", noText, "--limit", "0"}, "--limit must be at least 1"},
 		{[]string{"bench", "--rounds", "0"}, "--rounds and --limit must be at least 1"},
-		{[]string{"bench", "--limit", "-4"}, "--rounds and --limit must be at least 1"},
 		{[]string{"load", "--rate", "0"}, "--rate must be above 0 and at most 1000000 records a second"},
-		{[]string{"load", "--rate", "fast"}, `--rate wants a number, not "fast"`},
-		{[]string{"load", "--duration", "20"}, `--duration wants a duration such as 7d, 168h, 30s or 250ms, not "20"`},
 		{[]string{"load", "--duration", "0s"}, "--duration must be between 1s and 24h"},
 		{[]string{"load", "--rate", "1", "--duration", "2s"}, "less than 10 records: raise one"},
 		{[]string{"load", "--rate", "100000", "--duration", "1h"}, "more than 20 million records: lower one"},
@@ -76,10 +63,7 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"load", "--metrics", "http://localhost:9464/metrics"}, "add --real, or leave it out"},
 		{[]string{"load", "--copies", ".5", noText}, "--copies applies to articles made from the sample; name no file with it"},
 		{[]string{"load", "--input.format", "text"}, "a service with input.format text does not read; name a service and a topic with input.format json"},
-		{[]string{"bench", filepath.Join(dir, "none.jsonl")}, "none.jsonl; name a file of articles: JSON Lines, a JSON list, CSV or TSV with a header, or WARC"},
-		{[]string{"bench", dir}, "is a directory; name the files in it, such as " + dir},
 		{[]string{"load", filepath.Join(dir, "none.jsonl")}, "none.jsonl; name a file of articles: JSON Lines, a JSON list, CSV or TSV with a header, or WARC"},
-		{[]string{"load", dir}, "is a directory; name the files in it"},
 		{[]string{"eval", "stream", "--docs", dir}, "is a directory; name the files in it"},
 		{[]string{"eval", "pairs", "--docs", noText, "--pairs", filepath.Join(dir, "none.tsv")}, "name a file of pairs, tab-separated lines"},
 		{[]string{"eval", "pairs", "--docs", evalDocs, "--pairs", notJSON}, "want id_a, id_b, label and kind, separated by tabs"},
@@ -90,15 +74,7 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"bench", noText}, "no_text"},
 		{[]string{"bench", onlyMarkup}, "empty_text"},
 		{[]string{"bench", zip}, zip + ": this is a zip file: type unzip -p FILE and pipe it into this command"},
-		{[]string{"load", zip}, zip + ": this is a zip file"},
-		{[]string{"eval", "stream", "--docs", zip}, zip + ": this is a zip file"},
-		{[]string{"load", notJSON}, "there is no article in " + notJSON},
-		{[]string{"load", empty}, "expected are articles: JSON Lines, a JSON list, CSV or TSV with a header, or WARC"},
-		{[]string{"eval", "stream", "--docs", notJSON}, "expected are articles: JSON Lines, a JSON list, CSV or TSV with a header, or WARC"},
-		{[]string{"eval", "stream", "--docs", empty}, "there is no article in " + empty},
 		{[]string{"eval", "threshold", "--docs", notJSON}, "(article 1: not_json"},
-		{[]string{"eval", "threshold", "--docs", onlyMarkup}, "(article 1: empty_text)"},
-		{[]string{"eval", "pairs", "--docs", notJSON, "--pairs", evalPairs}, "there is no article in " + notJSON},
 		{[]string{"eval", "stream", "--docs", evalDocs, "--redis", "127.0.0.1:1"}, "check that it runs, redis.addrs"},
 		{[]string{"load", "--real", "--kafka.brokers", "127.0.0.1:1"}, "check that it runs, kafka.brokers"},
 		{[]string{"load", "--real", kafka, "--metrics", "http://127.0.0.1:1/metrics"}, "name /metrics at http.listen of a service that runs, or leave --metrics out"},
@@ -116,16 +92,4 @@ func TestBenchWithoutRedis(t *testing.T) {
 	require.Empty(t, out)
 	require.Contains(t, errOut, "10 articles")
 	require.Contains(t, errOut, "redis at 127.0.0.1:1 does not answer: no Redis answers at this address")
-}
-
-// A request for help is no mistake.
-func TestHelpThatIsAskedFor(t *testing.T) {
-	for _, args := range [][]string{nil, {"--help"}, {"help"}, {"help", "eval"}, {"help", "eval", "pairs"}, {"eval", "--help"}} {
-		code, out, errOut := lab(t, args...)
-		require.Equal(t, command.ExitOK, code, args)
-		require.Contains(t, out, "Usage:", args)
-		require.Empty(t, errOut, args)
-	}
-	_, out, _ := lab(t, "eval", "--help")
-	require.Contains(t, out, "Usage:\n  echosieve-lab eval [command]\n")
 }
