@@ -54,7 +54,7 @@ func requireSameArticles(t *testing.T, cfg Config) {
 		texts = append(texts, text)
 	}
 	for _, corpusName := range []string{"bench_zh", "bench_en"} {
-		for _, d := range newstext.Corpus(t, corpusName, 200) {
+		for _, d := range newstext.Corpus(t, corpusName, 50) {
 			texts = append(texts, d.Text)
 		}
 	}

@@ -11,9 +11,11 @@ import (
 
 	"echosieve/pipeline/dict"
 	"echosieve/pipeline/segment"
+	"echosieve/test/tier"
 )
 
 func TestCorporaAreCutAsByGojieba(t *testing.T) {
+	tier.All(t)
 	b := plainPair(t)
 	texts := 0
 	corpora(t, maxArticles, func(_, text string) {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"echosieve/pipeline/internal/newstext"
+	"echosieve/test/tier"
 
 	"github.com/stretchr/testify/require"
 )
@@ -125,6 +126,7 @@ func checkClean(t *testing.T, text string) {
 
 // FuzzClean's property, on real articles.
 func TestCorpusTexts(t *testing.T) {
+	tier.All(t)
 	for _, name := range []string{"bench_zh", "bench_en"} {
 		for _, d := range newstext.Corpus(t, name, 500) {
 			checkClean(t, d.Text)
