@@ -11,9 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"echosieve/test/kafkaserver"
 	"echosieve/test/loopback"
 	"echosieve/test/promserver"
 )
+
+func TestMain(m *testing.M) { os.Exit(kafkaserver.Main(m)) }
 
 // rowOf returns the row of a printed command.
 func rowOf(command string) (row, bool) {

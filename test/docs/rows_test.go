@@ -37,7 +37,7 @@ var rows = []row{
 	{command: "make demo", with: []string{"make demo", "bin/echosieve-lab demo"}, want: []string{`77 records: \d+ unique`}, shownIn: "README.md"},
 	{command: "bin/echosieve-lab demo --serve", until: `publish from another terminal`, stop: true},
 	{command: "docker compose --profile feeder up --build", parsed: noEngine},
-	{command: "make build", parsed: "the test builds the programs with the same command for one platform"},
+	{command: "make build", parsed: "the test builds the same programs"},
 	{command: "bin/echosieve config reference > echosieve.yaml", output: fileText("echosieve.yaml"), want: []string{`(?m)^kafka:$`, `(?m)^window: 168h`}},
 	{command: "bin/echosieve check --config echosieve.yaml", want: []string{`(?m)^recipe +ok `, `(?m)^kafka `, `(?m)^redis `, `The service can start`}},
 	{command: "bin/echosieve run --config echosieve.yaml", until: `joined group generation`},

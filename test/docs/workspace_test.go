@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/internal/app/child"
@@ -45,14 +47,15 @@ type workspace struct {
 
 func newWorkspace(t *testing.T) *workspace {
 	t.Helper()
-	w := &workspace{t: t, dir: t.TempDir(), kafka: kafkaserver.Start(t, kafkaserver.V4).Addr, redis: redisserver.Addr(t), http: loopback.Addr(loopback.Ports(t, 1)[0])}
+	// Commands of the pages change settings of Redis.
+	w := &workspace{t: t, dir: t.TempDir(), kafka: kafkaserver.Shared(t).Addr, redis: redisserver.Start(t).Addr, http: loopback.Addr(loopback.Ports(t, 1)[0])}
+	w.forget()
+	t.Cleanup(w.forget)
 	root := promserver.Root(t)
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", filepath.Join(w.dir, "bin")+"/", "./cmd/...")
-	build.Dir = root
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	for _, name := range []string{"cmd", "deploy"} {
-		require.NoError(t, os.Symlink(filepath.Join(root, name), filepath.Join(w.dir, name)))
+	programs, err := service.Programs(t.TempDir())
+	require.NoError(t, err)
+	for name, folder := range map[string]string{"bin": programs, "cmd": filepath.Join(root, "cmd"), "deploy": filepath.Join(root, "deploy")} {
+		require.NoError(t, os.Symlink(folder, filepath.Join(w.dir, name)))
 	}
 	// With one partition, a copy is always decided after its original.
 	w.environ = append(os.Environ(), "PATH="+filepath.Join(w.dir, "bin")+":"+os.Getenv("PATH"),
@@ -60,6 +63,20 @@ func newWorkspace(t *testing.T) *workspace {
 		"ECHOSIEVE_HTTP_LISTEN="+w.http)
 	w.writeArticles()
 	return w
+}
+
+// forget deletes the topics that the pages name, and with them what groups have committed: others use the broker, too.
+func (w *workspace) forget() {
+	client, err := kgo.NewClient(kgo.SeedBrokers(w.kafka))
+	require.NoError(w.t, err)
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), patience) // the context of the test may have ended
+	defer cancel()
+	topics, err := kadm.NewClient(client).DeleteTopics(ctx, "articles", "articles-unique", "articles-duplicate", "articles-dead", "articles-shadow")
+	require.NoError(w.t, err)
+	for _, topic := range topics {
+		require.True(w.t, topic.Err == nil || errors.Is(topic.Err, kerr.UnknownTopicOrPartition), "%s: %v", topic.Topic, topic.Err)
+	}
 }
 
 // writeArticles writes the reader's articles: those of the sample that are JSON objects, and two of them as texts.
