@@ -49,5 +49,10 @@ func Of(n int) map[string]string {
 		"Han numerals":    fill("一二三四五六七八九十百千万亿零", n),
 		"nested tags":     repeat("<div><p>") + "x",
 		"end tags":        repeat("</p></"),
+		"look-alikes":     repeat("аa"), // one Cyrillic, one Latin
+		"leet":            repeat("a3e"),
+		"spaced Han":      repeat("中 "),
+		"symbols":         repeat("中~^·"),
+		"short lines":     repeat("line\n"),
 	}
 }
