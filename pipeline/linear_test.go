@@ -3,7 +3,6 @@
 package pipeline
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -51,40 +50,12 @@ func hostileCases(t testing.TB, n int) map[string]func() {
 	return cases
 }
 
-// hostileSizes are in bytes.
-var hostileSizes = []int{1 << 16, 1 << 17, 1 << 18}
-
-// BenchmarkHostile shows the CPU time of hostile values by their size. x/size is the time per byte divided by the time per byte at the
-// smallest size: 1 if the time is linear.
-func BenchmarkHostile(b *testing.B) {
-	bySize := map[int]map[string]func(){}
-	for _, size := range hostileSizes {
-		bySize[size] = hostileCases(b, size)
-	}
-	for _, name := range slices.Sorted(maps.Keys(bySize[hostileSizes[0]])) {
-		first := 0.0
-		for _, size := range hostileSizes {
-			b.Run(fmt.Sprintf("%s/%dKiB", name, size>>10), func(b *testing.B) {
-				work, start := bySize[size][name], cpuTime(b)
-				for b.Loop() {
-					work()
-				}
-				perByte := float64(cpuTime(b)-start) / float64(b.N) / float64(size)
-				if size == hostileSizes[0] {
-					first = perByte
-				}
-				b.ReportMetric(perByte, "cpu-ns/B")
-				b.ReportMetric(perByte/first, "x/size")
-				b.ReportMetric(0, "ns/op") // wall clock says less
-			})
-		}
-	}
-}
+// least and most are the sizes of hostile values, in bytes.
+const least, most = 1 << 16, 1 << 18
 
 // A text of four times the size takes about four times as long; with a quadratic step it would take sixteen times as long. This is not
 // tested with the race detector, because its own work would be measured.
 func TestHostileTextsTakeLinearTime(t *testing.T) {
-	least, most := hostileSizes[0], hostileSizes[2]
 	small, large := hostileCases(t, least), hostileCases(t, most)
 	for _, name := range slices.Sorted(maps.Keys(small)) {
 		var ratio float64

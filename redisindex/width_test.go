@@ -1,14 +1,10 @@
 package redisindex
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"math/bits"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -144,86 +140,6 @@ func TestWideBlocksNeedProbes(t *testing.T) {
 		require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 		require.Equal(t, test.want, claimOne(t, x, b).Kind, "%+v", test)
 	}
-}
-
-// One bit more in block values halves what a look-up reads, so four bits more serve sixteen times as many articles. Copies that
-// share an anchor are still found; of the other copies fewer are found. By hand, with the layouts of docs/scale.md:
-//
-//	ECHOSIEVE_TEST_STORED=5000000 go test ./redisindex -run WiderKeys -v -timeout 1h
-func TestWiderKeysServeMoreArticles(t *testing.T) {
-	tier.All(t)
-	stored := 80_000
-	if text := os.Getenv("ECHOSIEVE_TEST_STORED"); text != "" {
-		var err error
-		stored, err = strconv.Atoi(text)
-		require.NoError(t, err)
-	}
-	fits := max(6, bits.Len(uint(stored/16/4))-1) // a sixteenth of the articles makes lists of 4 to 8
-	small := readByLookups(t, stored/16, fits)
-	large := readByLookups(t, stored, fits)
-	wide := readByLookups(t, stored, fits+4)
-	require.Greater(t, large, 10*small, "with the same keys more is read")
-	require.Less(t, wide, 1.5*small)
-}
-
-// readByLookups stores articles with block values of that width, requires that copies are found among them, and returns how many
-// fingerprints are read for an article.
-func readByLookups(t *testing.T, stored, width int) (members float64) {
-	t.Run(fmt.Sprintf("Stored=%d,Bits=%d", stored, width), func(t *testing.T) {
-		server := redisserver.Start(t, "--hash-max-listpack-value", "1024")
-		cfg := redisrig.Config(benchParams)
-		cfg.BlockBits, cfg.ExpectedArticles = width, stored
-		cfg.Check = func(_ int, a, b []byte) article.Judgement {
-			if bytes.Equal(a, b) {
-				return article.Judgement{Kind: article.Near, Reason: article.ReasonOverlap}
-			}
-			return article.Judgement{Reason: article.ReasonNumbers}
-		}
-		p := preload{client: redisrig.Client(t, server.Addr), r: rand.New(rand.NewPCG(1, 2)), stored: stored, anchors: 2}
-		x := newIndex(t, p.client, cfg)
-		p.store(t, x)
-
-		const n = 2000
-		others := make([]article.Article, n)
-		for i := range others {
-			others[i] = p.next()
-		}
-		for part := range slices.Chunk(others, 100) {
-			verdicts, err := x.Claim(t.Context(), part)
-			require.NoError(t, err)
-			for _, v := range verdicts {
-				require.Equal(t, article.Unique, v.Kind)
-			}
-		}
-		members = float64(counted(x.metrics.members)) / n
-
-		// The same articles again, as copies would come: other coordinates, up to eight of the forty weakest bits turned.
-		// Every other one has kept a part of its wording.
-		again := preload{r: rand.New(rand.NewPCG(1, 2)), stored: stored, anchors: 2}
-		found, r := [2]int{}, rand.New(rand.NewPCG(3, 4))
-		for range n / 100 {
-			copies, originals := make([]article.Article, 0, 100), make([]article.Ref, 0, 100)
-			for i := range cap(copies) {
-				c := again.next()
-				originals = append(originals, article.Ref{ID: c.ID, Coordinates: c.Coordinates})
-				c.Partition, c.ID, c.Anchors = 7, "copy", c.Anchors[:i%2]
-				c.Digest[0]++
-				turnWeak(&c, 1+r.IntN(8), r)
-				copies = append(copies, c)
-			}
-			verdicts, err := x.Claim(t.Context(), copies)
-			require.NoError(t, err)
-			for i, v := range verdicts {
-				if v.Kind == article.Near && v.Original == originals[i] {
-					found[i%2]++
-				}
-			}
-		}
-		t.Logf("%.0f fingerprints read by an article; of %d copies each, %d found by probes, %d with an anchor", members, n/2, found[0], found[1])
-		require.Equal(t, n/2, found[1])
-		require.Greater(t, found[0], n/2*7/10, "wider keys let probes find fewer")
-	})
-	return members
 }
 
 // turnWeak inverts n of the forty weakest bits.
