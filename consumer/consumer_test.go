@@ -58,40 +58,35 @@ func TestRecordsReachTheirTopicsInOrder(t *testing.T) {
 }
 
 func TestRecordsAreUnchangedByteForByte(t *testing.T) {
-	for _, codec := range codecs {
-		t.Run(codec, func(t *testing.T) {
-			_, cfg := fake(t)
-			cfg.Compression = codec
-			cfg.Partitions = 1
-			ensureTopics(t, cfg)
-			in := []*kgo.Record{
-				{Key: nil, Value: []byte("value"), Timestamp: time.UnixMilli(1)},
-				{Key: []byte{}, Value: []byte{}, Timestamp: time.UnixMilli(0)},
-				{Key: []byte("k"), Value: nil, Timestamp: time.UnixMilli(1700000000123)},
-				{Key: []byte{0, 255}, Value: []byte("d\x00\xff"), Headers: []kgo.RecordHeader{{Key: "", Value: nil}, {Key: "a", Value: []byte{}}, {Key: "a", Value: []byte("b")}}},
-				{Value: []byte("x" + strings.Repeat("long ", 20000))},
-			}
-			for _, r := range in {
-				r.Topic = cfg.Topics.Input
-			}
-			produce(t, client(t, cfg), in...)
-			m := startMember(t, cfg, &router{})
-			out := consumeUntil(t, cfg, outputs, atLeast(len(in)))
-			m.stop(t)
-			original := consumeUntil(t, cfg, []string{cfg.Topics.Input}, atLeast(len(in)))
-			copies := bySource(out)
-			for _, want := range original {
-				got := copies[article.Coordinates{Topic: want.Topic, Partition: want.Partition, Offset: want.Offset}.String()]
-				require.Len(t, got, 1)
-				require.Equal(t, want.Key, got[0].Key)
-				require.Equal(t, want.Value, got[0].Value)
-				require.Equal(t, want.Timestamp, got[0].Timestamp)
-				require.Equal(t, len(want.Headers)+1, len(got[0].Headers))
-				for i := range want.Headers {
-					require.Equal(t, want.Headers[i], got[0].Headers[i])
-				}
-			}
-		})
+	_, cfg := fake(t)
+	cfg.Partitions = 1
+	ensureTopics(t, cfg)
+	in := []*kgo.Record{
+		{Key: nil, Value: []byte("value"), Timestamp: time.UnixMilli(1)},
+		{Key: []byte{}, Value: []byte{}, Timestamp: time.UnixMilli(0)},
+		{Key: []byte("k"), Value: nil, Timestamp: time.UnixMilli(1700000000123)},
+		{Key: []byte{0, 255}, Value: []byte("d\x00\xff"), Headers: []kgo.RecordHeader{{Key: "", Value: nil}, {Key: "a", Value: []byte{}}, {Key: "a", Value: []byte("b")}}},
+		{Value: []byte("x" + strings.Repeat("long ", 20000))},
+	}
+	for _, r := range in {
+		r.Topic = cfg.Topics.Input
+	}
+	produce(t, client(t, cfg), in...)
+	m := startMember(t, cfg, &router{})
+	out := consumeUntil(t, cfg, outputs, atLeast(len(in)))
+	m.stop(t)
+	original := consumeUntil(t, cfg, []string{cfg.Topics.Input}, atLeast(len(in)))
+	copies := bySource(out)
+	for _, want := range original {
+		got := copies[article.Coordinates{Topic: want.Topic, Partition: want.Partition, Offset: want.Offset}.String()]
+		require.Len(t, got, 1)
+		require.Equal(t, want.Key, got[0].Key)
+		require.Equal(t, want.Value, got[0].Value)
+		require.Equal(t, want.Timestamp, got[0].Timestamp)
+		require.Equal(t, len(want.Headers)+1, len(got[0].Headers))
+		for i := range want.Headers {
+			require.Equal(t, want.Headers[i], got[0].Headers[i])
+		}
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"echosieve/internal/base/diag"
-	"echosieve/test/certs"
 	"echosieve/test/kafkaserver"
 
 	"github.com/stretchr/testify/require"
@@ -23,15 +22,12 @@ func unsecured(user string, issued, end time.Time) string {
 	return part(`{"alg":"none"}`) + "." + part(fmt.Sprintf(`{"sub":%q,"iat":%d,"exp":%d}`, user, issued.Unix(), end.Unix())) + "."
 }
 
-// TestOAuth logs in to a real broker with tokens of a file that is replaced while the process runs, and with the mistakes of operators. The broker
+// tokens logs in to a real broker with tokens of a file that is replaced while the process runs, and with the mistakes of operators. The broker
 // wants a new login of every connection after five seconds.
-func TestOAuth(t *testing.T) {
-	authority := certs.NewAuthority(t)
-	s := kafkaserver.Start(t, kafkaserver.V4, kafkaserver.Secure(authority.Server().Store, authority.File, map[string]string{"alice": "secret"}),
-		kafkaserver.With("connections.max.reauth.ms", "5000"))
+func tokens(t *testing.T, s *kafkaserver.Server) {
 	admin := realConfig(s, "oauth")
 	ensureTopics(t, admin)
-	allow(t, admin, "alice")
+	allow(t, admin, "bob")
 	cfg := admin
 	cfg.CreateTopics, cfg.Brokers = false, []string{s.LoginAddr}
 	file := filepath.Join(t.TempDir(), "token")
@@ -41,7 +37,7 @@ func TestOAuth(t *testing.T) {
 
 	for name, c := range map[string]struct{ token, want string }{
 		"no file":   {"", "have a program write it"},
-		"expired":   {unsecured("alice", now.Add(-time.Hour), now.Add(-time.Minute)), "look for the program that should renew it"},
+		"expired":   {unsecured("bob", now.Add(-time.Hour), now.Add(-time.Minute)), "look for the program that should renew it"},
 		"no token":  {"not.a.token", "check issuer, audience"},
 		"no rights": {unsecured("eve", now, now.Add(time.Hour)), "grant Read"},
 	} {
@@ -62,11 +58,11 @@ func TestOAuth(t *testing.T) {
 	// Connections are closed every five seconds, and tokens are good for eight. The group's connection is one of them: each time it ends, the group
 	// generation ends, too.
 	seconds := func(n int) time.Time { return time.Now().Add(time.Duration(n) * time.Second) }
-	write(unsecured("alice", time.Now(), seconds(8)))
+	write(unsecured("bob", time.Now(), seconds(8)))
 	m := startMember(t, cfg, &router{})
 	for start, sent := time.Now(), 0; m.value(t, "echosieve_consumer_rebalances_total") < 3; {
 		require.Less(t, time.Since(start), patience)
-		write(unsecured("alice", time.Now(), seconds(8)))
+		write(unsecured("bob", time.Now(), seconds(8)))
 		produce(t, client(t, admin), numbered(admin.Topics.Input, fmt.Sprint("r", sent), 3, 3)...)
 		sent += 3
 		consumeUntil(t, admin, admin.Topics.out(), func(all []*kgo.Record) bool { return len(bySource(all)) == sent })

@@ -166,10 +166,6 @@ func TestMissingTopicsAreNamed(t *testing.T) {
 // The first start against an empty cluster: everything works, so nothing is reported as failing.
 func TestFirstStartReportsNoFailure(t *testing.T) {
 	_, cfg := fake(t)
-	firstStart(t, cfg)
-}
-
-func firstStart(t *testing.T, cfg Config) {
 	m := startMember(t, cfg, &router{})
 	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") == 3 }, patience, time.Millisecond)
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 30, 3)...)

@@ -8,6 +8,7 @@ import (
 
 	"echosieve/consumer/internal/wire"
 	"echosieve/test/kafkaserver"
+	"echosieve/test/tier"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/stretchr/testify/require"
@@ -15,8 +16,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// realFence is what brokers promise to an owner that publishes plain batches beside the empty transaction of its fence.
-func realFence(t *testing.T, s *kafkaserver.Server, cfg Config) {
+// fenced tries what brokers promise to an owner that publishes plain batches beside the empty transaction of its fence. It returns a function
+// that requires that they refuse the former owner, and that the present one goes on.
+func fenced(t *testing.T, cfg Config) (refused func(when string)) {
 	ensureTopics(t, cfg)
 	unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
 	a := testTakeOver(t, cfg)
@@ -51,11 +53,15 @@ func realFence(t *testing.T, s *kafkaserver.Server, cfg Config) {
 
 	b := testTakeOver(t, cfg)
 	second := takeOver(t, b)
-	refused := func(when string) {
+	require.NoError(t, publishAs(b, second.as, 0, unique.Topic, 5))
+	sequence := int32(1)
+	refused = func(when string) {
 		t.Helper()
 		for _, sequence := range []int32{0, 2, 3} { // a new beginning, a repeated batch, the next one
 			require.ErrorIs(t, publishEventually(t, a, first.as, sequence, unique), kafka.InvalidProducerEpoch, when)
 		}
+		require.NoError(t, publishEventually(t, b, second.as, sequence, unique), "the owner goes on %s", when)
+		sequence++
 	}
 	refused("at once")
 	admin := kadm.NewClient(client(t, cfg))
@@ -64,16 +70,7 @@ func realFence(t *testing.T, s *kafkaserver.Server, cfg Config) {
 	_, err = admin.DeleteRecords(t.Context(), ends.Offsets())
 	require.NoError(t, err)
 	refused("after the marker was deleted")
-	require.NoError(t, publishAs(b, second.as, 0, unique.Topic, 5))
-	if s.Pid() == 0 {
-		return
-	}
-	s.Restart()
-	refused("after a restart")
-	s.Kill()
-	s.Restart()
-	refused("after the broker was killed")
-	require.NoError(t, publishEventually(t, b, second.as, 1, unique), "the owner goes on")
+	return refused
 }
 
 // publishEventually sends a batch until a leader says whether it takes the batch.
@@ -94,6 +91,7 @@ func codeOf(err error) kafka.Error {
 
 // TestFenceOutlivesLeaders moves the leadership of a fenced partition, by SIGTERM and by SIGKILL.
 func TestFenceOutlivesLeaders(t *testing.T) {
+	tier.All(t)
 	for _, version := range []string{kafkaserver.V4, kafkaserver.V3} {
 		t.Run(version, func(t *testing.T) {
 			c := kafkaserver.StartCluster(t, version, 3)
@@ -135,76 +133,69 @@ func inSyncAgain(t *testing.T, cfg Config, topic string) {
 
 // TestForgetfulBrokers: brokers forget silent producers and transactional ids after seconds.
 func TestForgetfulBrokers(t *testing.T) {
-	for _, version := range []string{kafkaserver.V4, kafkaserver.V3} {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel() // it mostly waits
-			const memory = 6 * time.Second
-			ms, often := "6000", "500"
-			s := kafkaserver.Start(t, version, kafkaserver.With(producerMemory, ms), kafkaserver.With(transactionalMemory, ms),
-				kafkaserver.With("producer.id.expiration.check.interval.ms", often),
-				kafkaserver.With("transaction.remove.expired.transaction.cleanup.interval.ms", often))
-			cfg := realConfig(s, "forget")
-			cfg.Partitions = 1
-			ensureTopics(t, cfg)
-			unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
-			zombie := testTakeOver(t, cfg)
-			first := takeOver(t, zombie)
-			require.NoError(t, publishAs(zombie, first.as, 0, unique.Topic, 0))
-
-			m := startMember(t, cfg, &router{})
-			require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_takeovers_total") == 1 }, patience, 10*time.Millisecond)
-			require.Equal(t, memory, m.fenceMemory)
-			idle := time.Now()
-			for time.Since(idle) < 3*memory {
-				require.ErrorIs(t, publishTo(zombie, first.as, 1, unique, 1), kafka.InvalidProducerEpoch, "the owner keeps its fence")
-				time.Sleep(memory / 10)
-			}
-			produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 1)...)
-			eventuallyCommitted(t, cfg)
-			require.Equal(t, 1.0, m.value(t, "echosieve_consumer_takeovers_total"), "it has never lost its standing")
-			m.stop(t)
-
-			// Nobody keeps the id now. Whoever comes after the brokers have forgotten it has another producer id, and counts as unfenced.
-			former := takeOver(t, testTakeOver(t, cfg))
-			require.Eventually(t, func() bool {
-				text, err := committedLabel(cfg)
-				require.NoError(t, err)
-				owner, _ := parseOwner(text)
-				return owner.ID == former.as.ID && forgotten(t, cfg)
-			}, patience, time.Second)
-			next := takeOver(t, testTakeOver(t, cfg))
-			require.NotEqual(t, former.as.ID, next.as.ID)
-			require.False(t, next.fenced)
-		})
+	t.Parallel() // it mostly waits
+	const memory = 6 * time.Second
+	start := func(t testing.TB, version string) *kafkaserver.Server {
+		ms, often := "6000", "500"
+		return kafkaserver.Start(t, version, kafkaserver.With(producerMemory, ms), kafkaserver.With(transactionalMemory, ms),
+			kafkaserver.With("producer.id.expiration.check.interval.ms", often),
+			kafkaserver.With("transaction.remove.expired.transaction.cleanup.interval.ms", often))
 	}
+	onVersions(t, start, func(t *testing.T, s *kafkaserver.Server) {
+		cfg := realConfig(s, "forget")
+		cfg.Partitions = 1
+		ensureTopics(t, cfg)
+		unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
+		zombie := testTakeOver(t, cfg)
+		first := takeOver(t, zombie)
+		require.NoError(t, publishAs(zombie, first.as, 0, unique.Topic, 0))
+
+		m := startMember(t, cfg, &router{})
+		require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_takeovers_total") == 1 }, patience, 10*time.Millisecond)
+		require.Equal(t, memory, m.fenceMemory)
+		idle := time.Now()
+		for time.Since(idle) < 3*memory {
+			require.ErrorIs(t, publishTo(zombie, first.as, 1, unique, 1), kafka.InvalidProducerEpoch, "the owner keeps its fence")
+			time.Sleep(memory / 10)
+		}
+		produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 1)...)
+		eventuallyCommitted(t, cfg)
+		require.Equal(t, 1.0, m.value(t, "echosieve_consumer_takeovers_total"), "it has never lost its standing")
+		m.stop(t)
+
+		// Nobody keeps the id now. Whoever comes after the brokers have forgotten it has another producer id, and counts as unfenced.
+		former := takeOver(t, testTakeOver(t, cfg))
+		require.Eventually(t, func() bool {
+			text, err := committedLabel(cfg)
+			require.NoError(t, err)
+			owner, _ := parseOwner(text)
+			return owner.ID == former.as.ID && forgotten(t, cfg)
+		}, patience, time.Second)
+		next := takeOver(t, testTakeOver(t, cfg))
+		require.NotEqual(t, former.as.ID, next.as.ID)
+		require.False(t, next.fenced)
+	})
 }
 
-// TestOldArticlesKeepTheFence: brokers forget a producer whose latest batch has old timestamps, and the owner makes them remember it.
-func TestOldArticlesKeepTheFence(t *testing.T) {
-	for _, version := range []string{kafkaserver.V4, kafkaserver.V3} {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel() // it mostly waits
-			s := kafkaserver.Start(t, version, kafkaserver.With("producer.id.expiration.check.interval.ms", "500"))
-			cfg := realConfig(s, "old")
-			cfg.Partitions = 1
-			ensureTopics(t, cfg)
-			unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
-			zombie := testTakeOver(t, cfg)
-			first := takeOver(t, zombie)
-			m := startMember(t, cfg, &router{})
-			require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_takeovers_total") == 1 }, patience, 10*time.Millisecond)
-			old := numbered(cfg.Topics.Input, "u", 1, 1)[0]
-			old.Timestamp = time.Now().Add(-48 * time.Hour)
-			produce(t, client(t, cfg), old)
-			published := consumeUntil(t, cfg, []string{unique.Topic}, atLeast(1))[0]
-			require.Eventually(t, func() bool {
-				_, end, err := zombie.cluster.offsets(context.Background(), unique.Topic, 0)
-				return err == nil && end > published.Offset+1
-			}, patience, 10*time.Millisecond, "a marker follows the article")
-			require.ErrorIs(t, publishTo(zombie, first.as, 0, unique, 9), kafka.InvalidProducerEpoch)
-			m.stop(t)
-		})
-	}
+// oldArticlesKeepTheFence: brokers forget a producer whose latest batch has old timestamps, and the owner makes them remember it.
+func oldArticlesKeepTheFence(t *testing.T, cfg Config) {
+	cfg.Partitions = 1
+	ensureTopics(t, cfg)
+	unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
+	zombie := testTakeOver(t, cfg)
+	first := takeOver(t, zombie)
+	m := startMember(t, cfg, &router{})
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_takeovers_total") == 1 }, patience, 10*time.Millisecond)
+	old := numbered(cfg.Topics.Input, "u", 1, 1)[0]
+	old.Timestamp = time.Now().Add(-48 * time.Hour)
+	produce(t, client(t, cfg), old)
+	published := consumeUntil(t, cfg, []string{unique.Topic}, atLeast(1))[0]
+	require.Eventually(t, func() bool {
+		_, end, err := zombie.cluster.offsets(context.Background(), unique.Topic, 0)
+		return err == nil && end > published.Offset+1
+	}, patience, 10*time.Millisecond, "a marker follows the article")
+	require.ErrorIs(t, publishTo(zombie, first.as, 0, unique, 9), kafka.InvalidProducerEpoch)
+	m.stop(t)
 }
 
 // forgotten says whether the transaction coordinators know the id of partition 0 no longer.

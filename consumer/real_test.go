@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"echosieve/internal/base/diag"
 	"echosieve/pipeline/article"
 	"echosieve/test/kafkaserver"
+	"echosieve/test/tier"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
@@ -18,43 +20,59 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// TestRealKafka runs, on both versions of Kafka, the tests that an in-process broker cannot answer.
-func TestRealKafka(t *testing.T) {
-	for _, version := range []string{kafkaserver.V4, kafkaserver.V3} {
-		t.Run(version, func(t *testing.T) {
-			s := kafkaserver.Start(t, version)
-			t.Run("first start", func(t *testing.T) { firstStart(t, realConfig(s, "first")) })
-			t.Run("transactions", func(t *testing.T) { realTransactions(t, realConfig(s, "txn")) })
-			t.Run("archive", func(t *testing.T) { realArchive(t, realConfig(s, "archive")) })
-			t.Run("codecs", func(t *testing.T) { realCodecs(t, realConfig(s, "codecs")) })
-			t.Run("compacted", func(t *testing.T) { realCompacted(t, realConfig(s, "compacted")) })
-			t.Run("members", func(t *testing.T) { realMembers(t, realConfig(s, "members")) })
-			t.Run("deleted", func(t *testing.T) { realDeleted(t, realConfig(s, "deleted")) })
-			t.Run("recreated", func(t *testing.T) { realRecreated(t, realConfig(s, "recreated")) })
-			t.Run("stale commit", func(t *testing.T) { realStaleCommit(t, realConfig(s, "stale")) })
-			t.Run("offset deltas", func(t *testing.T) { realOffsetDeltas(t, realConfig(s, "deltas")) })
-			t.Run("timestamp limits", func(t *testing.T) { realTimestampLimits(t, realConfig(s, "timestamps")) })
-			t.Run("lowered limit", func(t *testing.T) { realLoweredLimit(t, realConfig(s, "lowered")) })
-			t.Run("compacted output", func(t *testing.T) { realCompactedOutput(t, realConfig(s, "compacted-output")) })
-			t.Run("small limit", func(t *testing.T) { realSmallLimit(t, realConfig(s, "limit")) })
-			t.Run("retries", func(t *testing.T) { retriesRepeatNothing(t, realConfig(s, "retries")) })
-			t.Run("given up", func(t *testing.T) { givenUpBatchesAreFenced(t, realConfig(s, "given-up")) })
-			t.Run("take-over", func(t *testing.T) { realTakeOver(t, realConfig(s, "take-over")) })
-			t.Run("fence", func(t *testing.T) { realFence(t, s, realConfig(s, "fence")) })
-			t.Run("positions", func(t *testing.T) { realPositions(t, realConfig(s, "positions")) })
-			t.Run("changed outputs", func(t *testing.T) { realChangedOutputs(t, realConfig(s, "changed")) })
-			t.Run("more partitions", func(t *testing.T) { realMorePartitions(t, realConfig(s, "more")) })
-			t.Run("deleted markers", func(t *testing.T) { realDeletedMarkers(t, realConfig(s, "markers")) })
-			t.Run("lost verdicts", func(t *testing.T) { realLostVerdicts(t, realConfig(s, "verdicts")) })
-			t.Run("late commit", func(t *testing.T) { realLateCommit(t, realConfig(s, "late")) })
-			t.Run("mixed delivery", func(t *testing.T) { realMixedDelivery(t, realConfig(s, "mixed")) })
-			t.Run("recreated output", func(t *testing.T) { realRecreatedOutput(t, realConfig(s, "output")) })
-			t.Run("check", func(t *testing.T) { realCheck(t, realConfig(s, "check")) })
-			if s.Pid() != 0 {
-				t.Run("restart", func(t *testing.T) { realRestart(t, s, realConfig(s, "restart")) })
-			}
-		})
+func TestMain(m *testing.M) { os.Exit(kafkaserver.Main(m)) }
+
+// onVersions runs a test on a broker of each version. The one before the present runs only with make test-all.
+func onVersions(t *testing.T, start func(t testing.TB, version string) *kafkaserver.Server, run func(t *testing.T, s *kafkaserver.Server)) {
+	t.Run(kafkaserver.V4, func(t *testing.T) { run(t, start(t, kafkaserver.V4)) })
+	t.Run(kafkaserver.V3, func(t *testing.T) {
+		tier.All(t)
+		run(t, start(t, kafkaserver.V3))
+	})
+}
+
+// sharedOr is the shared broker if it has the version, else a broker of its own.
+func sharedOr(t testing.TB, version string) *kafkaserver.Server {
+	if version == kafkaserver.V4 {
+		return kafkaserver.Shared(t)
 	}
+	return kafkaserver.Start(t, version)
+}
+
+// TestRealKafka runs the tests that an in-process broker cannot answer.
+func TestRealKafka(t *testing.T) {
+	t.Parallel()
+	onVersions(t, sharedOr, func(t *testing.T, s *kafkaserver.Server) {
+		for name, test := range map[string]func(*testing.T, Config){
+			"transactions": realTransactions, "archive": realArchive, "codecs": realCodecs, "compacted": realCompacted,
+			"deleted": realDeleted, "recreated": realRecreated, "stale commit": realStaleCommit, "offset deltas": realOffsetDeltas,
+			"timestamp limits": realTimestampLimits, "lowered limit": realLoweredLimit, "compacted output": realCompactedOutput,
+			"small limit": realSmallLimit, "take-over": realTakeOver, "positions": realPositions, "changed outputs": realChangedOutputs,
+			"more partitions": realMorePartitions, "deleted markers": realDeletedMarkers, "lost verdicts": realLostVerdicts,
+			"late commit": realLateCommit, "mixed delivery": realMixedDelivery, "recreated output": realRecreatedOutput, "check": realCheck,
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel() // they mostly wait
+				test(t, realConfig(s, strings.ReplaceAll(name, " ", "-")))
+			})
+		}
+	})
+}
+
+// TestBrokerGoesAndComesBack kills and restarts a broker under a member, and under an owner that was fenced before.
+func TestBrokerGoesAndComesBack(t *testing.T) {
+	t.Parallel()
+	start := func(t testing.TB, version string) *kafkaserver.Server {
+		return kafkaserver.Start(t, version, kafkaserver.With("producer.id.expiration.check.interval.ms", "500"))
+	}
+	onVersions(t, start, func(t *testing.T, s *kafkaserver.Server) {
+		oldArticlesKeepTheFence(t, realConfig(s, "old"))
+		refused := fenced(t, realConfig(s, "fence"))
+		realRestart(t, s, realConfig(s, "restart"))
+		refused("after the broker was killed")
+		s.Restart()
+		refused("after a restart")
+	})
 }
 
 // realConfig uses topics and a group of the name.
@@ -157,24 +175,6 @@ func realCodecs(t *testing.T, cfg Config) {
 			}))
 		}
 	}
-}
-
-func realMembers(t *testing.T, cfg Config) {
-	cfg.Partitions = 6
-	ensureTopics(t, cfg)
-	stop := feed(t, cfg, 20*time.Millisecond)
-	first := startMember(t, cfg, &router{})
-	serves(t, first)
-	second := startMember(t, cfg, &router{})
-	serves(t, second)
-	first.stop(t)
-	n := stop()
-	all := consumeUntil(t, cfg, cfg.Topics.out(), func(all []*kgo.Record) bool { return len(bySource(all)) == n })
-	eventuallyCommitted(t, cfg)
-	require.Eventually(t, func() bool { return second.health.last() == nil }, patience, 20*time.Millisecond, "healthy")
-	second.stop(t)
-	t.Logf("%d of %d records delivered again", len(all)-n, n)
-	require.Less(t, len(all)-n, n/20)
 }
 
 func realRestart(t *testing.T, s *kafkaserver.Server, cfg Config) {

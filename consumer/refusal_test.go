@@ -20,6 +20,7 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
+	"echosieve/test/kafkaserver"
 )
 
 // A topic that refuses some records permanently, whatever the reason, stops neither these records nor the others.
@@ -186,14 +187,13 @@ func setLimit(t *testing.T, cfg Config, name, value string, topics ...string) {
 // dead letter before it is claimed, so later articles are not copies of it.
 func realTimestampLimits(t *testing.T, cfg Config) {
 	cfg.Partitions = 1
-	admin := kadm.NewClient(client(t, cfg))
 	far, future := "9223372036854775807", time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
-	_, err := admin.CreateTopic(t.Context(), 1, 1, map[string]*string{futureLimit: &far}, cfg.Topics.Input)
-	require.NoError(t, err)
+	kafkaserver.CreateTopics(t, client(t, cfg), 1, map[string]*string{futureLimit: &far}, cfg.Topics.Input)
 	ensureTopics(t, cfg)
 	produce(t, client(t, cfg), limitedArticle(cfg, future, ""))
 	m := startMember(t, cfg, realPipeline(t, cfg))
-	first := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(1))
+	first := consumeUntil(t, cfg, cfg.Topics.out(), atLeast(1))
+	require.Equal(t, cfg.Topics.Unique, first[0].Topic, "%v", first[0].Headers)
 	require.Equal(t, future.UnixMilli(), first[0].Timestamp.UnixMilli(), "created topics take what the input takes")
 	m.stop(t)
 
@@ -227,10 +227,8 @@ func realTimestampLimits(t *testing.T, cfg Config) {
 // realLoweredLimit: the limit is lowered after the service has read it. The broker refuses a record that is in the index by then.
 func realLoweredLimit(t *testing.T, cfg Config) {
 	cfg.Partitions = 1
-	admin := kadm.NewClient(client(t, cfg))
 	far, hour := "9223372036854775807", fmt.Sprint(time.Hour.Milliseconds())
-	_, err := admin.CreateTopic(t.Context(), 1, 1, map[string]*string{futureLimit: &far}, cfg.Topics.Input)
-	require.NoError(t, err)
+	kafkaserver.CreateTopics(t, client(t, cfg), 1, map[string]*string{futureLimit: &far}, cfg.Topics.Input)
 	ensureTopics(t, cfg)
 	m := newMember(t, cfg, realPipeline(t, cfg))
 	m.limits.interval = time.Hour

@@ -2,7 +2,6 @@ package consumer
 
 import (
 	"context"
-	"os"
 	"testing"
 	"time"
 
@@ -18,13 +17,15 @@ import (
 
 // TestSecuredKafka runs with TLS, logins and rights, and with the mistakes that users make in their settings.
 func TestSecuredKafka(t *testing.T) {
-	if os.Getenv("ECHOSIEVE_TEST_KAFKA") != "" {
-		t.Log("a secured broker is started besides the one given")
-		t.Setenv("ECHOSIEVE_TEST_KAFKA", "")
-	}
+	t.Parallel()
 	authority := certs.NewAuthority(t)
 	ca := authority.File
-	s := kafkaserver.Start(t, kafkaserver.V4, kafkaserver.Secure(authority.Server().Store, ca, map[string]string{"alice": "secret", "eve": "evil"}))
+	s := kafkaserver.Start(t, kafkaserver.V4, kafkaserver.Secure(authority.Server().Store, ca, map[string]string{"alice": "secret", "eve": "evil"}),
+		kafkaserver.With("listener.name.login.oauthbearer.connections.max.reauth.ms", "5000"))
+	t.Run("tokens", func(t *testing.T) {
+		t.Parallel()
+		tokens(t, s)
+	})
 	admin := realConfig(s, "secure")
 	ensureTopics(t, admin)
 	allow(t, admin, "alice")

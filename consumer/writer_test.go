@@ -56,24 +56,15 @@ func values(recs []*kgo.Record) (all []string) {
 	return all
 }
 
+// Acknowledgements are lost, and requests that the client has given up are late: they reach the broker before their retry, or many batches
+// later.
 func TestRetriesRepeatNothing(t *testing.T) {
-	_, cfg := fake(t)
-	retriesRepeatNothing(t, cfg)
-}
-
-// retriesRepeatNothing loses acknowledgements. It also delays requests that the client has given up: they reach the broker before
-// their retry, or many batches later.
-func retriesRepeatNothing(t *testing.T, cfg Config) {
 	for name, what := range map[string]fault{"answer lost": loseAnswer, "request held": hold} {
 		t.Run(name, func(t *testing.T) {
-			cfg := cfg
+			_, cfg := fake(t)
 			cfg.MaxMessageBytes = 2048 // many small requests
 			cfg.Partitions = 2
 			cfg.SessionTimeout = 30 * time.Second // no redelivery
-			cfg.Group += name[:1]
-			for _, topic := range []*string{&cfg.Topics.Input, &cfg.Topics.Unique, &cfg.Topics.Duplicate, &cfg.Topics.Dead} {
-				*topic += name[:1]
-			}
 			ensureTopics(t, cfg)
 			const n = 2000
 			produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", n, 2)...)
@@ -113,22 +104,17 @@ func retriesRepeatNothing(t *testing.T, cfg Config) {
 	}
 }
 
+// A batch is given up, and another one of the same size is sent. The broker must not mistake the second for a repeat of the first, and must
+// not append the first after the second.
 func TestGivenUpBatchesAreFenced(t *testing.T) {
 	_, cfg := fake(t)
-	givenUpBatchesAreFenced(t, cfg)
-}
-
-// givenUpBatchesAreFenced gives up a batch and sends another one of the same size. The broker must not mistake the second for a repeat of
-// the first, and must not append the first after the second.
-func givenUpBatchesAreFenced(t *testing.T, cfg Config) {
 	ensureTopics(t, cfg)
 	w := oneWriter(t, cfg)
 	what := hold
 	f := &faults{key: int16(kmsg.Produce), choose: func(int64) fault { return what }}
 	f.into(w.cluster)
-	require.Eventually(t, func() bool { // before the fault, a broker that has just started may give no producer id
-		return w.write(t.Context(), batchWith(t, "held"), 1, time.Now()) != nil && f.seen.Load() == 1
-	}, patience, 10*time.Millisecond)
+	require.Error(t, w.write(t.Context(), batchWith(t, "held"), 1, time.Now()))
+	require.EqualValues(t, 1, f.seen.Load())
 	require.NoError(t, w.giveUp())
 	what = loseAnswer
 	require.Error(t, w.write(t.Context(), batchWith(t, "appended"), 1, time.Now()))
