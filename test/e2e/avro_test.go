@@ -96,7 +96,7 @@ func TestAvroOfStrangers(t *testing.T) {
 	interpreter := python(t)
 	require.NotEmpty(t, interpreter)
 	registry := registryserver.Start(t)
-	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, redisserver.Addr(t))
+	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Addr(t))
 	p := service.Start(t, c.settings().With(service.Settings{
 		"input.format": "avro", "input.framing": "confluent", "input.registry.urls": "http://" + registry.Addr,
 		"input.fields.text": "story.text",

@@ -20,7 +20,7 @@ import (
 //
 //	go test ./test/e2e -run NONE -bench Backlog -benchtime 4000x -timeout 1h
 func BenchmarkBacklog(b *testing.B) {
-	kafka, server := kafkaserver.Start(b, kafkaserver.V4).Addr, redisserver.Start(b)
+	kafka, server := kafkaserver.Shared(b).Addr, redisserver.Start(b)
 	for _, limit := range []string{"16MiB", "64MiB"} {
 		b.Run(limit, func(b *testing.B) {
 			name := fmt.Sprintf("backlog-%d", time.Now().UnixNano())

@@ -39,7 +39,7 @@ func BenchmarkService(b *testing.B) {
 		}
 	}
 	stored, _ := strconv.Atoi(os.Getenv("ECHOSIEVE_TEST_STORED"))
-	kafka, redis := kafkaserver.Start(b, kafkaserver.V4).Addr, redisserver.Addr(b)
+	kafka, redis := kafkaserver.Shared(b).Addr, redisserver.Addr(b)
 	var spent, cut, resident float64
 	for b.Loop() {
 		c := newCluster(b, kafka, redis)

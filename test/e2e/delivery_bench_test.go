@@ -30,7 +30,7 @@ var deliveries = []string{"exactly_once", "at_least_once"}
 // Figures are medians of the runs; those that end in "/at-least" are medians of the ratios, or of the difference, of two runs side by side.
 func BenchmarkDelivery(b *testing.B) {
 	const rate = 150
-	kafka, redis := kafkaserver.Start(b, kafkaserver.V4).Addr, redisserver.Addr(b)
+	kafka, redis := kafkaserver.Shared(b).Addr, redisserver.Addr(b)
 	records := articles(b)
 	figures := map[string][]float64{}
 	var takeOvers, within100, within300 float64

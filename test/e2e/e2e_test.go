@@ -18,6 +18,7 @@ import (
 	"echosieve/test/promserver"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
+	"echosieve/test/tier"
 )
 
 const (
@@ -123,8 +124,12 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 	require.NoError(t, err)
 	for _, version := range []string{kafkaserver.V4, kafkaserver.V3} {
 		t.Run("kafka "+version, func(t *testing.T) {
-			broker := kafkaserver.Start(t, version)
-			c := newCluster(t, broker.Addr, redisserver.Addr(t))
+			broker := kafkaserver.Shared
+			if version != kafkaserver.V4 {
+				tier.All(t)
+				broker = func(t testing.TB) *kafkaserver.Server { return kafkaserver.Start(t, version) }
+			}
+			c := newCluster(t, broker(t).Addr, redisserver.Addr(t))
 			stays, leaves := service.Start(t, c.settings()), service.Start(t, c.settings())
 			stays.WaitReady(t)
 			leaves.WaitReady(t)

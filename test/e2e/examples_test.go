@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
@@ -19,18 +18,15 @@ import (
 // TestExampleConsumers requires that the consumers of deploy/examples print each published article once, with its verdict, past the markers of the
 // transactions that an exactly-once service leaves in its topics, and that they go on where they stopped.
 func TestExampleConsumers(t *testing.T) {
-	broker, store := kafkaserver.Start(t, kafkaserver.V4).Addr, redisserver.Addr(t)
 	consumer := filepath.Join(t.TempDir(), "consumer")
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", consumer, "../../deploy/examples/consumer.go").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	settings := service.Settings{"kafka.brokers": broker, "redis.addrs": store, "kafka.create_topics": "true", "redis.namespace": "examples"}
+	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Addr(t))
 	publish := func() {
-		cmd := exec.CommandContext(t.Context(), service.Binary, "produce", "--sample", "--kafka.brokers", broker)
-		cmd.Env = os.Environ()
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
+		code, out := echosieve(t, c.settings(), "produce", "--sample")
+		require.Zero(t, code, out)
 	}
-	service.Start(t, settings).WaitReady(t)
+	service.Start(t, c.settings()).WaitReady(t)
 	publish()
 
 	const articles = 72 // of the sample's 77 records, 5 are dead letters
@@ -44,7 +40,7 @@ func TestExampleConsumers(t *testing.T) {
 			verdicts := map[string]int{}
 			for range 2 { // the second one goes on
 				var out, errors service.Output
-				cmd := exec.Command(command[0], append(command[1:], broker, name, "articles-unique", "articles-duplicate")...)
+				cmd := exec.Command(command[0], append(command[1:], c.kafka, c.topic+name, c.topic+"-unique", c.topic+"-duplicate")...)
 				cmd.Stdout, cmd.Stderr = &out, &errors
 				require.NoError(t, cmd.Start())
 				want := total

@@ -34,7 +34,7 @@ func BenchmarkFlood(b *testing.B) {
 		n, err = strconv.Atoi(text)
 		require.NoError(b, err)
 	}
-	kafka, server := kafkaserver.Start(b, kafkaserver.V4).Addr, redisserver.Start(b, "--hash-max-listpack-value", strconv.Itoa(connection.ListpackBytes))
+	kafka, server := kafkaserver.Shared(b).Addr, redisserver.Start(b, "--hash-max-listpack-value", strconv.Itoa(connection.ListpackBytes))
 	for _, flood := range []struct {
 		name     string
 		template func(r *rand.Rand, i int) string

@@ -55,7 +55,7 @@ func silent(t *testing.T, p *service.Process) {
 // Two processes of one group run with different windows: both say so while articles flow. When one is gone, the other still lacks what was
 // decided there, until it is refilled.
 func TestProcessesWithDifferentWindows(t *testing.T) {
-	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, redisserver.Start(t).Addr)
+	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Start(t).Addr)
 	settings := c.settings()
 	records := recent(fresh(articles(t))[:1200])
 	a := service.Start(t, settings)
@@ -93,44 +93,6 @@ func TestProcessesWithDifferentWindows(t *testing.T) {
 	silent(t, a)
 }
 
-// A service starts with another window. It says so itself, and so does check; a refill ends it, and copies of earlier articles are caught.
-func TestStartWithAnotherWindow(t *testing.T) {
-	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, redisserver.Start(t).Addr)
-	settings := c.settings()
-	short := settings.With(service.Settings{"window": "72h"})
-	early := recent(fresh(articles(t))[:300])
-	p := service.Start(t, settings)
-	p.WaitReady(t)
-	publish(t, c, early)
-	before := byVerdict(watch(t, c, len(early), func(int) {}))
-	waitCommitted(t, c, len(early))
-	silent(t, p)
-	stop(t, p)
-
-	code, out := echosieve(t, settings, "check")
-	require.Zero(t, code, out)
-	code, out = echosieve(t, short, "check")
-	require.Equal(t, 1, code, out)
-	out = strings.Join(strings.Fields(out), " ")
-	require.Contains(t, out, "are in another index (window 72h here, 168h there)")
-	require.Contains(t, out, "echosieve index refill;")
-	code, out = echosieve(t, short, "index", "stats")
-	require.Equal(t, 1, code, out)
-	require.Regexp(t, `does not exist\s+there is `+c.namespace+`:news-\S+, with up to \d+ articles`, out)
-
-	p = service.Start(t, short)
-	p.WaitReady(t)
-	says(t, p, "are in another index (window 72h here, 168h there)")
-	require.Contains(t, p.Log(), "their copies pass as unique")
-	code, out = echosieve(t, short, "index", "refill")
-	require.Zero(t, code, out)
-	silent(t, p)
-	code, out = echosieve(t, short, "check")
-	require.Zero(t, code, out)
-	caught(t, c, before, early, len(early))
-	stop(t, p)
-}
-
 // caught publishes exact copies of the records that passed as unique, and requires that each gets the verdict of a copy. so many records have
 // verdicts already.
 func caught(t *testing.T, c cluster, before map[string]map[string]string, records []*kgo.Record, verdicts int) {
@@ -163,7 +125,7 @@ func TestPageOfRecipeChange(t *testing.T) {
 	require.Len(t, commands, 4)
 	require.Equal(t, "Stop Fill Check Start", acts[0][1]+" "+acts[1][1]+" "+acts[2][1]+" "+acts[3][1])
 
-	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, redisserver.Start(t).Addr)
+	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Start(t).Addr)
 	settings := c.settings()
 	file := filepath.Join(t.TempDir(), "new.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("detection: {near: 0.5}\nwindow: 48h\n"), 0o600))

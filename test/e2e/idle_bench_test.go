@@ -18,7 +18,7 @@ import (
 //	go test ./test/e2e -run NONE -bench Idle -benchtime 1x
 func BenchmarkIdle(b *testing.B) {
 	const partitions, measured = 200, 30 * time.Second
-	kafka, redis := kafkaserver.Start(b, kafkaserver.V4).Addr, redisserver.Addr(b)
+	kafka, redis := kafkaserver.Shared(b).Addr, redisserver.Addr(b)
 	cl, err := kgo.NewClient(kgo.SeedBrokers(kafka))
 	require.NoError(b, err)
 	defer cl.Close()

@@ -23,7 +23,7 @@ func TestRedisLosesItsData(t *testing.T) {
 	server := redisserver.Start(t)
 	admin := redis.NewClient(&redis.Options{Addr: server.Addr})
 	t.Cleanup(func() { _ = admin.Close() })
-	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, server.Addr)
+	c := newCluster(t, kafkaserver.Shared(t).Addr, server.Addr)
 	settings := c.settings().With(service.Settings{"kafka.commit_interval": "100ms"})
 	records := fresh(articles(t))
 	sent := 0

@@ -18,11 +18,13 @@ import (
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
+	"echosieve/test/tier"
 )
 
 // The whole service runs on a Redis Cluster of three masters and three replicas. While articles are published, slots move and a master is
 // killed. The processes wait for replicas, so that no write is lost: every record gets one verdict, and no two copies are both unique.
 func TestRedisCluster(t *testing.T) {
+	tier.All(t)
 	records := fresh(articles(t))
 	recipe, err := recipe.Load(recipe.DefaultConfig())
 	require.NoError(t, err)
@@ -35,7 +37,7 @@ func TestRedisCluster(t *testing.T) {
 			t.Logf("%s sees: %v", s.Addr, servers.Client(s).ClusterNodes(context.Background()))
 		}
 	})
-	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, strings.Join(servers.Addrs(), ","))
+	c := newCluster(t, kafkaserver.Shared(t).Addr, strings.Join(servers.Addrs(), ","))
 	settings := c.settings().With(service.Settings{"redis.cluster": "true", "redis.wait_replicas": "1"})
 	// The command tries only once, and the broker may still be starting: hence the longer timeout.
 	checkAsksEveryNode(t, settings.With(service.Settings{"redis.wait_timeout": "4s"}), servers.Addrs())

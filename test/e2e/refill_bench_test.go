@@ -26,7 +26,7 @@ func BenchmarkRefill(b *testing.B) {
 	server := redisserver.Start(b)
 	admin := redis.NewClient(&redis.Options{Addr: server.Addr})
 	b.Cleanup(func() { _ = admin.Close() })
-	kafka := kafkaserver.Start(b, kafkaserver.V4).Addr
+	kafka := kafkaserver.Shared(b).Addr
 	var served, refilled, begun float64
 	for b.Loop() {
 		c := newCluster(b, kafka, server.Addr)

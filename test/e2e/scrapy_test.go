@@ -19,6 +19,7 @@ import (
 	"echosieve/test/pages"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
+	"echosieve/test/tier"
 )
 
 const scrapy = "scrapy==2.19.0"
@@ -40,6 +41,7 @@ class News(scrapy.Spider):
 
 // TestScrapy runs the item pipeline of docs/platforms.md, as the page prints it, in a crawl of a site that has an article twice.
 func TestScrapy(t *testing.T) {
+	tier.All(t)
 	interpreter := python(t, scrapy)
 	const article = "<p>The harbour board voted on Monday to deepen the eastern channel by two metres before winter.</p><p>Work begins in March, " +
 		"and the ferries to the islands will leave from the old quay until the dredgers have gone.</p>"
@@ -56,7 +58,7 @@ func TestScrapy(t *testing.T) {
 	}))
 	defer site.Close()
 
-	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, redisserver.Addr(t))
+	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Addr(t))
 	p := service.Start(t, c.settings())
 	p.WaitReady(t)
 	program := pages.Python(t, "../../docs/platforms.md", `"localhost:9092"`, strconv.Quote(c.kafka), `"articles"`, strconv.Quote(c.topic))

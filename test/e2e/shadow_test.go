@@ -26,18 +26,18 @@ import (
 // service must work as if it were alone. Each record must stand in the shadow's topic once. No key in
 // Redis may belong to both.
 func TestShadowDisturbsNothing(t *testing.T) {
-	records := fresh(articles(t))
+	records := fresh(articles(t)[:1000])
 	recipe, err := recipe.Load(recipe.DefaultConfig())
 	require.NoError(t, err)
 	server := redisserver.Start(t)
-	c := newCluster(t, kafkaserver.Start(t, kafkaserver.V4).Addr, server.Addr)
+	c := newCluster(t, kafkaserver.Shared(t).Addr, server.Addr)
 	kafka := client(t, kgo.SeedBrokers(c.kafka))
 	shadowTopic := c.topic + "-shadow"
 	kafkaserver.CreateTopics(t, kafka, partitions, nil, shadowTopic)
 	settings := c.settings().With(service.Settings{"kafka.commit_interval": "200ms"})
 	startShadow := func(args ...string) *service.Process {
 		// A short session timeout: the second shadow waits until the session of the killed one has ended.
-		short := settings.With(service.Settings{"kafka.session_timeout": "6s", "kafka.drain_timeout": "2s"})
+		short := settings.With(service.Settings{"kafka.session_timeout": "2s", "kafka.heartbeat_interval": "500ms", "kafka.drain_timeout": "1s"})
 		return service.Start(t, short, func(cmd *exec.Cmd) {
 			cmd.Args = append(cmd.Args, append([]string{"--shadow", "--detection.near", "0.9"}, args...)...)
 		})
