@@ -2,7 +2,7 @@ package hostile
 
 import (
 	"context"
-	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,8 +13,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
-	"echosieve/test/kafkaserver"
-	"echosieve/test/redisserver"
 )
 
 const (
@@ -29,17 +27,19 @@ const (
 // Record batches that are small on the wire and too large for memory lie between ordinary articles. A record that is too large by itself
 // becomes a dead letter without its value. All other records are decided as usual.
 func TestBombs(t *testing.T) {
-	s := &stage{kafka: kafkaserver.Start(t, kafkaserver.V4).Addr, redis: redisserver.Addr(t), random: rand.New(rand.NewPCG(5, 0))}
+	s := newStage(t, 5)
 	s.createTopics(t)
 	many := dead("one of many in a batch", "not_json", strings.Repeat("bomb ", bombRecordBytes/5))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
+	// Package wire reads every codec by the same steps. These two differ most: one cannot be decoded in parts, one has a window.
+	bombs := []string{"snappy", "zstd"}
 	for _, c := range codecs {
-		if c.name == "none" {
+		if !slices.Contains(bombs, c.name) {
 			continue
 		}
 		largest := &largestBatch{}
-		cl, err := kgo.NewClient(kgo.SeedBrokers(s.kafka), kgo.DefaultProduceTopic(inputTopic), kgo.ProducerBatchCompression(c.codec),
+		cl, err := kgo.NewClient(kgo.SeedBrokers(s.kafka), kgo.DefaultProduceTopic(s.input), kgo.ProducerBatchCompression(c.codec),
 			kgo.ProducerBatchMaxBytes(1<<29), kgo.BrokerMaxWriteBytes(1<<30), kgo.ProducerLinger(time.Minute), kgo.WithHooks(largest))
 		require.NoError(t, err)
 		send := func(r record, n int) {
@@ -91,7 +91,7 @@ func TestBombs(t *testing.T) {
 		}
 		s.check(t, in, out, in.verdict, in.reason)
 	}
-	require.Equal(t, float64(len(codecs)-1), p.Metric(t, `echosieve_pipeline_records_total{reason="too_large",verdict="dead"}`))
+	require.Equal(t, float64(len(bombs)), p.Metric(t, `echosieve_pipeline_records_total{reason="too_large",verdict="dead"}`))
 }
 
 // largestBatch notes the size of the largest record batch before compression.

@@ -32,6 +32,7 @@ const (
 // stage is the servers and the records of one run. The input topic has one partition: a record that blocks the service blocks all records.
 type stage struct {
 	kafka, redis string
+	input        string // its topic; the names of the others and of the groups begin with it
 	random       *rand.Rand
 	sent         []sent
 }
@@ -41,10 +42,19 @@ type sent struct {
 	in *kgo.Record
 }
 
+// newStage is on the shared servers, with names of its own.
+func newStage(t *testing.T, seed uint64) *stage {
+	t.Helper()
+	return &stage{
+		kafka: kafkaserver.Shared(t).Addr, redis: redisserver.Addr(t), input: fmt.Sprintf("hostile-%d", time.Now().UnixNano()),
+		random: rand.New(rand.NewPCG(seed, 0)),
+	}
+}
+
 func TestHostileRecords(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	s := &stage{kafka: kafkaserver.Start(t, kafkaserver.V4).Addr, redis: redisserver.Addr(t), random: rand.New(rand.NewPCG(seed, 0))}
+	s := newStage(t, seed)
 	s.createTopics(t)
 	records := append(append(malformed(), odd(s.random)...), lookalikes(s.random)...)
 	records = append(records, unique("50 MB of text", text(longText(s.random, 50e6))))
@@ -130,9 +140,7 @@ func longText(random *rand.Rand, bytes int) string {
 	return b.String()
 }
 
-func (s *stage) topic(run, kind string) string { return "hostile-" + run + "-" + kind }
-
-const inputTopic = "hostile"
+func (s *stage) topic(run, kind string) string { return s.input + "-" + run + "-" + kind }
 
 // Configurations of topics: with raised limits, and with Kafka's. All take timestamps of the future.
 var (
@@ -146,7 +154,7 @@ func (s *stage) createTopics(t *testing.T) {
 	cl, err := kgo.NewClient(kgo.SeedBrokers(s.kafka))
 	require.NoError(t, err)
 	defer cl.Close()
-	kafkaserver.CreateTopics(t, cl, 1, wide, inputTopic)
+	kafkaserver.CreateTopics(t, cl, 1, wide, s.input)
 	s.createOutputs(t, "small", narrow)
 }
 
@@ -164,7 +172,7 @@ func (s *stage) publish(t *testing.T, records []record) {
 	clients := map[string]*kgo.Client{}
 	for _, c := range codecs {
 		cl, err := kgo.NewClient(kgo.SeedBrokers(s.kafka), kgo.ProducerBatchCompression(c.codec), kgo.ProducerBatchMaxBytes(largest-1024),
-			kgo.DefaultProduceTopic(inputTopic), kgo.ProducerLinger(0))
+			kgo.DefaultProduceTopic(s.input), kgo.ProducerLinger(0))
 		require.NoError(t, err)
 		defer cl.Close()
 		clients[fmt.Sprint(c.codec)] = cl
@@ -189,9 +197,9 @@ type process struct{ *service.Process }
 func (s *stage) start(t *testing.T, run string, changes service.Settings, change ...func(*exec.Cmd)) process {
 	t.Helper()
 	settings := service.Settings{
-		"kafka.brokers": s.kafka, "kafka.group": "hostile-" + run, "kafka.topics.input": inputTopic,
+		"kafka.brokers": s.kafka, "kafka.group": s.input + run, "kafka.topics.input": s.input,
 		"kafka.topics.unique": s.topic(run, "unique"), "kafka.topics.duplicate": s.topic(run, "duplicate"), "kafka.topics.dead": s.topic(run, "dead"),
-		"redis.addrs": s.redis, "redis.namespace": fmt.Sprintf("hostile-%s-%d", run, time.Now().UnixNano()),
+		"redis.addrs": s.redis, "redis.namespace": s.input + run,
 	}
 	p := process{service.Start(t, settings.With(changes), change...)}
 	p.WaitReady(t)
@@ -215,7 +223,7 @@ func (s *stage) watch(t *testing.T, run string) (outs []*kgo.Record, again strin
 		fetches := reader.PollFetches(ctx)
 		require.NoError(t, ctx.Err(), "%d of %d records came out; the first missing: %s", seen, len(outs), s.missing(outs))
 		fetches.EachRecord(func(r *kgo.Record) {
-			offset, err := strconv.Atoi(strings.TrimPrefix(headersOf(r)[pipeline.HeaderInput], inputTopic+"/0/"))
+			offset, err := strconv.Atoi(strings.TrimPrefix(headersOf(r)[pipeline.HeaderInput], s.input+"/0/"))
 			require.NoError(t, err)
 			if outs[offset] != nil {
 				again = s.sent[offset].name

@@ -59,7 +59,6 @@ type settings = service.Settings
 // build starts the servers, creates topics and users, and grants the rights of docs/security.md.
 func build(t *testing.T) *fortress {
 	t.Helper()
-	t.Setenv("ECHOSIEVE_TEST_KAFKA", "") // this test needs a secured broker of its own
 	f := &fortress{authority: certs.NewAuthority(t)}
 	const kafkaPassword, otherPassword, redisPassword = "kAfKa-sEcReT-51f0", "kAfKa-eViL-9e2d", "rEdIs-sEcReT-77b4"
 	f.secrets = []string{kafkaPassword, otherPassword, redisPassword}
