@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
 	"echosieve/internal/app/produce"
+	"echosieve/internal/app/visible"
 )
 
 // mostRate bounds --rate. No single process publishes that many records a second.
@@ -24,17 +26,19 @@ and WARC
 one, becomes the key. Files may be compressed with gzip or zstd, whatever their names are. "-", or
 no file, means standard input. The output of mongoexport can be published directly.
 
-A line that is no JSON object, or is too long for the topic, is reported with its file and line
-number, counted and left out. With --strict the command stops at such a line. A line without text is
-published and becomes a dead letter.
+A line, row or element that is damaged, or too long for the topic, is reported with its file and line
+number (the first ten), counted and left out. With --strict the command stops at it. The command stops
+also at a file that begins with ten of them, or with a hundred articles without text: it is no file of
+articles. Later articles without text are published and become dead letters. Pages of a WARC file are
+decoded as browsers do it; what cannot be read is counted by cause.
 
 With --sample the shipped sample is published instead of a file: 77 invented articles in Chinese and
 English, with copies, look-alikes and broken lines. With --loop as well, reports of invented events
 follow, three in ten of them copies, until the command is stopped. They make dashboards move on an
 installation without articles; do not send them to a topic of real ones.
 
-Exit codes: 0 all lines published, or the loop was stopped; 1 some lines were bad; 2 failed, or no
-line was an article.`
+Exit codes: 0 all lines published, or the loop was stopped; 1 some lines were bad, or most pages of a
+WARC file could not be read; 2 failed, or no line was an article.`
 
 func newProduceCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -82,7 +86,7 @@ func newProduceCommand() *cobra.Command {
 			return err
 		}
 		summary, err := produce.Files(cmd.Context(), cfg, names, in, cmd.ErrOrStderr(), options)
-		if noArticle := (*files.NoArticleError)(nil); errors.As(err, &noArticle) {
+		if noArticle := (*files.NoArticleError)(nil); errors.As(err, &noArticle) && summary.Published == 0 {
 			return err
 		}
 		return errors.Join(printSummary(cmd.OutOrStdout(), summary, *asJSON), err)
@@ -114,7 +118,7 @@ func printSummary(w io.Writer, s produce.Summary, asJSON bool) error {
 	_, err := fmt.Fprintf(w, "%d records published to %s in %.1f s (%.0f/s), %d bad lines\n",
 		s.Published, s.Topic, s.Seconds, s.PerSecond, s.Bad)
 	if err == nil && s.Refused > 0 {
-		_, err = fmt.Fprintf(w, "%d of the records will be dead letters: %s; see input.fields\n", s.Refused, s.Reason)
+		_, err = fmt.Fprintf(w, "%d of the records will be dead letters: %s; %s\n", s.Refused, s.Reason, cmp.Or(visible.Line(s.Hint), "see input.fields"))
 	}
 	return err
 }

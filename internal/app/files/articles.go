@@ -1,16 +1,15 @@
 package files
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"echosieve/pipeline"
 
@@ -21,10 +20,9 @@ import (
 // bulk format, the output of kcat -J, CSV and TSV with a header, and WARC. Not for concurrent use.
 type ArticleReader struct {
 	*lineReader
-	next   func() ([]byte, error)
-	ahead  bool // next reads more than it returns
-	number int
-	at     time.Time
+	next    func() ([]byte, int, error)
+	at      time.Time
+	guessed Tally
 }
 
 // otherForms are the beginnings of files that are not read, and what to do instead.
@@ -39,55 +37,127 @@ var otherForms = []struct{ prefix, form, remedy string }{
 	{"<feed", "a feed", "let a program that reads feeds write one JSON object a line"},
 }
 
-// NewArticleReader reads from r. input says under which names the articles have their text. For an article longer than limit bytes Next
-// returns a *LineTooLongError. The caller calls Close.
+// NewArticleReader reads from r. input says under which names the articles have their text. No article is longer than limit bytes, and the
+// reader holds no more than a few times as much of the file. The caller calls Close.
 func NewArticleReader(r io.Reader, limit int, input pipeline.DecodeConfig) (*ArticleReader, error) {
 	lines, err := newLineReader(r, limit)
 	if err != nil {
 		return nil, err
 	}
 	a := &ArticleReader{lineReader: lines}
-	if input.Format != pipeline.FormatJSON {
-		return a, nil
+	if a.next, err = a.open(input); err != nil {
+		lines.Close()
+		return nil, err
 	}
-	start, first := beginning(lines.in)
-	for _, f := range otherForms {
-		if bytes.HasPrefix(start, []byte(f.prefix)) {
-			lines.Close()
-			return nil, fmt.Errorf("this is %s: %s", f.form, f.remedy)
-		}
+	return a, nil
+}
+
+// open finds out in which form the file is.
+func (a *ArticleReader) open(input pipeline.DecodeConfig) (func() ([]byte, int, error), error) {
+	lines := a.lineReader
+	if input.Format != pipeline.FormatJSON {
+		return lines.Next, nil
+	}
+	start, first := beginning(lines)
+	if err := otherForm(start, first); err != nil {
+		return nil, err
 	}
 	switch {
 	case bytes.HasPrefix(start, []byte("[")), strings.HasPrefix(first, "{") && !gjson.Valid(first) && endsBetweenTokens(first):
-		a.next, a.ahead = values(json.NewDecoder(lines.in)), true
+		return (&valueReader{in: lines.in, limit: lines.limit, line: lines.number, newRow: true}).next, nil
 	case bytes.HasPrefix(start, []byte("WARC/")):
-		a.next = (&warcReader{in: lines.in, limit: limit, at: &a.at}).next
+		return (&warcReader{in: lines.in, limit: lines.limit, at: &a.at, guessed: &a.guessed}).next, nil
 	case isBulk(first):
-		a.next = a.bulk
+		return a.bulk, nil
 	case gjson.Valid(first) && gjson.Get(first, "payload").Type == gjson.String && gjson.Get(first, "offset").Exists():
-		a.next = a.kcat
-	case !strings.HasPrefix(first, "{"):
-		a.next, err = table(lines.in, first, input.Fields.Text)
+		return a.kcat, nil
+	case strings.HasPrefix(first, "{"):
+		return lines.Next, nil
 	}
-	return a, err
+	table, err := newTableReader(lines, first, input.Fields.Text)
+	if err != nil || table == nil {
+		return lines.Next, err
+	}
+	return table.next, nil
 }
 
-// beginning leaves out a byte order mark and returns the first bytes that are no white space, and the first line of them: as much of it as the
-// buffer can hold. It waits for the end of that line, because a pipe may bring it in parts.
-func beginning(in *bufio.Reader) (start []byte, line string) {
+// otherForm returns an error for a file that is not read. It says what the file is.
+func otherForm(start []byte, first string) error {
+	for _, f := range otherForms {
+		if bytes.HasPrefix(start, []byte(f.prefix)) {
+			return fmt.Errorf("this is %s: %s", f.form, f.remedy)
+		}
+	}
+	known := strings.HasPrefix(first, "{") || strings.HasPrefix(first, "[") || strings.HasPrefix(first, "WARC/")
+	kind, _, _ := strings.Cut(http.DetectContentType(start), ";")
+	switch {
+	case kind == "text/plain" && byMark(start) != "", isUTF16(start[:min(len(start), 64)]):
+		return errors.New("this is UTF-16: save it in UTF-8, or type iconv -f UTF-16 -t UTF-8 FILE and pipe it into this command")
+	case known:
+		return nil
+	case kind == "text/html":
+		return errors.New("this is one HTML page: put pages into JSON or a web archive (WARC)")
+	case !strings.HasPrefix(kind, "text/") && kind != "application/octet-stream":
+		return fmt.Errorf("this is a file of the type %s; expected are %s", kind, HoldsArticles)
+	case isBinary(start[:min(len(start), 1024)]):
+		return fmt.Errorf("it holds bytes that no text has; expected are %s", HoldsArticles)
+	case !utf8.ValidString(first):
+		return encodingError(start)
+	}
+	return nil
+}
+
+// isUTF16 says whether many of the first bytes are zero, all of them in the same place of a pair of bytes.
+func isUTF16(start []byte) bool {
+	var zeros [2]int
+	for i, c := range start {
+		if c == 0 {
+			zeros[i%2]++
+		}
+	}
+	return zeros[0]+zeros[1] > len(start)/4 && min(zeros[0], zeros[1]) == 0
+}
+
+// isBinary says whether a zero byte or many control characters are among the first bytes.
+func isBinary(start []byte) bool {
+	controls := 0
+	for _, c := range start {
+		if c == 0 {
+			return true
+		}
+		if c < ' ' && !isSpace(c) {
+			controls++
+		}
+	}
+	return controls*20 > len(start)
+}
+
+// beginning skips a byte order mark and blank lines. It returns the first bytes behind them, and the first line of these: as much of it as
+// the buffer can hold. It waits for the end of that line, because a pipe may bring it in parts.
+func beginning(lines *lineReader) (start []byte, line string) {
+	in := lines.in
 	if start, _ = in.Peek(len(byteOrderMark)); string(start) == byteOrderMark {
 		_, _ = in.Discard(len(byteOrderMark))
 	}
+	searched := 0
 	for {
 		start, _ = in.Peek(in.Buffered())
-		start = bytes.TrimLeft(start, " \t\r\n")
-		first, _, whole := bytes.Cut(start, []byte("\n"))
-		if !whole {
+		text := bytes.TrimLeft(start, " \t\r\n")
+		if blank := bytes.LastIndexByte(start[:len(start)-len(text)], '\n') + 1; blank > 0 || len(text) == 0 {
+			blank = max(blank, len(start)-len(text)) // white space before the first line means nothing
+			lines.number += bytes.Count(start[:blank], []byte("\n"))
+			_, _ = in.Discard(blank)
+			start, searched = start[blank:], 0
+		}
+		end := bytes.IndexByte(start[searched:], '\n')
+		if end < 0 {
+			searched = len(start)
 			if _, err := in.Peek(in.Buffered() + 1); err == nil {
 				continue
 			}
+			end = len(start) - searched
 		}
-		return start, string(bytes.TrimSpace(first))
+		return bytes.TrimLeft(start, " \t\r\n"), string(bytes.TrimSpace(start[:searched+end]))
 	}
 }
 
@@ -102,62 +172,30 @@ func endsBetweenTokens(line string) bool {
 	}
 }
 
-// Next returns the next article and its number in the file: that of its line, if each line is one. The article is valid until the next call.
-// After a *LineTooLongError the next call goes on behind that article. io.EOF ends the file.
+// Next returns the next article and its place in the file: the line in which it begins, or in a web archive the number of its record. The
+// article is valid until the next call. A *SkipError says that a piece of the file is no article; the next call goes on behind it. After
+// another error the file cannot be read further. io.EOF ends the file.
 func (a *ArticleReader) Next() ([]byte, int, error) {
-	if a.next == nil {
-		return a.lineReader.Next()
-	}
-	value, err := a.next()
-	a.number++
+	value, at, err := a.next()
 	if err == nil && len(value) > a.limit {
-		err = &LineTooLongError{len(value), a.limit}
+		err = TooLong("article", len(value), a.limit)
 	}
-	return value, a.number, err
+	return value, at, err
 }
 
 // Time is when the article was fetched; zero if the file does not say so.
 func (a *ArticleReader) Time() time.Time { return a.at }
 
-// Idle tells whether Next may have to wait for its input. A reader that reads ahead never says so.
-func (a *ArticleReader) Idle() bool { return !a.ahead && a.lineReader.Idle() }
+// Guessed counts the pages that name no encoding, or a wrong one, by the encoding in which they were read.
+func (a *ArticleReader) Guessed() *Tally { return &a.guessed }
 
-// values returns JSON values one after another, each in one line. Of a list it returns the elements.
-func values(d *json.Decoder) func() ([]byte, error) {
-	inList := false
-	return func() ([]byte, error) {
-		for !d.More() || !inList && opensList(d) {
-			token, err := d.Token()
-			switch {
-			case errors.Is(err, io.EOF) && inList:
-				return nil, errListWithoutEnd
-			case errors.Is(err, io.EOF):
-				return nil, io.EOF
-			case err != nil:
-				return nil, fmt.Errorf("byte %d: %w", d.InputOffset(), err)
-			}
-			inList = token == json.Delim('[')
-		}
-		var raw json.RawMessage
-		if err := d.Decode(&raw); errors.Is(err, io.EOF) {
-			return nil, errListWithoutEnd // behind a comma
-		} else if err != nil {
-			return nil, fmt.Errorf("byte %d: %w", d.InputOffset(), err)
-		}
-		var line bytes.Buffer
-		err := json.Compact(&line, raw)
-		return line.Bytes(), err
-	}
-}
-
-// errListWithoutEnd is no io.EOF: the rest of the list is missing.
-var errListWithoutEnd = fmt.Errorf("the list has no end: %w", io.ErrUnexpectedEOF)
-
-// opensList says whether a list begins where d stands. More has skipped the white space before it.
-func opensList(d *json.Decoder) bool {
-	var next [1]byte
-	_, _ = d.Buffered().Read(next[:])
-	return next[0] == '['
+// marshal returns v as JSON. Markup stays as it is: escapes would make a page longer than a record may be.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // isBulk says whether a line is an action of Elasticsearch's bulk format, behind which an article stands.
@@ -170,51 +208,19 @@ func isBulk(line string) bool {
 	return false
 }
 
-func (a *ArticleReader) bulk() ([]byte, error) {
+func (a *ArticleReader) bulk() ([]byte, int, error) {
 	for {
-		line, _, err := a.lineReader.Next()
+		line, number, err := a.lineReader.Next()
 		if err != nil || !isBulk(string(line)) {
-			return line, err
+			return line, number, err
 		}
 	}
 }
 
-func (a *ArticleReader) kcat() ([]byte, error) {
-	line, _, err := a.lineReader.Next()
+func (a *ArticleReader) kcat() ([]byte, int, error) {
+	line, number, err := a.lineReader.Next()
 	if payload := gjson.GetBytes(line, "payload"); err == nil && payload.Type == gjson.String {
-		return []byte(payload.Str), nil
+		return []byte(payload.Str), number, nil
 	}
-	return line, err
-}
-
-// table returns the rows of a table as objects, if the first line is a header that has one of the names of a text; nil if it has none.
-func table(in io.Reader, header string, text []string) (func() ([]byte, error), error) {
-	for _, separator := range "\t,;" {
-		r := csv.NewReader(strings.NewReader(header))
-		r.Comma, r.LazyQuotes = separator, true
-		names, err := r.Read()
-		if err != nil || len(names) < 2 || !slices.ContainsFunc(names, func(n string) bool { return slices.Contains(text, n) }) {
-			continue
-		}
-		r = csv.NewReader(in)
-		r.Comma, r.LazyQuotes, r.FieldsPerRecord = separator, true, -1
-		if _, err := r.Read(); err != nil {
-			return nil, err
-		}
-		return func() ([]byte, error) {
-			row, err := r.Read()
-			if err != nil {
-				return nil, err
-			}
-			if len(row) > len(names) {
-				return nil, errors.New("a row has more fields than the header")
-			}
-			object := make(map[string]string, len(row))
-			for i, v := range row {
-				object[names[i]] = v
-			}
-			return json.Marshal(object)
-		}, nil
-	}
-	return nil, nil
+	return line, number, err
 }

@@ -83,7 +83,10 @@ func NoArticle(files []string, input pipeline.DecodeConfig, first string) error 
 		first = " (" + first + ")"
 	}
 	want := "a text on each line (input.format)"
-	if input.Format == pipeline.FormatJSON {
+	switch {
+	case strings.Contains(first, HoldsArticles): // an error of NewArticleReader
+		return &NoArticleError{fmt.Sprintf("there is no article in %s%s", where, first)}
+	case input.Format == pipeline.FormatJSON:
 		want = fmt.Sprintf("%s, with the text under %s (input.fields.text)", HoldsArticles, strings.Join(input.Fields.Text, ", "))
 	}
 	return &NoArticleError{fmt.Sprintf("there is no article in %s%s; expected are %s", where, first, want)}

@@ -20,13 +20,6 @@ const (
 	byteOrderMark   = "\ufeff"
 )
 
-// LineTooLongError says that one line is too long. lineReader returns it and can go on with the next line.
-type LineTooLongError struct{ Bytes, Limit int }
-
-func (e *LineTooLongError) Error() string {
-	return fmt.Sprintf("line of %d bytes, at most %d can be published", e.Bytes, e.Limit)
-}
-
 // lineReader reads the lines of a text that is plain or compressed with gzip or zstd; the first bytes of the text say which.
 // It never holds more than the longest line allowed, whatever the input is. Not for concurrent use.
 type lineReader struct {
@@ -37,7 +30,7 @@ type lineReader struct {
 	number int
 }
 
-// newLineReader reads from r. For a line longer than limit bytes Next returns a *LineTooLongError. The caller calls Close.
+// newLineReader reads from r. For a line longer than limit bytes Next returns a *SkipError. The caller calls Close.
 func newLineReader(r io.Reader, limit int) (*lineReader, error) {
 	in := bufio.NewReaderSize(r, lineBufferBytes)
 	l := &lineReader{in: in, close: func() {}, limit: limit}
@@ -66,7 +59,7 @@ func (l *lineReader) Close() { l.close() }
 func (l *lineReader) Idle() bool { return l.in.Buffered() == 0 }
 
 // Next returns the next line that is not blank, without its end (LF or CRLF), and its number, counted from 1.
-// The line is valid until the next call. After a *LineTooLongError the next call goes on behind that line. io.EOF ends the text.
+// The line is valid until the next call. After a *SkipError the next call goes on behind that line. io.EOF ends the text.
 func (l *lineReader) Next() ([]byte, int, error) {
 	for {
 		line, length, err := l.read()
@@ -74,7 +67,7 @@ func (l *lineReader) Next() ([]byte, int, error) {
 			return nil, l.number, err
 		}
 		if length > l.limit {
-			return nil, l.number, &LineTooLongError{Bytes: length, Limit: l.limit}
+			return nil, l.number, TooLong("line", length, l.limit)
 		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			return line, l.number, nil

@@ -22,10 +22,10 @@ func readLines(t *testing.T, in io.Reader, limit int) []string {
 	got := []string{}
 	for {
 		line, number, err := l.Next()
-		tooLong := (*LineTooLongError)(nil)
+		tooLong := (*SkipError)(nil)
 		switch {
 		case errors.As(err, &tooLong):
-			got = append(got, fmt.Sprintf("%d!%d bytes", number, tooLong.Bytes))
+			got = append(got, fmt.Sprintf("%d!%s", number, strings.TrimSuffix(strings.TrimPrefix(tooLong.Error(), "line of "), fmt.Sprintf(", at most %d can be published", limit))))
 		case errors.Is(err, io.EOF):
 			return got
 		case err != nil:

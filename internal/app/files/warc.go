@@ -2,25 +2,24 @@ package files
 
 import (
 	"bufio"
-	"encoding/json"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/textproto"
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/net/html/charset"
+	"unicode/utf8"
 )
 
-// warcReader reads the pages of a web archive (ISO 28500). Of its records it returns responses that hold a page, and texts that were made of
-// pages.
+// warcReader reads the pages of a web archive (ISO 28500). Of its records it returns responses and resources that hold a page, and texts that
+// were made of pages. Every other response is an error that says why; records about the crawl are left out without a word.
 type warcReader struct {
-	in    *bufio.Reader
-	limit int
-	at    *time.Time
+	in      *bufio.Reader
+	limit   int
+	at      *time.Time
+	guessed *Tally
+	number  int // of the record, counted from 1
 }
 
 // page is the article of a WARC record.
@@ -30,76 +29,141 @@ type page struct {
 	Text string `json:"text"`
 }
 
-func (w *warcReader) next() ([]byte, error) {
+// next returns the next page as a JSON object, and the number of its record.
+func (w *warcReader) next() ([]byte, int, error) {
 	for {
-		header, length, err := w.header()
+		h, length, err := w.header()
 		if err != nil {
-			return nil, err
+			return nil, w.number, err
 		}
 		block := &io.LimitedReader{R: w.in, N: length}
-		text, err := w.text(header, block)
+		text, err := w.text(h, block)
 		if _, skip := io.Copy(io.Discard, block); skip != nil {
-			return nil, skip
+			return nil, w.number, skip
 		}
 		if block.N > 0 {
-			return nil, fmt.Errorf("a WARC record is cut off: %w", io.ErrUnexpectedEOF)
+			return nil, w.number, fmt.Errorf("a WARC record is cut off: %w", io.ErrUnexpectedEOF)
 		}
-		if err != nil || text == "" {
-			continue // no page
+		uri := uriOf(h)
+		if skip := (*SkipError)(nil); errors.As(err, &skip) {
+			skip.Detail = uri + ": " + skip.Error()
 		}
-		*w.at, _ = time.Parse(time.RFC3339, header.Get("WARC-Date"))
-		uri := strings.Trim(header.Get("WARC-Target-URI"), "<>")
-		return json.Marshal(page{uri, uri, text})
+		if err != nil {
+			return nil, w.number, err
+		}
+		if text == "" {
+			continue
+		}
+		*w.at, _ = time.Parse(time.RFC3339, h.get("WARC-Date"))
+		value, err := marshal(page{uri, uri, text})
+		return value, w.number, err
 	}
 }
 
-// header reads the header of the next record and the length of its block.
-func (w *warcReader) header() (textproto.MIMEHeader, int64, error) {
-	in := textproto.NewReader(w.in)
+// header reads the header of the next record and the length of its block. After a fault it stands before the next record.
+func (w *warcReader) header() (header, int64, error) {
 	line := ""
 	for line == "" {
 		var err error
-		if line, err = in.ReadLine(); err != nil {
+		if line, err = readLine(w.in, maxHeaderBytes); errors.Is(err, io.EOF) {
+			return nil, 0, io.EOF
+		} else if err != nil && !errors.Is(err, errHeaderTooLong) {
 			return nil, 0, err
+		} else if err != nil {
+			break
 		}
 	}
+	w.number++
 	if !strings.HasPrefix(line, "WARC/") {
-		return nil, 0, errors.New("no WARC record begins here")
+		return nil, 0, w.damaged("no record begins here: the Content-Length of the one before is wrong")
 	}
-	header, err := in.ReadMIMEHeader()
-	if err != nil {
-		return nil, 0, fmt.Errorf("header of a WARC record: %w", err)
+	h, err := readHeader(w.in, maxHeaderBytes)
+	if errors.Is(err, errHeaderTooLong) {
+		return nil, 0, w.damaged("the header of a record: " + err.Error())
+	} else if err != nil {
+		return nil, 0, err
 	}
-	length, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64)
+	length, err := strconv.ParseInt(h.get("Content-Length"), 10, 64)
 	if err != nil || length < 0 {
-		return nil, 0, errors.New("a WARC record does not say its length")
+		return nil, 0, w.damaged("a record does not say its length")
 	}
-	return header, length, nil
+	return h, length, nil
 }
 
-// text returns the page of a record in UTF-8; empty if the record holds none. A page longer than the limit is cut a little behind it.
-func (w *warcReader) text(header textproto.MIMEHeader, block io.Reader) (string, error) {
-	kind := header.Get("Content-Type")
-	switch header.Get("WARC-Type") {
+// damaged returns the fault of a record whose end cannot be known, and moves to the next line in which a record begins.
+func (w *warcReader) damaged(detail string) error {
+	atStart := true
+	for {
+		if start, _ := w.in.Peek(len("WARC/")); atStart && string(start) == "WARC/" {
+			return &SkipError{Cause: "damaged WARC record", Detail: detail, Kind: Unread}
+		}
+		_, err := w.in.ReadSlice('\n')
+		atStart = err == nil
+		if errors.Is(err, io.EOF) {
+			return &SkipError{Cause: "damaged WARC record", Detail: detail, Kind: Unread}
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+	}
+}
+
+// uriOf returns the address of a record. Bytes that are no UTF-8 are written as browsers write them, so that different addresses stay
+// different.
+func uriOf(h header) string {
+	uri := strings.Trim(h.get("WARC-Target-URI"), "<>")
+	if utf8.ValidString(uri) {
+		return uri
+	}
+	var b strings.Builder
+	for i := 0; i < len(uri); i++ {
+		if uri[i] < utf8.RuneSelf {
+			b.WriteByte(uri[i])
+			continue
+		}
+		fmt.Fprintf(&b, "%%%02X", uri[i])
+	}
+	return b.String()
+}
+
+// text returns the page of a record in UTF-8; empty if the record is about the crawl.
+func (w *warcReader) text(h header, block io.Reader) (string, error) {
+	kind := h.get("Content-Type")
+	most := 2*w.limit + 1 // UTF-16 has two bytes for a letter that has one in UTF-8
+	var body []byte
+	var err error
+	switch strings.ToLower(h.get("WARC-Type")) {
 	case "conversion":
+		kind = "text/plain; charset=utf-8" // the standard's
+		if body, err = readAtMost(block, most); err == nil && len(bytes.TrimSpace(body)) == 0 {
+			err = unread("an empty body", "")
+		}
 	case "response":
-		response, err := http.ReadResponse(bufio.NewReader(block), nil)
-		if err != nil {
-			return "", err
+		if scheme, _, _ := strings.Cut(uriOf(h), ":"); kind != "" && !strings.HasPrefix(strings.ToLower(kind), "application/http") {
+			return "", noPage("of the protocol " + scheme[:min(len(scheme), 20)])
 		}
-		defer response.Body.Close()
-		kind = response.Header.Get("Content-Type")
-		if response.StatusCode != http.StatusOK || !strings.Contains(kind, "html") {
-			return "", nil
+		if body, kind, err = readResponse(bufio.NewReader(block), most); err == nil {
+			err = sniffed(body, kind)
 		}
-		block = response.Body
+	case "resource":
+		if other := mayBePage(kind); other != nil {
+			return "", noPage(other.Cause)
+		}
+		if body, err = readAtMost(block, most); err == nil {
+			err = sniffed(body, kind)
+		}
 	default:
 		return "", nil
 	}
-	utf8, err := charset.NewReader(block, kind)
 	if err != nil {
 		return "", err
 	}
-	text, err := io.ReadAll(io.LimitReader(utf8, int64(w.limit)+1))
-	return string(text), err
+	text, guessed, ok := toUTF8(body, kind)
+	if !ok {
+		return "", unread("bytes that are no text", "")
+	}
+	if guessed != "" {
+		w.guessed.Add(guessed, uriOf(h))
+	}
+	return text, nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 	"time"
 
 	"echosieve/internal/app/command"
@@ -20,8 +21,14 @@ import (
 // recordOverhead is more than a record batch of one record needs besides key and value, in bytes.
 const recordOverhead = 128
 
-// mostHeld is the number of bad lines that are held back while there is no good line. See badLine.
-const mostHeld = 100
+const (
+	// mostReports bounds the reports of bad lines. It is also the number of bad lines at the beginning of a file after which the file is taken
+	// for one of another kind.
+	mostReports = 10
+	// mostWaiting and mostWaitingBytes bound the records without a text that wait for the first article, see Lines.waiting.
+	mostWaiting      = 100
+	mostWaitingBytes = 4 << 20
+)
 
 // Lines turns the lines of files into records. Not for concurrent use.
 type Lines struct {
@@ -30,12 +37,23 @@ type Lines struct {
 	strict   bool // a bad line ends the reading
 	progress *files.Progress
 
-	good  bool     // a line was an article
-	first string   // fault of the first line that was no article
-	held  []string // reports of bad lines that are not printed yet
+	good    bool     // a line was an article
+	first   string   // fault of the first line that was no article
+	held    []string // reports of bad lines of a file that are not printed yet
+	reports int      // reports that are printed
+
+	// waitsForText keeps records without a text from being published before the first article: if there is none, the files are no files of
+	// articles, and all their records would be dead letters.
+	waitsForText bool
+	waiting      []record.Record
+	waitingBytes int
 
 	refused int64                 // articles that the service will refuse
 	reason  pipeline.RejectReason // of the first of them
+	hint    string                // how the text of the first of them can be found
+
+	bad, unread, noPages, guessed files.Tally // pieces of files that were left out, and pages whose encoding was guessed
+	mostlyUnread                  []string    // files of which most pages could not be read
 }
 
 // NewLines returns the reader for records of the input topic. It counts bad lines in progress and reports them there.
@@ -70,29 +88,59 @@ func (l *Lines) Records(ctx context.Context, names []string, stdin io.Reader) it
 
 var errStopReading = errors.New("no more records are wanted")
 
-// finish prints the reports that were held back. If no line was an article, one error takes their place.
+// finish reports what was left out. If no line was an article, one error takes the place of the reports.
 func (l *Lines) finish(names []string) error {
 	if !l.good {
-		return files.NoArticle(names, l.input, l.first)
+		return l.noArticle(names)
 	}
 	l.release()
+	for _, report := range []struct {
+		format string
+		tally  *files.Tally
+	}{
+		{"%d pages of web archives could not be read: %s", &l.unread},
+		{"%d responses of web archives are no pages: %s", &l.noPages},
+		{"%d pages of web archives name no encoding, or a wrong one, and were read in the most likely one: %s", &l.guessed},
+	} {
+		if n := report.tally.Total(); n > 0 {
+			l.progress.Print(fmt.Sprintf(report.format, n, report.tally))
+		}
+	}
+	if l.bad.Total() > mostReports {
+		l.progress.Print(fmt.Sprintf("%d bad lines: %s", l.bad.Total(), &l.bad))
+	}
 	return nil
 }
 
-// badLine counts a bad line and reports it. Until there is a good line, up to mostHeld reports are held back: if the user has named a
-// wrong file, all its lines are bad, and one sentence about the file says more than a report of each line.
-func (l *Lines) badLine(text string) {
-	l.progress.Bad.Add(1)
-	l.first = cmp.Or(l.first, text)
-	if l.held = append(l.held, text); l.good || l.strict || l.progress.Bad.Load() > mostHeld {
-		l.release()
+func (l *Lines) noArticle(names []string) error {
+	first := l.first
+	if l.unread.Total()+l.noPages.Total() > 0 {
+		first = strings.Trim(fmt.Sprintf("%s; %s", &l.unread, &l.noPages), "; ")
 	}
+	if l.hint != "" {
+		first = cmp.Or(first, string(l.reason)) + "; " + l.hint
+	}
+	return files.NoArticle(names, l.input, first)
 }
 
-// release reports the bad lines that were held back.
+// badLine counts a bad line and reports it. Until a file has a good line, the reports are held back: if the user has named a wrong file, all
+// its lines are bad, and one sentence about the file says more than a report of each line.
+func (l *Lines) badLine(place, cause, text string) {
+	l.progress.Bad.Add(1)
+	l.bad.Add(cause, place)
+	text = place + ": " + text
+	l.first = cmp.Or(l.first, text)
+	l.held = append(l.held, text)
+}
+
+// release prints the reports that were held back, up to mostReports of the whole run.
 func (l *Lines) release() {
 	for _, text := range l.held {
-		l.progress.Print(text)
+		if l.reports++; l.reports <= mostReports {
+			l.progress.Print(text)
+		} else if l.reports == mostReports+1 {
+			l.progress.Print("further bad lines are only counted")
+		}
 	}
 	l.held = nil
 }
@@ -100,6 +148,7 @@ func (l *Lines) release() {
 // each calls take for every record of a file. idle says that reading the next line may have to wait for input.
 func (l *Lines) each(ctx context.Context, name string, stdin io.Reader, take func(rec record.Record, idle bool) error) error {
 	var in io.Reader
+	names := []string{name}
 	if name == "-" {
 		name, in = "stdin", interruptible(ctx, stdin)
 	} else {
@@ -111,40 +160,117 @@ func (l *Lines) each(ctx context.Context, name string, stdin io.Reader, take fun
 		in = f
 	}
 	lines, err := files.NewArticleReader(l.progress.Counting(in), l.limit, l.input)
+	if err != nil && strings.Contains(err.Error(), files.HoldsArticles) {
+		return files.NoArticle(names, l.input, err.Error())
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer lines.Close()
-	for ctx.Err() == nil {
-		line, number, err := lines.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
+	f := &file{name: name, names: names, take: take}
+	for err == nil && ctx.Err() == nil {
+		err = l.piece(f, lines)
+	}
+	l.guessed.Join(lines.Guessed())
+	if errors.Is(err, io.EOF) {
+		err = nil
+		if f.unread > f.good {
+			l.mostlyUnread = append(l.mostlyUnread, name)
 		}
-		tooLong := (*files.LineTooLongError)(nil)
-		if err != nil && !errors.As(err, &tooLong) {
-			return fmt.Errorf("%s:%d: read: %w", name, number+1, err)
+		if l.good {
+			l.release()
 		}
-		var rec record.Record
-		if err == nil {
-			rec, err = l.record(line, lines.Time())
-		}
-		if err != nil && !l.good && bytes.IndexByte(line, 0) >= 0 {
-			return files.NoArticle([]string{name}, l.input, fmt.Sprintf("line %d holds zero bytes: it is no text", number))
-		}
-		if err != nil {
-			l.badLine(fmt.Sprintf("%s:%d: %s", name, number, err))
-			if l.strict {
-				return &command.AnswerError{Text: fmt.Sprintf("%s:%d: stopped at a bad line", name, number)}
-			}
-			continue
-		}
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	return err
+}
+
+// file is what each counts of one file.
+type file struct {
+	name              string
+	names             []string // the one that the user typed
+	take              func(rec record.Record, idle bool) error
+	good, bad, unread int
+}
+
+// piece reads the next piece of a file: an article, or something that is left out. It returns io.EOF at the end.
+func (l *Lines) piece(f *file, lines *files.ArticleReader) error {
+	line, number, err := lines.Next()
+	place := fmt.Sprintf("%s:%d", f.name, number)
+	skip := (*files.SkipError)(nil)
+	var rec record.Record
+	var reject *pipeline.RejectError
+	if err == nil {
+		rec, reject, skip = l.record(line, lines.Time())
+	} else if errors.Is(err, io.EOF) {
+		return io.EOF
+	} else if !errors.As(err, &skip) {
+		return fmt.Errorf("%s: read: %w", place, err)
+	}
+	switch {
+	case skip == nil && reject == nil:
+		f.good++
 		l.good = true
 		l.release()
-		if err := take(rec, lines.Idle()); err != nil {
+		return l.publish(f, rec, lines.Idle())
+	case skip == nil:
+		return l.withoutText(f, rec, reject, lines.Idle())
+	case skip.Kind == files.Unread:
+		f.unread++
+		l.unread.Add(skip.Cause, place)
+		return nil
+	case skip.Kind == files.NoPage:
+		l.noPages.Add(skip.Cause, place)
+		return nil
+	}
+	l.badLine(place, skip.Cause, skip.Error())
+	f.bad++
+	switch {
+	case l.strict:
+		l.release()
+		return &command.AnswerError{Text: place + ": stopped at a bad line"}
+	case f.good > 0 || l.waiting != nil:
+		l.release()
+	case f.bad == mostReports:
+		first := l.held[len(l.held)-mostReports]
+		l.held = nil
+		return files.NoArticle(f.names, l.input, fmt.Sprintf("%s; nor are the %d after it", first, mostReports-1))
+	}
+	return nil
+}
+
+// withoutText counts a record that the service will refuse, and publishes it: the dead letter is for whoever made it. If there was no article
+// before, the record waits for one.
+func (l *Lines) withoutText(f *file, rec record.Record, reject *pipeline.RejectError, idle bool) error {
+	if l.refused++; l.refused == 1 {
+		l.reason, l.hint = reject.Reason, files.Hint(rec.Value, l.input)
+	}
+	l.first = cmp.Or(l.first, reject.Error())
+	if l.good || !l.waitsForText {
+		f.good++
+		l.good = true
+		l.release()
+		return f.take(rec, idle)
+	}
+	l.waiting = append(l.waiting, rec)
+	if l.waitingBytes += rec.Size(); len(l.waiting) >= mostWaiting || l.waitingBytes >= mostWaitingBytes {
+		return l.noArticle(f.names)
+	}
+	return nil
+}
+
+// publish hands over a record, behind those that waited for it.
+func (l *Lines) publish(f *file, rec record.Record, idle bool) error {
+	waiting := l.waiting
+	l.waiting = nil
+	for _, r := range waiting {
+		if err := f.take(r, false); err != nil {
 			return err
 		}
 	}
-	return ctx.Err()
+	return f.take(rec, idle)
 }
 
 // interruptible returns a reader of r that fails when ctx ends, even while r waits for input. Input that r gets later is lost.
@@ -159,26 +285,25 @@ func interruptible(ctx context.Context, r io.Reader) io.Reader {
 }
 
 // record makes a record of a line, with the time at which the article was fetched, if that is known. Its key is the id of the article. The id is
-// found by the decoder of the service, so that the service finds the same id in the record.
-func (l *Lines) record(line []byte, at time.Time) (record.Record, error) {
+// found by the decoder of the service, so that the service finds the same id in the record. reject is the reason for which the service will
+// refuse the record; skip says why the line is no record at all.
+func (l *Lines) record(line []byte, at time.Time) (r record.Record, reject *pipeline.RejectError, skip *files.SkipError) {
 	if at.IsZero() {
 		at = time.Now()
 	}
-	r := record.Record{Value: bytes.Clone(line), Time: at}
+	r = record.Record{Value: bytes.Clone(line), Time: at}
 	content, reject := l.input.Decode(&r)
 	if reject != nil && reject.Reason == pipeline.NotJSON {
-		return r, errors.New(reject.Detail)
-	}
-	if reject != nil && !reject.IsDeletion() {
-		if l.refused++; l.refused == 1 {
-			l.reason = reject.Reason
-		}
+		return r, nil, &files.SkipError{Cause: "no JSON object", Detail: reject.Detail}
 	}
 	if content.ID != r.String() { // without an id in the line, the decoder returns the coordinates
 		r.Key = []byte(content.ID)
 	}
 	if r.Size() > l.limit {
-		return r, &files.LineTooLongError{Bytes: r.Size(), Limit: l.limit}
+		return r, nil, files.TooLong("line", r.Size(), l.limit)
 	}
-	return r, nil
+	if reject.IsDeletion() {
+		reject = nil
+	}
+	return r, reject, nil
 }

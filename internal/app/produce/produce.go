@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"echosieve/consumer"
@@ -30,6 +31,10 @@ type Summary struct {
 	Reason    string  `json:"reason,omitempty"`
 	Seconds   float64 `json:"seconds"`
 	PerSecond float64 `json:"per_second"`
+
+	Unread  map[string]int64 `json:"unread,omitempty"`   // pages of web archives that could not be read, by cause
+	NoPages map[string]int64 `json:"no_pages,omitempty"` // responses of web archives that are no pages, by cause
+	Hint    string           `json:"-"`                  // how the text of refused records can be found
 }
 
 // Ready checks, before anything is read, that publishing can begin: the files exist, brokers answer, and the input topic exists.
@@ -73,7 +78,7 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 	}
 	progress := files.NewProgress(errOut, files.Size(names), "published", out.Acknowledged)
 	lines := NewLines(cfg, progress)
-	lines.strict = o.Strict
+	lines.strict, lines.waitsForText = o.Strict, true
 	p := newPublisher(out, o.Rate)
 	stop := progress.Start()
 	for _, name := range names {
@@ -82,8 +87,8 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 			break
 		}
 	}
-	if bad := (*command.AnswerError)(nil); err == nil || errors.As(err, &bad) {
-		err = errors.Join(p.flush(ctx), err) // with strict, the lines before the bad line are published
+	if ctx.Err() == nil {
+		err = errors.Join(p.flush(ctx), err) // the lines before a fault are published; after a fault of the producer none are left
 	}
 	// Close waits for requests that were under way when ctx ended.
 	if failed := out.Close(); failed != nil {
@@ -94,15 +99,18 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 		err = errors.New("interrupted: the rest was not published")
 	}
 	summary := newSummary(cfg, out, progress)
-	summary.Refused, summary.Reason = lines.refused, string(lines.reason)
+	summary.Refused, summary.Reason, summary.Hint = lines.refused, string(lines.reason), lines.hint
+	summary.Unread, summary.NoPages = lines.unread.Counts(), lines.noPages.Counts()
 	if err == nil {
-		if err := lines.finish(names); err != nil {
-			return summary, err
-		}
+		err = lines.finish(names)
 	}
-	lines.release()
-	if err == nil && summary.Bad > 0 {
+	switch {
+	case err != nil:
+		lines.release()
+	case summary.Bad > 0:
 		err = &command.AnswerError{Text: fmt.Sprintf("%d bad lines were not published", summary.Bad)}
+	case len(lines.mostlyUnread) > 0:
+		err = &command.AnswerError{Text: "most pages could not be read of " + strings.Join(lines.mostlyUnread, ", ")}
 	}
 	return summary, err
 }

@@ -158,6 +158,7 @@ func evalLanguages(cmd *cobra.Command, cfg config.Config, o languagesOptions, na
 func readTexts(cmd *cobra.Command, cfg config.Config, name, part string) ([]string, error) {
 	input := cfg.Input.AsJSON()
 	var texts []string
+	skipped := reader{}
 	err := eachArticle(cmd.Context(), name, input, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
 		content, reject := input.Decode(&record.Record{Value: line})
 		if reject != nil {
@@ -169,7 +170,8 @@ func readTexts(cmd *cobra.Command, cfg config.Config, name, part string) ([]stri
 			texts = append(texts, content.Text)
 		}
 		return nil
-	})
+	}, skipped.skip)
+	skipped.reportSkipped(cmd.ErrOrStderr())
 	if err == nil && len(texts) == 0 {
 		err = errors.New("there is no article in " + name)
 	}

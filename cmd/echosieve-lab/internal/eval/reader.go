@@ -15,8 +15,10 @@ import (
 	"github.com/tidwall/gjson"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
+	"echosieve/internal/app/visible"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
@@ -27,8 +29,8 @@ import (
 // fileTopic is the topic in the coordinates of an article of a file. The offset is its place in the file.
 const fileTopic = "eval"
 
-// maxLine is the longest line of a file, in bytes.
-const maxLine = 64 << 20
+// maxLine is the longest article of a file, in bytes.
+const maxLine = 16 << 20
 
 // reader reads the file of an evaluation and shows the progress.
 type reader struct {
@@ -36,6 +38,9 @@ type reader struct {
 	articles atomic.Int64 // articles that are finished
 	progress *files.Progress
 	stop     func()
+
+	skipped files.Tally // pieces of the file that are no articles
+	lost    int64       // those in which an article may be lost
 
 	mu         sync.Mutex
 	first      string // fault of the first article without a verdict
@@ -52,15 +57,29 @@ func newReader(cmd *cobra.Command, file string) *reader {
 
 // each is eachArticle over a file of articles, with progress.
 func (r *reader) each(ctx context.Context, name string, input pipeline.DecodeConfig, f func(line []byte) error) error {
-	return eachArticle(ctx, name, input, r.progress.Counting, f)
+	return eachArticle(ctx, name, input, r.progress.Counting, f, r.skip)
+}
+
+// skip counts a piece of the file that is no article.
+func (r *reader) skip(place string, skip *files.SkipError) {
+	r.skipped.Add(skip.Cause, place)
+	if skip.Kind != files.NoPage {
+		r.lost++
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.first = cmp.Or(r.first, place+": "+skip.Error())
 }
 
 // errEnough, returned for a line, ends eachArticle without an error.
 var errEnough = errors.New("enough was read")
 
 // eachArticle calls f with every article of a file as a line, until f fails or ctx ends. input says how the file is read, as
-// files.NewArticleReader does it. The function through wraps the file before it is read.
-func eachArticle(ctx context.Context, name string, input pipeline.DecodeConfig, through func(io.Reader) io.Reader, f func(line []byte) error) error {
+// files.NewArticleReader does it. The function through wraps the file before it is read; skip, unless it is nil, hears of pieces of the file
+// that are left out.
+func eachArticle(ctx context.Context, name string, input pipeline.DecodeConfig, through func(io.Reader) io.Reader, f func(line []byte) error,
+	skip func(place string, skip *files.SkipError),
+) error {
 	file, err := files.Open(name, files.HoldsArticles)
 	if err != nil {
 		return err
@@ -78,6 +97,12 @@ func eachArticle(ctx context.Context, name string, input pipeline.DecodeConfig, 
 		line, number, err := lines.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
+		}
+		if skipped := (*files.SkipError)(nil); errors.As(err, &skipped) {
+			if skip != nil {
+				skip(fmt.Sprintf("%s:%d", name, number), skipped)
+			}
+			continue
 		}
 		if err == nil {
 			err = f(line)
@@ -106,15 +131,25 @@ func (r *reader) noteBad(place int, fault string) {
 func (r *reader) finish(errOut io.Writer, input pipeline.DecodeConfig, err error) error {
 	r.stop()
 	dead := r.progress.Bad.Load()
+	r.reportSkipped(errOut)
 	switch {
 	case err != nil:
 		return err
 	case dead == r.articles.Load():
 		return files.NoArticle([]string{r.file}, input, r.first)
+	case r.lost > r.articles.Load()-dead:
+		return &command.AnswerError{Text: "most articles of " + r.file + " could not be read"}
 	case dead > 0:
 		fmt.Fprintf(errOut, "%d lines hold no article that the service could judge: they would be dead letters\n", dead)
 	}
 	return nil
+}
+
+// reportSkipped names the pieces of the file that are no articles, by cause.
+func (r *reader) reportSkipped(errOut io.Writer) {
+	if n := r.skipped.Total(); n > 0 {
+		fmt.Fprintln(errOut, visible.Line(fmt.Sprintf("%d pieces of the file are no articles: %s", n, &r.skipped)))
+	}
 }
 
 // fingerprinted is an article of a file. An article that the service could not judge is marked as empty.
@@ -214,7 +249,7 @@ func articlesAt(ctx context.Context, cfg config.Config, name string, wanted map[
 		}
 		place++
 		return nil
-	})
+	}, nil)
 	if err == nil && len(articles) < len(wanted) {
 		err = fmt.Errorf("%s has changed while it was read: %d articles are missing", name, len(wanted)-len(articles))
 	}

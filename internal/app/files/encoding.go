@@ -1,0 +1,149 @@
+package files
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gogs/chardet"
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
+)
+
+// guessBytes is how much of a text the guess of its encoding reads, in bytes.
+const guessBytes = 64 << 10
+
+// guess names the encoding that a text, which is no UTF-8, most likely has; "" if nothing fits. The name is one of the WHATWG's list, which
+// iconv and browsers know.
+func guess(text []byte) string {
+	found, err := chardet.NewTextDetector().DetectAll(text[:min(len(text), guessBytes)])
+	if err != nil {
+		return ""
+	}
+	found = slices.DeleteFunc(found, func(r chardet.Result) bool {
+		e, name := charset.Lookup(r.Charset)
+		return e == nil || strings.HasPrefix(name, "utf-") || name == "replacement"
+	})
+	if len(found) == 0 {
+		return ""
+	}
+	// Of a few words, several encodings are as likely as another. Most users write Chinese.
+	best := slices.MaxFunc(found, func(a, b chardet.Result) int {
+		return cmp.Or(cmp.Compare(a.Confidence, b.Confidence), cmp.Compare(preference(a.Charset), preference(b.Charset)))
+	})
+	return best.Charset
+}
+
+func preference(name string) int {
+	return -slices.Index([]string{"GB18030", "Big5", "Shift_JIS"}, name)
+}
+
+// encodingError says that a whole file is in another encoding than UTF-8. text is a part of the file that shows it.
+func encodingError(text []byte) error {
+	name := guess(text)
+	if name == "" {
+		return fmt.Errorf("the file is not in UTF-8, and its encoding cannot be guessed: save it in UTF-8, or type iconv -f ENCODING -t UTF-8 FILE and pipe it into this command")
+	}
+	return fmt.Errorf("the file is not in UTF-8; its encoding is perhaps %s: save it in UTF-8, or type iconv -f %s -t UTF-8 FILE and pipe it into this command", name, name)
+}
+
+// charsetName finds the name of an encoding in a Content-Type and in a page's meta element.
+var charsetName = regexp.MustCompile(`(?i)charset\s*=\s*["']?\s*([a-z0-9_:.+-]+)`)
+
+// metaCharset finds the meta element of a page that names its encoding.
+var metaCharset = regexp.MustCompile(`(?i)<meta\s[^>]*` + charsetName.String()[len("(?i)"):])
+
+// metaBytes is how much of a page is searched for its encoding, in bytes. Browsers search the first 1,024 bytes, and the rest of the head
+// when they come to it.
+const metaBytes = 256 << 10
+
+// toUTF8 returns a page as browsers read it: a byte order mark counts most, then contentType, then the page's own meta element, then UTF-8. An
+// encoding in which all bytes are characters goes before one in which some are not. A page that is no text in any of these is read in the
+// encoding that it most likely has, whose name is returned, too. ok is false if it is no text in that either.
+func toUTF8(data []byte, contentType string) (text, guessed string, ok bool) {
+	named := []string{
+		byMark(data), submatch(charsetName, []byte(contentType)), utf16AsUTF8(submatch(metaCharset, data[:min(len(data), 1024)])),
+		"utf-8", utf16AsUTF8(submatch(metaCharset, data[:min(len(data), metaBytes)])),
+	}
+	first := ""
+	for _, name := range named {
+		e, _ := charset.Lookup(name)
+		if e == nil {
+			continue
+		}
+		text, strange := decode(e, data)
+		if strange == 0 {
+			return text, "", true
+		}
+		if first == "" && isText(strange, len(text)) {
+			first = text
+		}
+	}
+	if first != "" {
+		return first, "", true
+	}
+	name := guess(data)
+	if e, _ := charset.Lookup(name); e != nil {
+		text, strange := decode(e, data)
+		return text, name, isText(strange, len(text))
+	}
+	return "", "", false
+}
+
+func submatch(r *regexp.Regexp, data []byte) string {
+	if m := r.FindSubmatch(data); m != nil {
+		return string(m[1])
+	}
+	return ""
+}
+
+// utf16AsUTF8 returns UTF-8 for UTF-16: a page in which ASCII letters can be found is not in UTF-16, whatever it says.
+func utf16AsUTF8(name string) string {
+	if _, name := charset.Lookup(name); name == "utf-16le" || name == "utf-16be" {
+		return "utf-8"
+	}
+	return name
+}
+
+// byMark returns the encoding that a byte order mark shows; "" without one.
+func byMark(data []byte) string {
+	switch {
+	case bytes.HasPrefix(data, []byte(byteOrderMark)):
+		return "utf-8"
+	case bytes.HasPrefix(data, []byte("\xff\xfe")):
+		return "utf-16le"
+	case bytes.HasPrefix(data, []byte("\xfe\xff")):
+		return "utf-16be"
+	}
+	return ""
+}
+
+// decode returns data in UTF-8, and the number of strange characters in it.
+func decode(e encoding.Encoding, data []byte) (text string, strange int) {
+	decoded, err := e.NewDecoder().Bytes(data)
+	if err != nil {
+		return "", len(data)
+	}
+	decoded = bytes.TrimPrefix(decoded, []byte(byteOrderMark))
+	return string(decoded), strangeIn(decoded)
+}
+
+// strangeIn counts characters that no text has: control characters, and replacements of what could not be decoded.
+func strangeIn(text []byte) (n int) {
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		if r == utf8.RuneError || unicode.Is(unicode.Cc, r) && r != '\n' && r != '\r' && r != '\t' && r != '\f' {
+			n++
+		}
+		text = text[size:]
+	}
+	return n
+}
+
+// isText says whether strange characters are so few among the bytes of a text that it is damaged, and not something else.
+func isText(strange, bytes int) bool { return strange <= 2 || strange*100 <= bytes }

@@ -1,0 +1,86 @@
+package files
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// SkipKind says what is lost with a piece of a file that is skipped.
+type SkipKind int
+
+// The kinds of skipped pieces.
+const (
+	Faulty SkipKind = iota // a line, row or element is damaged: an article is lost
+	Unread                 // a record of a web archive may hold an article, and it could not be read
+	NoPage                 // a record of a web archive holds something else, such as an image or a redirect
+)
+
+// SkipError says why a piece of a file is no article: a line, an element of a list, a row, a record of a web archive. ArticleReader.Next
+// returns it, and its next call goes on behind the piece.
+type SkipError struct {
+	Cause  string // the same words for every piece with the same fault: pieces are counted by it
+	Detail string // about this piece; it may quote the file. Empty: the cause says all
+	Kind   SkipKind
+}
+
+func (e *SkipError) Error() string { return cmp.Or(e.Detail, e.Cause) }
+
+// TooLong returns the fault of a piece of more bytes than a record may have. what names the piece.
+func TooLong(what string, bytes, limit int) *SkipError {
+	return &SkipError{Cause: "too long", Detail: fmt.Sprintf("%s of %d bytes, at most %d can be published", what, bytes, limit)}
+}
+
+// mostCauses bounds the causes that a Tally tells apart, because some hold words of the file.
+const mostCauses = 20
+
+// Tally counts pieces by cause. The zero value is empty. Not for concurrent use.
+type Tally struct {
+	counts map[string]int64
+	first  map[string]string
+	total  int64
+}
+
+// Add counts one piece. place is where it stands; of each cause the first place is kept.
+func (t *Tally) Add(cause, place string) {
+	if t.counts == nil {
+		t.counts, t.first = map[string]int64{}, map[string]string{}
+	}
+	if _, known := t.counts[cause]; !known {
+		if len(t.counts) >= mostCauses {
+			cause = "other causes"
+		}
+		t.first[cause] = place
+	}
+	t.counts[cause]++
+	t.total++
+}
+
+// Join adds what another tally has counted.
+func (t *Tally) Join(other *Tally) {
+	for cause, n := range other.counts {
+		t.Add(cause, other.first[cause])
+		t.counts[cause] += n - 1
+		t.total += n - 1
+	}
+}
+
+// Total is the number of all pieces.
+func (t *Tally) Total() int64 { return t.total }
+
+// Counts returns the number of pieces of each cause, nil if there is none.
+func (t *Tally) Counts() map[string]int64 { return maps.Clone(t.counts) }
+
+// String lists the causes with their numbers and first places, the most frequent first: "7 status 404 (first a.warc:3), 2 too long (first
+// a.warc:9)".
+func (t *Tally) String() string {
+	causes := slices.SortedFunc(maps.Keys(t.counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(t.counts[b], t.counts[a]), cmp.Compare(a, b))
+	})
+	for i, cause := range causes {
+		causes[i] = fmt.Sprintf("%d %s (first %s)", t.counts[cause], cause, t.first[cause])
+	}
+	return strings.Join(causes, ", ")
+}
