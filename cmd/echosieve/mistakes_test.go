@@ -193,7 +193,7 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"look", long}, "long.csv holds more than 100 articles; name a file of fewer"},
 		{"", []string{"boilerplate", "learn", "--from", notJSON, "--out", filepath.Join(dir, "t.tsv")}, "expected are articles: JSON Lines, a JSON list, CSV or TSV with a header, or WARC"},
 		{"", []string{"boilerplate", "learn", "--from", noText, "--out", filepath.Join(dir, "t.tsv")}, "there is no article in " + noText},
-		{"", []string{"produce", kafka, binary}, "ls (line 1 holds zero bytes: it is no text); expected are articles: JSON Lines"},
+		{"", []string{"produce", kafka, binary}, "ls (it holds bytes that no text has; expected are articles: JSON Lines"},
 		{"", []string{"produce", kafka, empty}, "there is no article in " + empty},
 		{"", []string{"produce", kafka}, "there is no article in standard input"},
 		// Servers that are not there.
