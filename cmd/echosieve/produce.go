@@ -28,8 +28,8 @@ no file, means standard input. The output of mongoexport can be published direct
 
 A line, row or element that is damaged, or too long for the topic, is reported with its file and line
 number (the first ten), counted and left out. With --strict the command stops at it. The command stops
-also at a file that begins with ten of them, or with a hundred articles without text: it is no file of
-articles. Later articles without text are published and become dead letters. Pages of a WARC file are
+also at a file that begins with ten of them, or with a hundred articles whose text stands under another
+name: it is no file of articles. Other articles without text are published and become dead letters. Pages of a WARC file are
 decoded as browsers do it; what cannot be read is counted by cause.
 
 With --sample the shipped sample is published instead of a file: 77 invented articles in Chinese and

@@ -17,24 +17,24 @@ const (
 	hintDepth = 3  // members of members that are searched for it
 )
 
-// Hint says how the articles in a JSON object that has no text under the configured names can be read; "" if it has none. It knows no
-// format: the text is the longest string, and articles are the elements of the longest list of objects.
-func Hint(value []byte, input pipeline.DecodeConfig) string {
+// Hint says how the articles in a JSON object that has no text under the configured names can be read; "" if it has none. isList says that the
+// object holds several. Hint knows no format: the text is the longest string, and articles are the elements of the longest list of objects.
+func Hint(value []byte, input pipeline.DecodeConfig) (hint string, isList bool) {
 	object := gjson.ParseBytes(value)
 	if !gjson.ValidBytes(value) || !object.IsObject() {
-		return ""
+		return "", false
 	}
 	if path, first := longestList(object, hintDepth); path != "" && len(first.Raw) >= leastText {
 		hint := fmt.Sprintf("the articles seem to stand in the list %s: type jq -c '.%s[]' FILE and pipe it into this command", path, path)
 		if text := textPath(first); text != "" && !slices.Contains(input.Fields.Text, text) {
 			hint += ", with " + fieldFlags(first, text)
 		}
-		return hint
+		return hint, true
 	}
 	if text := textPath(object); text != "" {
-		return fmt.Sprintf("the text seems to stand under %s: add %s, and set the same for the service", text, fieldFlags(object, text))
+		hint = fmt.Sprintf("the text seems to stand under %s: add %s, and set the same for the service", text, fieldFlags(object, text))
 	}
-	return ""
+	return hint, false
 }
 
 // plainName is a member's name that needs no escapes in a path.

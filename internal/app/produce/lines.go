@@ -16,6 +16,8 @@ import (
 	"echosieve/internal/app/files"
 	"echosieve/pipeline"
 	"echosieve/pipeline/record"
+
+	"github.com/tidwall/gjson"
 )
 
 // recordOverhead is more than a record batch of one record needs besides key and value, in bytes.
@@ -42,11 +44,11 @@ type Lines struct {
 	held    []string // reports of bad lines of a file that are not printed yet
 	reports int      // reports that are printed
 
-	// waitsForText keeps records without a text from being published before the first article: if there is none, the files are no files of
-	// articles, and all their records would be dead letters.
-	waitsForText bool
-	waiting      []record.Record
-	waitingBytes int
+	// stopsWithoutText stops at a file that begins with many records whose text stands under another name, or with an object that holds a list
+	// of articles: all would be dead letters.
+	stopsWithoutText bool
+	waiting          []record.Record
+	waitingBytes     int
 
 	refused int64                 // articles that the service will refuse
 	reason  pipeline.RejectReason // of the first of them
@@ -173,13 +175,13 @@ func (l *Lines) each(ctx context.Context, name string, stdin io.Reader, take fun
 	}
 	l.guessed.Join(lines.Guessed())
 	if errors.Is(err, io.EOF) {
-		err = nil
 		if f.unread > f.good {
 			l.mostlyUnread = append(l.mostlyUnread, name)
 		}
 		if l.good {
 			l.release()
 		}
+		err = l.publishWaiting(f)
 	}
 	if err == nil {
 		err = ctx.Err()
@@ -241,36 +243,47 @@ func (l *Lines) piece(f *file, lines *files.ArticleReader) error {
 	return nil
 }
 
-// withoutText counts a record that the service will refuse, and publishes it: the dead letter is for whoever made it. If there was no article
-// before, the record waits for one.
+// withoutText counts a record that the service will refuse, and publishes it: the dead letter is for whoever made it. At the beginning the
+// record waits if its text seems to stand under another name.
 func (l *Lines) withoutText(f *file, rec record.Record, reject *pipeline.RejectError, idle bool) error {
+	isList := false
 	if l.refused++; l.refused == 1 {
-		l.reason, l.hint = reject.Reason, files.Hint(rec.Value, l.input)
+		l.reason = reject.Reason
+		l.hint, isList = files.Hint(rec.Value, l.input)
 	}
-	l.first = cmp.Or(l.first, reject.Error())
-	if l.good || !l.waitsForText {
+	if l.good || !l.stopsWithoutText || l.hint == "" {
 		f.good++
 		l.good = true
 		l.release()
-		return f.take(rec, idle)
+		return l.publish(f, rec, idle)
 	}
+	l.first = cmp.Or(l.first, reject.Error())
 	l.waiting = append(l.waiting, rec)
-	if l.waitingBytes += rec.Size(); len(l.waiting) >= mostWaiting || l.waitingBytes >= mostWaitingBytes {
+	if l.waitingBytes += rec.Size(); isList || len(l.waiting) >= mostWaiting || l.waitingBytes >= mostWaitingBytes {
 		return l.noArticle(f.names)
 	}
 	return nil
 }
 
-// publish hands over a record, behind those that waited for it.
+// publish hands over a record, behind those that waited.
 func (l *Lines) publish(f *file, rec record.Record, idle bool) error {
+	if err := l.publishWaiting(f); err != nil {
+		return err
+	}
+	return f.take(rec, idle)
+}
+
+// publishWaiting hands over the records that waited: they are too few for a wrong file.
+func (l *Lines) publishWaiting(f *file) error {
 	waiting := l.waiting
 	l.waiting = nil
 	for _, r := range waiting {
+		l.good = true
 		if err := f.take(r, false); err != nil {
 			return err
 		}
 	}
-	return f.take(rec, idle)
+	return nil
 }
 
 // interruptible returns a reader of r that fails when ctx ends, even while r waits for input. Input that r gets later is lost.
@@ -293,7 +306,8 @@ func (l *Lines) record(line []byte, at time.Time) (r record.Record, reject *pipe
 	}
 	r = record.Record{Value: bytes.Clone(line), Time: at}
 	content, reject := l.input.Decode(&r)
-	if reject != nil && reject.Reason == pipeline.NotJSON {
+	// The decoder guesses at an encoding before it says that a line is no JSON.
+	if reject != nil && (reject.Reason == pipeline.NotJSON || reject.Reason == pipeline.NotUTF8 && !gjson.ValidBytes(line)) {
 		return r, nil, &files.SkipError{Cause: "no JSON object", Detail: reject.Detail}
 	}
 	if content.ID != r.String() { // without an id in the line, the decoder returns the coordinates

@@ -78,7 +78,7 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 	}
 	progress := files.NewProgress(errOut, files.Size(names), "published", out.Acknowledged)
 	lines := NewLines(cfg, progress)
-	lines.strict, lines.waitsForText = o.Strict, true
+	lines.strict, lines.stopsWithoutText = o.Strict, true
 	p := newPublisher(out, o.Rate)
 	stop := progress.Start()
 	for _, name := range names {
