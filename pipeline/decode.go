@@ -3,11 +3,13 @@ package pipeline
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/avrojson"
 	"echosieve/pipeline/record"
 
 	"github.com/tidwall/gjson"
@@ -47,35 +49,99 @@ func (e *RejectError) IsDeletion() bool { return e != nil && e.Reason == Deleted
 
 // Decode finds the article in a record's value. For a record that is rejected because of its text, it still returns the id. It is safe for
 // concurrent use and takes time linear in the length of the value. If a schema cannot be had for schemaTimeout, the record is rejected.
-func (c *DecodeConfig) Decode(r *record.Record) (article.Content, *RejectError) {
+func (c *DecodeConfig) Decode(r *record.Record) (content article.Content, reject *RejectError) {
 	ctx := context.Background()
 	if c.Format == FormatAvro {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, schemaTimeout)
 		defer cancel()
 	}
-	content, reject, err := c.decode(ctx, r)
+	err := c.With(ctx, r, func(found article.Content, why *RejectError) { content, reject = found, why })
 	if err != nil {
-		return content, &RejectError{NoSchema, err.Error()}
+		return article.Content{ID: r.String()}, &RejectError{NoSchema, err.Error()}
 	}
 	return content, reject
 }
 
-// decode is Decode, and returns an error if the server of schemas did not answer.
-func (c *DecodeConfig) decode(ctx context.Context, r *record.Record) (article.Content, *RejectError, error) {
-	content := article.Content{ID: r.String()}
-	value, schema, reject := c.unwrap(r)
-	var err error
-	if c.Format == FormatAvro && reject == nil {
-		value, reject, err = c.fromAvro(ctx, schema, value)
+// With is Decode, and calls fn with the article. It waits for c.Memory before it decompresses the value, and gives the memory back when fn
+// returns: who fingerprints the text does so in fn, and waits there for nothing. The error is that of ctx, or of c.Schemas if its server did
+// not answer; then fn is not called.
+func (c *DecodeConfig) With(ctx context.Context, r *record.Record, fn func(article.Content, *RejectError)) error {
+	room := &share{memory: c.Memory}
+	defer func() { room.keep(0) }()
+	content, reject, err := c.decode(ctx, r, room)
+	if err == nil {
+		fn(content, reject)
 	}
+	return err
+}
+
+// decode finds the article. room then holds the memory that the article takes.
+func (c *DecodeConfig) decode(ctx context.Context, r *record.Record, room *share) (article.Content, *RejectError, error) {
+	content := article.Content{ID: r.String()}
+	if c.Format == FormatAvro {
+		return c.decodeAvro(ctx, r, room, content)
+	}
+	p, reject, err := c.open(ctx, r.Value, room, func(n int) int { return n })
+	defer p.release()
 	if err == nil && reject == nil {
-		reject = c.find(r, value, &content)
+		reject = c.unframeAndFind(r, p.bytes, &content)
 	}
 	return content, reject, err
 }
 
-// find finds the article in a value that is unwrapped.
+func (c *DecodeConfig) unframeAndFind(r *record.Record, value []byte, content *article.Content) *RejectError {
+	value, _, reject := c.unframe(r, value)
+	if reject != nil {
+		return reject
+	}
+	return c.find(r, value, content)
+}
+
+// decodeAvro is decode for Avro values. The JSON of most is hardly longer than the value. A value whose JSON is much longer is read
+// again with more memory: waiting for that much each time would keep other articles waiting.
+func (c *DecodeConfig) decodeAvro(
+	ctx context.Context, r *record.Record, room *share, content article.Content,
+) (article.Content, *RejectError, error) {
+	schema, reject, err := c.schemaOf(ctx, r)
+	for _, more := range []int{startBytes, startBytes + c.maxBytes()} {
+		if err != nil || reject != nil {
+			break
+		}
+		var tooLong bool
+		tooLong, reject, err = c.findAvro(ctx, r, room, schema, more, &content)
+		if !tooLong {
+			break
+		}
+	}
+	return content, reject, err
+}
+// findAvro finds the article in an Avro value, whose JSON has at most twice its size and more bytes. If the JSON is longer and may be, tooLong is
+// set, and room holds nothing.
+func (c *DecodeConfig) findAvro(
+	ctx context.Context, r *record.Record, room *share, schema *avrojson.Schema, more int, content *article.Content,
+) (tooLong bool, reject *RejectError, err error) {
+	p, reject, err := c.open(ctx, r.Value, room, func(n int) int { return 3*n + more - startBytes })
+	defer p.release()
+	if err != nil || reject != nil {
+		return false, reject, err
+	}
+	value, id, reject := c.unframe(r, p.bytes)
+	if reject != nil {
+		return false, reject, nil
+	}
+	asJSON, bad := schema.JSON(value, 2*len(value)+more)
+	switch {
+	case errors.Is(bad, avrojson.ErrTooLong) && more == startBytes:
+		room.keep(0)
+		return true, nil, nil
+	case bad != nil:
+		return false, &RejectError{NotAvro, bad.Error() + of(id)}, nil
+	}
+	return false, c.find(r, asJSON, content), nil
+}
+
+// find finds the article in a value without compression and framing. It keeps no reference to the value.
 func (c *DecodeConfig) find(r *record.Record, value []byte, content *article.Content) *RejectError {
 	if c.Format == FormatText || c.Format == FormatHTML {
 		if reject := notUTF8(value); reject != nil {
@@ -87,7 +153,7 @@ func (c *DecodeConfig) find(r *record.Record, value []byte, content *article.Con
 		content.Text = string(value)
 		return nil
 	case FormatHTML:
-		content.Text, content.Title = string(value), htmlTitle(value)
+		content.Text, content.Title = string(value), article.Cut(htmlTitle(value), article.MaxTitleBytes)
 		return nil
 	}
 	if !validObject(value) {
@@ -114,9 +180,11 @@ func (c *DecodeConfig) find(r *record.Record, value []byte, content *article.Con
 		return reject
 	}
 	content.Text = text.String()
-	content.Title = o.firstString(fields.Title)
-	content.Publisher = o.firstString(fields.Publisher)
-	content.URL = o.firstString(fields.URL)
+	content.Title = article.Cut(o.firstString(fields.Title), article.MaxTitleBytes)
+	content.Publisher = article.Cut(o.firstString(fields.Publisher), article.MaxPublisherBytes)
+	if url := o.firstString(fields.URL); len(url) <= article.MaxURLBytes { // the beginning of an address leads elsewhere
+		content.URL = strings.Clone(url)
+	}
 	return nil
 }
 
@@ -130,10 +198,11 @@ func (o *object) first(paths []string) (gjson.Result, string) {
 	return gjson.Result{}, ""
 }
 
-// firstString returns the string at the first path that exists, or "" if there is none or it is not a string.
+// firstString returns the string at the first path that exists, or "" if there is none or it is not a string. It may share the memory of
+// the object.
 func (o *object) firstString(paths []string) string {
 	if v, _ := o.first(paths); v.Type == gjson.String {
-		return strings.Clone(v.Str)
+		return v.Str
 	}
 	return ""
 }

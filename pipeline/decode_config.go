@@ -15,16 +15,23 @@ type DecodeConfig struct {
 	Format      string      `setting:"format" help:"Form of a value: json (an object with the fields below), avro (likewise; see schema_file and registry), text or html (all of it is the text)."`
 	Preset      string      `setting:"preset" help:"Envelope around the articles: connect, debezium, cloudevents, mongo, or empty. The default paths of input.fields are looked for within it; its deletions count as null values."`
 	Framing     string      `setting:"framing" help:"Bytes before a value: none, or confluent (the framing of a schema registry: a zero byte and the schema's id; or the header __value_schema_id). JSON in it needs no registry."`
-	Compression string      `setting:"compression" help:"Compression of the values themselves, beside that of Kafka's batches: auto (gzip and zstd are recognised), none, gzip or zstd. Decompressed, a value has at most 4 MiB."`
+	Compression string      `setting:"compression" help:"Compression of the values themselves, beside that of Kafka's batches: auto (gzip and zstd are recognised), none, gzip or zstd. Decompressed, a value has at most kafka.max_message_bytes."`
 	Fields      FieldConfig `setting:"fields"`
 	Tombstones  string      `setting:"tombstones" help:"What happens to null values: unique (passed to the unique topic) or skip."`
 	// Schemas are those of Avro values. They are no setting: who has the settings of a registry opens them.
 	Schemas Schemas `setting:"-"`
+	// MaxBytes is the size of the largest value without compression, in bytes: kafka.max_message_bytes. 0: 1 MiB.
+	MaxBytes int `setting:"-"`
+	// Memory bounds the values that are decoded at a time. All copies of the settings share it. nil: no bound.
+	Memory *Memory `setting:"-"`
 	// MaxFuture only decides which timestamps are counted as future, not any verdict.
 	MaxFuture time.Duration `setting:"max_future" range:"0s..876000h" help:"Timestamps further ahead of the clock count as future in echosieve_pipeline_event_time_total. 0: none."`
 	// PublisherLabels only decides what is counted, not any verdict.
 	PublisherLabels int `setting:"publisher_labels" range:"0..1000" help:"Publishers that echosieve_pipeline_publisher_records_total counts one by one: the most frequent ones; the rest is other. Each costs Prometheus four series per process. 0: no such metric."`
 }
+
+// defaultMaxBytes is DecodeConfig.MaxBytes in programs that set none.
+const defaultMaxBytes = 1 << 20
 
 // MaxPublisherLabels is the largest DecodeConfig.PublisherLabels.
 const MaxPublisherLabels = 1000

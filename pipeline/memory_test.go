@@ -51,7 +51,7 @@ func TestPeakMemory(t *testing.T) {
 }
 
 // peakMemory is by how much the memory of this process, including cgo's, grows while run runs.
-func peakMemory(t *testing.T, run func()) int64 {
+func peakMemory(t testing.TB, run func()) int64 {
 	t.Helper()
 	debug.FreeOSMemory()
 	require.NoError(t, os.WriteFile("/proc/self/clear_refs", []byte("5"), 0), "resets the high-water mark")

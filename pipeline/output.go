@@ -29,7 +29,7 @@ type Output struct {
 	Key     []byte
 	// Smallest says that the output has the smallest form of a dead letter: a topic that refuses this form takes no record at all.
 	Smallest bool
-	// Content is the article's, without its text. It is zero for tombstones and dead letters.
+	// Content is the article's, without its text and its URL. It is zero for tombstones and dead letters.
 	Content article.Content
 	// Verdict is zero for dead letters.
 	Verdict article.Verdict

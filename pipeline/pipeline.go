@@ -78,7 +78,7 @@ type Batch struct {
 // prepared is one record after Prepare. Exactly one of three is set: reject, tombstone or article.
 type prepared struct {
 	article   article.Article
-	content   article.Content // without the text
+	content   article.Content // without the text and the URL
 	publisher string          // see publisherCounter.name
 	reject    *RejectError
 	tombstone bool
@@ -119,27 +119,33 @@ func (p *Pipeline) prepare(ctx context.Context, r *record.Record) (prepared, err
 		return prepared{tombstone: true}, nil
 	}
 	start := time.Now()
-	content, reject, err := p.cfg.Decode.decode(ctx, r)
-	p.metrics.observe(StageDecode, time.Since(start))
+	var one prepared
+	err := p.cfg.Decode.With(ctx, r, func(content article.Content, reject *RejectError) {
+		p.metrics.observe(StageDecode, time.Since(start))
+		one = p.fingerprint(r, content, reject)
+	})
+	return one, ofRecord(err, r)
+}
+
+// fingerprint makes the article of what was decoded.
+func (p *Pipeline) fingerprint(r *record.Record, content article.Content, reject *RejectError) prepared {
 	switch {
-	case err != nil:
-		return prepared{}, ofRecord(err, r)
 	case reject.IsDeletion():
-		return prepared{tombstone: true}, nil
+		return prepared{tombstone: true}
 	case reject != nil:
-		return prepared{reject: reject}, nil //nolint:nilerr // a record that is rejected is no failure
+		return prepared{reject: reject}
 	}
 	a, timing := p.recipe.Fingerprint(content.Text, article.Origin{Publisher: content.Publisher, Time: r.Time})
 	p.metrics.observe(StageClean, timing.Clean)
 	p.metrics.observe(StageSegment, timing.Segment)
 	p.metrics.observe(StageFingerprint, timing.Fingerprint)
 	if a.Empty {
-		return prepared{reject: &RejectError{EmptyText, "no letter or digit is left after cleaning"}}, nil
+		return prepared{reject: &RejectError{EmptyText, "no letter or digit is left after cleaning"}}
 	}
 	p.metrics.countText(&a)
 	a.Coordinates, a.ID, a.Time = r.Coordinates, content.ID, r.Time
-	content.Text = "" // the record holds it until it is published
-	return prepared{article: a, content: content, publisher: p.publishers.name(content.Publisher)}, nil
+	content.Text, content.URL = "", "" // the record holds them until it is published
+	return prepared{article: a, content: content, publisher: p.publishers.name(content.Publisher)}
 }
 
 // Article returns the article that Prepare made of Records[i]. Both results are nil if the record is a tombstone.

@@ -1,7 +1,7 @@
 package pipeline
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -11,14 +11,11 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"echosieve/pipeline/avrojson"
 	"echosieve/pipeline/record"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 )
 
 // The values of DecodeConfig.Framing and DecodeConfig.Compression.
@@ -31,24 +28,13 @@ const (
 	CompressionZstd  = "zstd"
 )
 
-const (
-	// maxDecompressedBytes bounds the text of a compressed value. Longer values are dead letters: a record of a megabyte can claim a terabyte.
-	maxDecompressedBytes = 4 << 20
-	gzipMagic            = "\x1f\x8b"
-	zstdMagic            = "\x28\xb5\x2f\xfd"
-	// headerSchemaID is the record header in which Confluent's serializers can put the schema's id, instead of bytes before the value.
-	headerSchemaID = "__value_schema_id"
-)
+// headerSchemaID is the record header in which Confluent's serializers can put the schema's id, instead of bytes before the value.
+const headerSchemaID = "__value_schema_id"
 
-// unwrap returns the value without compression and framing, and the id of the schema, if the framing has one. The result shares the memory of
-// the record unless the value was compressed.
-func (c *DecodeConfig) unwrap(r *record.Record) (value []byte, schema string, reject *RejectError) {
-	compression, framed := c.Compression, c.Framing == FramingConfluent
-	if compression == CompressionAuto && c.Format == FormatAvro && !framed {
-		compression = CompressionNone // an Avro value can begin like gzip
-	}
-	if value, reject = decompress(r.Value, compression); reject != nil || !framed {
-		return value, "", reject
+// unframe returns a value without its framing, and the id of the schema, if the framing has one. It shares the memory of the value.
+func (c *DecodeConfig) unframe(r *record.Record, value []byte) (rest []byte, schema string, reject *RejectError) {
+	if c.Framing != FramingConfluent {
+		return value, "", nil
 	}
 	header := slices.IndexFunc(r.Headers, func(h record.Header) bool { return h.Key == headerSchemaID })
 	if header >= 0 {
@@ -70,68 +56,26 @@ func (c *DecodeConfig) unwrap(r *record.Record) (value []byte, schema string, re
 		"set input.framing to none if producers use no registry", headerSchemaID, excerpt(value))}
 }
 
-// CompressionOf returns the compression of data by its first four bytes. Neither JSON nor a text in UTF-8 begins like gzip or zstd.
-func CompressionOf(data []byte) string {
-	switch {
-	case bytes.HasPrefix(data, []byte(gzipMagic)):
-		return CompressionGzip
-	case bytes.HasPrefix(data, []byte(zstdMagic)):
-		return CompressionZstd
+// beginning returns at least the first n bytes of a value without compression, or all of it.
+func (c *DecodeConfig) beginning(value []byte, n int) ([]byte, *RejectError) {
+	codec, reject := c.compressionOf(value)
+	if reject != nil || codec == CompressionNone {
+		return value, reject
 	}
-	return CompressionNone
-}
-
-// decompress returns a value without its compression.
-func decompress(value []byte, compression string) ([]byte, *RejectError) {
-	found := CompressionOf(value)
-	expected := compression == CompressionAuto || compression == found
-	switch {
-	case expected && found == CompressionGzip:
-		dec, _ := gzipReaders.Get().(*gzip.Reader)
-		defer gzipReaders.Put(dec)
-		if err := dec.Reset(bytes.NewReader(value)); err != nil {
-			return nil, damaged(CompressionGzip, err)
-		}
-		return readBounded(CompressionGzip, dec)
-	case expected && found == CompressionZstd:
-		dec, _ := zstdReaders.Get().(*zstd.Decoder)
-		defer zstdReaders.Put(dec)
-		if err := dec.Reset(bytes.NewReader(value)); err != nil {
-			return nil, damaged(CompressionZstd, err)
-		}
-		return readBounded(CompressionZstd, dec)
-	case compression == CompressionGzip || compression == CompressionZstd:
-		return nil, &RejectError{NotJSON, fmt.Sprintf("the value is not compressed with %s: %s; input.compression auto takes both kinds", compression, excerpt(value))}
-	}
-	return value, nil
-}
-
-// gzipReaders and zstdReaders keep decoders, which take longer to make than an article to decompress. None has a goroutine of its own, and the
-// window is bounded.
-var gzipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
-
-var zstdReaders = sync.Pool{New: func() any {
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxDecompressedBytes), zstd.WithDecoderLowmem(true))
+	u, err := newUnzipper(codec, value, c.maxBytes())
 	if err != nil {
-		panic(fmt.Sprintf("pipeline: options of the zstd decoder: %v", err)) // the options are constants
-	}
-	return dec
-}}
-
-func readBounded(codec string, in io.Reader) ([]byte, *RejectError) {
-	value, err := io.ReadAll(io.LimitReader(in, maxDecompressedBytes+1))
-	switch {
-	case len(value) > maxDecompressedBytes || errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded):
-		return nil, &RejectError{TooLarge, fmt.Sprintf("decompressed with %s, the value has more than %d MiB", codec, maxDecompressedBytes>>20)}
-	case err != nil:
 		return nil, damaged(codec, err)
 	}
-	return value, nil
+	defer u.close()
+	begin, err := io.ReadAll(io.LimitReader(u, int64(n)))
+	if err != nil {
+		return nil, damaged(codec, err)
+	}
+	return begin, nil
 }
 
-func damaged(codec string, err error) *RejectError {
-	return &RejectError{NotJSON, fmt.Sprintf("the value begins like %s and cannot be decompressed: %v", codec, err)}
-}
+// maxBytes is the size of the largest decompressed value.
+func (c *DecodeConfig) maxBytes() int { return cmp.Or(c.MaxBytes, defaultMaxBytes) }
 
 // Schemas finds the schemas with which Avro values were written. Safe for concurrent use.
 type Schemas interface {
@@ -143,6 +87,9 @@ type Schemas interface {
 // schemaTimeout bounds the time that Decode waits for a schema.
 const schemaTimeout = 10 * time.Second
 
+// longestFraming is the length of the longer form of a framing, in bytes.
+const longestFraming = 17
+
 // schemaFraming is the length of the beginning that serializers of a schema registry write: a zero byte and the number of the schema.
 const schemaFraming = 5
 
@@ -152,15 +99,23 @@ func schemaID(b []byte) (id string, rest []byte) {
 	switch {
 	case len(b) >= schemaFraming && b[0] == 0:
 		return strconv.FormatUint(uint64(binary.BigEndian.Uint32(b[1:])), 10), b[schemaFraming:]
-	case len(b) >= 17 && b[0] == 1:
+	case len(b) >= longestFraming && b[0] == 1:
 		h := hex.EncodeToString(b[1:17])
 		return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:], b[17:]
 	}
 	return "", b
 }
 
-// fromAvro returns an Avro value as JSON.
-func (c *DecodeConfig) fromAvro(ctx context.Context, id string, value []byte) ([]byte, *RejectError, error) {
+// schemaOf returns the schema of a record's value. It waits for the server of schemas, so it is asked before the value takes memory.
+func (c *DecodeConfig) schemaOf(ctx context.Context, r *record.Record) (*avrojson.Schema, *RejectError, error) {
+	begin, reject := c.beginning(r.Value, longestFraming)
+	if reject != nil {
+		return nil, reject, nil
+	}
+	_, id, reject := c.unframe(r, begin)
+	if reject != nil {
+		return nil, reject, nil
+	}
 	if n, err := strconv.ParseUint(id, 10, 64); err == nil && n > math.MaxInt32 {
 		return nil, &RejectError{NoSchema, fmt.Sprintf("%d can be no number of a schema", n)}, nil
 	}
@@ -171,14 +126,7 @@ func (c *DecodeConfig) fromAvro(ctx context.Context, id string, value []byte) ([
 	if reject := (*RejectError)(nil); errors.As(err, &reject) {
 		return nil, reject, nil
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	asJSON, err := schema.JSON(value, maxDecompressedBytes+2*len(value))
-	if err != nil {
-		return nil, &RejectError{NotAvro, err.Error() + of(id)}, nil
-	}
-	return asJSON, nil, nil
+	return schema, nil, err
 }
 
 // of names a schema at the end of a sentence.

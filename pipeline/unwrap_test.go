@@ -29,9 +29,24 @@ func zstandard(t testing.TB, text string) string {
 	return string(w.EncodeAll([]byte(text), nil))
 }
 
+// streamed is compressed by a writer that does not know how much will come: the frame declares a window of 8 MiB.
+func streamed(t testing.TB, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := zstd.NewWriter(&b, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(8<<20),
+		zstd.WithSingleSegment(false), zstd.WithEncoderConcurrency(1))
+	require.NoError(t, err)
+	_, err = w.Write([]byte(text))
+	require.NoError(t, err)
+	require.NoError(t, w.Flush())
+	require.NoError(t, w.Close())
+	return b.String()
+}
+
 func TestUnwrap(t *testing.T) {
 	const plain, framed = `{"id":"a","text":"x"}`, "\x00\x00\x00\x01\x2c" + `{"id":"a","text":"x"}`
-	bomb := strings.Repeat("a", maxDecompressedBytes+1)
+	const most = 300 << 10
+	bomb, large := strings.Repeat("a", most+1), plain+strings.Repeat(" ", most-len(plain))
 	for _, c := range []struct {
 		name                 string
 		framing, compression string
@@ -49,9 +64,16 @@ func TestUnwrap(t *testing.T) {
 		{"zstd, gzip expected", FramingNone, CompressionGzip, zstandard(t, plain), NotJSON, "not compressed with gzip"},
 		{"gzip, cut", FramingNone, CompressionAuto, gzipped(t, plain)[:25], NotJSON, "cannot be decompressed"},
 		{"zstd, cut", FramingNone, CompressionAuto, zstandard(t, plain)[:12], NotJSON, "cannot be decompressed"},
-		{"gzip bomb", FramingNone, CompressionAuto, gzipped(t, bomb), TooLarge, "more than 4 MiB"},
-		{"zstd bomb", FramingNone, CompressionAuto, zstandard(t, bomb), TooLarge, "more than 4 MiB"},
-		{"zstd window of a gigabyte", FramingNone, CompressionAuto, "\x28\xb5\x2f\xfd\x00\xa0\x01\x00\x00", TooLarge, "more than 4 MiB"},
+		{"gzip, as large as allowed", FramingNone, CompressionAuto, gzipped(t, large), "", ""},
+		{"zstd, as large as allowed", FramingNone, CompressionAuto, zstandard(t, large), "", ""},
+		{"zstd of a stream, as large as allowed", FramingNone, CompressionAuto, streamed(t, large), "", ""},
+		{"gzip bomb", FramingNone, CompressionAuto, gzipped(t, bomb), TooLarge, "more than 307200 bytes"},
+		{"zstd bomb", FramingNone, CompressionAuto, zstandard(t, bomb), TooLarge, "more than 307200 bytes"},
+		{"zstd bomb of a stream", FramingNone, CompressionAuto, streamed(t, bomb), TooLarge, "more than 307200 bytes"},
+		{"zstd of a stream with a large window", FramingNone, CompressionAuto, streamed(t, plain), "", ""},
+		{"two frames", FramingNone, CompressionAuto, zstandard(t, plain[:9]) + streamed(t, plain[9:]), "", ""},
+		{"two members", FramingNone, CompressionAuto, gzipped(t, plain[:9]) + gzipped(t, plain[9:]), "", ""},
+		{"zstd that claims 256 MiB in one segment", FramingNone, CompressionAuto, "\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x10\x01\x00\x00", TooLarge, "kafka.max_message_bytes"},
 		{"framed", FramingConfluent, CompressionAuto, framed, "", ""},
 		{"framed, then compressed", FramingConfluent, CompressionAuto, gzipped(t, framed), "", ""},
 		{"framed, none expected", FramingNone, CompressionAuto, framed, NotJSON, "set input.framing to confluent"},
@@ -61,9 +83,11 @@ func TestUnwrap(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := DefaultDecodeConfig()
-			cfg.Framing, cfg.Compression = c.framing, c.compression
+			cfg.Framing, cfg.Compression, cfg.MaxBytes = c.framing, c.compression, most
 			require.NoError(t, cfg.Validate())
-			content, reject := cfg.Decode(recordOf(c.value))
+			r := recordOf(c.value)
+			content, reject := cfg.Decode(r)
+			require.Equal(t, c.value, string(r.Value), "it is published")
 			if c.reason != "" {
 				require.NotNil(t, reject)
 				require.Equal(t, c.reason, reject.Reason, reject.Detail)
@@ -150,9 +174,14 @@ func FuzzUnwrap(f *testing.F) {
 		for _, framing := range []string{FramingNone, FramingConfluent} {
 			cfg := DefaultDecodeConfig()
 			cfg.Framing = framing
-			got, _, reject := cfg.unwrap(recordOf(string(value)))
-			if reject == nil && len(got) > max(maxDecompressedBytes, len(value)) {
-				t.Fatalf("%d bytes of %d", len(got), len(value))
+			cfg.Memory = NewMemory(defaultMaxBytes)
+			room := share{memory: cfg.Memory}
+			got, reject, err := cfg.open(t.Context(), value, &room, func(n int) int { return n })
+			if err != nil || reject == nil && len(got.bytes) > max(defaultMaxBytes, len(value)) {
+				t.Fatalf("%d bytes of %d: %v", len(got.bytes), len(value), err)
+			}
+			if reject == nil && room.held != min(int64(len(got.bytes)), defaultMaxBytes) {
+				t.Fatalf("%d bytes are held for %d", room.held, len(got.bytes))
 			}
 		}
 	})

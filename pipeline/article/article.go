@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"echosieve/simhash"
 )
@@ -68,7 +69,8 @@ type Content struct {
 	ID string
 	// Text is the body, with or without markup. Only Text decides what the article is a copy of.
 	Text string
-	// Title, Publisher and URL are for reports. Each is "" if the record does not say it.
+	// Title, Publisher and URL are for reports, and Publisher decides which rows of a boilerplate table count. Each is "" if the record
+	// does not say it. Longer ones than MaxTitleBytes and MaxPublisherBytes are cut. A URL longer than MaxURLBytes counts as missing.
 	Title, Publisher, URL string
 }
 
@@ -126,6 +128,28 @@ func (a *Article) Ref() Ref { return Ref{ID: a.ID, Coordinates: a.Coordinates} }
 
 // MaxIDBytes is the length of the longest article id, in bytes. The decoder uses the coordinates in place of a longer id.
 const MaxIDBytes = 512
+
+// What a batch keeps of an article until its output is acknowledged is bounded, because a record of a few bytes can decompress to a title
+// of a megabyte. In bytes.
+const (
+	MaxTitleBytes     = 512
+	MaxPublisherBytes = 256
+	MaxURLBytes       = 2048
+)
+
+// Cut returns a copy of the first most bytes of a text, or of fewer, so that no character is cut.
+func Cut(text string, most int) string {
+	if len(text) > most {
+		for end := most; end > most-utf8.UTFMax; end-- {
+			if utf8.RuneStart(text[end]) {
+				most = end
+				break
+			}
+		}
+		text = text[:most]
+	}
+	return strings.Clone(text)
+}
 
 // MaxSignatureBytes is the length of the longest signature that an index stores, in bytes.
 const MaxSignatureBytes = 256

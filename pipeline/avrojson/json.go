@@ -13,7 +13,10 @@ import (
 // maxDepth is the deepest nesting of a value that is read. Each level takes stack memory.
 const maxDepth = 1000
 
-// JSON returns a value of the schema as JSON of at most about most bytes. Time and memory grow with the bytes of value and JSON, whatever
+// ErrTooLong says that a value makes more JSON than is allowed.
+var ErrTooLong = errors.New("the value claims more")
+
+// JSON returns a value of the schema as JSON of at most about most bytes; of more, the error is ErrTooLong. Time and memory grow with the bytes of value and JSON, whatever
 // the value claims.
 //
 // A union is its branch alone. Bytes and fixed are strings with the same bytes, or a number if they are a decimal. NaN and infinities are
@@ -42,7 +45,7 @@ func (r *reader) value(n *node, depth int) error {
 	case depth > maxDepth:
 		return fmt.Errorf("the value is nested deeper than %d levels", maxDepth)
 	case len(r.out) > r.most:
-		return fmt.Errorf("the value claims more than %d bytes", r.most)
+		return fmt.Errorf("%w than %d bytes", ErrTooLong, r.most)
 	}
 	switch n.kind {
 	case "null":

@@ -151,7 +151,8 @@ func (b *Boilerplate) add(fields []string) error {
 	if n := text.CutSentence(clean); n < len(clean) {
 		return fmt.Errorf("more than one sentence: put %q into a row of its own", clean[:n])
 	}
-	b.rows[normalised] = append(b.rows[normalised], boilerplateRow{fields[1], from, articles == 0})
+	publisher := article.Cut(fields[1], article.MaxPublisherBytes) // as the decoder cuts those of records
+	b.rows[normalised] = append(b.rows[normalised], boilerplateRow{publisher, from, articles == 0})
 	b.count++
 	if from.After(b.latest) {
 		b.latest = from

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/internal/base/zstdframes"
 	"echosieve/pipeline/record"
 
 	"github.com/klauspost/compress/snappy"
@@ -172,13 +173,13 @@ func TestLargeBatchesAreReadRecordByRecord(t *testing.T) {
 func TestLargestZstdWindowIsRead(t *testing.T) {
 	records := []record.Record{{Value: []byte(strings.Repeat("article ", 1<<20)), Time: time.UnixMilli(0)}}
 	raw := packed(t, records, 4, func(dst io.Writer) io.WriteCloser {
-		w, err := zstd.NewWriter(dst, zstd.WithWindowSize(maxZstdWindow), zstd.WithSingleSegment(false), zstd.WithEncoderConcurrency(1))
+		w, err := zstd.NewWriter(dst, zstd.WithWindowSize(zstdframes.MaxWindow), zstd.WithSingleSegment(false), zstd.WithEncoderConcurrency(1))
 		require.NoError(t, err)
 		return w
 	})
 	var frame zstd.Header
 	require.NoError(t, frame.Decode(raw[batchHeader:]))
-	require.EqualValues(t, maxZstdWindow, frame.WindowSize, "the frame has the greatest window")
+	require.EqualValues(t, zstdframes.MaxWindow, frame.WindowSize, "the frame has the greatest window")
 	got, err := readAll(NewReader(&FetchResponse{records: raw}, 0, 16<<20, Unbounded))
 	require.NoError(t, err)
 	require.Len(t, got, 1)

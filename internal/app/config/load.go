@@ -13,6 +13,7 @@ import (
 
 	"echosieve/internal/app/config/schema"
 	"echosieve/internal/app/files"
+	"echosieve/pipeline"
 )
 
 const (
@@ -71,6 +72,7 @@ func LoadOrigins(flags *pflag.FlagSet) (Config, schema.Origins, error) {
 	if cfg.Input.Schemas, err = cfg.Input.Open(); err != nil {
 		return Config{}, nil, fmt.Errorf("configuration: %w", err)
 	}
+	cfg.Input.MaxBytes, cfg.Input.Memory = cfg.Kafka.MaxMessageBytes, pipeline.NewMemory(cfg.Kafka.MaxInFlightBytes/8)
 	return cfg, origins, nil
 }
 

@@ -118,7 +118,16 @@ func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (Article,
 	if len(r.Value) > l.largest {
 		return dead("", &pipeline.RejectError{Reason: pipeline.TooLarge, Detail: fmt.Sprintf("%d bytes, kafka.max_message_bytes is %d", len(r.Value), l.largest)}), nil
 	}
-	content, reject := l.input.Decode(&r)
+	var content article.Content
+	var reject *pipeline.RejectError
+	var a article.Article
+	if err := l.input.With(ctx, &r, func(found article.Content, why *pipeline.RejectError) {
+		if content, reject = found, why; reject == nil {
+			a, _ = l.recipe.Fingerprint(content.Text, article.Origin{Publisher: content.Publisher, Time: now})
+		}
+	}); err != nil {
+		return Article{}, err
+	}
 	if content.ID == r.String() { // the coordinates, which the record will have
 		content.ID = ""
 	}
@@ -128,7 +137,6 @@ func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (Article,
 	if reject != nil {
 		return dead(content.ID, reject), nil
 	}
-	a, _ := l.recipe.Fingerprint(content.Text, article.Origin{Publisher: content.Publisher, Time: now})
 	if a.Empty {
 		return dead(content.ID, &pipeline.RejectError{Reason: pipeline.EmptyText, Detail: "no letter or digit is left after cleaning"}), nil
 	}
