@@ -223,8 +223,12 @@ var problems = map[kafka.Error]diag.Problem{
 	kafka.InvalidSessionTimeout:              {Cause: "the broker does not allow this session timeout", Remedy: "choose kafka.session_timeout between group.min.session.timeout.ms and group.max.session.timeout.ms", Permanent: true},
 	kafka.InvalidGroupId:                     {Cause: "the group name is invalid", Remedy: "change kafka.group", Permanent: true},
 	kafka.InconsistentGroupProtocol:          {Cause: "programs other than Echosieve use the group", Remedy: "set kafka.group to a group that only Echosieve uses", Permanent: true},
-	kafka.GroupCoordinatorNotAvailable:       {Cause: "the group coordinator is not ready", Remedy: "wait; if it lasts, check that __consumer_offsets could be created"},
-	kafka.GroupMaxSizeReached:                {Cause: "the group is full", Remedy: "raise group.max.size or run fewer processes"},
+	kafka.OffsetMetadataTooLarge: {
+		Cause:  "the brokers take no commit with so long a label: positions in the output topics stand beside each offset",
+		Remedy: "set offset.metadata.max.bytes of the brokers to 4096, their default, or more, or use shorter topic names",
+	},
+	kafka.GroupCoordinatorNotAvailable: {Cause: "the group coordinator is not ready", Remedy: "wait; if it lasts, check that __consumer_offsets could be created"},
+	kafka.GroupMaxSizeReached:          {Cause: "the group is full", Remedy: "raise group.max.size or run fewer processes"},
 }
 
 // broker names a Kafka broker in explanations of faults of network and TLS.

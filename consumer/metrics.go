@@ -46,7 +46,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m.inFlightBytes = gauge(f, "in_flight_bytes", "Payload of the records in flight.")
 	m.fetchedRecords = counter(f, "fetched_records_total", "Records fetched.")
 	m.fetchedBytes = counter(f, "fetched_bytes_total", "Payload of the records fetched.")
-	m.skipped = counterVec(f, "skipped_records_total", "Records not processed: of aborted transactions, and transaction markers.", "reason")
+	m.skipped = counterVec(f, "skipped_records_total", "Records not processed: of aborted transactions, transaction markers, and foreign ones that a take-over met in output topics.", "reason")
 	m.acknowledged = counterVec(f, "acknowledged_records_total", "Acknowledged records by output topic.", "topic")
 	m.alreadyAcknowledged = counter(f, "already_acknowledged_records_total", "Records decided again and not published again, because an earlier owner of the partition had published them.")
 	m.exactlyOnce = gauge(f, "exactly_once", "1 if delivery is exactly once, 0 if it is at least once.")
@@ -62,7 +62,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m.offsetResets = counter(f, "offset_resets_total", "Times the broker no longer had the next offset: records were lost unread, or the topic was recreated.")
 	m.lostRecords = counter(f, "lost_records_total", "Offsets deleted before they were read: at most so many records were lost.")
 
-	for _, v := range []string{"aborted", "control"} {
+	for _, v := range []string{"aborted", "control", "foreign"} {
 		m.skipped.WithLabelValues(v)
 	}
 	for _, v := range []string{"unique", "possible", "duplicate", "dead"} {

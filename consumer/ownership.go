@@ -46,6 +46,10 @@ type ownership struct {
 	next int64
 	// acknowledged are the records from next on whose outputs stand in the output topics.
 	acknowledged offsetSet
+	// inputEnd is the end of the input partition, as far as it was asked for: all records that anybody can have published lie before it.
+	inputEnd int64
+	// foreign are records that were met while reading back.
+	foreign foreign
 	// before are the positions from which the output partitions were read back. As long as records in acknowledged lie ahead, they are
 	// committed again.
 	before []position

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"echosieve/consumer/internal/wire"
+	"echosieve/internal/base/diag"
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 
 	"github.com/segmentio/kafka-go"
@@ -93,6 +95,20 @@ func missingFrom(positions, known []position) []position {
 // errNoMarker says that a marker did not come within markerPatience.
 var errNoMarker = errors.New("the marker of the transaction did not reach the output partition")
 
+// noMarker returns errNoMarker, with the cause if it is known. Leaders take any higher epoch, and then refuse markers of ours. Our
+// coordinator gives out one epoch after the other, so waiting does not help.
+func (f *foreign) noMarker() error {
+	if f.above == "" {
+		return errNoMarker
+	}
+	return &diag.Problem{
+		Cause: "another program has written with the producer id of this service and an epoch above it, at " + f.above +
+			": brokers refuse the marker",
+		Remedy: "let no other program write to the output topics, and set kafka.transactional_id_prefix to a new value for all processes of the group",
+		Err:    errNoMarker,
+	}
+}
+
 // readPosition reads one partition from the offset to our own marker, and returns the marker's offset. It adds the records at or after
 // own.next to own.acknowledged. pid is the producer id of the commit: if the coordinator has given the transactional id another producer id
 // since, batches of both are ours.
@@ -115,7 +131,7 @@ func (t *takeover) readPosition(ctx context.Context, own *ownership, p wire.Topi
 			retry.reset()
 		} else if time.Now().After(deadline) {
 			if err == nil {
-				err = errNoMarker
+				err = own.foreign.noMarker()
 			}
 			return 0, err
 		} else if err != nil && retry.wait(ctx) != nil {
@@ -145,6 +161,7 @@ func (t *takeover) readTail(ctx context.Context, own *ownership, p wire.TopicPar
 		return offset, false, err
 	}
 	defer release()
+	reading := &reading{takeover: t, own: own}
 	tail := wire.NewTail(res, offset, t.cluster.cfg.maxFetchBytes())
 	for {
 		batch, err := tail.Next()
@@ -152,52 +169,111 @@ func (t *takeover) readTail(ctx context.Context, own *ownership, p wire.TopicPar
 			return tail.Offset(), false, err
 		}
 		by := batch.Producer()
+		at := article.Coordinates{Topic: p.Topic, Partition: p.Partition, Offset: tail.Offset() - 1}
+		if by.ID == t.as.ID && by.Epoch > t.as.Epoch && own.foreign.above == "" {
+			own.foreign.above = at.String()
+		}
 		switch {
 		case batch.Marker():
 			if by == t.as {
 				return tail.Offset(), true, nil
 			}
 		case by.ID == t.as.ID || by.ID == pid && pid != wire.NoProducerID:
-			if err := batch.Records(t.limiter.waitDecoder(ctx), func(r *record.Record) error { return t.collect(own, r) }); err != nil {
+			err := batch.Records(t.limiter.waitDecoder(ctx), func(r *record.Record) error {
+				at.Offset = r.Offset
+				return reading.collect(ctx, at, r)
+			})
+			if err != nil {
 				return offset, false, err
 			}
 		}
 	}
 }
 
-// collect adds the input record that the output names, if it lies ahead.
-func (t *takeover) collect(own *ownership, r *record.Record) error {
+// foreign is what a take-over has found under our producer id that is none of our outputs: whoever may write to an output topic can write
+// under any producer id, and another program may have had our transactional id.
+type foreign struct {
+	count int
+	named []string // the first ones, with their places
+	// above is the place of a record batch with an epoch above ours, or "".
+	above string
+}
+
+// mostNamed is the number of foreign records that are named.
+const mostNamed = 5
+
+func (f *foreign) add(at article.Coordinates, why string) {
+	f.count++
+	if len(f.named) < mostNamed {
+		f.named = append(f.named, at.String()+": "+why)
+	}
+}
+
+// endOf returns a function that asks for the high watermark of a partition.
+func (c *cluster) endOf(topic string, partition int32) func(context.Context) (int64, error) {
+	return func(ctx context.Context) (int64, error) {
+		_, end, err := c.offsets(ctx, topic, partition)
+		return end, err
+	}
+}
+
+// reading is one response of an output partition that is read back.
+type reading struct {
+	*takeover
+	own   *ownership
+	asked bool // for the end of the input, since the response came
+}
+
+// collect adds the input record that the output names, if it lies ahead. at is the place of the output. A record that we cannot have
+// written is skipped and counted.
+func (t *reading) collect(ctx context.Context, at article.Coordinates, r *record.Record) error {
 	input, err := pipeline.InputOf(r.Headers)
-	if err != nil {
-		return err
+	switch {
+	case err != nil:
+		t.own.foreign.add(at, err.Error())
+		return nil
+	case input.Topic != t.input || input.Partition != t.partition:
+		t.own.foreign.add(at, fmt.Sprintf("it names %s, but its producer writes for %s/%d", input, t.input, t.partition))
+		return nil
+	case t.own.next < 0 || input.Offset < t.own.next:
+		return nil
+	case input.Offset >= t.own.inputEnd && !t.asked:
+		// Who published what the response holds had read the record before: then the input ends behind it.
+		if t.own.inputEnd, err = t.inputEnd(ctx); err != nil {
+			return fmt.Errorf("end of %s/%d: %w", t.input, t.partition, err)
+		}
+		t.asked = true
 	}
-	if own.next >= 0 && input.Topic == t.input && input.Partition == t.partition && input.Offset >= own.next {
-		own.acknowledged.add(input.Offset)
+	if input.Offset >= t.own.inputEnd {
+		t.own.foreign.add(at, fmt.Sprintf("it names %s, but the input ends at offset %d", input, t.own.inputEnd))
+		return nil
 	}
+	t.own.acknowledged.add(input.Offset)
 	return nil
 }
 
-// offsetSet is a set of offsets at or above from, one bit for each offset up to the highest.
+// offsetSet is a set of offsets. Its memory grows with the number of offsets, not with their distance.
 type offsetSet struct {
-	from    int64
-	bits    []uint64
-	highest int64 // of the offsets added; only valid if len is above 0
+	words   map[int64]uint64 // one bit for each of 64 offsets in a row
+	highest int64            // of the offsets added; only valid if len is above 0
 	len     int
 }
 
 func (s *offsetSet) add(offset int64) {
-	at := offset - s.from
-	for int64(len(s.bits)) <= at/64 {
-		s.bits = append(s.bits, 0)
+	if s.has(offset) {
+		return
 	}
-	if !s.has(offset) {
-		s.bits[at/64] |= 1 << (at % 64)
-		s.highest = max(s.highest, offset)
-		s.len++
+	if s.words == nil {
+		s.words = map[int64]uint64{}
 	}
+	s.words[offset/64] |= 1 << (offset % 64)
+	if s.len == 0 || offset > s.highest {
+		s.highest = offset
+	}
+	s.len++
 }
 
+// has says whether an offset was added. It may be negative.
 func (s *offsetSet) has(offset int64) bool {
-	at := offset - s.from
-	return at >= 0 && at/64 < int64(len(s.bits)) && s.bits[at/64]>>(at%64)&1 == 1
+	return offset >= 0 && s.words[offset/64]>>(offset%64)&1 == 1
 }

@@ -47,7 +47,8 @@ func TestRealKafka(t *testing.T) {
 			"transactions": realTransactions, "archive": realArchive, "codecs": realCodecs, "compacted": realCompacted,
 			"deleted": realDeleted, "recreated": realRecreated, "stale commit": realStaleCommit, "offset deltas": realOffsetDeltas,
 			"timestamp limits": realTimestampLimits, "lowered limit": realLoweredLimit, "compacted output": realCompactedOutput,
-			"small limit": realSmallLimit, "take-over": realTakeOver, "positions": realPositions, "changed outputs": realChangedOutputs,
+			"small limit": realSmallLimit, "take-over": realTakeOver, "foreign outputs": realForeign, "positions": realPositions,
+			"changed outputs": realChangedOutputs,
 			"more partitions": realMorePartitions, "deleted markers": realDeletedMarkers, "lost verdicts": realLostVerdicts,
 			"late commit": realLateCommit, "mixed delivery": realMixedDelivery, "recreated output": realRecreatedOutput, "check": realCheck,
 		} {

@@ -58,6 +58,7 @@ type takeover struct {
 	partition int32
 	id        string        // transactional id
 	memory    time.Duration // how long leaders remember a producer
+	inputEnd  func(context.Context) (int64, error)
 
 	node  int32 // of the id's coordinator; -1: not known
 	as    wire.Identity
@@ -144,7 +145,7 @@ func (g *groupGeneration) takeOver(ctx context.Context, partition int32) (*owner
 	t := &takeover{
 		cluster: c.cluster, limiter: c.limiter, group: c.cfg.Group, input: c.input.name, inputID: g.topicID, partition: partition,
 		id:     transactionalID(c.cfg.transactionalIDPrefix(), c.input.name, partition),
-		memory: min(c.fenceMemory, producerForgotten),
+		memory: min(c.fenceMemory, producerForgotten), inputEnd: c.cluster.endOf(c.input.name, partition),
 	}
 	subject, began := strconv.Itoa(int(partition)), time.Now()
 	var retry backoff
@@ -159,6 +160,11 @@ func (g *groupGeneration) takeOver(ctx context.Context, partition int32) (*owner
 				outcome = outcomeUnfenced
 			}
 			c.metrics.takeovers.WithLabelValues(outcome).Inc()
+			if n := own.foreign.count; n > 0 {
+				c.metrics.skipped.WithLabelValues("foreign").Add(float64(n))
+				c.log.Warn("skipped records in output topics that are under this service's producer id and none of its outputs",
+					"topic", t.input, "partition", partition, "count", n, "first", own.foreign.named)
+			}
 			return own, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -210,7 +216,7 @@ func (t *takeover) attempt(ctx context.Context, positions []position) (*ownershi
 	if err != nil {
 		return nil, err
 	}
-	own.next, own.acknowledged.from = committed.next, committed.next
+	own.next = committed.next
 	own.labelled = pid == t.as.ID && committed.next >= 0 && len(missingFrom(positions, committed.positions)) == 0
 	// Without a commit, the first epoch of a producer id shows that nobody has published under the id before.
 	own.fenced = pid == t.as.ID || committed.next < 0 && t.first == 0

@@ -116,6 +116,7 @@ func (c *DecodeConfig) decodeAvro(
 	}
 	return content, reject, err
 }
+
 // findAvro finds the article in an Avro value, whose JSON has at most twice its size and more bytes. If the JSON is longer and may be, tooLong is
 // set, and room holds nothing.
 func (c *DecodeConfig) findAvro(

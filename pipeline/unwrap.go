@@ -15,7 +15,6 @@ import (
 
 	"echosieve/pipeline/avrojson"
 	"echosieve/pipeline/record"
-
 )
 
 // The values of DecodeConfig.Framing and DecodeConfig.Compression.
