@@ -67,7 +67,7 @@ func startValues(t *testing.T) *values {
 	t.Helper()
 	run := fmt.Sprintf("values-%d-", time.Now().UnixNano())
 	v := &values{input: run + "in", settings: service.Settings{
-		"kafka.brokers": kafkaserver.Start(t, kafkaserver.V4).Addr, "redis.addrs": redisserver.Addr(t),
+		"kafka.brokers": kafkaserver.Shared(t).Addr, "redis.addrs": redisserver.Addr(t),
 		"kafka.group": run + "group", "redis.namespace": run + "index", "kafka.topics.input": run + "in",
 		"kafka.topics.unique": run + "unique", "kafka.topics.duplicate": run + "duplicate", "kafka.topics.dead": run + "dead",
 	}}
