@@ -1,9 +1,9 @@
-// Servers runs a command beside one Kafka broker and one Redis, which all tests of the command then share:
+// Servers runs a command beside one Kafka broker and one Redis, and builds the programs, which all tests of the command then share:
 //
 //	go run ./test/servers go test ./...
 //
-// It names them in ECHOSIEVE_TEST_KAFKA and ECHOSIEVE_TEST_REDIS, unless these are set already, and stops them when the command has ended. Its
-// exit code is that of the command.
+// It names them in ECHOSIEVE_TEST_KAFKA, ECHOSIEVE_TEST_REDIS and ECHOSIEVE_TEST_PROGRAMS, unless these are set already. When the command has
+// ended, it stops the servers and deletes the programs. Its exit code is that of the command.
 package main
 
 import (
@@ -19,6 +19,7 @@ import (
 	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
+	"echosieve/test/service"
 )
 
 func main() {
@@ -38,10 +39,22 @@ func main() {
 func run(command []string) (int, error) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	folder, err := os.MkdirTemp("", "echosieve-programs-*")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(folder)
+	programs, err := service.Programs(folder)
+	if err == nil {
+		err = errors.Join(os.Chmod(folder, 0o755), os.Setenv(service.Variable, programs)) // tests may run them as another user
+	}
+	if err != nil {
+		return 0, err
+	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	h := host.New(ctx, cancel)
 	defer h.Close()
-	err := h.Do(func() {
+	err = h.Do(func() {
 		if os.Getenv(kafkaserver.Variable) == "" {
 			_ = os.Setenv(kafkaserver.Variable, kafkaserver.Start(h, kafkaserver.V4).Addr)
 		}

@@ -50,7 +50,7 @@ func Main(m *testing.M) int {
 	return kafkaserver.Main(m)
 }
 
-// Variable is the environment variable that names a folder with the built programs. make test sets it.
+// Variable is the environment variable that names a folder with the built programs. test/servers sets it.
 const Variable = "ECHOSIEVE_TEST_PROGRAMS"
 
 // Programs returns the folder of the built programs, echosieve and echosieve-lab: the one of Variable if it is set, else dir, into which
