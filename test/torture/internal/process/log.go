@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 )
@@ -18,14 +20,29 @@ type log struct {
 	http       string         // address of the HTTP interface
 	generation int            // the last group generation that the process joined
 	crashed    bool           // the process wrote that it ends itself at a crash point
-	warnings   map[string]int // and errors, by component
+	standing   map[cause]bool // causes of warnings and errors that have not ended
+	repeated   map[string]int // warnings of a cause that stood already, by component
 }
+
+// cause is what a warning is about. The service warns of it once, and again only after a line says that it has ended.
+type cause struct{ component, subject, text string }
 
 var (
 	httpPattern       = regexp.MustCompile(` http=(\S+)`)
 	generationPattern = regexp.MustCompile(`msg="joined group generation".* generation=(\d+)`)
+	messagePattern    = regexp.MustCompile(` level=(\S+) msg=("(?:[^"\\]|\\.)*"|\S+)(.*)`)
 	componentPattern  = regexp.MustCompile(` component=(\S+)`)
+	subjectPattern    = regexp.MustCompile(` (?:operation|kind|partition)=(\S+)`)
 )
+
+const (
+	newGeneration = `"joined group generation"` // ends every cause of the component
+	// forgotten is no state but an event, which can come several times.
+	forgotten = `"the output partitions no longer know this producer, taking the partition over again"`
+)
+
+// endings end the causes of their component and subject.
+var endings = []string{`"kafka operation works again"`, `"connection is up"`, `"Redis no longer needs attention"`, newGeneration}
 
 func (l *log) line(line []byte) {
 	l.mu.Lock()
@@ -39,12 +56,33 @@ func (l *log) line(line []byte) {
 	if bytes.HasPrefix(line, []byte("crashpoint ")) {
 		l.crashed = true
 	}
-	if bytes.Contains(line, []byte(" level=WARN")) || bytes.Contains(line, []byte(" level=ERROR")) {
-		if m := componentPattern.FindSubmatch(line); m != nil {
-			l.warnings[string(m[1])]++
-		}
+	if m := messagePattern.FindSubmatch(line); m != nil {
+		l.message(string(m[1]), cause{first(componentPattern, m[3]), first(subjectPattern, m[3]), string(m[2])})
 	}
 	_, _ = l.file.Write(append(line, '\n'))
+}
+
+// message notes what a line says about a cause.
+func (l *log) message(level string, c cause) {
+	switch {
+	case slices.Contains(endings, c.text):
+		maps.DeleteFunc(l.standing, func(known cause, _ bool) bool {
+			return known.component == c.component && (known.subject == c.subject || c.text == newGeneration)
+		})
+	case level != "WARN" && level != "ERROR" || c.text == forgotten:
+	case l.standing[c]:
+		l.repeated[c.component]++
+	default:
+		l.standing[c] = true
+	}
+}
+
+// first is the first group of the first match, or "".
+func first(pattern *regexp.Regexp, text []byte) string {
+	if m := pattern.FindSubmatch(text); m != nil {
+		return string(m[1])
+	}
+	return ""
 }
 
 // follow reads the output of the process until the output ends.

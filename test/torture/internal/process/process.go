@@ -49,7 +49,7 @@ func Start(c Command, ended func(*Process)) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{Name: c.Name, exited: make(chan struct{}), log: &log{file: file, warnings: map[string]int{}}}
+	p := &Process{Name: c.Name, exited: make(chan struct{}), log: &log{file: file, standing: map[cause]bool{}, repeated: map[string]int{}}}
 	p.asked.Store(c.Doomed)
 	cmd := exec.Command(c.Binary, c.Args...)
 	cmd.Env = append(os.Environ(), c.Env...)
@@ -234,10 +234,11 @@ func (p *Process) get(ctx context.Context, path string) (*http.Response, error) 
 	return http.DefaultClient.Do(req)
 }
 
-// Warnings is the number of warnings and errors about a component: its own, and those of the package that speaks to it.
-func (p *Process) Warnings(component string) int {
+// Repeated is the number of warnings and errors about a component that say again what stands already: its own, and those of the package that
+// speaks to it.
+func (p *Process) Repeated(component string) int {
 	p.log.mu.Lock()
 	defer p.log.mu.Unlock()
 	speaker := map[string]string{"redis": "index", "kafka": "consumer"}[component]
-	return p.log.warnings[component] + p.log.warnings[speaker]
+	return p.log.repeated[component] + p.log.repeated[speaker]
 }
