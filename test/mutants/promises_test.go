@@ -61,9 +61,6 @@ var promises = []mistake{
 	{"does-not-wait-for-replicas", []edit{
 		{"connection/replication.go", "wait.Val() < int64(r.replicas)", "wait.Val() < 0"},
 	}, "^TestTooFewReplicas$/^Single$"},
-	{"no-witnesses", []edit{
-		{"index.go", "c.addWitnesses(start)", "_ = start"},
-	}, "watch ^TestDeletedKeysAreNoticedOrHarmless$/^packed_o$"},
 	{"waits-for-ever-in-readyz", []edit{
 		{"index.go", "defer c.served()", "_ = c"},
 	}, "^TestWaitsForRedis$"},

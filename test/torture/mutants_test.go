@@ -2,22 +2,23 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"echosieve/test/ledger"
 	"echosieve/test/loopback"
+	"echosieve/test/mutant"
+	"echosieve/test/tier"
 	"echosieve/test/torture/internal/rig"
 )
 
-// mutant is a mistake in the delivery or in the index that a round with these faults must notice. test/mutants has the mistakes that the
+// mistake is a mutant in the delivery or in the index that a round with these faults must notice. test/mutants has the mistakes that the
 // unit tests of the index must notice.
-type mutant struct {
+type mistake struct {
 	name   string
 	edits  []edit
 	faults string
@@ -25,36 +26,35 @@ type mutant struct {
 	every  bool          // the round must report each of them
 	redis  string        // kind of Redis; empty: rig.PlainRedis
 	args   []string      // more arguments of the runner
-	often  bool          // every go test without -short tests it; the others need ECHOSIEVE_TEST_MUTANTS=all
 }
 
-// edit replaces text in a file of the module; find must occur exactly once.
-type edit struct{ file, find, replace string }
+// edit is a file of the module, a text that occurs there once, and its replacement.
+type edit = mutant.Edit
 
 const decideCall = "\t\toutputs, err := p.c.handler.Decide(claim, b.prepared)\n"
 
 const openDecompressor = "	if err := records.Open(p.c.limiter.waitDecoder(ctx)); err != nil && ctx.Err() != nil {\n		return offset, ctx.Err()\n	}\n"
 
-var mutants = []mutant{
+var mistakes = []mistake{
 	// Several mistakes that show without a fault, in one service. TestMistakesInOutputsAreFound in internal/judge has them one by one.
 	{name: "misreports", edits: []edit{
 		{"pipeline/output.go", "	out := Output{Record: r, Time: r.Time, Destination: v.Destination, Verdict: *v,", "	if v.Kind == article.Near && r.Offset%4 == 0 {\n		wrong := *v\n		wrong.Root = v.Original\n		v = &wrong\n	}\n	out := Output{Record: r, Time: r.Time, Destination: v.Destination, Verdict: *v,"},
 		{"pipeline/pipeline.go", "	if a.Empty {\n", "	if a.Empty || r.Offset%31 == 7 {\n"},
 		{"consumer/ownership.go", "return input % int32(partitions)", "return (input + 1) % int32(partitions)"},
 		{"consumer/internal/wire/reader.go", "ok && b.transactional()", "ok && !b.transactional()"},
-	}, faults: "kill", want: []ledger.Kind{ledger.WrongRoot, ledger.Lost, ledger.Misplaced, ledger.Stray}, every: true, often: true},
+	}, faults: "kill", want: []ledger.Kind{ledger.WrongRoot, ledger.Lost, ledger.Misplaced, ledger.Stray}, every: true},
 	{name: "does-not-know-zstd", edits: []edit{
 		{"consumer/internal/wire/compress.go", "	case 4:\n", "	case 5:\n"},
 	}, faults: "kill", want: []ledger.Kind{ledger.Lost}},
 	{name: "commit-before-publish", edits: []edit{
 		{"consumer/partition.go", decideCall, "		p.setMark(b.next)\n" + decideCall},
-	}, faults: "redis-stall,redis-stall,kill,kill,kill,kill", want: []ledger.Kind{ledger.Lost}, often: true},
+	}, faults: "redis-stall,redis-stall,kill,kill,kill,kill", want: []ledger.Kind{ledger.Lost}},
 	{name: "retry-that-skips", edits: []edit{
 		{"consumer/sender.go", "		if err := retry.wait(ctx); err != nil {\n			_ = w.giveUp()\n			return nil, err\n		}\n", "		_ = retry\n		break\n"},
 	}, faults: "kafka-hang-ups,kafka-hang-ups", want: []ledger.Kind{ledger.Lost, ledger.Order}},
 	{name: "publishes-what-is-published", edits: []edit{
 		{"consumer/partition.go", "	if p.own == nil || p.own.acknowledged.len == 0 {\n", "	if true {\n"},
-	}, faults: "kill,kill,kill,kill", want: []ledger.Kind{ledger.Twice}, often: true},
+	}, faults: "kill,kill,kill,kill", want: []ledger.Kind{ledger.Twice}},
 	{name: "draw-tickets-before-store-entries", edits: []edit{
 		{"redisindex/index.go", "{c.storeLists, c.storeEntries, c.drawTickets,", "{c.drawTickets, c.storeLists, c.storeEntries,"},
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin}},
@@ -99,31 +99,41 @@ var mutants = []mutant{
 
 func TestMutants(t *testing.T) {
 	loopback.SkipShort(t)
+	tier.All(t)
 	t.Parallel() // a round mostly waits
-	all := os.Getenv("ECHOSIEVE_TEST_MUTANTS") == "all"
-	for _, m := range mutants {
-		if !m.often && !all {
-			continue
-		}
+	binary, err := rig.Build(t.Context(), t.TempDir(), "-overlay", overlay(t))
+	require.NoError(t, err)
+	for _, m := range mistakes {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			binary, err := rig.Build(t.Context(), t.TempDir(), "-overlay", overlay(t, m.edits))
-			require.NoError(t, err)
-			require.True(t, noticed(t, m, binary), "no round noticed the mistake")
+			chosen := filepath.Join(t.TempDir(), "echosieve")
+			text := fmt.Sprintf("#!/bin/sh\n%s=%s exec %s \"$@\"\n", mutant.Variable, m.name, binary)
+			require.NoError(t, os.WriteFile(chosen, []byte(text), 0o700))
+			require.True(t, noticed(t, m, chosen), "no round noticed the mistake")
 		})
 	}
 }
 
-// The edits of all mutants fit the code, also those of mutants that few runs build.
-func TestMutantsFitTheCode(t *testing.T) {
-	for _, m := range mutants {
-		t.Run(m.name, func(t *testing.T) { overlay(t, m.edits) })
+// The edits of all mutants fit the code.
+func TestMutantsFitTheCode(t *testing.T) { overlay(t) }
+
+// overlay writes the sources with all mistakes and returns the path of an overlay for the go command.
+func overlay(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	var all []mutant.Mutant
+	for _, m := range mistakes {
+		all = append(all, mutant.Mutant{Name: m.name, Edits: m.edits})
 	}
+	path, err := mutant.Overlay(root, t.TempDir(), all)
+	require.NoError(t, err)
+	return path
 }
 
 // noticed says whether a round reported the violations. It tries several rounds, because a fault can hit a process that has no records in its
 // hands, and then shows nothing.
-func noticed(t *testing.T, m mutant, binary string) bool {
+func noticed(t *testing.T, m mistake, binary string) bool {
 	for range 10 {
 		_, s := run(t.Context(), append([]string{
 			"--rounds", "1", "--rate", "400", "--records", "4000", "--patience", "12s", "--binary", binary,
@@ -138,34 +148,4 @@ func noticed(t *testing.T, m mutant, binary string) bool {
 		}
 	}
 	return false
-}
-
-// overlay writes the changed files and an overlay for the go command that replaces the real files by them. It returns the overlay's path.
-func overlay(t *testing.T, edits []edit) string {
-	t.Helper()
-	dir := t.TempDir()
-	source, err := filepath.Abs("../..")
-	require.NoError(t, err)
-	texts := map[string]string{}
-	for _, e := range edits {
-		text, known := texts[e.file]
-		if !known {
-			data, err := os.ReadFile(filepath.Join(source, e.file))
-			require.NoError(t, err)
-			text = string(data)
-		}
-		require.Equal(t, 1, strings.Count(text, e.find), "%q in %s", e.find, e.file)
-		texts[e.file] = strings.Replace(text, e.find, e.replace, 1)
-	}
-	replace := map[string]string{}
-	for file, text := range texts {
-		path := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		replace[filepath.Join(source, file)] = path
-	}
-	data, err := json.Marshal(map[string]any{"Replace": replace})
-	require.NoError(t, err)
-	path := filepath.Join(dir, "overlay.json")
-	require.NoError(t, os.WriteFile(path, data, 0o600))
-	return path
 }

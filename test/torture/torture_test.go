@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/test/loopback"
+	"echosieve/test/tier"
 	"echosieve/test/torture/internal/faults"
 	"echosieve/test/torture/internal/rig"
 )
@@ -19,9 +20,18 @@ func (o output) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// One round of records, transactions and a few faults is accounted for.
+func TestShortRound(t *testing.T) {
+	loopback.SkipShort(t)
+	t.Parallel() // a round mostly waits
+	code, _ := run(t.Context(), []string{"--rounds", "1", "--processes", "2", "--faults", "kill,term,redis-restart,broker-kill"}, output{t})
+	require.Zero(t, code)
+}
+
 // One round with every usual fault once. Longer runs are started by hand: make torture ROUNDS=100.
 func TestRound(t *testing.T) {
 	loopback.SkipShort(t)
+	tier.All(t)
 	t.Parallel() // a round mostly waits
 	code, _ := run(t.Context(), []string{"--rounds", "1", "--rate", "300"}, output{t})
 	require.Zero(t, code)
@@ -31,6 +41,7 @@ func TestRound(t *testing.T) {
 // clients get READONLY, MOVED and ASK as replies. Longer runs are started by hand.
 func TestRoundWithReplicas(t *testing.T) {
 	loopback.SkipShort(t)
+	tier.All(t)
 	t.Parallel()
 	for redis, injected := range map[string]string{
 		rig.SentinelRedis: "kill,redis-readonly,redis-failover,redis-master-behind,redis-cut",
@@ -47,6 +58,7 @@ func TestRoundWithReplicas(t *testing.T) {
 // Operators repair and try things while processes and Redis fail, and their commands are killed on their way.
 func TestRoundWithCommands(t *testing.T) {
 	loopback.SkipShort(t)
+	tier.All(t)
 	t.Parallel()
 	code, _ := run(t.Context(), []string{"--rounds", "1", "--rate", "200", "--faults", "shadow,refill,explain,forget,redis-stall"}, output{t})
 	require.Zero(t, code)
@@ -55,6 +67,7 @@ func TestRoundWithCommands(t *testing.T) {
 // The articles are in Avro, and records with new schemas wait for the registry while processes and Redis fail.
 func TestRoundWithRegistry(t *testing.T) {
 	loopback.SkipShort(t)
+	tier.All(t)
 	t.Parallel()
 	code, _ := run(t.Context(), []string{"--rounds", "1", "--rate", "200", "--faults", "registry-away,registry-away,kill,redis-stall"}, output{t})
 	require.Zero(t, code)
