@@ -10,12 +10,18 @@ FUZZTIME ?= 30s
 ROUNDS ?= 3
 SEED ?= $(shell date +%s)
 
-# Packages whose goroutines share memory: their tests run under the race detector. Elsewhere it would only make tests slow.
-# Tests that read large values in one goroutine, or that measure memory and time, run without it, too.
-UNRACED := TestPeakMemory|TestHostileTexts|TestHostileTextsTakeLinearTime|TestLongFieldsTakeLinearTime|TestLargeBatchesAreReadRecordByRecord|TestOversizeRecordsAreCut
-RACED := ./consumer/... ./redisindex/... ./pipeline ./pipeline/recipe ./pipeline/page ./pipeline/memindex ./cmd/... ./internal/...
+# Everything but the race detector is compiled in one way, also the programs that tests build: then all share the build cache.
+PLAIN := CGO_ENABLED=0 GOFLAGS='$(strip $(filter-out -trimpath,$(shell go env GOFLAGS 2>/dev/null)) -trimpath)'
+# Packages whose goroutines share memory: their tests run under the race detector, and only there. It needs cgo, so the comparison with
+# gojieba is among them.
+RACED := ./consumer/... ./redisindex/... ./pipeline ./pipeline/memindex ./pipeline/segment ./internal/app/... ./cmd/echosieve ./cmd/echosieve/internal/index \
+	./cmd/echosieve-lab/internal/load
+# Tests that measure memory or time run without the race detector, one package at a time.
+ALONE := TestPeakMemory|TestHostileTexts|TestHostileTextsTakeLinearTime|TestLongFieldsTakeLinearTime|TestLargeBatchesAreReadRecordByRecord|TestOversizeRecordsAreCut
+# Results are never taken from the cache: it does not know that a test builds the service. make lint vets.
+GOTEST := go test -count=1 -vet=off -timeout 20m
 
-.PHONY: help build release demo check test test-race test-rest setup-build setup-test setup-image image-test torture lint fuzz bench up down clean
+.PHONY: help build release demo check test test-race test-plain test-alone test-all setup-build setup-test setup-image image-test torture lint fuzz bench up down clean
 
 # They install the programs that the machine lacks, or print the command that does.
 setup-build setup-test setup-image: setup-%:
@@ -26,7 +32,8 @@ help: ## show this list
 
 # GOGC is the compiler's: with a larger heap it takes a fifth less CPU time.
 build: ## build bin/echosieve, the service, and bin/echosieve-lab, both static and without a C++ compiler
-	GOGC=400 CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X echosieve/internal/app/build.version=$(VERSION)' -o bin/ ./cmd/...
+	mkdir -p bin
+	$(PLAIN) GOGC=400 go build -ldflags '-s -w -X echosieve/internal/app/build.version=$(VERSION)' -o bin/ ./cmd/...
 
 release: ## what is published for VERSION, in bin/release: archives, Debian packages, bills of materials, checksums
 	deploy/release/build.sh $(VERSION) bin/release
@@ -34,25 +41,33 @@ release: ## what is published for VERSION, in bin/release: archives, Debian pack
 demo: setup-build build ## the whole service on the shipped sample; needs no Kafka and no Redis
 	bin/echosieve-lab demo
 
-check: lint ## in two minutes: build, lint (with vet) and the unit tests, which need no servers
-	go build ./...
-	go test -short ./...
+check: lint ## in two minutes: lint (with vet) and the unit tests, which need no servers
+	$(PLAIN) go test -short -vet=off ./...
 
-test: setup-test ## everything: race detector, real Redis, real Kafka, mutants, fuzz seeds, without cgo, other platforms, benchmarks once; installs what it needs
-	$(MAKE) --jobs 2 --output-sync=line test-race test-rest
-	go test -count=1 -p 1 -timeout 60m -run '^($(UNRACED))$$' ./pipeline ./pipeline/recipe ./consumer/...
-	mkdir -p bin
-	go test -timeout 60m -run NONE -bench . -benchtime 1x ./... > bin/benchmarks.txt || { cat bin/benchmarks.txt; exit 1; }
+test: setup-test ## in ten minutes: each promise once, on real Kafka and Redis, and the race detector; installs what it needs
+	$(PLAIN) go run ./test/servers make --jobs 2 --output-sync=line test-race test-plain
+	$(PLAIN) $(MAKE) test-alone
 
-# Tests wait for servers more than they compute, so packages run beside each other. Results are never taken from the cache: it does not
-# know that a test builds the service.
+# Tests wait for servers more than they compute, so packages run beside each other. Compilers take less CPU time with a larger heap.
+test-race: export CGO_ENABLED = 1
 test-race:
-	go test -count=1 -p 2 -parallel 4 -race -skip '^($(UNRACED))$$' -timeout 60m $(RACED)
+	GOGC=400 go build -race $(RACED)
+	$(GOTEST) -p 2 -parallel 4 -race -skip '^($(ALONE))$$' $(RACED)
 
-test-rest:
-	go test -count=1 -p 3 -timeout 60m $(filter-out $(shell go list $(RACED)),$(shell go list ./...))
-	CGO_ENABLED=0 go test -count=1 -short ./pipeline/... ./cmd/... ./internal/...
+test-plain:
+	GOGC=400 go build ./...
+	$(GOTEST) -p 2 -parallel 4 -skip '^($(ALONE))$$' $(filter-out $(shell go list $(RACED)),$(shell go list ./...))
+
+test-alone:
+	$(GOTEST) -p 1 -run '^($(ALONE))$$' $$(grep -rlE '^func ($(ALONE))\(' --include='*_test.go' . | xargs -n 1 dirname | sort -u)
+
+test-all: setup-test ## in 75 minutes, as root with the image: make test with its dear tests, all mutants, torture, fuzzing, other platforms, benchmarks once
+	ECHOSIEVE_TEST_ALL=1 $(MAKE) test GOTEST='go test -count=1 -vet=off -timeout 60m'
+	CGO_ENABLED=1 $(GOTEST) ./pipeline/segment/... ./pipeline/classic ./pipeline/recipe
 	for p in linux/arm64 darwin/arm64; do CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -o /dev/null ./cmd/...; done
+	$(PLAIN) go test -vet=off -timeout 60m -run NONE -bench . -benchtime 1x ./... >bin/benchmarks.txt || { cat bin/benchmarks.txt; exit 1; }
+	$(MAKE) fuzz
+	if [[ $$(id -u) = 0 ]]; then $(MAKE) image-test; else echo "make image-test needs root: not run"; fi
 
 image-test: setup-image ## as root: builds the container image without an engine, runs it, and the commands of docker-compose.yml
 	go test -count=1 -timeout 60m -tags image -v ./test/image
@@ -61,10 +76,10 @@ torture: ## faults on real servers, every record accounted for (make torture ROU
 	go run ./test/torture --rounds $(ROUNDS) --seed $(SEED)
 
 lint: $(TOOLS)/golangci-lint ## golangci-lint with .golangci.yml
-	$(TOOLS)/golangci-lint run --allow-serial-runners ./...
+	$(PLAIN) $(TOOLS)/golangci-lint run --allow-serial-runners ./...
 
 $(TOOLS)/golangci-lint: Makefile
-	GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	GOGC=400 $(PLAIN) GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 	touch $@
 
 fuzz: ## every fuzz target for FUZZTIME (30s; make fuzz FUZZTIME=10m)

@@ -35,6 +35,7 @@ const (
 var rows = []row{
 	// README.md
 	{command: "make demo", with: []string{"make demo", "bin/echosieve-lab demo"}, want: []string{`77 records: \d+ unique`}, shownIn: "README.md"},
+	{command: "make test", parsed: minutes},
 	{command: "bin/echosieve-lab demo --serve", until: `publish from another terminal`, stop: true},
 	{command: "docker compose --profile feeder up --build", parsed: noEngine},
 	{command: "make build", parsed: "the test builds the same programs"},
