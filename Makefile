@@ -83,7 +83,7 @@ $(TOOLS)/golangci-lint: Makefile
 	touch $@
 
 fuzz: ## every fuzz target for FUZZTIME (30s; make fuzz FUZZTIME=10m)
-	.ci/fuzz $(FUZZTIME)
+	$(PLAIN) .ci/fuzz $(FUZZTIME)
 
 bench: ## CPU per article of each stage on the shipped sample (make bench FILE=articles.jsonl.gz)
 	go run ./cmd/echosieve-lab bench $(FILE)
