@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -109,22 +110,70 @@ func TestLogins(t *testing.T) {
 	require.Equal(t, http.StatusOK, status(a, "/healthz", ""))
 }
 
-// Whoever guesses passwords keeps one core busy, and those who have logged in work on.
-func TestGuessesAtOnce(t *testing.T) {
-	slow, err := bcrypt.GenerateFromPassword([]byte("secret"), bcrypt.DefaultCost)
-	require.NoError(t, err)
-	a := load(t, settings(t, "basic_auth_users: {alice: "+string(slow)+"}\n", ""))
-	require.Equal(t, http.StatusOK, status(a, "/", "alice:secret"))
-	a.checking <- struct{}{} // a guess is being compared
-	var refused sync.WaitGroup
-	for range maxWaiting {
-		refused.Go(func() { require.Equal(t, http.StatusUnauthorized, status(a, "/", "alice:guess")) })
+// statusFrom is the answer to a user who calls from an address.
+func statusFrom(a *Access, from, user, password string) int {
+	r, w := httptest.NewRequest(http.MethodGet, "/", nil), httptest.NewRecorder()
+	r.RemoteAddr = from + ":1"
+	r.SetBasicAuth(user, password)
+	a.Protect(page).ServeHTTP(w, r)
+	return w.Code
+}
+
+// Whoever guesses passwords keeps one core busy, and holds up nobody: a right login waits for one comparison, from the address of the guesser, too.
+func TestRightLoginsPassWhileOthersGuess(t *testing.T) {
+	a := load(t, settings(t, "basic_auth_users: {alice: "+hash(t, "secret")+", bob: "+hash(t, "other")+"}\n", ""))
+	waiting := func(n int) {
+		require.Eventually(t, func() bool {
+			a.checking.mu.Lock()
+			defer a.checking.mu.Unlock()
+			return len(a.checking.waiting) == n
+		}, time.Minute, time.Millisecond)
 	}
-	require.Eventually(t, func() bool { return a.waiting.Load() == maxWaiting }, time.Minute, time.Millisecond)
-	require.Equal(t, http.StatusTooManyRequests, status(a, "/", "alice:guess"))
-	require.Equal(t, http.StatusOK, status(a, "/", "alice:secret"))
-	<-a.checking
-	refused.Wait()
+	for i := range 3 {
+		require.Equal(t, http.StatusUnauthorized, statusFrom(a, fmt.Sprintf("10.0.0.%d", i), "alice", "guess"))
+		require.Equal(t, http.StatusUnauthorized, statusFrom(a, fmt.Sprintf("2001:db8::%d", i), "eve", "guess"))
+	}
+	held := guesser{address: "192.0.2.1"}
+	require.True(t, a.checking.enter(t.Context(), held)) // a guess is being compared
+	var guessers sync.WaitGroup
+	codes := make(chan int, 2*maxWaiting)
+	for i := range maxWaiting {
+		guessers.Go(func() {
+			if i%2 == 0 {
+				codes <- statusFrom(a, fmt.Sprintf("10.0.0.%d", i%3), "alice", "guess")
+			} else {
+				codes <- statusFrom(a, fmt.Sprintf("[2001:db8::%d]", i), "eve", "guess")
+			}
+		})
+	}
+	waiting(maxWaiting)
+	require.Equal(t, http.StatusTooManyRequests, statusFrom(a, "10.0.0.1", "alice", "guess"), "one guess more")
+	right, order := make(chan int, 2), make(chan bool, 1)
+	guessers.Go(func() { right <- statusFrom(a, "198.51.100.7", "alice", "secret") })
+	guessers.Go(func() { right <- statusFrom(a, "10.0.0.1", "bob", "other") })
+	require.Equal(t, http.StatusTooManyRequests, <-codes, "a guesser makes room")
+	require.Equal(t, http.StatusTooManyRequests, <-codes)
+	waiting(maxWaiting)
+	go func() { // the two come first
+		order <- http.StatusOK == <-right && http.StatusOK == <-right && len(codes) <= 1
+	}()
+	a.checking.leave(held, false)
+	require.True(t, <-order, "right logins come before guesses")
+	guessers.Wait()
+	require.Equal(t, http.StatusOK, statusFrom(a, "10.0.0.1", "alice", "secret"))
+	require.Empty(t, a.checking.waiting)
+	require.False(t, a.checking.busy)
+
+	for i := range 2 * maxGuessers {
+		a.checking.note(guesser{address: fmt.Sprint(i)})
+	}
+	require.LessOrEqual(t, len(a.checking.wrong), maxGuessers)
+	ended, end := context.WithCancel(t.Context())
+	require.True(t, a.checking.enter(ended, held))
+	end()
+	require.False(t, a.checking.enter(ended, held), "who is gone does not wait")
+	a.checking.leave(held, true)
+	require.True(t, a.checking.enter(t.Context(), held))
 }
 
 func TestMistakesInFiles(t *testing.T) {
@@ -249,7 +298,7 @@ func TestReloadOfFiles(t *testing.T) {
 	for text, want := range map[string]string{
 		"basic_auth_users: {bob: another}": "bcrypt",
 		"- ":                               "http.config_file",
-		"tls_server_config: {cert_file: none.pem, key_file: none.pem}": "none.pem",
+		"tls_server_config: {cert_file: none.pem, key_file: none.pem}\nbasic_auth_users: {bob: " + hash(t, "another") + "}": "none.pem",
 	} {
 		log.Reset()
 		write(t, cfg.ConfigFile, text)
@@ -273,6 +322,126 @@ func TestReloadOfFiles(t *testing.T) {
 	write(t, cfg.ConfigFile, "{}")
 	require.Equal(t, http.StatusUnauthorized, status(a, "/", ""), "an emptied file opens the listener")
 	require.Contains(t, log.String(), "login cannot be switched off")
+}
+
+// A reload opens nothing that a start would refuse.
+func TestReloadJudgesAsTheStart(t *testing.T) {
+	authority := certs.NewAuthority(t)
+	pair := authority.Server()
+	encrypted := "tls_server_config: {cert_file: " + pair.Cert + ", key_file: " + pair.Key
+	certed := encrypted + ", client_auth_type: RequireAndVerifyClientCert, client_ca_file: " + authority.File + "}\n"
+	users := "basic_auth_users: {alice: " + hash(t, "secret") + "}\n"
+	for name, test := range map[string]struct {
+		before, after string
+		console       bool
+		want          int
+	}{
+		"console behind certificates":      {certed, encrypted + "}\n", true, http.StatusOK},
+		"metrics behind certificates":      {certed, encrypted + "}\n", false, http.StatusOK},
+		"certificates that need not come":  {certed, strings.Replace(certed, "RequireAndVerify", "Verify", 1), true, http.StatusOK},
+		"a login in place of certificates": {certed, encrypted + "}\n" + users, true, http.StatusUnauthorized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := settings(t, test.before, "")
+			cfg.Console, cfg.Listen = test.console, "0.0.0.0:1"
+			a := load(t, cfg)
+			write(t, cfg.ConfigFile, strings.Replace(test.after, "VerifyClientCert,", "VerifyClientCertIfGiven,", 1))
+			if name == "a login in place of certificates" {
+				write(t, cfg.ConfigFile, test.after)
+			}
+			require.Equal(t, test.want, status(a, "/console/", ""))
+			require.Equal(t, test.want == http.StatusOK, a.rules().certed, "the certificate is still demanded")
+		})
+	}
+	cfg := settings(t, users, "")
+	cfg.Console, cfg.Listen = true, "0.0.0.0:1"
+	a := load(t, cfg)
+	write(t, cfg.ConfigFile, "{}")
+	require.Equal(t, http.StatusUnauthorized, status(a, "/console/", ""))
+}
+
+// A token or user that is revoked is out at once, whatever is wrong with the other file or the certificates. A login that stays is not asked for
+// its password again.
+func TestRevokedLoginsDieBesideMistakes(t *testing.T) {
+	users := func(names ...string) (text string) {
+		for _, name := range names {
+			text += "  " + name + ": " + hash(t, "secret") + "\n"
+		}
+		return "basic_auth_users:\n" + text
+	}
+	other := strings.Repeat("z", minToken)
+	cfg := settings(t, users("alice", "bob"), token)
+	a := load(t, cfg)
+	require.Equal(t, http.StatusOK, status(a, "/", "token "+token))
+	require.Equal(t, http.StatusOK, status(a, "/", "alice:secret"))
+	for _, mistake := range []string{"basic_auth_users: {alice: x}", "- ", "tls_server_config: {cert_file: none.pem, key_file: none.pem}\n" + users("alice")} {
+		write(t, cfg.TokenFile, token)
+		write(t, cfg.ConfigFile, users("alice", "bob"))
+		require.Equal(t, http.StatusOK, status(a, "/", "token "+token))
+		write(t, cfg.ConfigFile, mistake)
+		write(t, cfg.TokenFile, other)
+		require.Equal(t, http.StatusUnauthorized, status(a, "/", "token "+token), mistake)
+		require.Equal(t, http.StatusOK, status(a, "/", "token "+other), mistake)
+	}
+	write(t, cfg.ConfigFile, users("alice", "bob"))
+	require.Equal(t, http.StatusOK, status(a, "/", "bob:secret"))
+	write(t, cfg.TokenFile, "short")
+	write(t, cfg.ConfigFile, users("alice"))
+	require.Equal(t, http.StatusUnauthorized, status(a, "/", "bob:secret"))
+	write(t, cfg.ConfigFile, "tls_server_config: {cert_file: none.pem, key_file: none.pem}\n"+users("carol"))
+	require.Equal(t, http.StatusUnauthorized, status(a, "/", "alice:secret"))
+	require.Equal(t, http.StatusOK, status(a, "/", "carol:secret"))
+	held := guesser{address: "192.0.2.1"}
+	require.True(t, a.checking.enter(t.Context(), held))
+	text, err := os.ReadFile(cfg.ConfigFile)
+	require.NoError(t, err)
+	write(t, cfg.ConfigFile, string(text)+users("dave")[len("basic_auth_users:\n"):])
+	require.Equal(t, http.StatusOK, status(a, "/", "carol:secret"), "known across a reload")
+}
+
+// The token goes to an Echosieve that asks for it only, and by TLS only to the holder of our certificate.
+func TestAskSendsTheTokenToNobodyElse(t *testing.T) {
+	var sent []string
+	challenge, code := "", http.StatusOK
+	held := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if login := r.Header.Get("Authorization"); login != "" {
+			sent = append(sent, login)
+			return
+		}
+		w.Header().Set("WWW-Authenticate", challenge)
+		w.WriteHeader(code)
+	})
+	server := httptest.NewServer(held)
+	t.Cleanup(server.Close)
+	cfg := settings(t, "", token)
+	cfg.Listen = strings.TrimPrefix(server.URL, "http://")
+	ask := func() error {
+		res, err := Ask(t.Context(), cfg, "/readyz")
+		if err == nil {
+			_ = res.Body.Close()
+		}
+		return err
+	}
+	for _, other := range []string{"", "Bearer", `Basic realm="x"`} {
+		for _, code = range []int{http.StatusOK, http.StatusUnauthorized} {
+			challenge = other
+			require.NoError(t, ask())
+		}
+	}
+	require.Empty(t, sent)
+	challenge = "Bearer " + Realm
+	require.NoError(t, ask())
+	require.Equal(t, []string{"Bearer " + token}, sent)
+
+	sent = nil
+	stranger := httptest.NewTLSServer(held)
+	stranger.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
+	t.Cleanup(stranger.Close)
+	pair := certs.NewAuthority(t).Server()
+	cfg = settings(t, "tls_server_config: {cert_file: "+pair.Cert+", key_file: "+pair.Key+"}", token)
+	cfg.Listen = strings.TrimPrefix(stranger.URL, "https://")
+	require.ErrorContains(t, ask(), "another certificate")
+	require.Empty(t, sent)
 }
 
 // serve returns the address of a listener with TLS, and a client that knows the authority.

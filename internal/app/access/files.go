@@ -36,54 +36,86 @@ type webConfig struct {
 	Users map[string]string `yaml:"basic_auth_users"`
 }
 
-// read reads all files that the settings name. With an error, too, it returns their stamps.
-func read(cfg config.HTTPConfig) (*rules, error) {
-	r := &rules{stamps: stamps{}}
+// files are the rules that the files hold now, and what is wrong with each part.
+type files struct {
+	rules
+	stamps                     stamps
+	badUsers, badTLS, badToken error
+}
+
+func (f *files) err() error {
+	web := f.badUsers
+	if web == nil {
+		web = f.badTLS
+	}
+	return errors.Join(web, f.badToken)
+}
+
+// read reads all files that the settings name.
+func read(cfg config.HTTPConfig) *files {
+	f := &files{stamps: stamps{}}
 	if cfg.ConfigFile != "" {
-		r.stamps.add(cfg.ConfigFile)
-		if err := r.readConfig(cfg.ConfigFile); err != nil {
-			return r, fmt.Errorf("http.config_file: %w", err)
-		}
+		f.stamps.add(cfg.ConfigFile)
+		f.readConfig(cfg.ConfigFile)
 	}
 	if cfg.TokenFile != "" {
-		r.stamps.add(cfg.TokenFile)
-		text, err := os.ReadFile(cfg.TokenFile)
-		if err != nil {
-			return r, fmt.Errorf("http.token_file: %w", err)
-		}
-		if text = bytes.TrimSpace(text); len(text) < minToken {
-			return r, fmt.Errorf("http.token_file: %s holds %d characters, at least %d are needed: openssl rand -hex 32 prints some", cfg.TokenFile, len(text), minToken)
-		}
-		r.token = sha256.Sum256(text)
+		f.stamps.add(cfg.TokenFile)
+		f.readToken(cfg.TokenFile)
 	}
-	return r, nil
+	return f
+}
+
+func (f *files) readToken(name string) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		f.badToken = fmt.Errorf("http.token_file: %w", err)
+		return
+	}
+	if text = bytes.TrimSpace(text); len(text) < minToken {
+		f.badToken = fmt.Errorf("http.token_file: %s holds %d characters, at least %d are needed: openssl rand -hex 32 prints some", name, len(text), minToken)
+		return
+	}
+	f.token = sha256.Sum256(text)
 }
 
 // readConfig reads a web configuration.
-func (r *rules) readConfig(name string) error {
+func (f *files) readConfig(name string) {
 	data, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
 	var c webConfig
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: %w; known are tls_server_config with cert_file, key_file, client_auth_type, client_ca_file and min_version, and basic_auth_users", name, err)
+	if err == nil {
+		decoder := yaml.NewDecoder(bytes.NewReader(data))
+		decoder.KnownFields(true)
+		if err = decoder.Decode(&c); errors.Is(err, io.EOF) {
+			err = nil
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w; known are tls_server_config with cert_file, key_file, client_auth_type, client_ca_file and min_version, and basic_auth_users", name, err)
+		}
 	}
-	r.users = make(map[string][]byte, len(c.Users))
+	if err != nil {
+		f.badUsers = fmt.Errorf("http.config_file: %w", err)
+		f.badTLS = f.badUsers
+		return
+	}
+	if err := f.readUsers(&c); err != nil {
+		f.badUsers = fmt.Errorf("http.config_file: %s: %w", name, err)
+	}
+	if err := f.readTLS(&c, filepath.Dir(name)); err != nil {
+		f.badTLS = fmt.Errorf("http.config_file: %s: tls_server_config: %w", name, err)
+	}
+}
+
+func (f *files) readUsers(c *webConfig) error {
+	f.users = make(map[string][]byte, len(c.Users))
 	for user, hash := range c.Users {
 		cost, err := bcrypt.Cost([]byte(hash))
 		switch {
 		case err != nil:
-			return fmt.Errorf("%s: the password of %q is no bcrypt hash: htpasswd -nBC 10 \"\" prints one", name, user)
+			return fmt.Errorf("the password of %q is no bcrypt hash: htpasswd -nBC 10 \"\" prints one", user)
 		case cost > maxCost:
-			return fmt.Errorf("%s: the bcrypt hash of %q has the cost %d, at most %d is taken: each login would cost seconds of CPU", name, user, cost, maxCost)
+			return fmt.Errorf("the bcrypt hash of %q has the cost %d, at most %d is taken: each login would cost seconds of CPU", user, cost, maxCost)
 		}
-		r.users[user] = []byte(hash)
-	}
-	if err := r.readTLS(&c, filepath.Dir(name)); err != nil {
-		return fmt.Errorf("%s: tls_server_config: %w", name, err)
+		f.users[user] = []byte(hash)
 	}
 	return nil
 }
@@ -96,7 +128,7 @@ var clientAuth = map[string]tls.ClientAuthType{
 }
 
 // readTLS reads the certificates. Their names are relative to the folder of the web configuration.
-func (r *rules) readTLS(c *webConfig, folder string) error {
+func (f *files) readTLS(c *webConfig, folder string) error {
 	t := &c.TLS
 	if t.CertFile == "" && t.KeyFile == "" {
 		if t.ClientAuth != "" || t.ClientCAs != "" || t.MinVersion != "" {
@@ -111,8 +143,8 @@ func (r *rules) readTLS(c *webConfig, folder string) error {
 		return filepath.Join(folder, name)
 	}
 	cert, key := path(t.CertFile), path(t.KeyFile)
-	r.stamps.add(cert)
-	r.stamps.add(key)
+	f.stamps.add(cert)
+	f.stamps.add(key)
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
 		return fmt.Errorf("cert_file and key_file: %w", err)
@@ -127,19 +159,19 @@ func (r *rules) readTLS(c *webConfig, folder string) error {
 	case (auth == tls.NoClientCert) != (t.ClientCAs == ""):
 		return errors.New("client_ca_file and a client_auth_type that verifies belong together")
 	}
-	r.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: version, ClientAuth: auth, NextProtos: []string{"h2", "http/1.1"}}
+	f.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: version, ClientAuth: auth, NextProtos: []string{"h2", "http/1.1"}}
 	if auth != tls.NoClientCert {
 		authorities := path(t.ClientCAs)
-		r.stamps.add(authorities)
+		f.stamps.add(authorities)
 		pem, err := os.ReadFile(authorities)
 		if err != nil {
 			return fmt.Errorf("client_ca_file: %w", err)
 		}
-		r.tls.ClientCAs = x509.NewCertPool()
-		if !r.tls.ClientCAs.AppendCertsFromPEM(pem) {
+		f.tls.ClientCAs = x509.NewCertPool()
+		if !f.tls.ClientCAs.AppendCertsFromPEM(pem) {
 			return fmt.Errorf("client_ca_file: %s holds no PEM certificate", authorities)
 		}
 	}
-	r.certed = auth == tls.RequireAndVerifyClientCert
+	f.certed = auth == tls.RequireAndVerifyClientCert
 	return nil
 }

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
@@ -10,8 +11,11 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// maxWaiting bounds the requests that wait for the comparison of their password. More get the answer 429.
-const maxWaiting = 32
+// mostPassword is what bcrypt looks at of a password, in bytes.
+const mostPassword = 72
+
+// account is a user with his bcrypt hash.
+type account struct{ user, hash string }
 
 // Realm names Echosieve to clients that need a login.
 const Realm = `realm="Echosieve"`
@@ -37,7 +41,7 @@ func (a *Access) Protect(next http.Handler) http.Handler {
 			if rules.hasToken() {
 				w.Header().Add("WWW-Authenticate", "Bearer "+Realm)
 			}
-			http.Error(w, "This page needs a login: a user of http.config_file, the token of http.token_file, or the password of http.generated_login in the log.", status)
+			http.Error(w, "This page needs a login: "+rules.logins(a.generated)+".", status)
 		default:
 			http.Error(w, "Too many logins are under way.", status)
 		}
@@ -64,24 +68,40 @@ func (a *Access) login(rules *rules, r *http.Request) int {
 			break
 		}
 	}
+	password = password[:min(len(password), mostPassword)]
 	sum := sha256.Sum256([]byte(strings.Join([]string{string(a.salt[:]), user, string(hash), password}, "\x00")))
 	if _, known := a.known.Load(sum); known {
 		return http.StatusOK
 	}
-	if a.waiting.Add(1) > maxWaiting {
-		a.waiting.Add(-1)
+	from := guesser{address: address(r.RemoteAddr)}
+	if exists {
+		from.user = user
+	}
+	if !a.checking.enter(r.Context(), from) {
 		return http.StatusTooManyRequests
 	}
-	defer a.waiting.Add(-1)
-	select {
-	case a.checking <- struct{}{}:
-		defer func() { <-a.checking }()
-	case <-r.Context().Done():
-		return http.StatusTooManyRequests
-	}
-	if bcrypt.CompareHashAndPassword(hash, []byte(password)) != nil || !exists {
+	right := bcrypt.CompareHashAndPassword(hash, []byte(password)) == nil && exists
+	a.checking.leave(from, right)
+	if !right {
 		return http.StatusUnauthorized
 	}
-	a.known.Store(sum, true)
+	a.known.Store(sum, account{user, string(hash)})
 	return http.StatusOK
+}
+
+// logins names the ways to log in.
+func (r *rules) logins(generated []byte) string {
+	var ways []string
+	users := len(r.users)
+	if generated != nil && bytes.Equal(r.users[generatedUser], generated) {
+		users--
+		ways = append(ways, "the user "+generatedUser+" with the password of http.generated_login in the log")
+	}
+	if users > 0 {
+		ways = append(ways, "a user of http.config_file")
+	}
+	if r.hasToken() {
+		ways = append(ways, "the token of http.token_file")
+	}
+	return strings.Join(ways, ", or ")
 }

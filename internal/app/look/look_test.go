@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -142,6 +143,7 @@ func TestRequests(t *testing.T) {
 	require.Equal(t, "unique", r.look(t, `"The harbour board voted."`)[0].Verdict)
 	for request, want := range map[string]string{
 		"": "empty", "[]": "empty", " ": "empty", "{": "no JSON", "x": "no JSON", "[" + one: "no JSON",
+		"[" + one + "}": "no JSON", "[" + one + "," + one + ",": "no JSON", "[[" + one + "]": "no JSON", "]": "no JSON",
 		"[" + strings.Repeat(one+",", Most) + one + "]": "at most 100", strings.Repeat(one, Most+1): "at most 100",
 	} {
 		_, err := split(strings.NewReader(request))
@@ -149,6 +151,17 @@ func TestRequests(t *testing.T) {
 		require.ErrorAs(t, err, &wrong, "%.20q", request)
 		require.ErrorContains(t, err, want)
 	}
+}
+
+// A list of millions of values takes memory for as many as a look may have.
+func TestLongListsAreNotBuilt(t *testing.T) {
+	request := "[" + strings.Repeat("1,", maxBody/2-1) + "1]"
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := split(strings.NewReader(request))
+	runtime.ReadMemStats(&after)
+	require.ErrorContains(t, err, "at most 100")
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
 }
 
 func post(ctx context.Context, h http.Handler, body io.Reader) *httptest.ResponseRecorder {
@@ -174,8 +187,8 @@ func TestHandler(t *testing.T) {
 		require.Equal(t, http.StatusMethodNotAllowed, w.Code)
 	}
 
-	// Requests whose bodies do not end take all places.
-	bodies, ended := make([]*io.PipeWriter, inFlight), make(chan int, inFlight)
+	// Requests whose bodies do not end take no place until they hold too many bytes together.
+	bodies, ended := make([]*io.PipeWriter, 2*inFlight), make(chan int, 2*inFlight)
 	for i := range bodies {
 		var body *io.PipeReader
 		body, bodies[i] = io.Pipe()
@@ -183,12 +196,19 @@ func TestHandler(t *testing.T) {
 		_, err := io.WriteString(bodies[i], one) // returns when the handler reads
 		require.NoError(t, err)
 	}
+	require.Equal(t, http.StatusOK, post(t.Context(), h, strings.NewReader(one)).Code)
+	for _, body := range bodies[:2] {
+		for _, n := range []int{maxBody - inFlight*len(one) - 1, 1} { // the second write begins when the first is counted
+			_, err := io.WriteString(body, strings.Repeat(" ", n))
+			require.NoError(t, err)
+		}
+	}
 	w = post(t.Context(), h, strings.NewReader(one))
 	require.Equal(t, http.StatusTooManyRequests, w.Code)
 	require.Equal(t, "1", w.Header().Get("Retry-After"))
-	for _, body := range bodies {
+	for i, body := range bodies { // one after another: the first two take the whole share
 		require.NoError(t, body.Close())
-		require.Equal(t, http.StatusOK, <-ended)
+		require.Equal(t, http.StatusOK, <-ended, i)
 	}
 	require.Equal(t, http.StatusOK, post(t.Context(), h, strings.NewReader(one)).Code)
 

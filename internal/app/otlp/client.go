@@ -30,9 +30,14 @@ func newClient(s settings) (*client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_CERTIFICATE, CLIENT_CERTIFICATE or CLIENT_KEY: %w", err)
 	}
-	return &client{settings: s, http: &http.Client{Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, TLSClientConfig: tls, MaxIdleConns: 1, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
-	}}}, nil
+	return &client{settings: s, http: &http.Client{
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, TLSClientConfig: tls, MaxIdleConns: 1, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
+			MaxResponseHeaderBytes: 64 << 10,
+		},
+		// The headers of the settings may be keys: they go to no other server than that of the settings.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
 }
 
 // Start implements otlptrace.Client. It connects to nothing.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -190,4 +191,25 @@ func TestReceiverThatReturns(t *testing.T) {
 	require.Equal(t, 1, strings.Count(log.String(), "spans cannot be sent"))
 	require.Equal(t, 1, strings.Count(log.String(), "trace spans can be sent again"))
 	require.Zero(t, count(dropped))
+}
+
+// The headers of the settings go to the receiver of the settings only, whatever it answers.
+func TestHeadersFollowNoRedirect(t *testing.T) {
+	var strangers atomic.Int32
+	stranger := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { strangers.Add(1) }))
+	t.Cleanup(stranger.Close)
+	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			require.Equal(t, "s3cret", r.Header.Get("X-Key"))
+			http.Redirect(w, r, stranger.URL, status)
+		}))
+		t.Cleanup(receiver.Close)
+		e, count, log := exporter(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.URL, "OTEL_EXPORTER_OTLP_HEADERS": "X-Key=s3cret"})
+		_, span := e.Tracer().Start(t.Context(), "x")
+		span.End()
+		closeWhenSent(e)
+		require.EqualValues(t, 1, count(failed))
+		require.Contains(t, log.String(), http.StatusText(status))
+	}
+	require.Zero(t, strangers.Load())
 }

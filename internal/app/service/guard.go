@@ -6,9 +6,12 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 
+	"echosieve/docs"
 	"echosieve/internal/app/config"
+	"echosieve/internal/app/console"
 )
 
 // guard stands before every path of the HTTP listener. The browser of somebody who may reach the listener, or who has logged in, also
@@ -17,7 +20,8 @@ import (
 //   - A request for a name that is not ours. A stranger can let his own name resolve to our address: for the browser our answers are then his
 //     (DNS rebinding). He cannot do that with an address, nor with the names of loopback, nor with the names of http.hosts.
 //   - Any request from a page of another site, except for a link that somebody follows. So a page can neither make the service work (profiles,
-//     reads from Kafka) nor post to it. Browsers name the origin of a request in Sec-Fetch-Site or Origin; other clients send neither.
+//     reads from Kafka) nor post to it. Browsers name the origin of a request in Sec-Fetch-Site; other clients do not. Over plain HTTP to an
+//     address browsers leave it out: then Origin and Referer tell, which a page can hide from requests that it cannot read.
 //   - A body that is not application/json. Forms, which may be sent to other sites, have other content types.
 //
 // Answers may not be shown in frames or read by pages of other sites, and browsers must not guess their type.
@@ -50,9 +54,25 @@ func fromOtherSite(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "cross-site", "same-site": // a neighbour below the same domain, or on another port of it, is another site, too
 		return r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.Header.Get("Sec-Fetch-Dest") != "document"
+	case "":
+		if isOther(r.Header.Get("Origin"), r.Host) {
+			return true
+		}
+		// Only the pages that people open may be linked: a frame of a page of another site looks like a link.
+		linked := r.URL.Path == "/" || r.URL.Path == console.Path || strings.HasPrefix(r.URL.Path, docs.Path)
+		return !linked && isOther(r.Header.Get("Referer"), r.Host)
 	default:
 		return false
 	}
+}
+
+// isOther says whether an Origin or Referer names another host than the one that was asked. An empty one names none.
+func isOther(from, host string) bool {
+	if from == "" {
+		return false
+	}
+	u, err := url.Parse(from)
+	return err != nil || !strings.EqualFold(u.Host, host)
 }
 
 func isJSON(r *http.Request) bool {

@@ -85,6 +85,9 @@ func TestGuardOfOrigins(t *testing.T) {
 		{"a form of another site", true, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, false},
 		{"an image of another site", false, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"}, false},
 		{"a script of another port", false, []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "script"}, false},
+		{"a script of another site over plain HTTP", false, []string{"Origin", "http://attacker.example"}, false},
+		{"a sandboxed frame reads", false, []string{"Origin", "null"}, false},
+		{"the page itself in an old browser", false, []string{"Origin", "http://" + host, "Referer", "http://" + host + "/console/"}, true},
 		{"a frame of another site", false, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"}, false},
 	} {
 		method := map[bool]string{false: http.MethodGet, true: http.MethodPost}[c.post]
@@ -92,6 +95,32 @@ func TestGuardOfOrigins(t *testing.T) {
 			status := answer(handler, method, path, host, append(c.headers, "Content-Type", "application/json")...)
 			require.Equal(t, c.want, status != http.StatusForbidden, "%s: %s %s: %d", c.name, method, path, status)
 		}
+	}
+}
+
+// Over plain HTTP to an address browsers send no Sec-Fetch headers. A Referer of another site reaches only the pages that people open by links.
+func TestGuardOfReferers(t *testing.T) {
+	handler := guarded(config.HTTPConfig{Listen: "0.0.0.0:9464"})
+	const host = "10.0.0.7:9464"
+	linked := map[string]bool{"/": true, "/docs/": true, "/docs/runbook.md": true, "/console/": true}
+	for _, path := range everyPath {
+		for _, referer := range []string{"http://attacker.example/page", "http://10.0.0.7:3000/", "http://[", "x"} {
+			require.Equal(t, linked[path], answer(handler, http.MethodGet, path, host, "Referer", referer) != http.StatusForbidden, "%s from %s", path, referer)
+		}
+		require.NotEqual(t, http.StatusForbidden, answer(handler, http.MethodGet, path, host, "Referer", "http://"+host+"/"), path)
+	}
+}
+
+// Pages that are switched off say so.
+func TestPagesThatAreOffSaySo(t *testing.T) {
+	h := newHealth(nil, discardLog())
+	handler := newHTTPHandler(config.HTTPConfig{}, nil, prometheus.NewRegistry(), h, nil)
+	for path, setting := range map[string]string{look.Path: "http.look", look.Description: "http.look", console.Path: "http.console", console.Path + "api/feed": "http.console"} {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
+		r.Host = "localhost"
+		handler.ServeHTTP(w, r)
+		require.Equal(t, http.StatusNotFound, w.Code, path)
+		require.Contains(t, w.Body.String(), "set "+setting)
 	}
 }
 

@@ -32,10 +32,12 @@ const (
 	httpHeaderTimeout   = 5 * time.Second
 	httpReadTimeout     = 10 * time.Second
 	httpWriteTimeout    = 90 * time.Second // a CPU profile takes 30 s before its first byte
-	httpIdleTimeout     = 2 * time.Minute  // longer than a usual scrape interval
+	httpIdleTimeout     = 2 * time.Minute  // longer than a usual scrape interval; connections closes idle ones sooner if it needs room
 	httpMaxHeaderBytes  = 16 << 10
 	httpShutdownTimeout = 2 * time.Second
 	metricsInFlight     = 4
+	// httpStreams bounds the requests at a time of one connection of HTTP/2.
+	httpStreams = 8
 )
 
 // newHTTPHandler serves the paths of the listener, behind the guard and the login: a page of links at /, /docs/, /metrics, /healthz and /readyz, and what
@@ -61,6 +63,13 @@ func newHTTPHandler(cfg config.HTTPConfig, login *access.Access, metrics prometh
 	mux.Handle("GET "+docs.Path, docs.Handler())
 	for path, page := range pages {
 		mux.Handle(path, page)
+	}
+	for path, setting := range map[string]string{look.Path: "http.look", look.Description: "http.look", console.Path: "http.console"} {
+		if pages[path] == nil {
+			mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+				http.Error(w, "This page is switched off: set "+setting+".", http.StatusNotFound)
+			})
+		}
 	}
 	if cfg.Pprof {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -120,22 +129,28 @@ func serveJSON(w http.ResponseWriter, status int, v any, log *slog.Logger) {
 // serveHTTP serves until ctx ends, then closes the listener and returns nil. It returns an error if serving fails before that. A nil
 // encryption is none.
 func serveHTTP(ctx context.Context, l net.Listener, encryption *tls.Config, handler http.Handler, log *slog.Logger) error {
+	conns := newConnections(l, mostConnections())
 	server := &http.Server{
-		Handler:           handler,
+		Handler:           conns.serving(handler),
+		ConnContext:       withConnection,
 		ReadHeaderTimeout: httpHeaderTimeout,
 		ReadTimeout:       httpReadTimeout,
 		WriteTimeout:      httpWriteTimeout,
 		IdleTimeout:       httpIdleTimeout,
 		MaxHeaderBytes:    httpMaxHeaderBytes,
 		TLSConfig:         encryption,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: httpStreams},
+		// "OPTIONS *" goes through the guard, too.
+		DisableGeneralOptionsHandler: true,
+
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
 	go func() {
 		if encryption == nil {
-			failed <- server.Serve(l)
+			failed <- server.Serve(conns)
 		} else {
-			failed <- server.ServeTLS(l, "", "")
+			failed <- server.ServeTLS(conns, "", "")
 		}
 	}()
 	select {
@@ -189,5 +204,5 @@ func isEchosieve(ctx context.Context, cfg config.HTTPConfig) bool {
 	defer answer.Body.Close()
 	const most = 1 << 20
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, most))
-	return strings.Contains(string(text), buildInfo+"{") || strings.Contains(answer.Header.Get("WWW-Authenticate"), access.Realm)
+	return strings.Contains(string(text), buildInfo+"{") || access.WantsLogin(answer)
 }

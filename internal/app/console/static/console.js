@@ -16,6 +16,9 @@ function element(name, attributes = {}, ...children) {
 // count is a number with its unit: "1 bit", "2 bits".
 const count = (n, unit) => `${n} ${unit}${n === 1 ? "" : "s"}`;
 
+// here is a path below the page. Browsers refuse requests whose address has a user and a password, as that of the page may have.
+const here = (path) => new URL(path, location.origin + location.pathname).href;
+
 // ---- the address: filters, and the coordinates of the verdict that is open, so that both can be sent to somebody
 
 const fields = ["relation", "publisher", "min", "max"];
@@ -61,7 +64,7 @@ function connectIn(ms) {
 
 function connect() {
   source?.close();
-  source = new EventSource("api/feed?" + filters());
+  source = new EventSource(here("api/feed?" + filters()));
   source.addEventListener("opening", (e) => opening(JSON.parse(e.data)));
   source.addEventListener("tick", (e) => tick(JSON.parse(e.data)));
   source.onerror = () => {
@@ -79,8 +82,8 @@ function opening(o) {
   lastStep = Math.floor(Date.now() / 1000 / step);
   waiting = [];
   $("feed").replaceChildren();
-  $("sampled").textContent = "";
   addRows(o.rows, false);
+  $("sampled").textContent = noneYet();
   drawCharts();
 }
 
@@ -94,13 +97,15 @@ function tick(t) {
   drawCharts();
   const rows = t.rows ?? [];
   if (!paused) {
-    $("sampled").textContent = rows.length < t.matched ? `Too many to read: ${rows.length} of ${t.matched} are shown, chosen at random.` : "";
     addRows(rows, true);
+    $("sampled").textContent = rows.length < t.matched ? `Too many to read: ${rows.length} of ${t.matched} are shown, chosen at random.` : noneYet();
   } else {
     waiting = waiting.concat(rows).slice(-maxShown);
     $("sampled").textContent = `Paused. ${count(waiting.length, "verdict")} waiting.`;
   }
 }
+
+const noneYet = () => ($("feed").childElementCount === 0 ? "None yet." : "");
 
 function addRows(rows, isNew) {
   const list = $("feed");
@@ -213,7 +218,7 @@ function problemsOf(c) {
 
 async function watchConnections() {
   try {
-    const state = await (await fetch("../readyz")).json(); // relative: a proxy may serve the page below a prefix
+    const state = await (await fetch(here("../readyz"))).json(); // relative: a proxy may serve the page below a prefix
     if (source.readyState === EventSource.OPEN) showConnection("page", true);
     for (const [name, c] of Object.entries(state.components)) showConnection(name, c.up, problemsOf(c));
   } catch {
@@ -257,7 +262,7 @@ function fillDetail(title, note, ...sides) {
 }
 
 async function ask(url, options) {
-  const response = await fetch(url, options);
+  const response = await fetch(here(url), options);
   if (!response.ok) throw new Error((await response.text()).trim());
   return response.json();
 }
