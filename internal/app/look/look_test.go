@@ -170,7 +170,7 @@ func post(ctx context.Context, h http.Handler, body io.Reader) *httptest.Respons
 	return w
 }
 
-func TestHandler(t *testing.T) {
+func TestLooksAreBounded(t *testing.T) {
 	store := miniredis.RunT(t)
 	h := newRig(t, store.Addr()).Handler(slog.New(slog.DiscardHandler))
 	const one = `{"text": "The harbour board voted to deepen the eastern channel."}`
