@@ -3,19 +3,24 @@ package redisindex
 import (
 	"context"
 	"math/rand/v2"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/indextest"
 	"echosieve/redisindex/connection"
 	"echosieve/test/child"
 	"echosieve/test/redisrig"
 	"echosieve/test/redisserver"
 )
 
-// BenchmarkServers claims b.N articles (uniform fingerprints, as in BenchmarkClaim) in claims of 128 on different set-ups. It
+// benchParams are the parameters of the recipe news.
+var benchParams = indextest.Params{Window: 48 * time.Hour, Generations: 2, MaxDistance: 21, LoneDistance: 12, Blocks: 3, Probes: 4}
+
+// BenchmarkServers claims b.N articles (uniform fingerprints) in claims of 128 on different set-ups. It
 // reports the CPU time of the client, of all masters together, and of the busiest master, for each article. The busiest master
 // limits what a set-up can process, so its time is what more masters must lower. Replicas do their work beside it.
 //
@@ -71,4 +76,10 @@ func BenchmarkServers(b *testing.B) {
 			b.ReportMetric(per(busiest), "busiest-us/op")
 		})
 	}
+}
+
+func clientSeconds() float64 {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }

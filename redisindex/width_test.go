@@ -2,6 +2,7 @@ package redisindex
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/indextest"
 	"echosieve/pipeline/memindex"
 	"echosieve/redisindex/keyspace"
@@ -152,4 +154,26 @@ func turnWeak(c *article.Article, n int, r *rand.Rand) {
 	for range n {
 		c.Fingerprint ^= 1 << weakest[r.IntN(40)]
 	}
+}
+
+// random makes article number n, with every field that the recipe news fills.
+func random(r *rand.Rand, n int, at time.Time) article.Article {
+	c := article.Article{
+		Coordinates: article.Coordinates{Topic: "articles", Partition: int32(n % 6), Offset: int64(1_000_000 + n/6)},
+		ID:          fmt.Sprintf("source-%023d", n), Time: at, Fingerprint: simhash.Fingerprint(r.Uint64()),
+	}
+	binary.BigEndian.PutUint64(c.Digest[:], r.Uint64())
+	binary.BigEndian.PutUint64(c.Digest[8:], r.Uint64())
+	c.Sums = new(simhash.Sums)
+	for bit := range c.Sums {
+		c.Sums[bit] = r.NormFloat64()
+	}
+	for range 4 {
+		c.Anchors = append(c.Anchors, r.Uint64())
+	}
+	c.Signature = make([]byte, evidence.Size)
+	for i := range c.Signature {
+		c.Signature[i] = byte(r.Uint32())
+	}
+	return c
 }

@@ -83,14 +83,3 @@ func TestWitnessesAreASample(t *testing.T) {
 		require.Empty(t, w.some(witnessesKept, time.Now()))
 	})
 }
-
-// BenchmarkDrawn measures what a claim pays for the comparison of its tickets.
-func BenchmarkDrawn(b *testing.B) {
-	l := newWatermarks(keyspace.Keys{Prefix: "x:"}, false)
-	n := uint64(0)
-	for b.Loop() {
-		l.drawn(l.highest.Load(), n+1, n+256)
-		n += 256
-	}
-	require.False(b, l.fell.Load())
-}
