@@ -35,6 +35,10 @@ type Output struct {
 	Verdict article.Verdict
 	// Reason names the test that decided, or why the record is a dead letter. It is a label value of the metrics.
 	Reason string
+	// Detail explains the reason of a dead letter.
+	Detail string
+	// LeftOut is the article's, see article.Article.LeftOut.
+	LeftOut float64
 
 	publisher string // see publisherCounter.name; empty for tombstones and dead letters
 }
@@ -100,7 +104,7 @@ func header(key, value string) record.Header { return record.Header{Key: key, Va
 
 // verdictOutput builds the output of an article with its verdict.
 func verdictOutput(r *record.Record, a *article.Article, v *article.Verdict, recipeID string) Output {
-	out := Output{Record: r, Time: r.Time, Destination: v.Destination, Verdict: *v, Reason: v.Reason.String()}
+	out := Output{Record: r, Time: r.Time, Destination: v.Destination, Verdict: *v, Reason: v.Reason.String(), LeftOut: a.LeftOut()}
 	ours := make([]record.Header, 0, 15)
 	ours = append(ours, header(HeaderVerdict, v.Kind.String()))
 	if !a.LittleText {
@@ -115,8 +119,8 @@ func verdictOutput(r *record.Record, a *article.Article, v *article.Verdict, rec
 		header(HeaderRoot, v.Root.String()),
 		header(HeaderInput, r.String()),
 		header(HeaderRecipe, recipeID))
-	if left := a.LeftOut(); left > 0 {
-		ours = append(ours, header(HeaderLeftOut, strconv.FormatFloat(left, 'f', 2, 64)))
+	if out.LeftOut > 0 {
+		ours = append(ours, header(HeaderLeftOut, strconv.FormatFloat(out.LeftOut, 'f', 2, 64)))
 	}
 	out.Headers = withHeaders(r, ours...)
 	return out
@@ -159,7 +163,7 @@ func deadOutput(r *record.Record, reject *RejectError, maxBytes int) Output {
 		header(HeaderDetail, detail),
 		header(HeaderInput, r.String()),
 	}
-	out := Output{Record: r, Time: r.Time, Destination: article.ToDead, Reason: string(reject.Reason)}
+	out := Output{Record: r, Time: r.Time, Destination: article.ToDead, Reason: string(reject.Reason), Detail: detail}
 	size := recordBytes(r) + maxDeadHeaderBytes
 	kept := r
 	if size > maxBytes {

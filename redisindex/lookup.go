@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/lookup"
 	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 )
@@ -163,23 +164,33 @@ func (l *lookups) read() (foundSlice bool, err error) {
 	for _, list := range lists {
 		l.x.metrics.members.Add(float64(len(list)))
 	}
-	near := newNearest(&l.x.layout.Plan, l.x.cfg.MaxCandidates)
+	near := lookup.NewNearest(&l.x.layout.Plan, l.x.cfg.MaxCandidates)
 	for i, t := range l.open {
 		l.x.metrics.lookups.Observe(float64(len(l.needs[i])))
 		if t.LittleText {
 			t.candidates = l.sameFingerprint(t)
 		} else {
-			near.reset()
+			near.Reset()
 			for _, n := range l.needs[i] {
-				near.offerList(l.refs[n], lists[n], t.Fingerprint)
+				near.Offer(l.refs[n].Slice, l.refs[n].Block, lists[n], t.Fingerprint)
 			}
-			if t.candidates = near.take(); near.capped {
+			for _, c := range near.Take() {
+				t.candidates = append(t.candidates, candidate{FieldRef: keyspace.FieldRef{Slice: c.Slice, Fingerprint: c.Fingerprint}, distance: c.Distance})
+			}
+			if near.Capped {
 				l.x.metrics.capped.Inc()
 			}
 		}
 		l.x.metrics.candidates.Observe(float64(len(t.candidates)))
 	}
 	return false, nil
+}
+
+// candidate is a stored fingerprint that the look-ups for an article found.
+type candidate struct {
+	keyspace.FieldRef
+	distance int // bits
+	fetched  int // index of its entries in claim.fetched, once they are fetched
 }
 
 // sameFingerprint returns the candidates of a task with little text, which is in no list: its fingerprint in each slice in reach.

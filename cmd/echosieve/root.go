@@ -7,6 +7,7 @@ import (
 	"echosieve/cmd/echosieve/internal/compare"
 	"echosieve/cmd/echosieve/internal/diff"
 	"echosieve/cmd/echosieve/internal/explain"
+	"echosieve/cmd/echosieve/internal/filter"
 	"echosieve/cmd/echosieve/internal/index"
 	"echosieve/internal/app/command"
 
@@ -54,7 +55,7 @@ func newRootCommand() *cobra.Command {
 		Example: rootExample,
 	}
 	root.AddGroup(&cobra.Group{ID: groupService, Title: "The service:"}, &cobra.Group{ID: groupVerdicts, Title: "Verdicts and the index:"})
-	verdicts := []*cobra.Command{boilerplate.Command(), compare.Command(), diff.Command(), explain.Command(), index.Command()}
+	verdicts := []*cobra.Command{boilerplate.Command(), compare.Command(), diff.Command(), explain.Command(), filter.Command(), index.Command()}
 	for _, cmd := range verdicts {
 		cmd.GroupID = groupVerdicts
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 func TestCommandsAreDocumented(t *testing.T) {
-	commandtest.Documented(t, newRootCommand(), "run", "reference", "ready") // no result; prints a file; prints the service's answer
+	commandtest.Documented(t, newRootCommand(), "run", "reference", "ready", "filter") // no result; prints a file; prints the service's answer; prints JSON in any case
 }
 
 func TestHelp(t *testing.T) {

@@ -171,6 +171,9 @@ func NewShare(share float64) Share { return Share(100*max(0, min(share, 1)) + 0.
 // String returns the share as it stands in headers: "0.83".
 func (s Share) String() string { return fmt.Sprintf("%d.%02d", s/100, s%100) }
 
+// Float returns the share as a number between 0 and 1.
+func (s Share) Float() float64 { return float64(s) / 100 }
+
 // ParseShare reads the form that String returns.
 func ParseShare(s string) (Share, error) {
 	share, err := strconv.ParseFloat(s, 64)

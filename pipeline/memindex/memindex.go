@@ -1,5 +1,9 @@
-// Package memindex keeps the article index in memory. Reference runs, benchmarks and tests use it, and it is the simplest statement of
-// which verdicts an index gives. Its articles are lost when the process ends.
+// Package memindex keeps the article index in the memory of one process, and on request in a folder, too. It gives the verdicts that package
+// redisindex gives to the same articles in the same order, claimed one by one. The command filter uses it, reference runs and tests.
+//
+// The window is cut into slices. A slice (slice.go) holds its articles as packed bytes (entry.go), a table that leads from a fingerprint to
+// them, and the block lists. Nothing in it is a pointer to an article, so ten million articles cost the garbage collector nothing. A slice is
+// forgotten as a whole. A folder (state.go) holds what was claimed, in its order.
 package memindex
 
 import (
@@ -21,7 +25,8 @@ type Config struct {
 	Generations int // number of slices in the window: exact repeats are found within a slice, and memory is freed by slice
 	article.Search
 	article.Policy
-	BlockBits int // width of the blocks of a fingerprint; 0: as wide as makes up the fingerprint
+	BlockBits     int // width of the blocks of a fingerprint; 0: as wide as makes up the fingerprint
+	MaxCandidates int // most fingerprints that are compared with an article, the nearest first; 0: all
 }
 
 // Index is a pipeline.Index in memory. An article's number in the order of arrival is its ticket. Safe for concurrent use.
@@ -32,11 +37,17 @@ type Index struct {
 	sliceMs  int64
 
 	mu        sync.Mutex
-	arrivals  int // articles stored so far
-	stored    int // articles held now
-	sweepAt   int // number of stored articles at which the next sweep runs
-	lastSweep int // arrivals at the last sweep
-	byNumber  map[int64]*slice
+	arrivals  uint64 // articles stored so far
+	stored    int    // articles held now
+	sweepAt   int    // number of stored articles at which the next sweep runs
+	lastSweep uint64 // arrivals at the last sweep
+	slices    map[int64]*slice
+	topics    topics
+	state     *state // nil: the articles are lost when the process ends
+
+	near   *lookup.Nearest
+	blocks []simhash.Block // scratch, as is record
+	record []byte
 }
 
 var _ pipeline.Index = (*Index)(nil)
@@ -44,30 +55,25 @@ var _ pipeline.Index = (*Index)(nil)
 // minSweep is the number of stored articles below which nothing is forgotten.
 const minSweep = 1 << 16
 
-// slice holds the articles of one piece of time. Slices are numbered from 1970.
-type slice struct {
-	lastArrival int
-	byDigest    map[article.Digest]*entry
-	byPrint     map[simhash.Fingerprint][]*entry // in order of arrival
-	blocks      map[simhash.Block][]simhash.Fingerprint
-	retracted   map[article.Coordinates]*entry // found by nothing but a replay
-}
-
-// entry is a stored article, without its sums and anchors: these are only for its own look-ups.
-type entry struct {
-	article.Article
-	arrival int
-	ms      int64
-	verdict article.Verdict
-}
+// About the bytes of an article beside its record: in a folder, and for its block lists in memory.
+const (
+	beside    = 24
+	listBytes = 80
+)
 
 // New returns an empty index. Window must be at least a second and Generations at least 1.
 func New(cfg Config) *Index {
 	seconds := (int64(cfg.Window/time.Second) + int64(cfg.Generations) - 1) / int64(cfg.Generations)
-	return &Index{
+	x := &Index{
 		cfg: cfg, plan: lookup.New(cfg.Search, cfg.BlockBits), windowMs: cfg.Window.Milliseconds(), sliceMs: seconds * 1000,
-		sweepAt: minSweep, byNumber: map[int64]*slice{},
+		sweepAt: minSweep, slices: map[int64]*slice{}, topics: topics{numbers: map[string]uint64{}},
 	}
+	most := cfg.MaxCandidates
+	if most == 0 {
+		most = 1 << 62
+	}
+	x.near = lookup.NewNearest(&x.plan, most)
+	return x
 }
 
 // Claim implements pipeline.Index. It fails only if ctx has ended.
@@ -89,163 +95,204 @@ func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]articl
 func (x *Index) claim(a *article.Article) article.Verdict {
 	ms := max(0, a.Time.UnixMilli())
 	s := x.slice(ms / x.sliceMs)
-	if o := s.retracted[a.Coordinates]; o != nil && o.Digest == a.Digest {
-		return o.verdict
-	}
-	if o := s.byDigest[a.Digest]; o != nil {
-		if o.Coordinates == a.Coordinates {
-			return o.verdict
+	x.list(s, a)
+	o, overflow := x.find(s, a)
+	if o != nil {
+		o.decodeID()
+		v := o.decodeVerdict()
+		if o.Coordinates != a.Coordinates {
+			v = article.ExactVerdict(o.Ref(), v.Root)
 		}
-		return article.ExactVerdict(o.Ref(), o.verdict.Root)
+		return v
 	}
-	e := &entry{Article: *a, arrival: x.arrivals, ms: ms}
-	e.verdict = x.decide(e)
-	x.store(s, e)
-	e.Sums, e.Anchors = nil, nil
-	return e.verdict
+	v := x.decide(a, ms)
+	e := entry{Article: *a, ticket: x.arrivals, ms: ms - s.number*x.sliceMs, overflow: overflow}
+	x.record = e.append(x.record[:0], x.topics.number(a.Topic), v)
+	x.keep(s, x.record)
+	if x.state != nil {
+		x.state.entry(s.number, a.Anchors, x.record)
+	}
+	return v
 }
 
-// Retract implements pipeline.Index. It fails only if ctx has ended.
+// keep stores a record in a slice. Its fingerprint is in the lists already.
+func (x *Index) keep(s *slice, record []byte) {
+	s.store(record)
+	s.bytes += int64(len(record)) + beside
+	s.lastTicket = x.arrivals
+	x.arrivals++
+	if x.stored++; x.stored >= x.sweepAt {
+		x.sweep()
+	}
+}
+
+// list adds the article's fingerprint to its block lists, unless they hold it. A full list loses its oldest fingerprint.
+func (x *Index) list(s *slice, a *article.Article) {
+	if a.LittleText {
+		return
+	}
+	known := s.head(a.Fingerprint) != 0
+	x.blocks = x.plan.AppendStored(x.blocks[:0], a)
+	for _, b := range x.blocks {
+		s.list(b, a.Fingerprint, known)
+	}
+}
+
+// find returns the article's own entry in a slice or, without one, the entry with its digest; nil if there is none. A hidden entry is found by
+// its own article only. overflow says that no further entry with the fingerprint may be found as an original.
+func (x *Index) find(s *slice, a *article.Article) (found *entry, overflow bool) {
+	n := 0
+	for _, records := range []iter.Seq[record]{s.entries(a.Fingerprint), s.overflow(a.Fingerprint, a.Digest)} {
+		for r := range records {
+			n++
+			if r.digest() != a.Digest {
+				continue
+			}
+			e := x.topics.decode(r)
+			if e.Coordinates == a.Coordinates {
+				return &e, false
+			}
+			if !e.hidden {
+				found = &e
+			}
+		}
+		if n < lookup.MaxEntries {
+			return found, false
+		}
+	}
+	return found, true
+}
+
+// Retract implements pipeline.Index. It fails only if ctx has ended. An index in a folder forgets it at the end of the process.
 func (x *Index) Retract(ctx context.Context, a *article.Article) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	s := x.slice(max(0, a.Time.UnixMilli()) / x.sliceMs)
-	if o := s.byDigest[a.Digest]; o != nil && o.Coordinates == a.Coordinates {
-		delete(s.byDigest, a.Digest)
-		s.byPrint[o.Fingerprint] = slices.DeleteFunc(s.byPrint[o.Fingerprint], func(e *entry) bool { return e == o })
-		s.retracted[o.Coordinates] = o
+	if s := x.slices[max(0, a.Time.UnixMilli())/x.sliceMs]; s != nil {
+		if e, _ := x.find(s, a); e != nil && e.Coordinates == a.Coordinates {
+			e.hide()
+		}
 	}
 	return nil
 }
 
 // slice returns slice n, which it makes if necessary.
 func (x *Index) slice(n int64) *slice {
-	s := x.byNumber[n]
+	s := x.slices[n]
 	if s == nil {
-		s = &slice{
-			byDigest: map[article.Digest]*entry{}, byPrint: map[simhash.Fingerprint][]*entry{}, blocks: map[simhash.Block][]simhash.Fingerprint{},
-			retracted: map[article.Coordinates]*entry{},
-		}
-		x.byNumber[n] = s
+		s = newSlice(n)
+		x.slices[n] = s
 	}
 	return s
 }
 
 // decide finds the article of which a is a copy or, without one, the article of which a is possibly a copy: of several the earliest one
 // with the same id or, without one, the earliest one.
-func (x *Index) decide(a *entry) article.Verdict {
+func (x *Index) decide(a *article.Article, ms int64) article.Verdict {
 	var copied, similar earliest
-	seen := map[*entry]bool{}
-	for n := max(0, a.ms-x.windowMs) / x.sliceMs; n <= saturate(a.ms, x.windowMs)/x.sliceMs; n++ {
-		s := x.byNumber[n]
-		if s == nil {
-			continue
-		}
-		for fp := range x.near(s, &a.Article) {
-			for _, o := range s.byPrint[fp] {
-				if seen[o] {
-					continue
-				}
-				seen[o] = true
-				switch j := x.judge(a, o); {
-				case j.Kind.IsCopy():
-					copied.offer(o, j)
-				case j.Kind == article.Possible:
-					similar.offer(o, j)
-				}
+	for _, c := range x.candidates(a, ms) {
+		s := x.slices[c.Slice]
+		for raw := range s.entries(c.Fingerprint) {
+			o := x.topics.decode(raw)
+			at := o.ms + s.number*x.sliceMs
+			if o.hidden || o.Coordinates == a.Coordinates || max(at, ms)-min(at, ms) > x.windowMs {
+				continue
+			}
+			o.decodeID()
+			switch j := x.cfg.Compare(a, &o.Article); {
+			case j.Kind.IsCopy() && o.decodeVerdict().Root.Coordinates != a.Coordinates:
+				copied.offer(o, j)
+			case j.Kind == article.Possible:
+				similar.offer(o, j)
 			}
 		}
 	}
 	best := copied
-	if best.entry == nil {
+	if best.Kind == 0 {
 		best = similar
 	}
 	v := article.Verdict{Kind: article.Unique, Root: a.Ref()}
-	if o := best.entry; o != nil {
-		v.Kind, v.Reason, v.Likeness, v.Original = best.Kind, best.Reason, best.Likeness, o.Ref()
+	if best.Kind != 0 {
+		v.Kind, v.Reason, v.Likeness, v.Original = best.Kind, best.Reason, best.Likeness, best.entry.Ref()
 		v.Destination = x.cfg.Destination(best.Judgement)
 		if v.Kind.IsCopy() {
-			v.Root = o.verdict.Root
+			v.Root = best.decodeVerdict().Root
 		}
 		if v.Kind != article.Exact {
-			v.Distance = simhash.Distance(a.Fingerprint, o.Fingerprint)
+			v.Distance = simhash.Distance(a.Fingerprint, best.Fingerprint)
 		}
 	}
 	return v
 }
 
+// candidates returns the fingerprints whose entries are compared with an article, in the slices that can hold an original.
+func (x *Index) candidates(a *article.Article, ms int64) (little []lookup.Candidate) {
+	x.near.Reset()
+	x.blocks = x.blocks[:0]
+	if !a.LittleText {
+		x.blocks = x.plan.AppendLookups(x.blocks, a)
+	}
+	for n := max(0, ms-x.windowMs) / x.sliceMs; n <= saturate(ms, x.windowMs)/x.sliceMs; n++ {
+		s := x.slices[n]
+		if s == nil {
+			continue
+		}
+		if a.LittleText {
+			little = append(little, lookup.Candidate{Slice: n, Fingerprint: a.Fingerprint})
+		}
+		for _, b := range x.blocks {
+			x.near.Offer(n, b.Index, s.lists[key(b)], a.Fingerprint)
+		}
+	}
+	return append(little, x.near.Take()...)
+}
+
 // earliest keeps, of the articles that it is offered, the earliest with the same id or, without one, the earliest.
 type earliest struct {
-	*entry
+	entry
 	article.Judgement
 }
 
-func (f *earliest) offer(o *entry, j article.Judgement) {
-	if f.entry == nil || j.SameID && !f.SameID || j.SameID == f.SameID && o.arrival < f.arrival {
+func (f *earliest) offer(o entry, j article.Judgement) {
+	if f.Kind == 0 || j.SameID && !f.SameID || j.SameID == f.SameID && o.ticket < f.ticket {
 		f.entry, f.Judgement = o, j
 	}
 }
 
-// near iterates over the fingerprints in a slice that are candidates for an article. Some come repeatedly.
-func (x *Index) near(s *slice, a *article.Article) iter.Seq[simhash.Fingerprint] {
-	return func(yield func(simhash.Fingerprint) bool) {
-		if a.LittleText {
-			yield(a.Fingerprint)
-			return
+// sweep forgets the slices from which no slice in use is within the window. A slice is in use if it got an article since the last sweep. The
+// time of a single article says nothing: its clock may be wrong.
+func (x *Index) sweep() {
+	var used []int64
+	for n, s := range x.slices {
+		if s.lastTicket >= x.lastSweep {
+			used = append(used, n)
 		}
-		filter := x.plan.NewFilter()
-		for _, block := range x.plan.AppendLookups(nil, a) {
-			for _, fp := range s.blocks[block] {
-				if filter.Accepts(block.Index, fp, simhash.Distance(a.Fingerprint, fp)) && !yield(fp) {
-					return
-				}
+	}
+	slices.Sort(used)
+	reach := x.windowMs/x.sliceMs + 1
+	for n, s := range x.slices {
+		if i, _ := slices.BinarySearch(used, n-reach); i == len(used) || used[i] > n+reach {
+			x.stored -= s.count
+			delete(x.slices, n)
+			if x.state != nil {
+				x.state.dead += s.bytes
 			}
-		}
-	}
-}
-
-// judge says what a is to the earlier article o: nothing if both are one record or are farther apart than the window.
-func (x *Index) judge(a, o *entry) article.Judgement {
-	if a.Coordinates == o.Coordinates || max(a.ms, o.ms)-min(a.ms, o.ms) > x.windowMs {
-		return article.Judgement{}
-	}
-	return x.cfg.Compare(&a.Article, &o.Article)
-}
-
-func (x *Index) store(s *slice, a *entry) {
-	if x.stored >= x.sweepAt {
-		x.sweep(a.ms)
-	}
-	if !a.LittleText {
-		stored := slices.ContainsFunc(s.byPrint[a.Fingerprint], func(o *entry) bool { return !o.LittleText })
-		for _, block := range x.plan.AppendStored(nil, &a.Article) {
-			if !stored || !slices.Contains(s.blocks[block], a.Fingerprint) {
-				s.blocks[block] = append(s.blocks[block], a.Fingerprint)
-			}
-		}
-	}
-	s.byDigest[a.Digest] = a
-	s.byPrint[a.Fingerprint] = append(s.byPrint[a.Fingerprint], a)
-	s.lastArrival = x.arrivals
-	x.arrivals++
-	x.stored++
-}
-
-// sweep forgets the slices that are outside the window around now and got no article since the last sweep. The second condition is needed
-// because now is the time of one article: if its clock is wrong, the slices of all other articles are outside the window.
-func (x *Index) sweep(now int64) {
-	for n, s := range x.byNumber {
-		far := (n+1)*x.sliceMs < now-x.windowMs || n*x.sliceMs > saturate(now, x.windowMs)
-		if far && s.lastArrival < x.lastSweep {
-			x.stored -= len(s.byDigest) + len(s.retracted)
-			delete(x.byNumber, n)
 		}
 	}
 	x.lastSweep = x.arrivals
 	x.sweepAt = max(minSweep, x.stored+x.stored/4)
+}
+
+// Bytes is about the memory that the articles take.
+func (x *Index) Bytes() (n int64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, s := range x.slices {
+		n += s.bytes + int64(s.count)*listBytes
+	}
+	return n
 }
 
 // saturate adds two numbers that are not negative. It returns the largest number where the sum would overflow.

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/packed"
 	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
 )
@@ -162,7 +163,7 @@ func (r *Restorer) store(ctx context.Context, entries []*decided) (outcomes map[
 			hidden = d.Digest[:]
 		}
 		replies[i] = restoreScript.EvalSha(ctx, pipe, []string{tools.keys.Entries(f)}, f.Name(), d.Digest[:], d.AppendDecided(nil, tools.keys.Layout.Start(d.Slice), d.verdict),
-			tools.keys.Layout.MaxEntries, tools.keys.Layout.LifetimeSeconds(), hidden, len(keyspace.AppendCoordinates(nil, d.Coordinates)))
+			tools.keys.Layout.MaxEntries, tools.keys.Layout.LifetimeSeconds(), hidden, len(packed.AppendCoordinates(nil, d.Coordinates)))
 	}
 	if err := connection.Execute(ctx, pipe); err != nil {
 		return nil, nil, err

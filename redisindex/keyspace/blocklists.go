@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"echosieve/pipeline/lookup"
 	"echosieve/simhash"
 )
 
@@ -17,11 +18,9 @@ const (
 	BucketsSets   = "sets"
 )
 
-// MaxMembers bounds a list to the newest 512 fingerprints. Articles on one template, or a phrase that everybody uses (anchors are samples of
-// the wording), make one list ever longer: without a bound all other articles would read more and more, and so would the log of Redis and
-// its replicas, as a packed list is written as a whole. Later articles do not find the older ones through this list. The newest stay,
-// because most copies follow their original within hours. Of a set, which may grow, no more members are read.
-const MaxMembers = 512
+// MaxMembers is lookup.MaxMembers. It also bounds the log of Redis and its replicas, as a packed list is written as a whole. Of a set, which may
+// grow, no more members are read.
+const MaxMembers = lookup.MaxMembers
 
 // MemberBytes is the size of a fingerprint in a packed list of the block. The block value names the list, so its bits are left out: with
 // values of 16 bits a fingerprint takes 6 bytes, and 8 in the list of an anchor.

@@ -3,12 +3,12 @@ package keyspace
 import (
 	_ "embed"
 	"encoding/binary"
-	"encoding/hex"
 	"hash/fnv"
-	"strings"
 	"time"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/lookup"
+	"echosieve/pipeline/packed"
 )
 
 // EntriesInLua are the functions in front of every script for entries.
@@ -57,7 +57,7 @@ func (e *Entry) Before(o *Entry) bool {
 
 // Layout of an entry:
 //
-//	length u16, head length u16, ticket 6 bytes, digest 16 bytes, form u8, coordinates, packed id (appendID), time, signature | verdict
+//	length u16, head length u16, ticket 6 bytes, digest 16 bytes, form u8, coordinates, packed id (packed.AppendID), time, signature | verdict
 //
 // Numbers are big-endian. The time counts from the start of the slice, in milliseconds. The head is everything before the verdict. The
 // scripts know the first four fields (lua/find.lua); restore.lua also compares coordinates. An entry has at most 64 KiB.
@@ -78,7 +78,7 @@ const (
 //
 // An overflow entry is invisible to other articles. It must therefore lose every comparison: its ticket is maxTicket, so any article
 // that it finds counts as the earlier one (lua/ticket.lua).
-const MaxEntries = 8
+const MaxEntries = lookup.MaxEntries
 
 const (
 	// MaxTicket is the highest ticket there is: that of overflow entries.
@@ -98,7 +98,7 @@ const (
 // by a refill.
 func (e *Entry) HiddenDigest() []byte {
 	h := fnv.New64a()
-	h.Write(AppendCoordinates(make([]byte, 0, 64), e.Coordinates)) // writing to a hash never fails
+	h.Write(packed.AppendCoordinates(make([]byte, 0, 64), e.Coordinates)) // writing to a hash never fails
 	hidden := e.Digest
 	binary.BigEndian.PutUint64(hidden[:8], binary.BigEndian.Uint64(hidden[:8])^h.Sum64())
 	binary.BigEndian.PutUint64(hidden[8:], binary.BigEndian.Uint64(hidden[8:])+h.Sum64())
@@ -130,7 +130,7 @@ func (e *Entry) Append(dst []byte, sliceStart int64) []byte {
 		form |= flagLittle
 	}
 	dst = append(dst, form)
-	dst = appendRef(dst, e.Ref())
+	dst = packed.AppendRef(dst, e.Ref())
 	dst = binary.AppendVarint(dst, e.Millis()-sliceStart)
 	dst = append(dst, e.Signature...) // up to the end of the head
 	length := uint16(len(dst) - start)
@@ -165,14 +165,14 @@ func CutEntry(f FieldRef, sliceStart int64, data string) (e Entry, rest string, 
 	}
 	e.Digest = article.Digest(raw[digestAt:formAt])
 	e.LittleText = raw[formAt]&flagLittle != 0
-	d := decoder{data: raw[formAt+1 : head]}
-	ref := d.ref()
+	d := packed.Decoder{Data: raw[formAt+1 : head]}
+	ref := d.Ref()
 	e.ID, e.Coordinates = ref.ID, ref.Coordinates
-	e.Time = time.UnixMilli(sliceStart + d.varint())
-	if len(d.data) > 0 {
-		e.Signature = d.data
+	e.Time = time.UnixMilli(sliceStart + d.Varint())
+	if len(d.Data) > 0 {
+		e.Signature = d.Data
 	}
-	if d.bad {
+	if d.Bad {
 		return Entry{}, "", ErrCorrupt
 	}
 	if length > head {
@@ -192,135 +192,4 @@ func (k Keys) DecodeField(f FieldRef, value string) (entries []*Entry, err error
 		value = rest
 	}
 	return entries, nil
-}
-
-func appendRef(dst []byte, r article.Ref) []byte {
-	return appendString(AppendCoordinates(dst, r.Coordinates), string(appendID(make([]byte, 0, 64), r)))
-}
-
-// AppendCoordinates encodes coordinates as they stand in an entry.
-func AppendCoordinates(dst []byte, c article.Coordinates) []byte {
-	dst = appendString(dst, c.Topic)
-	dst = binary.AppendVarint(dst, int64(c.Partition))
-	return binary.AppendVarint(dst, c.Offset)
-}
-
-func appendString(dst []byte, s string) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
-}
-
-// decoder decodes the bytes of the append functions. After the first error bad stays set, and results mean nothing.
-type decoder struct {
-	data []byte // not decoded yet
-	bad  bool
-}
-
-func (d *decoder) varint() int64 {
-	v, n := binary.Varint(d.data)
-	if n <= 0 {
-		d.bad = true
-		return 0
-	}
-	d.data = d.data[n:]
-	return v
-}
-
-func (d *decoder) uvarint() uint64 {
-	v, n := binary.Uvarint(d.data)
-	if n <= 0 {
-		d.bad = true
-		return 0
-	}
-	d.data = d.data[n:]
-	return v
-}
-
-func (d *decoder) string() string { return d.bytes(d.uvarint()) }
-
-func (d *decoder) bytes(n uint64) string {
-	if d.bad || n > uint64(len(d.data)) {
-		d.bad = true
-		return ""
-	}
-	s := string(d.data[:n])
-	d.data = d.data[n:]
-	return s
-}
-
-func (d *decoder) ref() article.Ref {
-	var r article.Ref
-	r.Topic = d.string()
-	r.Partition = int32(d.varint())
-	r.Offset = d.varint()
-	id, ok := unpackID(d.string(), r.Coordinates)
-	r.ID, d.bad = id, d.bad || !ok
-	return r
-}
-
-// Ids are the longest part of an entry after the signature, and most of them are numbers, UUIDs or hashes with a prefix. So a run of
-// hexadecimal digits takes half of its length: "source-20240131" takes 12 bytes instead of 15, a UUID 25 instead of 36.
-//
-// A packed id is a sequence of:
-//
-//	00-7f      one ASCII character
-//	80-fe      minRun to maxRun lower-case hexadecimal digits follow, two a byte; the last byte of an odd number ends with 0
-//	ff         the rest of the id follows as it is; at the end of the packed id: the id is the coordinates
-const (
-	minRun    = 4 // a shorter run takes as much packed
-	maxRun    = minRun + restOfID - 1 - hexRun
-	hexRun    = 0x80
-	restOfID  = 0xff
-	hexDigits = "0123456789abcdef"
-)
-
-// appendID packs the id of an article.
-func appendID(dst []byte, r article.Ref) []byte {
-	if strings.HasPrefix(r.ID, r.Topic) && r.ID == r.String() {
-		return append(dst, restOfID)
-	}
-	for id := r.ID; id != ""; {
-		n := 0
-		for n < min(len(id), maxRun) && strings.IndexByte(hexDigits, id[n]) >= 0 {
-			n++
-		}
-		switch {
-		case n >= minRun:
-			dst = append(dst, byte(hexRun+n-minRun))
-			dst, _ = hex.AppendDecode(dst, []byte(id[:n]+"0"[:n%2])) // digits only, so there is no error
-		case id[0] >= hexRun:
-			return append(append(dst, restOfID), id...)
-		default:
-			n = 1
-			dst = append(dst, id[0])
-		}
-		id = id[n:]
-	}
-	return dst
-}
-
-// unpackID returns the id of an article with these coordinates. It reports whether the bytes are a packed id.
-func unpackID(packed string, at article.Coordinates) (id string, ok bool) {
-	if packed == string([]byte{restOfID}) {
-		return at.String(), true
-	}
-	buf := make([]byte, 0, 64)
-	for i := 0; i < len(packed); {
-		c := packed[i]
-		i++
-		switch {
-		case c < hexRun:
-			buf = append(buf, c)
-		case c == restOfID:
-			return string(append(buf, packed[i:]...)), true
-		default:
-			n := int(c) - hexRun + minRun
-			if (n+1)/2 > len(packed)-i {
-				return "", false
-			}
-			buf = hex.AppendEncode(buf, []byte(packed[i:i+(n+1)/2]))
-			buf = buf[:len(buf)-n%2]
-			i += (n + 1) / 2
-		}
-	}
-	return string(buf), true
 }

@@ -33,10 +33,10 @@ var others = []mistake{
 		{"keyspace/lua/find.lua", "error('ECHOSIEVE_DAMAGED', 0)", "break"},
 	}, "^TestDamagedOwnEntry$"},
 	{"keeps-the-farthest", []edit{
-		{"nearest.go", "if c.distance == n.cutoff {\n\t\t\treturn", "if true {\n\t\t\treturn"},
+		{"../pipeline/lookup/nearest.go", "if c.Distance == n.cutoff {\n\t\t\treturn", "if true {\n\t\t\treturn"},
 	}, "^TestNearest$"},
 	{"candidates-twice", []edit{
-		{"nearest.go", "if slices.Contains(n.byBits[c.distance], c) {", "if slices.Contains(n.byBits[c.distance], c) && false {"},
+		{"../pipeline/lookup/nearest.go", "if slices.Contains(n.byBits[c.Distance], c) {", "if slices.Contains(n.byBits[c.Distance], c) && false {"},
 	}, "^TestNearest$"},
 	{"last-ticket-wins", []edit{
 		{"lua/ticket.lua", "if has_ticket(held) or", "if"},
@@ -93,14 +93,14 @@ var others = []mistake{
 		{"lookup.go", "x.layout.Plan.AppendLookups(blocks, &t.Article)", "func(a article.Article) []simhash.Block { a.Anchors = nil; return x.layout.Plan.AppendLookups(nil, &a) }(t.Article)"},
 	}, contract + "/^Anchors$"},
 	{"blocks-reach-as-far-as-anchors", []edit{
-		{"nearest.go", "n.filter.Accepts(ref.Block, other, d)", "n.filter.Accepts(4, other, d)"},
-	}, contract + "/^Reach$"},
+		{"../pipeline/lookup/nearest.go", "n.filter.Accepts(block, other, d)", "n.filter.Accepts(4, other, d)"},
+	}, "../pipeline/memindex ^TestContract$/^Reach$"},
 	{"anchors-reach-no-farther-than-blocks", []edit{
-		{"nearest.go", "n.filter.Accepts(ref.Block, other, d)", "n.filter.Accepts(0, other, d)"},
-	}, contract + "/^Reach$"},
+		{"../pipeline/lookup/nearest.go", "n.filter.Accepts(block, other, d)", "n.filter.Accepts(0, other, d)"},
+	}, "../pipeline/memindex ^TestContract$/^Reach$"},
 	{"two-lists-are-no-more-than-one", []edit{
-		{"nearest.go", "n.filter.Accepts(ref.Block, other, d)", "func() bool { n.filter.Reset(); return n.filter.Accepts(ref.Block, other, d) }()"},
-	}, contract + "/^Reach$"},
+		{"../pipeline/lookup/nearest.go", "n.filter.Accepts(block, other, d)", "func() bool { n.filter.Reset(); return n.filter.Accepts(block, other, d) }()"},
+	}, "../pipeline/memindex ^TestContract$/^Reach$"},
 	{"stored-without-anchors", []edit{
 		{"lists.go", "c.x.layout.Plan.AppendStored(blocks[:0], &t.Article)", "c.x.layout.Plan.Layout.AppendBlocks(blocks[:0], t.Fingerprint)"},
 	}, contract + "/^Anchors$"},
@@ -208,4 +208,13 @@ var others = []mistake{
 	{"owner-chooses-its-epoch", []edit{
 		{"../consumer/writer.go", "func (fencedIdentity) renew() error { return errStandingLost }", "func (fencedIdentity) renew() error { return nil }"},
 	}, "^TestFencedWritersLoseTheirStanding$"},
+	{"an-ended-run-is-taken-up", []edit{
+		{"../cmd/echosieve/internal/filter/runs.go", "time.UnixMilli(ms); last.ended {", "time.UnixMilli(ms); false {"},
+	}, "^TestState$"},
+	{"an-interrupted-run-is-not-taken-up", []edit{
+		{"../cmd/echosieve/internal/filter/runs.go", "time.UnixMilli(ms); last.ended {", "time.UnixMilli(ms); true {"},
+	}, "^TestKilled$"},
+	{"lines-before-their-state", []edit{
+		{"../cmd/echosieve/internal/filter/filter.go", "err = r.index.Sync() //", "//"},
+	}, "^TestKilled$"},
 }

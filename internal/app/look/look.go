@@ -190,6 +190,5 @@ func newRelation(l article.Likeness) *Relation {
 	if l.Relation == article.RelationNone {
 		return nil
 	}
-	share := func(s article.Share) float64 { return float64(s) / 100 }
-	return &Relation{l.Relation.String(), share(l.Similarity), share(l.Contained), share(l.Contains)}
+	return &Relation{l.Relation.String(), l.Similarity.Float(), l.Contained.Float(), l.Contains.Float()}
 }

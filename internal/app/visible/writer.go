@@ -81,3 +81,14 @@ func Terminal(stream any) (*os.File, bool) {
 	f, ok := stream.(*os.File)
 	return f, ok && term.IsTerminal(int(f.Fd()))
 }
+
+// Raw returns the stream behind a Writer for data that programs read, byte by byte as it is; the Writer itself if it leads to a terminal.
+func Raw(stream io.Writer) io.Writer {
+	if _, terminal := Terminal(stream); terminal {
+		return stream
+	}
+	if w, ok := stream.(*Writer); ok {
+		return w.out
+	}
+	return stream
+}

@@ -1,4 +1,4 @@
-package redisindex
+package lookup
 
 import (
 	"cmp"
@@ -9,22 +9,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/lookup"
-	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 )
 
-// nearest keeps the nearest of the candidates that the lists make, each once. Of several candidates at the largest distance kept, it keeps
+// Nearest keeps the nearest of the candidates that the lists make, each once. Of several candidates at the largest distance kept, it keeps
 // the first ones offered. The test collects and sorts all candidates, and compares.
 func TestNearest(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	capped, lone := 0, 0
-	plan := lookup.New(article.Search{Rule: article.Rule{MaxDistance: 8}, Blocks: 4, LoneDistance: 4}, 0)
+	plan := New(article.Search{Rule: article.Rule{MaxDistance: 8}, Blocks: 4, LoneDistance: 4}, 0)
 	for range 2000 {
 		most := 1 + r.IntN(12)
-		near := newNearest(&plan, most)
-		near.reset()
-		var all []candidate
+		near := NewNearest(&plan, most)
+		near.Reset()
+		var all []Candidate
 		for slice := range int64(2) {
 			lists := map[simhash.Fingerprint]int{} // that hold the fingerprint
 			for block := range 1 + r.IntN(5) {
@@ -41,27 +39,27 @@ func TestNearest(t *testing.T) {
 					held[fp] = true
 					lists[fp]++
 					list = append(list, fp)
-					c := candidate{FieldRef: keyspace.FieldRef{Slice: slice, Fingerprint: fp}, distance: simhash.Distance(0, fp)}
-					switch reached := c.distance <= 4 || block == 4 || lists[fp] > 1; {
+					c := Candidate{slice, fp, simhash.Distance(0, fp)}
+					switch reached := c.Distance <= 4 || block == 4 || lists[fp] > 1; {
 					case !reached:
 						lone++
 					case !slices.Contains(all, c):
 						all = append(all, c)
 					}
 				}
-				near.offerList(keyspace.ListRef{Slice: slice, Block: block}, list, 0)
+				near.Offer(slice, block, list, 0)
 			}
 		}
-		slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
+		slices.SortStableFunc(all, func(a, b Candidate) int { return cmp.Compare(a.Distance, b.Distance) })
 		want := all[:min(most, len(all))]
-		found := near.take()
+		found := near.Take()
 		require.Len(t, found, len(want))
 		if len(want) < len(all) {
 			capped++
 		}
-		require.Equal(t, len(want) < len(all), near.capped)
+		require.Equal(t, len(want) < len(all), near.Capped)
 		for i, c := range found {
-			require.Equal(t, want[i].distance, c.distance)
+			require.Equal(t, want[i].Distance, c.Distance)
 			require.False(t, slices.Contains(found[:i], c), "%v twice", c)
 			require.Contains(t, all, c)
 		}
@@ -76,7 +74,7 @@ func BenchmarkNearest(b *testing.B) {
 	r := rand.New(rand.NewPCG(7, 8))
 	lists := make([][]simhash.Fingerprint, 24)
 	for i := range lists {
-		for range keyspace.MaxMembers {
+		for range MaxMembers {
 			fp := simhash.Fingerprint(0)
 			for range 6 {
 				fp ^= 1 << r.IntN(16)
@@ -84,14 +82,14 @@ func BenchmarkNearest(b *testing.B) {
 			lists[i] = append(lists[i], fp)
 		}
 	}
-	plan := lookup.New(article.Search{Rule: article.Rule{MaxDistance: 21}, Blocks: 3, Probes: 3, LoneDistance: 12}, 0)
-	near := newNearest(&plan, keyspace.DefaultConfig().MaxCandidates)
+	plan := New(article.Search{Rule: article.Rule{MaxDistance: 21}, Blocks: 3, Probes: 3, LoneDistance: 12}, 0)
+	near := NewNearest(&plan, 24)
 	b.ReportAllocs()
 	for b.Loop() {
-		near.reset()
+		near.Reset()
 		for i, list := range lists {
-			near.offerList(keyspace.ListRef{Slice: 1, Block: i / 5}, list, 0xff)
+			near.Offer(1, i/5, list, 0xff)
 		}
-		_ = near.take()
+		_ = near.Take()
 	}
 }

@@ -1,4 +1,4 @@
-package keyspace
+package packed
 
 import (
 	"strings"
@@ -31,14 +31,14 @@ func TestPackedIDs(t *testing.T) {
 		"\xff":                                  2,
 		"a\x80":                                 3,
 	} {
-		packed := string(appendID(nil, article.Ref{ID: id, Coordinates: at}))
+		packed := string(AppendID(nil, article.Ref{ID: id, Coordinates: at}))
 		require.Len(t, packed, size, id)
-		got, ok := unpackID(packed, at)
+		got, ok := UnpackID(packed, at)
 		require.True(t, ok, id)
 		require.Equal(t, id, got)
 	}
 	for _, cut := range []string{"\x80", "\x80\x12", "a\xfe12"} {
-		_, ok := unpackID(cut, at)
+		_, ok := UnpackID(cut, at)
 		require.False(t, ok, "%q", cut)
 	}
 }
@@ -49,10 +49,10 @@ func FuzzPackedID(f *testing.F) {
 	}
 	at := article.Coordinates{Topic: "news", Partition: 3, Offset: 12345}
 	f.Fuzz(func(t *testing.T, id string) {
-		packed := string(appendID(nil, article.Ref{ID: id, Coordinates: at}))
-		if got, ok := unpackID(packed, at); !ok || got != id || len(packed) > len(id)+1 {
+		packed := string(AppendID(nil, article.Ref{ID: id, Coordinates: at}))
+		if got, ok := UnpackID(packed, at); !ok || got != id || len(packed) > len(id)+1 {
 			t.Fatalf("%q became %q, then %q", id, packed, got)
 		}
-		_, _ = unpackID(id, at) // any bytes
+		_, _ = UnpackID(id, at) // any bytes
 	})
 }

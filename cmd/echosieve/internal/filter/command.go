@@ -1,0 +1,158 @@
+// Package filter is the command filter: verdicts on the articles of files, without Kafka and Redis.
+package filter
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/files"
+	"echosieve/pipeline/article"
+)
+
+const help = `Filter writes each article of the files with its verdict: one line of JSON an article, in the order of the files,
+the object as it came with a last member "echosieve". It needs no Kafka, no Redis and no settings, and gives the verdicts that the service
+gives to the same articles in the same order.
+
+It reads what produce reads: JSON Lines, JSON lists, JSON over several lines, Elasticsearch's bulk format, the output of kcat -J, CSV and
+TSV with a header, and WARC, plain, .gz or .zst. "-", or no file, means standard input.
+
+  verdict         unique, possible, near, exact, or dead: no article can be made of it, see reason and detail
+  topic           where the service would publish it: unique, possible, duplicate or dead
+  original, root  the article that it repeats, and the first of the chain: id and record, which is FILE/RUN/NUMBER
+  relation, similarity, contained, contains, distance, reason
+                  what it has in common with the original, as in docs/output.md
+
+A damaged line gives a line with the verdict dead, and its text as member "value". So nothing is lost: each article is in one line of
+one output. Lines go to standard output, except those with a file of their own.
+
+With --state, later runs know the articles of this one. A run that was interrupted or killed is repeated: until a run has read all of its
+files, the same line of the same file gets the same verdict again. After a whole run, an article that comes again is a copy, in the
+same file as in others. Copy the folder only while no run uses it. Another recipe or window needs another folder.
+
+An article is compared with those of --window before it, by its own time (--time-field). An article without one has the time of the article
+before it. So in files without times every article is compared with all before it.
+
+Exit codes: 0 done; 1 done, but some lines are dead; 2 failed or interrupted, or no line was an article.`
+
+// Command returns the command filter.
+func Command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "filter [FILE...]",
+		Short: "Write the articles of files with their verdicts; needs no server",
+		Long:  help,
+		Example: `  echosieve filter articles.jsonl > judged.jsonl
+  zcat dump.json.gz | echosieve filter --only unique,possible > new.jsonl
+  echosieve filter --state seen --only unique,possible today.jsonl > new.jsonl
+  echosieve filter --unique new.jsonl --duplicate copies.jsonl --dead broken.jsonl 2026-*.csv`,
+	}
+	only := cmd.Flags().StringSlice("only", nil, "write only these topics: unique, possible, duplicate, dead")
+	var p paths
+	cmd.Flags().StringVar(&p.unique, "unique", "", "`file` for the topics unique and possible, in place of standard output")
+	cmd.Flags().StringVar(&p.duplicate, "duplicate", "", "`file` for the topic duplicate")
+	cmd.Flags().StringVar(&p.dead, "dead", "", "`file` for the topic dead")
+	folder := cmd.Flags().String("state", "", "`folder` that keeps the articles of this run for the next one")
+	headersOnly := cmd.Flags().Bool("headers-only", false, "write only id and verdict of each article")
+	times := cmd.Flags().StringSlice("time-field", defaultTimes, "members that hold the time of an article, the best first")
+	config.AddFlags(cmd.Flags(), "window", "recipe", "detection", "policy", "input")
+	cmd.RunE = func(cmd *cobra.Command, names []string) error {
+		cfg, err := config.Load(cmd.Flags())
+		if err != nil {
+			return err
+		}
+		wanted, err := topics(*only)
+		if err != nil {
+			return err
+		}
+		if len(names) == 0 && files.OnTerminal(cmd.InOrStdin()) {
+			return errors.New("no file named, and standard input is a terminal; name files of " + files.HoldsArticles)
+		}
+		if len(names) == 0 {
+			names = []string{"-"}
+		}
+		for _, name := range names {
+			if name != "-" {
+				if err := files.Check(name, files.HoldsArticles); err != nil {
+					return err
+				}
+			}
+		}
+		r, err := newRun(cfg, *folder)
+		if err != nil {
+			return err
+		}
+		defer r.index.Close()
+		r.input.names, r.input.stdin, r.input.times = names, cmd.InOrStdin(), *times
+		r.output.headersOnly, r.output.wanted = *headersOnly, wanted
+		return r.execute(cmd, p, *folder != "")
+	}
+	return cmd
+}
+
+// topics returns the topics of --only; without names all of them.
+func topics(names []string) (wanted [article.DestinationCount]bool, err error) {
+	all := append(article.VerdictDestinations(), article.ToDead)
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(d article.Destination) bool { return d.String() == name })
+		if i < 0 {
+			return wanted, fmt.Errorf("--only has %q, which is no topic: name some of unique, possible, duplicate, dead", name)
+		}
+		wanted[all[i]] = true
+	}
+	for _, d := range all {
+		wanted[d] = wanted[d] || len(names) == 0
+	}
+	return wanted, nil
+}
+
+// execute runs the command between its streams.
+func (r *run) execute(cmd *cobra.Command, p paths, keep bool) (err error) {
+	errOut, begun := cmd.ErrOrStderr(), time.Now()
+	if keep {
+		if r.input.runs, err = beginRuns(r.index, r.input.sources(), begun); err != nil {
+			return err
+		}
+	} else {
+		r.input.clock = begun
+	}
+	if err := r.output.open(cmd.OutOrStdout(), p, r.input.names); err != nil {
+		return err
+	}
+	size := files.Size(r.input.names)
+	stop := func() {}
+	if !files.OnTerminal(cmd.OutOrStdout()) { // else it would stand between the lines
+		stop = files.ShowLine(errOut, func(elapsed time.Duration) string { return r.progress(elapsed, size) })
+	}
+	err = r.filter(cmd.Context())
+	stop()
+	if err = errors.Join(err, r.output.close(err == nil)); errors.Is(err, syscall.EPIPE) {
+		return nil // nobody reads any more, as behind head
+	}
+	if err == nil && keep {
+		err = endRuns(r.index, r.input.runs)
+	}
+	if err == nil && r.counts.total() > 0 && r.counts.articles.Load() == 0 {
+		err = r.noArticle(r.counts.firstDamaged)
+	}
+	if noArticle := (*files.NoArticleError)(nil); errors.As(err, &noArticle) {
+		return err
+	}
+	r.summarise(errOut, time.Since(begun))
+	if dead := r.counts.topics[article.ToDead].Load(); err == nil && dead > 0 {
+		err = &command.AnswerError{Text: fmt.Sprintf("%s dead: see reason and detail there", deadLines(dead))}
+	}
+	return err
+}
+
+func deadLines(n int64) string {
+	if n == 1 {
+		return "1 line is"
+	}
+	return fmt.Sprintf("%d lines are", n)
+}

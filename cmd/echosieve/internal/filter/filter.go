@@ -1,0 +1,182 @@
+package filter
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
+	"echosieve/internal/app/files"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/memindex"
+	"echosieve/pipeline/record"
+)
+
+// run is one run of the command.
+type run struct {
+	cfg    config.Config
+	input  input
+	output outputs
+	index  *memindex.Index
+	pipe   *pipeline.Pipeline
+	counts counts
+}
+
+// counts are of the articles whose lines are written. They are read while the run goes on.
+type counts struct {
+	topics       [article.DestinationCount]atomic.Int64
+	exact, near  atomic.Int64
+	articles     atomic.Int64 // lines that are JSON objects
+	firstDamaged string       // what is wrong with the first line that is none
+}
+
+// newRun returns a run with the pipeline of the service on an index in memory or, with a folder's name, in that folder.
+func newRun(cfg config.Config, folder string) (*run, error) {
+	cfg.Input.DecodeConfig = cfg.Input.AsJSON()
+	made, err := cfg.LoadRecipe()
+	if err != nil {
+		return nil, err
+	}
+	r := &run{cfg: cfg, output: outputs{decode: cfg.Input.DecodeConfig}, input: input{decode: cfg.Input.DecodeConfig, limit: cfg.Kafka.MaxMessageBytes}}
+	layout := cfg.IndexConfig(made.ID())
+	settings := memindex.Config{
+		Window: cfg.Window, Generations: layout.Generations, Search: layout.Search, Policy: cfg.Policy,
+		BlockBits: layout.Plan().Layout.Bits, MaxCandidates: layout.MaxCandidates,
+	}
+	if folder == "" {
+		r.index = memindex.New(settings)
+	} else if r.index, err = memindex.Open(folder, settings, made.ID()); err != nil {
+		return nil, fmt.Errorf("--state: %w", err)
+	}
+	r.pipe, err = pipeline.New(pipeline.Config{Decode: cfg.Input.DecodeConfig, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, made, r.index, nil)
+	return r, err
+}
+
+// filter reads, decides and writes until the input ends or ctx does. Articles are read and prepared ahead, decided and written in their order.
+func (r *run) filter(ctx context.Context) error {
+	ahead, stop := context.WithCancel(ctx)
+	defer stop()
+	read, prepared := make(chan []record.Record), make(chan *pipeline.Batch, 1)
+	var failed error // set before prepared is closed
+	go func() {
+		defer close(prepared)
+		ended := make(chan error, 1)
+		go func() { ended <- r.input.batches(ahead, read) }()
+		for records := range read {
+			batch, err := r.pipe.Prepare(ahead, records)
+			if err != nil {
+				failed = err
+				return
+			}
+			select {
+			case prepared <- batch:
+			case <-ahead.Done():
+				return
+			}
+		}
+		failed = <-ended
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			return errInterrupted
+		case batch, more := <-prepared:
+			if !more && ctx.Err() != nil {
+				return errInterrupted
+			}
+			if !more {
+				return failed
+			}
+			if err := r.decide(batch); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+var errInterrupted = errors.New("interrupted: the lines written are complete, the rest was not read")
+
+// decide writes the lines of a batch. It ignores the end of the run, so that a batch is written as a whole.
+func (r *run) decide(batch *pipeline.Batch) error {
+	decided, err := r.pipe.Decide(context.Background(), batch)
+	if err == nil {
+		err = r.index.Sync() // before the lines: after a crash, the same articles get the same verdicts again
+	}
+	if err != nil {
+		return err
+	}
+	for i := range decided {
+		out := &decided[i]
+		if h := out.Record.Headers; len(h) > 0 && h[0].Key == skipped {
+			out.Detail, out.Record.Value = string(h[0].Value), nil
+		}
+		if r.counts.articles.Load() == 0 && bytes.IndexByte(out.Record.Value, 0) >= 0 {
+			return r.noArticle(out.Detail)
+		}
+		if reason := pipeline.RejectReason(out.Reason); reason != pipeline.NotJSON {
+			r.counts.articles.Add(1)
+		} else if r.counts.firstDamaged == "" {
+			r.counts.firstDamaged = fmt.Sprintf("article %d: %s", out.Record.Offset, out.Detail)
+		}
+		if err := r.output.write(out); err != nil {
+			return err
+		}
+		r.counts.add(out)
+	}
+	collect(r.index)
+	if r.counts.articles.Load() == 0 {
+		return nil // perhaps the user has named a wrong file: then no line is written
+	}
+	return r.output.flush()
+}
+
+// noArticle is the error about files in which no line is an article.
+func (r *run) noArticle(fault string) error {
+	return files.NoArticle(r.input.names, r.cfg.Input.DecodeConfig, fault)
+}
+
+func (c *counts) add(out *pipeline.Output) {
+	c.topics[out.Destination].Add(1)
+	switch out.Verdict.Kind {
+	case article.Exact:
+		c.exact.Add(1)
+	case article.Near:
+		c.near.Add(1)
+	}
+}
+
+func (c *counts) total() (n int64) {
+	for i := range c.topics {
+		n += c.topics[i].Load()
+	}
+	return n
+}
+
+// progress is the state of the run in one line. total is the size of the input in bytes, -1 if unknown.
+func (r *run) progress(elapsed time.Duration, total int64) string {
+	c, read := &r.counts, r.input.bytes.Load()
+	text := fmt.Sprintf("%d read, %.0f/s, %d copies, %d dead", c.total(), float64(c.total())/max(elapsed.Seconds(), 1e-3),
+		c.exact.Load()+c.near.Load(), c.topics[article.ToDead].Load())
+	if total > 0 && read > 0 {
+		text += fmt.Sprintf(", %d%%%s", 100*read/total, files.TimeLeft(elapsed, read, total))
+	}
+	return text
+}
+
+// summarise says what was found.
+func (r *run) summarise(w io.Writer, elapsed time.Duration) {
+	c := &r.counts
+	var topics []string
+	for _, to := range append(article.VerdictDestinations(), article.ToDead) {
+		topics = append(topics, fmt.Sprintf("%d %s", c.topics[to].Load(), to))
+	}
+	fmt.Fprintf(w, "%s in %.1f s (%.0f/s): %s; copies: %d exact, %d near\n", command.Count(int(c.total()), "article"), elapsed.Seconds(),
+		float64(c.total())/max(elapsed.Seconds(), 1e-3), strings.Join(topics, ", "), c.exact.Load(), c.near.Load())
+}

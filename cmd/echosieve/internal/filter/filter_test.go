@@ -1,0 +1,243 @@
+package filter
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/command/commandtest"
+	"echosieve/internal/app/files/filestest"
+	"echosieve/sample"
+)
+
+// filtered runs the command with standard input and arguments.
+func filtered(t testing.TB, in string, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	return commandtest.Run(t, command.Program(&cobra.Command{Use: "echosieve"}, Command()), in, append([]string{"filter"}, args...)...)
+}
+
+// verdicts are "id verdict topic original's id" of each line.
+func verdicts(out string) (all []string) {
+	for line := range strings.Lines(out) {
+		v := gjson.Get(line, "echosieve")
+		all = append(all, strings.TrimSpace(strings.Join([]string{
+			gjson.Get(line, "id").String(), v.Get("verdict").String(), v.Get("topic").String(), v.Get("original.id").String(),
+		}, " ")))
+	}
+	return all
+}
+
+const (
+	harbour = "The city council approved a $4.2 million plan on Tuesday to rebuild the old harbour bridge, which was closed in March after a barge struck one of its piers."
+	barley  = "Researchers at the college of agriculture said that a new variety of barley needs a third less water than those that are grown today in the dry valley."
+)
+
+func line(id, text string, more ...string) string {
+	return fmt.Sprintf(`{"id":%q,"text":%q%s}`+"\n", id, text, strings.Join(more, ""))
+}
+
+func TestMessyFile(t *testing.T) {
+	long := line("long", strings.Repeat("x", 2<<20))
+	path := commandtest.File(t, "messy.jsonl", "\ufeff"+line("a", harbour, `,"n":1.50`)+"\n"+line("a", harbour)+`{"id":"cut","text":"x`+"\n"+
+		`{"id":"none"}`+"\r\n"+long+line("b", barley, `,"echosieve":{"verdict":"near"}`)+line("c", "RIVERTON (Press) - "+harbour)+
+		"{\"id\":\"gbk\",\"text\":\"\xb8\xdb\xb8\xdb\"}\n[1]\n"+line("blank", " "))
+	code, out, errOut := filtered(t, "", path)
+	require.Equal(t, command.ExitNo, code)
+	require.Equal(t, []string{
+		"a unique unique", "a exact duplicate a", "dead dead", "none dead dead", "dead dead", "b unique unique", "c near duplicate a",
+		"gbk dead dead", "dead dead", "blank dead dead",
+	}, verdicts(out))
+	for _, l := range strings.Split(strings.TrimSpace(out), "\n") {
+		require.True(t, json.Valid([]byte(l)), l)
+	}
+	require.True(t, strings.HasPrefix(out, `{"id":"a","text":"`+harbour+`","n":1.50,"echosieve":{"verdict":"unique","topic":"unique","record":"`+path+`/0/1"}}`), out)
+	require.Contains(t, out, `{"value":"{\"id\":\"cut\",\"text\":\"x","echosieve":{"verdict":"dead","reason":"not_json",`)
+	require.Equal(t, 1, strings.Count(out, `"id":"b"`))
+	require.Contains(t, errOut, "10 articles in ")
+	require.Contains(t, errOut, ": 2 unique, 0 possible, 2 duplicate, 6 dead; copies: 1 exact, 1 near\n")
+	require.Contains(t, errOut, "6 lines are dead")
+
+	again := filepath.Join(t.TempDir(), "again.jsonl")
+	require.NoError(t, os.WriteFile(again, []byte(out), 0o600))
+	_, second, _ := filtered(t, "", again, "--only", "unique,possible,duplicate")
+	require.Equal(t, []string{"a unique unique", "a exact duplicate a", "b unique unique", "c near duplicate a"}, verdicts(second), "its output is input, too")
+}
+
+func TestOutputs(t *testing.T) {
+	dir := t.TempDir()
+	in := commandtest.FileIn(t, dir, "in.jsonl", line("a", harbour)+line("b", harbour)+"{\n"+line("c", barley))
+	at := func(name string) string { return filepath.Join(dir, name) }
+	read := func(name string) string {
+		data, err := os.ReadFile(at(name))
+		require.NoError(t, err)
+		return string(data)
+	}
+	code, out, errOut := filtered(t, "", in, "--unique", at("u"), "--duplicate", at("d"), "--dead", at("x"))
+	require.Equal(t, command.ExitNo, code, errOut)
+	require.Empty(t, out)
+	require.Equal(t, []string{"a unique unique", "c unique unique"}, verdicts(read("u")))
+	require.Equal(t, []string{"b exact duplicate a"}, verdicts(read("d")))
+	require.Equal(t, []string{"dead dead"}, verdicts(read("x")))
+
+	_, out, _ = filtered(t, "", in, "--duplicate", at("d"), "--only", "unique,duplicate")
+	require.Equal(t, []string{"a unique unique", "c unique unique"}, verdicts(out))
+	_, out, _ = filtered(t, line("a", harbour)+`{"id":"b"}`, "--headers-only", "--only", "unique,dead")
+	require.Equal(t, `{"id":"a","echosieve":{"verdict":"unique","topic":"unique","record":"stdin/0/1"}}`+"\n"+
+		`{"id":"b","echosieve":{"verdict":"dead","reason":"no_text","detail":"none of the text fields [\"text\" \"content\" \"body\"] is there","topic":"dead","record":"stdin/0/2"}}`+"\n", out)
+
+	for want, args := range map[string][]string{
+		"is also read":                  {in, "--unique", in},
+		"is named twice":                {in, "--unique", at("u"), "--dead", at("u")},
+		`--only has "copies"`:           {in, "--only", "copies"},
+		"no such file: " + at("n.json"): {at("n.json"), "--unique", at("u")},
+		"is a directory":                {dir},
+		"no such file or directory":     {in, "--dead", at("no/folder")},
+	} {
+		commandtest.WrongUsage(t, command.Program(&cobra.Command{Use: "echosieve"}, Command()), want, append([]string{"filter"}, args...)...)
+	}
+	require.Equal(t, []string{"a unique unique", "c unique unique"}, verdicts(read("u")), "a mistake destroys nothing")
+}
+
+func TestNoArticles(t *testing.T) {
+	code, out, errOut := filtered(t, "")
+	require.Equal(t, command.ExitOK, code)
+	require.Empty(t, out)
+	require.Contains(t, errOut, "0 articles in ")
+	for in, want := range map[string]string{
+		"hello\nworld\n":                      "there is no article in standard input (article 1: ",
+		"\x7fELF\x00\x01\n{\"text\":\"x\"}\n": "it holds bytes that no text has",
+		"BZh91AY":                             "bunzip2 -c",
+		string(filestest.Gzip(t, line("a", "x")))[:30]: "stdin",
+	} {
+		code, out, errOut := filtered(t, in)
+		require.Equal(t, command.ExitFailed, code)
+		require.Empty(t, out)
+		require.Contains(t, errOut, want)
+	}
+}
+
+// A file that is damaged in its middle ends the run with an error, behind the lines of what could be read.
+func TestCutOff(t *testing.T) {
+	code, out, errOut := filtered(t, "["+line("a", harbour)+","+line("b", harbour)+",")
+	require.Equal(t, command.ExitFailed, code)
+	require.Equal(t, []string{"a unique unique", "b exact duplicate a"}, verdicts(out))
+	require.Contains(t, errOut, ": read: the list has no end")
+}
+
+// The sample's verdicts are in the order of the file and do not depend on the number of cores. A file that is named twice repeats itself.
+func TestOrder(t *testing.T) {
+	var lines bytes.Buffer
+	for l := range sample.Lines() {
+		lines.Write(append(l, '\n'))
+	}
+	path := commandtest.File(t, "sample.jsonl", lines.String())
+	_, want, _ := filtered(t, "", path, path)
+	records := gjson.Get("["+strings.ReplaceAll(strings.TrimSpace(want), "\n", ",")+"]", "#.echosieve.record").Array()
+	for i, r := range records {
+		require.Equal(t, fmt.Sprintf("%s%s/0/%d", path, []string{"", "#2"}[2*i/len(records)], i%(len(records)/2)+1), r.String())
+	}
+	require.Equal(t, 154, len(records))
+	require.Contains(t, want, `"unique","topic":"unique","record":"`+path+`/0/`)
+	require.NotContains(t, want, `"unique","topic":"unique","record":"`+path+`#2/0/`)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	_, got, _ := filtered(t, "", path, path)
+	require.Equal(t, want, got)
+}
+
+func TestWindow(t *testing.T) {
+	in := line("a", harbour, `,"ts":1700000000`) + line("b", harbour, `,"ts":"2023-11-14 23:13:20"`) + line("c", harbour, `,"published":"Wed, 22 Nov 2023 00:00:00 GMT"`) +
+		line("d", harbour) + line("e", harbour, `,"ts":null,"date":"2023-11-14"`)
+	_, out, _ := filtered(t, in, "--window", "24h")
+	require.Equal(t, []string{"a unique unique", "b exact duplicate a", "c unique unique", "d exact duplicate c", "e exact duplicate a"}, verdicts(out))
+	_, out, _ = filtered(t, in, "--window", "24h", "--time-field", "none")
+	require.Equal(t, []string{"a unique unique", "b exact duplicate a", "c exact duplicate a", "d exact duplicate a", "e exact duplicate a"}, verdicts(out))
+}
+
+func TestTimes(t *testing.T) {
+	for value, want := range map[string]string{
+		`{"ts":1700000000}`:                                        "2023-11-14T22:13:20Z",
+		`{"ts":1700000000123}`:                                     "2023-11-14T22:13:20.123Z",
+		`{"ts":"1700000000.5"}`:                                    "2023-11-14T22:13:20.5Z",
+		`{"timestamp":1700000000000000000}`:                        "2023-11-14T22:13:20Z",
+		`{"date":"20231114221320"}`:                                "2023-11-14T22:13:20Z",
+		`{"date":20231114}`:                                        "2023-11-14T00:00:00Z",
+		`{"date":"2023-11-15T06:13:20+08:00"}`:                     "2023-11-14T22:13:20Z",
+		`{"published_at":"2023年11月14日 22:13"}`:                     "2023-11-14T22:13:00Z",
+		`{"pubDate":"Tue, 14 Nov 2023 22:13:20 GMT"}`:              "2023-11-14T22:13:20Z",
+		`{"created_at":{"$date":"2023-11-14T22:13:20.000Z"}}`:      "2023-11-14T22:13:20Z",
+		`{"created_at":{"$date":{"$numberLong":"1700000000000"}}}`: "",
+		`{"date":"2023-11-14","text":"x","ts":1700000000}`:         "2023-11-14T22:13:20Z",
+		`{"ts":"soon","date":"2023-11-14"}`:                        "2023-11-14T00:00:00Z",
+		`{"ts":2023}`:                                              "", `{"ts":-1}`: "", `{"ts":1e300}`: "", `{"ts":"NaN"}`: "", `{"ts":[]}`: "", `{"ts":""}`: "", `{"a":{"ts":1700000000}}`: "", `x`: "", ``: "",
+	} {
+		at, ok := timeFields(defaultTimes).find([]byte(value))
+		require.Equal(t, want != "", ok, value)
+		if ok {
+			require.Equal(t, want, at.UTC().Format(time.RFC3339Nano), value)
+		}
+	}
+}
+
+// A line is written as soon as nothing more comes, an interrupt ends the run behind a whole line, and nobody waits for more input.
+func TestInterrupt(t *testing.T) {
+	in, feed := io.Pipe()
+	out, printed, err := os.Pipe()
+	require.NoError(t, err)
+	defer out.Close()
+	ctx, interrupt := context.WithCancel(t.Context())
+	ended := make(chan int, 1)
+	var errOut bytes.Buffer
+	go func() {
+		ended <- command.Execute(ctx, command.Program(&cobra.Command{Use: "echosieve"}, Command()), []string{"filter"}, in, printed, &errOut)
+		printed.Close()
+	}()
+	_, err = io.WriteString(feed, line("a", harbour)+line("b", harbour))
+	require.NoError(t, err)
+	got := make([]byte, 0, 4096)
+	for bytes.Count(got, []byte("\n")) < 2 {
+		n, err := out.Read(got[len(got):cap(got)])
+		require.NoError(t, err)
+		got = got[:len(got)+n]
+	}
+	interrupt()
+	require.Equal(t, command.ExitFailed, <-ended)
+	require.Equal(t, []string{"a unique unique", "b exact duplicate a"}, verdicts(string(got)))
+	require.Contains(t, errOut.String(), "2 articles in ")
+	require.Contains(t, errOut.String(), "interrupted")
+	require.NoError(t, feed.CloseWithError(io.ErrClosedPipe))
+}
+
+// Who stops reading, as head does, has what it wants.
+func TestNobodyReads(t *testing.T) {
+	in, out, err := os.Pipe()
+	require.NoError(t, err)
+	in.Close()
+	defer out.Close()
+	var errOut bytes.Buffer
+	code := command.Execute(t.Context(), command.Program(&cobra.Command{Use: "echosieve"}, Command()), []string{"filter"}, strings.NewReader(line("a", harbour)), out, &errOut)
+	require.Equal(t, command.ExitOK, code)
+	require.Empty(t, errOut.String())
+}
+
+func TestFullDisk(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("this system has no /dev/full")
+	}
+	code, _, errOut := filtered(t, line("a", harbour), "--unique", "/dev/full")
+	require.Equal(t, command.ExitFailed, code)
+	require.Contains(t, errOut, "no space left on device")
+}

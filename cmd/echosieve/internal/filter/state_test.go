@@ -1,0 +1,107 @@
+package filter
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/command/commandtest"
+)
+
+// asCommand makes the test program run the command, so that a test can kill it.
+const asCommand = "ECHOSIEVE_TEST_AS_FILTER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		os.Exit(command.Main(command.Program(&cobra.Command{Use: "echosieve"}, Command())))
+	}
+	os.Exit(m.Run())
+}
+
+// child is the command in a process of its own.
+type child struct {
+	*exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func start(t *testing.T, args ...string) *child {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], append([]string{"filter"}, args...)...)
+	cmd.Env, cmd.Stderr = append(os.Environ(), asCommand+"=1"), os.Stderr
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return &child{cmd, in, bufio.NewReader(out)}
+}
+
+// Later runs know the articles of earlier ones, in whatever file they come.
+func TestState(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "new", "state")
+	today := commandtest.File(t, "today.jsonl", line("a", harbour)+line("b", barley))
+	_, out, errOut := filtered(t, "", "--state", state, today)
+	require.Equal(t, []string{"a unique unique", "b unique unique"}, verdicts(out), errOut)
+	require.NoError(t, os.WriteFile(today, []byte(line("b", barley)+line("c", "RIVERTON (Press) - "+harbour)+line("d", "Other "+barley)), 0o600))
+	_, out, _ = filtered(t, "", "--state", state, today)
+	require.Equal(t, []string{"b exact duplicate b", "c near duplicate a", "d near duplicate b"}, verdicts(out))
+	require.Contains(t, out, `"original":{"id":"b","record":"`+today+`/1/2"}`)
+	require.Contains(t, out, `"record":"`+today+`/2/3"}}`)
+	_, out, _ = filtered(t, line("a", harbour), "--state", state)
+	require.Equal(t, []string{"a exact duplicate a"}, verdicts(out))
+
+	for want, args := range map[string][]string{
+		"was made with window 168h0m0s, and this run has 24h0m0s": {"--window", "24h", "--state", state},
+		"was made with recipe news-":                              {"--recipe", "classic-fnv", "--state", state},
+		"holds other files, such as today.jsonl":                  {"--state", filepath.Dir(today)},
+		"--state: mkdir " + today:                                 {"--state", today},
+	} {
+		commandtest.WrongUsage(t, command.Program(&cobra.Command{Use: "echosieve"}, Command()), want, append([]string{"filter"}, args...)...)
+	}
+}
+
+// A process is killed while it waits for more input. The next one gives the lines that were written the same verdicts, and the others those that
+// they would have had. Meanwhile nobody else gets the folder.
+func TestKilled(t *testing.T) {
+	var lines []string
+	for n := range 40 {
+		lines = append(lines, line(fmt.Sprint(n), fmt.Sprintf("Report %d. %s", n-n%3, []string{harbour, barley}[n/3%2])))
+	}
+	all := strings.Join(lines, "")
+	_, want, _ := filtered(t, all, "--state", filepath.Join(t.TempDir(), "undisturbed"))
+
+	state := filepath.Join(t.TempDir(), "state")
+	c := start(t, "--state", state)
+	_, err := io.WriteString(c.in, strings.Join(lines[:25], ""))
+	require.NoError(t, err)
+	written := ""
+	for range 25 {
+		l, err := c.out.ReadString('\n')
+		require.NoError(t, err)
+		written += l
+	}
+	require.True(t, strings.HasPrefix(want, written))
+	code, _, errOut := filtered(t, all, "--state", state)
+	require.Equal(t, command.ExitFailed, code)
+	require.Contains(t, errOut, "another process has the folder "+state+": wait for its end, or name another folder")
+	require.NoError(t, c.Process.Kill())
+	require.Error(t, c.Wait())
+
+	_, got, errOut := filtered(t, lines[0], "--state", state, commandtest.File(t, "x", lines[1])) // another file does not end the run
+	require.Contains(t, got, "exact", errOut)
+	_, got, errOut = filtered(t, all, "--state", state)
+	require.Equal(t, want, got, errOut)
+	_, got, _ = filtered(t, all, "--state", state)
+	require.Equal(t, 40, strings.Count(got, `"exact"`), "after a whole run all are copies")
+}

@@ -1,0 +1,130 @@
+package memindex
+
+import (
+	"encoding/binary"
+
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/packed"
+	"echosieve/simhash"
+)
+
+// record is a packed entry:
+//
+//	fingerprint u64, digest 16 bytes, form u8, ticket, number of the topic, partition, offset, time, packed id, signature, verdict
+//
+// Numbers without a size are varints, and before id and signature stands their length. The time counts from the start of the slice, in
+// milliseconds.
+type record []byte
+
+const (
+	digestAt = 8
+	formAt   = 24
+	restAt   = 25
+
+	formLittle   = 1 << 0 // the article has little text
+	formHidden   = 1 << 1 // the original of nothing: its article could not be published
+	formOverflow = 1 << 2 // the original of exact repeats only: see lookup.MaxEntries
+)
+
+func (r record) fingerprint() simhash.Fingerprint {
+	return simhash.Fingerprint(binary.LittleEndian.Uint64(r))
+}
+func (r record) digest() article.Digest { return article.Digest(r[digestAt:formAt]) }
+func (r record) has(form byte) bool     { return r[formAt]&form != 0 }
+
+// entry is a record that is being made or read. Coordinates, Fingerprint, Digest, LittleText and Signature are those of the article; a read
+// entry shares the memory of its record.
+type entry struct {
+	article.Article
+	ticket           uint64
+	ms               int64 // from the start of the slice
+	hidden, overflow bool
+	record           record
+	id, verdict      []byte
+}
+
+// append packs the entry. topic is the number of its topic.
+func (e *entry) append(dst []byte, topic uint64, v article.Verdict) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(e.Fingerprint))
+	dst = append(dst, e.Digest[:]...)
+	form := byte(0)
+	if e.LittleText {
+		form |= formLittle
+	}
+	if e.overflow {
+		form |= formOverflow
+	}
+	dst = append(dst, form)
+	dst = binary.AppendUvarint(dst, e.ticket)
+	dst = binary.AppendUvarint(dst, topic)
+	dst = binary.AppendVarint(dst, int64(e.Partition))
+	dst = binary.AppendVarint(dst, e.Offset)
+	dst = binary.AppendUvarint(dst, uint64(e.ms))
+	id := packed.AppendID(make([]byte, 0, 64), e.Ref())
+	dst = append(binary.AppendUvarint(dst, uint64(len(id))), id...)
+	dst = append(binary.AppendUvarint(dst, uint64(len(e.Signature))), e.Signature...)
+	return packed.AppendVerdict(dst, v, e.Ref())
+}
+
+// hide makes the entry the original of nothing.
+func (e *entry) hide() { e.record[formAt] |= formHidden }
+
+// decodeID sets the id. Few of the entries that are read need it.
+func (e *entry) decodeID() { e.ID, _ = packed.UnpackID(string(e.id), e.Coordinates) }
+
+// decodeVerdict returns the verdict.
+func (e *entry) decodeVerdict() article.Verdict {
+	e.decodeID()
+	v, _ := packed.DecodeVerdict(e.verdict, e.Ref())
+	return v
+}
+
+// topics numbers the topics of entries.
+type topics struct {
+	names   []string
+	numbers map[string]uint64
+}
+
+// number returns the number of a topic, which it gives to a new one.
+func (t *topics) number(name string) uint64 {
+	n, known := t.numbers[name]
+	if !known {
+		n = uint64(len(t.names))
+		t.names, t.numbers[name] = append(t.names, name), n
+	}
+	return n
+}
+
+// decode reads a record that this package has packed.
+func (t *topics) decode(r record) (e entry) {
+	e.record, e.Fingerprint, e.Digest = r, r.fingerprint(), r.digest()
+	e.LittleText, e.hidden, e.overflow = r.has(formLittle), r.has(formHidden), r.has(formOverflow)
+	rest := r[restAt:]
+	uvarint := func() uint64 {
+		n, size := binary.Uvarint(rest)
+		rest = rest[size:]
+		return n
+	}
+	varint := func() int64 {
+		n, size := binary.Varint(rest)
+		rest = rest[size:]
+		return n
+	}
+	text := func() []byte {
+		n := uvarint()
+		part := rest[:n:n]
+		rest = rest[n:]
+		return part
+	}
+	e.ticket = uvarint()
+	e.Topic = t.names[uvarint()]
+	e.Partition = int32(varint())
+	e.Offset = varint()
+	e.ms = int64(uvarint())
+	e.id = text()
+	if signature := text(); len(signature) > 0 {
+		e.Signature = signature
+	}
+	e.verdict = rest
+	return e
+}

@@ -1,0 +1,447 @@
+package memindex
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"echosieve/pipeline/lookup"
+	"echosieve/pipeline/packed"
+)
+
+// A folder holds an index in the file "index", which only grows. When half of it is about forgotten slices, the rest is copied to "index.new",
+// which takes its place. The file "lock" is locked while a process has the folder.
+//
+// Behind its first line, the file is a sequence of frames: length of the items u32, their CRC-32C u32, items, 'z'. Sync writes one frame and waits
+// until the disk has it, so only the last frame can be cut off by a crash. An item is a kind, its length as a varint, and
+//
+//	'h'  header: the settings that must stay, as JSON
+//	't'  topic: its name; topics are numbered in their order
+//	'n'  note: key behind its length, value
+//	'e'  entry: number of its slice, number of anchors, anchors of 5 bytes, record (entry.go)
+type state struct {
+	dir        string
+	file, lock *os.File
+	header     []byte
+	size       int64 // of the file, in bytes
+	dead       int64 // of it about forgotten slices
+	pending    []byte
+	topics     int // written so far
+	notes      map[string]string
+}
+
+const (
+	indexFile, newFile, lockFile = "index", "index.new", "lock"
+
+	magic      = "echosieve index 1\n"
+	frameHead  = 8
+	frameBytes = frameHead + len(frameEnd) // beside the items
+	frameEnd   = "z"
+	anchorSize = 5 // a list's value has at most 33 bits
+	// minDead is the number of bytes about forgotten slices from which on a file is copied.
+	minDead = 16 << 20
+	// copyFrame is the size at which a frame of a copy ends, in bytes.
+	copyFrame = 1 << 20
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// header is what must not change while a folder is in use.
+type header struct {
+	Format int    `json:"format"`
+	Recipe string `json:"recipe"`
+	Window string `json:"window"`
+	Slices int    `json:"slices"`
+}
+
+// Open returns the index that a folder holds, after the last Sync. It makes the folder if there is none. recipe is the id of the recipe. One process
+// can have a folder at a time. An error says what to do.
+func Open(dir string, cfg Config, recipe string) (x *Index, err error) {
+	x = New(cfg)
+	x.state = &state{dir: dir, notes: map[string]string{}}
+	if x.state.header, err = json.Marshal(header{1, recipe, cfg.Window.String(), cfg.Generations}); err != nil {
+		return nil, err
+	}
+	if err := x.state.open(x); err != nil {
+		x.state.close()
+		return nil, err
+	}
+	return x, nil
+}
+
+func (s *state) open(x *Index) error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return fmt.Errorf("%w; name a folder", err)
+	}
+	others, err := os.ReadDir(s.dir)
+	if err != nil {
+		return fmt.Errorf("%w; name a folder that can be read", err)
+	}
+	for _, o := range others {
+		if !slices.Contains([]string{indexFile, newFile, lockFile}, o.Name()) {
+			return fmt.Errorf("the folder %s holds other files, such as %s: name a new or empty one", s.dir, o.Name())
+		}
+	}
+	if s.lock, err = os.OpenFile(filepath.Join(s.dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return fmt.Errorf("%w; name a folder that can be written", err)
+	}
+	if err := syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return fmt.Errorf("another process has the folder %s: wait for its end, or name another folder (%w)", s.dir, err)
+	}
+	if s.file, err = os.OpenFile(filepath.Join(s.dir, indexFile), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return err
+	}
+	if err := s.load(x); err != nil {
+		return err
+	}
+	if s.size > int64(len(magic)) {
+		return nil
+	}
+	s.item('h', s.header)
+	return s.sync(x)
+}
+
+// load reads the file and cuts a frame off that a crash has left unfinished.
+func (s *state) load(x *Index) error {
+	first := true
+	good, err := frames(s.file, func(items []byte) error {
+		if err := eachItem(items, func(kind byte, item []byte) error {
+			if first != (kind == 'h') {
+				return errDamaged
+			}
+			first = false
+			return s.apply(x, kind, item)
+		}); err != nil {
+			return err
+		}
+		s.topics = len(x.topics.names)
+		return nil
+	})
+	if errors.Is(err, errForeign) {
+		return fmt.Errorf("%s is no index of this program: name a new folder", s.file.Name())
+	}
+	if errors.Is(err, errDamaged) {
+		return fmt.Errorf("%s is damaged behind byte %d: bring it back from a backup, or name a new folder, with which old articles are forgotten",
+			s.file.Name(), good)
+	}
+	if err != nil {
+		return err
+	}
+	if s.size = good; good == 0 {
+		s.size = int64(len(magic))
+		_, err = s.file.WriteAt([]byte(magic), 0)
+	}
+	_, failed := s.file.Seek(s.size, io.SeekStart)
+	return errors.Join(err, failed, s.file.Truncate(s.size))
+}
+
+// apply takes an item over into the index.
+func (s *state) apply(x *Index, kind byte, item []byte) error {
+	d := packed.Decoder{Data: item}
+	switch kind {
+	case 'h':
+		return s.sameSettings(item)
+	case 't':
+		x.topics.number(string(item))
+	case 'n':
+		key := string(d.Bytes())
+		s.notes[key] = string(d.Data)
+	case 'e':
+		n := d.Varint()
+		anchors := make([]uint64, d.Uvarint()&7)
+		for i := range anchors {
+			var word [8]byte
+			d.Bad = d.Bad || copy(word[:], d.Data[:min(anchorSize, len(d.Data))]) < anchorSize
+			if !d.Bad {
+				d.Data, anchors[i] = d.Data[anchorSize:], binary.BigEndian.Uint64(word[:])
+			}
+		}
+		if d.Bad || len(d.Data) <= restAt {
+			return errDamaged
+		}
+		x.restore(x.slice(n), anchors, record(d.Data))
+	default:
+		return errDamaged
+	}
+	if d.Bad {
+		return errDamaged
+	}
+	return nil
+}
+
+// restore stores a record as claim did.
+func (x *Index) restore(sl *slice, anchors []uint64, r record) {
+	e := x.topics.decode(r)
+	e.Anchors = anchors
+	x.list(sl, &e.Article)
+	x.arrivals = e.ticket
+	x.keep(sl, r)
+}
+
+// sameSettings refuses a folder that was made with other settings.
+func (s *state) sameSettings(stored []byte) error {
+	var was, is header
+	if err := errors.Join(json.Unmarshal(stored, &was), json.Unmarshal(s.header, &is)); err != nil {
+		return errDamaged
+	}
+	for _, f := range []struct {
+		name    string
+		was, is any
+	}{
+		{"format", was.Format, is.Format}, {"recipe", was.Recipe, is.Recipe}, {"window", was.Window, is.Window}, {"redis.generations", was.Slices, is.Slices},
+	} {
+		if f.was != f.is {
+			return fmt.Errorf("the folder %s was made with %s %v, and this run has %v: give the settings of then, or name a new folder, with which old articles are forgotten",
+				s.dir, f.name, f.was, f.is)
+		}
+	}
+	return nil
+}
+
+func (s *state) item(kind byte, data []byte) {
+	s.pending = binary.AppendUvarint(append(s.pending, kind), uint64(len(data)))
+	s.pending = append(s.pending, data...)
+}
+
+// entry queues an entry.
+func (s *state) entry(slice int64, anchors []uint64, r record) {
+	anchors = anchors[:min(len(anchors), lookup.StoredAnchors)]
+	head := append(binary.AppendVarint(make([]byte, 0, 64), slice), byte(len(anchors)))
+	for _, a := range anchors {
+		head = append(head, binary.BigEndian.AppendUint64(nil, a)[:anchorSize]...)
+	}
+	s.pending = binary.AppendUvarint(append(s.pending, 'e'), uint64(len(head)+len(r)))
+	s.pending = append(append(s.pending, head...), r...)
+}
+
+// Note returns what SetNote has kept under a key. The index must be in a folder.
+func (x *Index) Note(key string) (value string, kept bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	value, kept = x.state.notes[key]
+	return value, kept
+}
+
+// SetNote keeps a text beside the articles from the next Sync on. The index must be in a folder.
+func (x *Index) SetNote(key, value string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.state.note(key, value)
+}
+
+func (s *state) note(key, value string) {
+	s.notes[key] = value
+	s.item('n', append(append(binary.AppendUvarint(nil, uint64(len(key))), key...), value...))
+}
+
+// Sync returns when the disk has all that was claimed: then a crash loses none of it. After an error the index must not be used further: the
+// folder has what the Sync before has written. Without a folder it does nothing.
+func (x *Index) Sync() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.state == nil {
+		return nil
+	}
+	return x.state.sync(x)
+}
+
+func (s *state) sync(x *Index) error {
+	if len(s.pending) == 0 {
+		return nil
+	}
+	items := s.pending
+	s.pending = nil
+	for ; s.topics < len(x.topics.names); s.topics++ {
+		s.item('t', []byte(x.topics.names[s.topics]))
+	}
+	n, err := s.file.Write(frame(append(s.pending, items...)))
+	s.pending = items[:0]
+	if err == nil {
+		err = s.file.Sync()
+	}
+	if err != nil {
+		_ = s.file.Truncate(s.size) // else the next Open does it
+		return fmt.Errorf("%w: what was written out before is safe; make room and run the command again", err)
+	}
+	s.size += int64(n)
+	if s.dead > max(minDead, s.size/2) {
+		return s.copyLive(x)
+	}
+	return nil
+}
+
+// Close gives the folder free. What was claimed after the last Sync is lost.
+func (x *Index) Close() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.state.close()
+}
+
+func (s *state) close() (err error) {
+	if s == nil {
+		return nil
+	}
+	if s.file != nil {
+		err = s.file.Close()
+	}
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.Close())
+	}
+	return err
+}
+
+// copyLive writes a file without the forgotten slices, in place of the old one.
+func (s *state) copyLive(x *Index) error {
+	path := filepath.Join(s.dir, newFile)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	if s.size, err = s.writeLive(x, f); err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		err = os.Rename(path, filepath.Join(s.dir, indexFile))
+	}
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	old := s.file
+	s.file, s.dead = f, 0
+	dir, err := os.Open(s.dir)
+	if err != nil {
+		return errors.Join(err, old.Close())
+	}
+	return errors.Join(dir.Sync(), dir.Close(), old.Close())
+}
+
+// writeLive writes the header, the notes, the topics and the entries of slices that are not forgotten. It returns the size of the file.
+func (s *state) writeLive(x *Index, f *os.File) (size int64, err error) {
+	out := bufio.NewWriterSize(f, copyFrame)
+	n, err := out.WriteString(magic)
+	size = int64(n)
+	flush := func() error {
+		n, err := out.Write(frame(s.pending))
+		size, s.pending = size+int64(n), s.pending[:0]
+		return err
+	}
+	s.item('h', s.header)
+	for _, key := range slices.Sorted(maps.Keys(s.notes)) {
+		s.note(key, s.notes[key])
+	}
+	for _, name := range x.topics.names {
+		s.item('t', []byte(name))
+	}
+	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+		return 0, err
+	}
+	if _, err := frames(s.file, func(items []byte) error {
+		return eachItem(items, func(kind byte, item []byte) error {
+			d := packed.Decoder{Data: item}
+			if kind != 'e' || x.slices[d.Varint()] == nil {
+				return nil
+			}
+			if s.item(kind, item); len(s.pending) < copyFrame {
+				return nil
+			}
+			return flush()
+		})
+	}); err != nil {
+		return 0, err
+	}
+	return size, errors.Join(err, flush(), out.Flush())
+}
+
+// frame makes a frame of items.
+func frame(items []byte) []byte {
+	f := binary.LittleEndian.AppendUint32(make([]byte, 0, frameBytes+len(items)), uint32(len(items)))
+	f = binary.LittleEndian.AppendUint32(f, crc32.Checksum(items, castagnoli))
+	return append(append(f, items...), frameEnd...)
+}
+
+var (
+	errDamaged = errors.New("damaged")
+	errForeign = errors.New("no index")
+)
+
+// frames calls f with the items of each frame of a file, and returns the length of the whole frames. An unfinished frame at the end is left out. If
+// something follows a damaged frame, the error is errDamaged.
+func frames(file *os.File, f func(items []byte) error) (good int64, err error) {
+	info, err := file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	in := bufio.NewReaderSize(file, copyFrame)
+	first, _ := in.Peek(len(magic))
+	if !strings.HasPrefix(magic, strings.TrimRight(string(first), "\x00")) {
+		return 0, errForeign
+	}
+	if string(first) != magic { // a crash before the first Sync
+		return 0, nil
+	}
+	good = int64(len(magic))
+	_, _ = in.Discard(len(magic))
+	for {
+		rest := info.Size() - good - int64(frameBytes)
+		var head [frameHead]byte
+		if rest < 0 {
+			return good, nil
+		}
+		if _, err := io.ReadFull(in, head[:]); err != nil {
+			return good, err
+		}
+		length := int64(binary.LittleEndian.Uint32(head[:]))
+		if length > rest {
+			return good, nil
+		}
+		items := make([]byte, length+int64(len(frameEnd)))
+		if _, err := io.ReadFull(in, items); err != nil {
+			return good, err
+		}
+		items = items[:length]
+		if length == 0 || crc32.Checksum(items, castagnoli) != binary.LittleEndian.Uint32(head[4:]) {
+			if length == rest || endsUnwritten(file, info.Size()) {
+				return good, nil
+			}
+			return good, errDamaged
+		}
+		if err := f(items); err != nil {
+			return good, err
+		}
+		good += int64(frameBytes) + length
+	}
+}
+
+// endsUnwritten says whether a file ends in a zero byte, and so in no frame: a file system may lengthen a file before it has the data.
+func endsUnwritten(file *os.File, size int64) bool {
+	last := []byte{1}
+	_, _ = file.ReadAt(last, size-1)
+	return last[0] == 0
+}
+
+// eachItem calls f with the items of a frame.
+func eachItem(items []byte, f func(kind byte, item []byte) error) error {
+	d := packed.Decoder{Data: items}
+	for len(d.Data) > 0 {
+		kind := d.Data[0]
+		d.Data = d.Data[1:]
+		item := d.Bytes()
+		if d.Bad {
+			return errDamaged
+		}
+		if err := f(kind, item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
