@@ -39,9 +39,7 @@ const mostBytes = 28_000_000
 // release builds what make release builds, for amd64 alone, and returns the folder.
 func release(t *testing.T) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("links the programs")
-	}
+	tier.All(t) // links six programs
 	dir := t.TempDir()
 	output(t, promserver.Root(t), "deploy/release/build.sh", releaseVersion, dir, "amd64")
 	return dir
@@ -89,7 +87,6 @@ func TestRelease(t *testing.T) {
 	t.Run("package", func(t *testing.T) { checkPackage(t, deb, time.Unix(commit, 0)) })
 	t.Run("rpm", func(t *testing.T) { checkRPM(t, deb, rpm) })
 	t.Run("reproducible", func(t *testing.T) {
-		tier.All(t)
 		again := exec.CommandContext(t.Context(), "sh", "-c", "umask 077; TZ=Asia/Tokyo exec deploy/release/build.sh "+releaseVersion+" '"+tree+"/again' amd64")
 		again.Dir = promserver.Root(t)
 		out, err := again.CombinedOutput()
