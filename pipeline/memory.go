@@ -46,6 +46,18 @@ func (s *share) take(ctx context.Context, n int) error {
 	return nil
 }
 
+// While calls fn while it holds n bytes, for texts that come from elsewhere than a record. fn must wait for nothing. The error is that of ctx; then fn
+// was not called.
+func (m *Memory) While(ctx context.Context, n int, fn func()) error {
+	s := share{memory: m}
+	if err := s.take(ctx, n); err != nil {
+		return err
+	}
+	defer s.keep(0)
+	fn()
+	return nil
+}
+
 // keep gives back what the share holds above n bytes.
 func (s *share) keep(n int) {
 	if more := s.held - int64(n); more > 0 {

@@ -40,6 +40,18 @@ func TestValuesWaitForMemory(t *testing.T) {
 	}
 }
 
+// Texts from elsewhere than a record wait, too.
+func TestTextsWaitForMemory(t *testing.T) {
+	m, called := NewMemory(10), false
+	require.NoError(t, m.While(t.Context(), 7, func() { called = !m.free.TryAcquire(4) }))
+	require.True(t, called, "7 of 10 bytes are held")
+	require.True(t, m.free.TryAcquire(10), "and given back")
+	ended, end := context.WithTimeout(t.Context(), time.Millisecond)
+	defer end()
+	require.ErrorIs(t, m.While(ended, 1, func() { t.Error("there is no memory") }), context.DeadlineExceeded)
+	require.NoError(t, (*Memory)(nil).While(t.Context(), 1, func() {}))
+}
+
 // While a schema is asked for, no memory is held, whatever the value is wrapped in.
 func TestNoMemoryIsHeldForASchema(t *testing.T) {
 	schema, err := avrojson.Parse(`{"type":"record","name":"r","fields":[{"name":"text","type":"string"}]}`)

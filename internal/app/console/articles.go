@@ -150,13 +150,15 @@ func (c *Console) article(ctx context.Context, coordinates string) (shown, error
 	if rec.Oversize != nil || rec.Value == nil {
 		return shown{}, fmt.Errorf("the record has no value that can be shown (%d bytes)", rec.Size())
 	}
-	content, reject := c.cfg.Decode.Decode(&rec)
-	if reject != nil { // a dead letter is shown as it is
-		content = article.Content{Text: string(rec.Value)}
-	}
-	s.ID, s.Title, s.Publisher, s.URL = content.ID, content.Title, content.Publisher, content.URL
-	s.Text, s.Bytes = cutText(content.Text)
-	return s, nil
+	err = c.cfg.Decode.With(ctx, &rec, func(content article.Content, reject *pipeline.RejectError) {
+		if reject != nil { // a dead letter is shown as it is
+			content = article.Content{Text: string(rec.Value)}
+		}
+		s.ID, s.Title, s.Publisher, s.URL = content.ID, content.Title, content.Publisher, content.URL
+		s.Text, s.Bytes = cutText(content.Text)
+		s.Text = strings.Clone(s.Text) // the whole text may be long
+	})
+	return s, err
 }
 
 // cutText cuts a text for display, at a character, and returns its length before that. Bytes that are not UTF-8 become U+FFFD.
@@ -223,14 +225,20 @@ type compared struct {
 const maxCompareBytes = 4 << 20
 
 // serveCompare judges two texts as the service does. Nothing is stored.
-func (c *Console) serveCompare(_ context.Context, w http.ResponseWriter, r *http.Request) {
+func (c *Console) serveCompare(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	var texts struct{ Earlier, Later string }
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCompareBytes)).Decode(&texts); err != nil {
 		http.Error(w, fmt.Sprintf("two texts of together at most %d MiB are needed: %v", maxCompareBytes>>20, err), http.StatusBadRequest)
 		return
 	}
-	earlier, _ := c.cfg.Recipe.Fingerprint(texts.Earlier, article.Origin{})
-	later, _ := c.cfg.Recipe.Fingerprint(texts.Later, article.Origin{})
+	var earlier, later article.Article
+	if err := c.cfg.Decode.Memory.While(ctx, len(texts.Earlier)+len(texts.Later), func() {
+		earlier, _ = c.cfg.Recipe.Fingerprint(texts.Earlier, article.Origin{})
+		later, _ = c.cfg.Recipe.Fingerprint(texts.Later, article.Origin{})
+	}); err != nil {
+		http.Error(w, "there is no memory for the texts at present", http.StatusServiceUnavailable)
+		return
+	}
 	plan := c.cfg.Index.Plan()
 	judged := plan.Judge(&c.cfg.Index.Rule, &later, &earlier)
 	answer := compared{
