@@ -5,9 +5,17 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -67,6 +75,27 @@ func strangers(t testing.TB, c cluster, registry, place string, articles [][]byt
 	require.NoError(t, err, "%s", out)
 }
 
+// refusing returns the address of a server before a registry that refuses three ids in its own ways.
+func refusing(t testing.TB, registry string) string {
+	t.Helper()
+	to := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: registry})
+	to.ErrorLog = log.New(io.Discard, "", 0)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch path.Base(r.URL.Path) {
+		case "998":
+			http.Error(w, "no", http.StatusInternalServerError)
+		case "997":
+			http.Redirect(w, r, "http://login.invalid/", http.StatusFound)
+		case "996":
+			fmt.Fprint(w, "<!doctype html><title>Log in</title>")
+		default:
+			to.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(front.Close)
+	return front.URL
+}
+
 // inputRecords reads the input topic.
 func inputRecords(t testing.TB, c cluster, want int) []*kgo.Record {
 	t.Helper()
@@ -98,7 +127,7 @@ func TestAvroOfStrangers(t *testing.T) {
 	registry := registryserver.Start(t)
 	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Addr(t))
 	p := service.Start(t, c.settings().With(service.Settings{
-		"input.format": "avro", "input.framing": "confluent", "input.registry.urls": "http://" + registry.Addr,
+		"input.format": "avro", "input.framing": "confluent", "input.registry.urls": refusing(t, registry.Addr),
 		"input.fields.text": "story.text",
 	}))
 
@@ -113,12 +142,15 @@ func TestAvroOfStrangers(t *testing.T) {
 	half := len(lines) / 2
 	strangers(t, c, registry.Addr, "value", lines[:half])
 	strangers(t, c, registry.Addr, "header", lines[half:])
-	unknown := &kgo.Record{Value: []byte("\x00\x00\x00\x03\xe7what?")}
-	publish(t, c, []*kgo.Record{unknown})
+	var bad []*kgo.Record // 999 is unknown, the others are refused
+	for _, id := range []uint32{999, 998, 997, 996} {
+		bad = append(bad, &kgo.Record{Value: append(binary.BigEndian.AppendUint32([]byte{0}, id), "what?"...)})
+	}
+	publish(t, c, bad)
 	p.WaitReady(t)
 
 	inputs, asJSON := map[string]*kgo.Record{}, map[string]*kgo.Record{}
-	for _, r := range inputRecords(t, c, len(lines)+1) {
+	for _, r := range inputRecords(t, c, len(lines)+len(bad)) {
 		at := ledger.Coordinates(r)
 		inputs[at] = r
 		twin := *r
@@ -138,7 +170,7 @@ func TestAvroOfStrangers(t *testing.T) {
 		Inputs: inputs, Outputs: outputs, Partitions: partitions,
 		Topics: ledger.Topics{Unique: c.topic + "-unique", Duplicate: c.topic + "-duplicate", Dead: c.topic + "-dead"},
 		Reason: func(input string) pipeline.RejectReason {
-			if input == ledger.Coordinates(unknown) {
+			if slices.ContainsFunc(bad, func(r *kgo.Record) bool { return input == ledger.Coordinates(r) }) {
 				return pipeline.NoSchema
 			}
 			return reason(made, asJSON[input])
@@ -147,7 +179,7 @@ func TestAvroOfStrangers(t *testing.T) {
 	require.Empty(t, report.Violations)
 	copies := checkVerdicts(t, made, indexConfig(made), pipeline.DefaultDecodeConfig(), window.Milliseconds(), asJSON, report.Seen)
 	require.Greater(t, copies, len(lines)/50, "too few of the articles are copies")
-	require.EqualValues(t, 1, p.Metric(t, `echosieve_pipeline_records_total{reason="no_schema",verdict="dead"}`))
+	require.EqualValues(t, len(bad), p.Metric(t, `echosieve_pipeline_records_total{reason="no_schema",verdict="dead"}`))
 	t.Logf("%d records, %d copies", len(inputs), copies)
 
 	const later = `{"type":"record","name":"Later","fields":[{"name":"story","type":{"type":"record","name":"Body","fields":[{"name":"text","type":"string"}]}}]}`
