@@ -29,9 +29,9 @@ func (e evidence) relation() article.Relation {
 		return article.Contained
 	case e.beginning:
 		return article.Extends
-	case contained >= e.Limits.Contained && own < lacks && limits.OwnWords*own <= lacks:
+	case contained >= e.Limits.Contained && own < lacks && 2*own <= lacks:
 		return article.Contained
-	case contains >= e.Limits.Contained && lacks < own && limits.OwnWords*lacks <= own:
+	case contains >= e.Limits.Contained && lacks < own && 2*lacks <= own:
 		return article.Extends
 	case min(contained, contains) >= limits.EqualShare:
 		return article.Equal

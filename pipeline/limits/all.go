@@ -6,11 +6,11 @@ func All() []float64 {
 	return []float64{
 		Near, Possible, ShortNear, Values,
 		WholeDistance, ShortPairs, Contained, Longer, OtherWords, OtherBits, FewWords, Growth, Numbers, Contradictions, Corrected,
-		EqualShare, OwnWords,
+		EqualShare,
 		LeadPairs, LeadSamples, MainWords, ForemostWords, SubjectWords, HeadBytes, PhoneDigits, FirstYear, LastYear, FlashBits,
 		MaxDistance, LoneDistance, MinFeatures, FlashFeatures,
-		WeakIDF, RareIDF, LetterIDF, HiraganaIDF, SeldomFunction, OftenFunction,
-		FurnitureLines, LongLine, TableShare, AlikeLines, Wrapped, MainBytes,
+		WeakIDF, RareIDF, LetterIDF, SeldomFunction, OftenFunction,
+		FurnitureLines, LongLine, ShortLine, BodyColumns, MostLines, FullLine, MainShare, Outdoes,
 		SpacedCharacters, LeetDigits,
 	}
 }

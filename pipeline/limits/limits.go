@@ -52,9 +52,6 @@ const (
 	// EqualShare is the share of each text that the other one has if neither has words of its own. Reason: a source line in an article of 300
 	// words is 3 % of it, and lengths are known to about 2 %.
 	EqualShare = 0.95
-	// OwnWords is how many times as much of its own a whole has as its part. Reason: of two texts in which words were replaced, each has about
-	// as much.
-	OwnWords = 2
 )
 
 // What a signature holds (package evidence).
@@ -105,8 +102,6 @@ const (
 	RareIDF = 8.5
 	// LetterIDF is what each letter of a word is worth in a script without a table. Chosen on languages.
 	LetterIDF = 1.5
-	// HiraganaIDF is the IDF of a run that ends in two hiragana, mostly endings. Chosen on languages.
-	HiraganaIDF = 2
 	// SeldomFunction is the share of function words of a language in a text below which the text is not in that language, OftenFunction the
 	// share from which it is. Chosen on languages: English names reach 0.06, articles have 0.2 to 0.6.
 	SeldomFunction = 0.06
@@ -120,16 +115,23 @@ const (
 	// LongLine is the width from which a line is part of the article whatever it ends with, and below which lines together are no article.
 	// Chosen on labelled pairs.
 	LongLine = 120
-	// TableShare is the share of lines with a digit from which lines in a row are a table. Chosen on labelled pairs.
-	TableShare = 0.6
-	// AlikeLines is how many times as wide the line at four fifths of the widths is as that at one fifth in a poem or list. Chosen on labelled
-	// pairs.
-	AlikeLines = 2
-	// Wrapped is the share of lines that fill as much of the widest line in a text that is wrapped at a width. Chosen on labelled pairs.
-	Wrapped = 0.7
-	// MainBytes is the least length of the article of an HTML document, in bytes, and in characters for the library. Reason: shorter, it is a
-	// caption or a notice.
-	MainBytes = 150
+	// ShortLine is the width from which a line that ends a sentence is prose in a document, and from which a line can be wrapped. Chosen on
+	// labelled pairs.
+	ShortLine = 40
+	// BodyColumns is the width of an article of one line from which more can be left out than it has itself; half of it with four lines
+	// or more. Chosen on labelled pairs: an introduction or a disclaimer has less.
+	BodyColumns = 600
+	// MostLines is the share of lines with a digit from which lines in a row are a table, and of wide lines that are full in a text that is
+	// wrapped at a width. Chosen on labelled pairs.
+	MostLines = 0.6
+	// FullLine is the share of the width at which a text is wrapped that a full line has, and the share of lines that are not wider than it.
+	// Chosen on labelled pairs.
+	FullLine = 0.85
+	// MainShare is the share of a document's text below which an article found in it is a caption or a notice. Chosen on labelled pairs.
+	MainShare = 0.05
+	// Outdoes is how many times the prose of the article that was found another part of a document has, or how many times shorter it is, to be
+	// the article instead. Chosen on labelled pairs.
+	Outdoes = 3
 )
 
 // What is an evasion (package text).

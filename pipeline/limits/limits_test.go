@@ -84,7 +84,7 @@ var decideNothing = map[string][]string{
 	},
 	"bounds of work and memory": {
 		"evidence: maxNumbers = 4096", "text: maxEvasionPasses = 8", "text: maxMarkupPasses = 3",
-		"text: foldLookAlikes: len(clean)/8", "page: maxPageElements = 10_000", "recipe: release: 16*maxScratch", "text/language: New: len(words)*3",
+		"text: foldLookAlikes: len(clean)/8", "page: maxPageElements = 20_000", "text: maxTagName = 32", "recipe: release: 16*maxScratch", "text/language: New: len(words)*3",
 	},
 	"how numbers and characters are written": {
 		"text: isSingle: len(word) == 3", "text: scriptOf: len(s) >= 3", "text: endOfSpaced: size == 3", "text: piece: runes > 3",
@@ -97,7 +97,7 @@ var decideNothing = map[string][]string{
 		"page: forget: l.most/4*3", "page: forget: l.most/4", "page: Sentences: 64 * math.Log(64/float64(free))", "page: Sentences: 64/float64(free)",
 		"text: scriptSample = 2000", "evidence: percent: 100*share", "text: MainScript: letters[article.Kana]*10",
 	},
-	"masks and versions": {"page: widthMask = 3", "page: digitByte = 4", "recipe: newsVersion = 6"},
+	"masks and versions": {"page: widthMask = 3", "page: digitByte = 4", "recipe: newsVersion = 7"},
 }
 
 // TestNumbersStandHere finds numbers in the packages that make and judge articles, outside this package: constants, and numbers with which

@@ -20,11 +20,11 @@ import (
 type bodyScratch struct {
 	lines  []textLine
 	widths []int
+	known  lineSet
 }
 
 // appendBody appends the lines of a clean text that belong to its article, with line ends. It leaves out runs of at least
-// limits.FurnitureLines furniture lines, unless a run is a table or the text is wrapped at a width. If hardly anything is left then, the
-// text may be a list or a poem, and stays whole; otherwise the page is nothing but furniture, and its body is the little that is left.
+// limits.FurnitureLines furniture lines, unless a run is a table, and repeated lines. See judge for a text that is hardly more than that.
 //
 // whole says that nothing is left out. Then nothing is appended, and the caller uses the clean text itself. Time is linear in the length of
 // the text, except that the widths of its lines are sorted.
@@ -33,13 +33,19 @@ func (s *bodyScratch) appendBody(dst []byte, clean string) (out []byte, whole bo
 		return dst, true
 	}
 	s.split(clean)
-	if s.isWrapped() {
-		return dst, true
-	}
+	repeats := s.markRepeats(clean)
 	s.markRuns()
 	s.markIslands()
-	if s.keepsAll() {
-		return dst, true
+	switch s.judge() {
+	case isFurnitureOnly:
+		return dst, false
+	case isList:
+		if !repeats {
+			return dst, true
+		}
+		for i := range s.lines {
+			s.lines[i].keep = !s.lines[i].repeat
+		}
 	}
 	for _, l := range s.lines {
 		if l.keep {
@@ -47,18 +53,6 @@ func (s *bodyScratch) appendBody(dst []byte, clean string) (out []byte, whole bo
 		}
 	}
 	return dst, false
-}
-
-// isWrapped tells whether the whole text is wrapped at a width: most of its lines are nearly as wide as the widest.
-func (s *bodyScratch) isWrapped() bool {
-	widest, full := 0, 0
-	for i := range s.lines {
-		widest = max(widest, s.lines[i].width)
-	}
-	for i := range s.lines {
-		full += count(float64(s.lines[i].width) >= limits.Wrapped*float64(widest))
-	}
-	return widest < limits.LongLine && float64(full) >= limits.Wrapped*float64(len(s.lines))
 }
 
 // markRuns marks the lines of furniture runs as left out.
@@ -86,7 +80,7 @@ func isFurniture(run []textLine) bool {
 		furniture += count(run[i].kind == furnitureLine)
 		digits += count(run[i].digit)
 	}
-	return furniture >= limits.FurnitureLines && float64(digits) < limits.TableShare*float64(len(run))
+	return furniture >= limits.FurnitureLines && float64(digits) < limits.MostLines*float64(len(run))
 }
 
 // withoutFurniture returns a clean text without the lines around the article.
@@ -145,27 +139,46 @@ func widthOf(lines []textLine) int {
 	return sum
 }
 
-// keepsAll tells whether the text stays whole, because it has no furniture or because the lines that look like furniture are the article.
-func (s *bodyScratch) keepsAll() bool {
+// judge says what of the text is its article, now that furniture is marked. Where less is left than was marked, the rest is an article only if it
+// is long, or of middle length in several lines: an introduction or a disclaimer is shorter, and what looks like furniture is the article. Where
+// hardly anything is left and the lines are not alike, the page is nothing but furniture.
+func (s *bodyScratch) judge() verdict {
 	s.widths = s.widths[:0]
-	left := 0
+	left, lines, out := 0, 0, 0
 	for i := range s.lines {
-		if l := &s.lines[i]; l.keep {
+		switch l := &s.lines[i]; {
+		case l.keep:
 			left += l.width
-		} else {
+			lines += count(l.width >= limits.ShortLine)
+		case !l.repeat:
+			out += l.width
 			s.widths = append(s.widths, l.width)
 		}
+	}
+	if 2*left >= limits.BodyColumns && lines >= limits.FurnitureLines {
+		left *= 2
 	}
 	n := len(s.widths)
 	switch {
 	case n == 0:
-		return true
-	case left >= limits.LongLine:
-		return false
+		return isList
+	case out <= left || left >= limits.BodyColumns:
+		return hasBody
 	}
 	slices.Sort(s.widths)
-	return s.widths[n*4/5] <= limits.AlikeLines*s.widths[n/5]
+	if left >= limits.LongLine || s.widths[n*4/5] <= 2*s.widths[n/3] {
+		return isList
+	}
+	return isFurnitureOnly
 }
+
+type verdict uint8
+
+const (
+	hasBody         verdict = iota // the lines that are kept are the article
+	isList                         // all lines are
+	isFurnitureOnly                // none is
+)
 
 // textLine is a line of a clean text.
 type textLine struct {
@@ -174,6 +187,8 @@ type textLine struct {
 	kind       lineKind
 	digit      bool // the line has a digit
 	keep       bool // the line is part of the article
+	second     int  // the next line that is equal, for the first of them; 0: none
+	repeat     bool // at least two other lines are equal, an earlier one among them
 }
 
 type lineKind uint8
@@ -246,7 +261,7 @@ func (l *textLine) measure(text string) {
 func lastMark(text string) (last rune, dots bool) {
 	for len(text) > 0 {
 		r, size := utf8.DecodeLastRuneInString(text)
-		if r != ' ' && r != '"' && r != '\'' && !unicode.In(r, unicode.Pe, unicode.Pf, unicode.Pi) {
+		if r != ' ' && r != '"' && r != '\'' && r != '*' && r != '_' && r != '`' && r != '|' && !unicode.In(r, unicode.Pe, unicode.Pf, unicode.Pi) {
 			return r, strings.HasSuffix(text, "..")
 		}
 		text = text[:len(text)-size]

@@ -4,25 +4,34 @@ import (
 	"strings"
 	"testing"
 
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/text"
 
 	"github.com/stretchr/testify/require"
 )
 
+// bodyOf returns the article of a text, with single spaces for line ends.
 func bodyOf(raw string) string {
-	clean := text.Clean(raw)
-	var s bodyScratch
-	body, whole := s.appendBody(nil, clean)
-	if whole {
-		return clean
+	body, _ := NewFinder(HTMLText, nil).Find(raw, text.Clean(raw), article.Origin{})
+	return inOneLine(body)
+}
+
+// inOneLine returns a text without line ends: Chinese goes on in the next line, other scripts after a space.
+func inOneLine(text string) string {
+	var b []byte
+	for i, line := range strings.Fields(text) {
+		if i > 0 {
+			b = appendJoint(b, line)
+		}
+		b = append(b, line...)
 	}
-	return strings.TrimSuffix(string(body), "\n")
+	return string(b)
 }
 
 func TestFurnitureIsLeftOut(t *testing.T) {
-	require.Equal(t, text.Clean(zhArticle), bodyOf(zhMenu+zhArticle+zhFooter))
-	require.Equal(t, text.Clean(enArticle), bodyOf(enMenu+enArticle+enFooter))
-	require.Equal(t, text.Clean(enOther), bodyOf("<ul><li>"+strings.ReplaceAll(enMenu, "\n", "</li><li>")+"</li></ul><p>"+enOther+"</p>"))
+	require.Equal(t, inOneLine(text.Clean(zhArticle)), bodyOf(zhMenu+zhArticle+zhFooter))
+	require.Equal(t, inOneLine(text.Clean(enArticle)), bodyOf(enMenu+enArticle+enFooter))
+	require.Equal(t, inOneLine(text.Clean(enOther)), bodyOf("<ul><li>"+strings.ReplaceAll(enMenu, "\n", "</li><li>")+"</li></ul><p>"+enOther+"</p>"))
 }
 
 // Texts of short lines are articles as well and stay whole.
@@ -38,13 +47,22 @@ func TestShortLinesOfAnArticleStay(t *testing.T) {
 			"finished before the first autumn gales.\nThe board will pay a third of the cost, and the rest\nwill come from the county and a fund for small ports\n",
 		"wrapped, ragged": "镇上的老茶馆上周重新开门，掌柜换成了原来\n那位掌柜的孙女。她把墙重新刷白，留下了\n祖父写的木牌，又在后院搭起凉棚\n请几位说书人轮流登台说书唱曲\n" +
 			"街坊们都来捧场，头一晚就坐满了六十张椅子\n有人带来自家做的点心分给邻桌的孩子吃\n说书人讲的是一段渡船的旧事\n台下笑声掌声响成一片到深夜\n",
-		"wrapped, no commas": strings.Repeat(strings.Repeat("y", 42)+"\n"+strings.Repeat("x", 33)+"\n", 3) + strings.Repeat("The end of this line is one of a sentence.\n", 12),
-		"couplets":           strings.Repeat("ten wide x\n", 5) + strings.Repeat("eighteen columns w\n", 7),
-		"report, table":      enArticle + "\nKelmore 3 Ashby 1\nDunwick 0 Oxley 0\nPorth 2 Hale 4 after extra time\nLynn 5 Coldwell 0\nNext round\n",
-		"dialogue":           "“你去哪儿？”\n“回家。”\n“这么大的雨？”\n“嗯。”\n他把伞递过来，没有再问。\n",
-		"few lines":          "City marathon\nSunday\nStart at the town hall\n",
-		"report, list":       zhArticle + "\n停运线路\n北环线\n东湖线\n",
+		"couplets":      "ten wide a\nten wide b\nten wide c\nten wide d\neighteen columns a\neighteen columns b\neighteen columns c\neighteen columns d\n",
+		"refrain":       "snow on the roof\nwind in the door\nhey ho the night\nfire in the stove\nsoup in the pot\n",
+		"report, table": enArticle + "\nKelmore 3 Ashby 1\nDunwick 0 Oxley 0\nPorth 2 Hale 4 after extra time\nLynn 5 Coldwell 0\nNext round\n",
+		"dialogue":      "“你去哪儿？”\n“回家。”\n“这么大的雨？”\n“嗯。”\n他把伞递过来，没有再问。\n",
+		"few lines":     "City marathon\nSunday\nStart at the town hall\n",
+		"report, list":  zhArticle + "\n停运线路\n北环线\n东湖线\n",
 	} {
-		require.Equal(t, text.Clean(lines), bodyOf(lines), name)
+		require.Equal(t, inOneLine(text.Clean(lines)), bodyOf(lines), name)
 	}
+}
+
+// A line that is repeated between all paragraphs counts once, also where nothing else is left out.
+func TestRepeatedLinesCountOnce(t *testing.T) {
+	const note = "Read on in our app.\n"
+	paragraphs := strings.Split(enArticle, "\n")
+	require.Greater(t, len(paragraphs), 2)
+	require.Equal(t, inOneLine(text.Clean(paragraphs[0]+"\n"+note+strings.Join(paragraphs[1:], "\n"))), bodyOf(strings.Join(append(paragraphs, ""), "\n"+note)))
+	require.Equal(t, "a b. a b. c d. e f.", bodyOf("A b.\nA b.\nC d.\nE f.\n"), "twice is no more than a coincidence")
 }

@@ -13,8 +13,9 @@ import (
 const maxMarkupPasses = 3
 
 // stripMarkup removes HTML tags, comments, scripts and other hidden elements, and decodes entities. The tags of block elements become line
-// ends. Only the elements of HTML are tags: in "<EED> shares rose" the angle brackets are text. A tag, a comment or a script without an end
-// is text, too: otherwise a stray "<" would swallow the rest of an article.
+// ends. A tag has the name of an element of HTML, attributes, or an end tag: in "<EED> shares rose" the
+// angle brackets are text. A tag, a comment, a script or a picture without an end is text, too: otherwise a stray "<" would swallow the rest of
+// an article.
 func stripMarkup(text string) string {
 	for range maxMarkupPasses {
 		if strings.IndexByte(text, '<') < 0 && strings.IndexByte(text, '&') < 0 {
@@ -35,7 +36,9 @@ func Readable(text string) string { return stripMarkup(text) }
 func stripMarkupOnce(text string) string {
 	out := make([]byte, 0, len(text))
 	z := html.NewTokenizer(strings.NewReader(text))
-	hiddenFrom := -1 // where in out the content of an open hidden element begins; -1 for none. The tokenizer does not nest them
+	hiddenFrom := -1 // where in out the content of an open hidden element begins; -1 for none. Of nested ones, the outermost counts
+	var hidden atom.Atom
+	var ended map[string]bool
 	for {
 		switch token := z.Next(); token {
 		case html.ErrorToken: // the end of the text, perhaps within a tag: the next pass strips the tag's content
@@ -51,23 +54,64 @@ func stripMarkupOnce(text string) string {
 			}
 		case html.StartTagToken, html.SelfClosingTagToken, html.EndTagToken:
 			raw := z.Raw()
-			name, _ := z.TagName()
-			switch elements[atom.Lookup(name)] {
+			name, attributes := z.TagName()
+			kind := elements[atom.Lookup(name)]
+			if kind == unknownElement {
+				if ended == nil {
+					ended = endTags(text)
+				}
+				kind = unlistedElement(name, attributes && bytes.IndexByte(raw, '=') > 0 || token != html.StartTagToken || ended[string(name)])
+			}
+			switch kind {
 			case unknownElement:
 				out = append(out, raw...)
 			case blockElement:
 				out = append(out, '\n')
 			case hiddenElement:
 				switch {
-				case token != html.EndTagToken:
-					hiddenFrom = len(out)
-				case hiddenFrom >= 0:
+				case token == html.StartTagToken && hiddenFrom < 0:
+					hiddenFrom, hidden = len(out), atom.Lookup(name)
+				case token == html.EndTagToken && hiddenFrom >= 0 && hidden == atom.Lookup(name):
 					out, hiddenFrom = out[:hiddenFrom], -1
 				}
 			}
 		}
 	}
 }
+
+// unlistedElement returns the kind of an element that HTML does not have. sure says that its tag is more than a name between angle brackets.
+// Elements of one's own stand between paragraphs.
+func unlistedElement(name []byte, sure bool) element {
+	switch {
+	case !sure:
+		return unknownElement
+	case bytes.IndexByte(name, '-') > 0:
+		return blockElement
+	}
+	return inlineElement
+}
+
+// endTags returns the names of the end tags in a text.
+func endTags(text string) map[string]bool {
+	names := map[string]bool{}
+	for {
+		at := strings.Index(text, "</")
+		if at < 0 {
+			return names
+		}
+		text = text[at+len("</"):]
+		end := 0
+		for end < len(text) && end < maxTagName && (isLetter(text[end]|0x20) || isDigit(text[end]) || strings.IndexByte("-:._", text[end]) >= 0) {
+			end++
+		}
+		if end < len(text) && text[end] == '>' {
+			names[strings.ToLower(text[:end])] = true
+		}
+	}
+}
+
+// maxTagName is the length of the longest name, in bytes, that counts among end tags.
+const maxTagName = 32
 
 // isClosed tells whether a comment or declaration ends before the text does.
 func isClosed(raw []byte) bool {
@@ -83,7 +127,7 @@ const (
 	unknownElement element = iota // not HTML
 	inlineElement                 // its tags vanish
 	blockElement                  // its tags end the line
-	hiddenElement                 // its content is not shown; the tokenizer returns it in one piece, up to the end tag
+	hiddenElement                 // its content is not shown
 )
 
 // elements holds every element of HTML, including the obsolete elements that browsers still accept. atom.Lookup also returns names of
@@ -93,12 +137,12 @@ var elements = func() map[atom.Atom]element {
 	for kind, names := range map[element]string{
 		inlineElement: "a abbr acronym audio b bdi bdo big canvas cite code data del dfn em embed font i img input " +
 			"ins kbd label link map mark meta meter nobr object output param picture progress q rb rp rt rtc ruby s " +
-			"samp slot small source span strike strong sub sup svg textarea time track tt u var video wbr",
+			"samp slot small source span strike strong sub sup textarea time track tt u var video wbr",
 		blockElement: "address area article aside base basefont bgsound blockquote body br button caption center col " +
 			"colgroup datalist dd details dialog dir div dl dt fieldset figcaption figure footer form frame frameset " +
 			"h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li listing main marquee menu menuitem nav ol optgroup " +
 			"option p plaintext pre search section select summary table tbody td template tfoot th thead title tr ul xmp",
-		hiddenElement: "script style iframe noembed noframes noscript",
+		hiddenElement: "script style iframe noembed noframes noscript svg",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			if a := atom.Lookup([]byte(name)); a != 0 {

@@ -253,8 +253,6 @@ func unlisted(word string) float32 {
 	kind, _ := scriptOf(word)
 	letters := utf8.RuneCountInString(word)
 	switch {
-	case kind == cutInPairs && r >= 0x3041 && r <= 0x309f:
-		return limits.HiraganaIDF
 	case kind == cutInPairs:
 		return limits.WeakIDF
 	case unicode.Is(unicode.Hangul, r):

@@ -1,0 +1,165 @@
+package page
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Addresses are no words of an article: the targets of links in Markdown, bare addresses of the web, and data: addresses, which hold a whole
+// picture. Two extractors write them differently, and two articles with the same picture would have most words in common. The text of a
+// link stays. Of Markdown's marks nothing needs to go but the numbers of references, because marks are no words.
+
+// withoutAddresses returns a clean text without addresses, without the names of pictures in Markdown, and without its references.
+func (f *Finder) withoutAddresses(clean string) string {
+	if !hasAddress(clean) {
+		return clean
+	}
+	f.plain = appendWithoutAddresses(f.plain[:0], clean)
+	return string(f.plain)
+}
+
+// hasAddress tells whether a text may have something that appendWithoutAddresses leaves out.
+func hasAddress(clean string) bool {
+	for _, sign := range [...]string{"](", "][", "://", "www.", "data:"} {
+		if strings.Contains(clean, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+// appendWithoutAddresses appends a clean text without addresses. Time is linear in its length.
+func appendWithoutAddresses(dst []byte, clean string) []byte {
+	picture := -1 // where in dst the picture begins whose name is being read
+	for i := 0; i < len(clean); {
+		c := clean[i]
+		switch {
+		case c == '!' && strings.HasPrefix(clean[i:], "!["):
+			picture = len(dst)
+		case c == ']':
+			if n := target(clean[i+1:]); n > 0 {
+				if picture >= 0 {
+					dst, picture = dst[:picture], -1
+				} else {
+					dst = append(dst, c)
+				}
+				i += 1 + n
+				continue
+			}
+			i += reference(clean[i+1:])
+		case c == ':' && addressBegins(clean[i:], dst):
+			dst = withoutLabel(withoutScheme(dst))
+			i += addressLength(clean[i:])
+			continue
+		case c == '.' && bytes.HasSuffix(dst, []byte("www")):
+			dst = withoutLabel(withoutScheme(dst))
+			i += addressLength(clean[i:])
+			continue
+		}
+		dst = append(dst, c)
+		i++
+	}
+	return dst
+}
+
+// target returns the length of the target of a link at the beginning of s, with its brackets: an address, perhaps with a title in quotation
+// marks behind it. It is 0 if there is none. It ends at the next square bracket, so that a text of brackets takes linear time.
+func target(s string) int {
+	if s == "" || s[0] != '(' {
+		return 0
+	}
+	depth, address, title := 0, false, false
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth == 0 {
+				if address || i == 1 {
+					return i + 1
+				}
+				return 0
+			}
+		case c == '[' || c == ']':
+			return 0
+		case title:
+		case c == '/' || c == '#' || c == '.' || c == ':' || c == '?':
+			address = true
+		case c == ' ':
+			if title = i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\''); !title && address {
+				return 0
+			}
+		}
+	}
+	return 0
+}
+
+// reference returns the length of the number of a reference at the beginning of s, with its brackets, such as [12]. It is 0 if there is none.
+func reference(s string) int {
+	if s == "" || s[0] != '[' {
+		return 0
+	}
+	end := 1
+	for end < len(s) && s[end] >= '0' && s[end] <= '9' {
+		end++
+	}
+	if end == len(s) || s[end] != ']' {
+		return 0
+	}
+	return end + 1
+}
+
+// addressBegins tells whether an address continues at a colon, behind before.
+func addressBegins(s string, before []byte) bool {
+	if strings.HasPrefix(s, "://") {
+		return true
+	}
+	if !bytes.HasSuffix(before, []byte("data")) {
+		return false
+	}
+	n := addressLength(s)
+	return strings.IndexByte(s[:n], '/') > 0 && strings.IndexByte(s[:n], ',') > 0
+}
+
+// withoutScheme returns a text without the letters that end it.
+func withoutScheme(text []byte) []byte {
+	end := len(text)
+	for end > 0 && text[end-1] >= 'a' && text[end-1] <= 'z' {
+		end--
+	}
+	return text[:end]
+}
+
+// withoutLabel returns a text without the label that ends it, if the label begins a line and the address that follows is all that the line
+// says, as in "[12]: https://example.org".
+func withoutLabel(text []byte) []byte {
+	start := bytes.LastIndexByte(text, '\n') + 1
+	line := text[start:]
+	if len(line) > 1 && line[0] == '[' && bytes.HasSuffix(bytes.TrimSuffix(line, []byte{' '}), []byte("]:")) {
+		return text[:start]
+	}
+	return text
+}
+
+// addressLength returns the length of an address up to white space, a quotation mark, a bracket that it does not open, or a character beyond
+// ASCII. Punctuation at its end is not part of it.
+func addressLength(s string) int {
+	end, open := 0, 0
+	for end < len(s) {
+		c := s[end]
+		if c <= ' ' || c >= 0x7f || c == '"' || c == '<' || c == '>' || c == '[' || c == ']' || c == ')' && open == 0 {
+			break
+		}
+		switch c {
+		case '(':
+			open++
+		case ')':
+			open--
+		}
+		end++
+	}
+	for end > 1 && strings.IndexByte(".,;:!?'*_", s[end-1]) >= 0 {
+		end--
+	}
+	return end
+}

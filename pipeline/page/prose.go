@@ -1,0 +1,238 @@
+package page
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"echosieve/pipeline/limits"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// The part of a page with the most prose: the element whose blocks of text add up to the most. A block of prose counts its bytes that are no
+// link. Any other block counts against the element: as much as a short line, and half of its links.
+
+// prose is what a walk over a document finds.
+type prose struct {
+	node     *html.Node // of the element with the most prose; nil if there is none
+	best     worth      // of its text
+	bytes    int        // of all text that is shown
+	elements int
+	work     int // see maxPageWork
+	notices  []*html.Node
+	main     *html.Node // the element that the page calls its main content; nil if there is none or it has no prose
+	mainHas  worth
+	open     block
+}
+
+// worth is what text is worth as an article.
+type worth struct {
+	prose int // bytes of prose
+	net   int // less what stands against the text
+}
+
+func (w *worth) add(v worth) { w.prose, w.net = w.prose+v.prose, w.net+v.net }
+
+// block is text between two tags of block elements.
+type block struct {
+	bytes, links int
+	last         rune // its last character that is no white space
+}
+
+// findProse walks over a document once.
+func findProse(document *html.Node) *prose {
+	p := &prose{}
+	p.walk(document, 0, false)
+	return p
+}
+
+// walk adds the value of the blocks within an element. depth counts the elements around it, link tells that one of them is a link.
+func (p *prose) walk(n *html.Node, depth int, link bool) (value worth) {
+	switch n.Type {
+	case html.TextNode:
+		p.work += len(n.Data) * depth
+		p.addText(n.Data, link)
+		return worth{}
+	case html.ElementNode:
+		p.elements++
+	}
+	hidden, isBlock := isHidden(n), isBlock[n.DataAtom]
+	if n.Type == html.ElementNode && isNotice(n) {
+		hidden = true
+		p.notices = append(p.notices, n)
+	}
+	before := p.open
+	if hidden {
+		p.open = block{}
+	} else if isBlock {
+		value.add(p.close())
+		before = block{}
+	}
+	own := worth{}
+	for child := n.FirstChild; child != nil; child = child.NextSibling {
+		own.add(p.walk(child, depth+1, link || n.DataAtom == atom.A))
+	}
+	switch {
+	case hidden:
+		p.open = before
+		return value
+	case isBlock:
+		own.add(p.close())
+		if own.net > p.best.net {
+			p.best, p.node = own, n
+		}
+		if own.net > p.mainHas.net && isMain(n) {
+			p.mainHas, p.main = own, n
+		}
+	}
+	value.add(own)
+	return value
+}
+
+func (p *prose) addText(text string, link bool) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return
+	}
+	p.bytes += len(text)
+	p.open.bytes += len(text)
+	if link {
+		p.open.links += len(text)
+	}
+	p.open.last, _ = utf8.DecodeLastRuneInString(text)
+}
+
+// close ends a block and returns its value.
+func (p *prose) close() worth {
+	b := p.open
+	p.open = block{}
+	return b.value()
+}
+
+func (b block) value() worth {
+	plain := b.bytes - b.links
+	switch {
+	case b.bytes == 0:
+		return worth{}
+	case plain > 2*b.links && (plain >= limits.LongLine || plain >= limits.ShortLine && endsSentence(b.last)):
+		return worth{plain, plain}
+	}
+	return worth{0, -limits.ShortLine - b.links/2}
+}
+
+func endsSentence(r rune) bool {
+	return unicode.Is(unicode.STerm, r) || r == '"' || unicode.In(r, unicode.Pe, unicode.Pf)
+}
+
+// proseOf is the prose of a text whose blocks are its lines.
+func proseOf(text string) int {
+	p, sum := prose{}, worth{}
+	for line := range strings.Lines(text) {
+		p.addText(line, false)
+		sum.add(p.close())
+	}
+	return sum.prose
+}
+
+// isMain tells whether an element is what the page calls its main content.
+func isMain(n *html.Node) bool {
+	if n.DataAtom == atom.Main {
+		return true
+	}
+	for _, a := range n.Attr {
+		if a.Key == "role" && a.Val == "main" || a.Key == "id" && a.Val == "main" || a.Key == "itemprop" && strings.EqualFold(a.Val, "articleBody") {
+			return true
+		}
+	}
+	return false
+}
+
+// textOf returns the text of an element, a line for each block.
+func textOf(n *html.Node) string {
+	if n == nil {
+		return ""
+	}
+	var b strings.Builder
+	writeText(&b, n)
+	return b.String()
+}
+
+func writeText(b *strings.Builder, n *html.Node) {
+	if n.Type == html.TextNode {
+		b.WriteString(n.Data)
+		return
+	}
+	if isHidden(n) || n.Type == html.ElementNode && isNotice(n) {
+		return
+	}
+	if isBlock[n.DataAtom] {
+		b.WriteByte('\n')
+		defer b.WriteByte('\n')
+	}
+	for child := n.FirstChild; child != nil; child = child.NextSibling {
+		writeText(b, child)
+	}
+}
+
+// isHidden tells whether an element shows no text of an article.
+func isHidden(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Head, atom.Script, atom.Style, atom.Noscript, atom.Iframe, atom.Template, atom.Svg, atom.Select, atom.Button, atom.Nav, atom.Textarea:
+		return n.Type == html.ElementNode
+	}
+	return false
+}
+
+// removeNotices removes windows and notices of the site from the document, if there is prose beside them.
+func (p *prose) removeNotices() {
+	if p.node == nil {
+		return
+	}
+	for _, n := range p.notices {
+		if n.Parent != nil {
+			n.Parent.RemoveChild(n)
+		}
+	}
+}
+
+// isNotice tells whether an element is a window of its own or asks for consent.
+func isNotice(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Html, atom.Body, atom.Main, atom.Article:
+		return false
+	case atom.Dialog:
+		return true
+	}
+	for _, a := range n.Attr {
+		switch a.Key {
+		case "role":
+			if a.Val == "dialog" || a.Val == "alertdialog" {
+				return true
+			}
+		case "aria-modal":
+			return true
+		case "id", "class":
+			if strings.Contains(a.Val, "cookie") || strings.Contains(a.Val, "consent") || strings.Contains(a.Val, "gdpr") {
+				return true
+			}
+			for name := range strings.FieldsSeq(a.Val) {
+				if name == "modal" || name == "popup" || name == "overlay" {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// isBlock holds the elements that begin and end a block of text.
+var isBlock = func() map[atom.Atom]bool {
+	table := map[atom.Atom]bool{}
+	for name := range strings.FieldsSeq("address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption " +
+		"figure footer form h1 h2 h3 h4 h5 h6 header hr legend li main menu ol option p pre section summary table tbody td tfoot th thead tr ul") {
+		table[atom.Lookup([]byte(name))] = true
+	}
+	return table
+}()
