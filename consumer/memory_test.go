@@ -70,7 +70,7 @@ func TestMemoryIsBoundedWithManyPartitions(t *testing.T) {
 	cfg.Partitions, cfg.MaxInFlightBytes = partitions, limit
 	cfg.SessionTimeout = 30 * time.Second
 	ensureTopics(t, cfg)
-	n := produceBacklog(t, cfg, 500, textBytes)
+	n := produceBacklog(t, cfg, 120, textBytes)
 	var asked atomic.Int64
 	k.ControlKey(int16(kmsg.Fetch), func(kmsg.Request) (kmsg.Response, error, bool) {
 		asked.Add(1)

@@ -2,7 +2,6 @@ package security
 
 import (
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -114,20 +113,31 @@ func option(t *testing.T, command, name string) string {
 	return ""
 }
 
+// checkMisses requires that check names the one right that is missing, which a command grants. It returns parts of its remedy and subject.
+func (f *fortress) checkMisses(t *testing.T, command string, s settings, flags ...string) (want, subject string) {
+	t.Helper()
+	want, subject = remedy(t, command)
+	code, findings := f.check(t, s, flags...)
+	require.Equal(t, 1, code, "%+v", findings)
+	bad := failures(findings)
+	require.Len(t, bad, 1)
+	require.Contains(t, bad[0].Subject, subject)
+	require.Contains(t, bad[0].Remedy, want)
+	return want, subject
+}
+
 // withoutExactlyOnce checks that a service without the right that a command grants delivers at least once and says so.
-func (f *fortress) withoutExactlyOnce(t *testing.T, command string, s settings, flags ...string) {
+func (f *fortress) withoutExactlyOnce(t *testing.T, command string) {
 	t.Helper()
 	f.revoke(t, command)
 	defer f.grant(t, command)
-	want, subject := remedy(t, command)
-	code, findings := f.check(t, s, flags...)
+	want, subject := f.checkMisses(t, command, f.settings.With(settings{"kafka.delivery": "exactly_once"}))
+	code, findings := f.check(t, f.settings)
 	require.Zero(t, code, "%+v", findings)
 	require.True(t, slices.ContainsFunc(findings, func(f finding) bool {
 		return f.Severity == "warning" && f.Subject == subject && strings.Contains(f.Remedy, want)
 	}), "%+v", findings)
-	code, findings = f.check(t, s.With(settings{"kafka.delivery": "exactly_once"}), flags...)
-	require.Equal(t, 1, code, "%+v", findings)
-	p := &process{service.Start(t, s, func(cmd *exec.Cmd) { cmd.Args = append(cmd.Args, flags...) }), f}
+	p := f.run(t, f.settings)
 	p.WaitReady(t)
 	require.Eventually(t, func() bool {
 		answer := p.Get("/readyz")
