@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
@@ -50,6 +51,38 @@ func silent(t *testing.T, p *service.Process) {
 		page := p.Get("/readyz")
 		return strings.HasPrefix(page, "200") && !strings.Contains(page, "warnings")
 	}, service.Patience, 50*time.Millisecond)
+}
+
+// recent gives the records timestamps of the last hours, because a refill reads the window before now.
+func recent(records []*kgo.Record) []*kgo.Record {
+	for i, r := range records {
+		r.Timestamp = time.Now().Add(time.Duration(i-len(records)) * time.Second)
+	}
+	return records
+}
+
+// byVerdict returns, for each input record, the headers of its first output.
+func byVerdict(outputs []*kgo.Record) map[string]map[string]string {
+	first := map[string]map[string]string{}
+	for _, r := range outputs {
+		h := ledger.Headers(r)
+		if _, known := first[h[pipeline.HeaderInput]]; !known {
+			first[h[pipeline.HeaderInput]] = h
+		}
+	}
+	return first
+}
+
+// waitCommitted waits until the group has committed so many records.
+func waitCommitted(t *testing.T, c cluster, records int) {
+	t.Helper()
+	admin := kadm.NewClient(client(t, kgo.SeedBrokers(c.kafka)))
+	require.Eventually(t, func() bool {
+		offsets, err := admin.FetchOffsets(t.Context(), c.topic)
+		committed := int64(0)
+		offsets.Each(func(o kadm.OffsetResponse) { committed += max(0, o.At) })
+		return err == nil && committed == int64(records)
+	}, service.Patience, 100*time.Millisecond)
 }
 
 // Two processes of one group run with different windows: both say so while articles flow. When one is gone, the other still lacks what was
