@@ -27,7 +27,7 @@ var (
 func documents(t *testing.T) []string {
 	t.Helper()
 	var pages []string
-	for _, pattern := range []string{"*.md", "docs/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/zh/*.md"} {
 		found, err := fs.Glob(os.DirFS(promserver.Root(t)), pattern)
 		require.NoError(t, err)
 		pages = append(pages, found...)

@@ -37,6 +37,11 @@ var rows = []row{
 	{command: "make demo", with: []string{"make demo", "bin/echosieve-lab demo"}, want: []string{`77 records: \d+ unique`}, shownIn: "README.md"},
 	{command: "make test", parsed: minutes},
 	{command: "bin/echosieve-lab demo --serve", until: `publish from another terminal`, stop: true},
+	{
+		command: "bin/echosieve filter articles.jsonl.gz > judged.jsonl",
+		// The sample has dead letters: exit code 1.
+		with: []string{"judged.jsonl", "judged.jsonl || true"}, output: fileText("judged.jsonl"), want: []string{`"echosieve":\{"verdict":"near"`},
+	},
 	{command: "docker compose --profile feeder up --build", parsed: noEngine},
 	{command: "make build", parsed: "the test builds the same programs"},
 	{command: "bin/echosieve config reference > echosieve.yaml", output: fileText("echosieve.yaml"), want: []string{`(?m)^kafka:$`, `(?m)^window: 168h`}},
@@ -73,6 +78,16 @@ var rows = []row{
 	{
 		command: "echosieve-lab eval pairs --docs " + dataset + "stream.jsonl --pairs " + dataset + "pairs.tsv",
 		want:    []string{`(?m)^recall +[01]\.\d+`, `(?m)^precision `, `(?m)^kind +pairs +flagged`},
+	},
+	// docs/from-simhash.md
+	{
+		command: "echosieve filter articles.jsonl > news.jsonl", with: []string{"articles.jsonl", "articles.jsonl.gz", "news.jsonl", "news.jsonl || true"},
+		output: fileText("news.jsonl"), want: []string{`"verdict":"near"`},
+	},
+	{
+		command: "echosieve filter --recipe classic-python-200 articles.jsonl > classic.jsonl",
+		with:    []string{"articles.jsonl", "articles.jsonl.gz", "classic.jsonl", "classic.jsonl || true"},
+		output:  fileText("classic.jsonl"), want: []string{`"verdict":"exact"`},
 	},
 	// docs/install.md
 	{command: "make release", parsed: "test/deploy runs its script"},
