@@ -105,6 +105,7 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 		err = lines.finish(names)
 	}
 	switch {
+	case errors.As(err, new(*files.NoArticleError)): // it says all about the bad lines
 	case err != nil:
 		lines.release()
 	case summary.Bad > 0:
