@@ -222,10 +222,10 @@ func (c *cluster) explainClosed(ctx context.Context, err error) error {
 		case diag.SpeaksController:
 			return &diag.Problem{Cause: addr + " is the port of a controller", Remedy: "set kafka.brokers to a listener for clients, port 9092 as a rule", Err: err, Permanent: true}
 		case diag.SpeaksRedis, diag.SpeaksHTTP:
-			return &diag.Problem{Cause: addr + " speaks " + speaks + ", not Kafka", Remedy: "set kafka.brokers to the brokers, port 9092 as a rule", Err: err, Permanent: true}
+			return &diag.Problem{Cause: addr + " speaks " + speaks + ", not Kafka", Remedy: wrongPort, Err: err, Permanent: true}
 		}
 		switch {
-		case probeTLS(ctx, addr, c.transport.TLS, clientID) == nil:
+		case probeTLS(ctx, addr, c.tls, clientID) == nil:
 			if c.cfg.SASL.Mechanism != "" {
 				return err
 			}
@@ -233,7 +233,7 @@ func (c *cluster) explainClosed(ctx context.Context, err error) error {
 				Cause: "the listener wants a login (SASL)", Remedy: "set kafka.sasl.mechanism, kafka.sasl.username and a password",
 				Err: err, Permanent: true,
 			}
-		case c.transport.TLS != nil && probeTLS(ctx, addr, nil, clientID) == nil:
+		case c.tls != nil && probeTLS(ctx, addr, nil, clientID) == nil:
 			return broker.NotTLS(err)
 		}
 	}

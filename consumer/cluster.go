@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"echosieve/consumer/internal/wire"
+	"echosieve/internal/base/diag"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
@@ -32,6 +33,7 @@ type cluster struct {
 	cfg       Config
 	transport *kafka.Transport
 	dialer    *kafka.Dialer
+	tls       *tls.Config // nil: without TLS
 	client    *kafka.Client
 	wire      *wire.Client
 	codec     wire.Codec // of published batches
@@ -51,32 +53,49 @@ func newCluster(cfg Config, topics ...string) (*cluster, error) {
 		return nil, err
 	}
 	tcp := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
-	c := &cluster{cfg: cfg}
+	c := &cluster{cfg: cfg, tls: tlsConfig}
 	c.codec, _ = wire.CodecNamed(cfg.Compression) // Validate has checked the name
 	c.transport = &kafka.Transport{
-		Dial:           tcp.DialContext,
+		Dial:           c.guarded(tcp),
 		DialTimeout:    dialTimeout,
 		MetadataTTL:    metadataTTL,
 		MetadataTopics: topics,
 		ClientID:       clientID,
-		TLS:            tlsConfig,
 		SASL:           mechanism,
 	}
 	c.dialer = &kafka.Dialer{
-		ClientID: clientID, Timeout: dialTimeout, DualStack: true, TLS: tlsConfig, SASLMechanism: mechanism,
-	}
-	if tlsConfig == nil {
-		c.dialer.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-			if err := probe(ctx, tcp, network, address, clientID); err != nil {
-				return nil, err
+		ClientID: clientID, Timeout: dialTimeout, DualStack: true, SASLMechanism: mechanism,
+		DialFunc: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if tlsConfig == nil {
+				if err := probe(ctx, tcp, network, address, clientID); err != nil {
+					return nil, err
+				}
 			}
-			return tcp.DialContext(ctx, network, address)
-		}
+			return c.guarded(tcp)(ctx, network, address)
+		},
 	}
 	addr := kafka.TCP(cfg.Brokers...)
 	c.client = &kafka.Client{Addr: addr, Timeout: requestTimeout, Transport: c.transport}
 	c.wire = &wire.Client{Transport: c.transport, Addr: addr, ClientID: clientID}
 	return c, nil
+}
+
+// wrongPort is the remedy for an address where no broker answers but a server of another kind.
+const wrongPort = "set kafka.brokers to the brokers, port 9092 as a rule"
+
+// guarded returns a function that dials, with TLS if the settings say so, and checks what the server sends before kafka-go reads it.
+func (c *cluster) guarded(tcp *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
+	var d dialer = tcp
+	if c.tls != nil {
+		d = &tls.Dialer{NetDialer: tcp, Config: c.tls}
+	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := d.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return diag.GuardKafka(conn, address, wrongPort), nil
+	}
 }
 
 // close drops idle connections; requests under way end on their own.

@@ -1,0 +1,141 @@
+package diag
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func frame(size int32, rest ...int32) string {
+	b := binary.BigEndian.AppendUint32(nil, uint32(size))
+	for _, n := range rest {
+		b = binary.BigEndian.AppendUint32(b, uint32(n))
+	}
+	return string(b)
+}
+
+// receive returns what a client reads that has sent a request, when the server answers with a text in pieces.
+func receive(t *testing.T, guard func(net.Conn) net.Conn, request string, answer ...string) (string, error) {
+	t.Helper()
+	client, server := net.Pipe()
+	t.Cleanup(func() { _ = client.Close(); _ = server.Close() })
+	conn := guard(client)
+	go func() {
+		_, _ = io.ReadFull(server, make([]byte, len(request)))
+		for _, part := range answer {
+			if _, err := io.WriteString(server, part); err != nil {
+				return
+			}
+		}
+		_ = server.Close()
+	}()
+	_, err := io.WriteString(conn, request)
+	require.NoError(t, err)
+	got, err := io.ReadAll(conn)
+	return string(got), err
+}
+
+func TestGuardKafka(t *testing.T) {
+	const versions, metadata = "\x00\x00\x00\x0a\x00\x12\x00\x00\x00\x00\x00\x07\x00\x00", "\x00\x00\x00\x0a\x00\x03\x00\x01\x00\x00\x00\x07\x00\x00"
+	guard := func(c net.Conn) net.Conn { return GuardKafka(c, "a:1", "set kafka.brokers") }
+	list := frame(22, 7) + "\x00\x00" + frame(2) + strings.Repeat("\x00\x03\x00\x00\x00\x04", 2)
+	for name, c := range map[string]struct{ request, answer, fault string }{
+		"versions":          {versions, list + frame(5, 9) + "x", ""},
+		"metadata":          {metadata, frame(8, 7, -1) + frame(4, 8) + frame(4, 9), ""},
+		"HTTP":              {versions, "HTTP/1.1 400 Bad Request\r\n\r\n", `it begins with "HTTP"`},
+		"Redis":             {versions, "-ERR unknown command\r\n", `it begins with "-ERR"`},
+		"SSH":               {metadata, "SSH-2.0-OpenSSH\r\n", `it begins with "SSH-"`},
+		"negative size":     {metadata, frame(-5, 7), "a size of -5 bytes"},
+		"no size":           {metadata, frame(0), "a size of 0 bytes"},
+		"echo":              {versions, versions, "it answers request 1179648"},
+		"another request":   {metadata, frame(8, 6, 1), "it answers request 6"},
+		"list of many":      {versions, frame(22, 7) + "\x00\x00" + frame(1<<30) + strings.Repeat("\x00", 12), "a list claims 1073741824 elements in 12 bytes"},
+		"list of few":       {versions, frame(22, 7) + "\x00\x00" + frame(-1) + strings.Repeat("\x00", 12), "a list claims -1 elements"},
+		"later, negative":   {metadata, frame(8, 7, 1) + frame(-1), "a size of -1 bytes"},
+		"later, very large": {versions, list + frame(2<<30-1), "a size of 2147483647 bytes"},
+	} {
+		for _, pieces := range [][]string{{c.answer}, strings.Split(c.answer, "")} {
+			got, err := receive(t, guard, c.request, pieces...)
+			if c.fault == "" {
+				require.NoError(t, err, name)
+				require.Equal(t, c.answer, got, name)
+				continue
+			}
+			p := (*Problem)(nil)
+			require.ErrorAs(t, err, &p, name)
+			require.Contains(t, p.Cause, "a:1 sends no responses of Kafka: ", name)
+			require.Contains(t, p.Cause, c.fault, name)
+			require.Equal(t, !strings.HasPrefix(name, "later"), p.Permanent, name)
+		}
+	}
+}
+
+func TestGuardRedis(t *testing.T) {
+	guard := func(c net.Conn) net.Conn { return GuardRedis(c, "a:1", "set redis.addrs") }
+	for name, c := range map[string]struct{ answer, fault string }{
+		"replies":        {"+OK\r\n:1\r\n$-1\r\n*-1\r\n*0\r\n$0\r\n\r\n-ERR x\r\n$5\r\na\r\nbc\r\n", ""},
+		"arrays":         {"*2\r\n*2\r\n$1\r\na\r\n:7\r\n*1\r\n*0\r\n+OK\r\n", ""},
+		"HTTP":           {"HTTP/1.1 400 Bad Request\r\n", `a reply begins with "H`},
+		"Kafka":          {"\x00\x00\x00\x0a\x00", "a reply begins with"},
+		"negative":       {"$-5\r\n", `a size is "-5"`},
+		"no number":      {"*x\r\n", `a size is "x"`},
+		"no end":         {"$" + strings.Repeat("1", 100), "a size has no end"},
+		"string":         {"$2000000000\r\n", "a string claims 2000000000 bytes"},
+		"array":          {"*1000000000\r\n", "an array claims 1000000000 elements"},
+		"arrays of many": {"*4000000\r\n*4000000\r\n", "an array claims 4000000 elements"},
+		"deep":           {strings.Repeat("*1\r\n", 40), "nested deeper than 32"},
+		"later, array":   {"+OK\r\n*1000000000\r\n", "an array claims 1000000000 elements"},
+	} {
+		for _, pieces := range [][]string{{c.answer}, strings.Split(c.answer, "")} {
+			got, err := receive(t, guard, "PING\r\n", pieces...)
+			if c.fault == "" {
+				require.NoError(t, err, name)
+				require.Equal(t, c.answer, got, name)
+				continue
+			}
+			p := (*Problem)(nil)
+			require.ErrorAs(t, err, &p, name)
+			require.Contains(t, p.Cause, "a:1 sends no replies of Redis: ", name)
+			require.Contains(t, p.Cause, c.fault, name)
+			require.Equal(t, !strings.HasPrefix(name, "later"), p.Permanent, name)
+		}
+	}
+}
+
+// A server that speaks Redis says nothing to a request of Kafka, and is asked what it speaks.
+func TestGuardKafkaAsksASilentServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				b := make([]byte, 6)
+				if _, err := io.ReadFull(conn, b); err == nil && string(b) == "PING\r\n" {
+					_, _ = io.WriteString(conn, "+PONG\r\n")
+				}
+				_, _ = io.Copy(io.Discard, conn)
+			}()
+		}
+	}()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	conn = GuardKafka(conn, l.Addr().String(), "set kafka.brokers")
+	defer conn.Close()
+	_, err = io.WriteString(conn, "\x00\x00\x00\x0a\x00\x12\x00\x00\x00\x00\x00\x07\x00\x00")
+	require.NoError(t, err)
+	_, err = conn.Read(make([]byte, 10))
+	p := (*Problem)(nil)
+	require.True(t, errors.As(err, &p), "%v", err)
+	require.Equal(t, l.Addr().String()+" speaks Redis, not Kafka", p.Cause)
+}
