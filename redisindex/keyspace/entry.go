@@ -89,7 +89,9 @@ const (
 	// would find an earlier one.
 	//
 	// The counter stays below withdrawn. 47 bits last for 200,000 articles a second during 22 years.
-	Withdrawn = 1 << 47
+	Withdrawn = 1 << TicketBits
+	// TicketBits is the length of every ticket that was drawn. A counter with more bits is not Echosieve's.
+	TicketBits = 47
 )
 
 // HiddenDigest is the digest of the article's entry if the entry is hidden. Only a replay of the article's own record finds a hidden

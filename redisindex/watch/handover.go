@@ -140,6 +140,9 @@ func (h *Handover) Fill(ctx context.Context, topic string, below []int64) error 
 	if err := h.read(ctx, fieldFilled, &filled); err != nil {
 		return err
 	}
+	if filled == nil { // the field holds null
+		filled = offsets{}
+	}
 	for p, offset := range below {
 		more[partitionOf(article.Coordinates{Topic: topic, Partition: int32(p)})] = offset
 	}

@@ -179,3 +179,47 @@ func TestRemedy(t *testing.T) {
 	require.Contains(t, Cure{}.Remedy(mine, keyspace.ID{}), "index refill --from input;")
 	require.NotContains(t, Cure{Shadow: true}.Remedy(mine, mine), "refill")
 }
+
+// What another program has written into the key counts as nothing.
+func TestHandoverOfAnotherProgram(t *testing.T) {
+	for _, text := range []string{"null", "[]", "7", `{"in/0":"x"}`, `{"Label":null,"Offsets":null}`, "not JSON"} {
+		r := newRig(t)
+		x, h := r.index(time.Hour, 10)
+		for _, field := range []string{fieldEnds, fieldFilled} {
+			require.NoError(t, r.client.HSet(t.Context(), x.Handover("group"), field, text).Err())
+		}
+		_, err := h.Lack(t.Context(), map[article.Coordinates]string{{Topic: "in", Offset: 9}: label(x, 0)})
+		require.NoError(t, err, text)
+		require.NoError(t, h.Fill(t.Context(), "in", []int64{5}), text)
+		var filled offsets
+		require.NoError(t, h.read(t.Context(), fieldFilled, &filled))
+		require.EqualValues(t, 5, filled["in/0"], text)
+	}
+}
+
+// A counter that another program has raised beyond all tickets is an error that names the key, and is not learned: once the key is moved
+// away, it begins where this process knows it.
+func TestCounterOfAnotherProgram(t *testing.T) {
+	r := newRig(t)
+	x, _ := r.index(time.Hour, 10)
+	w := newWatermarks(x, false)
+	w.recalled = true
+	for _, s := range []*redis.Script{markerScript, counterScript} {
+		require.NoError(t, s.Load(t.Context(), r.client).Err())
+	}
+	_, err := w.check(t.Context(), r.client)
+	require.NoError(t, err)
+	for _, raised := range []int64{1 << 62, keyspace.Withdrawn, -1} {
+		require.NoError(t, r.client.Set(t.Context(), x.Sequence(), raised, 0).Err())
+		_, err = w.check(t.Context(), r.client)
+		if key := (*keyspace.KeyError)(nil); raised > 0 {
+			require.ErrorAs(t, err, &key)
+			require.Equal(t, x.Sequence(), key.Key)
+		}
+		require.EqualValues(t, 10, w.highest.Load())
+		require.NoError(t, r.client.Rename(t.Context(), x.Sequence(), "elsewhere").Err())
+		_, err = w.check(t.Context(), r.client)
+		require.NoError(t, err)
+		require.EqualValues(t, 10, r.client.IncrBy(t.Context(), x.Sequence(), 0).Val())
+	}
+}

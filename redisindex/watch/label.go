@@ -36,9 +36,6 @@ const (
 	nameTicket    = "ticket"
 )
 
-// maxTicketBits bounds tickets: the upper half of 47 bits is for withdrawn ones.
-const maxTicketBits = 46
-
 // String returns the text of the label.
 func (l Label) String() string {
 	q := url.Values{
@@ -82,7 +79,7 @@ func ParseLabel(text string) (l Label, ok bool) {
 func (l *Label) parseNumbers(seen, ticket string) bool {
 	ms, errSeen := strconv.ParseInt(seen, 10, 64)
 	var errTicket error
-	l.Ticket, errTicket = strconv.ParseUint(ticket, 10, maxTicketBits)
+	l.Ticket, errTicket = strconv.ParseUint(ticket, 10, keyspace.TicketBits)
 	l.Seen = time.UnixMilli(ms)
 	return errSeen == nil && errTicket == nil && ms > 0
 }

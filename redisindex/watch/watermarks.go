@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -166,6 +167,10 @@ func (w *watermarks) check(ctx context.Context, client redis.UniversalClient) ([
 	held, ok := counter.Val().(int64)
 	if !ok || counter.Err() != nil {
 		return losses, err
+	}
+	// A number that another program has written is not learned: it would be written back after the key was moved away.
+	if held < 0 || held >= keyspace.Withdrawn {
+		return losses, errors.Join(err, &keyspace.KeyError{Key: w.counterKey, Err: fmt.Errorf("the ticket counter is %d", held)})
 	}
 	w.raise(uint64(held))
 	// A loss of a marker is usually a loss of the counter as well, and tickets that were drawn before the counter was raised are
