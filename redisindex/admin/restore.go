@@ -78,12 +78,22 @@ const (
 // Restore stores articles with their verdicts; verdicts[i] belongs to articles[i]. It may be called again with the same articles, after
 // an error too. It tries again for a minute while Redis is away.
 func (r *Restorer) Restore(ctx context.Context, articles []article.Article, verdicts []article.Verdict) (outcomes []Restored, err error) {
+	return r.restore(ctx, articles, verdicts, false)
+}
+
+// RestoreHidden is Restore for articles that were forgotten: replays of their records get the published verdicts, and no other article finds
+// them.
+func (r *Restorer) RestoreHidden(ctx context.Context, articles []article.Article, verdicts []article.Verdict) (outcomes []Restored, err error) {
+	return r.restore(ctx, articles, verdicts, true)
+}
+
+func (r *Restorer) restore(ctx context.Context, articles []article.Article, verdicts []article.Verdict, hidden bool) (outcomes []Restored, err error) {
 	if len(articles) == 0 {
 		return nil, nil
 	}
 	err = r.tools.session.Patiently(ctx, "restore", func() (err error) {
 		for range repairs {
-			if outcomes, err = r.run(ctx, articles, verdicts); err == nil {
+			if outcomes, err = r.run(ctx, articles, verdicts, hidden); err == nil {
 				return nil
 			}
 			again := r.tools.session.Lacks(err)
@@ -109,7 +119,7 @@ type decided struct {
 }
 
 // run stores block lists and then entries, as the first two steps of a claim do.
-func (r *Restorer) run(ctx context.Context, articles []article.Article, verdicts []article.Verdict) ([]Restored, error) {
+func (r *Restorer) run(ctx context.Context, articles []article.Article, verdicts []article.Verdict, hideAll bool) ([]Restored, error) {
 	if err := r.tools.session.EnsureScripts(ctx); err != nil {
 		return nil, err
 	}
@@ -128,9 +138,13 @@ func (r *Restorer) run(ctx context.Context, articles []article.Article, verdicts
 		}
 		of[i] = known[e.Identity()]
 	}
-	outcomes, hide, err := r.store(ctx, entries)
-	if err != nil {
-		return nil, err
+	var outcomes map[*decided]Restored
+	hide := entries
+	if !hideAll {
+		var err error
+		if outcomes, hide, err = r.store(ctx, entries); err != nil {
+			return nil, err
+		}
 	}
 	for _, d := range hide {
 		d.Digest, d.Ticket = article.Digest(d.HiddenDigest()), keyspace.MaxTicket

@@ -16,6 +16,8 @@
 //	ns:h:<group>                        hash    where the group's commits of other indexes end, and up to where this index was filled
 //	ns:life, cluster: 64 ns:life:{n}    hash    seen: raised every 3 seconds; lost: the last loss; cured: the last loss that was refilled
 //
+// <redis.namespace>:forgotten is a hash of all indexes of the namespace: the coordinates and id of each article that was forgotten, and when.
+//
 // Keys expire one window plus the lesser of a slice and half a window after their last write, which allows for lag. The counter and seen
 // only grow, so a lower number shows that Redis has lost writes. The process that notices it raises both.
 package keyspace

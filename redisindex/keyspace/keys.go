@@ -98,6 +98,9 @@ func (k Keys) Refill(name string, losses uint32) string {
 // Handover is the hash that says where the commits of a group in other indexes end, and up to where this index was filled.
 func (k Keys) Handover(group string) string { return k.Prefix + "h:" + group }
 
+// Forgotten is the hash of the articles that were forgotten in any index of a namespace.
+func Forgotten(namespace string) string { return namespace + ":forgotten" }
+
 // clusterMarkers is the number of markers on a cluster. They are spread evenly over the slots, so every master that serves 512 slots
 // in a row holds at least one. If a master without a marker loses its data, nobody notices.
 const clusterMarkers = 64

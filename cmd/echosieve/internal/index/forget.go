@@ -1,7 +1,9 @@
 package index
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,8 +22,9 @@ published as unique.
 
 Published verdicts stay. When a forgotten record is delivered again, it gets its old verdict; an exact repeat of it, which
 has no entry, is decided anew. The next article with the same text, or a similar one, is published as unique and is an
-original from then on: if the text itself is the problem, forget that article, too. A refill after a loss brings
-forgotten articles back: forget them again.
+original from then on: if the text itself is the problem, forget that article, too. Redis keeps a mark of each forgotten
+article for two windows, for all indexes of the namespace: a refill, also one for a new recipe, leaves them forgotten. If
+Redis loses all data, the marks are lost, too: then forget the articles again after the refill.
 
 Forget reads the whole index until it finds nothing more, because articles under way may still get the article as their
 root. It needs the rights SCAN, DBSIZE and HGETALL.
@@ -51,7 +54,7 @@ func newForgetCommand() *cobra.Command {
 			return err
 		}
 		defer index.client.Close()
-		f, err := forget(cmd, index, wanted)
+		f, err := forget(cmd.Context(), cmd.ErrOrStderr(), index, wanted)
 		if err != nil {
 			return err
 		}
@@ -60,9 +63,13 @@ func newForgetCommand() *cobra.Command {
 		}
 		copies := len(f.hidden) - len(f.found)
 		if *asJSON {
-			return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"forgotten": args[0], "articles": len(f.found), "copies": copies})
+			return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"forgotten": args[0], "articles": len(f.found), "copies": copies, "already": !f.anew})
 		}
 		out := &printer{w: cmd.OutOrStdout()}
+		if !f.anew {
+			out.line("%d articles with the %s %q were forgotten already, and %d articles that have one of them as root", len(f.found), kind, args[0], copies)
+			return out.err
+		}
 		out.line("%d articles with the %s %q are forgotten, and %d articles that have one of them as root", len(f.found), kind, args[0], copies)
 		return out.err
 	}
@@ -88,20 +95,20 @@ func wantedArticle(as, arg string) (kind string, wanted func(article.Ref) bool, 
 	}
 }
 
-// forget hides the entries of the wanted articles, and the entries of all articles whose root one of them is. It finds nothing if the index
-// has no wanted article.
-func forget(cmd *cobra.Command, index *opened, wanted func(article.Ref) bool) (*forgetter, error) {
+// forget hides the entries of the wanted articles, and the entries of all articles whose root one of them is, and marks them as forgotten. It
+// finds nothing if the index has no wanted article.
+func forget(ctx context.Context, errOut io.Writer, index *opened, wanted func(article.Ref) bool) (*forgetter, error) {
 	f := &forgetter{index: index, wanted: wanted, found: map[article.Coordinates]bool{}, hidden: map[article.Coordinates]bool{}}
 	for pass := range maxPasses {
 		f.left = 0
 		before := len(f.hidden)
-		if _, err := index.articles(cmd.Context(), cmd.ErrOrStderr(), func(found []keyspace.StoredArticle) error { return f.hide(cmd, found) }); err != nil {
+		if _, err := index.articles(ctx, errOut, func(found []keyspace.StoredArticle) error { return f.hide(ctx, found) }); err != nil {
 			return nil, err
 		}
 		if len(f.found) == 0 || f.left == 0 && len(f.hidden) == before && pass > 0 {
 			return f, nil
 		}
-		if err := pause(cmd.Context(), time.Second); err != nil {
+		if err := pause(ctx, time.Second); err != nil {
 			return nil, err
 		}
 	}
@@ -115,21 +122,36 @@ type forgetter struct {
 	found  map[article.Coordinates]bool // the wanted articles
 	hidden map[article.Coordinates]bool // they, and those whose root they are
 	left   int                          // entries of this pass that could not be hidden yet
+	anew   bool                         // one of the articles was not marked as forgotten before
 }
 
-func (f *forgetter) hide(cmd *cobra.Command, found []keyspace.StoredArticle) error {
-	for _, s := range found {
+// hide hides those of the stored articles that are to be forgotten. They are marked first: whatever happens then, a refill knows of them.
+func (f *forgetter) hide(ctx context.Context, stored []keyspace.StoredArticle) error {
+	var forgotten []keyspace.StoredArticle
+	var marks []article.Ref
+	for _, s := range stored {
 		switch {
 		case f.wanted(s.Ref()):
 			f.found[s.Coordinates] = true
 		case !s.Verdict.Kind.IsCopy(), !f.wanted(s.Verdict.Root):
 			continue
 		}
-		if s.Hidden {
-			f.hidden[s.Coordinates] = true
-			continue
+		if !f.hidden[s.Coordinates] {
+			forgotten, marks = append(forgotten, s), append(marks, s.Ref())
 		}
-		hidden, err := f.index.Hide(cmd.Context(), s)
+	}
+	known, err := f.index.AreForgotten(ctx, marks)
+	if err != nil {
+		return err
+	}
+	for i, s := range forgotten {
+		f.anew = f.anew || !known[i] || !s.Hidden
+	}
+	if err := f.index.MarkForgotten(ctx, marks); err != nil {
+		return err
+	}
+	for _, s := range forgotten {
+		hidden, err := f.index.Hide(ctx, s)
 		if err != nil {
 			return err
 		}

@@ -35,6 +35,10 @@ you type the command again, and several processes, on several machines, share th
 data it begins again. The partitions of a killed process are free after 15 seconds. --restart makes it begin again in any case. A finished
 refill that is typed again reads only what was published since, and with a longer --since everything again.
 
+Articles that index forget has forgotten stay forgotten: they are restored for replays only. With --from input they are
+forgotten again at the end, which needs the rights of index forget. If Redis has lost all data, it has lost the marks of
+forgotten articles, too: forget these articles again.
+
 When a refill has read the whole window and left out nothing, the services end their warning of the loss. The warning
 stays if --since is shorter than the window, or if Kafka has deleted records of the window.
 
@@ -114,9 +118,15 @@ func (r *refiller) refill(ctx context.Context, restart bool) (*summary, error) {
 	if r.pipeline, err = r.index.pipeline(); err != nil {
 		return nil, err
 	}
+	if r.marks, err = r.index.AnyForgotten(ctx); err != nil {
+		return nil, err
+	}
 	stop := r.progress.start()
 	err = r.work(ctx)
 	stop()
+	if err == nil {
+		err = r.forgetAgain(ctx)
+	}
 	if ctx.Err() != nil {
 		err = errors.New("interrupted: type the command again, and it resumes where it was")
 	}

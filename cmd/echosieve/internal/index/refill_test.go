@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -16,6 +17,7 @@ import (
 	"echosieve/consumer"
 	"echosieve/internal/app/config"
 	"echosieve/test/inprocess"
+	"echosieve/test/redisserver"
 )
 
 // runRefill runs index refill and returns its summary.
@@ -118,4 +120,47 @@ func TestRefillOfAnAddedPartition(t *testing.T) {
 	parts, err := r.findParts(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []part{{input, 0, 0, 1}}, parts)
+}
+
+// What index forget has forgotten stays forgotten: after a loss of entries that the marks outlive, and in the index of a new recipe.
+func TestRefillLeavesForgottenArticles(t *testing.T) {
+	w := inprocess.Start(t)
+	w.Stop() // miniredis lacks what forget needs
+	w.Config.Redis.Addrs = []string{redisserver.Start(t).Addr}
+	w.Run(t)
+	t.Cleanup(func() { w.Stop() })
+	const text = "The harbour authority said on Monday that the ferry between both islands will run again from next week, after the " +
+		"repair of its second engine took eleven days longer than the shipyard had promised in spring."
+	at := w.Publish(t, 0, time.Now(), inprocess.Value("a", "", text))
+	w.Publish(t, 0, time.Now(), inprocess.Value("b", "", text+" Tickets cost the same."))
+	other := w.Publish(t, 0, time.Now(), inprocess.Value("c", "", "Quite another report about beetles in the forests of the north, where foresters count them by hand."))
+	w.Verdicts(t, 3)
+	w.Stop()
+
+	run := func(args ...string) string {
+		cmd, out := Command(), new(strings.Builder)
+		cmd.SetArgs(w.Args(args...))
+		cmd.SetOut(out)
+		cmd.SetErr(io.Discard)
+		cmd.SetContext(t.Context())
+		require.NoError(t, cmd.Execute(), out)
+		return strings.Join(strings.Fields(out.String()), " ")
+	}
+	require.Contains(t, run("forget", at), "are forgotten, and 1 articles that have one of them as root")
+	require.Contains(t, run("forget", at), "were forgotten already")
+
+	client := redis.NewClient(&redis.Options{Addr: w.Config.Redis.Addrs[0]})
+	t.Cleanup(func() { _ = client.Close() })
+	keys, err := client.Keys(t.Context(), w.Config.Redis.Namespace+":*:*").Result()
+	require.NoError(t, err)
+	require.NoError(t, client.Del(t.Context(), keys...).Err())
+	for _, args := range [][]string{{}, {"--from", "input", "--detection.near", "0.6"}} {
+		refill, lookup := []string{"refill", "--json"}, []string{"lookup", "--json"}
+		require.Contains(t, run(append(refill, args...)...), `"forgotten": 2,`)
+		if len(args) > 0 {
+			args = args[2:]
+		}
+		require.Contains(t, run(append(append(lookup, args...), at)...), `"state": "hidden"`)
+		require.NotContains(t, run(append(append(lookup, args...), other)...), `"state": "hidden"`)
+	}
 }

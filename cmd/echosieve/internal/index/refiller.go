@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -47,6 +48,8 @@ type refiller struct {
 	restorer  *admin.Restorer // nil with fromInput
 	pipeline  *pipeline.Pipeline
 	progress  *progress
+	marks     bool     // articles were forgotten, see Tools.MarkForgotten
+	forgotten sync.Map // with fromInput: forgotten articles that were decided again, by article.Coordinates
 	cut       []string // topics whose records of the window may be deleted in part
 	summary   summary
 }
@@ -265,6 +268,7 @@ func (b *batch) flush(ctx context.Context, upTo int64) error {
 func (b *batch) restore(ctx context.Context, prepared *pipeline.Batch) error {
 	var articles []article.Article
 	var verdicts []article.Verdict
+	var refs []article.Ref // of each article, and of its root
 	for i, v := range b.published {
 		a, _ := prepared.Article(i)
 		if a == nil {
@@ -272,23 +276,83 @@ func (b *batch) restore(ctx context.Context, prepared *pipeline.Batch) error {
 			continue
 		}
 		articles, verdicts = append(articles, *a), append(verdicts, v)
+		refs = append(refs, a.Ref(), v.Root)
 	}
-	outcomes, err := b.r.restorer.Restore(ctx, articles, verdicts)
+	forgotten, err := b.r.areForgotten(ctx, refs)
+	if err != nil {
+		return err
+	}
+	var hide []article.Article
+	var hideVerdicts []article.Verdict
+	kept := 0
+	for i := range articles {
+		if forgotten[2*i] || forgotten[2*i+1] {
+			hide, hideVerdicts = append(hide, articles[i]), append(hideVerdicts, verdicts[i])
+			continue
+		}
+		articles[kept], verdicts[kept] = articles[i], verdicts[i]
+		kept++
+	}
+	outcomes, err := b.r.restorer.Restore(ctx, articles[:kept], verdicts[:kept])
 	for _, o := range outcomes {
 		b.r.summary.count(b.r.summary.outcome(o))
+	}
+	if err != nil {
+		return err
+	}
+	outcomes, err = b.r.restorer.RestoreHidden(ctx, hide, hideVerdicts)
+	for range outcomes {
+		b.r.summary.count(&b.r.summary.Forgotten)
 	}
 	return err
 }
 
+// areForgotten says which of the articles were forgotten.
+func (r *refiller) areForgotten(ctx context.Context, refs []article.Ref) ([]bool, error) {
+	if !r.marks {
+		return make([]bool, len(refs)), nil
+	}
+	return r.index.AreForgotten(ctx, refs)
+}
+
+// forgetAgain forgets the forgotten articles that were decided again, and those that became their copies. It needs the rights of index forget.
+func (r *refiller) forgetAgain(ctx context.Context) error {
+	again := map[article.Coordinates]bool{}
+	r.forgotten.Range(func(at, _ any) bool {
+		again[at.(article.Coordinates)] = true
+		return true
+	})
+	if len(again) == 0 {
+		return nil
+	}
+	f, err := forget(ctx, r.progress.out, r.index, func(ref article.Ref) bool { return again[ref.Coordinates] })
+	if err != nil {
+		return fmt.Errorf("forget %d forgotten articles again: %w", len(again), err)
+	}
+	r.summary.Forgotten += int64(len(f.hidden))
+	return nil
+}
+
 // decide reaches new verdicts. What would be published is dropped.
 func (b *batch) decide(ctx context.Context, prepared *pipeline.Batch) error {
+	var refs []article.Ref
 	for i := range b.records {
 		if a, _ := prepared.Article(i); a == nil {
 			b.r.summary.count(&b.r.summary.NoText)
 		} else {
 			b.r.summary.count(&b.r.summary.Decided)
+			refs = append(refs, a.Ref())
 		}
 	}
-	_, err := b.r.pipeline.Decide(ctx, prepared)
+	forgotten, err := b.r.areForgotten(ctx, refs)
+	if err != nil {
+		return err
+	}
+	for i, ref := range refs {
+		if forgotten[i] {
+			b.r.forgotten.Store(ref.Coordinates, true)
+		}
+	}
+	_, err = b.r.pipeline.Decide(ctx, prepared)
 	return err
 }

@@ -15,10 +15,11 @@ import (
 type summary struct {
 	mu sync.Mutex
 
-	Restored int64 `json:"restored"` // stored with their published verdicts
-	Decided  int64 `json:"decided"`  // stored with new verdicts (--from input)
-	Held     int64 `json:"held"`     // in the index already
-	Differs  int64 `json:"differs"`  // in the index with another verdict than the published one, which stays
+	Restored  int64 `json:"restored"`  // stored with their published verdicts
+	Decided   int64 `json:"decided"`   // stored with new verdicts (--from input)
+	Held      int64 `json:"held"`      // in the index already
+	Differs   int64 `json:"differs"`   // in the index with another verdict than the published one, which stays
+	Forgotten int64 `json:"forgotten"` // left forgotten: only replays find them
 	// Records that are not stored.
 	Uncommitted  int64   `json:"uncommitted"`   // the service may still decide them, or their original or root
 	OtherRecipe  int64   `json:"other_recipe"`  // published by another recipe
@@ -59,7 +60,11 @@ func (s *summary) print(w io.Writer, asJSON bool) error {
 	out.line("left out:  %d the service may still decide, %d of another recipe, %d without text, %d older than the window, %d not published by this service",
 		s.Uncommitted, s.OtherRecipe, s.NoText, s.Old, s.NotPublished)
 	out.line("%d have another verdict in the index, which stays", s.Differs)
+	if s.Forgotten > 0 {
+		out.line("%d stay forgotten (index forget)", s.Forgotten)
+	}
 	if s.Cured {
+		out.line("if articles were forgotten before the loss (index forget) and this refill names none, forget them again")
 		out.line("the services no longer warn of the loss")
 	}
 	if len(s.Cut) > 0 {
