@@ -64,6 +64,9 @@ func newCheckCommand() *cobra.Command {
 			return err
 		}
 		result := check(cmd.Context(), cfg)
+		if cmd.Context().Err() != nil { // the servers did not have the time to answer
+			return errors.New("interrupted: nothing is said about the servers")
+		}
 		if *asJSON {
 			err = command.PrintJSON(cmd.OutOrStdout(), result)
 		} else {
@@ -102,11 +105,23 @@ func check(ctx context.Context, cfg config.Config) checkResult {
 	if schemas != nil {
 		add(registry.Component, schemas...)
 	}
-	if !slices.ContainsFunc(schemas, failed) && made != nil && !slices.ContainsFunc(found, failed) {
+	fault := "" // why the checks that need Kafka and the recipe are skipped
+	switch {
+	case made == nil:
+		fault = "the dictionaries have a fault"
+	case slices.ContainsFunc(found, failed):
+		fault = "Kafka has a fault"
+	}
+	switch {
+	case fault != "":
+		found = append(found, skipped("input", fault))
+	case slices.ContainsFunc(schemas, failed):
+		found = append(found, skipped("input", "the schema registry has a fault"))
+	default:
 		found = append(found, checkInput(ctx, cfg, made)...)
 	}
 	add("kafka", found...)
-	add("redis", checkRedis(ctx, cfg, result.Recipe, slices.ContainsFunc(found, failed))...)
+	add("redis", checkRedis(ctx, cfg, result.Recipe, fault)...)
 
 	add("http", service.CheckListen(ctx, cfg.HTTP))
 
@@ -170,8 +185,13 @@ func checkRegistry(ctx context.Context, cfg config.Config) []diag.Finding {
 	return []diag.Finding{diag.New(diag.OK, subject, "it answers", "")}
 }
 
-// checkRedis checks the servers and the index. Without Kafka it does not know which index the group has used.
-func checkRedis(parent context.Context, cfg config.Config, recipeID string, noKafka bool) []diag.Finding {
+// skipped is the finding of a check that was not made. A reader would take silence for a good answer.
+func skipped(subject, why string) diag.Finding {
+	return diag.Finding{Severity: diag.Info, Subject: subject, Problem: "not checked: " + why}
+}
+
+// checkRedis checks the servers and the index. fault says why it cannot know which index the group has used; empty: it can.
+func checkRedis(parent context.Context, cfg config.Config, recipeID, fault string) []diag.Finding {
 	ctx, cancel := context.WithTimeout(parent, checkTimeout)
 	defer cancel()
 	client, err := connection.Connect(cfg.Redis.Options)
@@ -187,12 +207,12 @@ func checkRedis(parent context.Context, cfg config.Config, recipeID string, noKa
 	if slices.ContainsFunc(found, failed) {
 		// If the servers are of another kind than the settings say, all other findings follow from that.
 		if modes := connection.CheckMode(ctx, cfg.Redis.Options); len(modes) > 0 {
-			found = modes
+			return modes
 		}
-		return found
+		fault = "Redis has a fault"
 	}
-	if noKafka || recipeID == "" {
-		return found
+	if fault != "" {
+		return append(found, skipped("index", fault))
 	}
 	x, err := redisindex.New(client, index, nil, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
@@ -224,24 +244,28 @@ func printFindings(w io.Writer, result checkResult) error {
 	return err
 }
 
-// checkIndex compares the index of the configuration with the index that the group's commits name. If Kafka or Redis does not answer, it says
-// nothing: the other checks report the fault.
+// checkIndex compares the index of the configuration with the index that the group's commits name.
 func checkIndex(ctx context.Context, cfg config.Config, x *redisindex.Index) []diag.Finding {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	topic := cfg.Kafka.Topics.Input
+	subject, topic := "index "+x.Keys().ID.String(), cfg.Kafka.Topics.Input
 	archive, err := consumer.NewArchive(cfg.Kafka, topic)
 	if err != nil {
-		return nil
+		return []diag.Finding{skipped(subject, err.Error())}
 	}
 	defer archive.Close()
 	labels, err := archive.Labels(ctx, cfg.Kafka.Group, topic)
 	if err != nil {
-		return nil
+		return []diag.Finding{skipped(subject, "the commits of the group cannot be read: "+err.Error())}
 	}
 	lack, err := watch.NewHandover(x.Client(), x.Keys(), cfg.Kafka.Group, cfg.Window).Lack(ctx, labels)
-	if err != nil || lack == nil {
-		return nil
+	switch {
+	case err != nil:
+		return []diag.Finding{skipped(subject, err.Error())}
+	case lack != nil:
+		return []diag.Finding{diag.New(diag.Failure, subject, lack.Text(x.Keys().ID), service.Cure(cfg).Remedy(x.Keys().ID, lack.Other))}
+	case len(labels) == 0:
+		return []diag.Finding{diag.New(diag.OK, subject, fmt.Sprintf("the group %s has committed nothing yet", cfg.Kafka.Group), "")}
 	}
-	return []diag.Finding{diag.New(diag.Failure, "index "+x.Keys().ID.String(), lack.Text(x.Keys().ID), service.Cure(cfg).Remedy(x.Keys().ID, lack.Other))}
+	return []diag.Finding{diag.New(diag.OK, subject, "it has what the group has decided", "")}
 }

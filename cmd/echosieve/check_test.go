@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +21,7 @@ import (
 	"echosieve/internal/app/command/commandtest"
 	"echosieve/internal/base/diag"
 	"echosieve/pipeline/page"
+	"echosieve/test/inprocess"
 	"echosieve/test/redisserver"
 )
 
@@ -205,4 +208,43 @@ func TestCheckNamesTheWrongMode(t *testing.T) {
 		require.Equal(t, diag.Failure, found[0].Severity)
 		require.Contains(t, found[0].Remedy, c.remedy)
 	}
+}
+
+// A fault of the input hides neither that the group's articles are in another index nor that they are in this one.
+func TestCheckComparesTheIndex(t *testing.T) {
+	w := inprocess.Start(t)
+	w.Publish(t, 0, time.Now(), inprocess.Value("a", "", indexedText))
+	w.Verdicts(t, 1)
+	w.Stop()
+	problems := func(args ...string) string {
+		_, out, errOut := echosieve(t, "", w.Args(append([]string{"check", "--json"}, args...)...)...)
+		var result checkResult
+		require.NoError(t, json.Unmarshal([]byte(out), &result), "%s%s", out, errOut)
+		var b strings.Builder
+		for _, f := range result.Findings {
+			fmt.Fprintf(&b, "%s %s %s: %s\n", f.Component, f.Severity, f.Subject, f.Problem)
+		}
+		return b.String()
+	}
+	require.Contains(t, problems(), "it has what the group has decided")
+	require.Contains(t, problems("--kafka.group", "new"), "the group new has committed nothing yet")
+	for range 3 {
+		w.Publish(t, 0, time.Now(), `{"headline":"x"}`)
+	}
+	found := problems()
+	require.Contains(t, found, "3 would be dead letters")
+	require.Contains(t, found, "it has what the group has decided")
+	found = problems("--window", "24h")
+	require.Contains(t, found, "3 would be dead letters")
+	require.Contains(t, found, "the group's articles are in another index")
+	require.Contains(t, problems("--detection.stop_words", "/none"), "redis info index: not checked: the dictionaries have a fault")
+	require.Contains(t, problems("--kafka.topics.input", "none"), "redis info index: not checked: Kafka has a fault")
+	require.Contains(t, problems("--kafka.topics.input", "none"), "kafka info input: not checked: Kafka has a fault")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, errOut strings.Builder
+	require.Equal(t, command.ExitFailed, command.Execute(ctx, newRootCommand(), w.Args("check"), strings.NewReader(""), &out, &errOut))
+	require.Empty(t, out.String())
+	require.Contains(t, errOut.String(), "interrupted")
 }

@@ -49,32 +49,32 @@ func (s *inputSample) usualReason() string {
 }
 
 // checkInput says which scripts the last records of the input topic are in, and how many have no word. If the topic cannot be read, it
-// says nothing: checkKafka reports the fault.
+// says why.
 func checkInput(ctx context.Context, cfg config.Config, made *recipe.Recipe) []diag.Finding {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	topic := cfg.Kafka.Topics.Input
 	archive, err := consumer.NewArchive(cfg.Kafka, topic)
 	if err != nil {
-		return nil
+		return []diag.Finding{skipped("input", err.Error())}
 	}
 	defer archive.Close()
 	partitions, err := archive.Partitions(ctx, topic)
 	if err != nil {
-		return nil
+		return []diag.Finding{skipped("input", err.Error())}
 	}
 	var s inputSample
 	for p := range int32(min(partitions, samplePartitions)) {
 		offsets, err := archive.Offsets(ctx, topic, p)
 		if err != nil {
-			return nil
+			return []diag.Finding{skipped("input", err.Error())}
 		}
 		from := article.Coordinates{Topic: topic, Partition: p, Offset: max(offsets.First, offsets.Next-sampleRecords)}
 		if err := archive.Read(ctx, from, offsets.Next, func(r *record.Record) error {
 			s.add(cfg.Input.DecodeConfig, made, r)
 			return nil
 		}); err != nil {
-			return nil
+			return []diag.Finding{skipped("input", err.Error())}
 		}
 	}
 	return s.findings()
