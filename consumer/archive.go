@@ -76,12 +76,27 @@ func (a *Archive) OffsetAt(ctx context.Context, topic string, partition int32, t
 	return -1, err
 }
 
+// OpenTransaction returns the first offset that cannot be read because a transaction holds it, if there is one.
+func (a *Archive) OpenTransaction(ctx context.Context, topic string, partition int32) (from int64, open bool, err error) {
+	end := kafka.LastOffsetOf(int(partition))
+	readable, err := a.listOffsets(ctx, topic, partition, end)
+	if err != nil {
+		return 0, false, err
+	}
+	written, err := a.listOffsetsAs(ctx, kafka.ReadUncommitted, topic, partition, end)
+	return readable.LastOffset, written.LastOffset > readable.LastOffset, err
+}
+
 func (a *Archive) listOffsets(ctx context.Context, topic string, partition int32, wanted ...kafka.OffsetRequest) (kafka.PartitionOffsets, error) {
+	return a.listOffsetsAs(ctx, kafka.ReadCommitted, topic, partition, wanted...)
+}
+
+func (a *Archive) listOffsetsAs(ctx context.Context, level kafka.IsolationLevel, topic string, partition int32, wanted ...kafka.OffsetRequest) (kafka.PartitionOffsets, error) {
 	return retried(ctx, a, fmt.Sprintf("offsets of %s/%d", topic, partition), func() (kafka.PartitionOffsets, error) {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		res, err := a.cluster.client.ListOffsets(ctx, &kafka.ListOffsetsRequest{
-			IsolationLevel: kafka.ReadCommitted, Topics: map[string][]kafka.OffsetRequest{topic: wanted},
+			IsolationLevel: level, Topics: map[string][]kafka.OffsetRequest{topic: wanted},
 		})
 		if err != nil {
 			return kafka.PartitionOffsets{}, a.cluster.rootCause(ctx, err)

@@ -133,6 +133,7 @@ func (e *explainer) record(ctx context.Context, at article.Coordinates) (*explan
 		return nil, fmt.Errorf("%w; %w", err, verdictErr)
 	}
 	x := &explanation{Notes: []string{verdictErr.Error()}, Article: e.describe(r)}
+	x.Notes = append(x.Notes, e.openTransactions(ctx, at)...)
 	e.addStored(ctx, x, &x.Article)
 	return e.addCandidates(ctx, x), nil
 }
@@ -144,7 +145,6 @@ func (e *explainer) output(ctx context.Context, o *outputs.Output) (*explanation
 		e.reader.SearchIn(o.Record.Topic)
 	}
 	x := &explanation{Output: o.Record.String(), Recipe: o.Recipe, Verdict: o.Verdict.Kind.String(), Distance: o.Verdict.Distance}
-	e.addOwner(ctx, x, o)
 	r := o.Record
 	if r.Value == nil && (o.Reject != nil || o.Verdict.Root != article.Ref{}) { // left out of the output: a shadow, or a large dead letter
 		var err error
@@ -156,6 +156,9 @@ func (e *explainer) output(ctx context.Context, o *outputs.Output) (*explanation
 	x.Article = e.describe(r)
 	if o.Reject != nil {
 		x.Verdict, x.Reason, x.Detail = "dead", string(o.Reject.Reason), o.Reject.Detail
+		if x.Article.made != nil && !x.Article.made.Empty { // it would be an article with these settings
+			e.addOwner(ctx, x, o)
+		}
 		return x, nil //nolint:nilerr // the reject is the explanation
 	}
 	if o.Verdict.Root == (article.Ref{}) {
@@ -166,6 +169,9 @@ func (e *explainer) output(ctx context.Context, o *outputs.Output) (*explanation
 		x.Notes = append(x.Notes, fmt.Sprintf("the verdict was reached with the recipe %s; the figures are those of the configured recipe %s", o.Recipe, e.recipe.ID()))
 	}
 	e.addStored(ctx, x, &x.Article)
+	if s := x.Article.Index; s != nil && s.verdict.Kind != 0 && (s.verdict.Kind != o.Verdict.Kind || s.verdict.Root != o.Verdict.Root) {
+		e.addOwner(ctx, x, o) // the index has another verdict
+	}
 	if o.Verdict.Kind == article.Unique {
 		return e.addCandidates(ctx, x), nil
 	}
@@ -179,7 +185,8 @@ func (e *explainer) output(ctx context.Context, o *outputs.Output) (*explanation
 	return x, nil
 }
 
-// addOwner adds that an earlier owner of the input partition has published the output. Without the right to see the group, and to the outputs
+// addOwner adds that an earlier owner of the input partition has published the output. That explains why it is not what this service would
+// publish; after a restart it is so for every earlier output. Without the right to see the group, and to the outputs
 // of another group, it adds nothing.
 func (e *explainer) addOwner(ctx context.Context, x *explanation, o *outputs.Output) {
 	if !slices.Contains(e.cfg.Kafka.Topics.All()[1:], o.Record.Topic) {
@@ -192,6 +199,27 @@ func (e *explainer) addOwner(ctx context.Context, x *explanation, o *outputs.Out
 	if earlier, err := archive.EarlierOwner(ctx, e.cfg.Kafka.Group, o.Input, o.Record.Coordinates); err == nil && earlier {
 		x.Notes = append(x.Notes, "an earlier owner of the input partition has published the record; later owners do not publish it again, whatever they decide")
 	}
+}
+
+// openTransactions says in which output partitions of an input record a transaction is open: records from there on cannot be read yet, and a
+// verdict may be among them.
+func (e *explainer) openTransactions(ctx context.Context, input article.Coordinates) (notes []string) {
+	for _, topic := range e.reader.Topics() {
+		archive, err := e.reader.Archive(topic)
+		if err != nil {
+			continue
+		}
+		n, err := archive.Partitions(ctx, topic)
+		if err != nil || n == 0 {
+			continue
+		}
+		p := input.Partition % int32(n)
+		if from, open, err := archive.OpenTransaction(ctx, topic, p); err == nil && open {
+			notes = append(notes, fmt.Sprintf("in %s/%d a transaction is open from offset %d on: what stands there cannot be read before it ends, and the verdict may be there; "+
+				"if it stays, kafka-transactions.sh find-hanging names its producer, and abort ends it", topic, p, from))
+		}
+	}
+	return notes
 }
 
 // origin is what fingerprints depend on besides the text.

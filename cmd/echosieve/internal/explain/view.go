@@ -81,6 +81,9 @@ func (x *explanation) articleLines() []string {
 	return lines
 }
 
+// mostTitle bounds the part of a title that is shown, in columns. JSON has all of it.
+const mostTitle = 200
+
 // line describes an article in one line in which nothing is hidden.
 func (d *described) line() string {
 	parts := []string{d.Record}
@@ -94,7 +97,7 @@ func (d *described) line() string {
 		parts = append(parts, d.Verdict)
 	}
 	if d.Title != "" {
-		parts = append(parts, `"`+d.Title+`"`)
+		parts = append(parts, `"`+text.Trim(visible.Line(d.Title), mostTitle)+`"`)
 	}
 	if d.Gone != "" {
 		parts = append(parts, "no text: "+d.Gone)
