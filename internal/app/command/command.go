@@ -26,6 +26,9 @@ const (
 	ExitFailed = 2 // the command could not do its work: wrong usage or configuration, servers that do not answer
 )
 
+// exitInterrupted is the exit code after the second signal, as shells report it.
+const exitInterrupted = 130
+
 // AnswerError ends a command with ExitNo. Its text is printed like every other error.
 type AnswerError struct{ Text string }
 
@@ -61,12 +64,26 @@ func Main(root *cobra.Command) int {
 	return Execute(ctx, root, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
 
-// SignalContext returns a context that ends with the first SIGINT or SIGTERM. Nothing but Main handles these signals. After the first
-// signal the signals have their default action again, so that a second one ends the process at once.
+// SignalContext returns a context that ends with the first SIGINT or SIGTERM. The second one ends the process at once. The default action of
+// the signals would do that as well, but not for the first process of a container.
 func SignalContext() (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-signals:
+		}
+		cancel()
+		<-signals
+		os.Exit(exitInterrupted) //nolint:forbidigo // the user has asked twice, and waits for nothing
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel()
+	}
 }
 
 // Hangups returns a channel that receives SIGHUP, and a function that gives the signal its default action again, which ends the process.

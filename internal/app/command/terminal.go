@@ -78,18 +78,17 @@ func fitLine(line string) string {
 // breakLine breaks a line between words, and begins each further line with indent.
 func breakLine(line, indent string) string {
 	var b strings.Builder
-	column := 0
+	start, end, column := 0, 0, 0 // of the part of the line that is not written yet, in bytes, and its width
 	for i, word := range strings.SplitAfter(line, " ") {
 		width := text.StringWidthWithoutEscSequences(word)
 		if i > 0 && column > len(indent) && column+text.StringWidthWithoutEscSequences(strings.TrimRight(word, " ")) > Columns {
-			trimmed := strings.TrimRight(b.String(), " ")
-			b.Reset()
-			b.WriteString(trimmed + "\n" + indent)
-			column = len(indent)
+			b.WriteString(strings.TrimRight(line[start:end], " ") + "\n" + indent)
+			start, column = end, len(indent)
 		}
-		b.WriteString(word)
+		end += len(word)
 		column += width
 	}
+	b.WriteString(line[start:])
 	return b.String()
 }
 
