@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"echosieve/pipeline/article"
@@ -156,7 +157,7 @@ func tombstoneOutput(r *record.Record, recipeID string) Output {
 func deadOutput(r *record.Record, reject *RejectError, maxBytes int) Output {
 	detail := reject.Detail
 	if len(detail) > maxDetailBytes {
-		detail = detail[:maxDetailBytes]
+		detail = strings.ToValidUTF8(detail[:maxDetailBytes], "") // the cut may be within a character
 	}
 	ours := []record.Header{
 		header(HeaderReason, string(reject.Reason)),
