@@ -16,8 +16,8 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// readBack reads the output partitions from their committed positions to our own marker: first those of positions, then those that only the
-// commit names. It sets what own knows of outputs. pid is the producer id of the commit.
+// readBack reads the output partitions from their committed positions to our own marker: first those of positions, then
+// those that only the commit names. It sets what own knows of outputs. pid is the producer id of the commit.
 func (t *takeover) readBack(ctx context.Context, own *ownership, positions, committed []position, pid int64) error {
 	former, err := t.formerPositions(ctx, own, missingFrom(committed, positions))
 	if err != nil {
@@ -43,8 +43,9 @@ func (t *takeover) readBack(ctx context.Context, own *ownership, positions, comm
 	return nil
 }
 
-// formerPositions fences those of the positions that still exist, and returns them. The former owner wrote there: the number of partitions has
-// changed since, or an output topic has got another name. Where this user may no longer write, own is not fenced.
+// formerPositions fences those of the positions that still exist, and returns them. The former owner wrote there: the
+// number of partitions has changed since, or an output topic has got another name. Where this user may no longer write,
+// own is not fenced.
 func (t *takeover) formerPositions(ctx context.Context, own *ownership, positions []position) (left []position, err error) {
 	for _, p := range positions {
 		now, err := t.cluster.topic(ctx, p.Topic)
@@ -64,8 +65,9 @@ func (t *takeover) formerPositions(ctx context.Context, own *ownership, position
 	return left, nil
 }
 
-// readFrom returns the offset from which a position is read back: its position in the commit, or its present offset if the commit names none.
-// A topic that was recreated since the commit is read from its start: an owner who did not notice that may have published there.
+// readFrom returns the offset from which a position is read back: its position in the commit, or its present offset if
+// the commit names none. A topic that was recreated since the commit is read from its start: an owner who did not
+// notice that may have published there.
 func (t *takeover) readFrom(ctx context.Context, p position, committed []position) (int64, error) {
 	at := slices.IndexFunc(committed, func(c position) bool { return c.TopicPartition == p.TopicPartition })
 	switch {
@@ -95,8 +97,8 @@ func missingFrom(positions, known []position) []position {
 // errNoMarker says that a marker did not come within markerPatience.
 var errNoMarker = errors.New("the marker of the transaction did not reach the output partition")
 
-// noMarker returns errNoMarker, with the cause if it is known. Leaders take any higher epoch, and then refuse markers of ours. Our
-// coordinator gives out one epoch after the other, so waiting does not help.
+// noMarker returns errNoMarker, with the cause if it is known. Leaders take any higher epoch, and then refuse markers
+// of ours. Our coordinator gives out one epoch after the other, so waiting does not help.
 func (f *foreign) noMarker() error {
 	if f.above == "" {
 		return errNoMarker
@@ -109,9 +111,9 @@ func (f *foreign) noMarker() error {
 	}
 }
 
-// readPosition reads one partition from the offset to our own marker, and returns the marker's offset. It adds the records at or after
-// own.next to own.acknowledged. pid is the producer id of the commit: if the coordinator has given the transactional id another producer id
-// since, batches of both are ours.
+// readPosition reads one partition from the offset to our own marker, and returns the marker's offset. It adds the
+// records at or after own.next to own.acknowledged. pid is the producer id of the commit: if the coordinator has given
+// the transactional id another producer id since, batches of both are ours.
 func (t *takeover) readPosition(ctx context.Context, own *ownership, p wire.TopicPartition, offset, pid int64, deadline time.Time) (int64, error) {
 	var retry backoff
 	for {
@@ -141,7 +143,8 @@ func (t *takeover) readPosition(ctx context.Context, own *ownership, p wire.Topi
 	}
 }
 
-// readFormer is readPosition for a topic that may no longer be among the configured ones. kafka-go's transport finds the leaders of those only.
+// readFormer is readPosition for a topic that may no longer be among the configured ones. kafka-go's transport finds
+// the leaders of those only.
 func (t *takeover) readFormer(ctx context.Context, own *ownership, p position, pid int64, deadline time.Time) error {
 	c, err := newCluster(t.cluster.cfg, p.Topic)
 	if err != nil {
@@ -154,7 +157,8 @@ func (t *takeover) readFormer(ctx context.Context, own *ownership, p position, p
 	return err
 }
 
-// readTail fetches once. It returns the offset to go on with, and whether the batch before that offset is our own marker.
+// readTail fetches once. It returns the offset to go on with, and whether the batch before that offset is our own
+// marker.
 func (t *takeover) readTail(ctx context.Context, own *ownership, p wire.TopicPartition, offset, pid int64) (next int64, marker bool, err error) {
 	res, release, err := t.cluster.fetchTail(ctx, t.limiter, p.Topic, p.Partition, offset)
 	if err != nil {
@@ -190,8 +194,8 @@ func (t *takeover) readTail(ctx context.Context, own *ownership, p wire.TopicPar
 	}
 }
 
-// foreign is what a take-over has found under our producer id that is none of our outputs: whoever may write to an output topic can write
-// under any producer id, and another program may have had our transactional id.
+// foreign is what a take-over has found under our producer id that is none of our outputs: whoever may write to an
+// output topic can write under any producer id, and another program may have had our transactional id.
 type foreign struct {
 	count int
 	named []string // the first ones, with their places
@@ -224,8 +228,8 @@ type reading struct {
 	asked bool // for the end of the input, since the response came
 }
 
-// collect adds the input record that the output names, if it lies ahead. at is the place of the output. A record that we cannot have
-// written is skipped and counted.
+// collect adds the input record that the output names, if it lies ahead. at is the place of the output. A record that
+// we cannot have written is skipped and counted.
 func (t *reading) collect(ctx context.Context, at article.Coordinates, r *record.Record) error {
 	input, err := pipeline.InputOf(r.Headers)
 	switch {

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// realForeign appends record batches under our producer id that are none of our outputs. A take-over skips them, counts them and names
-// them, and takes no memory for the offsets that they claim.
+// realForeign appends record batches under our producer id that are none of our outputs. A take-over skips them, counts
+// them and names them, and takes no memory for the offsets that they claim.
 func realForeign(t *testing.T, cfg Config) {
 	ensureTopics(t, cfg)
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 1)...)

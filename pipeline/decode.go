@@ -17,7 +17,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// RejectReason says why a record became a dead letter. Reasons are label values of metrics, so the list below is complete.
+// RejectReason says why a record became a dead letter. Reasons are label values of metrics, so the list below is
+// complete.
 type RejectReason string
 
 // The reasons for dead letters.
@@ -44,11 +45,13 @@ type RejectError struct {
 
 func (e *RejectError) Error() string { return string(e.Reason) + ": " + e.Detail }
 
-// IsDeletion says whether the envelope of the record reports a deletion. Such a record counts as one with a null value and is no dead letter.
+// IsDeletion says whether the envelope of the record reports a deletion. Such a record counts as one with a null value
+// and is no dead letter.
 func (e *RejectError) IsDeletion() bool { return e != nil && e.Reason == Deleted }
 
-// Decode finds the article in a record's value. For a record that is rejected because of its text, it still returns the id. It is safe for
-// concurrent use and takes time linear in the length of the value. If a schema cannot be had for schemaTimeout, the record is rejected.
+// Decode finds the article in a record's value. For a record that is rejected because of its text, it still returns the
+// id. It is safe for concurrent use and takes time linear in the length of the value. If a schema cannot be had for
+// schemaTimeout, the record is rejected.
 func (c *DecodeConfig) Decode(r *record.Record) (content article.Content, reject *RejectError) {
 	ctx := context.Background()
 	if c.Format == FormatAvro {
@@ -63,9 +66,9 @@ func (c *DecodeConfig) Decode(r *record.Record) (content article.Content, reject
 	return content, reject
 }
 
-// With is Decode, and calls fn with the article. It waits for c.Memory before it decompresses the value, and gives the memory back when fn
-// returns: who fingerprints the text does so in fn, and waits there for nothing. The error is that of ctx, or of c.Schemas if its server did
-// not answer; then fn is not called.
+// With is Decode, and calls fn with the article. It waits for c.Memory before it decompresses the value, and gives the
+// memory back when fn returns: who fingerprints the text does so in fn, and waits there for nothing. The error is that
+// of ctx, or of c.Schemas if its server did not answer; then fn is not called.
 func (c *DecodeConfig) With(ctx context.Context, r *record.Record, fn func(article.Content, *RejectError)) error {
 	room := &share{memory: c.Memory}
 	defer func() { room.keep(0) }()
@@ -98,8 +101,8 @@ func (c *DecodeConfig) unframeAndFind(r *record.Record, value []byte, content *a
 	return c.find(r, value, content)
 }
 
-// decodeAvro is decode for Avro values. The JSON of most is hardly longer than the value. A value whose JSON is much longer is read
-// again with more memory: waiting for that much each time would keep other articles waiting.
+// decodeAvro is decode for Avro values. The JSON of most is hardly longer than the value. A value whose JSON is much
+// longer is read again with more memory: waiting for that much each time would keep other articles waiting.
 func (c *DecodeConfig) decodeAvro(
 	ctx context.Context, r *record.Record, room *share, content article.Content,
 ) (article.Content, *RejectError, error) {
@@ -117,8 +120,8 @@ func (c *DecodeConfig) decodeAvro(
 	return content, reject, err
 }
 
-// findAvro finds the article in an Avro value, whose JSON has at most twice its size and more bytes. If the JSON is longer and may be, tooLong is
-// set, and room holds nothing.
+// findAvro finds the article in an Avro value, whose JSON has at most twice its size and more bytes. If the JSON is
+// longer and may be, tooLong is set, and room holds nothing.
 func (c *DecodeConfig) findAvro(
 	ctx context.Context, r *record.Record, room *share, schema *avrojson.Schema, more int, content *article.Content,
 ) (tooLong bool, reject *RejectError, err error) {
@@ -199,8 +202,8 @@ func (o *object) first(paths []string) (gjson.Result, string) {
 	return gjson.Result{}, ""
 }
 
-// firstString returns the string at the first path that exists, or "" if there is none or it is not a string. It may share the memory of
-// the object.
+// firstString returns the string at the first path that exists, or "" if there is none or it is not a string. It may
+// share the memory of the object.
 func (o *object) firstString(paths []string) string {
 	if v, _ := o.first(paths); v.Type == gjson.String {
 		return v.Str
@@ -208,8 +211,8 @@ func (o *object) firstString(paths []string) string {
 	return ""
 }
 
-// firstID returns the first usable id: a string, a number as it is written, or one of MongoDB's Extended JSON wrappers. An id that is longer
-// than article.MaxIDBytes is not usable. It returns "" if there is none.
+// firstID returns the first usable id: a string, a number as it is written, or one of MongoDB's Extended JSON wrappers.
+// An id that is longer than article.MaxIDBytes is not usable. It returns "" if there is none.
 func (o *object) firstID(paths []string) string {
 	for _, path := range paths {
 		v := o.get(path)
@@ -248,8 +251,8 @@ func typeName(v gjson.Result) string {
 	}
 }
 
-// maxDepth is the deepest nesting of a JSON value that is decoded. gjson (1.20) validates recursively: without a bound, a record that
-// consists of brackets would take stack memory for each bracket, and a stack overflow ends the process.
+// maxDepth is the deepest nesting of a JSON value that is decoded. gjson (1.20) validates recursively: without a bound,
+// a record that consists of brackets would take stack memory for each bracket, and a stack overflow ends the process.
 const maxDepth = 1000
 
 func validObject(value []byte) bool {

@@ -14,7 +14,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// CompressionOf returns the compression of data by its first four bytes. Neither JSON nor a text in UTF-8 begins like gzip or zstd.
+// CompressionOf returns the compression of data by its first four bytes. Neither JSON nor a text in UTF-8 begins like
+// gzip or zstd.
 func CompressionOf(data []byte) string {
 	switch {
 	case bytes.HasPrefix(data, []byte(gzipMagic)):
@@ -45,9 +46,9 @@ func (c *DecodeConfig) compressionOf(value []byte) (string, *RejectError) {
 	return CompressionNone, nil
 }
 
-// startBytes is the number of bytes that are decompressed before memory is waited for: how large a value becomes is not known before. Who
-// decompresses holds a core, so there are as many beginnings as cores. It is the largest size of a block of zstd, so that most articles
-// need no more.
+// startBytes is the number of bytes that are decompressed before memory is waited for: how large a value becomes is not
+// known before. Who decompresses holds a core, so there are as many beginnings as cores. It is the largest size of a
+// block of zstd, so that most articles need no more.
 const startBytes = zstdframes.Block
 
 // beginnings keeps buffers of startBytes.
@@ -66,8 +67,8 @@ func (p *plain) release() {
 	}
 }
 
-// open decompresses a value. It waits until room holds the memory of all that becomes of the value: weigh tells how much that is, by the
-// size of the decompressed value. The caller releases the value. The error is that of ctx.
+// open decompresses a value. It waits until room holds the memory of all that becomes of the value: weigh tells how
+// much that is, by the size of the decompressed value. The caller releases the value. The error is that of ctx.
 func (c *DecodeConfig) open(ctx context.Context, value []byte, room *share, weigh func(n int) int) (plain, *RejectError, error) {
 	codec, reject := c.compressionOf(value)
 	if reject != nil {
@@ -112,7 +113,8 @@ type unzipper struct {
 	most  int // at most so many bytes are read: one more than limit if it is not known that the value is smaller
 }
 
-// gzipReaders keeps decompressors, which take longer to make than an article to decompress. None has a goroutine of its own.
+// gzipReaders keeps decompressors, which take longer to make than an article to decompress. None has a goroutine of its
+// own.
 var gzipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
 
 func newUnzipper(codec string, value []byte, limit int) (*unzipper, error) {

@@ -14,7 +14,8 @@ import (
 	"echosieve/pipeline/record"
 )
 
-// Values wait for memory, before they are decompressed if they can be large, until others have given it back. The largest passes alone.
+// Values wait for memory, before they are decompressed if they can be large, until others have given it back. The
+// largest passes alone.
 func TestValuesWaitForMemory(t *testing.T) {
 	long := `{"text":"x","a":"` + strings.Repeat("a", 400<<10) + `"}`
 	for name, value := range map[string]string{

@@ -27,10 +27,12 @@ const (
 	CompressionZstd  = "zstd"
 )
 
-// headerSchemaID is the record header in which Confluent's serializers can put the schema's id, instead of bytes before the value.
+// headerSchemaID is the record header in which Confluent's serializers can put the schema's id, instead of bytes before
+// the value.
 const headerSchemaID = "__value_schema_id"
 
-// unframe returns a value without its framing, and the id of the schema, if the framing has one. It shares the memory of the value.
+// unframe returns a value without its framing, and the id of the schema, if the framing has one. It shares the memory
+// of the value.
 func (c *DecodeConfig) unframe(r *record.Record, value []byte) (rest []byte, schema string, reject *RejectError) {
 	if c.Framing != FramingConfluent {
 		return value, "", nil
@@ -78,8 +80,9 @@ func (c *DecodeConfig) maxBytes() int { return cmp.Or(c.MaxBytes, defaultMaxByte
 
 // Schemas finds the schemas with which Avro values were written. Safe for concurrent use.
 type Schemas interface {
-	// Schema returns the schema with an id: a number, a UUID, or "" for values without an id. It may ask a server. An error that is a
-	// *RejectError says that there is no such schema, or none that Avro values can have. Any other error says that the server did not answer.
+	// Schema returns the schema with an id: a number, a UUID, or "" for values without an id. It may ask a server. An
+	// error that is a *RejectError says that there is no such schema, or none that Avro values can have. Any other
+	// error says that the server did not answer.
 	Schema(ctx context.Context, id string) (*avrojson.Schema, error)
 }
 
@@ -89,11 +92,12 @@ const schemaTimeout = 10 * time.Second
 // longestFraming is the length of the longer form of a framing, in bytes.
 const longestFraming = 17
 
-// schemaFraming is the length of the beginning that serializers of a schema registry write: a zero byte and the number of the schema.
+// schemaFraming is the length of the beginning that serializers of a schema registry write: a zero byte and the number
+// of the schema.
 const schemaFraming = 5
 
-// schemaID returns the id of the schema at the beginning of a value or header, and what follows. The framing has two forms: a zero byte with
-// a number in four bytes, and a one with a UUID in sixteen. Without a framing the id is empty.
+// schemaID returns the id of the schema at the beginning of a value or header, and what follows. The framing has two
+// forms: a zero byte with a number in four bytes, and a one with a UUID in sixteen. Without a framing the id is empty.
 func schemaID(b []byte) (id string, rest []byte) {
 	switch {
 	case len(b) >= schemaFraming && b[0] == 0:
@@ -105,7 +109,8 @@ func schemaID(b []byte) (id string, rest []byte) {
 	return "", b
 }
 
-// schemaOf returns the schema of a record's value. It waits for the server of schemas, so it is asked before the value takes memory.
+// schemaOf returns the schema of a record's value. It waits for the server of schemas, so it is asked before the value
+// takes memory.
 func (c *DecodeConfig) schemaOf(ctx context.Context, r *record.Record) (*avrojson.Schema, *RejectError, error) {
 	begin, reject := c.beginning(r.Value, longestFraming)
 	if reject != nil {
@@ -136,8 +141,8 @@ func of(id string) string {
 	return "; its schema is " + id
 }
 
-// AsJSON returns the settings for an article that is not in a record of the input topic, but in a file or a request: without framing and
-// compression, and with the same paths.
+// AsJSON returns the settings for an article that is not in a record of the input topic, but in a file or a request:
+// without framing and compression, and with the same paths.
 func (c DecodeConfig) AsJSON() DecodeConfig {
 	c.Framing, c.Compression = FramingNone, CompressionNone
 	if c.Format == FormatAvro {

@@ -18,7 +18,8 @@ import (
 	"echosieve/pipeline/record"
 )
 
-// worstValues are values that take as much memory as any with the default settings, whatever they take in the record batch.
+// worstValues are values that take as much memory as any with the default settings, whatever they take in the record
+// batch.
 func worstValues(t testing.TB) map[string][]byte {
 	t.Helper()
 	most := defaultMaxBytes - 64
@@ -34,8 +35,9 @@ func worstValues(t testing.TB) map[string][]byte {
 	}
 }
 
-// Three batches of each of 12 partitions are prepared and kept, as the consumer does while the index is away. With the default settings
-// the process takes less than 400 MiB, even on sixteen cores. The benchmark shows more kinds of values, and whole batches.
+// Three batches of each of 12 partitions are prepared and kept, as the consumer does while the index is away. With the
+// default settings the process takes less than 400 MiB, even on sixteen cores. The benchmark shows more kinds of
+// values, and whole batches.
 func TestWorstBatches(t *testing.T) {
 	const alone = "ECHOSIEVE_TEST_ALONE"
 	if os.Getenv(alone) == "" { // in a process of its own: memory left by other tests changes when garbage is collected
@@ -57,7 +59,8 @@ func TestWorstBatches(t *testing.T) {
 // worstGrowth is the memory of the default settings without that of an idle service and of fetched data, in bytes.
 const worstGrowth = 250 << 20
 
-// BenchmarkWorstBatches reports the peak of the memory that whole batches of 256 values take: run it with GOMAXPROCS 2 and 16.
+// BenchmarkWorstBatches reports the peak of the memory that whole batches of 256 values take: run it with GOMAXPROCS 2
+// and 16.
 func BenchmarkWorstBatches(b *testing.B) {
 	stages := newWorst(b)
 	values := worstValues(b)

@@ -28,7 +28,8 @@ const (
 	valueResident = 400 << 20
 )
 
-// Values of a few bytes that decompress to megabytes neither end the service nor a refill, and ordinary articles beside them are decided.
+// Values of a few bytes that decompress to megabytes neither end the service nor a refill, and ordinary articles beside
+// them are decided.
 func TestCompressedValues(t *testing.T) {
 	v := startValues(t)
 	v.produce(t, 0, 256, 4<<20) // too large

@@ -1,5 +1,5 @@
-// Package zstdframes decompresses zstd in memory that is known before: a few bytes can declare a window of gigabytes. Record batches and
-// values that producers have compressed themselves are read by the same rule.
+// Package zstdframes decompresses zstd in memory that is known before: a few bytes can declare a window of gigabytes.
+// Record batches and values that producers have compressed themselves are read by the same rule.
 package zstdframes
 
 import (
@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// MaxWindow is the largest window that brokers accept, the default of the reference decoder. So every batch that a broker has
-	// accepted can be read.
+	// MaxWindow is the largest window that brokers accept, the default of the reference decoder. So every batch that a
+	// broker has accepted can be read.
 	MaxWindow = 128 << 20
 	// Block is the largest size of a decompressed block.
 	Block = 128 << 10
 	// Beside is the memory of a decoder beside its window, in bytes: room for four blocks, and tables.
 	Beside = 4*Block + 64<<10
-	// PooledWindow is the largest window of decoders that are kept for later payloads. Larger windows would stay in the pool outside
-	// of every bound.
+	// PooledWindow is the largest window of decoders that are kept for later payloads. Larger windows would stay in the
+	// pool outside of every bound.
 	PooledWindow = 256 << 10
 )
 
@@ -44,9 +44,10 @@ type loweredWindow struct {
 
 // Inspect reads the headers of a payload. most is the number of decompressed bytes that the caller reads at most.
 //
-// Encoders declare the window of their level, for example 2 MiB or 128 MiB, before they know how much they will compress, and a decoder
-// allocates what is declared. But a frame of a few blocks cannot refer back beyond its beginning. Nor need a decoder know more than the
-// caller reads. Such windows may be written as smaller ones, so that a decoder allocates less: see Open.
+// Encoders declare the window of their level, for example 2 MiB or 128 MiB, before they know how much they will
+// compress, and a decoder allocates what is declared. But a frame of a few blocks cannot refer back beyond its
+// beginning. Nor need a decoder know more than the caller reads. Such windows may be written as smaller ones, so that a
+// decoder allocates less: see Open.
 func Inspect(src []byte, most uint64) Frames {
 	var f Frames
 	for at := 0; at < len(src); {
@@ -81,7 +82,8 @@ func Inspect(src []byte, most uint64) Frames {
 	return f
 }
 
-// Memory is the memory of the decoder in bytes. It is that of the largest window, but at least that of a decoder from the pool.
+// Memory is the memory of the decoder in bytes. It is that of the largest window, but at least that of a decoder from
+// the pool.
 func (f *Frames) Memory() int64 {
 	return int64(min(max(f.Window, PooledWindow), MaxWindow+1)) + Beside
 }
@@ -128,7 +130,8 @@ func (r reader) Close() error {
 	return err
 }
 
-// blocks walks the blocks of a frame. It returns an upper bound of their decompressed size, and the length of all blocks.
+// blocks walks the blocks of a frame. It returns an upper bound of their decompressed size, and the length of all
+// blocks.
 func blocks(src []byte) (content uint64, length int) {
 	for length+3 <= len(src) {
 		b := src[length:]
