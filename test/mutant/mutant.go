@@ -9,8 +9,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -35,9 +37,9 @@ func Overlay(root, dir string, mutants []Mutant) (string, error) {
 		return "", err
 	}
 	replace := map[string]string{}
-	for path, text := range texts {
+	for _, path := range slices.Sorted(maps.Keys(texts)) { // the same files at each run, so that the go command knows them
 		replace[path] = filepath.Join(dir, fmt.Sprintf("%d_%s", len(replace), filepath.Base(path)))
-		if err := os.WriteFile(replace[path], []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(replace[path], []byte(texts[path]), 0o600); err != nil {
 			return "", err
 		}
 	}
@@ -68,8 +70,8 @@ func sources(root string, mutants []Mutant) (map[string]string, error) {
 		}
 	}
 	texts, switches := map[string]string{}, map[string]string{}
-	for path, s := range read {
-		folder := filepath.Dir(path)
+	for _, path := range slices.Sorted(maps.Keys(read)) {
+		s, folder := read[path], filepath.Dir(path)
 		if s.script() {
 			folder = filepath.Dir(folder)
 			cases, err := s.cases(folder)
