@@ -53,10 +53,10 @@ func endRuns(x *memindex.Index, runs map[string]sourceRun) error {
 	return x.Sync()
 }
 
-// most is the memory that may wait for the garbage collector beside a large index, in bytes. With the default it would be as much as the index.
+// most is the memory that may wait for the garbage collector beside the index, in bytes. With the default, as much as the index takes would wait.
 const most = 256 << 20
 
 // collect makes the garbage collector run sooner, the larger the index is.
 func collect(x *memindex.Index) {
-	debug.SetGCPercent(int(max(10, min(100, 100*most/max(1, x.Bytes())))))
+	debug.SetGCPercent(int(max(10, min(400, 100*most/max(1, x.Bytes())))))
 }
