@@ -80,6 +80,7 @@ func TestGuardRedis(t *testing.T) {
 	for name, c := range map[string]struct{ answer, fault string }{
 		"replies":        {"+OK\r\n:1\r\n$-1\r\n*-1\r\n*0\r\n$0\r\n\r\n-ERR x\r\n$5\r\na\r\nbc\r\n", ""},
 		"arrays":         {"*2\r\n*2\r\n$1\r\na\r\n:7\r\n*1\r\n*0\r\n+OK\r\n", ""},
+		"third version":  {"%2\r\n+server\r\n+redis\r\n+proto\r\n:3\r\n_\r\n#t\r\n,1.5\r\n~1\r\n=5\r\ntxt:a\r\n|1\r\n+a\r\n:1\r\n+OK\r\n>1\r\n+p\r\n(12\r\n!3\r\nERR\r\n", ""},
 		"HTTP":           {"HTTP/1.1 400 Bad Request\r\n", `a reply begins with "H`},
 		"Kafka":          {"\x00\x00\x00\x0a\x00", "a reply begins with"},
 		"negative":       {"$-5\r\n", `a size is "-5"`},
@@ -89,6 +90,7 @@ func TestGuardRedis(t *testing.T) {
 		"array":          {"*1000000000\r\n", "an array claims 1000000000 elements"},
 		"arrays of many": {"*4000000\r\n*4000000\r\n", "an array claims 4000000 elements"},
 		"deep":           {strings.Repeat("*1\r\n", 40), "nested deeper than 32"},
+		"map":            {"%2100000\r\n", "an array claims 4200000 elements"},
 		"later, array":   {"+OK\r\n*1000000000\r\n", "an array claims 1000000000 elements"},
 	} {
 		for _, pieces := range [][]string{{c.answer}, strings.Split(c.answer, "")} {

@@ -32,7 +32,7 @@ type rawRedisGuard struct {
 
 func (g *rawRedisGuard) SyscallConn() (syscall.RawConn, error) { return g.raw.SyscallConn() }
 
-// redisGuard follows the replies of one connection, in the second version of the protocol. Read is for one goroutine at a time.
+// redisGuard follows the replies of one connection, in both versions of the protocol: go-redis speaks the third with sentinels. Read is for one goroutine at a time.
 type redisGuard struct {
 	net.Conn
 	addr, wrongPort string
@@ -72,7 +72,7 @@ func (g *redisGuard) follow(b []byte) string {
 		switch {
 		case g.kind == 0:
 			switch c {
-			case '+', '-', ':', '$', '*':
+			case '+', '-', ':', '$', '*', '_', '#', ',', '(', '=', '!', '%', '~', '>', '|':
 				g.kind, g.size = c, g.size[:0]
 			default:
 				return fmt.Sprintf("a reply begins with %q", append([]byte{c}, b[:min(len(b), 15)]...))
@@ -81,7 +81,7 @@ func (g *redisGuard) follow(b []byte) string {
 			if fault := g.line(); fault != "" {
 				return fault
 			}
-		case g.kind != '$' && g.kind != '*': // the line of a status, an error or a number
+		case !isString(g.kind) && !isArray(g.kind): // the line of a status, an error or a number
 		case len(g.size) > maxSizeDigits:
 			return "a size has no end"
 		default:
@@ -91,11 +91,19 @@ func (g *redisGuard) follow(b []byte) string {
 	return ""
 }
 
+// isString says whether a value of a kind has a length in bytes.
+func isString(kind byte) bool { return kind == '$' || kind == '=' || kind == '!' }
+
+// isArray says whether a value of a kind has a number of elements.
+func isArray(kind byte) bool {
+	return kind == '*' || kind == '~' || kind == '>' || kind == '%' || kind == '|'
+}
+
 // line takes the end of the first line of a value.
 func (g *redisGuard) line() string {
 	kind := g.kind
 	g.kind = 0
-	if kind != '$' && kind != '*' {
+	if !isString(kind) && !isArray(kind) {
 		g.ended()
 		return ""
 	}
@@ -103,19 +111,25 @@ func (g *redisGuard) line() string {
 	if len(text) > 0 && text[len(text)-1] == '\r' {
 		text = text[:len(text)-1]
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
+	n, err := strconv.ParseInt(text, 10, 32)
+	if kind == '%' || kind == '|' { // pairs; those of an attribute stand before the value to which it belongs
+		n *= 2
+	}
+	if kind == '|' {
+		n++
+	}
 	switch {
 	case err != nil || n < -1:
 		return fmt.Sprintf("a size is %q", text)
-	case kind == '$' && n > maxBulkBytes:
+	case isString(kind) && n > maxBulkBytes:
 		return fmt.Sprintf("a string claims %d bytes", n)
-	case kind == '*' && (n > maxElements || g.claimed+n > maxElements):
+	case isArray(kind) && (n > maxElements || g.claimed+n > maxElements):
 		return fmt.Sprintf("an array claims %d elements", n)
-	case kind == '*' && n > 0 && len(g.open) == maxArrayDepth:
+	case isArray(kind) && n > 0 && len(g.open) == maxArrayDepth:
 		return fmt.Sprintf("arrays are nested deeper than %d", maxArrayDepth)
-	case kind == '$' && n >= 0:
+	case isString(kind) && n >= 0:
 		g.skip = n + int64(len("\r\n"))
-	case kind == '*' && n > 0:
+	case isArray(kind) && n > 0:
 		g.open = append(g.open, n)
 		g.claimed += n
 	default: // null, or empty
