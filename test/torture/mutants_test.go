@@ -90,7 +90,7 @@ var mistakes = []mistake{
 		{"consumer/fetch.go", "	b, size, bad := p.readBatch(records)\n", openDecompressor + "	b, size, bad := p.readBatch(records)\n"},
 	}, faults: "hostile-frames", want: []ledger.Kind{ledger.Lost}, args: []string{"--processes", "1", "--service-flag", "--kafka.max_in_flight_records=256"}},
 	{name: "no-schema-while-the-registry-is-away", edits: []edit{
-		{"internal/app/registry/client.go", "	if isUnknown(err) {\n		return nil, noSchema(\"the registry knows no schema %s\", id)\n", "	if err != nil {\n		return nil, noSchema(\"the registry knows no schema %s\", id)\n"},
+		{"internal/app/registry/wait.go", "	if !errors.As(err, &no) || ctx.Err() != nil {\n", "	if err != nil && !errors.As(err, &no) {\n		return nil, noSchema(\"the registry knows no schema %s\", id)\n	}\n	if no == nil || ctx.Err() != nil {\n"},
 	}, faults: "registry-away", want: []ledger.Kind{ledger.Lost}},
 	{name: "wait-for-no-replica", edits: []edit{
 		{"redisindex/connection/options.go", "	if o.WaitReplicas > 0 {\n", "	if false {\n"},
