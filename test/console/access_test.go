@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -17,9 +18,13 @@ import (
 // that only the console shows articles.
 func TestConsoleIsReadOnly(t *testing.T) {
 	page, _, _ := demo(t)
+	base, err := url.Parse(page)
+	require.NoError(t, err)
 	ask := func(method, path, host string) (int, string) {
 		t.Helper()
-		request, err := http.NewRequest(method, page+path, strings.NewReader("{"))
+		at, err := base.Parse(path) // a redirect would carry a Referer, which names another host than the request
+		require.NoError(t, err)
+		request, err := http.NewRequest(method, at.String(), strings.NewReader("{"))
 		require.NoError(t, err)
 		request.Host = host
 		request.Header.Set("Content-Type", "application/json")

@@ -44,7 +44,6 @@ var shared struct {
 	programs            string // folder
 	page, broker, redis string
 	demo                *child.Process
-	once                sync.Once
 	browser             context.Context
 	stop                func()
 }
@@ -69,19 +68,25 @@ func run(m *testing.M) int {
 		if shared.browser != nil {
 			shared.stop()
 		}
-		if shared.demo != nil {
-			shared.demo.Stop(patience)
-		}
+		endDemo()
 	}()
 	return m.Run()
 }
 
-// demo returns the addresses of the console, the Kafka and the Redis of a demo that it starts once.
+// demo returns the addresses of the console, the Kafka and the Redis of a demo, which it starts unless one runs.
 func demo(t *testing.T) (page, broker, redis string) {
 	t.Helper()
-	shared.once.Do(func() { startDemo(t) })
-	require.NotEmpty(t, shared.broker, "the demo did not start")
+	if shared.demo == nil {
+		startDemo(t)
+	}
 	return shared.page, shared.broker, shared.redis
+}
+
+func endDemo() {
+	if shared.demo != nil {
+		shared.demo.Stop(patience)
+		shared.demo = nil
+	}
 }
 
 func startDemo(t *testing.T) {
@@ -273,13 +278,13 @@ func (b *browserTab) closeDetail() {
 	b.until(`!document.getElementById("detail").open && !document.querySelector("#sides > *")`)
 }
 
-// holdAnswer does what makes the page send a request whose address begins with a path. It waits for the request, and holds its answer until
+// holdAnswer does what makes the page send a request whose address has a path at its end. It waits for the request, and holds its answer until
 // releaseAnswer.
 func (b *browserTab) holdAnswer(path string, ask func()) {
 	b.t.Helper()
 	b.do(fmt.Sprintf(`const real = window.fetch; window.answered = false; window.release = null;
 		window.fetch = async (url, ...options) => {
-			if (!url.startsWith(%q)) return real(url, ...options);
+			if (!new URL(url, location).pathname.endsWith(%q)) return real(url, ...options);
 			window.fetch = real;
 			await new Promise((release) => { window.release = release });
 			const response = await real(url, ...options), json = response.json.bind(response);

@@ -25,6 +25,7 @@ func row(title string) string {
 
 func TestConsole(t *testing.T) {
 	page, broker, redisAddr := demo(t)
+	t.Cleanup(endDemo) // the index of this one is gone at the end
 
 	t.Run("sample", func(t *testing.T) {
 		tab := browser(t, 1200, 900, "light")
