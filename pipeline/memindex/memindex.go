@@ -215,7 +215,7 @@ func (x *Index) decide(a *article.Article, ms int64) article.Verdict {
 	}
 	v := article.Verdict{Kind: article.Unique, Root: a.Ref()}
 	if best.Kind != 0 {
-		v.Kind, v.Reason, v.Likeness, v.Original = best.Kind, best.Reason, best.Likeness, best.entry.Ref()
+		v.Kind, v.Reason, v.Likeness, v.Original = best.Kind, best.Reason, best.Likeness, best.Ref()
 		v.Destination = x.cfg.Destination(best.Judgement)
 		if v.Kind.IsCopy() {
 			v.Root = best.decodeVerdict().Root

@@ -104,7 +104,10 @@ func (s *slice) head(fp simhash.Fingerprint) uint32 {
 // entries iterates over the records of a fingerprint that are no overflow entries, the latest first.
 func (s *slice) entries(fp simhash.Fingerprint) iter.Seq[record] {
 	return func(yield func(record) bool) {
-		for ref := s.head(fp); ref != 0 && yield(s.recordAt(ref)); ref = binary.LittleEndian.Uint32(s.at(ref)) {
+		for ref := s.head(fp); ref != 0; ref = binary.LittleEndian.Uint32(s.at(ref)) {
+			if !yield(s.recordAt(ref)) {
+				return
+			}
 		}
 	}
 }
@@ -128,7 +131,8 @@ func (s *slice) store(r record) {
 	if s.used++; 4*s.used > 3*len(s.table) {
 		s.grow()
 	}
-	fp, hash := r.fingerprint(), uint64(0)
+	fp := r.fingerprint()
+	var hash uint64
 	var place *uint32
 	if r.has(formOverflow) {
 		d := r.digest()

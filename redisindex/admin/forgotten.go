@@ -64,21 +64,21 @@ func (t *Tools) AreForgotten(ctx context.Context, articles []article.Ref) ([]boo
 }
 
 // AnyForgotten says whether there are marks at all.
-func (t *Tools) AnyForgotten(ctx context.Context) (any bool, err error) {
+func (t *Tools) AnyForgotten(ctx context.Context) (found bool, err error) {
 	err = t.session.Patiently(ctx, "read marks of forgotten articles", func() error {
 		pipe := t.client.Pipeline()
 		reply := pipe.HGet(ctx, keyspace.Forgotten(t.keys.ID.Namespace), anyForgotten)
 		if err := connection.Execute(ctx, pipe); err != nil {
 			return err
 		}
-		any = reply.Val() != ""
+		found = reply.Val() != ""
 		return nil
 	})
-	return any, err
+	return found, err
 }
 
 // anyForgotten is a field that is there with the first mark. No article is named like it.
 const anyForgotten = "any"
 
 // markOf is the field of an article. It holds the id, too, because a topic that was created again uses the same coordinates again.
-func markOf(a article.Ref) string { return a.Coordinates.String() + " " + a.ID }
+func markOf(a article.Ref) string { return a.String() + " " + a.ID }

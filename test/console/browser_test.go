@@ -165,8 +165,8 @@ func startBrowser(t *testing.T) context.Context {
 			chromedp.Flag("host-resolver-rules", "MAP attacker.example 127.0.0.1"), chromedp.Flag("ignore-certificate-errors", true))
 		allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 		tab, closeTab := chromedp.NewContext(allocator)
-		shared.browser, shared.stop = tab, func() { closeTab(); stop() }
-		require.NoError(t, chromedp.Do(tab, chromedp.Steps())) // starts the browser, whose life must not end with a shorter context
+		shared.browser, shared.stop = tab, func() { closeTab(); stop() } //nolint:fatcontext // it lives as long as the test binary
+		require.NoError(t, chromedp.Do(tab, chromedp.Steps()))           // starts the browser, whose life must not end with a shorter context
 	}
 	tab, closeTab := chromedp.NewContext(shared.browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(closeTab)

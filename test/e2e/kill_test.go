@@ -34,7 +34,7 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 	c := newCluster(t, kafkaserver.Shared(t).Addr, redis.Addr)
 	// A short session timeout, so that others serve the partitions of a killed process within the test.
 	settings := c.settings().With(service.Settings{
-		"kafka.session_timeout": "2s", "kafka.heartbeat_interval": "500ms", "kafka.drain_timeout": "1s", "kafka.commit_interval": "200ms",
+		"kafka.session_timeout": "2s", "kafka.drain_timeout": "1s", "kafka.commit_interval": "200ms",
 	})
 	services := make([]*service.Process, 3)
 	for i := range services {

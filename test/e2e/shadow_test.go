@@ -37,7 +37,7 @@ func TestShadowDisturbsNothing(t *testing.T) {
 	settings := c.settings().With(service.Settings{"kafka.commit_interval": "200ms"})
 	startShadow := func(args ...string) *service.Process {
 		// A short session timeout: the second shadow waits until the session of the killed one has ended.
-		short := settings.With(service.Settings{"kafka.session_timeout": "2s", "kafka.heartbeat_interval": "500ms", "kafka.drain_timeout": "1s"})
+		short := settings.With(service.Settings{"kafka.session_timeout": "2s", "kafka.drain_timeout": "1s"})
 		return service.Start(t, short, func(cmd *exec.Cmd) {
 			cmd.Args = append(cmd.Args, append([]string{"--shadow", "--detection.near", "0.9"}, args...)...)
 		})

@@ -19,7 +19,7 @@ type promise struct {
 	tests  string // each "package.Test", with spaces between them; empty: the sentence promises nothing
 }
 
-// promises holds every sentence of SECURITY.md under "What is not trusted" and "What is trusted".
+// promises holds every sentence of SECURITY.md under "What is not trusted" and "What is trusted" that names no test itself.
 var promises = []promise{
 	{"A publisher of the input topic may write anything", "test/hostile.TestHostileRecords"},
 	{"becomes an article or a dead letter", "test/hostile.TestHostileRecords pipeline.TestDecodeRejects pipeline.FuzzDecode"},
@@ -38,7 +38,7 @@ var promises = []promise{
 	{"decompress", "test/hostile.TestBombs consumer/internal/wire.TestLargeBatchesAreReadRecordByRecord consumer/internal/wire.TestLargestZstdWindowIsRead"},
 	{"above `kafka.max_message_bytes` is skipped", "consumer/internal/wire.TestOversizeRecordsAreCut"},
 	{"fingerprints in a block list", "redisindex.TestFullList"},
-	{"entries read from Redis for one article", "redisindex.TestNearest"},
+	{"entries read from Redis for one article", "pipeline/lookup.TestNearest"},
 	{"life of an entry in Redis", "redisindex.TestEveryKeyExpires redisindex.TestHostileTimestamps"},
 	{"attacks remain for a publisher", ""},
 	{"Publish a copy of an article before the article", ""},
@@ -55,20 +55,22 @@ var promises = []promise{
 	{"TLS 1.2 is the oldest version", "test/security.TestCertificatesAndVersions"},
 
 	{"**Clients of the HTTP listener**", ""},
-	{"GET and HEAD only", "internal/app/service.TestHTTPMethodsAndPaths test/console.TestConsoleIsReadOnly internal/app/look.TestHandler internal/app/look.TestLookForetellsVerdicts"},
-	{"limits time, header size and the number of scrapes", "test/security.TestListener internal/app/service.TestHTTPHeaderLimit internal/app/service.TestScrapesAtOnce"},
+	{"GET and HEAD only", "internal/app/service.TestHTTPMethodsAndPaths test/console.TestConsoleIsReadOnly internal/app/look.TestRequests internal/app/look.TestLookForetellsVerdicts"},
+	{"limits time, header size", "test/security.TestListener internal/app/service.TestHTTPHeaderLimit internal/app/service.TestScrapesAtOnce"},
 	{"No answer holds a secret", "test/security.TestSecuredServers"},
 	{"Only the console, which is off by default, holds articles", "test/console.TestConsoleIsReadOnly internal/app/service.TestHTTPDefaults internal/app/service.TestHTTPMethodsAndPaths"},
 	{"Debug pages exist only with `http.pprof`", "internal/app/service.TestHTTPMethodsAndPaths test/security.TestListener"},
 	{"listens on loopback by default", "internal/app/service.TestHTTPDefaults test/security.TestListener"},
 	{"With a login it answers nobody else", "internal/app/access.TestLogins test/console.TestConsoleBehindALogin"},
 	{"does not start on another address without one", "internal/app/access.TestArticlesNeedALogin cmd/echosieve.TestCheckListen"},
-	{"Passwords are compared one at a time", "internal/app/access.TestGuessesAtOnce"},
+	{"Passwords are compared one at a time", "internal/app/access.TestRightLoginsPassWhileOthersGuess"},
+	{"takes the place of the one that has waited longest", "internal/app/service.TestConnectionsAreBounded"},
 	{"names of loopback and `http.hosts` only", "internal/app/service.TestGuardOfNames test/console.TestConsoleIsReadOnly"},
 	{"a page of another site", "internal/app/service.TestGuardOfOrigins test/console.TestOtherSites"},
 	{"not `application/json`", "internal/app/service.TestGuardOfContentTypes"},
 
 	{"**The schema registry**", ""},
+	{"TLS closes that", ""},
 	{"**Kafka and Redis.**", ""},
 	{"can write to Redis can decide verdicts", ""},
 	{"ends in an error, not in a verdict", "redisindex.TestRecordedReplies redisindex.TestDamagedEntryIsSetAside"},
@@ -89,7 +91,7 @@ func TestPromises(t *testing.T) {
 	require.True(t, found)
 	used := map[string]bool{}
 	for _, sentence := range sentencesOf(sections) {
-		matched := false
+		matched := strings.Contains(sentence, "`Test") // it names its test itself; test/docs checks that the test exists
 		for _, p := range promises {
 			if strings.Contains(sentence, p.phrase) {
 				matched, used[p.phrase] = true, true

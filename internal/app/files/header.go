@@ -50,7 +50,7 @@ func readHeader(in *bufio.Reader, most int) (header, error) {
 		if most -= len(line) + 1; most <= 0 {
 			return nil, errHeaderTooLong
 		}
-		value := ""
+		var value string
 		switch before, after, found := strings.Cut(line, ":"); {
 		case line[0] == ' ' || line[0] == '\t':
 			if values := h[name]; len(values) > 0 {

@@ -175,7 +175,7 @@ func dechunk(body []byte) []byte {
 
 // chunk reads the size of a chunk. data begins with the chunk. The size is followed by a line end; a chunk that is there in whole is, too.
 func chunk(body []byte) (size int, data []byte, ok bool) {
-	line, data, ok := bytes.Cut(body[:min(len(body), 256)], []byte("\n"))
+	line, _, ok := bytes.Cut(body[:min(len(body), 256)], []byte("\n"))
 	if !ok {
 		return 0, nil, false
 	}

@@ -135,7 +135,7 @@ func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (Article,
 		return Article{ID: content.ID, Verdict: article.Unique.String(), Destination: article.ToUnique.String(), Reason: "tombstone", Detail: reject.Detail, Nearest: []Nearest{}}, nil
 	}
 	if reject != nil {
-		return dead(content.ID, reject), nil
+		return dead(content.ID, reject), nil //nolint:nilerr // the reject is the answer
 	}
 	if a.Empty {
 		return dead(content.ID, &pipeline.RejectError{Reason: pipeline.EmptyText, Detail: "no letter or digit is left after cleaning"}), nil

@@ -72,15 +72,19 @@ func faults() map[string]struct {
 		cause, detail string
 	}
 	all := map[string]fault{
-		"page":         {status(200, "<!doctype html><title>Log in</title>"), "without a schema", "with status 200 and no schema"},
-		"nothing":      {status(204, ""), "without a schema", "with status 204 and no schema"},
-		"other JSON":   {status(200, `{"message":"welcome"}`), "without a schema", "with status 200 and no schema"},
-		"null":         {status(200, "null"), "without a schema", "with status 200 and no schema"},
-		"proxy's 404":  {status(404, "<html>nginx</html>"), "no schema registry at this address", "with status 404"},
-		"gateway's":    {status(404, `{"message":"no Route matched with those values"}`), "no schema registry at this address", "with status 404"},
-		"older":        {status(404, `{"error_code":404,"message":"HTTP 404 Not Found"}`), "no schema registry at this address", "with status 404"},
-		"redirect":     {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://login.invalid/", 302) }, "leads to another server", "with status 302"},
-		"circle":       {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, 307) }, "leads to another server", "with status 307"},
+		"page":        {status(200, "<!doctype html><title>Log in</title>"), "without a schema", "with status 200 and no schema"},
+		"nothing":     {status(204, ""), "without a schema", "with status 204 and no schema"},
+		"other JSON":  {status(200, `{"message":"welcome"}`), "without a schema", "with status 200 and no schema"},
+		"null":        {status(200, "null"), "without a schema", "with status 200 and no schema"},
+		"proxy's 404": {status(404, "<html>nginx</html>"), "no schema registry at this address", "with status 404"},
+		"gateway's":   {status(404, `{"message":"no Route matched with those values"}`), "no schema registry at this address", "with status 404"},
+		"older":       {status(404, `{"error_code":404,"message":"HTTP 404 Not Found"}`), "no schema registry at this address", "with status 404"},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://login.invalid/", http.StatusFound)
+		}, "leads to another server", "with status 302"},
+		"circle": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
+		}, "leads to another server", "with status 307"},
 		"bomb":         {bomb(), "without a schema", "with status 200 and no schema"},
 		"endless":      {endless(200, "[1,"), "without a schema", "with status 200 and no schema"},
 		"endless page": {endless(502, "<p>"), "cannot answer", "with status 502"},
@@ -212,7 +216,7 @@ func TestARegistryThatIsAwayMakesNoDeadLetters(t *testing.T) {
 				var asked atomic.Int32
 				server, _ := before(t, fault.answer, func(r *http.Request) bool {
 					asked.Add(1)
-					return !back.Load() && !(types && strings.HasSuffix(r.URL.Path, "/types"))
+					return !back.Load() && (!types || !strings.HasSuffix(r.URL.Path, "/types"))
 				})
 				c, schemas, reports := waitingFor(t, server.URL)
 				if err := c.Ping(t.Context()); !types && !strings.Contains(name, "gateway") && name != "older" && name != "null" && name != "nothing" {
@@ -299,7 +303,7 @@ func TestWhoAsksOnceDecidesNothing(t *testing.T) {
 // The login goes to the server of the settings alone. Redirects on it are followed.
 func TestRedirects(t *testing.T) {
 	var login atomic.Int32
-	stranger := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	stranger := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		login.Add(1)
 		fmt.Fprintf(w, `{"schema":%q}`, text)
 	}))

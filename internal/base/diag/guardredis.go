@@ -48,7 +48,7 @@ type redisGuard struct {
 func (g *redisGuard) Read(p []byte) (int, error) {
 	n, err := g.Conn.Read(p)
 	if fault := g.follow(p[:n]); fault != "" {
-		_ = g.Conn.Close()
+		_ = g.Close()
 		return 0, &Problem{
 			Cause: fmt.Sprintf("%s sends no replies of Redis: %s", g.addr, fault), Remedy: g.wrongPort, Permanent: !g.replied,
 			Err: fmt.Errorf("a reply of %s: %s", g.addr, fault),

@@ -159,7 +159,7 @@ func (e *explainer) output(ctx context.Context, o *outputs.Output) (*explanation
 		if x.Article.made != nil && !x.Article.made.Empty { // it would be an article with these settings
 			e.addOwner(ctx, x, o)
 		}
-		return x, nil //nolint:nilerr // the reject is the explanation
+		return x, nil
 	}
 	if o.Verdict.Root == (article.Ref{}) {
 		x.Notes = append(x.Notes, "the value is null: there is no text to compare")

@@ -118,10 +118,10 @@ func TestNoArticles(t *testing.T) {
 	require.Empty(t, out)
 	require.Contains(t, errOut, "0 articles in ")
 	for in, want := range map[string]string{
-		"hello\nworld\n":                      "there is no article in standard input (article 1: ",
-		"\x7fELF\x00\x01\n{\"text\":\"x\"}\n": "it holds bytes that no text has",
-		"BZh91AY":                             "bunzip2 -c",
-		string(filestest.Gzip(t, line("a", "x")))[:30]: "stdin",
+		"hello\nworld\n":                       "there is no article in standard input (article 1: ",
+		"\x7fELF\x00\x01\n{\"text\":\"x\"}\n":  "it holds bytes that no text has",
+		"BZh91AY":                              "bunzip2 -c",
+		filestest.Gzip(t, line("a", "x"))[:30]: "stdin",
 	} {
 		code, out, errOut := filtered(t, in)
 		require.Equal(t, command.ExitFailed, code)
