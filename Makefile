@@ -14,10 +14,11 @@ SEED ?= $(shell date +%s)
 PLAIN := CGO_ENABLED=0 GOFLAGS='$(strip $(filter-out -trimpath,$(shell go env GOFLAGS 2>/dev/null)) -trimpath)'
 # Packages whose goroutines share memory: their tests run under the race detector, and only there. It needs cgo, so the comparison with
 # gojieba is among them.
-RACED := ./consumer/... ./redisindex/... ./pipeline ./pipeline/memindex ./pipeline/segment ./internal/app/... ./cmd/echosieve ./cmd/echosieve/internal/index \
-	./cmd/echosieve-lab/internal/load
+RACED := ./consumer/... ./redisindex/... ./pipeline ./pipeline/memindex ./pipeline/segment ./internal/app/service \
+	./internal/app/access ./internal/app/look ./internal/app/console ./internal/app/registry ./internal/app/otlp ./internal/app/outputs \
+	./cmd/echosieve/internal/index ./cmd/echosieve/internal/filter ./cmd/echosieve-lab/internal/load
 # Tests that measure memory or time run without the race detector, one package at a time.
-ALONE := TestPeakMemory|TestHostileTexts|TestHostileTextsTakeLinearTime|TestLongFieldsTakeLinearTime|TestLargeBatchesAreReadRecordByRecord|TestOversizeRecordsAreCut
+ALONE := TestPeakMemory|TestHostileTexts|TestHostileTextsTakeLinearTime|TestLongFieldsTakeLinearTime|TestLargeBatchesAreReadRecordByRecord|TestOversizeRecordsAreCut|TestMemoryIsBoundedWithManyPartitions|TestNothingIsAllocated
 # Results are never taken from the cache: it does not know that a test builds the service. make lint vets.
 GOTEST := go test -count=1 -vet=off -timeout 20m
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -94,6 +95,9 @@ func (g *kafkaGuard) Read(p []byte) (int, error) {
 	}
 	if fault := g.follow(p[:n]); fault != "" {
 		_ = g.Conn.Close()
+		if g.isAlert() {
+			return 0, fmt.Errorf("%s: %w: broker appears to be expecting TLS", g.addr, io.ErrUnexpectedEOF) // the words of kafka-go
+		}
 		return 0, &Problem{
 			Cause: fmt.Sprintf("%s sends no responses of Kafka: %s", g.addr, fault), Remedy: g.wrongPort, Permanent: !g.answered,
 			Err: fmt.Errorf("a response of %s: %s", g.addr, fault),
@@ -101,6 +105,9 @@ func (g *kafkaGuard) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// isAlert says whether the server began with an alert of TLS (RFC 8446, section 5.1): it expects TLS, and has refused the request without it.
+func (g *kafkaGuard) isAlert() bool { return !g.answered && g.head[0] == 21 && g.head[1] == 3 }
 
 // follow checks the frames in bytes that were received. It returns what is wrong with them, "" if nothing is.
 func (g *kafkaGuard) follow(b []byte) string {
