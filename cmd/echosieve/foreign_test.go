@@ -120,8 +120,8 @@ func TestForeignText(t *testing.T) {
 				}
 				_, out, errOut := echosieve(t, "", w.Args(args...)...)
 				if name != "filter" { // it passes articles on byte by byte, except to a terminal: see visible.Raw
-				requireHarmless(t, out, args)
-			}
+					requireHarmless(t, out, args)
+				}
 				requireHarmless(t, errOut, args)
 				shown += strings.Count(out+errOut, "owned")
 				if asJSON && strings.HasPrefix(out, "{") {
