@@ -92,7 +92,7 @@ func everyKeyExpires(t *testing.T, client redis.UniversalClient, buckets string)
 }
 
 func TestScriptsAreLoadedAgain(t *testing.T) {
-	client := redisrig.Client(t, redisserver.Start(t).Addr) // its own: other tests need their scripts
+	client := redisrig.Client(t, redisrig.Own(t)) // other tests need their scripts
 	x := newIndex(t, client, redisrig.Config(redisrig.Standard))
 	want := claimOne(t, x, redisrig.Article(1, 1))
 	require.NoError(t, client.ScriptFlush(t.Context()).Err())

@@ -14,7 +14,6 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/connection"
 	"echosieve/test/redisrig"
-	"echosieve/test/redisserver"
 )
 
 // Restore restores articles by package admin, which the tests of this package cannot import: tests beside it set the function. It returns
@@ -80,12 +79,7 @@ func TestInterleavingRestore(t *testing.T) {
 	schedules, seed := interleavings(t)
 	for _, buckets := range redisrig.Kinds {
 		t.Run(buckets, func(t *testing.T) {
-			var addr string // of a server that schedules may flush
-			if testing.Short() {
-				addr = miniredis.RunT(t).Addr()
-			} else {
-				addr = redisserver.Start(t).Addr
-			}
+			addr := redisrig.Own(t) // schedules flush it
 			flusher := redisrig.Client(t, addr)
 			var clients []*steppedClient
 			for range 4 {

@@ -42,6 +42,15 @@ func chosen(server string) bool {
 	return os.Getenv("ECHOSIEVE_TEST_ALL") != "" || server == "Mini" && testing.Short() || server == "Real" && !testing.Short()
 }
 
+// Own returns the address of a server that the test may flush: in process with -short, else a real one.
+func Own(t testing.TB) string {
+	t.Helper()
+	if testing.Short() {
+		return miniredis.RunT(t).Addr()
+	}
+	return redisserver.Start(t).Addr
+}
+
 // OnServers runs a test on the chosen kinds of server.
 func OnServers(t *testing.T, run func(t *testing.T, addr string)) {
 	t.Helper()
