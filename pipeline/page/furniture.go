@@ -141,7 +141,7 @@ func widthOf(lines []textLine) int {
 
 // judge says what of the text is its article, now that furniture is marked. Where more than a little was marked, the rest is an article only if
 // it is long, or of middle length in several lines: an introduction or a disclaimer is shorter, and what looks like furniture is the article.
-// A little is less than a third of the rest. Where
+// A little is less than half of the rest. Where
 // hardly anything is left and the lines are not alike, the page is nothing but furniture.
 func (s *bodyScratch) judge() verdict {
 	s.widths = s.widths[:0]
@@ -163,7 +163,7 @@ func (s *bodyScratch) judge() verdict {
 	switch {
 	case n == 0:
 		return isList
-	case out <= left/3 || left >= limits.BodyColumns:
+	case out <= left/2 || left >= limits.BodyColumns:
 		return hasBody
 	}
 	slices.Sort(s.widths)
