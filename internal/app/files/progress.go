@@ -66,7 +66,10 @@ func (p *Progress) Start() (stop func()) {
 }
 
 // Counting returns a reader of r that counts the bytes that are read from it.
-func (p *Progress) Counting(r io.Reader) io.Reader { return &countingReader{Reader: r, n: &p.read} }
+func (p *Progress) Counting(r io.Reader) io.Reader { return Counting(r, &p.read) }
+
+// Counting returns a reader of r that adds the bytes that are read from it to n.
+func Counting(r io.Reader, n *atomic.Int64) io.Reader { return &countingReader{Reader: r, n: n} }
 
 type countingReader struct {
 	io.Reader

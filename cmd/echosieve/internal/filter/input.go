@@ -72,7 +72,7 @@ func (in *input) readFile(ctx context.Context, name, source string, take func(re
 		defer f.Close()
 		file = f
 	}
-	articles, err := files.NewArticleReader(&countingReader{file, &in.bytes}, in.limit, in.decode)
+	articles, err := files.NewArticleReader(files.Counting(file, &in.bytes), in.limit, in.decode)
 	if err != nil {
 		return fmt.Errorf("%s: %w", source, err)
 	}
@@ -147,15 +147,4 @@ func (in *input) batches(ctx context.Context, out chan<- []record.Record) error 
 		}
 	}
 	return failed
-}
-
-type countingReader struct {
-	io.Reader
-	n *atomic.Int64
-}
-
-func (c *countingReader) Read(b []byte) (int, error) {
-	n, err := c.Reader.Read(b)
-	c.n.Add(int64(n))
-	return n, err
 }
